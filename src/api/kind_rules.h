@@ -18,7 +18,8 @@
 
 namespace berth::api {
 
-class Gates;  // gates.h
+class Gates;          // gates.h
+struct ResourceInfo;  // type_table.h
 
 // A refusal that is no field error: admission ("Forbidden", 403) or a state that does not permit the request.
 struct Rejection {
@@ -43,6 +44,8 @@ struct RuleContext {
   std::string_view request_group = {};
   // Lists that the body has without items (Decoded::empty_lists); known for POST and PUT only.
   std::span<const std::string> empty_lists = {};
+  // The resource of the request, in its version; null where the rules are asked without one.
+  const ResourceInfo* resource = nullptr;
 };
 
 // How metadata.name is checked.

@@ -10,6 +10,10 @@
 #include <span>
 #include <string_view>
 
+namespace berth::crd {
+struct ServedVersion;  // crd/served_version.h
+}
+
 namespace berth::api {
 
 enum class ValueKind : std::uint8_t {
@@ -117,7 +121,8 @@ const TypeInfo* find_type(std::string_view group, std::string_view version, std:
 // By apiVersion ("v1", "apps/v1") and kind; only top-level kinds. Option kinds exist in every version.
 const TypeInfo* find_kind(std::string_view api_version, std::string_view kind);
 
-// The resource of a URL: one row for each resource of each served version.
+// The resource of a URL: one row for each resource of each served version. Rows of custom resources are not
+// in this table: their definitions make them (crd/served_version.h).
 struct ResourceInfo {
   std::string_view group;
   std::string_view version;
@@ -129,12 +134,14 @@ struct ResourceInfo {
   std::string_view categories;    // comma separated
   std::string_view subresources;  // comma separated: "status,scale"
   std::string_view verbs;         // comma separated, in discovery's order
+  const crd::ServedVersion* custom =
+      nullptr;  // of a custom resource: its schema and all else; null: a row of here
 
-  // The type of the objects.
+  // The type of the objects. Not of a custom resource.
   const TypeInfo& type() const;
   bool has_subresource(std::string_view name) const;
   // False for Berth's own kinds: the objects of custom resources are JSON only.
-  bool has_protobuf() const { return group != kBerthGroup; }
+  bool has_protobuf() const { return group != kBerthGroup && !custom; }
 };
 
 // By group, then version in order of preference, then plural.

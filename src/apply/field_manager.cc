@@ -113,6 +113,7 @@ FieldManager::FieldManager(FieldWrite write)
     : write_(std::move(write)), schema_(schema_in(write_.api_version)) {}
 
 Schema FieldManager::schema_in(std::string_view version) const {
+  if (write_.schema_of) return write_.schema_of(version);
   const api::TypeInfo* type = api::find_kind(version, write_.kind);
   BERTH_ASSERT(type, "a version that a document was converted to is served");
   return Schema::of(*type);

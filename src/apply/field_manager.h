@@ -31,6 +31,8 @@ struct FieldWrite {
   FieldSet ignored;
   // The document in another version of its kind; nothing for a version that is not served.
   std::function<std::optional<Json>(const Json& document, std::string_view api_version)> converted;
+  // The schema of a version that `converted` knows; empty for kinds of the type table.
+  std::function<Schema(std::string_view api_version)> schema_of;
 };
 
 // A field that the manager named here owns with another value.

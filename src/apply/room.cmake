@@ -1,1 +1,1 @@
-berth_room(NAME apply ROOMS base api TEST_LINK rapidcheck)
+berth_room(NAME apply ROOMS base api crd TEST_LINK rapidcheck)

@@ -53,13 +53,74 @@ bool is_any_scalar(const Json& value) {
   return value.is_number() || value.is_string() || value.is_bool();
 }
 
+const crd::Schema& any_schema() {
+  static const crd::Schema kAny;
+  return kAny;
+}
+
+const crd::Schema& text_schema() {
+  static const crd::Schema kText = [] {
+    crd::Schema schema;
+    schema.type = crd::Schema::Type::String;
+    return schema;
+  }();
+  return kText;
+}
+
 }  // namespace
 
+Schema::Schema(const crd::Schema* custom, bool is_resource)
+    : type_(nullptr),
+      field_(nullptr),
+      is_item_(false),
+      custom_(custom ? custom : &any_schema()),
+      is_resource_(is_resource || custom_->embedded) {}
+
+Form Schema::custom_form() const {
+  using Type = crd::Schema::Type;
+  if (custom_->type == Type::Array) {
+    if (custom_->list == crd::Schema::List::Set) return Form::Set;
+    return custom_->list == crd::Schema::List::Map ? Form::Items : Form::Leaf;
+  }
+  if (custom_->type != Type::Object || custom_->atomic_map) return Form::Leaf;
+  if (custom_->additional || custom_->takes_any_member) return Form::Map;
+  const bool is_free = custom_->keeps_unknown && custom_->properties.empty() && !is_resource_;
+  return is_free ? Form::Leaf : Form::Struct;
+}
+
+std::optional<Schema> Schema::custom_member(std::string_view key) const {
+  if (is_resource_ && key == "metadata")
+    return Schema::of(*api::find_type("meta.k8s.io", "v1", "ObjectMeta"));
+  if (is_resource_ && (key == "kind" || key == "apiVersion")) return Schema(&text_schema(), false);
+  if (const crd::Schema* below = custom_->member(key)) return Schema(below, false);
+  const bool open = custom_->keeps_unknown || custom_->takes_any_member;
+  return open ? std::optional(Schema(&any_schema(), false)) : std::nullopt;
+}
+
+// What tells the items of a list apart, comma separated.
+std::string_view Schema::keys_text(std::string& text) const {
+  if (!custom_) return field_->map_keys;
+  for (const std::string& key : custom_->map_keys) text += (text.empty() ? "" : ",") + key;
+  return text;
+}
+
+// The value of a key that an item leaves out.
+std::optional<Json> Schema::key_default(std::string_view name) const {
+  if (!custom_) {
+    const FieldInfo* key = field_->type().field_by_json(name);
+    return key ? default_of_key(*key) : std::nullopt;
+  }
+  const crd::Schema* key = custom_->items ? custom_->items->property(name) : nullptr;
+  return key ? key->fallback : std::nullopt;
+}
+
 bool Schema::is_list() const {
+  if (custom_) return custom_->type == crd::Schema::Type::Array;
   return field_ && !is_item_ && field_->shape == Shape::List;
 }
 
 bool Schema::is_map() const {
+  if (custom_) return custom_->type == crd::Schema::Type::Object;
   return field_ && !is_item_ && (field_->shape == Shape::Map || field_->shape == Shape::MapOfLists);
 }
 
@@ -71,6 +132,7 @@ const api::TypeInfo* Schema::struct_type() const {
 }
 
 Form Schema::form() const {
+  if (custom_) return custom_form();
   if (is_list()) {
     if (field_->list_type == ListType::Set) return Form::Set;
     return field_->list_type == ListType::Map ? Form::Items : Form::Leaf;
@@ -83,6 +145,7 @@ Form Schema::form() const {
 }
 
 std::optional<Schema> Schema::member(std::string_view key) const {
+  if (custom_) return custom_member(key);
   if (is_map()) return Schema(nullptr, field_, true);
   const api::TypeInfo* type = struct_type();
   const FieldInfo* field = type ? type->field_by_json(key) : nullptr;
@@ -91,7 +154,7 @@ std::optional<Schema> Schema::member(std::string_view key) const {
 }
 
 Result<PathElement> Schema::element_of(const Json& item) const {
-  if (field_->list_type == ListType::Map) return key_of(item);
+  if (form() == Form::Items) return key_of(item);
   if (is_any_scalar(item)) return PathElement{PathElement::Type::Value, {}, item};
   const std::string_view what =
       item.is_object() ? "associative list without keys has an element that's a map type"
@@ -106,13 +169,11 @@ Result<PathElement> Schema::key_of(const Json& item) const {
   if (!item.is_object())
     return Error(ErrorCode::Invalid, "associative list with keys may not have non-map elements");
   JsonObject::Members keys;
-  std::string names;
-  api::for_each_listed(field_->map_keys, [&](std::string_view name) {
+  std::string names, text;
+  api::for_each_listed(keys_text(text), [&](std::string_view name) {
     names += (names.empty() ? "\"" : " \"") + std::string(name) + "\"";
     if (const Json* value = item.find(name)) return keys.push_back({std::string(name), *value});
-    const FieldInfo* key = field_->type().field_by_json(name);
-    if (std::optional<Json> value = key ? default_of_key(*key) : std::nullopt)
-      keys.push_back({std::string(name), *std::move(value)});
+    if (std::optional<Json> value = key_default(name)) keys.push_back({std::string(name), *std::move(value)});
   });
   if (keys.empty())
     return Error(ErrorCode::Invalid, "associative list with keys has an element that omits all key fields [" +
@@ -130,8 +191,24 @@ std::vector<std::string> Schema::errors_of(const Json& value) const {
 void Schema::add_errors(const Json& value, const std::string& path, std::vector<std::string>& errors) const {
   if (value.is_null()) return;
   if (is_list()) return add_list_errors(value, path, errors);
+  if (custom_ && !is_map()) return add_custom_errors(value, path, errors);
   if (is_map() || struct_type()) return add_map_errors(value, path, errors);
   add_scalar_errors(value, path, errors);
+}
+
+void Schema::add_custom_errors(const Json& value, const std::string& path,
+                               std::vector<std::string>& errors) const {
+  using Type = crd::Schema::Type;
+  if (custom_->int_or_string) {
+    if (!is_any_scalar(value)) errors.push_back(path + ": expected any scalar, got " + shown_plainly(value));
+    return;
+  }
+  if (custom_->type == Type::Boolean && !value.is_bool())
+    errors.push_back(path + ": expected boolean, got " + shown_plainly(value));
+  if ((custom_->type == Type::Integer || custom_->type == Type::Number) && !value.is_number())
+    errors.push_back(path + ": expected numeric (int or float), got " + std::string(go_type_of(value)));
+  if (custom_->type == Type::String && !value.is_string())
+    errors.push_back(path + ": expected string, got " + shown(value));
 }
 
 void Schema::add_scalar_errors(const Json& value, const std::string& path,

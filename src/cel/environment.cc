@@ -97,12 +97,14 @@ int Environment::variable_index(std::string_view name) const {
 
 const std::vector<Field>* Environment::fields_of(std::string_view object) const {
   const auto found = objects_.find(object);
-  return found == objects_.end() ? nullptr : &found->second;
+  if (found != objects_.end()) return &found->second;
+  return base_ ? base_->fields_of(object) : nullptr;
 }
 
 const std::vector<Overload>* Environment::functions(std::string_view name) const {
   const auto found = functions_.find(name);
-  return found == functions_.end() ? nullptr : &found->second;
+  if (found != functions_.end()) return &found->second;
+  return base_ ? base_->functions(name) : nullptr;
 }
 
 std::vector<std::string> Environment::variable_names() const {
@@ -118,6 +120,7 @@ std::vector<std::string> Environment::function_names() const {
            !overload.parameters.front()->name.starts_with("kubernetes.authorization.");
   };
   std::vector<std::string> names;
+  if (base_) names = base_->function_names();
   for (const auto& [name, overloads] : functions_)
     if (name.find_first_of("@_") == std::string::npos &&
         std::any_of(overloads.begin(), overloads.end(), of_use))

@@ -71,6 +71,13 @@ struct Field {
 
 class Environment {
  public:
+  // Has the objects and functions of `base` too, which has no variables and outlives it. Cost: a pointer.
+  static Environment extending(const Environment& base) {
+    Environment environment;
+    environment.base_ = &base;
+    return environment;
+  }
+
   // Variables are numbered in the order of declaration.
   void declare_variable(std::string name, TypeRef type);
   void declare_object(std::string name, std::vector<Field> fields);
@@ -88,6 +95,7 @@ class Environment {
   std::vector<std::string> function_names() const;
 
  private:
+  const Environment* base_ = nullptr;
   std::vector<Field> variables_;
   std::map<std::string, std::vector<Field>, std::less<>> objects_;
   std::map<std::string, std::vector<Overload>, std::less<>> functions_;

@@ -98,6 +98,13 @@ class Folder {
   Program::Impl& impl_;
 };
 
+bool names_variable(const Node& node, int index) {
+  if (node.kind == NodeKind::Identifier && node.slot < 0 && node.variable_index == index) return true;
+  for (const NodeRef& arg : node.args)
+    if (names_variable(*arg, index)) return true;
+  return false;
+}
+
 std::string not_bool_text(const Value& value) {
   const std::string name(value.type_name());
   const std::string short_name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
@@ -161,6 +168,10 @@ std::uint64_t Program::estimated_cost() const {
 }
 std::string Program::result_type() const {
   return type_text(impl_->root->type);
+}
+bool Program::reads(std::string_view variable) const {
+  const int index = impl_->environment->variable_index(variable);
+  return index >= 0 && names_variable(*impl_->root, index);
 }
 
 }  // namespace berth::cel

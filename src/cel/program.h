@@ -64,6 +64,8 @@ class Program {
   std::uint64_t estimated_cost() const;
   // The static type of the result, as in "map(string, int)".
   std::string result_type() const;
+  // Whether the expression names this variable.
+  bool reads(std::string_view variable) const;
 
   struct Impl;
 

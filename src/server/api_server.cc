@@ -8,20 +8,22 @@
 namespace berth::server {
 namespace {
 
-const api::ResourceInfo* served_resource(const ResourcePath& path, const api::Gates& gates) {
-  const api::ResourceInfo* resource = api::find_resource(path.group, path.version, path.resource);
-  return resource && is_served(*resource, gates) ? resource : nullptr;
-}
-
 HttpResponse no_such_page() {
   return text_response(404, "404 page not found\n");
 }
 
-// Below a served group the 404 has a Status.
-HttpResponse no_such_resource(std::string_view group, const api::Gates& gates) {
-  for (const api::ResourceInfo& resource : api::resources())
-    if (resource.group == group && is_served(resource, gates)) return path_not_found().to_response();
-  return no_such_page();
+// Groups of which definitions alone have resources.
+bool is_custom_group(std::string_view group, const ServedSet& served) {
+  for (const api::ResourceInfo* row : served.rows())
+    if (row->group == group && !row->custom) return false;
+  return true;
+}
+
+// Below a served group the 404 has a Status; below a group of custom resources it is the page of unknown
+// paths.
+HttpResponse no_such_resource(std::string_view group, const ServedSet& served) {
+  const bool known = served.has_group(group) && !is_custom_group(group, served);
+  return known ? path_not_found().to_response() : no_such_page();
 }
 
 bool is_health_path(std::string_view path) {
@@ -34,9 +36,11 @@ bool is_health_path(std::string_view path) {
 
 ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
     : registry_(world, options.recent_documents_bytes),
+      served_(world.gates),
+      custom_(registry_, served_),
       watches_(registry_),
       options_(std::move(options)),
-      resources_(registry_, watches_, options_.audit, options_.warn_unacted) {}
+      resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted) {}
 
 Status ApiServer::make_default_objects() {
   return server::make_default_objects(registry_);
@@ -52,10 +56,11 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
     ApiResult<HttpResponse> shown = page(request, path);
     return exchange->respond(shown ? *std::move(shown) : shown.error().to_response());
   }
-  const api::Gates& gates = registry_.dependencies().gates;
-  const api::ResourceInfo* resource = served_resource(path.resource, gates);
-  if (!resource) return exchange->respond(no_such_resource(path.resource.group, gates));
-  resources_.handle(std::move(request), *resource, path.resource, std::move(exchange));
+  ServedPtr served = served_.now();
+  const api::ResourceInfo* resource =
+      served->find(path.resource.group, path.resource.version, path.resource.resource);
+  if (!resource) return exchange->respond(no_such_resource(path.resource.group, *served));
+  resources_.handle(std::move(request), *resource, std::move(served), path.resource, std::move(exchange));
 }
 
 HttpResponse ApiServer::health(std::string_view path) const {
@@ -73,9 +78,9 @@ ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const Parsed
   if (options_.pages && request.method == "GET")
     if (std::optional<std::string> json = options_.pages(request.path))
       return json_response(200, *std::move(json));
-  const api::Gates& gates = registry_.dependencies().gates;
-  if (std::optional<HttpResponse> document = discovery(request, path, gates)) return *std::move(document);
-  if (path.kind == PathKind::GroupVersion) return no_such_resource(path.resource.group, gates);
+  const ServedPtr served = served_.now();
+  if (std::optional<HttpResponse> document = discovery(request, path, *served)) return *std::move(document);
+  if (path.kind == PathKind::GroupVersion) return no_such_resource(path.resource.group, *served);
   return no_such_page();
 }
 

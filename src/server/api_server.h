@@ -12,6 +12,7 @@
 #include <string>
 
 #include "server/audit_record.h"
+#include "server/custom_resources.h"
 #include "server/http.h"
 #include "server/registry.h"
 #include "server/request_path.h"
@@ -40,8 +41,11 @@ class ApiServer final : public HttpHandler {
   // Creates the namespaces and priority classes of a new cluster. Waits for the store; not on a synchronous
   // store's callback.
   Status make_default_objects();
-  // Watch timeouts and bookmarks; about every 200 ms.
-  void tick(Time monotonic_now) { watches_.tick(monotonic_now); }
+  // Watch timeouts and bookmarks, and what deleted definitions leave to do; about every 200 ms.
+  void tick(Time monotonic_now) {
+    watches_.tick(monotonic_now);
+    custom_.tick();
+  }
   std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }
   // Sets the result of /readyz.
@@ -55,6 +59,8 @@ class ApiServer final : public HttpHandler {
   ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path) const;
 
   Registry registry_;
+  ServedResources served_;
+  CustomResources custom_;
   WatchHub watches_;
   const ApiServerOptions options_;
   ResourceHandler resources_;

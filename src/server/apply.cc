@@ -3,10 +3,12 @@
 #include "api/decode.h"
 #include "api/patch.h"
 #include "api/yaml.h"
+#include "crd/served_version.h"
 #include "server/conversions.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/request_body.h"
+#include "server/scale.h"
 #include "server/write_errors.h"
 
 namespace berth::server {
@@ -85,7 +87,13 @@ ApiResult<Json> read_configuration(const HttpRequest& request, FieldValidation v
 Json scaled_object(const Json& scale, const api::ResourceInfo& resource) {
   Json object = Json::object({{"apiVersion", api_version_of(resource)}, {"kind", resource.kind}});
   if (const Json* metadata = scale.find("metadata")) object["metadata"] = *metadata;
-  if (const Json* spec = scale.find("spec")) object["spec"] = *spec;
+  if (resource.custom) {
+    const Json* replicas = scale.part("spec").find("replicas");
+    if (replicas && resource.custom->scale)
+      place_at(object, resource.custom->scale->replicas.members) = *replicas;
+  } else if (const Json* spec = scale.find("spec")) {
+    object["spec"] = *spec;
+  }
   return object;
 }
 
@@ -99,6 +107,17 @@ struct Application {
 
   ApiResult<Json> operator()(const Json& current) const;
 };
+
+// What was merged, in the form in which it is stored. Members that the type lacks were refused before.
+ApiResult<Json> stored_form(const api::ResourceInfo& resource, Json merged, const Json& live) {
+  if (resource.custom) {
+    std::vector<std::string> strict_errors;
+    return to_storage(resource, TRY(shaped_document(resource, std::move(merged), strict_errors)));
+  }
+  Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(merged), live);
+  if (!decoded) return bad_request(decoded.error().message());
+  return to_storage(resource, std::move(decoded->document));
+}
 
 ApiResult<Json> Application::operator()(const Json& current) const {
   const api::ResourceInfo& resource = *target.resource;
@@ -115,9 +134,7 @@ ApiResult<Json> Application::operator()(const Json& current) const {
   }
   apply::Applied& applied = std::get<apply::Applied>(result);
   TRY(check_name(applied.document, target));
-  Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(applied.document), live);
-  if (!decoded) return bad_request(decoded.error().message());
-  Json next = to_storage(resource, std::move(decoded->document));
+  Json next = TRY(stored_form(resource, std::move(applied.document), live));
   if (!applied.managed_fields.is_null())
     metadata_of(next)["managedFields"] = std::move(applied.managed_fields);
   return next;

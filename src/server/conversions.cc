@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/decode.h"
+#include "crd/served_version.h"
 #include "server/object_target.h"
 
 namespace berth::server {
@@ -184,6 +185,8 @@ Json to_served_shape(const api::ResourceInfo& resource, Json document) {
 }
 
 std::optional<std::string> deprecation_of(const api::ResourceInfo& resource) {
+  if (resource.custom)
+    return resource.custom->deprecated ? std::optional(resource.custom->deprecation) : std::nullopt;
   for (const Deprecation& row : kDeprecations) {
     const bool meant = row.resource.empty() || row.resource == resource.plural;
     if (meant && row.group == resource.group && row.version == resource.version) {

@@ -1,5 +1,7 @@
 #include "server/deletion.h"
 
+#include "crd/definition_rules.h"
+#include "crd/names.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -73,6 +75,12 @@ Deletion begin_deletion(const ObjectTarget& target, const DeleteOptions& options
   Json& object = deletion.object;
   apply_propagation(object, options, rules_of(target));
   if (deletion.graceful) begin_grace_period(object, now, options);
+  if (crd::is_definition(*target.resource) && !is_deleting(object)) {
+    set_finalizer(object, crd::kCleanupFinalizer);
+    crd::set_condition(
+        object, "Terminating", true, "InstanceDeletionPending",
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon", now);
+  }
   deletion.waits = holds_deletion(target, object);
   if (!deletion.waits) return deletion;
   if (!is_deleting(object)) mark_deleted(object, now, 0);

@@ -76,40 +76,39 @@ Json listed(std::string_view text) {
 }
 
 std::vector<const api::ResourceInfo*> resources_of(std::string_view group, std::string_view version,
-                                                   const api::Gates& gates) {
+                                                   const ServedSet& served) {
   std::vector<const api::ResourceInfo*> found;
-  for (const api::ResourceInfo& resource : api::resources())
-    if (resource.group == group && resource.version == version && is_served(resource, gates))
-      found.push_back(&resource);
+  for (const api::ResourceInfo* resource : served.rows())
+    if (resource->group == group && resource->version == version) found.push_back(resource);
   return found;
 }
 
-std::vector<std::string_view> versions_of(std::string_view group, const api::Gates& gates) {
+std::vector<std::string_view> versions_of(std::string_view group, const ServedSet& served) {
   std::vector<std::string_view> versions;
-  for (const api::ResourceInfo& resource : api::resources())
-    if (resource.group == group && is_served(resource, gates) &&
-        std::find(versions.begin(), versions.end(), resource.version) == versions.end())
-      versions.push_back(resource.version);
+  for (const api::ResourceInfo* resource : served.rows())
+    if (resource->group == group &&
+        std::find(versions.begin(), versions.end(), resource->version) == versions.end())
+      versions.push_back(resource->version);
   return versions;
 }
 
 template <std::size_t N>
-std::vector<std::string_view> groups(const std::array<std::string_view, N>& first, const api::Gates& gates) {
+std::vector<std::string_view> groups(const std::array<std::string_view, N>& first, const ServedSet& served) {
   std::vector<std::string_view> names;
   const auto add = [&](std::string_view name) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end() &&
-        !versions_of(name, gates).empty())
+        !versions_of(name, served).empty())
       names.push_back(name);
   };
   for (std::string_view name : first) add(name);
   for (std::string_view name : kGroupOrder) add(name);
-  for (const api::ResourceInfo& resource : api::resources()) add(resource.group);
+  for (const api::ResourceInfo* resource : served.rows()) add(resource->group);
   return names;
 }
 
-Json group_json(std::string_view group, const api::Gates& gates) {
+Json group_json(std::string_view group, const ServedSet& served) {
   JsonArray versions;
-  for (std::string_view version : versions_of(group, gates))
+  for (std::string_view version : versions_of(group, served))
     versions.push_back(Json::object(
         {{"groupVersion", std::string(group) + "/" + std::string(version)}, {"version", version}}));
   const Json preferred = versions.front();
@@ -139,8 +138,8 @@ Json legacy_subresource(const api::ResourceInfo& resource, std::string_view subr
   return entry;
 }
 
-std::optional<Json> legacy_list(std::string_view group, std::string_view version, const api::Gates& gates) {
-  const auto found = resources_of(group, version, gates);
+std::optional<Json> legacy_list(std::string_view group, std::string_view version, const ServedSet& served) {
+  const auto found = resources_of(group, version, served);
   if (found.empty()) return std::nullopt;
   JsonArray entries;
   for (const api::ResourceInfo* resource : found) {
@@ -180,11 +179,11 @@ Json aggregated_resource(const api::ResourceInfo& resource) {
   return entry;
 }
 
-Json aggregated_group(std::string_view group, const api::Gates& gates) {
+Json aggregated_group(std::string_view group, const ServedSet& served) {
   JsonArray versions;
-  for (std::string_view version : versions_of(group, gates)) {
+  for (std::string_view version : versions_of(group, served)) {
     JsonArray entries;
-    for (const api::ResourceInfo* resource : resources_of(group, version, gates))
+    for (const api::ResourceInfo* resource : resources_of(group, version, served))
       entries.push_back(aggregated_resource(*resource));
     versions.push_back(
         Json::object({{"version", version}, {"resources", std::move(entries)}, {"freshness", "Current"}}));
@@ -194,13 +193,13 @@ Json aggregated_group(std::string_view group, const api::Gates& gates) {
   return Json::object({{"metadata", std::move(metadata)}, {"versions", std::move(versions)}});
 }
 
-HttpResponse aggregated(bool core, const api::Gates& gates) {
+HttpResponse aggregated(bool core, const ServedSet& served) {
   JsonArray items;
   if (core) {
-    items.push_back(aggregated_group("", gates));
+    items.push_back(aggregated_group("", served));
   } else {
-    for (std::string_view group : groups(kAggregatedFirst, gates))
-      items.push_back(aggregated_group(group, gates));
+    for (std::string_view group : groups(kAggregatedFirst, served))
+      items.push_back(aggregated_group(group, served));
   }
   HttpResponse response = json_response(200, to_string(Json::object({{"kind", "APIGroupDiscoveryList"},
                                                                      {"apiVersion", "apidiscovery.k8s.io/v2"},
@@ -231,10 +230,10 @@ DiscoveryForm wanted_form(std::string_view accept) {
   return DiscoveryForm::Refused;
 }
 
-HttpResponse root(const HttpRequest& request, bool core, const api::Gates& gates) {
+HttpResponse root(const HttpRequest& request, bool core, const ServedSet& served) {
   switch (wanted_form(request.header("Accept"))) {
     case DiscoveryForm::Aggregated:
-      return aggregated(core, gates);
+      return aggregated(core, served);
     case DiscoveryForm::Refused:
       return not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf")
           .to_response();
@@ -250,17 +249,17 @@ HttpResponse root(const HttpRequest& request, bool core, const api::Gates& gates
                                                  {"serverAddressByClientCIDRs", Json::array({address})}})));
   }
   JsonArray items;
-  for (std::string_view group : groups(std::array<std::string_view, 0>{}, gates))
-    items.push_back(group_json(group, gates));
+  for (std::string_view group : groups(std::array<std::string_view, 0>{}, served))
+    items.push_back(group_json(group, served));
   return json_response(
       200, to_string(
                Json::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(items)}})));
 }
 
-std::optional<HttpResponse> group(std::string_view name, const api::Gates& gates) {
-  if (name.empty() || versions_of(name, gates).empty()) return std::nullopt;
+std::optional<HttpResponse> group(std::string_view name, const ServedSet& served) {
+  if (name.empty() || versions_of(name, served).empty()) return std::nullopt;
   Json json = Json::object({{"kind", "APIGroup"}, {"apiVersion", "v1"}});
-  const Json described = group_json(name, gates);
+  const Json described = group_json(name, served);
   for (const JsonMember& member : described.as_object()) json[member.key] = member.value;
   return json_response(200, to_string(json));
 }
@@ -281,11 +280,11 @@ HttpResponse version() {
                                                     {"platform", "linux/amd64"}})));
 }
 
-Json root_paths(const api::Gates& gates) {
+Json root_paths(const ServedSet& served) {
   JsonArray paths = {"/api", "/api/v1", "/apis"};
-  for (std::string_view name : groups(std::array<std::string_view, 0>{}, gates)) {
+  for (std::string_view name : groups(std::array<std::string_view, 0>{}, served)) {
     paths.emplace_back("/apis/" + std::string(name));
-    for (std::string_view version : versions_of(name, gates))
+    for (std::string_view version : versions_of(name, served))
       paths.emplace_back("/apis/" + std::string(name) + "/" + std::string(version));
   }
   for (const char* path :
@@ -297,17 +296,17 @@ Json root_paths(const api::Gates& gates) {
 }  // namespace
 
 std::optional<HttpResponse> discovery(const HttpRequest& request, const ParsedPath& path,
-                                      const api::Gates& gates) {
+                                      const ServedSet& served) {
   std::optional<HttpResponse> found;
   if (path.kind == PathKind::ApiRoot || path.kind == PathKind::ApisRoot)
-    found = root(request, path.kind == PathKind::ApiRoot, gates);
-  if (path.kind == PathKind::Group) found = group(path.resource.group, gates);
+    found = root(request, path.kind == PathKind::ApiRoot, served);
+  if (path.kind == PathKind::Group) found = group(path.resource.group, served);
   if (path.kind == PathKind::GroupVersion)
-    if (const auto list = legacy_list(path.resource.group, path.resource.version, gates))
+    if (const auto list = legacy_list(path.resource.group, path.resource.version, served))
       found = json_response(200, to_string(*list));
   if (request.path == "/version") found = version();
-  if (request.path == "/") found = json_response(200, to_string(root_paths(gates)));
-  if (!found) found = openapi(request, gates);
+  if (request.path == "/") found = json_response(200, to_string(root_paths(served)));
+  if (!found) found = openapi(request, served);
   if (found && request.method != "GET" && request.method != "HEAD") return method_not_allowed().to_response();
   return found;
 }

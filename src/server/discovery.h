@@ -5,16 +5,13 @@
 
 #include "server/http.h"
 #include "server/request_path.h"
-
-namespace berth::api {
-class Gates;
-}
+#include "server/served.h"
 
 namespace berth::server {
 
 // Serves /api, /apis, group and group-version documents in both forms, /openapi/v2, /openapi/v3/…, /version.
 // Nothing for any other path.
 std::optional<HttpResponse> discovery(const HttpRequest& request, const ParsedPath& path,
-                                      const api::Gates& gates);
+                                      const ServedSet& served);
 
 }  // namespace berth::server

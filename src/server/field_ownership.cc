@@ -1,8 +1,10 @@
 #include "server/field_ownership.h"
 
+#include <algorithm>
 #include <map>
 
 #include "api/decode.h"
+#include "crd/served_version.h"
 #include "server/conversions.h"
 #include "server/metadata.h"
 
@@ -39,6 +41,16 @@ apply::FieldSet fields_never_stored(const ObjectTarget& target) {
 
 std::optional<Json> in_version(const api::ResourceInfo& resource, const Json& document,
                                std::string_view api_version) {
+  if (resource.custom) {
+    const auto& versions = resource.custom->definition->versions;
+    const bool served = std::any_of(versions.begin(), versions.end(), [&](const auto& version) {
+      return api_version_of(version->row) == api_version;
+    });
+    if (!served) return std::nullopt;
+    Json converted = document;
+    converted["apiVersion"] = api_version;
+    return converted;
+  }
   const auto resource_of = [&](std::string_view version) {
     const api::GroupVersion named = api::group_version_of(version);
     return api::find_resource(named.group, named.version, resource.plural);
@@ -47,6 +59,13 @@ std::optional<Json> in_version(const api::ResourceInfo& resource, const Json& do
   const api::ResourceInfo* to = resource_of(api_version);
   if (!from || !to || &storage_of(*from) != &storage_of(*to)) return std::nullopt;
   return to_served_shape(*to, to_stored_shape(*from, document));
+}
+
+// How a version of a custom resource is owned. A version that is not served is owned like the stored one.
+apply::Schema custom_schema(const crd::Definition& definition, std::string_view api_version) {
+  for (const auto& version : definition.versions)
+    if (api_version_of(version->row) == api_version) return apply::Schema::of(version->schema);
+  return apply::Schema::of(definition.storage->schema);
 }
 
 Json without_times(const Json& list) {
@@ -82,10 +101,16 @@ apply::FieldManager field_manager_of(const ObjectTarget& target, const WriteOpti
   write.converted = [resource = target.resource](const Json& document, std::string_view version) {
     return in_version(*resource, document, version);
   };
+  if (target.resource->custom)
+    write.schema_of = [custom = target.resource->custom](std::string_view api_version) {
+      return custom_schema(*custom->definition, api_version);
+    };
   return apply::FieldManager(std::move(write));
 }
 
-const Json& empty_object_of(const api::ResourceInfo& resource) {
+Json empty_object_of(const api::ResourceInfo& resource) {
+  if (resource.custom)
+    return Json::object({{"apiVersion", api_version_of(resource)}, {"kind", resource.kind}});
   static const std::map<const api::ResourceInfo*, Json> kObjects = [] {
     std::map<const api::ResourceInfo*, Json> objects;
     for (const api::ResourceInfo& row : api::resources()) {

@@ -13,7 +13,7 @@ namespace berth::server {
 apply::FieldManager field_manager_of(const ObjectTarget& target, const WriteOptions& options, Time now);
 
 // A document of the resource's version without any field set, as the reference's decoder makes it.
-const Json& empty_object_of(const api::ResourceInfo& resource);
+Json empty_object_of(const api::ResourceInfo& resource);
 
 // Sets managedFields of `next` after a create (`before` is null), an update or a patch that is no apply. Both
 // are stored documents.

@@ -216,10 +216,10 @@ TEST_F(Evictions, TwoBudgetsOfOnePodAreRefused) {
   EXPECT_TRUE(read(kPods, "p").part("metadata").string_at("deletionTimestamp").empty());
 }
 
-TEST_F(InProcess, WhatIsNotServedIsRefusedAndNeverStored) {
+TEST_F(InProcess, AnInvalidDefinitionIsRefusedAndNeverStored) {
   const api::ResourceRef definitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions"};
   EXPECT_EQ(call(client::Verb::Create, definitions, "", "x.ex.io", R"({"metadata":{"name":"x.ex.io"}})").code,
-            501);
+            422);
   EXPECT_EQ(call(client::Verb::Get, definitions, "", "x.ex.io", "").code, 404);
 }
 

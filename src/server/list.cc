@@ -1,5 +1,6 @@
 #include "server/list.h"
 
+#include "crd/served_version.h"
 #include "server/continue_token.h"
 #include "server/matcher.h"
 #include "server/serialization.h"
@@ -26,8 +27,10 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
   const bool partial = rendering.form == Form::Metadata;
   const std::string api_version = partial ? "meta.k8s.io/v1" : api_version_of(*target.resource);
   std::string body = "{\"kind\":\"";
-  body += partial ? std::string("PartialObjectMetadata") : std::string(target.resource->kind);
-  body.append("List\",\"apiVersion\":\"").append(api_version).append("\",\"metadata\":");
+  const std::string own = target.resource->custom ? target.resource->custom->definition->list_kind
+                                                  : std::string(target.resource->kind) + "List";
+  body += partial ? "PartialObjectMetadataList" : own;
+  body.append("\",\"apiVersion\":\"").append(api_version).append("\",\"metadata\":");
   body.append(metadata).append(",\"items\":[");
   bool first = true;
   for (const store::ObjectPtr& object : page.objects) {

@@ -1,6 +1,7 @@
 #include "server/matcher.h"
 
 #include "api/selectors.h"
+#include "crd/served_version.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -28,8 +29,13 @@ ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::st
                                 const std::string& field_selector, const std::string& name) {
   Result<api::LabelSelector> labels = api::LabelSelector::parse(label_selector);
   if (!labels) return bad_request(labels.error().message());
+  std::vector<std::string> own;
+  if (resource.custom) {
+    own.emplace_back("metadata.name");
+    for (const crd::SelectableField& field : resource.custom->selectable) own.push_back(field.name);
+  }
   Result<api::FieldSelector> fields =
-      api::FieldSelector::parse(resource.group, resource.kind, field_selector);
+      api::FieldSelector::parse(resource.group, resource.kind, field_selector, own);
   if (!fields) return bad_request(fields.error().message());
   Selection selection{std::move(labels).value(), std::move(fields).value(), name};
   const bool all = selection.labels.selects_everything() && selection.fields.selects_everything();

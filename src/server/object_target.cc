@@ -6,6 +6,8 @@
 #include "api/decode.h"
 #include "api/kinds.h"
 #include "base/assert.h"
+#include "crd/definition_rules.h"
+#include "crd/object_rules.h"
 
 namespace berth::server {
 namespace {
@@ -26,6 +28,7 @@ std::vector<const api::ResourceInfo*> storage_rows() {
 }  // namespace
 
 const api::ResourceInfo& storage_of(const api::ResourceInfo& resource) {
+  if (resource.custom) return resource.custom->definition->storage->row;
   static const std::vector<const api::ResourceInfo*> kStored = storage_rows();
   const std::ptrdiff_t row = &resource - api::resources().data();
   BERTH_ASSERT(row >= 0 && static_cast<std::size_t>(row) < kStored.size(), "resources are rows of the table");
@@ -42,6 +45,7 @@ std::string api_version_of(const api::ResourceInfo& resource) {
 }
 
 ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before) {
+  if (target.resource->custom) return object;
   Result<api::Decoded> decoded = api::decode_document(target.resource->type(), std::move(object), before);
   if (!decoded) return internal_error(decoded.error().text());
   return std::move(decoded->document);
@@ -51,8 +55,10 @@ store::Key key_of(const ObjectTarget& target) {
   return {storage_resource(*target.resource), target.ns, target.name};
 }
 
-const api::KindRules& rules_of(const ObjectTarget& target) {
-  const api::ResourceInfo& stored = storage_of(*target.resource);
+const api::KindRules& rules_of(const api::ResourceInfo& resource) {
+  if (resource.custom) return crd::object_rules();
+  if (crd::is_definition(resource)) return crd::definition_rules();
+  const api::ResourceInfo& stored = storage_of(resource);
   return api::rules_of(stored.group, stored.plural);
 }
 

@@ -3,6 +3,7 @@
 // Every served version of a kind shares one key space and one stored shape. Pure, any thread.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "api/kind_rules.h"
@@ -12,17 +13,21 @@
 
 namespace berth::server {
 
+class ServedSet;
+
 // An object of a served resource. `subresource`: "", "status", "finalize", …
 struct ObjectTarget {
   const api::ResourceInfo* resource = nullptr;
   std::string ns;
   std::string name;
   std::string subresource;
+  // Holds the row of a custom resource; null for rows of the type table.
+  std::shared_ptr<const ServedSet> served = nullptr;
 
   ResourceName resource_name() const { return {resource->group, resource->plural}; }
 };
 
-// The stored version of the resource. `resource` is a row of the type table.
+// The stored version of the resource. `resource` is a row of the type table, or of a custom resource.
 const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
 // "pods", "resourceclaims.resource.k8s.io".
 std::string storage_resource(const api::ResourceInfo& resource);
@@ -32,6 +37,9 @@ std::string api_version_of(const api::ResourceInfo& resource);
 // they have in common with `before`.
 ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before);
 store::Key key_of(const ObjectTarget& target);
-const api::KindRules& rules_of(const ObjectTarget& target);
+const api::KindRules& rules_of(const api::ResourceInfo& resource);
+inline const api::KindRules& rules_of(const ObjectTarget& target) {
+  return rules_of(*target.resource);
+}
 
 }  // namespace berth::server

@@ -30,20 +30,20 @@ std::string group_version_path(const api::ResourceInfo& resource) {
 }
 
 // Changes whenever a document may: clients cache documents by it. Gates decide which kinds are served.
-std::string documents_hash(const api::Gates& gates) {
+std::string documents_hash(const ServedSet& served) {
   constexpr int kRevision = 2;  // of the generator of documents
   std::uint64_t hash = 14695981039346656037u + kRevision;
   for (const api::GateInfo& gate : api::gate_table())
-    hash = (hash ^ static_cast<std::uint64_t>(gates.enabled(gate.name) ? 2 : 1)) * 1099511628211u;
+    hash = (hash ^ static_cast<std::uint64_t>(served.gates().enabled(gate.name) ? 2 : 1)) * 1099511628211u;
+  for (const char c : served.fingerprint()) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return "berth" + std::to_string(hash);
 }
 
-HttpResponse index(const api::Gates& gates) {
+HttpResponse index(const ServedSet& served) {
   Json paths = Json::object();
-  const std::string hash = documents_hash(gates);
-  for (const api::ResourceInfo& resource : api::resources()) {
-    if (!is_served(resource, gates)) continue;
-    const std::string path = group_version_path(resource);
+  const std::string hash = documents_hash(served);
+  for (const api::ResourceInfo* resource : served.rows()) {
+    const std::string path = group_version_path(*resource);
     paths[path] = Json::object({{"serverRelativeURL", std::string(kV3) + "/" + path + "?hash=" + hash}});
   }
   return text_response(200, to_string(Json::object({{"paths", std::move(paths)}})));
@@ -94,7 +94,7 @@ Json content(std::initializer_list<std::string_view> media_types, const std::str
 // One PATCH operation per kind: kubectl checks for it before it lets the server validate fields.
 Json path_item(const api::ResourceInfo& resource) {
   const std::string word = group_word(resource.group);
-  const std::string object = schema_name(resource.type());
+  const std::string object = schema_name(resource);
   Json body = content({"application/apply-patch+yaml", "application/json-patch+json",
                        "application/merge-patch+json", "application/strategic-merge-patch+json"},
                       "io.k8s.apimachinery.pkg.apis.meta.v1.Patch");
@@ -120,17 +120,17 @@ Json path_item(const api::ResourceInfo& resource) {
   return Json::object({{"patch", std::move(patch)}});
 }
 
-std::optional<HttpResponse> document(std::string_view path, const api::Gates& gates) {
+std::optional<HttpResponse> document(std::string_view path, const ServedSet& served) {
   Json paths = Json::object();
   const api::ResourceInfo* first = nullptr;
-  for (const api::ResourceInfo& resource : api::resources()) {
-    if (!is_served(resource, gates) || group_version_path(resource) != path) continue;
-    if (!first) first = &resource;
-    const std::string scope = resource.namespaced ? "/namespaces/{namespace}/" : "/";
-    paths["/" + std::string(path) + scope + std::string(resource.plural) + "/{name}"] = path_item(resource);
+  for (const api::ResourceInfo* resource : served.rows()) {
+    if (group_version_path(*resource) != path) continue;
+    if (!first) first = resource;
+    const std::string scope = resource->namespaced ? "/namespaces/{namespace}/" : "/";
+    paths["/" + std::string(path) + scope + std::string(resource->plural) + "/{name}"] = path_item(*resource);
   }
   if (!first) return std::nullopt;
-  const Json components = Json::object({{"schemas", schemas_of(first->group, first->version, gates)}});
+  const Json components = Json::object({{"schemas", schemas_of(first->group, first->version, served)}});
   HttpResponse response = json_response(
       200, to_string(Json::object({{"openapi", "3.0.0"},
                                    {"info", Json::object({{"title", "Kubernetes"}, {"version", "v1.37.0"}})},
@@ -142,12 +142,12 @@ std::optional<HttpResponse> document(std::string_view path, const api::Gates& ga
 
 }  // namespace
 
-std::optional<HttpResponse> openapi(const HttpRequest& request, const api::Gates& gates) {
+std::optional<HttpResponse> openapi(const HttpRequest& request, const ServedSet& served) {
   const std::string_view path = request.path;
   if (path == "/openapi/v2") return v2();
-  if (path == kV3) return index(gates);
+  if (path == kV3) return index(served);
   if (path.substr(0, kV3.size() + 1) == std::string(kV3) + "/")
-    return document(path.substr(kV3.size() + 1), gates).value_or(HttpResponse{404, {}, ""});
+    return document(path.substr(kV3.size() + 1), served).value_or(HttpResponse{404, {}, ""});
   return std::nullopt;
 }
 

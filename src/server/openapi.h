@@ -5,14 +5,11 @@
 #include <optional>
 
 #include "server/http.h"
-
-namespace berth::api {
-class Gates;
-}
+#include "server/served.h"
 
 namespace berth::server {
 
 // Nothing for a path other than /openapi/v2, /openapi/v3 and below.
-std::optional<HttpResponse> openapi(const HttpRequest& request, const api::Gates& gates);
+std::optional<HttpResponse> openapi(const HttpRequest& request, const ServedSet& served);
 
 }  // namespace berth::server

@@ -1,9 +1,11 @@
 #include "server/openapi_schema.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
 #include "api/gates.h"
+#include "crd/served_version.h"
 #include "server/served.h"
 
 namespace berth::server {
@@ -204,6 +206,34 @@ class Schemas {
 
 }  // namespace
 
+namespace {
+
+std::string dots_to_commas(std::string_view text) {
+  std::string out(text);
+  std::replace(out.begin(), out.end(), '.', ',');
+  return out;
+}
+
+// The schema of a definition, with the members that every object has.
+Json custom_schema_of(const api::ResourceInfo& resource) {
+  Json schema = resource.custom->open_api;
+  Json properties = Json::object(
+      {{"apiVersion", Json::object({{"type", "string"}})},
+       {"kind", Json::object({{"type", "string"}})},
+       {"metadata",
+        Json::object({{"allOf", Json::array({Json::object(
+                                    {{"$ref", reference(std::string(kMeta) + "ObjectMeta")}})})}})}});
+  if (const Json& given = std::as_const(schema).part("properties"); given.is_object())
+    for (const JsonMember& member : given.as_object())
+      if (member.key != "metadata") properties[member.key] = member.value;
+  schema["properties"] = std::move(properties);
+  schema["x-kubernetes-group-version-kind"] = Json::array(
+      {Json::object({{"group", resource.group}, {"kind", resource.kind}, {"version", resource.version}})});
+  return schema;
+}
+
+}  // namespace
+
 std::string schema_name(const api::TypeInfo& type) {
   const std::string tail = "." + std::string(type.version) + "." + std::string(type.name);
   if (type.group == "meta.k8s.io") return std::string(kMeta) + std::string(type.name);
@@ -215,12 +245,28 @@ std::string schema_name(const api::TypeInfo& type) {
   return "io.k8s.api." + std::string(package.empty() ? "core" : package) + tail;
 }
 
-Json schemas_of(std::string_view group, std::string_view version, const api::Gates& gates) {
-  Schemas schemas(gates);
-  for (const api::ResourceInfo& resource : api::resources())
-    if (resource.group == group && resource.version == version && is_served(resource, gates))
-      schemas.add(resource.type());
+std::string schema_name(const api::ResourceInfo& resource) {
+  if (!resource.custom) return schema_name(resource.type());
+  std::string name;
+  api::for_each_listed(dots_to_commas(resource.group), [&](std::string_view part) {
+    name = std::string(part) + (name.empty() ? "" : "." + name);
+  });
+  return name + "." + std::string(resource.version) + "." + std::string(resource.kind);
+}
+
+Json schemas_of(std::string_view group, std::string_view version, const ServedSet& served) {
+  Schemas schemas(served.gates());
+  std::vector<const api::ResourceInfo*> custom;
+  for (const api::ResourceInfo* resource : served.rows()) {
+    if (resource->group != group || resource->version != version) continue;
+    if (resource->custom)
+      custom.push_back(resource);
+    else
+      schemas.add(resource->type());
+  }
+  if (!custom.empty()) schemas.add(*api::find_type("meta.k8s.io", "v1", "ObjectMeta"));
   Json all = std::move(schemas).take();
+  for (const api::ResourceInfo* resource : custom) all[schema_name(*resource)] = custom_schema_of(*resource);
   all[std::string(kMeta) + "Patch"] = Json::object({{"type", "object"}});
   return all;
 }

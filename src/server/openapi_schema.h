@@ -9,16 +9,15 @@
 
 #include "api/type_table.h"
 #include "base/json.h"
-
-namespace berth::api {
-class Gates;
-}
+#include "server/served.h"
 
 namespace berth::server {
 
 // "io.k8s.api.core.v1.Pod".
 std::string schema_name(const api::TypeInfo& type);
+// Of a resource's kind; of a custom one, its group backwards: "io.ex.v1.Gizmo".
+std::string schema_name(const api::ResourceInfo& resource);
 // The schemas of every kind of the group version and of all reachable types, by name.
-Json schemas_of(std::string_view group, std::string_view version, const api::Gates& gates);
+Json schemas_of(std::string_view group, std::string_view version, const ServedSet& served);
 
 }  // namespace berth::server

@@ -60,6 +60,32 @@ ApiResult<void> check_same_kind(const api::ResourceInfo& resource, api::PatchTyp
                      " is not the kind of the resource: " + std::string(resource.kind) + " of " + own);
 }
 
+// Of a custom resource: strategic merge needs a type.
+constexpr std::string_view kCustomPatchTypes =
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+
+ApiResult<Json> custom_patched(api::PatchType type, const api::ResourceInfo& resource, const Json& current,
+                               const std::string& body, FieldValidation validation,
+                               std::vector<std::string>& warnings) {
+  if (type == api::PatchType::StrategicMerge) return unsupported_media_type(kCustomPatchTypes);
+  const Json served = to_served_shape(resource, current);
+  Result<Json> result = type == api::PatchType::Json ? api::apply_json_patch(served, body)
+                                                     : api::apply_merge_patch(served, body);
+  if (!result) return patch_error(result.error());
+  const std::string own = api_version_of(resource);
+  if (result->string_at("kind") != resource.kind || result->string_at("apiVersion") != own)
+    return bad_request("the object's kind " + std::string(result->string_at("kind")) + " of " +
+                       std::string(result->string_at("apiVersion")) +
+                       " is not the kind of the resource: " + std::string(resource.kind) + " of " + own);
+  std::vector<std::string> strict_errors;
+  Json quoted = *result;
+  Json next = TRY(shaped_document(resource, std::move(result).value(), strict_errors));
+  if (!strict_errors.empty() && validation == FieldValidation::Strict)
+    return refused_result(type, quoted, body, api::strict_error_text(strict_errors));
+  if (validation == FieldValidation::Warn) warnings = std::move(strict_errors);
+  return to_storage(resource, std::move(next));
+}
+
 }  // namespace
 
 Registry::Change patch_change(const HttpRequest& request, const api::ResourceInfo& resource,
@@ -68,6 +94,7 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
   if (!type) return [](const Json&) -> ApiResult<Json> { return no_patch_type(); };
   return [&resource, &warnings, type = *type, validation,
           body = request.body](const Json& current) -> ApiResult<Json> {
+    if (resource.custom) return custom_patched(type, resource, current, body, validation, warnings);
     const Json served = to_served_shape(resource, current);
     Result<Json> result = patched(type, resource, served, body);
     if (!result) return patch_error(result.error());

@@ -34,6 +34,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
   ctx.subresource = target.subresource;
   ctx.request_group = target.resource->group;
   ctx.empty_lists = options.empty_lists;
+  ctx.resource = target.resource;
   return ctx;
 }
 

@@ -1,9 +1,12 @@
 #include "server/request_body.h"
 
+#include <unordered_map>
+
 #include "api/decode.h"
 #include "api/protobuf.h"
 #include "api/yaml.h"
 #include "base/hex.h"
+#include "crd/object_rules.h"
 #include "server/conversions.h"
 #include "server/object_target.h"
 
@@ -114,7 +117,99 @@ ApiResult<void> check_type(const Json& document, const api::ResourceInfo& resour
   return not_of_type(resource.type(), kind, version, why);
 }
 
+constexpr std::string_view kCustomBodyTypes = "application/json, application/yaml";
+
+// Repeated members: the last one counts, the others are named.
+void drop_repeated(Json& value, const std::string& path, std::vector<std::string>& errors) {
+  if (value.is_array()) {
+    for (std::size_t at = 0; at < value.as_array().size(); ++at)
+      drop_repeated(value.as_array()[at], path + "[" + std::to_string(at) + "]", errors);
+    return;
+  }
+  if (!value.is_object()) return;
+  std::unordered_map<std::string_view, std::size_t> last;
+  const JsonObject& given = std::as_const(value).as_object();
+  std::size_t at = 0;
+  for (const JsonMember& member : given) last[member.key] = at++;
+  if (last.size() < given.size()) {
+    JsonObject kept;
+    at = 0;
+    for (const JsonMember& member : given) {
+      if (last.at(member.key) == at++)
+        kept.append(member.key, member.value);
+      else if (errors.size() < api::kStrictErrorsMax)
+        errors.push_back("duplicate field \"" + (path.empty() ? "" : path + ".") + member.key + "\"");
+    }
+    last.clear();
+    value = Json(std::move(kept));
+  }
+  for (JsonMember& member : value.as_object())
+    drop_repeated(member.value, path.empty() ? member.key : path + "." + member.key, errors);
+}
+
+ApiResult<Json> parse_custom(const HttpRequest& request, std::vector<std::string>& strict_errors) {
+  const std::string_view media = media_type(request);
+  if (media == "application/yaml") {
+    Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(request.body, "body");
+    if (!documents) return bad_request(documents.error().message());
+    if (documents->size() != 1) return bad_request("a request body is one YAML document");
+    if (!documents->front().duplicate_keys.empty())
+      strict_errors.push_back(duplicate_keys_text(documents->front().duplicate_keys));
+    return std::move(documents->front().value);
+  }
+  if (!media.empty() && media != "application/json") return unsupported_media_type(kCustomBodyTypes);
+  Result<Json> document = parse_json(request.body);
+  if (!document)
+    return bad_request("couldn't get version/kind; json parse error: " +
+                       std::string(document.error().message()));
+  drop_repeated(*document, "", strict_errors);
+  return std::move(document).value();
+}
+
+// kind and apiVersion of a custom object are required, and are those of its path.
+ApiResult<void> check_custom_type(const Json& document, const api::ResourceInfo& resource) {
+  const std::string_view kind = document.string_at("kind"), version = document.string_at("apiVersion");
+  if (kind.empty()) return bad_request("Object 'Kind' is missing in '" + to_string(document) + "'");
+  if (version.empty()) return bad_request("Object 'apiVersion' is missing in '" + to_string(document) + "'");
+  const std::string expected = api_version_of(resource);
+  if (version != expected)
+    return bad_request("the API version in the data (" + std::string(version) +
+                       ") does not match the expected API version (" + expected + ")");
+  if (kind != resource.kind)
+    return invalid(resource.group, resource.kind, document.part("metadata").string_at("name"),
+                   {api::invalid("kind", kind, "must be " + std::string(resource.kind))});
+  return {};
+}
+
+ApiResult<ReadBody> read_custom(const HttpRequest& request, const api::ResourceInfo& resource,
+                                FieldValidation validation) {
+  std::vector<std::string> strict_errors;
+  Json document = TRY(parse_custom(request, strict_errors));
+  if (!document.is_object()) document = Json::object();
+  TRY(check_custom_type(document, resource));
+  document = TRY(shaped_document(resource, std::move(document), strict_errors));
+  if (!strict_errors.empty() && validation == FieldValidation::Strict)
+    return bad_request(std::string(resource.kind) + " in version \"" + std::string(resource.version) +
+                       "\" cannot be handled as a " + std::string(resource.kind) + ": " +
+                       api::strict_error_text(strict_errors));
+  ReadBody read;
+  read.document = to_storage(resource, std::move(document));
+  if (validation == FieldValidation::Warn) read.warnings = std::move(strict_errors);
+  return read;
+}
+
 }  // namespace
+
+ApiResult<Json> shaped_document(const api::ResourceInfo& resource, Json document,
+                                std::vector<std::string>& strict_errors) {
+  Result<crd::ShapedObject> made = crd::shaped(*resource.custom, std::move(document));
+  if (!made)
+    return bad_request(std::string(resource.kind) + " in version \"" + std::string(resource.version) +
+                       "\" cannot be handled as a " + std::string(resource.kind) + ": " +
+                       std::string(made.error().message()));
+  for (std::string& error : made->strict_errors) strict_errors.push_back(std::move(error));
+  return std::move(made->document);
+}
 
 std::string duplicate_keys_text(const std::vector<std::string>& duplicate_keys) {
   std::string text = "yaml: unmarshal errors:";
@@ -130,15 +225,15 @@ std::string_view media_type(const HttpRequest& request) {
 }
 
 Json to_storage(const api::ResourceInfo& resource, Json document) {
-  const api::ResourceInfo& stored = storage_of(resource);
   document = to_stored_shape(resource, std::move(document));
-  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
+  const api::KindRules& rules = rules_of(resource);
   if (rules.set_defaults) rules.set_defaults(document);
   return document;
 }
 
 ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
                                 FieldValidation validation) {
+  if (resource.custom) return read_custom(request, resource, validation);
   api::Decoded body = TRY(decode(request, resource.type()));
   if (!body.document.is_object()) body.document = Json::object();
   TRY(check_type(body.document, resource));

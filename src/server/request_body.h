@@ -24,6 +24,11 @@ struct ReadBody {
 // Of the body, without parameters.
 std::string_view media_type(const HttpRequest& request);
 
+// A document of a custom resource, as a client or a patch made it: known members, defaults; what it says
+// besides is in `strict_errors`. 400 when its metadata is none.
+ApiResult<Json> shaped_document(const api::ResourceInfo& resource, Json document,
+                                std::vector<std::string>& strict_errors);
+
 // The body as a document of `resource`'s kind; kind and apiVersion may be missing but must not differ.
 ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
                                 FieldValidation validation);

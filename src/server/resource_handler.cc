@@ -1,5 +1,6 @@
 #include "server/resource_handler.h"
 
+#include "crd/definition_rules.h"
 #include "server/access.h"
 #include "server/conversions.h"
 
@@ -45,13 +46,18 @@ void ResourceCall::warn(std::vector<std::string> more) {
   for (std::string& warning : more) warnings.push_back(std::move(warning));
 }
 
-ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, Audit audit, bool warn_unacted)
-    : registry_(registry), watches_(watches), audit_(std::move(audit)), warn_unacted_(warn_unacted) {}
+ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, CustomResources& custom, Audit audit,
+                                 bool warn_unacted)
+    : registry_(registry),
+      watches_(watches),
+      custom_(custom),
+      audit_(std::move(audit)),
+      warn_unacted_(warn_unacted) {}
 
-void ResourceHandler::handle(HttpRequest request, const api::ResourceInfo& resource, const ResourcePath& path,
-                             std::shared_ptr<HttpExchange> exchange) {
+void ResourceHandler::handle(HttpRequest request, const api::ResourceInfo& resource, ServedPtr served,
+                             const ResourcePath& path, std::shared_ptr<HttpExchange> exchange) {
   const auto call = std::make_shared<ResourceCall>();
-  call->target = {&resource, path.ns, path.name, path.subresource};
+  call->target = {&resource, path.ns, path.name, path.subresource, std::move(served)};
   call->verb = verb_of(request, path);
   call->request = std::move(request);
   call->exchange = std::move(exchange);
@@ -109,12 +115,25 @@ ApiResult<void> ResourceHandler::route_subresource(const Call& call) {
   const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
                         subresource == "approval" || subresource == "ephemeralcontainers";
   if (document && method == "GET") return get(call);
+  if (subresource == "finalize" && custom_.has_objects_in(call->target.name))
+    return conflict(call->target.resource_name(), call->target.name,
+                    "objects of custom resources are left in the namespace");
   if (document && method == "PUT") return replace(call);
   if (document && method == "PATCH") return patch(call);
   return method_not_allowed();
 }
 
 void ResourceHandler::answer(const Call& call, ApiResult<Answer> made) {
+  const bool writes = call->request.method != "GET";
+  if (!made || !writes || !crd::is_definition(*call->target.resource)) return answer_now(call, made);
+  // Not here: this may be the committer's thread.
+  registry_.dependencies().executor.post([this, call, made = std::move(made)] {
+    custom_.run();
+    answer_now(call, made);
+  });
+}
+
+void ResourceHandler::answer_now(const Call& call, const ApiResult<Answer>& made) {
   if (!made) return respond(call, made.error().to_response());
   const std::string& stored = made->object ? made->object->bytes : made->document;
   const bool is_status = !made->object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
@@ -122,7 +141,7 @@ void ResourceHandler::answer(const Call& call, ApiResult<Answer> made) {
   response.body = is_status ? stored
                             : render_one(*call->target.resource, made->object, stored, call->rendering,
                                          registry_.dependencies().clock.now());
-  call->warn(std::move(made->warnings));
+  call->warn(made->warnings);
   respond(call, std::move(response), made->object ? made->object->revision : 0);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/audit_record.h"
+#include "server/custom_resources.h"
 #include "server/http.h"
 #include "server/registry.h"
 #include "server/rendering.h"
@@ -34,11 +35,13 @@ struct ResourceCall {
 class ResourceHandler {
  public:
   // `registry` and `watches` outlive it. `warn_unacted`: ApiServerOptions::warn_unacted.
-  ResourceHandler(Registry& registry, WatchHub& watches, Audit audit, bool warn_unacted);
+  // `custom` outlives it as well.
+  ResourceHandler(Registry& registry, WatchHub& watches, CustomResources& custom, Audit audit,
+                  bool warn_unacted);
 
-  // `resource` is the one of `path`, and served.
-  void handle(HttpRequest request, const api::ResourceInfo& resource, const ResourcePath& path,
-              std::shared_ptr<HttpExchange> exchange);
+  // `resource` is the one of `path`, and one of `served`.
+  void handle(HttpRequest request, const api::ResourceInfo& resource, ServedPtr served,
+              const ResourcePath& path, std::shared_ptr<HttpExchange> exchange);
 
  private:
   using Call = std::shared_ptr<ResourceCall>;
@@ -72,13 +75,15 @@ class ResourceHandler {
   void answer_scale(const Call& call, ApiResult<Answer> made);
   void answer_done(const Call& call, ApiResult<Answer> done);
 
-  // Every request ends in one of these.
+  // Every request ends in one of these. A written definition is carried out first.
   void answer(const Call& call, ApiResult<Answer> made);
+  void answer_now(const Call& call, const ApiResult<Answer>& made);
   void respond(const Call& call, HttpResponse response, store::Revision revision = 0) const;
   void audit(const ResourceCall& call, int code, store::Revision revision) const;
 
   Registry& registry_;
   WatchHub& watches_;
+  CustomResources& custom_;
   const Audit audit_;
   const bool warn_unacted_;
 };

@@ -59,7 +59,7 @@ ApiResult<void> ResourceHandler::scale(const Call& call) {
   Registry::Change change =
       options.is_apply ? TRY(apply_change(call->request, call->target, options, FieldValidation::Ignore,
                                           registry_.dependencies().clock.now(), call->patch_warnings))
-                       : TRY(scale_change(call->request));
+                       : TRY(scale_change(call->request, call->target.resource->custom));
   registry_.modify(call->target, std::move(change), std::move(options),
                    [this, call](ApiResult<Answer> made) { answer_scale(call, std::move(made)); });
   return {};
@@ -69,7 +69,7 @@ void ResourceHandler::answer_scale(const Call& call, ApiResult<Answer> made) {
   if (!made) return answer(call, std::move(made));
   const std::string& bytes = made->object ? made->object->bytes : made->document;
   const Json object = parse_json(bytes).value_or(Json::object());
-  respond(call, json_response(made->code, to_string(scale_of(object))),
+  respond(call, json_response(made->code, to_string(scale_of(object, call->target.resource->custom))),
           made->object ? made->object->revision : 0);
 }
 

@@ -1,4 +1,4 @@
 find_package(OpenSSL REQUIRED)
 
-berth_room(NAME server ROOMS base api apply store client PRIVATE_LINK OpenSSL::SSL OpenSSL::Crypto
+berth_room(NAME server ROOMS base api crd apply store client PRIVATE_LINK OpenSSL::SSL OpenSSL::Crypto
   TEST_LINK berth_client_testing)

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "api/patch.h"
+#include "crd/served_version.h"
 #include "server/metadata.h"
 #include "server/request_body.h"
 #include "server/write_errors.h"
@@ -45,7 +46,7 @@ std::string selector_text(const Json& selector) {
 }
 
 // `object` with the replicas of `scale`.
-ApiResult<Json> scaled(const Json& object, const Json& scale) {
+ApiResult<Json> scaled(const Json& object, const Json& scale, const crd::ServedVersion* custom) {
   const std::string name(metadata_of(object).string_at("name"));
   const std::string_view kind = scale.string_at("kind");
   if (!kind.empty() && kind != kKind) return bad_request("expected kind Scale, but got " + std::string(kind));
@@ -59,7 +60,7 @@ ApiResult<Json> scaled(const Json& object, const Json& scale) {
     return invalid(kGroup, kKind, name,
                    {api::invalid("spec.replicas", wanted, "must be greater than or equal to 0")});
   Json next = object;
-  next["spec"]["replicas"] = wanted;
+  (custom ? place_at(next, custom->scale->replicas.members) : next["spec"]["replicas"]) = wanted;
   for (const char* member : {"resourceVersion", "uid"})
     if (const std::string_view value = meta.string_at(member); !value.empty())
       next["metadata"][member] = value;
@@ -68,17 +69,37 @@ ApiResult<Json> scaled(const Json& object, const Json& scale) {
 
 }  // namespace
 
-Json scale_of(const Json& object) {
+Json& place_at(Json& object, const std::vector<std::string>& members) {
+  Json* at = &object;
+  for (const std::string& name : members) {
+    Json& below = (*at)[name];
+    // What stands in the way is no place for a member: validation has refused such objects.
+    if (!below.is_object() && &name != &members.back()) below = Json::object();
+    at = &below;
+  }
+  return *at;
+}
+
+Json scale_of(const Json& object, const crd::ServedVersion* custom) {
   const Json& from = metadata_of(object);
   Json meta = Json::object();
   for (const char* member : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})
     if (const Json* value = from.find(member)) meta[member] = *value;
   const Json &spec = object.part("spec"), &status = object.part("status");
+  const auto whole_at = [&object](const crd::MemberPath& path) {
+    const Json* value = crd::value_at(object, path.members);
+    return value && value->is_int() ? value->as_int() : 0;
+  };
   Json wanted = Json::object();
-  if (const std::int64_t replicas = spec.int_at("replicas"); replicas != 0) wanted["replicas"] = replicas;
-  Json seen = Json::object({{"replicas", status.int_at("replicas")}});
-  if (const std::string selector = selector_text(spec.part("selector")); !selector.empty())
-    seen["selector"] = selector;
+  const std::int64_t replicas = custom ? whole_at(custom->scale->replicas) : spec.int_at("replicas");
+  if (replicas != 0) wanted["replicas"] = replicas;
+  Json seen = Json::object(
+      {{"replicas", custom ? whole_at(custom->scale->status_replicas) : status.int_at("replicas")}});
+  std::string selector = custom ? "" : selector_text(spec.part("selector"));
+  if (custom && custom->scale->selector)
+    if (const Json* text = crd::value_at(object, custom->scale->selector->members); text && text->is_string())
+      selector = text->as_string();
+  if (!selector.empty()) seen["selector"] = selector;
   return Json::object({{"kind", kKind},
                        {"apiVersion", "autoscaling/v1"},
                        {"metadata", std::move(meta)},
@@ -86,20 +107,22 @@ Json scale_of(const Json& object) {
                        {"status", std::move(seen)}});
 }
 
-ApiResult<Registry::Change> scale_change(const HttpRequest& request) {
+ApiResult<Registry::Change> scale_change(const HttpRequest& request, const crd::ServedVersion* custom) {
   if (request.method == "PUT") {
     Json body = TRY(read_document(request, *api::find_type(kGroup, "v1", kKind)));
     return Registry::Change(
-        [scale = std::move(body)](const Json& current) { return scaled(current, scale); });
+        [scale = std::move(body), custom](const Json& current) { return scaled(current, scale, custom); });
   }
   const std::optional<api::PatchType> type = api::patch_type_of(media_type(request));
   if (!type) return no_patch_type();
-  return Registry::Change([type = *type, body = request.body](const Json& current) -> ApiResult<Json> {
-    const Result<Json> scale = type == api::PatchType::Json ? api::apply_json_patch(scale_of(current), body)
-                                                            : api::apply_merge_patch(scale_of(current), body);
-    if (!scale) return bad_request(scale.error().message());
-    return scaled(current, *scale);
-  });
+  return Registry::Change(
+      [type = *type, body = request.body, custom](const Json& current) -> ApiResult<Json> {
+        const Json before = scale_of(current, custom);
+        const Result<Json> scale = type == api::PatchType::Json ? api::apply_json_patch(before, body)
+                                                                : api::apply_merge_patch(before, body);
+        if (!scale) return bad_request(scale.error().message());
+        return scaled(current, *scale, custom);
+      });
 }
 
 }  // namespace berth::server

@@ -9,11 +9,15 @@
 
 namespace berth::server {
 
-// The Scale of `object`, which is a workload.
-Json scale_of(const Json& object);
+// The Scale of `object`, which is a workload, or a custom object whose version (`custom`) has that
+// subresource.
+Json scale_of(const Json& object, const crd::ServedVersion* custom);
+
+// The member at the end of the way, made where it is absent.
+Json& place_at(Json& object, const std::vector<std::string>& members);
 
 // The change of a PUT or PATCH of the Scale to the object. Refuses a body that is no Scale, another name,
 // negative replicas, and media types that are no patch (415).
-ApiResult<Registry::Change> scale_change(const HttpRequest& request);
+ApiResult<Registry::Change> scale_change(const HttpRequest& request, const crd::ServedVersion* custom);
 
 }  // namespace berth::server

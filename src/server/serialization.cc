@@ -3,6 +3,7 @@
 #include "server/conversions.h"
 #include "server/metadata.h"
 #include "server/tables.h"
+#include "server/tables_custom.h"
 
 namespace berth::server {
 namespace {
@@ -34,6 +35,7 @@ std::string object_bytes(const api::ResourceInfo& resource, const std::string& s
 }
 
 std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored) {
+  if (resource.custom) return object_bytes(resource, stored);
   if (needs_conversion(resource)) {
     Json item = converted(resource, stored);
     item.as_object().erase("kind");
@@ -51,10 +53,11 @@ std::string metadata_bytes(const std::string& stored) {
 
 std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,
                         Rendering rendering, std::string_view list_metadata, Time now, bool with_columns) {
+  const crd::ServedVersion* custom = resource.custom;
   const TableColumns& columns = columns_of(resource);
   std::string body = type_prefix("meta.k8s.io", rendering.version, "Table");
   body.append("\"metadata\":").append(list_metadata).append(",\"columnDefinitions\":");
-  body += with_columns ? to_string(definitions_json(columns)) : "null";
+  body += with_columns ? to_string(custom ? custom_definitions(*custom) : definitions_json(columns)) : "null";
   body += ",\"rows\":[";
   bool first = true;
   for (const store::ObjectPtr& object : objects) {
@@ -62,7 +65,8 @@ std::string table_bytes(const api::ResourceInfo& resource, const std::vector<sto
     if (!json) continue;
     if (!first) body += ',';
     first = false;
-    body.append("{\"cells\":").append(to_string(columns.cells(*json, now)));
+    body.append("{\"cells\":")
+        .append(to_string(custom ? custom_cells(*custom, *json, now) : columns.cells(*json, now)));
     if (rendering.include == Rendering::Include::Object)
       body.append(",\"object\":").append(object_bytes(resource, object->bytes));
     if (rendering.include == Rendering::Include::Metadata)

@@ -15,7 +15,7 @@ namespace berth::server {
 // The object in the version of `resource` (the requested one). Copies bytes; parses only when the stored
 // version differs in shape.
 std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored);
-// Without kind and apiVersion, for items of a typed list.
+// Without kind and apiVersion, for items of a typed list; those of custom resources have both.
 std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored);
 // PartialObjectMetadata.
 std::string metadata_bytes(const std::string& stored);

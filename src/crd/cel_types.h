@@ -1,0 +1,43 @@
+// A schema as CEL sees it: types of the members that an expression may name, and values of a document.
+//
+// Types are made once for a version; values borrow from document and schema, and cost nothing until they are
+// read. Source: the declared types of apiextensions-apiserver's CEL (schema to type), names with escapes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "cel/environment.h"
+#include "cel/value.h"
+#include "crd/schema.h"
+
+namespace berth::crd {
+
+// A member's name in an expression: "a.b" is a__dot__b, "in" is __in__. Nothing for names that have none.
+std::optional<std::string> escaped(std::string_view name);
+std::string unescaped(std::string_view identifier);
+
+// Declares the object types of schemas in one environment.
+class CelTypes {
+ public:
+  CelTypes();
+
+  // The type of values of the schema; null when it says too little, as of any JSON. `is_resource`: kind,
+  // apiVersion and the name in metadata are known too.
+  cel::TypeRef type_of(const Schema& schema, bool is_resource);
+  const cel::Environment& environment() const { return environment_; }
+
+ private:
+  cel::TypeRef object_of(const Schema& schema, bool is_resource);
+
+  cel::Environment environment_;
+  std::map<const Schema*, cel::TypeRef> made_;
+};
+
+// `value` and `schema` outlive it. What does not fit the schema is an error value.
+cel::Value cel_value(const Json& value, const Schema& schema, bool is_resource);
+
+}  // namespace berth::crd

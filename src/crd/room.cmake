@@ -1,0 +1,1 @@
+berth_room(NAME crd ROOMS base api cel)

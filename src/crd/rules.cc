@@ -1,0 +1,409 @@
+#include "crd/rules.h"
+
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "cel/evaluator.h"
+#include "cel/program.h"
+#include "crd/cel_types.h"
+
+namespace berth::crd {
+namespace {
+
+constexpr std::string_view kNoField = "<nil>";
+
+std::string trimmed_text(std::string_view text) {
+  while (!text.empty() && std::string_view(" \t\r\n").find(text.front()) != std::string_view::npos)
+    text.remove_prefix(1);
+  while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != std::string_view::npos)
+    text.remove_suffix(1);
+  return std::string(text);
+}
+
+// How a message names the rule.
+std::string rule_text(const Rule& rule) {
+  return trimmed_text(rule.message.empty() ? rule.rule : rule.message);
+}
+
+// Eats a name or `['name']` from the front of a path.
+bool eat_step(std::string_view& path, std::string& name) {
+  if (path.starts_with("['")) {
+    std::size_t at = 2;
+    for (; at < path.size() && path[at] != '\''; ++at) {
+      if (path[at] == '\\' && ++at == path.size()) return false;
+      name += path[at];
+    }
+    if (path.substr(std::min(at, path.size()), 2) != "']") return false;
+    path.remove_prefix(at + 2);
+    return true;
+  }
+  if (!path.starts_with('.')) return false;
+  path.remove_prefix(1);
+  const std::size_t end = std::min(path.find_first_of(".["), path.size());
+  name = path.substr(0, end);
+  path.remove_prefix(end);
+  return !name.empty();
+}
+
+// ".spec['a b'].size" as an error names it: "spec.a b.size". The path was checked with its definition.
+std::string field_text(std::string_view path) {
+  std::string field;
+  while (!path.empty()) {
+    std::string name;
+    if (!eat_step(path, name)) break;
+    field += (field.empty() ? "" : ".") + name;
+  }
+  return field;
+}
+
+}  // namespace
+
+struct CompiledRule {
+  const Rule* rule = nullptr;
+  std::optional<cel::Program> program, message;
+  std::string problem, message_problem;
+  bool uses_old = false;
+  std::string field;  // below the value
+};
+
+class RuleSet {
+ public:
+  // All rules of `root` and below.
+  void compile(const Schema& root) { visit(root, true); }
+
+  const std::vector<CompiledRule>* rules_of(const Schema& schema) const {
+    const auto found = rules_.find(&schema);
+    return found == rules_.end() ? nullptr : &found->second;
+  }
+  bool is_root(const Schema& schema) const { return &schema == root_; }
+
+ private:
+  void visit(const Schema& schema, bool is_root) {
+    if (is_root) root_ = &schema;
+    if (!schema.has_rules) return;
+    if (!schema.rules.empty()) compile_one(schema, is_root || schema.embedded);
+    for (const Property& property : schema.properties) visit(property.schema, false);
+    if (schema.items) visit(*schema.items, false);
+    if (schema.additional) visit(*schema.additional, false);
+  }
+
+  const cel::Environment& environment_with(const cel::TypeRef& self, const cel::TypeRef& old) {
+    environments_.push_back(cel::Environment::extending(types_.environment()));
+    environments_.back().declare_variable("self", self);
+    environments_.back().declare_variable("oldSelf", old);
+    return environments_.back();
+  }
+
+  void compile_one(const Schema& schema, bool is_resource) {
+    std::vector<CompiledRule>& made = rules_[&schema];
+    const cel::TypeRef self = types_.type_of(schema, is_resource);
+    const cel::Environment *plain = nullptr, *optional = nullptr;
+    for (const Rule& rule : schema.rules) {
+      CompiledRule compiled;
+      compiled.rule = &rule;
+      if (!self) {
+        compiled.problem = "rules need a schema with a type";
+      } else if (++count_ > kRulesMax) {
+        compiled.problem = "a schema may have at most " + std::to_string(kRulesMax) + " rules";
+      } else {
+        const cel::Environment*& environment = rule.optional_old_self ? optional : plain;
+        if (!environment)
+          environment = &environment_with(self, rule.optional_old_self ? cel::optional_type(self) : self);
+        compile_texts(compiled, *environment);
+      }
+      made.push_back(std::move(compiled));
+    }
+  }
+
+  static void compile_texts(CompiledRule& compiled, const cel::Environment& environment) {
+    const Rule& rule = *compiled.rule;
+    auto program = cel::compile(environment, rule.rule);
+    if (auto* error = std::get_if<cel::CompileError>(&program)) {
+      compiled.problem = error->text;
+      if (error->text.starts_with("must evaluate to bool"))
+        compiled.problem = "cel expression must evaluate to a bool";
+      return;
+    }
+    compiled.program = std::get<cel::Program>(std::move(program));
+    compiled.field = field_text(rule.field_path);
+    compiled.uses_old = compiled.program->reads("oldSelf");
+    if (rule.message_expression.empty()) return;
+    auto message = cel::compile(environment, rule.message_expression, cel::ResultRule::Any);
+    if (auto* error = std::get_if<cel::CompileError>(&message)) {
+      compiled.message_problem = "messageExpression " + error->text;
+      return;
+    }
+    if (std::get<cel::Program>(message).result_type() != "string") {
+      compiled.message_problem = "messageExpression must evaluate to a string";
+      return;
+    }
+    compiled.message = std::get<cel::Program>(std::move(message));
+  }
+
+  CelTypes types_;
+  std::deque<cel::Environment> environments_;  // programs point to them
+  std::unordered_map<const Schema*, std::vector<CompiledRule>> rules_;
+  const Schema* root_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+namespace {
+
+// A value and what it was before the update; those around it.
+struct Correlation {
+  const Json* value;
+  const Json* old;  // null: it has no counterpart
+  const Correlation* around;
+
+  bool is_unchanged() const {
+    for (const Correlation* at = this; at; at = at->around)
+      if (at->old) return at->value->shares_with(*at->old) || *at->value == *at->old;
+    return false;
+  }
+};
+
+class Verdict {
+ public:
+  Verdict(const RuleSet& rules) : rules_(rules) {}
+
+  api::FieldErrors errors;
+
+  void visit(const Schema& schema, const Json& value, const Json* old, const Correlation* around,
+             const std::string& path) {
+    if (!schema.has_rules || spent_ || value.is_null()) return;
+    const Correlation here{&value, old, around};
+    if (const std::vector<CompiledRule>* rules = rules_.rules_of(schema)) judge(schema, *rules, here, path);
+    if (value.is_array() && schema.items) visit_items(schema, here, path);
+    if (value.is_object()) visit_members(schema, here, path);
+  }
+
+ private:
+  void visit_members(const Schema& schema, const Correlation& here, const std::string& path) {
+    for (const JsonMember& member : here.value->as_object()) {
+      const Schema* own = schema.property(member.key);
+      const Schema* below = own ? own : schema.additional.get();
+      if (!below || !below->has_rules) continue;
+      const Json* old = here.old ? here.old->find(member.key) : nullptr;
+      const std::string dot = path.empty() ? "" : ".";
+      visit(*below, member.value, old, &here, own ? path + dot + member.key : path + "[" + member.key + "]");
+    }
+  }
+
+  static std::string key_text(const Json& item, const Schema& schema) {
+    std::string key;
+    for (const std::string& name : schema.map_keys) key += to_string(item.part(name)) + "\n";
+    return key;
+  }
+
+  void visit_items(const Schema& schema, const Correlation& here, const std::string& path) {
+    std::map<std::string, const Json*> before;
+    if (schema.list == Schema::List::Map && here.old && here.old->is_array())
+      for (const Json& item : here.old->as_array()) before.emplace(key_text(item, schema), &item);
+    const JsonArray& items = here.value->as_array();
+    for (std::size_t at = 0; at < items.size() && !spent_; ++at) {
+      const auto found = before.empty() ? before.end() : before.find(key_text(items[at], schema));
+      visit(*schema.items, items[at], found == before.end() ? nullptr : found->second, &here,
+            path + "[" + std::to_string(at) + "]");
+    }
+  }
+
+  void judge(const Schema& schema, const std::vector<CompiledRule>& rules, const Correlation& here,
+             const std::string& path) {
+    const bool is_resource = schema.embedded || rules_.is_root(schema);
+    const cel::Value self = cel_value(*here.value, schema, is_resource);
+    cel::Value old, optional_old = cel::Value::none();
+    if (here.old) {
+      old = cel_value(*here.old, schema, is_resource);
+      optional_old = cel::Value::some(old);
+    }
+    for (const CompiledRule& rule : rules) {
+      if (spent_) return;
+      const bool optional = rule.rule->optional_old_self;
+      if (rule.uses_old && !here.old && !optional) continue;
+      if (!rule.program) {
+        add(failure(schema, path, "rule compile error: " + rule.problem));
+        continue;
+      }
+      const cel::Value variables[] = {self, optional ? optional_old : old};
+      judge_one(schema, rule, variables, here, path);
+    }
+  }
+
+  void judge_one(const Schema& schema, const CompiledRule& rule, std::span<const cel::Value> variables,
+                 const Correlation& here, const std::string& path) {
+    const cel::EvalResult result = rule.program->evaluate(variables, {kRuleCostMax});
+    if (!charge(schema, result.cost, path)) return;
+    if (!result.ok()) return add_failure(schema, rule, result.failure(), path);
+    if (result.value().is_true()) return;
+    if (!rule.uses_old && here.is_unchanged()) return;
+    std::string detail = rule.message ? told(schema, rule, variables, path) : "";
+    if (spent_) return;
+    if (detail.empty())
+      detail = rule.rule->message.empty() ? "failed rule: " + rule_text(*rule.rule) : rule_text(*rule.rule);
+    const std::string field = rule.field.empty()                            ? path
+                              : path.empty() || rule.field.starts_with("[") ? path + rule.field
+                                                                            : path + "." + rule.field;
+    add(error_for(*rule.rule, field.empty() ? std::string(kNoField) : field, *here.value, schema, detail));
+  }
+
+  // False when nothing is left of the budget: then no further rule runs.
+  bool charge(const Schema& schema, std::uint64_t cost, const std::string& path) {
+    cost_ += cost;
+    if (cost_ <= kObjectCostMax) return true;
+    spent_ = true;
+    add(failure(
+        schema, path,
+        "validation failed due to running out of cost budget, no further validation rules will be run"));
+    return false;
+  }
+
+  void add_failure(const Schema& schema, const CompiledRule& rule, const cel::Failure& failed,
+                   const std::string& path) {
+    std::string text = failed.text;
+    if (const std::size_t advice = text.find(cel::kMissingKeyAdvice); advice != std::string::npos)
+      text.erase(advice, cel::kMissingKeyAdvice.size());
+    if (failed.failure_class == cel::FailureClass::Cost) {
+      spent_ = true;
+      add(failure(schema, path,
+                  "'" + text +
+                      "': no further validation rules will be run due to call cost exceeds limit "
+                      "for rule: " +
+                      rule_text(*rule.rule)));
+    } else if (text.starts_with("no such overload")) {
+      add(failure(schema, path,
+                  "'" + text +
+                      "': call arguments did not match a supported operator, function or macro "
+                      "signature for rule: " +
+                      rule_text(*rule.rule)));
+    } else {
+      add(failure(schema, path, text + " evaluating rule: " + rule_text(*rule.rule)));
+    }
+  }
+
+  // What the messageExpression says; empty when it says nothing usable.
+  std::string told(const Schema& schema, const CompiledRule& rule, std::span<const cel::Value> variables,
+                   const std::string& path) {
+    const cel::EvalResult result = rule.message->evaluate(variables, {kRuleCostMax});
+    if (!charge(schema, result.cost, path) || !result.ok() || !result.value().is(cel::Kind::String))
+      return {};
+    std::string text = trimmed_text(result.value().as_text());
+    const bool usable =
+        text.size() <= kRuleMessageBytesMax && text.find_first_of("\r\n") == std::string::npos;
+    return usable ? text : std::string();
+  }
+
+  static api::FieldError failure(const Schema& schema, const std::string& path, std::string_view text) {
+    return api::invalid(path.empty() ? std::string(kNoField) : path, type_name(schema.type), text);
+  }
+
+  static api::FieldError error_for(const Rule& rule, const std::string& field, const Json& value,
+                                   const Schema& schema, const std::string& detail) {
+    const bool whole = schema.type == Schema::Type::Object || schema.type == Schema::Type::Array;
+    if (rule.reason == "FieldValueForbidden") return api::forbidden(field, detail);
+    if (rule.reason == "FieldValueRequired") return api::required(field, detail);
+    if (rule.reason == "FieldValueDuplicate")
+      return whole ? api::FieldError{api::FieldErrorType::Duplicate, field, "Duplicate value"}
+                   : api::duplicate(field, value);
+    if (!whole) return api::invalid(field, value, detail);
+    return {api::FieldErrorType::Invalid, field, "Invalid value: " + detail};
+  }
+
+  void add(api::FieldError error) {
+    constexpr std::size_t kErrorsMax = 100;
+    if (errors.size() < kErrorsMax) errors.push_back(std::move(error));
+  }
+
+  const RuleSet& rules_;
+  std::uint64_t cost_ = 0;
+  bool spent_ = false;
+};
+
+// Walks the rules beside the document that says them.
+class Problems {
+ public:
+  Problems(const RuleSet& rules) : rules_(rules) {}
+  api::FieldErrors errors;
+
+  void visit(const Schema& schema, const Json& props, const api::FieldPath& path, const std::string& adrift) {
+    if (!schema.has_rules) return;
+    if (const std::vector<CompiledRule>* rules = rules_.rules_of(schema)) add(*rules, props, path, adrift);
+    for (const Property& property : schema.properties)
+      visit(property.schema, props.part("properties").part(property.name),
+            path.child("properties").key(property.name), adrift);
+    // Items of a list that is no map have no counterpart in the old object.
+    if (schema.items)
+      visit(*schema.items, props.part("items"), path.child("items"),
+            adrift.empty() && schema.list != Schema::List::Map ? path.text() : adrift);
+    if (schema.additional)
+      visit(*schema.additional, props.part("additionalProperties"), path.child("additionalProperties"),
+            adrift);
+  }
+
+ private:
+  void add(const std::vector<CompiledRule>& rules, const Json& props, const api::FieldPath& path,
+           const std::string& adrift) {
+    const JsonArray& said = props.items_at("x-kubernetes-validations");
+    for (std::size_t i = 0; i < rules.size() && i < said.size(); ++i) {
+      const CompiledRule& rule = rules[i];
+      const api::FieldPath at = path.child("x-kubernetes-validations").index(i);
+      if (!rule.problem.empty()) errors.push_back(api::invalid(at.child("rule"), said[i], rule.problem));
+      if (!rule.message_problem.empty())
+        errors.push_back(api::invalid(at.child("messageExpression"), said[i], rule.message_problem));
+      if (rule.uses_old && !adrift.empty())
+        errors.push_back(api::invalid(
+            at.child("rule"), rule.rule->rule,
+            "oldSelf cannot be used on the uncorrelatable portion of the schema within " + adrift));
+      if (!rule.uses_old && said[i].find("optionalOldSelf"))
+        errors.push_back(api::invalid(at.child("optionalOldSelf"), said[i].bool_at("optionalOldSelf"),
+                                      "may not be set if oldSelf is not used in rule"));
+    }
+  }
+
+  const RuleSet& rules_;
+};
+
+}  // namespace
+
+std::shared_ptr<const RuleSet> compile_rules(const Schema& schema) {
+  if (!schema.has_rules) return nullptr;
+  auto rules = std::make_shared<RuleSet>();
+  rules->compile(schema);
+  return rules;
+}
+
+api::FieldErrors check_rules(const RuleSet& rules, const Schema& schema, const Json& value, const Json* old,
+                             const std::string& path) {
+  Verdict verdict(rules);
+  verdict.visit(schema, value, old, nullptr, path);
+  return std::move(verdict.errors);
+}
+
+api::FieldErrors rule_problems(const RuleSet& rules, const Schema& schema, const Json& props,
+                               const std::string& path) {
+  Problems problems(rules);
+  problems.visit(schema, props, api::FieldPath(path), "");
+  return std::move(problems.errors);
+}
+
+std::optional<std::string> rule_field(const Json& props, std::string_view path) {
+  const Json* at = &props;
+  std::string field;
+  while (!path.empty()) {
+    std::string name;
+    if (!eat_step(path, name)) return std::nullopt;
+    const Json& properties = at->part("properties");
+    if (properties.is_object() && !properties.as_object().empty()) {
+      at = properties.find(name);
+      field += (field.empty() ? "" : ".") + name;
+    } else {
+      at = at->find("additionalProperties");
+      if (at && !at->is_object()) at = nullptr;
+      field += "[" + name + "]";
+    }
+    if (!at) return std::nullopt;
+  }
+  return field;
+}
+
+}  // namespace berth::crd

@@ -1,0 +1,45 @@
+// x-kubernetes-validations: the CEL rules of a schema, compiled once, and their verdict on a document.
+//
+// Any thread. An evaluation ends within kRuleCostMax, all of one object within kObjectCostMax. Source:
+// KEP-2876, KEP-4008 (what an update leaves as it was is not judged again); texts of
+// apiextensions-apiserver 1.37. Not here: the estimate of a rule's cost when a definition is written. A rule
+// that is too dear fails where it runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/field_error.h"
+#include "base/json.h"
+#include "crd/schema.h"
+
+namespace berth::crd {
+
+inline constexpr std::uint64_t kRuleCostMax = 1'000'000;
+inline constexpr std::uint64_t kObjectCostMax = 10'000'000;
+// Rules of one schema.
+inline constexpr std::size_t kRulesMax = 2'000;
+inline constexpr std::size_t kRuleMessageBytesMax = 5 * 1024;  // of a messageExpression's result
+
+class RuleSet;
+
+// Null when the schema has no rules. `schema` is that of a whole object, outlives the rules and stays in
+// place.
+std::shared_ptr<const RuleSet> compile_rules(const Schema& schema);
+
+// Judges the value of `schema`, which is a part of what was compiled, and everything below. `old` is null for
+// a create. `path` is empty for a whole object.
+api::FieldErrors check_rules(const RuleSet& rules, const Schema& schema, const Json& value, const Json* old,
+                             const std::string& path);
+
+// What is wrong with the rules themselves. `path`: of the schema in its definition.
+api::FieldErrors rule_problems(const RuleSet& rules, const Schema& schema, const Json& props,
+                               const std::string& path);
+
+// ".spec.size" or ".a['b c']" as the error's field, "spec.size" or "a[b c]"; nothing when the schema has no
+// such field.
+std::optional<std::string> rule_field(const Json& props, std::string_view path);
+
+}  // namespace berth::crd

@@ -1,0 +1,161 @@
+#include "crd/schema.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cel/regex.h"
+#include "crd/formats.h"
+
+namespace berth::crd {
+namespace {
+
+struct TypeWord {
+  Schema::Type type;
+  std::string_view word;
+};
+constexpr std::array<TypeWord, 6> kTypeWords = {{{Schema::Type::Object, "object"},
+                                                 {Schema::Type::Array, "array"},
+                                                 {Schema::Type::String, "string"},
+                                                 {Schema::Type::Integer, "integer"},
+                                                 {Schema::Type::Number, "number"},
+                                                 {Schema::Type::Boolean, "boolean"}}};
+
+Schema::Type type_of_word(std::string_view word) {
+  if (word.empty()) return Schema::Type::Any;
+  for (const TypeWord& row : kTypeWords)
+    if (row.word == word) return row.type;
+  return Schema::Type::Unknown;
+}
+
+std::optional<std::int64_t> whole(const Json& props, std::string_view name) {
+  const Json* value = props.find(name);
+  return value && value->is_int() ? std::optional(value->as_int()) : std::nullopt;
+}
+
+std::optional<double> number(const Json& props, std::string_view name) {
+  const Json* value = props.find(name);
+  return value && value->is_number() ? std::optional(value->as_double()) : std::nullopt;
+}
+
+std::vector<std::string> texts(const Json& props, std::string_view name) {
+  std::vector<std::string> list;
+  for (const Json& item : props.items_at(name))
+    if (item.is_string()) list.push_back(item.as_string());
+  return list;
+}
+
+std::vector<Schema> schemas(const Json& props, std::string_view name) {
+  std::vector<Schema> list;
+  for (const Json& item : props.items_at(name)) list.push_back(read_schema(item));
+  return list;
+}
+
+void read_extensions(const Json& props, Schema& schema) {
+  schema.int_or_string = props.bool_at("x-kubernetes-int-or-string");
+  schema.keeps_unknown = props.bool_at("x-kubernetes-preserve-unknown-fields");
+  schema.embedded = props.bool_at("x-kubernetes-embedded-resource");
+  schema.atomic_map = props.string_at("x-kubernetes-map-type") == "atomic";
+  const std::string_view list = props.string_at("x-kubernetes-list-type");
+  if (list == "atomic") schema.list = Schema::List::Atomic;
+  if (list == "set") schema.list = Schema::List::Set;
+  if (list == "map") schema.list = Schema::List::Map;
+  schema.map_keys = texts(props, "x-kubernetes-list-map-keys");
+  for (const Json& item : props.items_at("x-kubernetes-validations"))
+    schema.rules.push_back({std::string(item.string_at("rule")), std::string(item.string_at("message")),
+                            std::string(item.string_at("messageExpression")),
+                            std::string(item.string_at("reason")), std::string(item.string_at("fieldPath")),
+                            item.bool_at("optionalOldSelf")});
+}
+
+void read_restrictions(const Json& props, Schema& schema) {
+  schema.format = checked_format(schema.type, props.string_at("format"));
+  schema.minimum = number(props, "minimum");
+  schema.maximum = number(props, "maximum");
+  schema.multiple_of = number(props, "multipleOf");
+  schema.above_minimum = props.bool_at("exclusiveMinimum");
+  schema.below_maximum = props.bool_at("exclusiveMaximum");
+  schema.length_min = whole(props, "minLength");
+  schema.length_max = whole(props, "maxLength");
+  schema.items_min = whole(props, "minItems");
+  schema.items_max = whole(props, "maxItems");
+  schema.members_min = whole(props, "minProperties");
+  schema.members_max = whole(props, "maxProperties");
+  schema.unique_items = props.bool_at("uniqueItems");
+  schema.pattern = props.string_at("pattern");
+  std::string reason;
+  if (!schema.pattern.empty()) schema.regex = cel::Regex::compile(schema.pattern, reason);
+  schema.choices = props.items_at("enum");
+  schema.required = texts(props, "required");
+  schema.all_of = schemas(props, "allOf");
+  schema.any_of = schemas(props, "anyOf");
+  schema.one_of = schemas(props, "oneOf");
+  if (const Json* none = props.find("not")) schema.none_of = std::make_unique<Schema>(read_schema(*none));
+}
+
+void read_children(const Json& props, Schema& schema) {
+  if (const Json* properties = props.find("properties"); properties && properties->is_object())
+    for (const JsonMember& member : properties->as_object())
+      schema.properties.push_back({member.key, read_schema(member.value)});
+  std::sort(schema.properties.begin(), schema.properties.end(),
+            [](const Property& a, const Property& b) { return a.name < b.name; });
+  if (const Json* items = props.find("items"); items && items->is_object())
+    schema.items = std::make_unique<Schema>(read_schema(*items));
+  const Json* additional = props.find("additionalProperties");
+  if (!additional) return;
+  if (additional->is_object()) schema.additional = std::make_unique<Schema>(read_schema(*additional));
+  if (additional->is_bool()) {
+    schema.takes_any_member = additional->as_bool();
+    schema.refuses_other_members = !additional->as_bool();
+  }
+}
+
+void summarize(Schema& schema) {
+  const auto add = [&schema](const Schema& below) {
+    schema.has_rules |= below.has_rules;
+    schema.has_fallbacks |= below.has_fallbacks || below.fallback.has_value();
+  };
+  schema.has_rules = !schema.rules.empty();
+  for (const Property& property : schema.properties) add(property.schema);
+  if (schema.items) add(*schema.items);
+  if (schema.additional) add(*schema.additional);
+}
+
+}  // namespace
+
+Schema::Schema() = default;
+Schema::Schema(Schema&&) noexcept = default;
+Schema& Schema::operator=(Schema&&) noexcept = default;
+Schema::~Schema() = default;
+
+const Schema* Schema::property(std::string_view name) const {
+  const auto at =
+      std::lower_bound(properties.begin(), properties.end(), name,
+                       [](const Property& have, std::string_view want) { return have.name < want; });
+  return at != properties.end() && at->name == name ? &at->schema : nullptr;
+}
+
+const Schema* Schema::member(std::string_view name) const {
+  const Schema* own = property(name);
+  return own ? own : additional.get();
+}
+
+Schema read_schema(const Json& props) {
+  Schema schema;
+  schema.type = type_of_word(props.string_at("type"));
+  schema.nullable = props.bool_at("nullable");
+  if (const Json* fallback = props.find("default"); fallback && !fallback->is_null())
+    schema.fallback = *fallback;
+  read_extensions(props, schema);
+  read_restrictions(props, schema);
+  read_children(props, schema);
+  summarize(schema);
+  return schema;
+}
+
+std::string_view type_name(Schema::Type type) {
+  for (const TypeWord& row : kTypeWords)
+    if (row.type == type) return row.word;
+  return {};
+}
+
+}  // namespace berth::crd

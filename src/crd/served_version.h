@@ -1,0 +1,84 @@
+// What a stored CustomResourceDefinition serves: its names, and each version with schema, columns and
+// subresources.
+//
+// Immutable, shared by threads: everything that handles an object of the resource holds the definition it
+// began with. Cost of making one: linear in the schemas, plus compilation of their patterns and rules.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/type_table.h"
+#include "base/json.h"
+#include "crd/json_path.h"
+#include "crd/schema.h"
+
+namespace berth::crd {
+
+class RuleSet;
+struct Definition;
+
+struct Column {
+  std::string name, type, format, description;
+  int priority = 0;
+  JsonPath path;
+};
+
+// Members on the way to a value, and the path as it is written.
+struct MemberPath {
+  std::vector<std::string> members;
+  std::string text;
+};
+
+struct ScalePaths {
+  MemberPath replicas, status_replicas;
+  std::optional<MemberPath> selector;
+};
+
+struct SelectableField {
+  std::string name;  // "spec.color"
+  std::vector<std::string> members;
+};
+
+struct ServedVersion {
+  const Definition* definition = nullptr;
+  std::string name;
+  bool deprecated = false;
+  std::string deprecation;  // its warning
+  Schema schema;
+  Json open_api;  // the schema as it was given
+  bool has_status = false;
+  std::optional<ScalePaths> scale;
+  std::vector<Column> columns;
+  std::vector<SelectableField> selectable;
+  std::shared_ptr<const RuleSet> rules;
+  api::ResourceInfo row;  // views into this and the definition
+  std::string subresources;
+};
+
+struct Definition {
+  std::string name, uid, group;
+  std::int64_t generation = 0;
+  std::string plural, singular, kind, list_kind, short_names, categories;  // accepted
+  Json accepted;  // the names as they stand in the status
+  bool namespaced = false;
+  bool terminating = false;
+  bool by_webhook = false;  // its versions are converted by a webhook, which is not called here
+  std::vector<std::shared_ptr<const ServedVersion>> versions;  // in discovery's order; those that are served
+  // The version in which objects are stored; it may be one that is not served.
+  std::shared_ptr<const ServedVersion> storage;
+};
+
+// `crd` is stored, so valid; `accepted` are status.acceptedNames. Null for one without schemas.
+std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& accepted);
+
+// Of versions like v1, v1beta1 and others: the order of discovery, the most stable first.
+bool comes_before(std::string_view a, std::string_view b);
+
+// ".spec.replicas" as members.
+MemberPath member_path(std::string_view text);
+const Json* value_at(const Json& object, const std::vector<std::string>& members);
+
+}  // namespace berth::crd

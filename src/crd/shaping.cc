@@ -1,0 +1,202 @@
+#include "crd/shaping.h"
+
+#include <algorithm>
+
+#include "api/decode.h"
+
+namespace berth::crd {
+namespace {
+
+bool is_type_member(std::string_view name) {
+  return name == "apiVersion" || name == "kind" || name == "metadata";
+}
+
+// A path that grows and shrinks with the walk.
+class PathText {
+ public:
+  std::size_t size() const { return text_.size(); }
+  void cut(std::size_t size) { text_.resize(size); }
+  void member(std::string_view name) {
+    if (!text_.empty()) text_ += '.';
+    text_ += name;
+  }
+  void index(std::size_t at) { text_.append("[").append(std::to_string(at)).append("]"); }
+  bool empty() const { return text_.empty(); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+class Pruner {
+ public:
+  std::vector<std::string> unknown;
+
+  // A null schema knows no member at all.
+  void prune(Json& value, const Schema* schema) {
+    if (schema && schema->keeps_unknown) return keep(value, *schema);
+    if (value.is_object()) return prune_members(value.as_object(), schema);
+    if (!value.is_array()) return;
+    JsonArray& items = value.as_array();
+    for (std::size_t at = 0; at < items.size(); ++at)
+      below_item(at, [&] { prune(items[at], schema ? schema->items.get() : nullptr); });
+  }
+
+ private:
+  template <class Visit>
+  void below_item(std::size_t at, Visit visit) {
+    const std::size_t size = path_.size();
+    path_.index(at);
+    visit();
+    path_.cut(size);
+  }
+  template <class Visit>
+  void below_member(std::string_view name, Visit visit) {
+    const std::size_t size = path_.size();
+    path_.member(name);
+    visit();
+    path_.cut(size);
+  }
+
+  void note(std::string_view name) {
+    if (unknown.size() >= kUnknownNamedMax) return;
+    below_member(name, [&] { unknown.push_back(path_.text()); });
+  }
+
+  void prune_members(JsonObject& members, const Schema* schema) {
+    const bool open = schema && (schema->additional || schema->takes_any_member);
+    const auto knows = [&](std::string_view name) {
+      return schema && ((schema->embedded && is_type_member(name)) || schema->property(name) || open);
+    };
+    bool all_known = true;
+    for (const JsonMember& member : std::as_const(members)) {
+      if (knows(member.key)) continue;
+      all_known = false;
+      if (!is_type_member(member.key) || !path_.empty()) note(member.key);
+    }
+    if (!all_known) members.erase_if([&](const JsonMember& member) { return !knows(member.key); });
+    if (!schema) return;
+    for (JsonMember& member : members) {
+      if (schema->embedded && is_type_member(member.key)) continue;
+      below_member(member.key, [&] { prune(member.value, schema->member(member.key)); });
+    }
+  }
+
+  // Nothing of this value is unknown, but what its schema describes has a schema again.
+  void keep(Json& value, const Schema& schema) {
+    if (value.is_array() && schema.items) {
+      JsonArray& items = value.as_array();
+      for (std::size_t at = 0; at < items.size(); ++at)
+        below_item(at, [&] { keep(items[at], *schema.items); });
+    }
+    if (!value.is_object() || (schema.properties.empty() && !schema.additional)) return;
+    for (JsonMember& member : value.as_object()) {
+      if (schema.embedded && is_type_member(member.key)) continue;
+      if (const Schema* below = schema.member(member.key))
+        below_member(member.key, [&] { prune(member.value, below); });
+    }
+  }
+
+  PathText path_;
+};
+
+bool refuses_null(const Schema* schema) {
+  return schema && !schema->nullable;
+}
+
+void drop_nulls(Json& value, const Schema* schema) {
+  if (value.is_object()) {
+    JsonObject& members = value.as_object();
+    members.erase_if([&](const JsonMember& member) {
+      const Schema* below = schema ? schema->member(member.key) : nullptr;
+      return member.value.is_null() && refuses_null(below) && !below->fallback;
+    });
+    if (!schema) return;
+    for (JsonMember& member : members)
+      if (const Schema* below = schema->member(member.key)) drop_nulls(member.value, below);
+  } else if (value.is_array() && schema && schema->items) {
+    for (Json& item : value.as_array()) drop_nulls(item, schema->items.get());
+  }
+}
+
+class Filler {
+ public:
+  bool within_bounds() const { return bytes_ <= kFallbackBytesMax; }
+
+  void fill(Json& value, const Schema& schema) {
+    if (!schema.has_fallbacks || !within_bounds()) return;
+    if (value.is_object()) return fill_members(value, schema);
+    if (!value.is_array() || !schema.items) return;
+    for (Json& item : value.as_array()) {
+      if (item.is_null() && refuses_null(schema.items.get())) put(item, *schema.items);
+      fill(item, *schema.items);
+    }
+  }
+
+ private:
+  void put(Json& value, const Schema& schema) {
+    if (!schema.fallback) return;
+    bytes_ += to_string(*schema.fallback).size();
+    if (within_bounds()) value = *schema.fallback;
+  }
+
+  void fill_members(Json& value, const Schema& schema) {
+    for (const Property& property : schema.properties) {
+      if (!property.schema.fallback) continue;
+      const Json* found = std::as_const(value).find(property.name);
+      if (!found || (found->is_null() && !property.schema.nullable))
+        put(value[property.name], property.schema);
+    }
+    for (JsonMember& member : value.as_object()) {
+      const Schema* below = schema.member(member.key);
+      if (!below) continue;
+      if (member.value.is_null() && below == schema.additional.get() && refuses_null(below))
+        put(member.value, *below);
+      fill(member.value, *below);
+    }
+  }
+
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> prune(Json& object, const Schema& schema, bool is_resource) {
+  // Those of the object itself are no members of its schema, as far as pruning goes.
+  JsonObject kept;
+  if (is_resource && object.is_object()) {
+    for (const JsonMember& member : std::as_const(object).as_object())
+      if (is_type_member(member.key)) kept.append(member.key, member.value);
+    object.as_object().erase_if([](const JsonMember& member) { return is_type_member(member.key); });
+  }
+  Pruner pruner;
+  pruner.prune(object, &schema);
+  for (JsonMember& member : kept) object.as_object().append(member.key, std::move(member.value));
+  std::sort(pruner.unknown.begin(), pruner.unknown.end());
+  return std::move(pruner.unknown);
+}
+
+bool fill_defaults(Json& object, const Schema& schema) {
+  drop_nulls(object, &schema);
+  Filler filler;
+  filler.fill(object, schema);
+  return filler.within_bounds();
+}
+
+void tidy_embedded(Json& value, const Schema& schema) {
+  if (value.is_object()) {
+    for (JsonMember& member : value.as_object()) {
+      if (schema.embedded && member.key == "metadata") {
+        static const api::TypeInfo& meta = *api::find_type("meta.k8s.io", "v1", "ObjectMeta");
+        if (Result<api::Decoded> decoded = api::decode_document(meta, member.value); decoded)
+          member.value = std::move(decoded->document);
+        continue;
+      }
+      if (const Schema* below = schema.member(member.key)) tidy_embedded(member.value, *below);
+    }
+  } else if (value.is_array() && schema.items) {
+    for (Json& item : value.as_array()) tidy_embedded(item, *schema.items);
+  }
+}
+
+}  // namespace berth::crd

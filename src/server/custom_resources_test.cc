@@ -1,0 +1,328 @@
+// Custom resources through the API, in one thread: definitions, objects, versions, apply, deletion, restart.
+#include "server/custom_resources.h"
+
+#include <gtest/gtest.h>
+
+#include "server/test_bench.h"
+#include "store/simulated_disk.h"
+
+namespace berth::server {
+namespace {
+
+class Said final : public HttpExchange {
+ public:
+  void respond(HttpResponse said) override { response = std::move(said); }
+  void begin_stream(int status, Headers) override { response.status = status; }
+  bool send(std::string chunk) override {
+    response.body += chunk;
+    return true;
+  }
+  void end_stream() override {}
+  void on_close(std::function<void()>) override {}
+
+  HttpResponse response{0, {}, ""};
+};
+
+struct Reply {
+  int code = 0;
+  Json body;
+  std::string text;
+  std::string warning;
+};
+
+constexpr std::string_view kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr std::string_view kGizmos = "/apis/ex.io/v1/namespaces/default/gizmos";
+
+constexpr std::string_view kGizmo =
+    R"({"metadata":{"name":"gizmos.ex.io"},"spec":{"group":"ex.io","scope":"Namespaced",
+ "names":{"plural":"gizmos","kind":"Gizmo","shortNames":["gi"],"categories":["all"]},
+ "versions":[
+  {"name":"v1","served":true,"storage":true,"subresources":{"status":{},)"
+    R"("scale":{"specReplicasPath":".spec.size",
+    "statusReplicasPath":".status.n","labelSelectorPath":".status.selector"}},
+   "selectableFields":[{"jsonPath":".spec.mode"}],
+   "additionalPrinterColumns":[{"name":"Size","type":"integer","jsonPath":".spec.size"}],
+   "schema":{"openAPIV3Schema":{"type":"object","properties":{
+     "spec":{"type":"object","required":["size"],"properties":{"size":{"type":"integer","minimum":1},
+       "mode":{"type":"string","default":"a"},
+       "pairs":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],
+         "items":{"type":"object","required":["k"],"properties":{"k":{"type":"string"},)"
+    R"("v":{"type":"string"}}}}},
+       "x-kubernetes-validations":[{"rule":"self.size >= oldSelf.size","message":"size only grows"}]},
+     "status":{"type":"object","properties":{"n":{"type":"integer"},"selector":{"type":"string"}}}}}}},
+  {"name":"v1beta1","served":true,"storage":false,"deprecated":true,"subresources":{"status":{}},
+   "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})";
+
+class CustomResourcesTest : public testing::Test {
+ protected:
+  Reply ask(std::string method, std::string path, std::string body = "", Headers headers = {}) {
+    HttpRequest request;
+    request.method = std::move(method);
+    const std::size_t question = path.find('?');
+    if (question != std::string::npos) {
+      std::string_view rest = std::string_view(path).substr(question + 1);
+      while (!rest.empty()) {
+        const std::string_view pair = rest.substr(0, rest.find('&'));
+        const std::size_t equals = pair.find('=');
+        request.query.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+        rest = pair.size() == rest.size() ? std::string_view() : rest.substr(pair.size() + 1);
+      }
+    }
+    request.path = path.substr(0, question);
+    request.body = std::move(body);
+    request.headers = std::move(headers);
+    request.user = {"root", {"system:masters"}};
+    const auto said = std::make_shared<Said>();
+    bench->server.handle(std::move(request), said);
+    Reply reply{said->response.status, parse_json(said->response.body).value_or(Json()), said->response.body,
+                ""};
+    for (const auto& [name, value] : said->response.headers)
+      if (name == "Warning") reply.warning += value;
+    return reply;
+  }
+  Reply patch(std::string path, std::string body, std::string type = "merge-patch+json") {
+    return ask("PATCH", std::move(path), std::move(body), {{"Content-Type", "application/" + type}});
+  }
+  Reply define(std::string_view crd = kGizmo) {
+    return ask("POST", std::string(kDefinitions), std::string(crd));
+  }
+  Reply make(std::string name, std::string spec) {
+    return ask("POST", std::string(kGizmos),
+               R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":")" + name + R"("},"spec":)" +
+                   spec + "}");
+  }
+  static std::string gizmo(std::string_view name) { return std::string(kGizmos) + "/" + std::string(name); }
+  std::string condition(std::string_view definition, std::string_view type) {
+    const Json crd = ask("GET", std::string(kDefinitions) + "/" + std::string(definition)).body;
+    for (const Json& row : crd.part("status").items_at("conditions"))
+      if (row.string_at("type") == type)
+        return std::string(row.string_at("status")) + " " + std::string(row.string_at("reason"));
+    return "";
+  }
+
+  std::unique_ptr<ServerBench> bench = std::make_unique<ServerBench>();
+};
+
+TEST_F(CustomResourcesTest, ADefinitionServesItsObjects) {
+  EXPECT_EQ(ask("GET", std::string(kGizmos)).code, 404);
+  ASSERT_EQ(define().code, 201);
+  EXPECT_EQ(condition("gizmos.ex.io", "NamesAccepted"), "True NoConflicts");
+  EXPECT_EQ(condition("gizmos.ex.io", "Established"), "True InitialNamesAccepted");
+  const Reply made = make("a", R"({"size":3,"junk":1})");
+  ASSERT_EQ(made.code, 201) << made.text;
+  EXPECT_EQ(made.body.part("spec"), parse_json(R"({"size":3,"mode":"a"})").value());
+  EXPECT_NE(made.warning.find("unknown field"), std::string::npos);
+  EXPECT_EQ(made.body.part("metadata").int_at("generation"), 1);
+  const Json list = ask("GET", std::string(kGizmos)).body;
+  EXPECT_EQ(list.string_at("kind"), "GizmoList");
+  EXPECT_EQ(list.items_at("items").front().string_at("kind"), "Gizmo");
+  EXPECT_EQ(ask("GET", std::string(kGizmos) + "?fieldSelector=spec.mode%3Dz").code, 400);
+  EXPECT_EQ(ask("GET", std::string(kGizmos) + "?fieldSelector=spec.mode=z").body.items_at("items").size(),
+            0u);
+  EXPECT_EQ(ask("GET", std::string(kGizmos) + "?fieldSelector=spec.mode=a").body.items_at("items").size(),
+            1u);
+  EXPECT_EQ(ask("DELETE", gizmo("a")).code, 200);
+  EXPECT_EQ(ask("GET", gizmo("a")).code, 404);
+}
+
+TEST_F(CustomResourcesTest, ObjectsAreValidated) {
+  define();
+  EXPECT_EQ(make("a", R"({"size":0})").body.string_at("message"),
+            "Gizmo.ex.io \"a\" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater "
+            "than or "
+            "equal to 1");
+  EXPECT_EQ(make("a", R"({"size":5})").code, 201);
+  EXPECT_EQ(patch(gizmo("a"), R"({"spec":{"size":4}})").body.string_at("message"),
+            "Gizmo.ex.io \"a\" is invalid: spec: Invalid value: size only grows");
+  EXPECT_EQ(patch(gizmo("a"), R"({"spec":{"size":6}})").body.part("metadata").int_at("generation"), 2);
+  EXPECT_EQ(
+      patch(gizmo("a"), R"({"metadata":{"labels":{"x":"y"}}})").body.part("metadata").int_at("generation"),
+      2);
+  EXPECT_EQ(patch(gizmo("a"), "{}", "strategic-merge-patch+json").code, 415);
+  EXPECT_EQ(ask("PUT", gizmo("a"),
+                R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":"a"},"spec":{"size":7}})")
+                .code,
+            422);
+  EXPECT_EQ(
+      ask("POST", std::string(kGizmos), R"({"apiVersion":"ex.io/v1","kind":"Other","metadata":{"name":"x"}})")
+          .code,
+      422);
+  EXPECT_EQ(ask("POST", std::string(kGizmos), "no json").code, 400);
+  EXPECT_EQ(
+      ask("POST", std::string(kGizmos) + "?fieldValidation=Strict",
+          R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":"x"},"spec":{"size":1,"size":2}})")
+          .body.string_at("message"),
+      "Gizmo in version \"v1\" cannot be handled as a Gizmo: strict decoding error: duplicate field "
+      "\"spec.size\"");
+}
+
+TEST_F(CustomResourcesTest, StatusAndScaleAreSubresources) {
+  define();
+  make("a", R"({"size":3})");
+  EXPECT_EQ(patch(gizmo("a") + "/status", R"({"status":{"n":2,"selector":"app=x"},"spec":{"size":9}})").code,
+            200);
+  const Json now = ask("GET", gizmo("a")).body;
+  EXPECT_EQ(now.part("spec").int_at("size"), 3);
+  EXPECT_EQ(now.part("status").int_at("n"), 2);
+  EXPECT_EQ(patch(gizmo("a"), R"({"status":{"n":7}})").body.part("status").int_at("n"), 2);
+  EXPECT_EQ(patch(gizmo("a") + "/status", R"({"status":{"n":"x"}})").code, 422);
+  const Json scale = ask("GET", gizmo("a") + "/scale").body;
+  EXPECT_EQ(scale.part("spec").int_at("replicas"), 3);
+  EXPECT_EQ(scale.part("status"), parse_json(R"({"replicas":2,"selector":"app=x"})").value());
+  EXPECT_EQ(patch(gizmo("a") + "/scale", R"({"spec":{"replicas":8}})").body.part("spec").int_at("replicas"),
+            8);
+  EXPECT_EQ(ask("GET", gizmo("a")).body.part("spec").int_at("size"), 8);
+}
+
+TEST_F(CustomResourcesTest, VersionsDifferInTheirApiVersion) {
+  define();
+  make("a", R"({"size":3})");
+  const Reply beta = ask("GET", "/apis/ex.io/v1beta1/namespaces/default/gizmos/a");
+  EXPECT_EQ(beta.body.string_at("apiVersion"), "ex.io/v1beta1");
+  EXPECT_NE(beta.warning.find("ex.io/v1beta1 Gizmo is deprecated"), std::string::npos);
+  const Json group = ask("GET", "/apis/ex.io").body;
+  EXPECT_EQ(group.part("preferredVersion").string_at("version"), "v1");
+  EXPECT_EQ(group.items_at("versions").size(), 2u);
+  const Json resources = ask("GET", "/apis/ex.io/v1").body;
+  EXPECT_EQ(resources.items_at("resources").size(), 3u);
+  EXPECT_EQ(resources.items_at("resources").front().items_at("shortNames").front(), Json("gi"));
+  // A version that is no longer served is gone; its objects are not.
+  EXPECT_EQ(patch(std::string(kDefinitions) + "/gizmos.ex.io",
+                  R"([{"op":"replace","path":"/spec/versions/1/served","value":false}])", "json-patch+json")
+                .code,
+            200);
+  EXPECT_EQ(ask("GET", "/apis/ex.io/v1beta1/namespaces/default/gizmos/a").code, 404);
+  EXPECT_EQ(ask("GET", gizmo("a")).code, 200);
+}
+
+TEST_F(CustomResourcesTest, OpenApiAndTablesFollowTheDefinition) {
+  define();
+  make("a", R"({"size":3})");
+  const Json index = ask("GET", "/openapi/v3").body;
+  EXPECT_TRUE(index.part("paths").find("apis/ex.io/v1"));
+  const Json document = ask("GET", "/openapi/v3/apis/ex.io/v1").body;
+  const Json* schema = document.part("components").part("schemas").find("io.ex.v1.Gizmo");
+  ASSERT_TRUE(schema);
+  EXPECT_EQ(schema->part("properties").part("spec").part("properties").part("size").string_at("type"),
+            "integer");
+  const Json table =
+      ask("GET", std::string(kGizmos), "", {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}}).body;
+  EXPECT_EQ(table.items_at("columnDefinitions").size(), 2u);
+  EXPECT_EQ(table.items_at("rows").front().part("cells"), parse_json(R"(["a",3])").value());
+  const std::string before = index.part("paths").part("apis/ex.io/v1").string_at("serverRelativeURL").data();
+  patch(std::string(kDefinitions) + "/gizmos.ex.io", R"({"spec":{"names":{"shortNames":["gz"]}}})");
+  EXPECT_NE(ask("GET", "/openapi/v3").body.part("paths").part("apis/ex.io/v1").string_at("serverRelativeURL"),
+            before);
+  EXPECT_EQ(ask("GET", "/apis/ex.io/v1").body.items_at("resources").front().items_at("shortNames").front(),
+            Json("gz"));
+}
+
+TEST_F(CustomResourcesTest, AppliersShareAnObject) {
+  define();
+  const auto apply = [&](const std::string& manager, const std::string& spec, const std::string& more = "") {
+    return ask("PATCH", gizmo("a") + "?fieldManager=" + manager + more,
+               R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":"a"},"spec":)" + spec + "}",
+               {{"Content-Type", "application/apply-patch+yaml"}});
+  };
+  EXPECT_EQ(apply("m1", R"({"size":3,"pairs":[{"k":"x","v":"1"}]})").code, 201);
+  EXPECT_EQ(apply("m2", R"({"size":3,"pairs":[{"k":"y","v":"2"}]})").code, 200);
+  EXPECT_EQ(ask("GET", gizmo("a")).body.part("spec").items_at("pairs").size(), 2u);
+  const Reply refused = apply("m2", R"({"size":4,"pairs":[{"k":"y","v":"2"}]})");
+  EXPECT_EQ(refused.code, 409);
+  EXPECT_EQ(refused.body.string_at("message"),
+            "Apply failed with 1 conflict: conflict with \"m1\": .spec.size");
+  EXPECT_EQ(apply("m2", R"({"size":4,"pairs":[{"k":"y","v":"2"}]})", "&force=true").code, 200);
+  // What an applier leaves out, and nobody else has, goes.
+  EXPECT_EQ(apply("m1", R"({"size":4})").code, 200);
+  EXPECT_EQ(ask("GET", gizmo("a")).body.part("spec").part("pairs"),
+            parse_json(R"([{"k":"y","v":"2"}])").value());
+  EXPECT_EQ(apply("m1", R"({"size":4,"junk":1})").code, 500);
+}
+
+TEST_F(CustomResourcesTest, ADeletedDefinitionTakesItsObjectsAlong) {
+  define();
+  for (int i = 0; i < 3; ++i) make("g" + std::to_string(i), R"({"size":3})");
+  make("held", R"({"size":3})");
+  patch(gizmo("held"), R"({"metadata":{"finalizers":["ex.io/hold"]}})");
+  const Reply deleted = ask("DELETE", std::string(kDefinitions) + "/gizmos.ex.io");
+  EXPECT_EQ(deleted.code, 200);
+  EXPECT_EQ(deleted.body.part("metadata").items_at("finalizers").front(),
+            Json("customresourcecleanup.apiextensions.k8s.io"));
+  // It waits for the object that another one holds, and takes no new ones.
+  EXPECT_EQ(ask("GET", std::string(kGizmos)).body.items_at("items").size(), 1u);
+  EXPECT_EQ(make("late", R"({"size":3})").code, 405);
+  EXPECT_EQ(patch(gizmo("held"), R"({"metadata":{"finalizers":null}})").code, 200);
+  for (int i = 0; i < 3; ++i) bench->server.tick(bench->clock.now());
+  EXPECT_EQ(ask("GET", std::string(kDefinitions) + "/gizmos.ex.io").code, 404);
+  EXPECT_EQ(ask("GET", std::string(kGizmos)).text, "404 page not found\n");
+  EXPECT_EQ(bench->store->count("gizmos.ex.io"), 0u);
+}
+
+TEST_F(CustomResourcesTest, ATakenNameIsNotAccepted) {
+  define();
+  std::string other(kGizmo);
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"gizmos.ex.io", "others.ex.io"},
+                                 {"\"plural\":\"gizmos\"", "\"plural\":\"others\""},
+                                 {"\"gi\"", "\"ot\""}})
+    other.replace(other.find(from), from.size(), to);
+  EXPECT_EQ(define(other).code, 201);
+  EXPECT_EQ(condition("others.ex.io", "NamesAccepted"), "False ListKindConflict")
+      << ask("GET", std::string(kDefinitions) + "/others.ex.io").text;
+  EXPECT_EQ(condition("others.ex.io", "Established"), "False NotAccepted");
+  EXPECT_EQ(ask("GET", "/apis/ex.io/v1/namespaces/default/others").code, 404);
+  // The name is free when its holder is gone.
+  ask("DELETE", std::string(kDefinitions) + "/gizmos.ex.io");
+  for (int i = 0; i < 3; ++i) bench->server.tick(bench->clock.now());
+  EXPECT_EQ(condition("others.ex.io", "Established"), "True InitialNamesAccepted");
+}
+
+TEST_F(CustomResourcesTest, BuiltInResourcesAreNotReplaced) {
+  std::string own(kGizmo);
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"gizmos.ex.io", "bindrequests.scheduling.berth.dev"},
+        {"\"group\":\"ex.io\"", "\"group\":\"scheduling.berth.dev\""},
+        {"\"plural\":\"gizmos\"", "\"plural\":\"bindrequests\""}})
+    own.replace(own.find(from), from.size(), to);
+  EXPECT_EQ(define(own).code, 201);
+  EXPECT_EQ(ask("GET", "/apis/scheduling.berth.dev/v1/bindrequests").code, 404);
+  EXPECT_EQ(ask("DELETE", std::string(kDefinitions) + "/bindrequests.scheduling.berth.dev").code, 200);
+  for (int i = 0; i < 3; ++i) bench->server.tick(bench->clock.now());
+  EXPECT_EQ(ask("GET", std::string(kDefinitions) + "/bindrequests.scheduling.berth.dev").code, 404);
+}
+
+TEST_F(CustomResourcesTest, ARestartServesWhatIsStored) {
+  store::SimulatedDisk disk(1);
+  bench = std::make_unique<ServerBench>(store::StoreOptions{.directory = "/d"}, ApiServerOptions{}, &disk);
+  define();
+  EXPECT_EQ(make("a", R"({"size":3})").code, 201);
+  bench.reset();
+  bench = std::make_unique<ServerBench>(store::StoreOptions{.directory = "/d"}, ApiServerOptions{}, &disk);
+  EXPECT_EQ(ask("GET", gizmo("a")).body.part("spec").int_at("size"), 3);
+  EXPECT_EQ(make("b", R"({"size":0})").code, 422);
+  bench.reset();  // before its disk
+}
+
+TEST_F(CustomResourcesTest, ImmutableNamesAndStoredVersionsStay) {
+  define();
+  const std::string path = std::string(kDefinitions) + "/gizmos.ex.io";
+  EXPECT_EQ(patch(path, R"({"spec":{"scope":"Cluster"}})").code, 422);
+  EXPECT_EQ(patch(path, R"({"spec":{"names":{"kind":"Other","listKind":"OtherList"}}})").code, 422);
+  EXPECT_NE(patch(path,
+                  R"([{"op":"remove","path":"/spec/versions/0"},{"op":"replace",)"
+                  R"("path":"/spec/versions/0/storage","value":true}])",
+                  "json-patch+json")
+                .body.string_at("message")
+                .find("v1 was previously a storage version"),
+            std::string::npos);
+  EXPECT_EQ(patch(path,
+                  R"([{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace",)"
+                  R"("path":"/spec/versions/1/storage","value":true}])",
+                  "json-patch+json")
+                .body.part("status")
+                .items_at("storedVersions")
+                .size(),
+            2u);
+}
+
+}  // namespace
+}  // namespace berth::server
