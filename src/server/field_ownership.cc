@@ -76,6 +76,13 @@ Json without_times(const Json& list) {
   return entries;
 }
 
+// The reference gives the owners of a custom object's scale no time.
+void drop_scale_times(Json& list) {
+  if (!list.is_array()) return;
+  for (Json& entry : list.as_array())
+    if (entry.string_at("subresource") == "scale") entry.as_object().erase("time");
+}
+
 bool has_managed_fields(const Json& object) {
   return metadata_of(object).find("managedFields") != nullptr;
 }
@@ -134,7 +141,9 @@ void track_fields(const ObjectTarget& target, const WriteOptions& options, Time 
   const api::ResourceInfo& resource = *target.resource;
   const Json live = is_create ? empty_object_of(resource) : to_served_shape(resource, before);
   const apply::FieldManager manager = field_manager_of(target, options, now);
-  set_managed_fields(next, manager.after_update(live, to_served_shape(resource, next)));
+  Json list = manager.after_update(live, to_served_shape(resource, next));
+  if (resource.custom && target.subresource == "scale") drop_scale_times(list);
+  set_managed_fields(next, std::move(list));
 }
 
 bool differ_only_in_managed_times(const Json& a, const Json& b) {

@@ -1,5 +1,6 @@
 #include "server/request_body.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "api/decode.h"
@@ -229,6 +230,21 @@ Json to_storage(const api::ResourceInfo& resource, Json document) {
   const api::KindRules& rules = rules_of(resource);
   if (rules.set_defaults) rules.set_defaults(document);
   return document;
+}
+
+std::vector<std::string> unknown_in_version(const HttpRequest& request, const api::ResourceInfo& resource) {
+  std::vector<std::string> unknown, repeated;
+  if (!resource.custom) return unknown;
+  const ApiResult<Json> document = parse_custom(request, repeated);
+  if (!document || !document->is_object()) return unknown;
+  const std::string_view version = document->string_at("apiVersion");
+  if (version.empty() || version == api_version_of(resource)) return unknown;
+  for (const JsonMember& member : document->as_object())
+    if (member.key != "kind" && member.key != "apiVersion" && member.key != "metadata" &&
+        unknown.size() < api::kStrictErrorsMax)
+      unknown.push_back("unknown field \"" + member.key + "\"");
+  std::sort(unknown.begin(), unknown.end());
+  return unknown;
 }
 
 ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceInfo& resource,

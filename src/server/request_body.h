@@ -32,6 +32,9 @@ ApiResult<Json> shaped_document(const api::ResourceInfo& resource, Json document
 // The body as a document of `resource`'s kind; kind and apiVersion may be missing but must not differ.
 ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceInfo& resource,
                                 FieldValidation validation);
+// The reference prunes a custom object by the version that it names before it refuses that version: of one
+// that is not the request's it knows no member.
+std::vector<std::string> unknown_in_version(const HttpRequest& request, const api::ResourceInfo& resource);
 // The body as a document of another type (Binding, DeleteOptions, Eviction…); null for an empty body.
 ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type);
 

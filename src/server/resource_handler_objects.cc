@@ -20,7 +20,13 @@ struct ObjectWrite {
 ApiResult<ObjectWrite> read_write(ResourceCall& call, std::string_view options_kind) {
   WriteOptions options = TRY(write_options_of(call.request, options_kind));
   const FieldValidation validation = TRY(field_validation_of(call.request, options_kind));
-  ReadBody body = TRY(read_object(call.request, *call.target.resource, validation));
+  ApiResult<ReadBody> read = read_object(call.request, *call.target.resource, validation);
+  if (!read) {
+    if (validation == FieldValidation::Warn)
+      call.warn(unknown_in_version(call.request, *call.target.resource));
+    return read.error();
+  }
+  ReadBody body = *std::move(read);
   call.warn(std::move(body.warnings));
   options.empty_lists = std::move(body.empty_lists);
   return ObjectWrite{std::move(options), std::move(body.document)};
