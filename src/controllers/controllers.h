@@ -25,6 +25,8 @@ using Keys = std::vector<api::ObjectKey>;
 
 using api::kSimulatedLabel;
 inline constexpr std::string_view kRunTimeAnnotation = "berth.dev/run-time";
+// Of a pod with a run time: its containers end with this code, and the pod fails when it is not 0.
+inline constexpr std::string_view kExitCodeAnnotation = "berth.dev/exit-code";
 inline constexpr std::string_view kFabricReadyAfterAnnotation = "berth.dev/fabric-ready-after";
 inline constexpr std::string_view kFabricFailAfterAnnotation = "berth.dev/fabric-fail-after";
 inline constexpr std::string_view kNodeLeaseNamespace = "kube-node-lease";

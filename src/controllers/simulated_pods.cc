@@ -16,15 +16,25 @@ std::string digest_of(std::string_view seed) {
   return digest;
 }
 
-enum class ContainerState { Creating, Running, Completed };
+enum class ContainerState { Creating, Running, Completed, Failed };
 
-Json state_json(ContainerState state, const std::string& container_id, Time started, Time ended) {
+constexpr std::int64_t kExitCodeMax = 255;
+
+// 0 without the annotation, and for text that is no exit code.
+std::int64_t exit_code_of(const api::Pod& pod) {
+  const std::int64_t code = api::to_int(pod.meta.annotation(kExitCodeAnnotation)).value_or(0);
+  return code >= 0 && code <= kExitCodeMax ? code : 0;
+}
+
+Json state_json(ContainerState state, const std::string& container_id, Time started, Time ended,
+                std::int64_t exit_code) {
   if (state == ContainerState::Creating)
     return Json::object({{"waiting", Json::object({{"reason", "ContainerCreating"}})}});
   if (state == ContainerState::Running)
     return Json::object({{"running", Json::object({{"startedAt", format_time(started)}})}});
-  return Json::object({{"terminated", Json::object({{"exitCode", 0},
-                                                    {"reason", "Completed"},
+  const bool failed = state == ContainerState::Failed;
+  return Json::object({{"terminated", Json::object({{"exitCode", failed ? exit_code : 0},
+                                                    {"reason", failed ? "Error" : "Completed"},
                                                     {"startedAt", format_time(started)},
                                                     {"finishedAt", format_time(ended)},
                                                     {"containerID", container_id}})}});
@@ -34,7 +44,7 @@ Json container_status(const api::Pod& pod, const api::Container& container, Cont
                       Time started, Time ended, bool ready) {
   const std::string id = "containerd://" + digest_of(pod.meta.uid + "/" + container.name);
   Json json = Json::object({{"name", container.name},
-                            {"state", state_json(state, id, started, ended)},
+                            {"state", state_json(state, id, started, ended, exit_code_of(pod))},
                             {"lastState", Json::object()},
                             {"ready", ready},
                             {"restartCount", 0},
@@ -151,15 +161,20 @@ Json running_status(const api::Pod& pod, Time now) {
   return status;
 }
 
-Json succeeded_status(const api::Pod& pod, Time started, Time now) {
+// Of a pod whose containers have ended; no container restarts here.
+Json ended_status(const api::Pod& pod, Time started, Time now) {
+  const bool failed = exit_code_of(pod) != 0;
+  const char* reason = failed ? "PodFailed" : "PodCompleted";
   JsonArray conditions = {condition("PodReadyToStartContainers", false, "", now),
-                          condition("Initialized", true, "PodCompleted", started),
-                          condition("Ready", false, "PodCompleted", now),
-                          condition("ContainersReady", false, "PodCompleted", now)};
-  Json status = Json::object({{"phase", "Succeeded"}, {"conditions", std::move(conditions)}});
+                          condition("Initialized", true, failed ? "" : reason, started),
+                          condition("Ready", false, reason, now),
+                          condition("ContainersReady", false, reason, now)};
+  Json status =
+      Json::object({{"phase", failed ? "Failed" : "Succeeded"}, {"conditions", std::move(conditions)}});
   if (!pod.init_containers.empty())
     status["initContainerStatuses"] = init_statuses(pod, ContainerState::Completed, started, now);
-  status["containerStatuses"] = statuses(pod, ContainerState::Completed, started, now);
+  const ContainerState ended = failed ? ContainerState::Failed : ContainerState::Completed;
+  status["containerStatuses"] = statuses(pod, ended, started, now);
   keep_device_health(pod, status);
   return status;
 }
@@ -211,8 +226,7 @@ class SimulatedPods final : public client::Reconciler {
     const auto run_time = annotated_duration(pod->meta, kRunTimeAnnotation);
     if (!run_time) return Effects::nothing();
     const Time started = ready->last_transition, end = started + *run_time;
-    if (now >= end)
-      return Effects::write(key, change_status(key, *pod, succeeded_status(*pod, started, now)));
+    if (now >= end) return Effects::write(key, change_status(key, *pod, ended_status(*pod, started, now)));
     Effects effects;
     effects.wake_at = end;
     return effects;
