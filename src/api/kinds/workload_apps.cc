@@ -1,5 +1,5 @@
-// Defaults of apps/v1 and CronJob: enough for apply, diff and describe. No controller here handles these
-// objects.
+// Defaults of apps/v1 and CronJob. Of CronJobs enough for apply, diff and describe: no controller handles
+// them.
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 #include "api/kinds/workload_kinds.h"

@@ -9,6 +9,7 @@ namespace berth::api {
 namespace {
 
 constexpr int kBackoffLimit = 6;
+constexpr int kUnlimited = 2147483647;  // where each index has its own limit
 constexpr std::size_t kTopologyKeysMax = 1;
 constexpr std::string_view kUidLabel = "batch.kubernetes.io/controller-uid";
 constexpr std::string_view kNameLabel = "batch.kubernetes.io/job-name";
@@ -32,7 +33,7 @@ void set_defaults(Json& job) {
   Json& spec = member(job, batch_type("Job"), "spec");
   if (!present(spec, "completions") && !present(spec, "parallelism")) put(spec, type, "completions", 1);
   put_default(spec, type, "parallelism", 1);
-  put_default(spec, type, "backoffLimit", kBackoffLimit);
+  put_default(spec, type, "backoffLimit", present(spec, "backoffLimitPerIndex") ? kUnlimited : kBackoffLimit);
   put_default(spec, type, "completionMode", "NonIndexed");
   put_default(spec, type, "suspend", false);
   put_default(spec, type, "manualSelector", false);
