@@ -12,6 +12,7 @@
 #include "health/health_reporter.h"
 #include "health/node_pods.h"
 #include "scheduling/scheduler.h"
+#include "workloads/workloads.h"
 
 namespace berth::plane {
 namespace {
@@ -25,6 +26,14 @@ using engine::EngineOptions;
 void add_controllers(Engine& engine, ControllerGroup group) {
   for (const ControllerRow& row : controller_rows())
     if (row.group == group) engine.add(row.make());
+}
+
+void add_workloads(Engine& engine, const ControlPlaneOptions& options) {
+  const std::vector<std::string>& names = options.controller_names;
+  for (const workloads::WorkloadRow& row : workloads::workload_rows())
+    if (workloads::is_enabled(row, names)) engine.add(row.make());
+  if (!options.root_ca.empty() && workloads::is_enabled(workloads::kRootCaPublisher, names))
+    engine.add(workloads::make_root_ca_publisher(options.root_ca));
 }
 
 bool in_memory(const ControlPlaneOptions& options) {
@@ -149,7 +158,10 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     engine_options.event_pacing = options.event_pacing;
     engine_options.decoded = parts_->decoded;
     parts_->controllers = std::make_unique<Engine>(through, engine_options);
-    if (options.controllers) add_controllers(*parts_->controllers, ControllerGroup::Cluster);
+    if (options.controllers) {
+      add_controllers(*parts_->controllers, ControllerGroup::Cluster);
+      add_workloads(*parts_->controllers, options);
+    }
     if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);
     if (parts_->memory)
       parts_->controllers->add(binding::make_memory_request_collector());

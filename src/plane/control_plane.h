@@ -34,7 +34,10 @@ struct ControlPlaneOptions {
   std::vector<std::string> scheduler_names = {"berth", "default-scheduler"};
   bool scheduler = true;
   bool binder = true;
-  bool controllers = true;  // claims, garbage collection, namespaces…
+  bool controllers = true;  // claims, garbage collection, namespaces, workloads…
+  // Which controllers of workloads run: '*' for all, a name, or '-name' for all but it (workloads.def).
+  std::vector<std::string> controller_names = {"*"};
+  std::string root_ca;  // PEM certificate of the API server's CA, published in every namespace; empty: not
   bool simulated_nodes = true;
   bool health_policies = false;  // on what agents elsewhere report; beside controllers they run anyway
   BindRequests bind_requests = BindRequests::Always;

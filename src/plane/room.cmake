@@ -1,1 +1,1 @@
-berth_room(NAME plane ROOMS base api client dra scheduling binding health engine controllers)
+berth_room(NAME plane ROOMS base api client dra scheduling binding health engine controllers workloads)

@@ -37,9 +37,8 @@ bool has_controller(const api::ResourceInfo& resource) {
     std::string_view resource;  // empty: every one of the group
   };
   static constexpr Unacted kUnacted[] = {
-      {"apps", ""},
       {"autoscaling", ""},
-      {"batch", ""},
+      {"batch", "cronjobs"},
       {"networking.k8s.io", ""},
       {"discovery.k8s.io", ""},
       {"rbac.authorization.k8s.io", ""},

@@ -1,0 +1,15 @@
+// The pods that a Job is to have next: how many, which indexes, and what each looks like.
+//
+// Pure; the engine's thread. Source: kube-controller-manager 1.37, job controller.
+#pragma once
+
+#include "workloads/job_state.h"
+
+namespace berth::workloads {
+
+// Adds the creates and deletes that bring the active pods to what the Job wants. `group` is the PodGroup of
+// its pods, or empty. `effects` receives when the backoff after failures ends.
+void keep_job_pods(const View& view, const JobState& state, const OwnedPods::ByName& pods,
+                   const std::string& group, Time now, Effects& effects);
+
+}  // namespace berth::workloads

@@ -1,0 +1,68 @@
+// The pods of the owners of one kind, kept up to date by the changes that the engine tells.
+//
+// Owner: one Reconciler, on the engine's thread. Derived from the view. Cost of a change: O(log n), and for a
+// pod without a controller the match of each owner in its namespace; of(): O(1). Without it a run of one of
+// many owners would visit every pod of the namespace.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "api/selectors.h"
+#include "workloads/objects.h"
+
+namespace berth::workloads {
+
+class OwnedPods {
+ public:
+  using ByName = std::map<std::string, PodPtr, std::less<>>;
+
+  // `owners` have spec.selector; `kind` is their name in owner references.
+  OwnedPods(api::ResourceRef owners, std::string kind);
+
+  // Of the owners themselves and of their pods: what wakes an owner's key.
+  std::vector<client::Interest> interests() const;
+
+  // Those whose controller has this UID, terminating and finished ones too.
+  const ByName& of(std::string_view uid) const;
+
+  // UIDs of the owners that had this name and still have pods.
+  std::vector<std::string> uids_of(const api::ObjectKey& owner) const;
+
+  // Writes that make the selected pods without a controller the owner's, and let go those that its selector
+  // does not select any more. Nothing for a terminating owner.
+  void claim(const View& view, const Parsed& owner, const api::OwnerReference& reference,
+             Effects& effects) const;
+
+ private:
+  struct Owner {
+    std::string uid;
+    api::LabelSelector selector;
+  };
+  void on_pod(const View& view, const Delta& delta, Keys& keys) const;
+  void index(const Delta& delta, const api::OwnerReference* old_owner,
+             const api::OwnerReference* owner) const;
+  void on_owner(const View& view, const Delta& delta, Keys& keys) const;
+  const api::OwnerReference* owner_of(const api::Pod& pod) const;
+  void note_stray(const api::Pod& pod, Keys& keys) const;
+  void forget_stray(const api::Pod& pod) const;
+
+  const api::ResourceRef resource_;
+  const std::string kind_;
+  // Engines tell changes through const interests.
+  mutable std::map<std::string, ByName, std::less<>> by_owner_;                      // by UID
+  mutable std::map<api::ObjectKey, std::set<std::string>> uids_;                     // of those in by_owner_
+  mutable std::map<std::string, std::map<std::string, Owner>, std::less<>> owners_;  // by namespace and name
+  mutable std::map<std::string, std::set<std::string>, std::less<>> strays_;         // names, by owner's UID
+};
+
+// Neither finished nor terminating.
+bool is_active(const api::Pod& pod);
+bool is_ready(const api::Pod& pod);
+// When it became ready; unset when it is not.
+Time ready_since(const api::Pod& pod);
+// Ready for `min_ready_s`; `recheck` receives when that comes true.
+bool is_available(const api::Pod& pod, std::int64_t min_ready_s, Time now, Effects& recheck);
+
+}  // namespace berth::workloads

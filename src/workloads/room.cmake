@@ -1,0 +1,1 @@
+berth_room(NAME workloads ROOMS base api client TEST_LINK berth_engine_testing)

@@ -1,0 +1,291 @@
+#include <algorithm>
+
+#include "workloads/pod_set.h"
+#include "workloads/revisions.h"
+
+namespace berth::workloads {
+namespace {
+
+constexpr std::string_view kPodName = "statefulset.kubernetes.io/pod-name";
+constexpr std::string_view kPodIndex = "apps.kubernetes.io/pod-index";
+
+api::OwnerReference set_reference(const Parsed& set) {
+  return controller_reference(set, "apps/v1", "StatefulSet");
+}
+
+// The ordinal of "<set>-<ordinal>"; nothing for another name.
+std::optional<std::int64_t> ordinal_of(const std::string& set, std::string_view pod) {
+  if (!pod.starts_with(set + "-")) return std::nullopt;
+  const std::string_view number = pod.substr(set.size() + 1);
+  const auto ordinal = api::to_int(number);
+  if (!ordinal || *ordinal < 0 || std::to_string(*ordinal) != number) return std::nullopt;
+  return ordinal;
+}
+
+std::string_view hash_of(const api::Pod& pod) {
+  const auto found = pod.meta.labels.find(kRevisionHash);
+  return found == pod.meta.labels.end() ? std::string_view() : found->second;
+}
+
+// One run of a StatefulSet's key.
+class StatefulSetRun {
+ public:
+  StatefulSetRun(const View& view, Parsed set, const OwnedPods::ByName& pods, Time now)
+      : view_(view), set_(std::move(set)), now_(now) {
+    const Json& spec = set_.spec();
+    replicas_ = std::max<std::int64_t>(0, spec.int_at("replicas", 1));
+    start_ = spec.part("ordinals").int_at("start");
+    ordered_ = spec.string_at("podManagementPolicy") != "Parallel";
+    min_ready_ = spec.int_at("minReadySeconds");
+    rolling_ = spec.part("updateStrategy").string_at("type") != "OnDelete";
+    partition_ = spec.part("updateStrategy").part("rollingUpdate").int_at("partition");
+    collisions_ = set_.status().int_at("collisionCount");
+    for (const auto& [name, pod] : pods)
+      if (const auto ordinal = ordinal_of(set_.meta.name, name)) pods_[*ordinal] = pod.get();
+  }
+
+  Effects go() {
+    if (set_.meta.deleting()) return std::move(effects_);
+    history_ = keep_revisions(view_, set_, set_reference(set_), collisions_, effects_);
+    const TemplateRevision* newest = history_.current();
+    update_ = newest ? newest->name() : std::string(set_.status().string_at("updateRevision"));
+    current_ = set_.status().string_at("currentRevision");
+    if (current_.empty() || !history_.find(current_)) current_ = update_;
+    if (newest && keep_wanted() && drop_surplus()) update_pods();
+    write_status();
+    drop_old_revisions(history_, set_, {current_, update_}, effects_);
+    return std::move(effects_);
+  }
+
+ private:
+  bool is_wanted(std::int64_t ordinal) const { return ordinal >= start_ && ordinal < start_ + replicas_; }
+  bool serves(const api::Pod& pod) { return is_active(pod) && is_available(pod, min_ready_, now_, effects_); }
+  std::string hash_in(const std::string& revision) const {
+    const TemplateRevision* found = history_.find(revision);
+    if (!found) return "";
+    const auto label = found->object.meta.labels.find(kRevisionHash);
+    return label == found->object.meta.labels.end() ? "" : label->second;
+  }
+  bool is_of(const api::Pod& pod, const std::string& revision) const {
+    return hash_of(pod) == hash_in(revision);
+  }
+
+  // The pods of the wanted ordinals, in order. False when the rest has to wait.
+  bool keep_wanted() {
+    std::size_t made = 0;
+    for (std::int64_t ordinal = start_; ordinal < start_ + replicas_; ++ordinal) {
+      const auto found = pods_.find(ordinal);
+      if (found == pods_.end()) {
+        if (made++ >= kPodsPerRunMax) return false;
+        create(ordinal);
+        if (ordered_) return false;
+        continue;
+      }
+      const api::Pod& pod = *found->second;
+      if (pod.finished() && !pod.meta.deleting()) {
+        effects_.events.push_back(event_about(set_, true, "RecreatingFailedPod",
+                                              "StatefulSet " + set_.meta.ns + "/" + set_.meta.name +
+                                                  " is recreating failed Pod " + pod.meta.name));
+        delete_pod(effects_, set_, pod);
+        if (ordered_) return false;
+        continue;
+      }
+      provide_claims(ordinal);
+      if (ordered_ && !serves(pod)) return false;
+    }
+    return true;
+  }
+
+  // Beyond the wanted ordinals, the highest first. False when the rest has to wait.
+  bool drop_surplus() {
+    std::size_t dropped = 0;
+    for (auto at = pods_.rbegin(); at != pods_.rend(); ++at) {
+      if (is_wanted(at->first)) continue;
+      if (dropped++ >= kPodsPerRunMax) return false;
+      delete_pod(effects_, set_, *at->second);
+      if (ordered_) return false;
+    }
+    return dropped == 0;
+  }
+
+  // Deletes a pod of another revision, the highest ordinal first, once all above it serve.
+  void update_pods() {
+    if (!rolling_) return;
+    for (auto at = pods_.rbegin(); at != pods_.rend() && at->first >= std::max(partition_, start_); ++at) {
+      const api::Pod& pod = *at->second;
+      if (!is_of(pod, update_) && !pod.meta.deleting()) {
+        delete_pod(effects_, set_, pod);
+        return;
+      }
+      if (!serves(pod)) return;
+    }
+  }
+
+  // Below the partition, and while the update has not come to it, a pod is of the current revision.
+  const TemplateRevision* revision_for(std::int64_t ordinal) const {
+    if (!rolling_ || current_ == update_) return history_.current();
+    const bool old = partition_ > 0 ? ordinal < start_ + partition_
+                                    : ordinal < start_ + set_.status().int_at("currentReplicas");
+    const TemplateRevision* standing = old ? history_.find(current_) : nullptr;
+    return standing ? standing : history_.current();
+  }
+
+  void create(std::int64_t ordinal) {
+    const std::string number = std::to_string(ordinal), name = set_.meta.name + "-" + number;
+    if (view_.pods.find(set_.meta.ns, name)) {
+      effects_.events.push_back(event_about(set_, true, "FailedCreate",
+                                            "create Pod " + name + " failed: another pod has this name"));
+      effects_.retry = true;
+      return;
+    }
+    const TemplateRevision& revision = *revision_for(ordinal);
+    Json pod = pod_from_template(revision.pod_template(), set_reference(set_), set_.meta.ns, name);
+    Json& labels = pod["metadata"]["labels"];
+    labels[kPodName] = name;
+    labels[kPodIndex] = number;
+    labels[kRevisionHash] = hash_in(revision.name());
+    Json& spec = pod["spec"];
+    spec["hostname"] = name;
+    if (const std::string_view service = set_.spec().string_at("serviceName"); !service.empty())
+      spec["subdomain"] = service;
+    JsonArray volumes;
+    const JsonArray& templates = set_.spec().items_at("volumeClaimTemplates");
+    for (const Json& volume : std::as_const(spec).items_at("volumes"))
+      if (std::none_of(templates.begin(), templates.end(), [&](const Json& claim) {
+            return claim.part("metadata").string_at("name") == volume.string_at("name");
+          }))
+        volumes.push_back(volume);
+    for (const Json& claim : templates) {
+      const std::string volume(claim.part("metadata").string_at("name"));
+      Json source = Json::object({{"claimName", volume + "-" + name}});
+      volumes.push_back(Json::object({{"name", volume}, {"persistentVolumeClaim", std::move(source)}}));
+    }
+    if (!volumes.empty()) spec["volumes"] = std::move(volumes);
+    provide_claims(ordinal);
+    create_pod(effects_, set_, pod);
+  }
+
+  // Claims stay when the pod goes: they are the pod's state.
+  void provide_claims(std::int64_t ordinal) {
+    for (const Json& claim : set_.spec().items_at("volumeClaimTemplates")) {
+      const std::string name = std::string(claim.part("metadata").string_at("name")) + "-" + set_.meta.name +
+                               "-" + std::to_string(ordinal);
+      if (view_.volume_claims.find(set_.meta.ns, name)) continue;
+      Json metadata = Json::object({{"name", name}, {"namespace", set_.meta.ns}});
+      Json labels = claim.part("metadata").part("labels");
+      if (labels.is_null()) labels = Json::object();
+      const Json& selected = set_.spec().part("selector").part("matchLabels");
+      if (selected.is_object())
+        for (const JsonMember& label : selected.as_object()) labels[label.key] = label.value;
+      metadata["labels"] = std::move(labels);
+      if (const Json* notes = claim.part("metadata").find("annotations")) metadata["annotations"] = *notes;
+      if (is_deleted_with_set())
+        metadata["ownerReferences"] = Json::array({api::to_json(set_reference(set_))});
+      const Json object = Json::object({{"apiVersion", "v1"},
+                                        {"kind", "PersistentVolumeClaim"},
+                                        {"metadata", std::move(metadata)},
+                                        {"spec", claim.part("spec")}});
+      client::Write write = client::create(Kind::PersistentVolumeClaim, set_.meta.ns, object);
+      write.fine_reasons = {"AlreadyExists"};
+      effects_.chains.push_back({{Kind::PersistentVolumeClaim, set_.meta.ns, name, {}}, {std::move(write)}});
+    }
+  }
+
+  bool is_deleted_with_set() const {
+    return set_.spec().part("persistentVolumeClaimRetentionPolicy").string_at("whenDeleted") == "Delete";
+  }
+
+  void write_status() {
+    std::int64_t replicas = 0, ready = 0, available = 0, current = 0, updated = 0;
+    for (const auto& [ordinal, pod] : pods_) {
+      if (pod->finished()) continue;
+      ++replicas;
+      if (pod->meta.deleting()) continue;
+      const bool is_up = is_ready(*pod);
+      ready += is_up;
+      available += is_available(*pod, min_ready_, now_, effects_);
+      current += is_of(*pod, current_);
+      updated += is_of(*pod, update_);
+    }
+    const bool complete =
+        rolling_ && history_.current() && updated == replicas_ && replicas == replicas_ && ready == replicas_;
+    if (complete) {
+      current_ = update_;
+      current = updated;
+    }
+    JsonObject status;
+    status.append("observedGeneration", set_.meta.generation);
+    status.append("replicas", replicas);
+    status.append("readyReplicas", unless_zero(ready));
+    status.append("availableReplicas", available);
+    status.append("currentReplicas", unless_zero(current));
+    status.append("updatedReplicas", unless_zero(updated));
+    status.append("currentRevision", current_.empty() ? Json() : Json(current_));
+    status.append("updateRevision", update_.empty() ? Json() : Json(update_));
+    status.append("collisionCount", collisions_);
+    if (auto write = status_write(set_, status)) effects_.chains.push_back({set_.key, {std::move(*write)}});
+  }
+
+  const View& view_;
+  const Parsed set_;
+  const Time now_;
+  std::int64_t replicas_ = 0, start_ = 0, min_ready_ = 0, partition_ = 0, collisions_ = 0;
+  bool ordered_ = true, rolling_ = true;
+  std::map<std::int64_t, const api::Pod*> pods_;  // by ordinal
+  RevisionHistory history_;
+  std::string current_, update_;  // names of revisions
+  Effects effects_;
+};
+
+class StatefulSet final : public client::Reconciler {
+ public:
+  std::string_view name() const override { return "statefulset-controller"; }
+
+  std::vector<client::Interest> interests() const override {
+    std::vector<client::Interest> interests = pods_.interests();
+    interests.push_back(
+        {Kind::Other, controller_revisions(), [](const View&, const Delta& delta, Keys& keys) {
+           for (const auto* side : {&delta.before, &delta.after}) {
+             if (!*side) continue;
+             const api::OwnerReference* owner = api::meta_of(**side).controller();
+             if (owner && owner->kind == "StatefulSet")
+               keys.push_back(key_in(stateful_sets(), delta.key.ns, owner->name));
+           }
+         }});
+    // Only so that the view has them.
+    interests.push_back({Kind::PersistentVolumeClaim, {}, [](const View&, const Delta&, Keys&) {}});
+    return interests;
+  }
+
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    auto set = find_parsed(view, key);
+    if (!set) return Effects::nothing();
+    const std::string refusal = refusals_.take(key);
+    Effects effects;
+    pods_.claim(view, *set, set_reference(*set), effects);
+    if (!effects.chains.empty()) return effects;
+    if (!refusal.empty())
+      effects.events.push_back(
+          event_about(*set, true, "FailedCreate", "create Pod failed error: " + refusal));
+    const OwnedPods::ByName& pods = pods_.of(set->meta.uid);
+    Effects run = StatefulSetRun(view, std::move(*set), pods, now).go();
+    run.events.insert(run.events.end(), effects.events.begin(), effects.events.end());
+    return run;
+  }
+
+  void on_outcome(const View&, const api::ObjectKey& key, const client::Outcome& outcome, Time) override {
+    refusals_.note(key, outcome);
+  }
+
+ private:
+  OwnedPods pods_{stateful_sets(), "StatefulSet"};
+  RefusedWrites refusals_;
+};
+
+}  // namespace
+
+std::unique_ptr<client::Reconciler> make_stateful_set() {
+  return std::make_unique<StatefulSet>();
+}
+
+}  // namespace berth::workloads
