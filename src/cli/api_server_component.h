@@ -68,6 +68,8 @@ class ApiServerComponent {
   const std::string& url() const { return url_; }
   // Where the kubeconfig is written; empty for none.
   const std::string& kubeconfig() const { return options_.kubeconfig; }
+  // PEM; empty when it serves plain HTTP. After start().
+  const std::string& ca_certificate() const { return certificates_.ca.certificate_pem; }
   // Empty in memory.
   const std::string& data_directory() const { return options_.data_directory; }
 

@@ -29,7 +29,7 @@ api::GateDefaults gate_defaults(Component component);
 struct Configuration;
 
 // The rule for a text; only a path may be empty, and not as the entry of a list.
-enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain, Host };
+enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain, Host, Controller };
 
 struct TextField {
   using Value = std::string;

@@ -48,6 +48,7 @@ plane::ControlPlaneOptions with_log(plane::ControlPlaneOptions options, scheduli
 plane::ControlPlaneOptions plane_options(const Configuration& configuration, const Plugins& plugins) {
   plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
+  options.controller_names = configuration.controllers;
   if (configuration.bind_requests == "WhenWaiting") options.bind_requests = plane::BindRequests::WhenWaiting;
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =

@@ -6,6 +6,7 @@
 #include "api/canonical.h"
 #include "api/names.h"
 #include "cli/listen_address.h"
+#include "workloads/workloads.h"
 
 namespace berth::cli {
 namespace {
@@ -49,6 +50,12 @@ Status check_text(TextRule rule, const std::string& text) {
   if (rule == TextRule::Listen) {
     const Result<ListenAddress> address = parse_listen(text);
     return address ? Status() : Status(refused(address.error().message()));
+  }
+  if (rule == TextRule::Controller) {
+    if (workloads::is_controller_name(text)) return {};
+    std::string names = "*";
+    for (const workloads::WorkloadRow& row : workloads::workload_rows()) names.append(", ").append(row.name);
+    return refused(in_quotes(text) + " is none of " + names + ", nor one of them after '-'");
   }
   if (rule == TextRule::Path || (rule == TextRule::Host && is_ip_address(text))) return {};
   const api::NameProblems problems =
@@ -105,6 +112,17 @@ Status set(const ListField& field, const std::vector<std::string>& texts, Config
   return {};
 }
 
+std::vector<std::string> split_at_commas(const std::vector<std::string>& texts) {
+  std::vector<std::string> parts;
+  for (std::string_view text : texts)
+    for (std::size_t end = 0; end != std::string_view::npos;
+         text.remove_prefix(std::min(text.size(), end + 1))) {
+      end = text.find(',');
+      parts.emplace_back(text.substr(0, end));
+    }
+  return parts;
+}
+
 // The gates are validated together, once file and flags are known.
 void add_gates(const GatesField& field, const std::string& text, Configuration& configuration) {
   std::string& all = configuration.*field.member;
@@ -150,6 +168,10 @@ Status set_from_flag(const ConfigurationField& field, const std::vector<std::str
     configuration.*type.member = text != "false";
     return {};
   };
+  // Only lists of controllers have commas, as kube-controller-manager has them.
+  const auto list = [&](const ListField& type) {
+    return set(type, type.rule == TextRule::Controller ? split_at_commas(texts) : texts, configuration);
+  };
   const auto gates = [&](const GatesField& type) -> Status {
     for (const std::string& one : texts) add_gates(type, one, configuration);
     return {};
@@ -157,8 +179,7 @@ Status set_from_flag(const ConfigurationField& field, const std::vector<std::str
   return std::visit(Overloaded{[&](const TextField& type) { return set(type, text, configuration); },
                                [&](const ChoiceField& type) { return set(type, text, configuration); },
                                [&](const DurationField& type) { return set(type, text, configuration); },
-                               [&](const ListField& type) { return set(type, texts, configuration); }, count,
-                               toggle, gates},
+                               list, count, toggle, gates},
                     field.type);
 }
 

@@ -87,6 +87,7 @@ Status serve(const Configuration& config, plane::ControlPlaneOptions options, Ap
   const auto own = server::make_in_process_client(component.server(), "kubernetes-admin");
   health::HealthFeed feed;
   options.health = &feed;
+  options.root_ca = component.ca_certificate();
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
   TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
   TRY(store_manifests(manifests, *own));

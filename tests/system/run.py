@@ -406,6 +406,59 @@ def scale(k):
 
 
 @check
+def rollouts(k):
+    k("create", "deployment", "served", "--image=web:1", "--replicas=3")
+    has(k("rollout", "status", "deployment/served"), "successfully rolled out")
+    k("set", "image", "deployment/served", "web=web:2")
+    has(k("rollout", "status", "deployment/served"), "successfully rolled out")
+    has(k("rollout", "history", "deployment/served"), re.compile(r"^1 ", re.M), re.compile(r"^2 ", re.M))
+    has(k("rollout", "undo", "deployment/served"), "rolled back")
+    has(k("rollout", "status", "deployment/served"), "successfully rolled out")
+    served = k.json("get", "deployment", "served")
+    expect(served["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3", str(served))
+    images = {p["spec"]["containers"][0]["image"] for p in k.json("get", "pods", "-l", "app=served")["items"]}
+    expect("web:1" in images, f"the first image again, not {images}")
+    k("rollout", "restart", "deployment/served")
+    has(k("rollout", "status", "deployment/served"), "successfully rolled out")
+    has(k("get", "deployment", "served"), "3/3")
+    k("delete", "deployment", "served")
+    k("wait", "--for=delete", "pods", "-l", "app=served", "--timeout=20s")
+
+
+@check
+def jobs_complete(k):
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train"},
+        "spec": {
+            "completions": 3,
+            "parallelism": 2,
+            "completionMode": "Indexed",
+            "template": {
+                "metadata": {"annotations": {"berth.dev/run-time": "200ms"}},
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i:1"}]},
+            },
+        },
+    }
+    k("create", "-f", "-", stdin=json.dumps(job))
+    has(k("wait", "--for=condition=complete", "job/train", "--timeout=20s"), "condition met")
+    has(k("get", "job", "train"), "Complete", "3/3")
+    has(k("describe", "job", "train"), "Completed Indexes:  0-2", "SuccessfulCreate", "Completed")
+    k("delete", "job", "train")
+    k("wait", "--for=delete", "pods", "-l", "job-name=train", "--timeout=20s")
+
+
+@check
+def namespaces_have_an_account(k):
+    k("create", "namespace", "accounts")
+    has(k("wait", "--for=create", "serviceaccount/default", "-n", "accounts", "--timeout=10s"), "condition met")
+    has(k("wait", "--for=create", "configmap/kube-root-ca.crt", "-n", "accounts", "--timeout=10s"), "met")
+    has(k("get", "configmap", "kube-root-ca.crt", "-n", "accounts", "-o", "yaml"), "BEGIN CERTIFICATE")
+    k("delete", "namespace", "accounts")
+
+
+@check
 def edit(k):
     script = k.directory / "editor"
     script.write_text('#!/bin/sh\nsed -i \'s/  a: "3"/  a: "4"/\' "$1"\n')
@@ -642,6 +695,22 @@ def copied_and_restored(directory):
 
 
 @check_alone
+def other_controllers(directory):
+    k = Cluster(directory, "--in-memory", "--nodes", "2", "--controllers", "*,-deployment").start()
+    try:
+        k("create", "deployment", "idle", "--image=web:1")
+        k("create", "job", "done", "--image=web:1")
+        k("wait", "--for=jsonpath={.status.ready}=1", "job/done", "--timeout=20s")
+        status = k.json("get", "deployment", "idle").get("status", {})
+        expect("observedGeneration" not in status, f"nobody acts on the Deployment: {status}")
+    finally:
+        k.stop()
+    done = subprocess.run([str(BERTH), "up", "--controllers", "*,deployments"], capture_output=True, text=True)
+    expect(done.returncode != 0, "an unknown controller is refused")
+    has(done.stderr, "--controllers", '"deployments"', "deployment-controller")
+
+
+@check_alone
 def terminated(directory):
     """SIGTERM ends it within two seconds, with exit status 0, while a client watches."""
     cluster = Cluster(directory, "--in-memory", "--nodes", "2").start()
@@ -721,7 +790,7 @@ def main():
         for function in ALONE:
             if only and function.__name__ not in only:
                 continue
-            if not KUBECTL and function in (killed_and_restarted, terminated):
+            if not KUBECTL and function in (killed_and_restarted, other_controllers, terminated):
                 continue
             directory = pathlib.Path(scratch, function.__name__)
             directory.mkdir()
