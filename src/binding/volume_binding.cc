@@ -46,6 +46,16 @@ Chain patch(Kind kind, const api::ObjectMeta& meta, Json change) {
   return {key, {client::merge_patch(key, std::move(change), meta.uid, meta.resource_version)}};
 }
 
+// What this decision writes on what it reserves or requests.
+Json marks_of(const BindContext& context) {
+  return Json::object({{std::string(kBindingForAnnotation), sealing_id(context.request)},
+                       {std::string(kBindingSinceAnnotation), format_time(context.now)}});
+}
+Json without_marks() {
+  return Json::object(
+      {{std::string(kBindingForAnnotation), nullptr}, {std::string(kBindingSinceAnnotation), nullptr}});
+}
+
 Json with_annotations(Json annotations) {
   return Json::object({{"metadata", Json::object({{"annotations", std::move(annotations)}})}});
 }
@@ -87,7 +97,7 @@ PreBindStep reserve_volume(const BindContext& context, const PersistentVolumeCla
                        waiting("waiting for claim " + claim.meta.name + " to be bound to volume " + name));
   if (was_taken_back(context, volume.meta))
     return failed("ClaimRefReset", "ClaimRef got reset for pv " + quoted(name));
-  Json annotations = Json::object({{std::string(kBindingForAnnotation), sealing_id(context.request)}});
+  Json annotations = marks_of(context);
   if (!volume.claim_ref) annotations[std::string(api::kBoundByControllerAnnotation)] = "yes";
   Json change = with_annotations(std::move(annotations));
   change["spec"] = Json::object({{"claimRef", api::claim_ref_json(claim)}});
@@ -104,10 +114,9 @@ PreBindStep request_volume(const BindContext& context, const PersistentVolumeCla
                                                quoted(claim.selected_node()));
   if (was_taken_back(context, claim.meta))
     return failed(api::kProvisioningFailed, "provisioning failed for PVC " + quoted(claim.meta.name));
-  return {{patch(Kind::PersistentVolumeClaim, claim.meta,
-                 with_annotations(
-                     Json::object({{std::string(api::kSelectedNodeAnnotation), node},
-                                   {std::string(kBindingForAnnotation), sealing_id(context.request)}})))},
+  Json annotations = marks_of(context);
+  annotations[std::string(api::kSelectedNodeAnnotation)] = node;
+  return {{patch(Kind::PersistentVolumeClaim, claim.meta, with_annotations(std::move(annotations)))},
           Ready{}};
 }
 
@@ -133,8 +142,9 @@ std::optional<Chain> release_volume(const BindContext& context, const Persistent
   // A reference that was there before by hand stays, with the UID of its claim.
   const bool by_hand = volume.meta.annotation(api::kBoundByControllerAnnotation).empty();
   if (completed || !reserved_by_us || by_hand) return std::nullopt;
-  Json change = with_annotations(Json::object({{std::string(kBindingForAnnotation), nullptr},
-                                               {std::string(api::kBoundByControllerAnnotation), nullptr}}));
+  Json annotations = without_marks();
+  annotations[std::string(api::kBoundByControllerAnnotation)] = nullptr;
+  Json change = with_annotations(std::move(annotations));
   change["spec"] = Json::object({{"claimRef", nullptr}});
   return patch(Kind::PersistentVolume, volume.meta, std::move(change));
 }
@@ -146,16 +156,24 @@ bool is_being_provisioned(const BindContext& context, const PersistentVolumeClai
   return false;
 }
 
+// A provisioner that was told of the claim may be making a volume for its node, and takes the node away once
+// it has given up for good. Were the node taken from it, the storage would be asked for the same volume in
+// another place while the first one is being made. The removal names a version, so a claim that reaches its
+// provisioner meanwhile keeps its node.
+bool is_with_provisioner(const PersistentVolumeClaim& claim) {
+  return claim.meta.annotations.contains(kStorageProvisionerAnnotation);
+}
+
 std::optional<Chain> release_claim(const BindContext& context, const PersistentVolumeClaim& claim) {
   if (!claim.volume_name.empty() || claim.meta.deleting() || is_being_provisioned(context, claim))
     return std::nullopt;
   if (!is_ours(context, claim.meta))
     return claim.selected_node().empty() ? seal(context, Kind::PersistentVolumeClaim, claim.meta)
                                          : std::nullopt;
-  if (claim.selected_node() != context.request.node) return std::nullopt;
-  return patch(Kind::PersistentVolumeClaim, claim.meta,
-               with_annotations(Json::object({{std::string(api::kSelectedNodeAnnotation), nullptr},
-                                              {std::string(kBindingForAnnotation), nullptr}})));
+  if (claim.selected_node() != context.request.node || is_with_provisioner(claim)) return std::nullopt;
+  Json annotations = without_marks();
+  annotations[std::string(api::kSelectedNodeAnnotation)] = nullptr;
+  return patch(Kind::PersistentVolumeClaim, claim.meta, with_annotations(std::move(annotations)));
 }
 
 // A claim of the pod that waits for its volume and that the request, which others may have written, does not
@@ -181,6 +199,24 @@ PreBindStep refuse_without(const BindContext& context, const PersistentVolumeCla
                      name + ": add it, with the volume or without one to have it provisioned"}};
 }
 
+void note_earliest(const BindContext& context, const api::ObjectMeta& meta, Time& earliest) {
+  if (!is_ours(context, meta)) return;
+  const Time since = api::decode_time(meta.annotation(kBindingSinceAnnotation));
+  if (since.is_set()) earliest = std::min(earliest, since);
+}
+
+// When the decision began to wait: its first write says so, whatever process made it.
+Time begun_at(const BindContext& context) {
+  Time earliest = context.first_seen;
+  for (const VolumeBinding& binding : context.request.volumes) {
+    if (const PersistentVolumeClaim* claim = find_claim(context, binding))
+      note_earliest(context, claim->meta, earliest);
+    if (const PersistentVolume* volume = context.view.volumes.find("", binding.volume))
+      note_earliest(context, volume->meta, earliest);
+  }
+  return earliest;
+}
+
 class VolumeBindingPlugin final : public Plugin {
  public:
   std::string_view name() const override { return kVolumeBindingName; }
@@ -200,7 +236,7 @@ PreBindStep VolumeBindingPlugin::pre_bind(const BindContext& context) const {
     if (auto* wait = std::get_if<Waiting>(&one.verdict); wait && !first) first = std::move(*wait);
   }
   if (!all.chains.empty() || !first) return all;
-  const Time deadline = context.first_seen + context.options.volume_timeout;
+  const Time deadline = begun_at(context) + context.options.volume_timeout;
   if (context.now >= deadline)
     return failed(api::kVolumeBindingTimeout,
                   first->why + ", for more than " +

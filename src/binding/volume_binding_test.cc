@@ -213,6 +213,48 @@ TEST(VolumeBinding, TheWaitEndsAfterTheTimeout) {
   }
 }
 
+// What counts is when the decision wrote, not when a process first saw it.
+TEST(VolumeBinding, TheTimeoutCountsAcrossProcesses) {
+  for (const Binding binding : {Binding::Static, Binding::Provisioned}) {
+    BinderFixture cluster;
+    add_world(cluster);
+    add_volume(cluster, "n1");
+    add_pod(cluster, binding);
+    run(cluster, Duration::seconds(400));
+    cluster.crash();
+    run(cluster, Duration::seconds(190));
+    EXPECT_EQ(reason_of(cluster), "");
+    cluster.crash();
+    run(cluster, Duration::seconds(20));
+    EXPECT_EQ(reason_of(cluster), api::kVolumeBindingTimeout);
+    for (const api::ObjectKey& key : {kVolumeClaim, kVolume})
+      EXPECT_EQ(text_at(cluster, key, {"metadata", "annotations", kBindingSinceAnnotation}), "");
+  }
+}
+
+constexpr const char* kWithProvisioner =
+    R"({"metadata":{"annotations":{"volume.kubernetes.io/storage-provisioner":"csi.example.com"}}})";
+
+// The provisioner may be at work for the node; it takes the node away itself once it has failed.
+TEST(VolumeBinding, AClaimThatItsProvisionerKnowsKeepsItsNode) {
+  enum class Told { BeforeRollback, AmidRollback };
+  for (const Told told : {Told::BeforeRollback, Told::AmidRollback}) {
+    BinderFixture cluster;
+    add_world(cluster);
+    add_pod(cluster, Binding::Provisioned);
+    run(cluster);
+    ASSERT_EQ(selected_node(cluster), "n1");
+    if (told == Told::BeforeRollback) cluster.change(kVolumeClaim, kWithProvisioner);
+    cluster.change(request_key("p"), R"({"spec":{"withdrawn":true}})");
+    cluster.deliver();
+    if (told == Told::AmidRollback) cluster.change(kVolumeClaim, kWithProvisioner);
+    run(cluster);
+    EXPECT_EQ(reason_of(cluster), api::kWithdrawn);
+    EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "p")));
+    EXPECT_EQ(selected_node(cluster), "n1");
+  }
+}
+
 // The volume that a provisioner made meanwhile stays its claim's.
 TEST(VolumeBinding, AVolumeThatWasMadeIsNotGivenUp) {
   BinderFixture cluster;
