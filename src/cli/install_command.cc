@@ -9,7 +9,9 @@
 #include "api/gates.h"
 #include "api/names.h"
 #include "api/yaml_write.h"
+#include "base/base64.h"
 #include "base/clock.h"
+#include "base/text_file.h"
 #include "cli/complain.h"
 #include "cli/server_calls.h"
 #include "cli/version.h"
@@ -31,6 +33,10 @@ struct InstallCommand {
   bool node_agent = false;
   bool service_monitor = false;
   bool dashboards = false;
+  bool webhook = false;
+  std::string webhook_secret = install::InstallOptions().webhook_secret;
+  std::string webhook_ca_file;  // empty: cert-manager injects the authority
+  std::string webhook_failure_policy = install::InstallOptions().webhook_failure_policy;
   bool dry_run = false;
   bool crds = false;  // for uninstall
 };
@@ -59,6 +65,25 @@ std::string definitions_text(std::vector<Json> crds, const std::string& output) 
                    output);
 }
 
+constexpr std::size_t kCaFileBytesMax = 256u << 10;
+
+Status add_webhook(const InstallCommand& command, install::InstallOptions& options) {
+  if (!api::dns_subdomain_problems(command.webhook_secret).empty())
+    return Error(ErrorCode::Invalid, "--webhook-secret",
+                 "\"" + command.webhook_secret + "\" is no name of a Secret");
+  options.webhook = command.webhook;
+  options.webhook_secret = command.webhook_secret;
+  options.webhook_failure_policy = command.webhook_failure_policy;
+  if (command.webhook_ca_file.empty()) return {};
+  const std::string pem = TRY(read_text_file(command.webhook_ca_file, kCaFileBytesMax));
+  if (pem.find("-----BEGIN CERTIFICATE-----") == std::string::npos)
+    return Error(ErrorCode::Invalid, "--webhook-ca-file",
+                 command.webhook_ca_file + " has no certificate (PEM)");
+  options.webhook_ca = install::WebhookCa::Given;
+  options.webhook_ca_bundle = base64_encode(pem);
+  return {};
+}
+
 Result<install::InstallOptions> options_of(const InstallCommand& command) {
   if (!api::dns_label_problems(command.ns).empty())
     return Error(ErrorCode::Invalid, "--namespace", "\"" + command.ns + "\" is no name of a namespace");
@@ -78,6 +103,7 @@ Result<install::InstallOptions> options_of(const InstallCommand& command) {
   options.node_agent = command.node_agent;
   options.service_monitor = command.service_monitor;
   options.dashboards = command.dashboards;
+  TRY(add_webhook(command, options));
   return options;
 }
 
@@ -175,6 +201,24 @@ void add_install(CLI::App& app, Commands& commands) {
                     "also a DaemonSet that reports device health as NodeDeviceHealth objects");
   install->add_flag("--service-monitor", given->service_monitor, "also a ServiceMonitor");
   install->add_flag("--dashboards", given->dashboards, "also a ConfigMap with the dashboard of Grafana");
+  CLI::Option* webhook =
+      install->add_flag("--webhook", given->webhook,
+                        "also the admission webhook: pods of Berth are validated and completed when created");
+  install
+      ->add_option("--webhook-secret", given->webhook_secret,
+                   "its certificate: a Secret of type kubernetes.io/tls for berth-webhook.NAMESPACE.svc")
+      ->needs(webhook)
+      ->capture_default_str();
+  install
+      ->add_option("--webhook-ca-file", given->webhook_ca_file,
+                   "PEM of its authority; absent: cert-manager injects it")
+      ->needs(webhook);
+  install
+      ->add_option("--webhook-failure-policy", given->webhook_failure_policy,
+                   "of the mutating webhook: Ignore or Fail")
+      ->needs(webhook)
+      ->check(CLI::IsMember({"Ignore", "Fail"}))
+      ->capture_default_str();
   install->add_flag("--dry-run", given->dry_run, "print the objects as YAML and send nothing");
   add_tool(install, commands, [given] { return run_install(*given); });
 

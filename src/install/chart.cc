@@ -37,14 +37,28 @@ constexpr ChartValue kValues[] = {
     {"serviceMonitor.enabled", "", "", false, "false", "a ServiceMonitor for the Prometheus operator"},
     {"dashboards.enabled", "dashboard", R"({{ .Files.Get "dashboards/berth.json" | toJson }})", false,
      "false", "a ConfigMap with the dashboard, for Grafana's sidecar (label grafana_dashboard)"},
+    {"webhook.enabled", "", "", false, "false",
+     "pods of Berth are validated and completed when they are created (shares of GPUs, plugins)"},
+    {"webhook.secret", "webhook-secret", "{{ .Values.webhook.secret }}", false, "berth-webhook-tls",
+     "the webhook's certificate: a Secret of type kubernetes.io/tls for berth-webhook.NAMESPACE.svc"},
+    {"webhook.caBundle", "webhook-ca", "{{ .Values.webhook.caBundle }}", true, "\"\"",
+     "base64 of its authority's PEM; empty: cert-manager injects it from a Certificate of the Secret's name"},
+    {"webhook.failurePolicy", "webhook-failure-policy", "{{ .Values.webhook.failurePolicy }}", false,
+     "Ignore", "of the mutating webhook; Fail where a plugin relies on Mutate, as shares of GPUs do"},
 };
 
 std::string token_of(std::string_view name) {
   return std::string(kTokenStart) + std::string(name) + std::string(kTokenEnd);
 }
 
-InstallOptions chart_options() {
+enum class Webhook : std::uint8_t { Off, On };
+
+InstallOptions chart_options(Webhook webhook) {
   InstallOptions options;
+  options.webhook = webhook == Webhook::On;
+  options.webhook_secret = token_of("webhook-secret");
+  options.webhook_ca_bundle = token_of("webhook-ca");
+  options.webhook_failure_policy = token_of("webhook-failure-policy");
   options.ns = token_of("namespace");
   options.image = token_of("image");
   options.replicas = token_of("replicas");
@@ -88,6 +102,7 @@ std::string condition_of(const InstallObject& entry) {
   if (entry.presence == Presence::NodeAgent) return ".Values.nodeAgent.enabled";
   if (entry.presence == Presence::ServiceMonitor) return ".Values.serviceMonitor.enabled";
   if (entry.presence == Presence::Dashboards) return ".Values.dashboards.enabled";
+  if (entry.presence == Presence::Webhook) return ".Values.webhook.enabled";
   // Helm itself creates the release's namespace.
   if (entry.object.string_at("kind") == "Namespace")
     return "and .Values.namespace (ne .Values.namespace .Release.Namespace)";
@@ -116,6 +131,15 @@ ChartFile template_file(InstallObject entry) {
   std::string text = template_text(entry.object);
   if (!condition.empty()) text = "{{- if " + condition + " }}\n" + text + "{{- end }}\n";
   return {file_name(entry.object), std::move(text)};
+}
+
+// A template for the object with the webhook and without it.
+ChartFile template_file(const InstallObject& without, const InstallObject& with) {
+  ChartFile file = template_file(without);
+  const std::string other = template_file(with).text;
+  if (file.text != other)
+    file.text = "{{- if .Values.webhook.enabled }}\n" + other + "{{- else }}\n" + file.text + "{{- end }}\n";
+  return file;
 }
 
 std::string chart_yaml(std::string_view version) {
@@ -147,9 +171,17 @@ std::string indented(const std::string& yaml) {
 
 std::string values_yaml(std::string_view version) {
   std::string text;
+  std::string_view parent;
   for (const ChartValue& value : kValues) {
-    text.append(text.empty() ? "" : "\n").append("# ").append(value.meaning).append("\n");
     const std::size_t dot = value.name.find('.');
+    const bool first = dot == std::string_view::npos || value.name.substr(0, dot) != parent;
+    parent = dot == std::string_view::npos ? std::string_view() : value.name.substr(0, dot);
+    if (!first) {
+      text.append("  # ").append(value.meaning).append("\n  ");
+      text.append(value.name.substr(dot + 1)).append(": ").append(value.initial).append("\n");
+      continue;
+    }
+    text.append(text.empty() ? "" : "\n").append("# ").append(value.meaning).append("\n");
     if (value.name == "resources")
       text.append("resources:\n").append(indented(api::to_yaml(InstallOptions::default_resources())));
     else if (dot == std::string_view::npos)
@@ -193,7 +225,9 @@ std::vector<ChartFile> chart_files(std::string_view version) {
                                   {"values.yaml", values_yaml(version)},
                                   {"README.md", readme(version)},
                                   {"dashboards/berth.json", InstallOptions::dashboard_text()}};
-  for (InstallObject& entry : all_objects(chart_options())) files.push_back(template_file(std::move(entry)));
+  const std::vector<InstallObject> without = all_objects(chart_options(Webhook::Off));
+  const std::vector<InstallObject> with = all_objects(chart_options(Webhook::On));
+  for (std::size_t i = 0; i < without.size(); ++i) files.push_back(template_file(without[i], with[i]));
   return files;
 }
 

@@ -18,6 +18,7 @@ constexpr PrinterColumn kBindRequestColumns[] = {
     {"Age", "date", ".metadata.creationTimestamp"},
     {"Decision", "string", ".spec.decisionID", 1},
     {"Reason", "string", ".status.reason", 1},
+    {"Attempts", "integer", ".status.failedAttempts", 1},
 };
 
 constexpr Bound kBindRequestBounds[] = {

@@ -4,6 +4,7 @@
 #include "install/crd.h"
 #include "install/dashboard.h"
 #include "install/rights.h"
+#include "install/webhook.h"
 #include "install/workloads.h"
 
 namespace berth::install {
@@ -34,6 +35,10 @@ constexpr KindRow kKindRows[] = {
     {"apps/v1", "DaemonSet", "daemonsets", "daemonset.apps", true},
     {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "poddisruptionbudget.policy", true},
     {"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", "networkpolicy.networking.k8s.io", true},
+    {"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
+     "validatingwebhookconfiguration.admissionregistration.k8s.io", false},
+    {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations",
+     "mutatingwebhookconfiguration.admissionregistration.k8s.io", false},
     {"monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors", "servicemonitor.monitoring.coreos.com",
      true},
 };
@@ -125,6 +130,8 @@ std::vector<InstallObject> all_objects(const InstallOptions& options) {
                      Presence::NodeAgent});
   objects.push_back({with_labels(service_monitor(options), scheduler, options), Presence::ServiceMonitor});
   objects.push_back({dashboard_config_map(options), Presence::Dashboards});
+  for (Json (*make)(const InstallOptions&) : {webhook_service, validating_webhook, mutating_webhook})
+    objects.push_back({with_labels(make(options), scheduler, options), Presence::Webhook});
   return objects;
 }
 
@@ -134,6 +141,7 @@ std::vector<Json> installation(const InstallOptions& options) {
     if (entry.presence == Presence::NodeAgent && !options.node_agent) continue;
     if (entry.presence == Presence::ServiceMonitor && !options.service_monitor) continue;
     if (entry.presence == Presence::Dashboards && !options.dashboards) continue;
+    if (entry.presence == Presence::Webhook && !options.webhook) continue;
     wanted.push_back(std::move(entry.object));
   }
   return wanted;

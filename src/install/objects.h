@@ -20,6 +20,9 @@ inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-b
 inline constexpr std::string_view kLeaseName = "berth-scheduler";
 inline constexpr std::int64_t kReplicasMax = 9;
 
+// From whom an API server learns the authority of the webhook's certificate.
+enum class WebhookCa : std::uint8_t { Given, CertManager };
+
 // Values are Json: a chart replaces some by expressions.
 struct InstallOptions {
   std::string ns = std::string(kNamespaceDefault);
@@ -28,9 +31,14 @@ struct InstallOptions {
   std::string scheduler_name = "berth";
   std::string feature_gates;  // of the scheduler: "A=true,B=false"; empty: the release's defaults
   Json resources = default_resources();
-  bool node_agent = false;       // reports device health as NodeDeviceHealth objects
-  bool service_monitor = false;  // where the Prometheus operator is installed
-  bool dashboards = false;       // where Grafana's sidecar looks for ConfigMaps
+  bool node_agent = false;                           // reports device health as NodeDeviceHealth objects
+  bool service_monitor = false;                      // where the Prometheus operator is installed
+  bool dashboards = false;                           // where Grafana's sidecar looks for ConfigMaps
+  bool webhook = false;                              // the binder's Validate and Mutate at admission
+  std::string webhook_secret = "berth-webhook-tls";  // of type kubernetes.io/tls, in Berth's namespace
+  WebhookCa webhook_ca = WebhookCa::CertManager;
+  std::string webhook_ca_bundle;                  // base64 of PEM; empty: none is written
+  std::string webhook_failure_policy = "Ignore";  // of the mutating one
   std::string dashboard = dashboard_text();
   std::string managed_by = std::string(kFieldManager);
 
@@ -39,7 +47,7 @@ struct InstallOptions {
 };
 
 // When an object is part of an installation.
-enum class Presence : std::uint8_t { Always, NodeAgent, ServiceMonitor, Dashboards };
+enum class Presence : std::uint8_t { Always, NodeAgent, ServiceMonitor, Dashboards, Webhook };
 
 struct InstallObject {
   Json object;

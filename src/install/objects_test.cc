@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
@@ -25,7 +26,7 @@ std::map<std::string, Json> by_title(const InstallOptions& options) {
 InstallOptions everything() {
   InstallOptions options;
   options.ns = "gpu-system";
-  options.node_agent = options.service_monitor = options.dashboards = true;
+  options.node_agent = options.service_monitor = options.dashboards = options.webhook = true;
   return options;
 }
 
@@ -89,7 +90,10 @@ TEST(Objects, PodsFollowTheRestrictedProfile) {
       objects.at("Deployment gpu-system/berth-scheduler").part("spec").part("template").part("spec");
   EXPECT_TRUE(pod.part("securityContext").bool_at("runAsNonRoot"));
   EXPECT_EQ(pod.part("securityContext").part("seccompProfile").string_at("type"), "RuntimeDefault");
-  EXPECT_EQ(pod.find("volumes"), nullptr);
+  EXPECT_EQ(by_title({})
+                .at("Deployment berth-system/berth-scheduler")
+                .find_path({"spec", "template", "spec", "volumes"}),
+            nullptr);
   for (const char* title :
        {"Deployment gpu-system/berth-scheduler", "DaemonSet gpu-system/berth-node-agent"}) {
     const Json& container =
@@ -111,6 +115,50 @@ TEST(Objects, TheLeaseOfTheFlagsIsTheLeaseOfTheRole) {
   const JsonArray& args =
       deployment.part("spec").part("template").part("spec").items_at("containers")[0].items_at("args");
   EXPECT_EQ(args.back(), Json("--leader-elect-resource-name=" + std::string(kLeaseName)));
+}
+
+// The certificate's name is the Service's; registrations, Service, port and mounted files agree.
+TEST(Objects, TheWebhookIsReachedWhereItListens) {
+  InstallOptions options = everything();
+  options.webhook_ca = WebhookCa::Given;
+  options.webhook_ca_bundle = "Q0E=";
+  options.webhook_failure_policy = "Fail";
+  options.scheduler_name = "gpus";
+  const auto objects = by_title(options);
+  const Json& service = objects.at("Service gpu-system/berth-webhook").part("spec");
+  const Json& pod =
+      objects.at("Deployment gpu-system/berth-scheduler").part("spec").part("template").part("spec");
+  const Json& container = pod.items_at("containers")[0];
+  const std::int64_t port = service.items_at("ports")[0].int_at("targetPort");
+  EXPECT_EQ(container.items_at("ports")[1].int_at("containerPort"), port);
+  EXPECT_EQ(objects.at("NetworkPolicy gpu-system/berth-scheduler")
+                .part("spec")
+                .items_at("ingress")[0]
+                .items_at("ports")[1]
+                .int_at("port"),
+            port);
+  const auto has = [&](const std::string& argument) {
+    const JsonArray& args = container.items_at("args");
+    return std::find(args.begin(), args.end(), Json(argument)) != args.end();
+  };
+  EXPECT_TRUE(has("--webhook"));
+  EXPECT_TRUE(has("--webhook-listen=0.0.0.0:" + std::to_string(port)));
+  const std::string folder(container.items_at("volumeMounts")[0].string_at("mountPath"));
+  EXPECT_TRUE(has("--tls-cert-file=" + folder + "/tls.crt"));
+  EXPECT_TRUE(has("--tls-private-key-file=" + folder + "/tls.key"));
+  EXPECT_EQ(pod.items_at("volumes")[0].part("secret").string_at("secretName"), "berth-webhook-tls");
+  for (const auto& [title, policy] : {std::pair{"ValidatingWebhookConfiguration berth", "Ignore"},
+                                      std::pair{"MutatingWebhookConfiguration berth", "Fail"}}) {
+    const Json& object = objects.at(title);
+    const Json& webhook = object.items_at("webhooks")[0];
+    EXPECT_EQ(webhook.string_at("failurePolicy"), policy);
+    EXPECT_EQ(webhook.part("clientConfig").string_at("caBundle"), "Q0E=");
+    EXPECT_EQ(webhook.part("clientConfig").part("service").int_at("port"),
+              service.items_at("ports")[0].int_at("port"));
+    EXPECT_EQ(webhook.items_at("matchConditions")[0].string_at("expression"),
+              "object.spec.schedulerName == 'gpus'");
+    EXPECT_EQ(object.part("metadata").find("annotations"), nullptr) << "cert-manager is not asked";
+  }
 }
 
 TEST(Rights, EveryRowIsARule) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/type_table.h"
+#include "install/workloads.h"
 
 namespace berth::install {
 namespace {
@@ -62,12 +63,6 @@ constexpr Right kRights[] = {
     {NodeAgent, Cluster, "", "nodes", "", "get", "the owner of its report"},
     {NodeAgent, Cluster, kOwn, "nodedevicehealths", "", "get,create,patch", "its report"},
 };
-
-Json words(std::string_view list) {
-  Json array = Json::array();
-  api::for_each_listed(list, [&](std::string_view word) { array.as_array().emplace_back(word); });
-  return array;
-}
 
 std::string spaced(std::string_view list) {
   std::string text;

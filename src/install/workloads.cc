@@ -1,6 +1,8 @@
 #include "install/workloads.h"
 
+#include "api/type_table.h"
 #include "install/rights.h"
+#include "install/webhook.h"
 
 namespace berth::install {
 namespace {
@@ -75,7 +77,33 @@ std::string listen_flag() {
   return "--listen=0.0.0.0:" + std::to_string(kStatusPort);
 }
 
+// The certificate's Secret appears in the container as files, which change with it.
+void add_webhook(Json& container, Json& pod_spec, const InstallOptions& options) {
+  const std::string folder(kCertificateFolder);
+  for (const std::string& argument :
+       {std::string("--webhook"), "--webhook-listen=0.0.0.0:" + std::to_string(kWebhookPort),
+        "--tls-cert-file=" + folder + "/tls.crt", "--tls-private-key-file=" + folder + "/tls.key"})
+    container["args"].as_array().emplace_back(argument);
+  container["ports"].as_array().push_back(
+      Json::object({{"name", "https-webhook"}, {"containerPort", kWebhookPort}, {"protocol", "TCP"}}));
+  container["volumeMounts"] = Json::array(
+      {Json::object({{"name", "webhook-certificate"}, {"mountPath", folder}, {"readOnly", true}})});
+  pod_spec["volumes"] =
+      Json::array({Json::object({{"name", "webhook-certificate"},
+                                 {"secret", Json::object({{"secretName", options.webhook_secret}})}})});
+}
+
 }  // namespace
+
+Json scheduler_labels() {
+  return selector_labels(name_of(Account::Scheduler));
+}
+
+Json words(std::string_view list) {
+  Json array = Json::array();
+  api::for_each_listed(list, [&](std::string_view word) { array.as_array().emplace_back(word); });
+  return array;
+}
 
 Json InstallOptions::default_resources() {
   return Json::object({{"requests", Json::object({{"cpu", "250m"}, {"memory", "256Mi"}})},
@@ -96,10 +124,13 @@ Json scheduler_deployment(const InstallOptions& options) {
     args.as_array().emplace_back("--feature-gates=" + options.feature_gates);
   Json runs = container(Account::Scheduler, std::move(args), options);
   runs["resources"] = options.resources;
+  Json certificate = Json::object();
+  if (options.webhook) add_webhook(runs, certificate, options);
   Json pod =
       pod_template(Account::Scheduler, std::move(runs),
                    Json::object({{"runAsNonRoot", true}, {"runAsUser", kUser}, {"runAsGroup", kUser}}));
   Json& spec = pod["spec"];
+  if (options.webhook) spec["volumes"] = certificate.part("volumes");
   spec["priorityClassName"] = "system-cluster-critical";
   spec["topologySpreadConstraints"] =
       Json::array({Json::object({{"maxSkew", 1},
@@ -120,14 +151,16 @@ Json disruption_budget(const InstallOptions& options) {
   return budget;
 }
 
-// Only probes and metrics may come in. Outgoing traffic is not restricted: manifests do not know the API
-// server's address.
+// Only probes, metrics and admission reviews may come in. Outgoing traffic is not restricted: manifests do
+// not know the API server's address.
 Json network_policy(const InstallOptions& options) {
-  const Json port = Json::object({{"port", kStatusPort}, {"protocol", "TCP"}});
+  Json ports = Json::array({Json::object({{"port", kStatusPort}, {"protocol", "TCP"}})});
+  if (options.webhook)
+    ports.as_array().push_back(Json::object({{"port", kWebhookPort}, {"protocol", "TCP"}}));
   Json policy = named("networking.k8s.io/v1", "NetworkPolicy", name_of(Account::Scheduler), options);
   policy["spec"] = Json::object({{"podSelector", selector(name_of(Account::Scheduler))},
                                  {"policyTypes", Json::array({"Ingress"})},
-                                 {"ingress", Json::array({Json::object({{"ports", Json::array({port})}})})}});
+                                 {"ingress", Json::array({Json::object({{"ports", std::move(ports)}})})}});
   return policy;
 }
 

@@ -14,6 +14,11 @@ inline constexpr std::int64_t kStatusPort = 10259;  // the port of kube-schedule
 // Labels of every object; a workload's own name is its component and selects its pods.
 Json labels_of(std::string_view component, const InstallOptions& options);
 
+// Of the scheduler's pods, for selectors.
+Json scheduler_labels();
+// A comma-separated list as an array.
+Json words(std::string_view list);
+
 Json scheduler_deployment(const InstallOptions& options);
 Json disruption_budget(const InstallOptions& options);
 Json network_policy(const InstallOptions& options);

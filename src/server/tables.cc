@@ -319,7 +319,8 @@ JsonArray bind_request_cells(const Json& request, Time now) {
           or_else(spec.part("group").string_at("name"), "<none>"),
           age_of(request, now),
           spec.string_at("decisionID"),
-          status.string_at("reason")};
+          status.string_at("reason"),
+          status.int_at("failedAttempts")};
 }
 
 }  // namespace
@@ -442,7 +443,8 @@ constexpr TableColumn kBindRequestColumns[] = {kName,
                                                {"Group"},
                                                kAge,
                                                {"Decision", "string", 1},
-                                               {"Reason", "string", 1}};
+                                               {"Reason", "string", 1},
+                                               {"Attempts", "integer", 1}};
 
 constexpr TableRow kRows[] = {
     {"", "pods", {kPodColumns, pod_cells}},
