@@ -285,11 +285,13 @@ class PolicyRun {
          "device " + device_text(policy_, name) + " is tainted " + std::string(effect));
   }
 
+  // A rule goes with its node, so none is made while the node is not there, whatever is still reported.
   void taint_due() {
     std::vector<std::pair<Time, const DeviceName*>> due;
     for (const DeviceName& name : matching_) {
-      if (rules_.contains(name)) continue;
-      const Time at = *devices_.at(name).matching_since + policy_.hold_for;
+      const DeviceSeen& device = devices_.at(name);
+      if (rules_.contains(name) || !view_.nodes.find("", device.node)) continue;
+      const Time at = *device.matching_since + policy_.hold_for;
       if (at <= now_)
         due.emplace_back(at, &name);
       else

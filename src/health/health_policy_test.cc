@@ -163,6 +163,18 @@ TEST(HealthPolicy, RulesGoWithTheirNode) {
   EXPECT_EQ(bench.run(), "-a ");
 }
 
+// Its reports may outlive a node; a rule that is made only to go again would be written without end.
+TEST(HealthPolicy, ADeviceOfANodeThatIsGoneGetsItsRuleWhenTheNodeReturns) {
+  PolicyBench bench(R"("effect":"NoExecute")");
+  const std::string node = *bench.view.nodes.find("", "node-1")->raw;
+  bench.view.erase({Kind::Node, "", "node-1", {}}, 1000000);
+  bench.report("node-1", "gpu-1", Health::Unhealthy);
+  EXPECT_EQ(bench.run(), "");
+  EXPECT_EQ(bench.after(30), "");
+  bench.put({Kind::Node, "", "node-1", {}}, node);
+  EXPECT_EQ(bench.run(), "+gpu-1:NoExecute ");
+}
+
 TEST(HealthPolicy, PatternsFitTheWholeMessage) {
   const std::tuple<const char*, const char*, bool> cases[] = {
       {"", "anything", true},
