@@ -74,7 +74,7 @@ struct StorageClass {
 struct CSIDriver {
   RawPtr raw;
   ObjectMeta meta;
-  bool storage_capacity = false;  // publishes CSIStorageCapacity objects
+  bool storage_capacity = false;   // publishes CSIStorageCapacity objects
   bool needs_node_plugin = false;  // preventPodSchedulingIfMissing
 };
 

@@ -32,7 +32,8 @@ VolumeSet attached_to(const CycleState& state, NodeId node, const std::string& n
   }
   for (const api::VolumeAttachment* attachment : context.view.attachments_of_node(name)) {
     const api::PersistentVolume* volume = context.view.volumes.find("", attachment->volume);
-    if (volume && !volume->csi_driver.empty()) attached.insert({attachment->attacher, volume->csi_handle, ""});
+    if (volume && !volume->csi_driver.empty())
+      attached.insert({attachment->attacher, volume->csi_handle, ""});
   }
   return attached;
 }
@@ -76,14 +77,13 @@ class NodeVolumeLimits final : public Filter {
     for (const CsiVolume& volume : wanted) {
       const api::CSIDriver* driver = view.csi_drivers.find("", volume.driver);
       if (!driver || !driver->needs_node_plugin || driver_on(csi_node, volume.driver)) continue;
-      state.diagnosis.refuse(node,
-                             state.diagnosis.reason(reason_row("DriverNotInstalled"), volume.driver));
+      state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("DriverNotInstalled"), volume.driver));
       return false;
     }
     const bool limited = csi_node && std::any_of(wanted.begin(), wanted.end(), [&](const CsiVolume& volume) {
-      const api::CSINodeDriver* driver = driver_on(csi_node, volume.driver);
-      return driver && driver->volumes_max;
-    });
+                           const api::CSINodeDriver* driver = driver_on(csi_node, volume.driver);
+                           return driver && driver->volumes_max;
+                         });
     if (!limited || has_attach_room(*csi_node, attached_to(state, node, name), wanted)) return true;
     state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("MaxVolumeCount")));
     return false;

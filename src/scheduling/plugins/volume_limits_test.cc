@@ -1,4 +1,5 @@
-// NodeVolumeLimits and VolumeZone: small cases by hand, and what kube-scheduler 1.37.0 said of pods with volumes.
+// NodeVolumeLimits and VolumeZone: small cases by hand, and what kube-scheduler 1.37.0 said of pods with
+// volumes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -83,8 +84,8 @@ TEST(NodeVolumeLimits, CountsEachVolumeOfTheNodeOnce) {
       {"a third volume", put_two_volumes, ask_another, kTooMany},
       {"one that is attached already", put_two_volumes,
        [](TestBench& bench) { put_bound(bench, "asked", "vol-a"); }, nullptr},
-      {"one that is still to be made", put_two_volumes,
-       [](TestBench& bench) { put_unbound(bench, "asked"); }, kTooMany},
+      {"one that is still to be made", put_two_volumes, [](TestBench& bench) { put_unbound(bench, "asked"); },
+       kTooMany},
       {"one of another driver", put_two_volumes,
        [](TestBench& bench) { put_bound(bench, "asked", "vol-c", "other"); }, nullptr},
       {"one that no CSI driver attaches", put_two_volumes,
@@ -151,14 +152,15 @@ TEST(NodeVolumeLimits, ADriverThatMustBeInstalledIs) {
   for (const bool installed : {false, true}) {
     TestBench bench;
     bench.put_node({"n1"});
-    bench.put(Kind::CSIDriver, R"({"metadata":{"name":"drv"},"spec":{"preventPodSchedulingIfMissing":true}})");
+    bench.put(Kind::CSIDriver,
+              R"({"metadata":{"name":"drv"},"spec":{"preventPodSchedulingIfMissing":true}})");
     if (installed) put_csi_node(bench, "");
     ask_another(bench);
     bench.put_pod({"asked", "1", "", mounts("asked")});
     bench.run();
-    expect_placed(bench, "asked",
-                  installed ? nullptr
-                            : "0/1 nodes are available: 1 drv CSI driver is not installed on the node.");
+    expect_placed(
+        bench, "asked",
+        installed ? nullptr : "0/1 nodes are available: 1 drv CSI driver is not installed on the node.");
     if (installed) continue;
     put_csi_node(bench, "");
     bench.run();

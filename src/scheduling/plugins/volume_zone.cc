@@ -65,8 +65,7 @@ class VolumeZonesOfPod final : public PreFilter {
       const auto* claim = view.volume_claims.find(state.pod->meta.ns, used.claim_name);
       if (used.ephemeral || !claim || claim->volume_name.empty()) continue;
       const api::PersistentVolume* volume = view.volumes.find("", claim->volume_name);
-      if (!volume)
-        return state.diagnosis.refuse_everywhere(reason_row("VolumeNotFound"), claim->volume_name);
+      if (!volume) return state.diagnosis.refuse_everywhere(reason_row("VolumeNotFound"), claim->volume_name);
       add_zones_of(*volume, state.slots.write<PodZones>().zones);
     }
   }
@@ -78,8 +77,8 @@ bool is_in_zones(const api::StringMap& labels, const std::vector<VolumeZones>& z
   return std::all_of(zones.begin(), zones.end(), [&](const VolumeZones& wanted) {
     auto found = labels.find(wanted.label->key);
     if (found == labels.end()) found = labels.find(wanted.label->stable);
-    return found != labels.end() && std::find(wanted.values.begin(), wanted.values.end(), found->second) !=
-                                        wanted.values.end();
+    return found != labels.end() &&
+           std::find(wanted.values.begin(), wanted.values.end(), found->second) != wanted.values.end();
   });
 }
 
