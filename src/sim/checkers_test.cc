@@ -551,5 +551,101 @@ TEST_F(Checked, AtRestAPodWhoseDevicesAreThere) {
   expect_at_rest("I10: pod p waits and would fit");
 }
 
+// --- volumes and ill devices ---
+
+class CheckedVolumes : public Checked {
+ protected:
+  CheckedVolumes() {
+    for (const Json& object : storm_volume_classes()) world_->create(object);
+    for (const char* disk : {"disk-1", "disk-2"}) {
+      const std::int64_t node = disk[5] - '0';
+      world_->create(storm_volume(Json::object({{"name", disk}, {"node", node}})));
+    }
+    for (const char* claim : {"a", "b"})
+      world_->create(storm_volume_claim(Json::object({{"name", claim}, {"class", "local"}})));
+    EXPECT_TRUE(world_->create(storm_pod(Json::object({{"name", "p"}, {"volumes", "a"}}))).ok());
+  }
+  void change_volume(const char* name, const Json& body) {
+    EXPECT_TRUE(
+        world_->call({Verb::MergePatch, api::ref_of(Kind::PersistentVolume), "", name, "", to_string(body)})
+            .ok());
+  }
+  void reserve(const char* volume, const char* claim) {
+    Json body = Json::object();
+    body["spec"]["claimRef"] = Json::object(
+        {{"namespace", "default"}, {"name", claim}, {"uid", uid_of(Kind::PersistentVolumeClaim, claim)}});
+    change_volume(volume, body);
+  }
+  void complete(const char* claim, const char* volume) {
+    Json body = Json::object();
+    body["metadata"]["annotations"]["pv.kubernetes.io/bind-completed"] = "yes";
+    body["spec"]["volumeName"] = volume;
+    patch(Kind::PersistentVolumeClaim, claim, body);
+  }
+};
+
+TEST_F(CheckedVolumes, APodThatIsBoundBeforeItsVolumeClaim) {
+  reserve("disk-1", "a");
+  bind("p", 1);
+  expect_broken("I3: pod p is bound to node-1 and its volume claim a is not bound");
+}
+
+TEST_F(CheckedVolumes, APodThatIsBoundWhereItsVolumeIsNot) {
+  reserve("disk-1", "a");
+  complete("a", "disk-1");
+  bind("p", 2);
+  expect_broken("I3: pod p is bound to node-2 and its volume disk-1 is elsewhere");
+}
+
+TEST_F(CheckedVolumes, APodThatIsBoundWhereItsVolumeIs) {
+  reserve("disk-1", "a");
+  complete("a", "disk-1");
+  bind("p", 1);
+  EXPECT_EQ(checker_.broken(), std::vector<std::string>());
+}
+
+TEST_F(CheckedVolumes, AVolumeOfTwoClaims) {
+  reserve("disk-1", "a");
+  complete("a", "disk-1");
+  complete("b", "disk-1");
+  expect_broken("I1: volume disk-1 is bound to claim b and to claim a");
+}
+
+TEST_F(CheckedVolumes, AVolumeThatIsTakenFromItsClaim) {
+  reserve("disk-1", "a");
+  complete("a", "disk-1");
+  reserve("disk-1", "b");
+  expect_broken("I1: volume disk-1 is taken from claim a");
+}
+
+TEST_F(CheckedVolumes, AtRestWhatIsLeft) {
+  reserve("disk-1", "a");
+  Json selected = Json::object();
+  selected["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] = "node-3";
+  patch(Kind::PersistentVolumeClaim, "b", selected);
+  const Json spec =
+      Json::object({{"deviceSelector", Json::object({{"driver", "gpu.example.com"}})},
+                    {"taint", Json::object({{"key", "berth.dev/device-health"}, {"effect", "NoExecute"}})}});
+  world_->create(Json::object({{"apiVersion", api::ref_of(Kind::DeviceTaintRule).api_version()},
+                               {"kind", "DeviceTaintRule"},
+                               {"metadata", Json::object({{"name", "ill"}})},
+                               {"spec", spec}}));
+  expect_at_rest("I6: volume disk-1 is reserved for claim a, which did not get it");
+  expect_at_rest("I6: volume claim b names node-3, and no pod is being bound with it");
+  expect_at_rest("I6: the taint rule ill is left although its device is well");
+}
+
+TEST_F(CheckedVolumes, AtRestAPodWhoseVolumeIsFree) {
+  expect_at_rest("I10: pod p waits and would fit");
+}
+
+TEST_F(CheckedVolumes, AtRestAPodWithoutAVolumeMayWait) {
+  reserve("disk-1", "b");
+  complete("b", "disk-1");
+  EXPECT_EQ(broken_at_rest(checker_).size(), 1u) << "disk-2 is free";
+  EXPECT_TRUE(world_->call({Verb::Delete, api::ref_of(Kind::PersistentVolume), "", "disk-2", "", ""}).ok());
+  EXPECT_EQ(broken_at_rest(checker_), std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace berth::sim

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, kFaultClassCount> kNames = {
     "pod-force-deleted", "pod-recreated", "pod-resized",
     "node-lost",         "node-changed",  "group-edited",
     "slice-republished", "device-lost",   "device-tainted",
-    "claim-rivalled"};
+    "claim-rivalled",    "device-ill"};
 
 }  // namespace
 

@@ -54,8 +54,9 @@ enum class FaultClass : std::uint8_t {
   DeviceLost,
   DeviceTainted,
   ClaimRivalled,  // allocated by another scheduler
+  DeviceIll,      // its driver reports it as Unhealthy or Unknown
 };
-inline constexpr std::size_t kFaultClassCount = static_cast<std::size_t>(FaultClass::ClaimRivalled) + 1;
+inline constexpr std::size_t kFaultClassCount = static_cast<std::size_t>(FaultClass::DeviceIll) + 1;
 
 std::string_view name_of(FaultClass fault);
 std::optional<FaultClass> fault_named(std::string_view name);

@@ -45,7 +45,13 @@ class Room {
         if (label == node.labels.end() || label->second != domain) continue;
       }
       if (free.cpu_millis < pod.cpu_millis || free.pods < 1) continue;
-      if (free.gpus < pod.node_gpus || !has_shares(free, pod) || !take_devices(pod, name)) continue;
+      const auto volumes = state_.volumes.reach(
+          pod.volume_claims, name,
+          [this](const Json& selector, const std::string& on) { return state_.selects(selector, on); },
+          volumes_);
+      if (!volumes || free.gpus < pod.node_gpus || !has_shares(free, pod) || !take_devices(pod, name))
+        continue;
+      volumes_.insert(volumes->begin(), volumes->end());
       take_gpus(free, pod);
       free.cpu_millis -= pod.cpu_millis;
       --free.pods;
@@ -127,6 +133,7 @@ class Room {
   const StoredState& state_;
   std::map<std::string, Free> free_;
   DevicesInUse devices_;
+  std::set<std::string> volumes_;              // that this trial takes
   std::map<std::string, std::string> shared_;  // claims that this trial allocates, with their node
 };
 
@@ -290,8 +297,28 @@ class RestCheck {
     }
   }
 
+  // A claim that names a node while nobody is being bound with it keeps its pods to that node.
+  void check_volumes() {
+    for (std::string& sentence : state_.volumes.left_over()) say(std::move(sentence));
+    std::set<std::string> under_way;
+    for (const auto& [name, pod] : state_.pods)
+      if (waits(pod) && state_.has_request(pod))
+        under_way.insert(pod.volume_claims.begin(), pod.volume_claims.end());
+    for (const auto& [name, claim] : state_.volumes.claims)
+      if (claim.volume.empty() && !claim.selected_node.empty() && !under_way.contains(name))
+        say("I6: volume claim " + name + " names " + claim.selected_node +
+            ", and no pod is being bound with it");
+  }
+  // Every device is healthy by then, and for long enough.
+  void check_taint_rules() {
+    for (const auto& [name, rule] : state_.taint_rules)
+      say("I6: the taint rule " + name + " is left although its device is well");
+  }
+
   void check_leaks() {
     check_reservation_pods();
+    check_volumes();
+    check_taint_rules();
     for (const auto& [name, request] : state_.requests) {
       const StoredPod* pod = state_.pod_by_uid(request.pod_uid);
       if (!pod) say("I6: bind request " + name + " is left, its pod is gone");

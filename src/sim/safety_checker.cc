@@ -59,7 +59,10 @@ void SafetyChecker::apply(const store::WatchEvent& event, Time now, const Writer
       Row{"nodes", &SafetyChecker::node_event},
       Row{"resourceslices.resource.k8s.io", &SafetyChecker::slice_event},
       Row{"deviceclasses.resource.k8s.io", &SafetyChecker::class_event},
-      Row{"devicetaintrules.resource.k8s.io", &SafetyChecker::taint_rule_event}};
+      Row{"devicetaintrules.resource.k8s.io", &SafetyChecker::taint_rule_event},
+      Row{"persistentvolumes", &SafetyChecker::volume_event},
+      Row{"persistentvolumeclaims", &SafetyChecker::volume_claim_event},
+      Row{"storageclasses.storage.k8s.io", &SafetyChecker::volume_class_event}};
   now_ = now;
   revision_ = event.object->revision;
   const store::Key& key = event.object->key;
@@ -210,6 +213,24 @@ void SafetyChecker::taint_rule_event(const std::string& name, const Json* object
     state_.taint_rules.erase(name);
 }
 
+void SafetyChecker::volume_event(const std::string& name, const Json* object) {
+  if (!object) return void(state_.volumes.volumes.erase(name));
+  const StoredVolume after = read_volume(*object);
+  say_if(state_.volumes.volume_changed(find(state_.volumes.volumes, name), after));
+  state_.volumes.volumes[name] = after;
+}
+
+void SafetyChecker::volume_claim_event(const std::string& name, const Json* object) {
+  if (!object) return void(state_.volumes.claims.erase(name));
+  const StoredVolumeClaim after = read_volume_claim(*object);
+  say_if(state_.volumes.claim_changed(after));
+  state_.volumes.claims[name] = after;
+}
+
+void SafetyChecker::volume_class_event(const std::string& name, const Json* object) {
+  state_.volumes.classes[name] = object ? read_volume_class(*object) : StoredVolumeClass();
+}
+
 void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after) {
   const bool same = before && after && before->uid == after->uid;
   refused_ += is_refused(after);
@@ -236,6 +257,7 @@ void SafetyChecker::pod_lost(const StoredPod& pod) {
 void SafetyChecker::pod_bound(const StoredPod& pod) {
   ++bindings_;
   check_claims_of(pod);
+  check_volumes_of(pod);
   check_node_of(pod);
   check_term_of(pod);
   say_if(fairness_.bound(pod, now_));
@@ -265,6 +287,14 @@ void SafetyChecker::check_claims_of(const StoredPod& pod) {
         for (const std::string& type : result.failing)
           if (told->count(type) > 0) say(who + " although " + result.device + " says " + type);
   }
+}
+
+void SafetyChecker::check_volumes_of(const StoredPod& pod) {
+  if (pod.volume_claims.empty() || !find(state_.nodes, pod.node)) return;
+  const std::string fault = state_.volumes.fault_of(
+      pod.volume_claims, pod.node,
+      [this](const Json& selector, const std::string& node) { return state_.selects(selector, node); });
+  if (!fault.empty()) say("I3: pod " + pod.name + " is bound to " + pod.node + " and " + fault);
 }
 
 void SafetyChecker::check_node_of(const StoredPod& pod) {

@@ -78,6 +78,9 @@ class SafetyChecker {
   void slice_event(const std::string& name, const Json* object);
   void class_event(const std::string& name, const Json* object);
   void taint_rule_event(const std::string& name, const Json* object);
+  void volume_event(const std::string& name, const Json* object);
+  void volume_claim_event(const std::string& name, const Json* object);
+  void volume_class_event(const std::string& name, const Json* object);
 
   void check_writer(const store::Key& key, const Writer& writer);
   Json document_of(const store::ObjectPtr& object) const;
@@ -88,6 +91,7 @@ class SafetyChecker {
   void pod_bound(const StoredPod& pod);
   void pod_lost(const StoredPod& pod);
   void check_claims_of(const StoredPod& pod);
+  void check_volumes_of(const StoredPod& pod);
   void check_node_of(const StoredPod& pod);
   void check_gpus_of(const StoredPod& pod, const StoredNode& node);
   void check_gpu_devices_of(const StoredPod& pod);

@@ -217,6 +217,9 @@ StoredPod read_pod(const Json& object) {
     else
       pod.claims.push_back(in_namespace(meta, name));
   }
+  for (const Json& volume : spec.items_at("volumes"))
+    if (const std::string claim = text(volume.part("persistentVolumeClaim"), "claimName"); !claim.empty())
+      pod.volume_claims.push_back(in_namespace(meta, claim));
   for (const Json& container : spec.items_at("containers")) {
     const Json& requests = container.part("resources").part("requests");
     pod.cpu_millis += millis_of(requests.string_at("cpu"));

@@ -12,17 +12,17 @@
 #include <vector>
 
 #include "base/json.h"
+#include "sim/stored_volumes.h"
 #include "store/store.h"
 
 namespace berth::sim {
 
 struct StoredPod {
   std::string name, uid, node, group, phase;
-  bool deleting = false, ends = false;  // ends: by itself, after its run time
-  bool claims_known = true;             // every claim of the spec has an object's name
-  std::vector<std::string> claims;      // objects
-  std::int64_t priority = 0;
-  std::int64_t cpu_millis = 0;
+  bool deleting = false, ends = false;             // ends: by itself, after its run time
+  bool claims_known = true;                        // every claim of the spec has an object's name
+  std::vector<std::string> claims, volume_claims;  // objects
+  std::int64_t priority = 0, cpu_millis = 0;
   std::int64_t whole_gpus = 0, node_gpus = 0;                  // extended: of devices; nvidia.com/gpu
   std::int64_t share = 0, share_gpus = 0;                      // that it asks for: hundredths, of how many
   std::vector<std::string> gpu_groups, gpu_devices;            // that it has
@@ -67,8 +67,7 @@ struct StoredResult {
 
 struct StoredClaim {
   std::string name, uid, owner_uid;
-  bool deleting = false;
-  bool allocated = false;
+  bool deleting = false, allocated = false;
   bool has_finalizer = false;  // that protects it while it is in use
   std::vector<StoredResult> results;
   Json node_selector;
@@ -156,6 +155,7 @@ class StoredState {
   std::map<std::string, StoredSlice> slices;
   std::map<std::string, std::vector<std::string>> classes;  // their selectors
   std::map<std::string, StoredTaintRule> taint_rules;
+  StoredVolumes volumes;
   std::map<std::string, std::map<std::string, StoredHold>> holders;  // device: by claim
   std::map<std::string, std::string> pod_of_uid;                     // name
   std::map<std::string, std::set<std::string>> requests_of_pod;      // UID: names

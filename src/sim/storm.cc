@@ -7,6 +7,7 @@
 #include "base/fnv.h"
 #include "sim/hostile_world.h"
 #include "sim/memory_checker.h"
+#include "sim/reported_health.h"
 #include "sim/rest_checker.h"
 #include "sim/storm_objects.h"
 
@@ -17,6 +18,8 @@ using api::Kind;
 using client::Verb;
 
 constexpr Duration kSlice = Duration::seconds(5);            // between two checks for violations
+constexpr Duration kVolumeTimeout = Duration::seconds(60);   // shorter than the product's: storms are short
+constexpr std::int64_t kHealthTimeoutS = 24 * 3600;          // reports do not become stale by themselves
 constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
 constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next check while room is reserved
 constexpr int kLooksBesideKeptRoom = 4;                      // longer than room stays reserved without use
@@ -231,6 +234,7 @@ class Storm {
     options.parts.scheduler = options.parts.binder = false;
     options.parts.controllers = options.parts.simulated_nodes = false;
     options.parts.binding.binding_timeout = kBindingTimeout;
+    options.parts.binding.volume_timeout = kVolumeTimeout;
     options.parts.binding.gpu_sharing = true;
     if (plan_.seed % kReservationPodsOneIn == 3)
       options.parts.binding.gpu_reservations = binding::GpuReservations::Pods;
@@ -241,15 +245,25 @@ class Storm {
     return options;
   }
 
+  // Only plans with a health policy have reports: they change when containers start.
+  void watch_health(ProcessOptions& options) {
+    const bool reports = std::any_of(plan_.steps.begin(), plan_.steps.end(), [](const Json& step) {
+      return step.string_at("do") == "health-policy" || step.string_at("do") == "flap-health";
+    });
+    if (reports) options.parts.health = &health_.feed();
+  }
+
   void make_processes() {
     if (plan_.schedulers == 0) {
       ProcessOptions all = process_options("all");
       all.parts.scheduler = all.parts.binder = all.parts.controllers = all.parts.simulated_nodes = true;
+      watch_health(all);
       world_->add(std::move(all)).start();
       return;
     }
     ProcessOptions controllers = process_options("controllers");
     controllers.parts.controllers = controllers.parts.simulated_nodes = true;
+    watch_health(controllers);
     world_->add(std::move(controllers)).start();
     for (int i = 1; i <= plan_.schedulers; ++i) {
       ProcessOptions scheduler = process_options("scheduler-" + std::to_string(i));
@@ -301,6 +315,21 @@ class Storm {
   }
   void do_group(const Json& step) { create(storm_group(step)); }
   void do_claim(const Json& step) { create(storm_claim(step)); }
+  void do_volume_classes(const Json&) {
+    for (const Json& object : storm_volume_classes()) create(object);
+  }
+  void do_volume(const Json& step) { create(storm_volume(step)); }
+  void do_volume_claim(const Json& step) {
+    if (step.string_at("class") == "flaky") flaky_.insert(name_in(step));
+    create(storm_volume_claim(step));
+  }
+  // Where only nodes have room on which the provisioner gives up, the binding is tried for ever.
+  bool is_flaky(const Json& pod) const {
+    const std::string volumes = "+" + std::string(pod.string_at("volumes")) + "+";
+    return std::any_of(flaky_.begin(), flaky_.end(), [&](const std::string& claim) {
+      return volumes.find("+" + claim + "+") != std::string::npos;
+    });
+  }
   void do_delete_pod(const Json& step) {
     if (remove(Kind::Pod, name_in(step))) note(FaultClass::PodDeleted);
   }
@@ -465,6 +494,22 @@ class Storm {
     later(step, [this, name] { remove(Kind::DeviceTaintRule, name); });
   }
 
+  void do_health_policy(const Json&) { create(storm_health_policy()); }
+  void do_flap_health(const Json& step) {
+    if (healed_) return;
+    const std::string node = node_name_in(step), device(step.string_at("device"));
+    ill_.insert({node, device});
+    note(FaultClass::DeviceIll);
+    report(node, device,
+           step.string_at("health") == "Unknown" ? health::Health::Unknown : health::Health::Unhealthy);
+    later(step, [this, node, device] { report(node, device, health::Health::Healthy); });
+  }
+  void report(const std::string& node, const std::string& device, health::Health is) {
+    constexpr const char* kGpuDriver = "gpu.example.com";
+    health_.note_stream(node, kGpuDriver, health::StreamState::Up, world_->now());
+    health_.report(node, kGpuDriver, {{{node, device}, {is, "xid 79"}, kHealthTimeoutS}}, world_->now());
+  }
+
   // --- processes and their network ---
 
   Process* process_in(const Json& step) {
@@ -578,22 +623,27 @@ class Storm {
       back["metadata"]["labels"] = storm_node(cluster_, node).part("metadata").part("labels");
       patch(Kind::Node, storm_node_name(node), back);
     }
+    for (const auto& [node, device] : ill_) report(node, device, health::Health::Healthy);
     // Devices that never become ready keep their pods waiting for ever, and block others.
     for (const auto& [name, words] : made_) {
       const std::string_view fabric = words.string_at("fabric");
-      if (fabric == "never" || fabric.starts_with("fail") || fabric == kReadyTooLate) remove(Kind::Pod, name);
+      const bool never_ready = fabric == "never" || fabric.starts_with("fail") || fabric == kReadyTooLate;
+      if (never_ready || is_flaky(words)) remove(Kind::Pod, name);
     }
   }
 
   const StormPlan& plan_;
   const StormOptions options_;
   StormCluster cluster_;
+  ReportedHealth health_;                              // outlives the processes
+  std::set<std::pair<std::string, std::string>> ill_;  // node, device: that were
   std::unique_ptr<HostileWorld> world_;
   SafetyChecker checker_;
   RepairsHeard repairs_{checker_};
   StormResult result_;
   std::shared_ptr<void> heard_;
   std::map<std::string, Json> made_;  // pods, by name: their short forms
+  std::set<std::string> flaky_;       // volume claims
   std::map<int, std::int64_t> generations_;
   std::vector<Aimed> aimed_;
   bool healed_ = false;
@@ -604,6 +654,11 @@ Storm::Handler Storm::handler_of(std::string_view name) {
   static constexpr std::array kRows = {Row{"pod", &Storm::do_pod},
                                        Row{"group", &Storm::do_group},
                                        Row{"claim", &Storm::do_claim},
+                                       Row{"volume-classes", &Storm::do_volume_classes},
+                                       Row{"volume", &Storm::do_volume},
+                                       Row{"volume-claim", &Storm::do_volume_claim},
+                                       Row{"health-policy", &Storm::do_health_policy},
+                                       Row{"flap-health", &Storm::do_flap_health},
                                        Row{"delete-pod", &Storm::do_delete_pod},
                                        Row{"force-delete-pod", &Storm::do_force_delete_pod},
                                        Row{"recreate-pod", &Storm::do_recreate_pod},

@@ -265,6 +265,14 @@ Json storm_pod(const Json& words) {
     add_need(needs.substr(0, plus), number++, spec, container);
     needs = plus == std::string_view::npos ? std::string_view() : needs.substr(plus + 1);
   }
+  for (std::string_view claims = words.string_at("volumes"); !claims.empty();) {
+    const std::size_t plus = claims.find('+');
+    const std::string_view claim = claims.substr(0, plus);
+    if (!spec.find("volumes")) spec["volumes"] = Json::array();
+    spec["volumes"].as_array().push_back(
+        Json::object({{"name", claim}, {"persistentVolumeClaim", Json::object({{"claimName", claim}})}}));
+    claims = plus == std::string_view::npos ? std::string_view() : claims.substr(plus + 1);
+  }
   if (const std::string_view group = words.string_at("group"); !group.empty())
     spec["schedulingGroup"] = Json::object({{"podGroupName", group.substr(group.find('/') + 1)}});
   if (const std::string_view priority = words.string_at("priority"); !priority.empty())
@@ -298,6 +306,61 @@ Json storm_claim(const Json& words) {
   const Json* devices = storm_need(need.empty() ? "one-gpu" : need);
   if (devices) claim["spec"]["devices"] = *devices;
   return claim;
+}
+
+namespace {
+
+Json volume_class(const char* name, const char* after, const char* mode, const char* fails_on = "") {
+  Json object = named("storage.k8s.io/v1", "StorageClass", name);
+  const std::string_view delay = after;
+  object["provisioner"] = delay.empty() ? "kubernetes.io/no-provisioner" : "simulated.berth.dev";
+  object["volumeBindingMode"] = mode;
+  if (!delay.empty()) object["parameters"]["berth.dev/provision-after"] = after;
+  if (*fails_on) object["parameters"]["berth.dev/provision-fails-on"] = fails_on;
+  return object;
+}
+
+}  // namespace
+
+std::vector<Json> storm_volume_classes() {
+  constexpr const char* kLate = "WaitForFirstConsumer";
+  return {volume_class("local", "", kLate), volume_class("made", "3s", kLate),
+          volume_class("slow", "20s", kLate), volume_class("flaky", "2s", kLate, "node-1,node-2"),
+          volume_class("now", "1s", "Immediate")};
+}
+
+Json storm_volume(const Json& words) {
+  Json volume = named("v1", "PersistentVolume", words.string_at("name"));
+  const Json on =
+      Json::object({{"key", "kubernetes.io/hostname"},
+                    {"operator", "In"},
+                    {"values", Json::array({storm_node_name(static_cast<int>(words.int_at("node", 1)))})}});
+  Json spec = Json::object({{"storageClassName", "local"},
+                            {"accessModes", Json::array({"ReadWriteOnce"})},
+                            {"capacity", Json::object({{"storage", "10Gi"}})},
+                            {"local", Json::object({{"path", "/mnt/disk"}})}});
+  spec["nodeAffinity"]["required"]["nodeSelectorTerms"] =
+      Json::array({Json::object({{"matchExpressions", Json::array({on})}})});
+  volume["spec"] = std::move(spec);
+  return volume;
+}
+
+Json storm_volume_claim(const Json& words) {
+  Json claim = named("v1", "PersistentVolumeClaim", words.string_at("name"));
+  claim["spec"] = Json::object(
+      {{"storageClassName", words.string_at("class")}, {"accessModes", Json::array({"ReadWriteOnce"})}});
+  claim["spec"]["resources"]["requests"]["storage"] = "1Gi";
+  return claim;
+}
+
+Json storm_health_policy() {
+  Json policy = named("scheduling.berth.dev/v1alpha1", "DeviceHealthPolicy", "ill");
+  policy["spec"] = Json::object({{"driver", kDriver},
+                                 {"holdFor", "3s"},
+                                 {"recoverAfter", "10s"},
+                                 {"effect", "NoExecute"},
+                                 {"budgets", Json::object({{"cluster", 2}})}});
+  return policy;
 }
 
 }  // namespace berth::sim

@@ -43,7 +43,8 @@ std::vector<Json> storm_basics(const StormCluster& cluster);
 
 // Names of namespaced objects may begin with a namespace: "team-b/pod-3".
 //
-// {name, group, need, cpuMillis, runS, priority, fabric, share, shareGpus, gpus} as a Pod. `need`: empty, or
+// {name, group, need, cpuMillis, runS, priority, fabric, share, shareGpus, gpus,
+// volumes} as a Pod. `need`: empty, or
 // needs joined by "+", each of which is a row of storm_needs.h, "extended" (an extended resource) or
 // "claim/NAME" (a claim that pods share).
 Json storm_pod(const Json& words);
@@ -52,5 +53,14 @@ Json storm_pod(const Json& words);
 Json storm_group(const Json& words);
 // {name, need} as a ResourceClaim; without `need` for one whole GPU.
 Json storm_claim(const Json& words);
+
+// Classes of volumes: `local` (storm_volume), and provisioned ones: `made` after 3 s, `slow` after 20 s,
+// `flaky` (gives up on nodes 1 and 2), `now` (binds at once).
+std::vector<Json> storm_volume_classes();
+// {name, node} as a local PersistentVolume; {name, class} as a PersistentVolumeClaim.
+Json storm_volume(const Json& words);
+Json storm_volume_claim(const Json& words);
+// Taints devices that are ill, and evicts their pods.
+Json storm_health_policy();
 
 }  // namespace berth::sim

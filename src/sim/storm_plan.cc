@@ -19,6 +19,10 @@ constexpr int kGangsMin = 11, kGangsMore = 6;
 constexpr int kMembersMin = 2, kMembersMore = 7;
 constexpr int kPodsMin = 215;
 constexpr int kAimedMin = 10, kAimedMore = 6;
+// Seeds with volumes and devices that fall ill, with steps of their own random numbers: others stay as they
+// are.
+constexpr std::uint64_t kVolumesOneIn = 8, kVolumesFrom = 6;
+constexpr int kVolumePods = 60, kLocalDisks = 10, kFlapsMin = 12, kFlapsMore = 12;
 constexpr std::int64_t kArrivalsMs = 420'000;
 constexpr std::int64_t kTroubleMs = 470'000;
 constexpr std::array kSharedClaims = {"one-gpu", "uplink", "two-gpus"};
@@ -45,6 +49,7 @@ class Maker {
     make_network_trouble();
     // I12's limit allows for the faults of the others; with more of them the critical gang waits longer.
     make_aimed();
+    if (plan_.seed % kVolumesOneIn == kVolumesFrom) make_volumes_and_health();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
     return std::move(plan_);
@@ -195,6 +200,62 @@ class Maker {
     if (need == "shared") need = "claim/shared-" + std::to_string(pick(kSharedClaims.size()));
     const std::int64_t run_s = !contended_ && chance(4) ? 0 : 5 + below(50);
     pod(below(kArrivalsMs), prefix(elsewhere) + "pod-" + std::to_string(number), need, "", run_s, priority());
+  }
+
+  // Claims of every class, some of which several pods share, and pods with one or two of them.
+  void make_volumes_and_health() {
+    random_ = SeededRandom(chance_of(plan_.seed, "volumes", 0));
+    const int nodes = plan_.racks * plan_.nodes_per_rack;
+    step(0, "volume-classes");
+    for (int i = 0; i < kLocalDisks; ++i) {
+      JsonObject& disk = step(chance(70) ? 0 : below(kArrivalsMs), "volume");
+      disk.append("name", "disk-" + std::to_string(i));
+      disk.append("node", std::int64_t{1 + pick(nodes)});
+    }
+    for (int i = 0; i < kVolumePods; ++i) make_volume_pod("vol-" + std::to_string(i));
+    for (int i = 0; i < 2; ++i) {
+      const std::string gang = "vol-gang-" + std::to_string(i);
+      const std::int64_t at = below(kArrivalsMs), members = 2 + below(2);
+      JsonObject& group = step(at, "group");
+      group.append("name", gang);
+      group.append("min", members);
+      for (std::int64_t k = 0; k < members; ++k)
+        make_volume_pod(gang + "-" + std::to_string(k), at + 1, gang);
+    }
+    step(0, "health-policy");
+    for (int i = kFlapsMin + pick(kFlapsMore); i > 0; --i) {
+      JsonObject& flap = step(below(kTroubleMs - 60'000), "flap-health");
+      flap.append("node", std::int64_t{1 + pick(nodes)});
+      flap.append("device", "gpu-" + std::to_string(1 + pick(plan_.gpus_per_node)));
+      flap.append("health", one_of(std::array{"Unhealthy", "Unhealthy", "Unknown"}));
+      flap.append("forMs", chance(50) ? 100 + below(8000) : 8000 + below(50'000));
+    }
+  }
+
+  void make_volume_pod(const std::string& name, std::int64_t at = -1, const std::string& group = "") {
+    if (at < 0) at = below(kArrivalsMs);
+    std::string claims;
+    const int count = group.empty() && chance(20) ? 2 : 1;
+    for (int k = 0; k < count; ++k) {
+      const bool shared = group.empty() && count == 1 && chance(20) && !volume_claims_.empty();
+      const std::string claim = shared ? volume_claims_[random_.below(volume_claims_.size())]
+                                       : name + "-data" + (k == 0 ? "" : "-more");
+      claims += (claims.empty() ? "" : "+") + claim;
+      if (shared) continue;
+      const bool early = chance(80);
+      JsonObject& made =
+          step(early ? std::max<std::int64_t>(0, at - below(3000)) : at + below(10'000), "volume-claim");
+      made.append("name", claim);
+      made.append("class", one_of(std::array{"local", "local", "made", "slow", "flaky", "now"}));
+      if (group.empty()) volume_claims_.push_back(claim);
+    }
+    pod(at, name, group.empty() && chance(50) ? one_of(std::array{"one-gpu", "fabric-card", "mig-1g"}) : "",
+        group, 5 + below(60), group.empty() ? priority() : "");
+    plan_.steps.back().as_object().append("volumes", claims);
+    if (group.empty() && chance(25)) {
+      const char* what = one_of(std::array{"delete-pod", "force-delete-pod", "recreate-pod"});
+      step(std::min(at + below(20'000), kTroubleMs), what).append("name", name);
+    }
   }
 
   void make_users() {
@@ -387,6 +448,7 @@ class Maker {
   bool contended_ = false;  // a critical gang exists, and only it runs for ever
   std::vector<std::string> names_;
   std::vector<std::string> groups_;
+  std::vector<std::string> volume_claims_;  // of single pods
 };
 
 }  // namespace
