@@ -88,7 +88,8 @@ def the_definition_is_served_as_the_embedded_server_does(rig):
                "spec": {"podName": "p", "podUID": "u", "selectedNode": "n1", "decisionID": "d1", "epoch": 2}}
     rig.kubectl("create", "-f", "-", text=json.dumps(request))
     header = rig.kubectl("get", "br", "-o", "wide").splitlines()[0].split()
-    assert header == ["NAME", "POD", "NODE", "PHASE", "STEP", "GROUP", "AGE", "DECISION", "REASON"], header
+    columns = ["NAME", "POD", "NODE", "PHASE", "STEP", "GROUP", "AGE", "DECISION", "REASON", "ATTEMPTS"]
+    assert header == columns, header
     assert "x" in rig.kubectl("get", "br", "--field-selector", "spec.selectedNode=n1")
 
     def change(spec, refusal):
