@@ -68,6 +68,10 @@ def needs_the_simulator(story):
     for step in story["steps"]:
         if foreign := sorted(step.keys() - STEPS):
             return "step `%s`" % foreign[0]
+    if "volumes.yaml" in story["given"]:
+        return "the provisioner and the volume controller of simulated clusters"
+    if story.get("gpuReservations") == "Pods":
+        return "a kubelet that gives reservation pods their GPU"
     for key in keys_of(story["steps"]):
         if key.startswith("berth.dev/") and key != SIMULATED:
             return "the simulated devices' annotation " + key
@@ -129,6 +133,13 @@ def why_of(found):
     return ""
 
 
+def gpus_of(found):
+    """The GPU groups of a pod with a share, and its size in each."""
+    annotations = found.get("metadata", {}).get("annotations", {})
+    groups = annotations.get("scheduling.berth.dev/gpu-groups", "")
+    return "%s %s" % (groups, annotations.get("scheduling.berth.dev/gpu-portion", "")) if groups else ""
+
+
 def difference(name, found, expected, event):
     """The first word that does not hold, in the simulator's sentence; `event()` is the event about it."""
     for word, wanted in expected.items():
@@ -140,6 +151,8 @@ def difference(name, found, expected, event):
             got = found.get("spec", {}).get("nodeName", "")
         elif word == "why":
             got = why_of(found)
+        elif word == "gpus":
+            got = gpus_of(found)
         else:
             got = value_at(found, word)
         contained = word in ("why", "event") and isinstance(wanted, str) and wanted in got

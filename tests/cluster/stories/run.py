@@ -74,7 +74,8 @@ class Server(ControlPlane):
             part.kill()
             part.wait()
         self.parts.clear()
-        self.scheduler(gates=",".join("%s=%s" % (name, str(on).lower()) for name, on in wanted.items()))
+        gates = ",".join("%s=%s" % (name, str(on).lower()) for name, on in wanted.items())
+        self.scheduler("--gpu-sharing", gates=gates)
         self.running_with = wanted
 
 
