@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
+#include <set>
 
 #include "api/kinds.h"
 #include "api/protobuf.h"
 #include "api/protobuf_encode.h"
 #include "api/serialized.h"
-#include "base/base64.h"
+#include "api/testing/protobuf_samples.h"
 #include "base/random.h"
-#include "base/testing/source_dir.h"
 
 namespace berth::api {
 namespace {
@@ -137,15 +135,11 @@ Kind kind_of(std::string_view name) {
 
 // Bodies of pods and claims that Go has written.
 std::vector<std::pair<Kind, std::string>> bodies_of_go() {
-  std::ifstream file(source_path("src/api/testdata/samples.txt"));
   std::vector<std::pair<Kind, std::string>> found;
-  std::string line;
-  while (std::getline(file, line)) {
-    std::istringstream parts(line);
-    std::string api_version, kind, body;
-    parts >> api_version >> kind >> body;
-    const bool served = api_version == "v1" || api_version == "resource.k8s.io/v1";
-    if (served && kind_of(kind) != Kind::Other) found.emplace_back(kind_of(kind), *base64_decode(body));
+  for (ProtobufSample& sample : protobuf_samples()) {
+    const bool served = sample.api_version == "v1" || sample.api_version == "resource.k8s.io/v1";
+    if (served && kind_of(sample.kind) != Kind::Other)
+      found.emplace_back(kind_of(sample.kind), std::move(sample.body));
   }
   return found;
 }
