@@ -50,6 +50,12 @@ std::vector<Schema> schemas(const Json& props, std::string_view name) {
   return list;
 }
 
+bool is_int_or_string_option(const Json& options) {
+  static const Json kOptions =
+      Json::array({Json::object({{"type", "integer"}}), Json::object({{"type", "string"}})});
+  return options == kOptions;
+}
+
 void read_extensions(const Json& props, Schema& schema) {
   schema.int_or_string = props.bool_at("x-kubernetes-int-or-string");
   schema.keeps_unknown = props.bool_at("x-kubernetes-preserve-unknown-fields");
@@ -87,7 +93,9 @@ void read_restrictions(const Json& props, Schema& schema) {
   schema.choices = props.items_at("enum");
   schema.required = texts(props, "required");
   schema.all_of = schemas(props, "allOf");
-  schema.any_of = schemas(props, "anyOf");
+  // Of an integer or a string, that is what its type says already.
+  const bool says_type = schema.int_or_string && is_int_or_string_option(props.part("anyOf"));
+  if (!says_type) schema.any_of = schemas(props, "anyOf");
   schema.one_of = schemas(props, "oneOf");
   if (const Json* none = props.find("not")) schema.none_of = std::make_unique<Schema>(read_schema(*none));
 }

@@ -60,6 +60,39 @@ constexpr std::string_view kRootMembersText =
     "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example "
     "XPreserveUnknownFields XValidations]";
 
+// The length of a pattern with its counted repetitions written out, roughly: never less than a third of it.
+std::size_t expanded_size(std::string_view pattern) {
+  constexpr std::size_t kMost = kPatternSizeMax + 1;
+  std::vector<std::size_t> groups = {0};  // sizes of the open groups
+  std::size_t last = 0;                   // of what a repetition repeats
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const char c = pattern[at];
+    if (c == '(') {
+      groups.push_back(0);
+      continue;
+    }
+    if (c == ')' && groups.size() > 1) {
+      last = groups.back() + 1;
+      groups.pop_back();
+    } else if (c == '{') {
+      std::size_t count = 0, most = 0;
+      for (++at; at < pattern.size() && pattern[at] != '}'; ++at) {
+        count = pattern[at] >= '0' && pattern[at] <= '9'
+                    ? std::min(count * 10 + static_cast<std::size_t>(pattern[at] - '0'), kMost)
+                    : 0;
+        most = std::max(most, count);
+      }
+      last = last * (most > 0 ? most - 1 : 0);
+    } else {
+      last = 1;
+      if (c == '\\') ++at;
+    }
+    groups.back() = std::min(groups.back() + last, kMost);
+    last = std::min(last, kMost);
+  }
+  return std::min(groups.back() + 1, kMost);
+}
+
 // The shape: a type everywhere, restrictions that name nothing of their own.
 class Structure {
  public:
@@ -210,8 +243,15 @@ class Structure {
     if (++patterns_ == kPatternsMax + 1)
       add(api::forbidden(path.child("pattern"),
                          "a schema may have at most " + std::to_string(kPatternsMax) + " patterns"));
+    const bool fitted = pattern_size_ <= kPatternSizeMax;
+    pattern_size_ += expanded_size(pattern);
+    if (fitted && pattern_size_ > kPatternSizeMax)
+      add(api::forbidden(path.child("pattern"), "the patterns of a schema may have at most " +
+                                                    std::to_string(kPatternSizeMax) +
+                                                    " characters with their repetitions written out"));
     std::string reason;
-    if (patterns_ <= kPatternsMax && !cel::Regex::compile(pattern, reason))
+    const bool within_bounds = patterns_ <= kPatternsMax && pattern_size_ <= kPatternSizeMax;
+    if (within_bounds && !cel::Regex::compile(pattern, reason))
       add(api::invalid(path.child("pattern"), pattern,
                        "must be a valid regular expression, but isn't: " + reason));
   }
@@ -250,7 +290,7 @@ class Structure {
                          "must not be specified in a nested context"));
   }
 
-  std::size_t patterns_ = 0;
+  std::size_t patterns_ = 0, pattern_size_ = 0;
 };
 
 // Each default is a value that its own schema takes, and that pruning leaves as it is.

@@ -15,6 +15,8 @@ namespace berth::crd {
 inline constexpr std::size_t kSchemaErrorsMax = 100;
 // Patterns of one schema: each is compiled.
 inline constexpr std::size_t kPatternsMax = 2'000;
+// Of all patterns of a schema with their repetitions written out: what compiling them costs.
+inline constexpr std::size_t kPatternSizeMax = 200'000;
 
 // `props`: a canonical JSONSchemaProps. `path`: of the schema, "spec.validation.openAPIV3Schema".
 // `has_status`: the version has that subresource.

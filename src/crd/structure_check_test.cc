@@ -115,6 +115,12 @@ TEST(SchemaCheck, GiantsAreRefusedOrChecked) {
       text_of(check_schema(json(R"j({"type":"object","properties":{)j" + patterns + "}}"), "s", false));
   EXPECT_NE(said.find("a schema may have at most 2000 patterns"), std::string::npos);
 
+  const std::string heavy =
+      R"j({"type":"object","properties":{"a":{"type":"string","pattern":"^(a{1,300}b{1,300}){1,3}$"},
+      "b":{"type":"string","pattern":"^((a{1,900}){1,900}){1,9}$"}}})j";
+  EXPECT_NE(text_of(check_schema(json(heavy), "s", false)).find("with their repetitions written out"),
+            std::string::npos);
+
   // Defaults inside of defaults: each is checked once, by its own part of the schema.
   std::string nested = R"j({"type":"string","default":"x"})j";
   for (int i = 0; i < 150; ++i)

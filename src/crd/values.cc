@@ -76,7 +76,9 @@ class Judge {
     const std::size_t found = found_;
     errors_.clear();
     found_ = 0;
+    const bool outer = std::exchange(in_alternative_, true);
     judge(value, nullptr, schema, path);
+    in_alternative_ = outer;
     Attempt made{std::move(errors_), found_};
     errors_ = std::move(kept);
     found_ = found;
@@ -89,6 +91,7 @@ class Judge {
   FieldErrors errors_;
   std::size_t found_ = 0;  // those beyond kValueErrorsMax too
   std::size_t checks_ = 0;
+  bool in_alternative_ = false;
 };
 
 // The type of a value as messages call it.
@@ -322,7 +325,7 @@ bool Judge::check_members(const Json& value, const Json* old, const Schema& sche
 }
 
 bool Judge::judge(const Json& value, const Json* old, const Schema& schema, const std::string& path) {
-  ++checks_;
+  if (in_alternative_) ++checks_;
   if (is_spent()) return false;
   if (old && value.shares_with(*old)) return true;
   const std::size_t mark = errors_.size(), found = found_;

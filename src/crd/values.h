@@ -13,8 +13,9 @@
 
 namespace berth::crd {
 
-// Values met by schemas in one validation: nested anyOf and oneOf multiply them. More is an error of its own.
-inline constexpr std::size_t kChecksMax = 1'000'000;
+// Values met by alternatives (anyOf, oneOf, allOf, not) in one validation: nested ones multiply them. More is
+// an error of its own.
+inline constexpr std::size_t kChecksMax = 250'000;
 // Errors that are named.
 inline constexpr std::size_t kValueErrorsMax = 100;
 

@@ -120,14 +120,8 @@ ApiResult<void> check_type(const Json& document, const api::ResourceInfo& resour
 
 constexpr std::string_view kCustomBodyTypes = "application/json, application/yaml";
 
-// Repeated members: the last one counts, the others are named.
-void drop_repeated(Json& value, const std::string& path, std::vector<std::string>& errors) {
-  if (value.is_array()) {
-    for (std::size_t at = 0; at < value.as_array().size(); ++at)
-      drop_repeated(value.as_array()[at], path + "[" + std::to_string(at) + "]", errors);
-    return;
-  }
-  if (!value.is_object()) return;
+// Of one object: the last member of a name counts, the others are named.
+void drop_repeated_members(Json& value, const std::string& path, std::vector<std::string>& errors) {
   std::unordered_map<std::string_view, std::size_t> last;
   const JsonObject& given = std::as_const(value).as_object();
   std::size_t at = 0;
@@ -144,6 +138,18 @@ void drop_repeated(Json& value, const std::string& path, std::vector<std::string
     last.clear();
     value = Json(std::move(kept));
   }
+}
+
+// The same everywhere below.
+void drop_repeated(Json& value, const std::string& path, std::vector<std::string>& errors) {
+  if (value.is_array()) {
+    for (std::size_t at = 0; at < value.as_array().size(); ++at)
+      drop_repeated(value.as_array()[at], path + "[" + std::to_string(at) + "]", errors);
+    return;
+  }
+  if (!value.is_object()) return;
+  const JsonObject& given = std::as_const(value).as_object();
+  if (given.size() > 1) drop_repeated_members(value, path, errors);
   for (JsonMember& member : value.as_object())
     drop_repeated(member.value, path.empty() ? member.key : path + "." + member.key, errors);
 }
