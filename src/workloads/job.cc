@@ -145,7 +145,9 @@ class JobRun {
       for (std::string_view part : {"succeeded", "failed"})
         if (standing.find(part) && !uncounted->find(part)) (*uncounted)[part] = Json();
     const api::ObjectMeta& meta = state_.job.meta;
-    effects_.chains.push_back(
+    // In front of the pods: what is refused stops the chains that have not begun.
+    effects_.chains.insert(
+        effects_.chains.begin(),
         {state_.job.key,
          {client::merge_patch(state_.job.key, Json::object({{"status", std::move(*changed)}}), meta.uid,
                               meta.resource_version, "status")}});

@@ -37,9 +37,10 @@ class ReplicaSet final : public client::Reconciler {
     const std::string refusal = refusals_.take(key);
     Effects effects;
     pods_.claim(view, *set, controller_reference(*set, "apps/v1", "ReplicaSet"), effects);
-    if (!set->meta.deleting()) keep_replicas(view, *set, effects);
+    // Before the pods: what is refused stops the chains that have not begun.
     if (auto write = status_write(*set, wanted_status(*set, refusal, now, effects)))
       effects.chains.push_back({key, {std::move(*write)}});
+    if (!set->meta.deleting()) keep_replicas(view, *set, effects);
     return effects;
   }
 
