@@ -287,7 +287,7 @@ TEST(HealthPolicyOnReports, AgreesWithAFreshReadingOnRandomReports) {
     bench.write(node, devices);
     bench.after(1);
     ReportBench fresh(R"("effect":"NoSchedule","recoverAfter":"0s")");
-    fresh.view = bench.view;
+    std::swap(fresh.view, bench.view);
     for (const auto& [other, report] : fresh.view.others.at(api::node_device_health_resource()).all()) {
       std::vector<api::ObjectKey> keys;
       fresh.routes(fresh.view,
@@ -298,6 +298,7 @@ TEST(HealthPolicyOnReports, AgreesWithAFreshReadingOnRandomReports) {
     }
     fresh.now = bench.now;
     EXPECT_EQ(fresh.run(), "") << "turn " << turn;
+    std::swap(fresh.view, bench.view);
   }
 }
 
