@@ -78,7 +78,8 @@ class Plane:
         self.api.create(hostile.device_class("fab", "fab.x"), hostile.claim_template("card", "fab"), *nodes)
         for begin in range(0, waiting, DEVICES_A_POOL):
             devices = [f"c{i}" for i in range(begin, min(waiting, begin + DEVICES_A_POOL))]
-            self.api.create(hostile.resource_slice(f"p{begin}", "fab.x", f"p{begin}", devices, binding_conditions=True))
+            self.api.create(hostile.resource_slice(f"p{begin}", "fab.x", f"p{begin}", devices,
+                                                   binding_conditions=True))
         self.waiting = [f"w-{i:05}" for i in range(waiting)]
         for name in self.waiting:
             self.make(hostile.pod(name, cpu="1m", template="card"))
@@ -132,7 +133,8 @@ class Plane:
 
 def main():
     words = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name, default in (("waiting", 1000), ("rounds", 150), ("batch", 100), ("ready", 600), ("per-second", 20)):
+    for name, default in (("waiting", 1000), ("rounds", 150), ("batch", 100), ("ready", 600),
+                          ("per-second", 20)):
         words.add_argument("--" + name, type=int, default=default)
     asked = words.parse_args()
     with tempfile.TemporaryDirectory(prefix="berth-waiting-") as folder:
@@ -153,12 +155,15 @@ def main():
         finally:
             lab.stop()
     percentile = lambda share: times[min(len(times) - 1, int(len(times) * share))]
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {asked.rounds} rounds of {asked.batch} pods")
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, "
+          f"{asked.rounds} rounds of {asked.batch} pods")
     print(f"CPU ms a plain pod: {alone:.3f} alone, {waited:.3f} beside {asked.waiting} that wait")
     middle = statistics.median(ratios) * 100
     print(f"  in pairs: {more * 100:+.1f} %, standard error {error * 100:.1f} %, median {middle:+.1f} %")
-    print(f"  spread: {min(spent[without]):.3f} to {max(spent[without]):.3f}, {min(spent[beside]):.3f} to {max(spent[beside]):.3f}")
-    print(f"ready to bound: p50 {percentile(0.5):.1f} ms, p99 {percentile(0.99):.1f} ms, of {len(times)}, {asked.per_second} a second")
+    print(f"  spread: {min(spent[without]):.3f} to {max(spent[without]):.3f}, "
+          f"{min(spent[beside]):.3f} to {max(spent[beside]):.3f}")
+    print(f"ready to bound: p50 {percentile(0.5):.1f} ms, p99 {percentile(0.99):.1f} ms, "
+          f"of {len(times)}, {asked.per_second} a second")
     print(f"resident KiB a waiting pod, with all its objects: {resident:.1f}")
 
 

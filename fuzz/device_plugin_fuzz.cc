@@ -1,13 +1,12 @@
 // rooms: base health
 // Any registrations of device plugins with any lists: what is not sound is refused, and what a node shows of
 // the rest is bounded and survives a restart.
-#include <fuzzer/FuzzedDataProvider.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
+#include "base/testing/fuzz_input.h"
 #include "health/device_plugins.h"
 #include "health/plugin_messages.h"
 
@@ -18,6 +17,7 @@ using berth::Duration;
 using berth::Time;
 
 constexpr std::size_t kTextBytesMax = 400;
+constexpr std::size_t kMessageTextBytesMax = 4096;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -69,7 +69,7 @@ void check(const DevicePlugins& plugins, Time now) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  FuzzedDataProvider input(bytes, size);
+  berth::fuzz::Input input(bytes, size);
   ListingClient client;
   Time now = Time::from_seconds(1000);
   DevicePlugins* self = nullptr;
@@ -77,16 +77,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       "node-1", "/d", client, [&](std::function<void(DevicePlugins&, Time)> work) { work(*self, now); },
       [](Time) {}, {});
   self = &plugins;
-  for (int step = 0; step < 64 && input.remaining_bytes() > 0; ++step) {
-    switch (input.ConsumeIntegralInRange(0, 4)) {
+  for (int step = 0; step < 64 && input.left() > 0; ++step) {
+    switch (input.number(0, 4)) {
       case 0: {
         PluginRegistration registration{"v1beta1", "plugin.sock",
-                                        "example.com/" + std::to_string(input.ConsumeIntegralInRange(0, 99)),
-                                        input.ConsumeBool(), input.ConsumeBool()};
-        if (input.ConsumeBool()) {
-          registration.version = input.ConsumeRandomLengthString(12);
-          registration.endpoint = input.ConsumeRandomLengthString(kTextBytesMax);
-          registration.resource = input.ConsumeRandomLengthString(kTextBytesMax);
+                                        "example.com/" + std::to_string(input.number(0, 99)), input.flag(),
+                                        input.flag()};
+        if (input.flag()) {
+          registration.version = input.text(12);
+          registration.endpoint = input.text(kTextBytesMax);
+          registration.resource = input.text(kTextBytesMax);
         }
         if (registration_problem(registration).empty()) plugins.registered(registration, now);
         break;
@@ -94,18 +94,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       case 1:
       case 2: {
         if (client.streams.empty()) break;
-        const auto handlers =
-            client.streams[input.ConsumeIntegralInRange<std::size_t>(0, client.streams.size() - 1)];
-        if (input.ConsumeIntegralInRange(0, 7) == 0) {
+        const auto handlers = client.streams[input.index(client.streams.size())];
+        if (input.number(0, 7) == 0) {
           handlers.end(berth::Error(berth::ErrorCode::Unavailable, "ended"));
           break;
         }
-        if (auto list = reports_in(input.ConsumeRandomLengthString(), HealthService::DevicePlugin))
+        if (auto list = reports_in(input.text(kMessageTextBytesMax), HealthService::DevicePlugin))
           handlers.message(std::move(*list));
         break;
       }
       default:
-        now = now + Duration::millis(input.ConsumeIntegralInRange<std::int64_t>(0, 400000));
+        now = now + Duration::millis(input.number(0, 400000));
         plugins.step(now);
         check(plugins, now);
     }

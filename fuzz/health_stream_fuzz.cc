@@ -1,14 +1,13 @@
 // rooms: base health
 // Any plugins with any messages on any of their health streams, beside a kubelet or not: what readers see,
 // what the checkpoint keeps and what a node's report says stays within its bounds, and reads back.
-#include <fuzzer/FuzzedDataProvider.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <set>
 #include <string>
 
+#include "base/testing/fuzz_input.h"
 #include "health/node_plugins.h"
 #include "health/node_report.h"
 #include "health/plugin_messages.h"
@@ -20,6 +19,7 @@ using berth::Duration;
 using berth::Time;
 
 constexpr std::size_t kTextBytesMax = 300;
+constexpr std::size_t kMessageTextBytesMax = 4096;
 constexpr HealthService kServices[] = {HealthService::V1, HealthService::V1Alpha1, HealthService::Kep};
 
 void require(bool holds) {
@@ -92,9 +92,9 @@ void check(const HealthCache& cache, Time now) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  FuzzedDataProvider input(bytes, size);
+  berth::fuzz::Input input(bytes, size);
   FuzzedClient client;
-  client.guest = input.ConsumeBool();
+  client.guest = input.flag();
   Time now = Time::from_seconds(1000);
   NodePlugins* self = nullptr;
   NodePlugins plugins(
@@ -102,9 +102,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       {[](Time) {}, [](Time) {}, [](Time) {}, [](bool) {}}, {},
       client.guest ? NodeRole::BesideKubelet : NodeRole::OwnsNodes);
   self = &plugins;
-  for (int step = 0; step < 64 && input.remaining_bytes() > 0; ++step) {
-    const std::string path = "/r/" + std::to_string(input.ConsumeIntegralInRange(0, 3));
-    switch (input.ConsumeIntegralInRange(0, 5)) {
+  for (int step = 0; step < 64 && input.left() > 0; ++step) {
+    const std::string path = "/r/" + std::to_string(input.number(0, 3));
+    switch (input.number(0, 5)) {
       case 0:
         plugins.appeared(path, now);
         break;
@@ -116,35 +116,35 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         auto answer = std::move(client.introductions.back().second);
         client.introductions.pop_back();
         PluginInfo info{"DRAPlugin", "gpu.example.com", "", {"v1.DRAPlugin", "v1.DRAResourceHealth"}};
-        if (input.ConsumeBool()) {
-          info = {input.ConsumeRandomLengthString(16),
-                  input.ConsumeRandomLengthString(kTextBytesMax),
-                  input.ConsumeRandomLengthString(kTextBytesMax),
-                  {input.ConsumeRandomLengthString(32), "v1alpha1.DRAResourceHealth", "v1alpha1.NodeHealth"}};
+        if (input.flag()) {
+          info = {input.text(16),
+                  input.text(kTextBytesMax),
+                  input.text(kTextBytesMax),
+                  {input.text(32), "v1alpha1.DRAResourceHealth", "v1alpha1.NodeHealth"}};
         }
         answer(std::move(info));
         break;
       }
       case 3: {
         if (client.streams.empty()) break;
-        const std::size_t index = input.ConsumeIntegralInRange<std::size_t>(0, client.streams.size() - 1);
+        const std::size_t index = input.index(client.streams.size());
         const auto handlers = client.streams[index]->handlers;
-        if (input.ConsumeIntegralInRange(0, 7) == 0) {
+        if (input.number(0, 7) == 0) {
           handlers.end(berth::Error(
-              input.ConsumeBool() ? berth::ErrorCode::Unsupported : berth::ErrorCode::Unavailable, "ended"));
+              input.flag() ? berth::ErrorCode::Unsupported : berth::ErrorCode::Unavailable, "ended"));
           break;
         }
-        const HealthService service = kServices[input.ConsumeIntegralInRange(0, 2)];
-        if (auto reports = reports_in(input.ConsumeRandomLengthString(), service))
+        const HealthService service = kServices[input.index(std::size(kServices))];
+        if (auto reports = reports_in(input.text(kMessageTextBytesMax), service))
           handlers.message(std::move(*reports));
         break;
       }
       case 4:
-        now = now + Duration::millis(input.ConsumeIntegralInRange<std::int64_t>(0, 100000));
+        now = now + Duration::millis(input.number(0, 100000));
         plugins.step(now);
         break;
       default:
-        now = now + Duration::seconds(input.ConsumeIntegralInRange<std::int64_t>(0, 90000));
+        now = now + Duration::seconds(input.number(0, 90000));
         plugins.step(now);
         check(plugins.cache(), now);
     }

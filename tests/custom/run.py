@@ -46,7 +46,9 @@ PROJECTS = (
 # Objects of kinds whose rules ask for more than their schemas show: merged into what the schema requires.
 OBJECTS = {
     "MultiKueueCluster.kueue.x-k8s.io": {"spec": {"clusterSource": {"kubeConfig": {"location": "a"}}}},
-    "BackendTLSPolicy.gateway.networking.k8s.io": {"spec": {"validation": {"wellKnownCACertificates": "System"}}},
+    "BackendTLSPolicy.gateway.networking.k8s.io": {
+        "spec": {"validation": {"wellKnownCACertificates": "System"}}
+    },
     "TCPRoute.gateway.networking.k8s.io": {"spec": {"rules": [{"backendRefs": [{"name": "a", "port": 1}]}]}},
     "TLSRoute.gateway.networking.k8s.io": {
         "spec": {"hostnames": ["a.b"], "rules": [{"backendRefs": [{"name": "a", "port": 1}]}]}},

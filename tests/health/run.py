@@ -509,7 +509,8 @@ def a_thousand_nodes_whose_devices_flap(berth):
         def pods():
             return cluster.call("GET", PODS)["items"]
 
-        eventually("all run", lambda: {pod.get("status", {}).get("phase") for pod in pods()} == {"Running"}, 300)
+        eventually("all run",
+                   lambda: {pod.get("status", {}).get("phase") for pod in pods()} == {"Running"}, 300)
         fleet = cluster.program(program, cluster.nodes, driver_name, "8", *nodes)
 
         def shown():
@@ -612,7 +613,8 @@ class Guest:
     def driver(self, *devices, flags=(), timeout=60):
         named = [word for device in devices for word in ("--device", device)]
         registry = str(self.kubelet.folder / "plugins_registry")
-        return self.cluster.program("health-driver", "--registry", registry, "--pool", self.name, "--timeout-seconds", str(timeout), *flags, *named)
+        return self.cluster.program("health-driver", "--registry", registry, "--pool", self.name,
+                                    "--timeout-seconds", str(timeout), *flags, *named)
 
     def report(self):
         """{device: (health, message)} and when each began."""

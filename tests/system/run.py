@@ -452,8 +452,8 @@ def jobs_complete(k):
 @check
 def namespaces_have_an_account(k):
     k("create", "namespace", "accounts")
-    has(k("wait", "--for=create", "serviceaccount/default", "-n", "accounts", "--timeout=10s"), "condition met")
-    has(k("wait", "--for=create", "configmap/kube-root-ca.crt", "-n", "accounts", "--timeout=10s"), "met")
+    for made in ("serviceaccount/default", "configmap/kube-root-ca.crt"):
+        has(k("wait", "--for=create", made, "-n", "accounts", "--timeout=10s"), "condition met")
     has(k("get", "configmap", "kube-root-ca.crt", "-n", "accounts", "-o", "yaml"), "BEGIN CERTIFICATE")
     k("delete", "namespace", "accounts")
 
@@ -705,7 +705,9 @@ def other_controllers(directory):
         expect("observedGeneration" not in status, f"nobody acts on the Deployment: {status}")
     finally:
         k.stop()
-    done = subprocess.run([str(BERTH), "up", "--controllers", "*,deployments"], capture_output=True, text=True)
+    done = subprocess.run(
+        [str(BERTH), "up", "--controllers", "*,deployments"], capture_output=True, text=True
+    )
     expect(done.returncode != 0, "an unknown controller is refused")
     has(done.stderr, "--controllers", '"deployments"', "deployment-controller")
 
