@@ -70,7 +70,7 @@ def needs_the_simulator(story):
             return "step `%s`" % foreign[0]
     if "volumes.yaml" in story["given"]:
         return "the provisioner and the volume controller of simulated clusters"
-    if story.get("gpuReservations") == "Pods":
+    if "gpu-nodes.yaml" in story["given"]:  # on a cluster a share of a GPU is always reserved by a pod
         return "a kubelet that gives reservation pods their GPU"
     for key in keys_of(story["steps"]):
         if key.startswith("berth.dev/") and key != SIMULATED:
