@@ -424,6 +424,23 @@ ScriptedApi::Step one_claim() {
   return gives(200, client::protobuf_body(list), {{"Content-Type", "application/vnd.kubernetes.protobuf"}});
 }
 
+// A client that has heard of the claim; `answers` is the server's answer to everything that follows.
+struct ClientOfAClaim {
+  explicit ClientOfAClaim(ScriptedApi::Step answers)
+      : api({one_claim(), kSilence, std::move(answers)}),
+        client(connect(api.port(), clock)),
+        subscription(client->list_and_watch(kClaims, listener)) {
+    EXPECT_EQ(listener.heard.take(), "list ResourceClaim/c");
+    api.asked.take(), api.asked.take();
+  }
+
+  ScriptedApi api;
+  SystemClock clock;
+  Listener listener;
+  std::unique_ptr<client::ApiClient> client;
+  std::unique_ptr<client::Subscription> subscription;
+};
+
 TEST(HttpsClientScript, APatchOfAKnownClaimIsAPutInProtobuf) {
   const auto takes_put = [](const HttpRequest& request, HttpExchange& exchange) {
     EXPECT_EQ(request.method, "PUT");
@@ -434,14 +451,8 @@ TEST(HttpsClientScript, APatchOfAKnownClaimIsAPutInProtobuf) {
     EXPECT_EQ(object.part("metadata").string_at("resourceVersion"), "6");
     exchange.respond({200, {}, request.body});
   };
-  ScriptedApi api({one_claim(), kSilence, takes_put});
-  SystemClock clock;
-  Listener listener;
-  const auto client = connect(api.port(), clock);
-  const auto subscription = client->list_and_watch(kClaims, listener);
-  EXPECT_EQ(listener.heard.take(), "list ResourceClaim/c");
-  api.asked.take(), api.asked.take();
-  EXPECT_EQ(call(*client, finalizer_patch()).code, 200);
+  const ClientOfAClaim one(takes_put);
+  EXPECT_EQ(call(*one.client, finalizer_patch()).code, 200);
 }
 
 TEST(HttpsClientScript, AClientThatMayNotReplaceObjectsPatchesThem) {
@@ -451,15 +462,9 @@ TEST(HttpsClientScript, AClientThatMayNotReplaceObjectsPatchesThem) {
     const bool put = request.method == "PUT";
     exchange.respond({put ? 403 : 200, {}, put ? R"({"kind":"Status","reason":"Forbidden"})" : "{}"});
   };
-  ScriptedApi api({one_claim(), kSilence, refuses_put});
-  SystemClock clock;
-  Listener listener;
-  const auto client = connect(api.port(), clock);
-  const auto subscription = client->list_and_watch(kClaims, listener);
-  EXPECT_EQ(listener.heard.take(), "list ResourceClaim/c");
-  api.asked.take(), api.asked.take();
-  EXPECT_EQ(call(*client, finalizer_patch()).code, 200);
-  EXPECT_EQ(call(*client, finalizer_patch()).code, 200);
+  const ClientOfAClaim one(refuses_put);
+  EXPECT_EQ(call(*one.client, finalizer_patch()).code, 200);
+  EXPECT_EQ(call(*one.client, finalizer_patch()).code, 200);
   EXPECT_EQ(methods, (std::vector<std::string>{"PUT", "PATCH", "PATCH"}));
 }
 

@@ -295,15 +295,7 @@ class DaemonSet final : public client::Reconciler {
                            for (api::ObjectKey& key : view.keys(Kind::Other, daemon_sets()))
                              keys.push_back(std::move(key));
                          }});
-    interests.push_back(
-        {Kind::Other, controller_revisions(), [](const View&, const Delta& delta, Keys& keys) {
-           for (const auto* side : {&delta.before, &delta.after}) {
-             if (!*side) continue;
-             const api::OwnerReference* owner = api::meta_of(**side).controller();
-             if (owner && owner->kind == "DaemonSet")
-               keys.push_back(key_in(daemon_sets(), delta.key.ns, owner->name));
-           }
-         }});
+    interests.push_back(wakes_controller(Kind::Other, controller_revisions(), daemon_sets(), "DaemonSet"));
     return interests;
   }
 

@@ -170,22 +170,13 @@ class Job final : public client::Reconciler {
 
   std::vector<client::Interest> interests() const override {
     std::vector<client::Interest> interests = pods_.interests();
-    const auto to_job = [](const Delta& delta, Keys& keys) {
-      for (const auto* side : {&delta.before, &delta.after}) {
-        if (!*side) continue;
-        const api::OwnerReference* owner = api::meta_of(**side).controller();
-        if (owner && owner->kind == "Job") keys.push_back(key_in(jobs(), delta.key.ns, owner->name));
-      }
-    };
     // Orphaned by the deletion of its Job: nobody counts it.
     interests.push_back({Kind::Pod, {}, [](const View&, const Delta& delta, Keys& keys) {
                            const auto* pod = client::object_of<api::Pod>(delta.after);
                            if (pod && is_orphan(*pod)) keys.push_back(delta.key);
                          }});
-    interests.push_back(
-        {Kind::PodGroup, {}, [to_job](const View&, const Delta& delta, Keys& keys) { to_job(delta, keys); }});
-    interests.push_back({Kind::Other, workload_resource(),
-                         [to_job](const View&, const Delta& delta, Keys& keys) { to_job(delta, keys); }});
+    interests.push_back(wakes_controller(Kind::PodGroup, {}, jobs(), "Job"));
+    interests.push_back(wakes_controller(Kind::Other, workload_resource(), jobs(), "Job"));
     return interests;
   }
 

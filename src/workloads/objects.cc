@@ -35,6 +35,18 @@ api::ObjectKey key_in(const api::ResourceRef& resource, std::string_view ns, std
   return {Kind::Other, std::string(ns), std::string(name), resource};
 }
 
+client::Interest wakes_controller(Kind kind, const api::ResourceRef& resource, const api::ResourceRef& owners,
+                                  std::string_view owner_kind) {
+  return {kind, resource, [owners, owner_kind](const View&, const Delta& delta, Keys& keys) {
+            for (const auto* side : {&delta.before, &delta.after}) {
+              if (!*side) continue;
+              const api::OwnerReference* owner = api::meta_of(**side).controller();
+              if (owner && owner->kind == owner_kind)
+                keys.push_back(key_in(owners, delta.key.ns, owner->name));
+            }
+          }};
+}
+
 const api::AnyObject* find_other(const View& view, const api::ResourceRef& resource, std::string_view ns,
                                  std::string_view name) {
   const auto table = view.others.find(resource);

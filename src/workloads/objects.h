@@ -33,6 +33,11 @@ std::optional<Parsed> find_parsed(const View& view, const api::ObjectKey& key);
 std::optional<Parsed> parse_other(const api::ObjectKey& key, const api::AnyObject& object);
 api::ObjectKey key_in(const api::ResourceRef& resource, std::string_view ns, std::string_view name);
 
+// A change of such an object wakes its controller, before and after the change, where that is an owner of
+// this kind. `resource`: of objects of Kind::Other. `owner_kind` has static lifetime.
+client::Interest wakes_controller(Kind kind, const api::ResourceRef& resource, const api::ResourceRef& owners,
+                                  std::string_view owner_kind);
+
 // The resource's object of this name; null when the view lacks it.
 const api::AnyObject* find_other(const View& view, const api::ResourceRef& resource, std::string_view ns,
                                  std::string_view name);

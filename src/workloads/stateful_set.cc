@@ -244,14 +244,7 @@ class StatefulSet final : public client::Reconciler {
   std::vector<client::Interest> interests() const override {
     std::vector<client::Interest> interests = pods_.interests();
     interests.push_back(
-        {Kind::Other, controller_revisions(), [](const View&, const Delta& delta, Keys& keys) {
-           for (const auto* side : {&delta.before, &delta.after}) {
-             if (!*side) continue;
-             const api::OwnerReference* owner = api::meta_of(**side).controller();
-             if (owner && owner->kind == "StatefulSet")
-               keys.push_back(key_in(stateful_sets(), delta.key.ns, owner->name));
-           }
-         }});
+        wakes_controller(Kind::Other, controller_revisions(), stateful_sets(), "StatefulSet"));
     // Only so that the view has them.
     interests.push_back({Kind::PersistentVolumeClaim, {}, [](const View&, const Delta&, Keys&) {}});
     return interests;
