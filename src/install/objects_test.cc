@@ -170,6 +170,23 @@ TEST(Rights, EveryRowIsARule) {
   for (const Right& right : rights()) EXPECT_EQ(right.verbs.find('*'), std::string_view::npos);
 }
 
+TEST(Rights, WhatIsWatchedAndWrittenCanBeReadBack) {
+  const auto has_verb = [](const Right& right, std::string_view verb) {
+    bool found = false;
+    api::for_each_listed(right.verbs, [&](std::string_view word) { found |= word == verb; });
+    return found;
+  };
+  for (const Right& read : rights()) {
+    if (!has_verb(read, "watch")) continue;
+    const bool written = std::any_of(rights().begin(), rights().end(), [&](const Right& right) {
+      const bool same = right.account == read.account && right.group == read.group &&
+                        right.resource.substr(0, right.resource.find('/')) == read.resource;
+      return same && (has_verb(right, "patch") || has_verb(right, "update") || has_verb(right, "create"));
+    });
+    EXPECT_EQ(has_verb(read, "get"), written) << title_of(read);
+  }
+}
+
 TEST(Rights, StandOnTheirPage) {
   std::ifstream file(source_path("docs/install.md"));
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

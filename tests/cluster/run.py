@@ -25,6 +25,7 @@ SUITE_TIMEOUT = "30m"
 STATES = ("pass", "fail", "skip")
 OWN_WORDS = {"ok": "passed", "FAIL:": "failed", "SKIP": "skipped"}
 OWN_LINE = re.compile(r"(ok|FAIL:|SKIP)\s+(\S+?)(?::\s+(.*)|\s.*)?$")
+OWN_DETAIL = " " * 6  # begins the lines after a FAIL: what the case said
 
 
 @dataclass
@@ -157,10 +158,14 @@ def run_own(suite, berth):
     done = subprocess.run([HERE / suite / "run.py", "--berth", berth], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     (out / "output.txt").write_text(done.stdout)
-    outcome = Outcome(suite)
+    outcome, kind = Outcome(suite), None
     for line in done.stdout.splitlines():
         if found := OWN_LINE.match(line):
-            getattr(outcome, OWN_WORDS[found[1]]).append((f"{suite}/{found[2]}", found[3] or ""))
+            kind = OWN_WORDS[found[1]]
+            getattr(outcome, kind).append((f"{suite}/{found[2]}", found[3] or ""))
+        elif kind == "failed" and line.startswith(OWN_DETAIL):
+            name, why = outcome.failed.pop()
+            outcome.failed.append((name, f"{why}\n{line}"))
         elif line.startswith("differs.txt: "):
             outcome.outdated.append(line.removeprefix("differs.txt: "))
     if done.returncode != 0 and not outcome.failed:

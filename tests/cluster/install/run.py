@@ -28,11 +28,15 @@ CRD = "bindrequests.scheduling.berth.dev"
 CRDS = (CRD, "devicehealthpolicies.scheduling.berth.dev", "nodedevicehealths.scheduling.berth.dev")
 # Granted, and not used by this workload: each with the reason why it is granted all the same.
 RARE = {
-    ("berth-scheduler", "", "pods", "get"): "reads back a write whose answer was lost",
+    ("berth-scheduler", "", "pods", "get"): "reads back a write that conflicts or whose answer was lost",
+    ("berth-scheduler", "", "persistentvolumeclaims", "get"): "the same",
+    ("berth-scheduler", "", "persistentvolumes", "get"): "the same",
+    ("berth-scheduler", "resource.k8s.io", "devicetaintrules", "get"): "the same",
     ("berth-scheduler", "resource.k8s.io", "resourceclaims", "get"): "the same",
     ("berth-scheduler", "resource.k8s.io", "resourceclaims", "patch"): "where the client cannot replace it",
     ("berth-scheduler", "scheduling.k8s.io", "podgroups", "get"): "the same",
     ("berth-scheduler", "scheduling.berth.dev", "bindrequests", "get"): "the same",
+    ("berth-scheduler", "scheduling.berth.dev", "devicehealthpolicies", "get"): "the same",
 }
 
 
