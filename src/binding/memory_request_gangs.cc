@@ -137,10 +137,18 @@ void MemoryRequests::Table::expand(const Json& record) {
   const NamedKey name{meta.ns, meta.name};
   GangRecord& known = records_[name];
   known.version = meta.resource_version;
+  if (const auto told = meta.annotations.find(std::string(kEndedMembersAnnotation));
+      told != meta.annotations.end())
+    api::for_each_listed(
+        told->second, [&](std::string_view member) { known.marked.insert({meta.ns, std::string(member)}); });
+  known.ended.insert(known.marked.begin(), known.marked.end());
   for (Json& request : api::requests_of_gang_record(record)) {
     const NamedKey key{meta.ns, std::string(request.part("metadata").string_at("name"))};
-    if (!kept_.contains(key) && !objects_.contains(key) && !known.ended.contains(key))
-      keep(key, std::move(request), meta.name);
+    if (objects_.contains(key)) {
+      known.replaced.insert(key);
+      known.ended.insert(key);
+    }
+    if (!kept_.contains(key) && !known.ended.contains(key)) keep(key, std::move(request), meta.name);
   }
   if (known.members.empty()) ended_records_.insert(name);
 }
@@ -215,6 +223,66 @@ void MemoryRequests::Table::delete_ended_records() {
                     const std::lock_guard lock(self->mutex_);
                     self->ended_records_.insert(record);
                   });
+}
+
+// The object of a member was deleted before its record: the stored record has to say so, or the next process
+// would go on with a decision that somebody took back.
+void MemoryRequests::Table::look_for_lost_objects(const NamedKey& name, const GangRecord& record) {
+  for (const NamedKey& key : record.replaced)
+    if (!objects_.contains(key) && !record.marked.contains(key))
+      return static_cast<void>(unmarked_records_.insert(name));
+}
+
+// None if nothing is to be said, or a write is under way; `marked` is what the record names after it.
+std::optional<ApiRequest> MemoryRequests::Table::next_mark(const NamedKey& name, std::set<NamedKey>& marked) {
+  const auto found = records_.find(name);
+  if (found == records_.end() || found->second.marking || ended_records_.contains(name)) return std::nullopt;
+  GangRecord& record = found->second;
+  marked = record.marked;
+  for (const NamedKey& key : record.replaced)
+    if (!objects_.contains(key)) marked.insert(key);
+  if (marked == record.marked) return std::nullopt;
+  record.marking = true;
+  std::string names;
+  for (const NamedKey& key : marked)
+    if (names.size() + key.name.size() < kEndedMembersBytesMax)
+      names.append(names.empty() ? "" : ",").append(key.name);
+  ApiRequest request = request_for(Verb::MergePatch, name);
+  request.body = to_string(Json::object(
+      {{"metadata",
+        Json::object({{"annotations", Json::object({{std::string(kEndedMembersAnnotation), names}})}})}}));
+  return request;
+}
+
+// Repeated, as deletions of records are, at every change of a BindRequest until it stands.
+void MemoryRequests::Table::mark_ended_members() {
+  std::set<NamedKey> unmarked;
+  {
+    const std::lock_guard lock(mutex_);
+    unmarked.swap(unmarked_records_);
+  }
+  for (const NamedKey& name : unmarked) {
+    std::set<NamedKey> marked;
+    std::optional<ApiRequest> request;
+    {
+      const std::lock_guard lock(mutex_);
+      request = next_mark(name, marked);
+    }
+    if (!request) continue;
+    inner_.submit(*std::move(request), [self = shared_from_this(), name, marked](const ApiReply& reply) {
+      const std::lock_guard lock(self->mutex_);
+      const auto found = self->records_.find(name);
+      if (found == self->records_.end()) return;
+      found->second.marking = false;
+      if (is_gone(reply) || is_refused(reply)) found->second.marked.insert(marked.begin(), marked.end());
+      self->look_for_lost_objects(name, found->second);
+    });
+  }
+}
+
+void MemoryRequests::Table::write_to_records() {
+  delete_ended_records();
+  mark_ended_members();
 }
 
 }  // namespace berth::binding

@@ -106,6 +106,7 @@ void MemoryRequests::Table::displace(const NamedKey& key) {
   if (found == kept_.end()) return;
   const Kept last = found->second;
   drop(key);
+  if (!last.record.empty()) records_[{key.ns, last.record}].replaced.insert(key);
   tell(client::ChangeKind::Deleted, last.raw, last.object);
 }
 
@@ -196,7 +197,7 @@ void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, co
         found->second.leaving = false;  // also if an object exists: the watch will show it
       }
     }
-    self->delete_ended_records();
+    self->write_to_records();
     if (reply.reason == "AlreadyExists")
       return done(conflict("the bind request in memory has become an object"));
     if (!reply.ok() || !created) return done(std::move(reply));
@@ -269,10 +270,11 @@ void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vect
       return is_record;
     });
     take_records(gangs, version);
+    for (const auto& [name, record] : records_) look_for_lost_objects(name, record);
     for (const auto& [key, kept] : kept_) objects.push_back(kept.raw);
     receiver.on_list(std::move(objects), version);
   }
-  delete_ended_records();
+  write_to_records();
 }
 
 // An object replaces a kept request of its name.
@@ -290,7 +292,7 @@ void MemoryRequests::Table::pass_changes(client::WatchReceiver& receiver,
     for (client::RawChange& change : changes) pass_change(std::move(change), passed);
     if (!passed.empty()) receiver.on_changes(std::move(passed));
   }
-  delete_ended_records();
+  write_to_records();
 }
 
 void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<client::RawChange>& passed) {
@@ -305,6 +307,8 @@ void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<cl
   passed.push_back(std::move(change));
   if (!deleted) return appeared(key);
   objects_.erase(key);
+  for (auto at = records_.lower_bound({key.ns, ""}); at != records_.end() && at->first.ns == key.ns; ++at)
+    if (at->second.replaced.contains(key)) look_for_lost_objects(at->first, at->second);
   // The deletion of an earlier object must not hide a kept request.
   if (const auto found = kept_.find(key); found != kept_.end())
     passed.push_back({client::ChangeKind::Added, found->second.raw, found->second.object});

@@ -50,9 +50,12 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   // A BindRequest object with the specs of several members (api::gang_record_object). Known until it is
   // gone.
   struct GangRecord {
-    std::set<client::NamedKey> members;  // that are kept
-    std::set<client::NamedKey> ended;    // former members: a late event of the record does not restore them
-    std::uint64_t version = UINT64_MAX;  // at the API server; unknown before the first answer
+    std::set<client::NamedKey> members;   // that are kept
+    std::set<client::NamedKey> ended;     // former members: a late event of the record does not restore them
+    std::set<client::NamedKey> replaced;  // members that had an object of their own
+    std::set<client::NamedKey> marked;    // those of `replaced` that the stored record names as ended
+    bool marking = false;                 // a write of the mark is under way
+    std::uint64_t version = UINT64_MAX;   // at the API server; unknown before the first answer
   };
   struct Forming {
     std::vector<Creation> waiting;
@@ -88,6 +91,11 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   void leave_record(const client::NamedKey& key, const std::string& record);
   void delete_record_before(const client::ApiRequest& request, const std::string& record, const Done& done);
   void delete_ended_records();
+  void look_for_lost_objects(const client::NamedKey& name, const GangRecord& record);
+  void mark_ended_members();
+  std::optional<client::ApiRequest> next_mark(const client::NamedKey& name,
+                                              std::set<client::NamedKey>& marked);
+  void write_to_records();
 
   client::ApiClient& inner_;
   mutable std::mutex mutex_;  // held while receivers are called: they only enqueue
@@ -101,7 +109,8 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   std::set<client::NamedKey> objects_;      // BindRequests that the API server has
   std::map<std::string, Forming> forming_;  // by namespace
   std::map<client::NamedKey, GangRecord> records_;
-  std::set<client::NamedKey> ended_records_;  // to be deleted
+  std::set<client::NamedKey> ended_records_;     // to be deleted
+  std::set<client::NamedKey> unmarked_records_;  // with members whose objects are gone
 };
 
 }  // namespace berth::binding

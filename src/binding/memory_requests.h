@@ -37,6 +37,11 @@ inline constexpr std::size_t kMemoryRequestBytesMax = 64u << 20;
 // Of a gang's record: below etcd's limit of 1.5 MiB for a request.
 inline constexpr std::size_t kGangRecordBytesMax = 1u << 20;
 
+// Of a gang's record: names of members, with commas, whose own objects were deleted before it.
+inline constexpr std::string_view kEndedMembersAnnotation = "scheduling.berth.dev/ended-members";
+// Of its value, below Kubernetes' bound for all annotations; names beyond it are not kept.
+inline constexpr std::size_t kEndedMembersBytesMax = 128u << 10;
+
 // How long an ended request is kept: the scheduler's view of the pod may lag behind the binder's.
 inline constexpr Duration kMemoryRequestGrace = Duration::seconds(5);
 

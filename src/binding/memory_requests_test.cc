@@ -97,6 +97,13 @@ struct DecidedGang : BinderFixture {
     std::sort(members.begin(), members.end());
     return members;
   }
+  // The name of the record with so many members.
+  std::string record_of(std::size_t members) const {
+    for (const Json* object : all(Kind::BindRequest))
+      if (object->part("spec").items_at("members").size() == members)
+        return std::string(object->part("metadata").string_at("name"));
+    return "";
+  }
   std::int64_t written(std::string_view begin) const {
     return std::count_if(log.begin(), log.end(),
                          [&](const std::string& line) { return line.starts_with(begin); });
@@ -208,6 +215,30 @@ TEST(MemoryRequests, AMemberThatFailsBecomesAnObjectAndIsNotTakenFromItsRecordAg
   cluster.settle(Duration::seconds(60));
   EXPECT_TRUE(cluster.all_bound());
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0});
+}
+
+TEST(MemoryRequests, AMemberWhoseObjectIsDeletedByHandIsNotTakenFromItsRecordAgain) {
+  DecidedGang cluster;
+  for (int n = 0; n < 3; ++n) {  // the records and the commit
+    cluster.answer(0);
+    cluster.deliver();
+  }
+  cluster.answer("create pods b/binding", InjectedFault::Refused);
+  cluster.advance_to(cluster.now() + Duration::millis(200));
+  cluster.deliver();
+  const std::string name = api::bind_request_name("b", "u-b");
+  cluster.answer("create bindrequests " + name);
+  cluster.remove(request_key(name));
+  cluster.deliver();
+  const std::string mark = "patch bindrequests " + cluster.record_of(2);
+  cluster.answer(mark, InjectedFault::ServerError);
+  cluster.put(Kind::BindRequest, DecidedGang::member("z"));
+  cluster.deliver();
+  cluster.answer(mark);
+  cluster.crash();
+  cluster.deliver();
+  EXPECT_FALSE(cluster.view().bind_requests.find("d", name));
+  EXPECT_TRUE(cluster.view().bind_requests.find("d", api::bind_request_name("e", "u-e")));
 }
 
 // The answer to its record's create was lost, and the member fails before the create is repeated.

@@ -150,7 +150,17 @@ Json taints_of(const Json& rules, const api::DeviceResult& result) {
   return taints;
 }
 
-// What the pod's status says of the device; of several entries the last that is not Healthy.
+// What the agent beside the node's kubelet reports of the device; null: nothing.
+const Json* report_of(const PodFacts& facts, const api::DeviceResult& result) {
+  for (const Json& device : facts.node_health.part("spec").items_at("devices"))
+    if (device.string_at("driver") == result.driver && device.string_at("pool") == result.pool &&
+        device.string_at("device") == result.device)
+      return &device;
+  return nullptr;
+}
+
+// What the pod's status says of the device, of several entries the last that is not Healthy; where the
+// kubelet says nothing, the node's report.
 void put_health(Json& device, const Sight& sight, const api::DeviceResult& result) {
   const std::string id = result.driver + "/" + result.pool + "/" + result.device;
   visit_health(sight.facts.pod, [&](const Json& one) {
@@ -159,6 +169,11 @@ void put_health(Json& device, const Sight& sight, const api::DeviceResult& resul
     put(device, "health", one.string_at("health"));
     put(device, "healthMessage", one.string_at("message"));
   });
+  const Json* report = report_of(sight.facts, result);
+  if (report && device.string_at("health").empty()) {
+    put(device, "health", report->string_at("health"));
+    put(device, "healthMessage", report->string_at("message"));
+  }
   if (Json taints = taints_of(sight.facts.taint_rules, result); !taints.as_array().empty())
     device["taints"] = std::move(taints);
 }
@@ -353,9 +368,13 @@ std::string with_group(const api::Pod& pod, const Json* decision) {
 
 }  // namespace
 
-bool has_unhealthy_device(const Json& pod) {
-  bool found = false;
-  visit_health(pod, [&](const Json& one) { found |= one.string_at("health") != "Healthy"; });
+bool has_unhealthy_device(const PodFacts& facts) {
+  const Sight sight(facts);
+  const Json devices = devices_json(sight);
+  bool found = std::any_of(devices.as_array().begin(), devices.as_array().end(), [](const Json& device) {
+    return !device.string_at("health").empty() && device.string_at("health") != "Healthy";
+  });
+  visit_health(facts.pod, [&](const Json& one) { found |= one.string_at("health") != "Healthy"; });
   return found;
 }
 

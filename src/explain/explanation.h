@@ -20,6 +20,7 @@ struct PodFacts {
   Json record;        // the scheduler's page about the pod (decision_history.h); null: not served
   Json group_record;  // about the pod's group
   Json events;        // the EventList about a pending pod when no record is served; null: not read
+  Json node_health;   // the NodeDeviceHealth of the pod's node; null: none, or not read
   Json taint_rules;   // the DeviceTaintRuleList, for a pod with a device that is not Healthy; null: not read
 };
 
@@ -37,8 +38,8 @@ Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
 
-// Whether the pod's status tells of a device that is not Healthy.
-bool has_unhealthy_device(const Json& pod);
+// Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.
+bool has_unhealthy_device(const PodFacts& facts);
 
 enum class Detail { Table, Wide };
 enum class Colour { No, Yes };

@@ -160,11 +160,11 @@ TEST(Explanation, ShowsTheShareOfGpusThatWasDecidedOrThatTheBoundPodHas) {
 TEST(Explanation, ShowsTheHealthOfDevicesAndWhoTaintsThem) {
   PodFacts facts = facts_of(kPlaced);
   facts.bind_request = placed_request(R"({"phase":"Succeeded"})");
-  EXPECT_FALSE(has_unhealthy_device(facts.pod));
+  EXPECT_FALSE(has_unhealthy_device(facts));
   facts.pod["status"]["containerStatuses"] =
       json_of(R"([{"name":"c","allocatedResourcesStatus":[{"name":"claim:g","resources":[)"
               R"({"resourceID":"d/po/gpu-1","health":"Unhealthy","message":"xid 79"}]}]}])");
-  EXPECT_TRUE(has_unhealthy_device(facts.pod));
+  EXPECT_TRUE(has_unhealthy_device(facts));
   facts.taint_rules = json_of(
       R"({"items":[{"metadata":{"name":"other"},"spec":{"deviceSelector":{"driver":"d","device":"gpu-2"}}},)"
       R"({"metadata":{"name":"device-health-1",)"
@@ -179,6 +179,23 @@ TEST(Explanation, ShowsTheHealthOfDevicesAndWhoTaintsThem) {
       text.find("gpu-1 is tainted berth.dev/device-health:NoExecute by DeviceTaintRule device-health-1"),
       std::string::npos)
       << text;
+}
+
+TEST(Explanation, ShowsTheNodesReportWhereTheStatusSaysNothing) {
+  PodFacts facts = facts_of(kPlaced);
+  facts.bind_request = placed_request(R"({"phase":"Succeeded"})");
+  facts.node_health = json_of(R"({"spec":{"devices":[)"
+                              R"({"driver":"d","pool":"other","device":"gpu-1","health":"Healthy"},)"
+                              R"({"driver":"d","pool":"po","device":"gpu-1","health":"Unhealthy",)"
+                              R"("message":"xid 79"}]}})");
+  EXPECT_TRUE(has_unhealthy_device(facts));
+  EXPECT_NE(explanation_text(explain_pod(facts, kNow), Detail::Table, Colour::No)
+                .find("  gpu-1 is Unhealthy: xid 79\n"),
+            std::string::npos);
+  facts.pod["status"]["containerStatuses"] =
+      json_of(R"([{"name":"c","allocatedResourcesStatus":[{"name":"claim:g","resources":[)"
+              R"({"resourceID":"d/po/gpu-1","health":"Healthy"}]}]}])");
+  EXPECT_FALSE(has_unhealthy_device(facts)) << "the kubelet knows better";
 }
 
 TEST(Explanation, NamesTheBindingConditionThatIsMissing) {

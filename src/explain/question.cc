@@ -3,6 +3,7 @@
 #include <map>
 
 #include "api/types/bind_request.h"
+#include "api/types/node_device_health.h"
 #include "api/types/pod.h"
 #include "base/hex.h"
 #include "client/api_path.h"
@@ -36,7 +37,8 @@ std::string events_path(const api::Pod& pod) {
 // One question, while it is being answered.
 class Inquiry {
  public:
-  Inquiry(const Question& question, const PageReaders& read) : question_(question), read_(read) {}
+  Inquiry(const Question& question, const PageReaders& read, Time now)
+      : question_(question), read_(read), now_(now) {}
 
   Result<PodFacts> pod_facts() const {
     PodFacts facts;
@@ -56,7 +58,8 @@ class Inquiry {
       if (!claim.is_null()) facts.claims.push_back(std::move(claim));
     }
     if (facts.record.is_null() && !pod.bound()) facts.events = TRY(read_.objects(events_path(pod)));
-    if (has_unhealthy_device(facts.pod))
+    if (!facts.claims.empty() && pod.bound()) facts.node_health = node_health(pod.node_name);
+    if (has_unhealthy_device(facts))
       facts.taint_rules = TRY(read_.objects(url_path(api::Kind::DeviceTaintRule, "")));
     return facts;
   }
@@ -89,6 +92,15 @@ class Inquiry {
     return read_.decisions(decision_path(kind, escaped(question_.ns), escaped(name)));
   }
 
+  // Null also for a report that says nothing any more, and for one that the asker may not read.
+  Json node_health(const std::string& node) const {
+    const client::ApiRequest report{
+        .verb = client::Verb::Get, .resource = api::node_device_health_resource(), .name = escaped(node)};
+    Json told = read_.objects(client::path_of(report)).value_or(Json());
+    const Result<Time> observed = parse_time(told.part("spec").string_at("observed"));
+    return observed && *observed + api::kNodeHealthSilenceMax >= now_ ? std::move(told) : Json();
+  }
+
   Error not_found() const {
     const api::ResourceRef ref = api::ref_of(question_.kind);
     const std::string what = question_.kind == api::Kind::Pod ? "pod " : "podgroup ";
@@ -107,12 +119,13 @@ class Inquiry {
 
   const Question& question_;
   const PageReaders& read_;
+  const Time now_;
 };
 
 }  // namespace
 
 Result<Json> answer(const Question& question, const PageReaders& read, Time now) {
-  const Inquiry inquiry(question, read);
+  const Inquiry inquiry(question, read, now);
   if (question.kind == api::Kind::Pod) return explain_pod(TRY(inquiry.pod_facts()), now);
   return explain_group(TRY(inquiry.group_facts()), now);
 }

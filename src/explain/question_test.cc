@@ -56,6 +56,29 @@ TEST(Question, OfAPodReadsItsRecordsRequestAndClaims) {
   EXPECT_EQ(pages.asked.size(), 5u) << "events only where nobody serves the record";
 }
 
+TEST(Question, OfABoundPodWithDevicesReadsItsNodesReport) {
+  Pages pages;
+  const std::string claim = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/c";
+  const std::string report = "/apis/scheduling.berth.dev/v1alpha1/nodedevicehealths/n1";
+  pages.served[kPods + "/p"] =
+      R"({"metadata":{"name":"p","namespace":"ns","uid":"12345678-0"},"spec":{"nodeName":"n1",)"
+      R"("resourceClaims":[{"name":"a","resourceClaimName":"c"}]}})";
+  pages.served[claim] = R"({"metadata":{"name":"c","namespace":"ns"},"status":{"allocation":{"devices":)"
+                        R"({"results":[{"request":"r","driver":"d","pool":"p","device":"gpu-1"}]}}}})";
+  const std::string devices =
+      R"(,"devices":[{"driver":"d","pool":"p","device":"gpu-1","health":"Unhealthy"}]}})";
+  pages.served[report] = R"({"spec":{"observed":"2026-01-01T00:01:00Z")" + devices;
+  const auto health = [&] {
+    const Result<Json> json = pages.ask(api::Kind::Pod, "p");
+    return json.ok() ? std::string(json->items_at("devices").front().string_at("health"))
+                     : json.error().text();
+  };
+  EXPECT_EQ(health(), "Unhealthy");
+  EXPECT_EQ(pages.asked.back(), "/apis/resource.k8s.io/v1/devicetaintrules");
+  pages.served[report] = R"({"spec":{"observed":"2025-12-31T23:58:00Z")" + devices;
+  EXPECT_EQ(health(), "") << "not renewed for longer than a report counts";
+}
+
 TEST(Question, OfAGroupReadsTwoLists) {
   Pages pages;
   pages.served["/apis/scheduling.k8s.io/v1beta1/namespaces/ns/podgroups/g"] =
