@@ -5,6 +5,7 @@
 // records as a large one, and no member waits for others (Nagle's algorithm).
 #include <algorithm>
 
+#include "api/type_table.h"
 #include "binding/memory_request_table.h"
 #include "client/api_path.h"
 
