@@ -179,7 +179,7 @@ void MemoryRequests::Table::record_is_gone(const NamedKey& record) {
   for (const NamedKey& key : members) {
     Kept& kept = kept_.at(key);
     kept.record.clear();
-    if (!kept.leaving && !std::as_const(kept.object).find("status")) displace(key);
+    if (!kept.leaving && !std::as_const(kept.object).find("status")) forget(key);
   }
 }
 

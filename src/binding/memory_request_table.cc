@@ -100,21 +100,32 @@ void MemoryRequests::Table::drop(const NamedKey& key) {
   kept_.erase(found);
 }
 
-// An object replaces the record. Its version may be lower, so receivers first see the record deleted.
-void MemoryRequests::Table::displace(const NamedKey& key) {
+// An object replaces the record. Its version may be lower, so receivers first see the record deleted: in one
+// batch, as a pod without a request would be decided again.
+void MemoryRequests::Table::displace(const NamedKey& key, const api::RawPtr& by, const Json& document) {
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
   const Kept last = found->second;
   drop(key);
   if (!last.record.empty()) records_[{key.ns, last.record}].replaced.insert(key);
+  for (client::WatchReceiver* receiver : receivers_)
+    receiver->on_changes(
+        {{client::ChangeKind::Deleted, last.raw, last.object}, {client::ChangeKind::Added, by, document}});
+}
+
+void MemoryRequests::Table::forget(const NamedKey& key) {
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return;
+  const Kept last = found->second;
+  drop(key);
   tell(client::ChangeKind::Deleted, last.raw, last.object);
 }
 
 // None if the API server must create an object, or if the answer `waits` for the record of a gang.
 std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key,
                                                       const Done& done, bool& waits) {
-  if (request.verb != Verb::Create || bytes_ + waiting_bytes_ + request.body.size() > kMemoryRequestBytesMax)
-    return std::nullopt;
+  if (request.verb != Verb::Create || objects_.contains(key)) return std::nullopt;
+  if (bytes_ + waiting_bytes_ + request.body.size() > kMemoryRequestBytesMax) return std::nullopt;
   Result<Json> object = parse_json(request.body);
   if (!object) return std::nullopt;
   const api::BindRequest decoded = api::decode_bind_request(*object, nullptr);
@@ -191,8 +202,7 @@ void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, co
       const std::lock_guard lock(self->mutex_);
       if (reply.ok() && created) {
         self->objects_.insert(key);
-        self->displace(key);
-        self->tell(client::ChangeKind::Added, reply.object, *created);
+        self->displace(key, reply.object, *created);
       } else if (const auto found = self->kept_.find(key); found != self->kept_.end()) {
         found->second.leaving = false;  // also if an object exists: the watch will show it
       }
@@ -265,7 +275,7 @@ void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vect
       Result<Json> object = parse_json(*raw);
       if (!object) return false;
       const bool is_record = api::is_gang_record(*object);
-      if (!is_record) appeared(key_of(api::decode_meta(*object)));
+      if (!is_record) appeared(key_of(api::decode_meta(*object)), raw, *object);
       if (is_record) gangs.push_back(*std::move(object));
       return is_record;
     });
@@ -278,9 +288,9 @@ void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vect
 }
 
 // An object replaces a kept request of its name.
-void MemoryRequests::Table::appeared(const NamedKey& key) {
+void MemoryRequests::Table::appeared(const NamedKey& key, const api::RawPtr& object, const Json& document) {
   objects_.insert(key);
-  displace(key);
+  displace(key, object, document);
 }
 
 void MemoryRequests::Table::pass_changes(client::WatchReceiver& receiver,
@@ -305,7 +315,7 @@ void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<cl
   const bool deleted = change.kind == client::ChangeKind::Deleted;
   if (api::is_gang_record(object)) return deleted ? record_is_gone(key) : expand(object);
   passed.push_back(std::move(change));
-  if (!deleted) return appeared(key);
+  if (!deleted) return appeared(key, passed.back().object, object);
   objects_.erase(key);
   for (auto at = records_.lower_bound({key.ns, ""}); at != records_.end() && at->first.ns == key.ns; ++at)
     if (at->second.replaced.contains(key)) look_for_lost_objects(at->first, at->second);

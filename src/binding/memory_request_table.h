@@ -71,11 +71,12 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   void move_out(const client::NamedKey& key, const Json& object, const Done& done);
   const Kept& keep(const client::NamedKey& key, Json object, const std::string& record);
   void drop(const client::NamedKey& key);
-  void displace(const client::NamedKey& key);
+  void displace(const client::NamedKey& key, const api::RawPtr& by, const Json& document);
+  void forget(const client::NamedKey& key);
   const Kept& store(const client::NamedKey& key, Json object, client::ChangeKind kind);
   void tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& object);
 
-  void appeared(const client::NamedKey& key);
+  void appeared(const client::NamedKey& key, const api::RawPtr& object, const Json& document);
   void pass_change(client::RawChange change, std::vector<client::RawChange>& passed);
 
   // memory_request_gangs.cc

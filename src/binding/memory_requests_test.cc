@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "api/types/bind_request.h"
 #include "binding/testing/binder_fixture.h"
@@ -348,6 +349,67 @@ TEST(MemoryRequests, AListOfObjectsDoesNotForgetThem) {
   EXPECT_NE(cluster.view().bind_requests.find("d", "p"), nullptr);
   cluster.settle();
   EXPECT_EQ(cluster.log, Log{"create pods p/binding"});
+}
+
+// The names of BindRequests as a receiver knows them, looked at after each batch.
+struct Known final : client::WatchReceiver {
+  void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override {
+    names.clear();
+    for (const api::RawPtr& object : objects) names.insert(name_of(*object));
+  }
+  void on_changes(std::vector<client::RawChange> changes) override {
+    for (const client::RawChange& change : changes) {
+      if (change.kind == client::ChangeKind::Deleted)
+        names.erase(name_of(*change.object));
+      else
+        names.insert(name_of(*change.object));
+    }
+    always &= names.contains("p");
+  }
+  void on_trouble(std::string) override {}
+  static std::string name_of(const std::string& object) {
+    return std::string(parse_json(object)->part("metadata").string_at("name"));
+  }
+  std::set<std::string> names;
+  bool always = true;  // "p" was there after each batch
+};
+
+// The scheduler of this process runs beside: a pod without a request would be decided again.
+TEST(MemoryRequests, AReceiverSeesNoGapWhereAnObjectTakesTheirPlace) {
+  enum class By { Answer, Watch, List };
+  for (const By by : {By::Answer, By::Watch, By::List}) {
+    ManualClock clock(Time::from_seconds(1'000'000));
+    engine::testing::FakeApi api(clock);
+    MemoryRequests memory(api);
+    Known known;
+    const auto watch = memory.list_and_watch(api::ref_of(Kind::BindRequest), known);
+    api.deliver_all();
+    const auto write = [&](client::Verb verb, const std::string& subresource, const std::string& body) {
+      memory.submit({.verb = verb,
+                     .resource = api::ref_of(Kind::BindRequest),
+                     .ns = "d",
+                     .name = "p",
+                     .subresource = subresource,
+                     .body = body},
+                    [](const client::ApiReply&) {});
+    };
+    const std::string request = R"({"metadata":{"namespace":"d","name":"p"},"spec":{"podName":"p",)"
+                                R"("podUID":"u-p","selectedNode":"n1","decisionID":"d1"}})";
+    write(client::Verb::Create, "", request);
+    ASSERT_TRUE(known.names.contains("p"));
+    if (by == By::Answer) {
+      write(client::Verb::MergePatch, "status", R"({"status":{"step":"WaitingForDevices"}})");
+      api.answer();
+    } else {
+      api.put(Kind::BindRequest, request);
+      if (by == By::List) api.relist(api::ref_of(Kind::BindRequest));
+    }
+    api.deliver_all();
+    EXPECT_EQ(memory.kept(), 0u);
+    EXPECT_TRUE(known.always && known.names.contains("p")) << static_cast<int>(by);
+    write(client::Verb::Create, "", request);
+    EXPECT_EQ(memory.kept(), 0u) << "the API server answers for a name that it has";
+  }
 }
 
 TEST(MemoryRequests, TheFirstFailureMakesAnObjectWithItsStatus) {
