@@ -272,6 +272,14 @@ Status Decoder::int_or_string(Json& value, const PathNode& at) {
   return {};
 }
 
+// Go's decoder of quantities ignores spaces around them.
+std::string_view without_spaces(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n\v\f";
+  const std::size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
+}
+
 Status Decoder::text(const FieldInfo& field, Target target, Json& value, const PathNode& at) {
   // Go also reads a quantity from the bare text of a number.
   if (field.kind == ValueKind::Quantity && value.is_number()) value = Json(to_string(value));
@@ -285,7 +293,7 @@ Status Decoder::text(const FieldInfo& field, Target target, Json& value, const P
   Result<std::string> canonical = std::string();
   switch (field.kind) {
     case ValueKind::Quantity:
-      canonical = canonical_quantity(given);
+      canonical = canonical_quantity(without_spaces(given));
       break;
     case ValueKind::Time:
       canonical = canonical_time(given);

@@ -58,6 +58,7 @@ struct KindRules {
   bool has_generation = false;
   bool needs_version_on_update = false;  // PUT without a resourceVersion is refused
   bool create_on_update = false;         // PUT of an absent object creates it
+  bool plain_finalizers = false;         // a finalizer may have no domain
   bool answers_deleted_object = false;   // DELETE returns the object instead of a Status
   // Deleting without a propagationPolicy orphans dependents (Job).
   bool orphans_by_default = false;
@@ -84,8 +85,8 @@ const KindRules& rules_of(std::string_view group, std::string_view resource);
 
 // Validates metadata of every kind: name, generateName, namespace, labels, annotations, ownerReferences,
 // finalizers.
-FieldErrors validate_meta(const Json& object, bool namespaced, NameRule rule);
-FieldErrors validate_meta_update(const Json& next, const Json& old);
+FieldErrors validate_meta(const Json& object, bool namespaced, const KindRules& rules);
+FieldErrors validate_meta_update(const Json& next, const Json& old, const KindRules& rules);
 
 // Rows of the families, gathered by rules_of. Each lives in the .cc file of its family.
 std::span<const KindRules>
@@ -93,6 +94,7 @@ core_rules();  // kinds/core*.cc: pods, nodes, namespaces, configmaps, secrets, 
 std::span<const KindRules> resource_rules();    // kinds/resource*.cc: resource.k8s.io
 std::span<const KindRules> scheduling_rules();  // kinds/scheduling*.cc: scheduling.k8s.io, BindRequest
 std::span<const KindRules>
-workload_rules();  // kinds/workload*.cc: apps, batch, policy, coordination, events…
+workload_rules();                           // kinds/workload*.cc: apps, batch, policy, coordination, events…
+std::span<const KindRules> stored_rules();  // kinds/stored_kinds.cc: kinds that are only stored
 
 }  // namespace berth::api

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <vector>
 
-#include "api/decode_syntax.h"
 #include "api/edit_tree.h"
 
 namespace berth::api {
@@ -31,15 +30,12 @@ std::string_view word_for(const Json& value) {
 
 Result<Json> parsed_patch(std::string_view text) {
   Result<Json> parsed = parse_json(text);
-  if (parsed) return parsed;
-  const std::string reason = json_syntax_error(text);
-  return malformed_patch("error decoding patch: " + (reason.empty() ? parsed.error().message() : reason));
+  return parsed ? parsed : malformed_patch("invalid JSON patch");
 }
 
-Error not_a_map(const Json& patch) {
-  return malformed_patch(fmt::format(
-      "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-      word_for(patch)));
+std::string not_a_map(const Json& patch) {
+  return fmt::format("json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                     word_for(patch));
 }
 
 // "a~1b~0c" is "a/b~c".
@@ -116,6 +112,7 @@ class JsonPatch {
     const Json value = given ? *given : Json();
     if (op == "add") return put_at(TRY(find(operation, "path")), value, &JsonPatch::add);
     if (op == "remove") return remove(TRY(find(operation, "path")));
+    if (op == "replace" && names_root(operation)) return replace_root(value);
     if (op == "replace") return put_at(TRY(find(operation, "path")), value, &JsonPatch::replace);
     if (op == "test") return test(TRY(find(operation, "path")), value);
     if (op == "move") return move(operation);
@@ -154,6 +151,18 @@ class JsonPatch {
     return rejected(fmt::format("the result is nested deeper than {} levels", kJsonDepthMax));
   }
 
+  static bool names_root(const Json& operation) {
+    const Json* path = operation.find("path");
+    return path && path->is_string() && path->as_string().empty();
+  }
+
+  Status replace_root(const Json& value) {
+    if (!value.is_object() && !value.is_array()) return rejected("the root is an object or a list");
+    TRY(check_depth(depth_of(value)));
+    document_ = EditNode(value);
+    return {};
+  }
+
   Status put_at(const Spot& spot, const Json& value, Status (*put)(const Spot&, EditNode)) {
     TRY(check_depth(spot.depth + depth_of(value)));
     return put(spot, EditNode(value));
@@ -174,6 +183,8 @@ class JsonPatch {
 
   static Status remove(const Spot& spot) {
     if (spot.container->is_object()) {
+      if (!spot.container->member(spot.key))
+        return rejected(fmt::format("nothing to remove at {}", spot.key));
       spot.container->erase_member(spot.key);
       return {};
     }
@@ -252,6 +263,47 @@ void append_go_text(std::string& out, const Json& value) {
   }
 }
 
+void sort_members(Json& value) {
+  if (!value.is_object()) return;
+  JsonObject& members = value.as_object();
+  std::sort(members.begin(), members.end(),
+            [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
+}
+
+void sort_deep(Json& value) {
+  sort_members(value);
+  if (value.is_object())
+    for (JsonMember& member : value.as_object()) sort_deep(member.value);
+  if (value.is_array())
+    for (Json& item : value.as_array()) sort_deep(item);
+}
+
+// Objects that a merge patch reaches into.
+void sort_merged(Json& value, const Json& patch) {
+  if (!value.is_object() || !patch.is_object()) return sort_deep(value);
+  sort_members(value);
+  for (const JsonMember& change : patch.as_object())
+    if (Json* member = value.find(change.key)) sort_merged(*member, change.value);
+}
+
+// Objects on the way to what an operation names.
+void sort_on_path(Json& value, std::string_view path) {
+  Json* at = &value;
+  for (std::size_t slash = path.find('/'); slash != std::string_view::npos;) {
+    sort_members(*at);
+    const std::size_t end = path.find('/', slash + 1);
+    const std::string key = pointer_token(path.substr(slash + 1, end - slash - 1));
+    slash = end;
+    if (at->is_array()) {
+      const std::optional<std::size_t> place = place_in(key, at->as_array().size());
+      at = place ? &at->as_array()[*place] : nullptr;
+    } else {
+      at = at->is_object() ? at->find(key) : nullptr;
+    }
+    if (!at) return;
+  }
+}
+
 Json without_nulls(const Json& value) {
   if (value.is_array()) {
     JsonArray items;
@@ -285,9 +337,11 @@ Result<Json> apply_json_patch(const Json& document, std::string_view patch) {
         "error decoding patch: json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
         word_for(operations)));
   if (operations.as_array().size() > kJsonPatchOperationsMax)
-    return Error(ErrorCode::TooLarge,
-                 fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
-                             kJsonPatchOperationsMax, operations.as_array().size()));
+    return Error(
+        ErrorCode::TooLarge,
+        fmt::format("Request entity too large: The allowed maximum operations in a JSON patch is {}, "
+                    "got {}",
+                    kJsonPatchOperationsMax, operations.as_array().size()));
   JsonPatch work(document, patch.size());
   for (const Json& operation : operations.as_array()) TRY(work.apply(operation));
   return work.result();
@@ -317,16 +371,26 @@ Json merge_patched(Json document, const Json& patch) {
 }
 
 Result<Json> apply_merge_patch(Json document, std::string_view patch) {
-  const Result<Json> parsed = parse_json(patch);
-  if (!parsed) return malformed_patch("invalid JSON patch");
-  if (!parsed->is_object()) return not_a_map(*parsed);
-  return merge_patched(std::move(document), *parsed);
+  const Json parsed = TRY(parsed_patch(patch));
+  if (!parsed.is_object()) return malformed_patch("error decoding patch: " + not_a_map(parsed));
+  return merge_patched(std::move(document), parsed);
 }
 
 Result<Json> apply_strategic_merge_patch(const TypeInfo& type, Json document, std::string_view patch) {
   Json parsed = TRY(parsed_patch(patch));
-  if (!parsed.is_object()) return not_a_map(parsed);
+  if (!parsed.is_object()) return malformed_patch(not_a_map(parsed));
   return strategic_merge_patched(type, std::move(document), std::move(parsed));
+}
+
+Json with_patched_order(Json document, PatchType type, std::string_view patch) {
+  const Result<Json> parsed = parse_json(patch);
+  if (!parsed) return document;
+  if (type == PatchType::Merge) sort_merged(document, *parsed);
+  if (type != PatchType::Json || !parsed->is_array()) return document;
+  sort_members(document);
+  for (const Json& operation : parsed->as_array())
+    for (std::string_view which : {"path", "from"}) sort_on_path(document, operation.string_at(which));
+  return document;
 }
 
 std::string go_value_text(const Json& value) {

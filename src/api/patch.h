@@ -26,8 +26,8 @@ enum class PatchType { Json, Merge, StrategicMerge, Apply };
 // By media type without parameters; nothing for any other.
 std::optional<PatchType> patch_type_of(std::string_view media_type);
 
-// RFC 6902 with the reference's leniencies: removing an absent member is no error, replacing one adds it,
-// what stands before a path's first slash is ignored, negative indexes count from the end.
+// RFC 6902 with the reference's leniencies: replacing an absent member adds it, what stands before a path's
+// first slash is ignored, negative indexes count from the end.
 Result<Json> apply_json_patch(const Json& document, std::string_view patch);
 Result<Json> apply_merge_patch(Json document, std::string_view patch);
 // Directives: $patch, $setElementOrder, $deleteFromPrimitiveList, $retainKeys. New elements are inserted
@@ -38,6 +38,8 @@ Result<Json> apply_strategic_merge_patch(const TypeInfo& type, Json document, st
 Json merge_patched(Json document, const Json& patch);
 Result<Json> strategic_merge_patched(const TypeInfo& type, Json document, Json patch);
 
+// A patched document as the reference quotes it: objects that the patch reached into have sorted members.
+Json with_patched_order(Json document, PatchType type, std::string_view patch);
 // Go's %v of a document: "map[a:1 b:[x y]]". Some messages quote a patch in this form.
 std::string go_value_text(const Json& value);
 

@@ -43,7 +43,7 @@ api::FieldErrors objections(const api::ResourceInfo& resource, const Json& docum
                             const api::RuleContext& ctx) {
   const api::ResourceInfo& stored = server::storage_of(resource);
   const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
-  api::FieldErrors errors = api::validate_meta(document, resource.namespaced, rules.name_rule);
+  api::FieldErrors errors = api::validate_meta(document, resource.namespaced, rules);
   if (rules.validate_create) api::append(errors, rules.validate_create(document, ctx));
   return errors;
 }

@@ -16,15 +16,6 @@ namespace {
 
 constexpr std::string_view kScaleVersion = "autoscaling/v1", kScaleKind = "Scale";
 
-// "yaml: document 1, line 1: why" becomes "yaml: line 1: why".
-std::string yaml_reason(std::string text) {
-  const std::size_t begin = text.find("document ");
-  const std::size_t line = text.find("line ");
-  if (begin != std::string::npos && line != std::string::npos && begin < line)
-    text.erase(begin, line - begin);
-  return text;
-}
-
 // "/v1, Kind=Pod", "apps/v1, Kind=Deployment".
 std::string kind_text(std::string_view api_version, std::string_view kind) {
   const std::string slash = api_version.find('/') == std::string_view::npos ? "/" : "";

@@ -8,6 +8,19 @@ namespace berth::server {
 namespace {
 
 constexpr std::int64_t kNewest = -1;
+constexpr std::size_t kBytesPerGroup = 4;  // of base64
+
+bool is_base64url(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+// Where Go's decoder gives up: at a character that does not belong, or at a last group of one character.
+std::optional<std::size_t> first_bad_byte(std::string_view token) {
+  for (std::size_t i = 0; i < token.size(); ++i)
+    if (!is_base64url(token[i])) return i;
+  if (token.size() % kBytesPerGroup == 1) return token.size() - 1;
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -20,6 +33,9 @@ std::string encode_continue(const ContinuePoint& point) {
 Result<ContinuePoint> decode_continue(std::string_view token, std::string_view resource) {
   constexpr const char* kRefused = "invalid continue token: continue key is not valid";
   const Error refused(ErrorCode::Invalid, kRefused);
+  if (const std::optional<std::size_t> at = first_bad_byte(token))
+    return Error(ErrorCode::Invalid,
+                 kRefused + (": illegal base64 data at input byte " + std::to_string(*at)));
   const std::string text = base64url_decode(token).value_or("");
   const Result<Json> json = parse_json(text);
   if (!json) return Error(ErrorCode::Invalid, kRefused + (": " + api::json_syntax_error(text)));

@@ -130,13 +130,19 @@ constexpr Conversion kConversions[] = {
     {"resource.k8s.io", "v1beta1", "resourceclaimtemplates", template_to_stored, template_to_served},
 };
 
-// An empty resource means every one of the version.
+// An empty resource means every one of the version; the first row that fits counts. Without `since` nothing
+// is deprecated yet.
 struct Deprecation {
   std::string_view group, version, resource, since, gone;
+  std::string_view instead = {};
 };
 
 constexpr Deprecation kDeprecations[] = {
+    {"", "v1", "endpoints", "v1.33", "", "discovery.k8s.io/v1 EndpointSlice"},
+    {"coordination.k8s.io", "v1alpha2", "", "v1.35", "v1.38"},
+    {"coordination.k8s.io", "v1beta1", "", "v1.36", "v1.39"},
     {"resource.k8s.io", "v1beta1", "", "v1.35", "v1.38"},
+    {"resource.k8s.io", "v1beta2", "devicetaintrules", "", ""},
     {"resource.k8s.io", "v1beta2", "", "v1.36", "v1.39"},
     {"resource.k8s.io", "v1alpha3", "devicetaintrules", "v1.36", "v1.39"},
 };
@@ -189,11 +195,13 @@ std::optional<std::string> deprecation_of(const api::ResourceInfo& resource) {
     return resource.custom->deprecated ? std::optional(resource.custom->deprecation) : std::nullopt;
   for (const Deprecation& row : kDeprecations) {
     const bool meant = row.resource.empty() || row.resource == resource.plural;
-    if (meant && row.group == resource.group && row.version == resource.version) {
-      std::string text(row.group);
-      text.append("/").append(row.version).append(" ").append(resource.kind).append(" is deprecated in ");
-      return text.append(row.since).append("+, unavailable in ").append(row.gone).append("+");
-    }
+    if (!meant || row.group != resource.group || row.version != resource.version) continue;
+    if (row.since.empty()) return std::nullopt;
+    std::string text = api_version_of(resource);
+    text.append(" ").append(resource.kind).append(" is deprecated in ").append(row.since).append("+");
+    if (!row.gone.empty()) text.append(", unavailable in ").append(row.gone).append("+");
+    if (!row.instead.empty()) text.append("; use ").append(row.instead);
+    return text;
   }
   return std::nullopt;
 }

@@ -68,6 +68,8 @@ ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& targe
   if (!options.continue_token.empty()) {
     Result<ContinuePoint> point = decode_continue(options.continue_token, query.resource);
     if (!point) return bad_request(point.error().message());
+    if (options.version.value_or(0) > 0)
+      return bad_request("specifying resource version is not allowed when using continue");
     query.at = point->revision;
     query.after = std::move(point->after);
   } else if (options.version == std::optional<store::Revision>(0)) {

@@ -15,10 +15,6 @@ std::string value_or_empty(const HttpRequest& request, std::string_view name) {
   return found ? *found : "";
 }
 
-ApiStatus refused(const api::FieldError& error) {
-  return invalid("meta.k8s.io", "ListOptions", "", {error});
-}
-
 ApiStatus not_a_number(const std::string& text, const char* parser) {
   return bad_request(std::string("strconv.") + parser + ": parsing \"" + text + "\": invalid syntax");
 }
@@ -29,40 +25,54 @@ bool read_number(const std::string& text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-ApiResult<void> check_match(const ListOptions& options, const std::string& match, bool has_version) {
-  constexpr std::string_view kPath = "resourceVersionMatch";
-  if (options.send_initial_events && !options.watch)
-    return refused(api::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
-  if (match.empty()) {
-    if (!options.send_initial_events) return {};
-    return refused(api::forbidden(std::string(kPath),
-                                  "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+constexpr std::string_view kMatch = "resourceVersionMatch";
+constexpr std::string_view kSendEvents = "sendInitialEvents";
+
+api::FieldErrors list_errors(const ListOptions& options, std::string_view match, std::string_view version) {
+  api::FieldErrors errors;
+  const std::string path(kMatch);
+  if (!match.empty()) {
+    if (version.empty())
+      errors.push_back(api::forbidden(path, path + " is forbidden unless resourceVersion is provided"));
+    if (!options.continue_token.empty())
+      errors.push_back(api::forbidden(path, path + " is forbidden when continue is provided"));
+    if (match != "Exact" && match != "NotOlderThan")
+      errors.push_back(api::not_supported(path, match, {"Exact", "NotOlderThan", ""}));
+    if (match == "Exact" && version == "0")
+      errors.push_back(api::forbidden(path, path + " \"exact\" is forbidden for resourceVersion \"0\""));
   }
-  if (options.watch && !options.send_initial_events)
-    return refused(
-        api::forbidden(std::string(kPath),
-                       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
-  if (options.watch && match != "NotOlderThan")
-    return invalid("meta.k8s.io", "ListOptions", "",
-                   {api::forbidden(std::string(kPath),
-                                   "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
-                    api::not_supported(std::string(kPath), match, {"NotOlderThan"})});
-  if (options.watch) return {};
-  if (!has_version)
-    return refused(api::forbidden(std::string(kPath),
-                                  "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+  if (options.send_initial_events)
+    errors.push_back(api::forbidden(std::string(kSendEvents), "sendInitialEvents is forbidden for list"));
+  return errors;
+}
+
+api::FieldErrors watch_errors(const ListOptions& options, std::string_view match) {
+  api::FieldErrors errors;
+  const std::string path(kMatch);
+  const bool newest = match == "NotOlderThan";
+  if (options.send_initial_events && !newest)
+    errors.push_back(api::forbidden(path, "sendInitialEvents requires setting " + path + " to NotOlderThan"));
+  if (match.empty()) return errors;
+  if (!options.send_initial_events)
+    errors.push_back(
+        api::forbidden(path, path + " is forbidden for watch unless sendInitialEvents is provided"));
+  if (!newest) errors.push_back(api::not_supported(path, match, {"NotOlderThan"}));
   if (!options.continue_token.empty())
-    return refused(
-        api::forbidden(std::string(kPath), "resourceVersionMatch is forbidden when continue is provided"));
-  if (match != "Exact" && match != "NotOlderThan")
-    return refused(api::not_supported(std::string(kPath), match, {"Exact", "NotOlderThan", ""}));
-  if (match == "Exact" && options.version == std::optional<store::Revision>(0))
-    return refused(api::forbidden(std::string(kPath),
-                                  "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
-  return {};
+    errors.push_back(api::forbidden(path, path + " is forbidden when continue is provided"));
+  return errors;
 }
 
 }  // namespace
+
+ApiResult<std::optional<store::Revision>> read_version(const HttpRequest& request) {
+  const std::string text = value_or_empty(request, "resourceVersion");
+  if (text.empty()) return std::optional<store::Revision>();
+  store::Revision revision = 0;
+  if (read_number(text, revision)) return std::optional(revision);
+  const api::FieldError error =
+      api::invalid("resourceVersion", text, "strconv.ParseUint: parsing \"" + text + "\": invalid syntax");
+  return plain_error(error.path + ": " + error.body);
+}
 
 ApiResult<ListOptions> read_list_options(const HttpRequest& request) {
   ListOptions options;
@@ -83,22 +93,19 @@ ApiResult<ListOptions> read_list_options(const HttpRequest& request) {
   if (!timeout.empty() && !read_number(timeout, options.timeout_s)) return not_a_number(timeout, "ParseInt");
   options.timeout_s = std::min(options.timeout_s, kTimeoutMaxS);
 
-  const std::string version = value_or_empty(request, "resourceVersion");
-  if (!version.empty()) {
-    store::Revision revision = 0;
-    if (!read_number(version, revision)) {
-      const api::FieldError error = api::invalid(
-          "resourceVersion", version, "strconv.ParseUint: parsing \"" + version + "\": invalid syntax");
-      if (!options.watch) return bad_request("invalid resource version: " + error.path + ": " + error.body);
-      return plain_error(error.path + ": " + error.body);
-    }
-    options.version = revision;
-  }
-  if (!options.continue_token.empty() && !version.empty() && version != "0")
-    return bad_request("specifying resource version is not allowed when using continue");
-  const std::string match = value_or_empty(request, "resourceVersionMatch");
-  TRY(check_match(options, match, !version.empty()));
-  options.exact = match == "Exact";
+  const std::string match = value_or_empty(request, kMatch);
+  const api::FieldErrors errors =
+      options.watch ? watch_errors(options, match)
+                    : list_errors(options, match, value_or_empty(request, "resourceVersion"));
+  if (!errors.empty()) return invalid("meta.k8s.io", "ListOptions", "", errors);
+
+  ApiResult<std::optional<store::Revision>> asked = read_version(request);
+  if (!asked && !options.watch) return bad_request("invalid resource version: " + asked.error().message);
+  options.version = TRY(std::move(asked));
+  // A page of a version is a page of exactly this version.
+  const bool pages_version =
+      match.empty() && options.limit > 0 && options.version.value_or(0) > 0 && !options.watch;
+  options.exact = match == "Exact" || pages_version;
   return options;
 }
 

@@ -28,6 +28,8 @@ struct ListOptions {
   std::int64_t timeout_s = 0;
 };
 
+// resourceVersion of a GET of one object, which has no other option.
+ApiResult<std::optional<store::Revision>> read_version(const HttpRequest& request);
 // 400 or 422 with the text that clients match, or the options.
 ApiResult<ListOptions> read_list_options(const HttpRequest& request);
 

@@ -3,6 +3,7 @@
 #include "api/decode.h"
 #include "api/patch.h"
 #include "server/conversions.h"
+#include "server/metadata.h"
 #include "server/request_body.h"
 
 namespace berth::server {
@@ -35,25 +36,26 @@ Result<Json> patched(api::PatchType type, const api::ResourceInfo& resource, con
 // patch itself, like the reference.
 ApiStatus refused_result(api::PatchType type, const Json& document, const std::string& patch,
                          std::string_view why) {
-  std::string quoted = to_string(document);
+  std::string quoted = to_string(api::with_patched_order(document, type, patch));
   if (type == api::PatchType::StrategicMerge)
     if (const Result<Json> map = parse_json(patch)) quoted = api::go_value_text(*map);
   return invalid("", "", "", {api::invalid("patch", quoted, why)});
 }
 
-// A patch may not change the object's kind. The reference decodes the result as the kind that it names, and
-// reports the first field that does not fit.
+// A JSON or merge patch may not change the object's kind. The reference decodes the result as the kind that
+// it names, and reports the first field that does not fit.
 ApiResult<void> check_same_kind(const api::ResourceInfo& resource, api::PatchType type, const Json& document,
                                 const std::string& patch) {
-  const std::string_view kind = document.string_at("kind");
-  const std::string_view version = document.string_at("apiVersion");
   const std::string own = api_version_of(resource);
+  std::string_view kind = document.string_at("kind"), version = document.string_at("apiVersion");
+  if (kind.empty()) kind = resource.kind;
+  if (version.empty()) version = own;
   if (kind == resource.kind && version == own) return {};
   const api::TypeInfo* claimed = api::find_kind(version, kind);
   if (!claimed)
     return refused_result(type, document, patch,
                           "no kind \"" + std::string(kind) + "\" is registered for version \"" +
-                              std::string(version) + "\" in scheme \"pkg/api/legacyscheme/scheme.go:30\"");
+                              std::string(version) + "\" in scheme \"pkg/runtime/scheme.go:111\"");
   const Result<api::Decoded> decoded = api::decode_document(*claimed, document);
   if (!decoded) return refused_result(type, document, patch, decoded.error().message());
   return bad_request("the object's kind " + std::string(kind) + " of " + std::string(version) +
@@ -98,6 +100,9 @@ Registry::Change patch_change(const HttpRequest& request, const api::ResourceInf
     const Json served = to_served_shape(resource, current);
     Result<Json> result = patched(type, resource, served, body);
     if (!result) return patch_error(result.error());
+    // The reference applies a strategic patch to the object in its type, which has no kind to change.
+    if (type == api::PatchType::StrategicMerge)
+      for (std::string_view key : {"kind", "apiVersion"}) copy_or_erase(*result, served, key);
     const Json asked = *result;
     TRY(check_same_kind(resource, type, asked, body));
     Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(result).value(), served);

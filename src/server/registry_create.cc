@@ -12,8 +12,6 @@ constexpr std::size_t kPrefixBytesMax = 58;  // of a generateName
 constexpr std::size_t kSuffixBytes = 5;
 
 ApiResult<void> check_new_metadata(const ObjectTarget& target, const Json& metadata) {
-  if (!metadata.string_at("resourceVersion").empty())
-    return plain_error("resourceVersion should not be set on objects to be created");
   const std::string_view ns = metadata.string_at("namespace");
   if (target.resource->namespaced && !ns.empty() && ns != target.ns)
     return bad_request(
@@ -55,25 +53,29 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
     metadata["name"] = target.name;
   }
   TRY(check_namespace(target));
+  for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
+    metadata.as_object().erase(key);
+  if (!target.resource->namespaced) metadata.as_object().erase("namespace");
   track_fields(target, creation->options, ctx.now, Json(), object);
   if (target.resource->namespaced) metadata["namespace"] = target.ns;
   metadata["uid"] = dependencies_.random.uuid();
   metadata["creationTimestamp"] = format_time(ctx.now);
-  for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
-    metadata.as_object().erase(key);
   if (rules.has_generation) metadata["generation"] = 1;
 
   if (rules.admit_create) TRY(check_admission(target, rules.admit_create(object, ctx)));
   const api::Admission* admission = admission_of(target);
   if (admission) object = TRY(mutated(target, *admission, std::move(object)));
   if (rules.prepare_create) rules.prepare_create(object, ctx);
-  api::FieldErrors errors = api::validate_meta(object, target.resource->namespaced, rules.name_rule);
+  api::FieldErrors errors = api::validate_meta(object, target.resource->namespaced, rules);
   if (rules.validate_create) api::append(errors, rules.validate_create(object, ctx));
   if (admission) api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
   if (rules.warnings) creation->warnings = rules.warnings(object, nullptr, ctx);
 
   if (!creation->options.dry_run) {
+    // The reference's store refuses it, which a dry run does not reach.
+    if (!metadata_of(object).string_at("resourceVersion").empty())
+      return plain_error("resourceVersion should not be set on objects to be created");
     submit_create(creation);
     return {};
   }

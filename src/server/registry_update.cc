@@ -96,8 +96,9 @@ ApiResult<void> Registry::create_instead(const std::shared_ptr<Update>& update) 
 ApiResult<void> Registry::Update::check_identity(const store::Object& current, const Json& next) const {
   const Json& metadata = metadata_of(next);
   const std::string_view name = metadata.string_at("name"), ns = metadata.string_at("namespace");
-  if (!name.empty() && name != target.name) return other_name(name, target.name);
-  if (!ns.empty() && ns != target.ns)
+  if (name.empty()) return no_name(target.name);
+  if (name != target.name) return other_name(name, target.name);
+  if (!target.ns.empty() && !ns.empty() && ns != target.ns)
     return bad_request(
         "the namespace of the provided object does not match the namespace sent on the request");
   const std::string_view uid = metadata.string_at("uid");
@@ -112,6 +113,8 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
   if (unversioned && replaces && rules_of(target).needs_version_on_update)
     return invalid(target.resource->group, target.resource->plural, target.name,
                    {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")});
+  if (version.find_first_not_of("0123456789") != std::string_view::npos)
+    return plain_error("strconv.ParseUint: parsing \"" + std::string(version) + "\": invalid syntax");
   if (!unversioned && version != std::to_string(current.revision))
     return stale(target.resource_name(), target.name);
   return {};
@@ -152,7 +155,7 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   if (rules.has_generation && !binds && spec_differs(next, before))
     metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
 
-  api::FieldErrors errors = api::validate_meta_update(next, before);
+  api::FieldErrors errors = api::validate_meta_update(next, before, rules);
   const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
   if (validate && !binds) api::append(errors, validate(next, before, ctx));
   if (const api::Admission* admission = admission_of(target))

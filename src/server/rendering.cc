@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <vector>
 
 #include "api/yaml_write.h"
 #include "base/utf8.h"
@@ -128,10 +129,30 @@ std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr
   return table_bytes(resource, {shown}, rendering, metadata, now, true);
 }
 
+namespace {
+
+// The reference writes YAML with sorted members.
+Json sorted(const Json& value) {
+  if (value.is_array()) {
+    JsonArray items;
+    for (const Json& item : value.as_array()) items.push_back(sorted(item));
+    return Json(std::move(items));
+  }
+  if (!value.is_object()) return value;
+  std::vector<const JsonMember*> members;
+  for (const JsonMember& member : value.as_object()) members.push_back(&member);
+  std::sort(members.begin(), members.end(), [](const auto* a, const auto* b) { return a->key < b->key; });
+  JsonObject object;
+  for (const JsonMember* member : members) object.append(member->key, sorted(member->value));
+  return Json(std::move(object));
+}
+
+}  // namespace
+
 void encode_as_yaml(HttpResponse& response) {
   const Result<Json> body = parse_json(response.body);
   if (!body) return;
-  response.body = api::to_yaml(*body);
+  response.body = api::to_yaml(sorted(*body));
   for (auto& [name, value] : response.headers)
     if (name == "Content-Type") value = "application/yaml";
 }

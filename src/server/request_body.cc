@@ -17,17 +17,6 @@ namespace {
 constexpr std::string_view kBodyTypes =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-Result<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view body) {
-  Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(body, "body");
-  if (!documents) return documents.error();
-  if (documents->size() != 1) return Error(ErrorCode::Invalid, "a request body is one YAML document");
-  const std::vector<std::string>& duplicates = documents->front().duplicate_keys;
-  Result<api::Decoded> decoded = api::decode_document(type, std::move(documents->front().value));
-  if (!decoded || duplicates.empty()) return decoded;
-  decoded->strict_errors.insert(decoded->strict_errors.begin(), duplicate_keys_text(duplicates));
-  return decoded;
-}
-
 constexpr std::size_t kShownBytesMax = 30;  // of a body that a message quotes
 
 // A body in the reference's words: text when it looks like JSON, else hexadecimal.
@@ -57,22 +46,64 @@ ApiStatus not_of_type(const api::TypeInfo& type, std::string_view kind, std::str
 constexpr std::string_view kTypeMetaOfGo =
     R"(struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" })";
 
-// Why JSON text does not decode to the type. A text that is no object at all has no kind yet.
-ApiStatus refused_json(const api::TypeInfo& type, std::string_view body, const Error& error) {
-  const std::string_view reason = error.message();
+std::string_view word_for(const Json& value) {
+  if (value.is_array()) return "array";
+  if (value.is_string()) return "string";
+  if (value.is_bool()) return "bool";
+  return value.is_object() ? "object" : "number";
+}
+
+// Why the reference cannot find out the kind of a parsed document; empty when it can.
+std::string kind_problem(const Json& document) {
+  std::string why = "couldn't get version/kind; json parse error: json: cannot unmarshal ";
+  if (document.is_null()) return "";
+  if (!document.is_object())
+    return why.append(word_for(document)).append(" into Go value of type ").append(kTypeMetaOfGo);
+  for (const JsonMember& member : document.as_object()) {
+    const bool names_type = member.key == "kind" || member.key == "apiVersion";
+    if (!names_type || member.value.is_string() || member.value.is_null()) continue;
+    why.append(word_for(member.value)).append(" into Go struct field .").append(member.key);
+    return why.append(" of type string");
+  }
+  return "";
+}
+
+struct JsonRefusal {
+  std::string why;
+  bool has_kind;  // the reference knew the kind by then
+};
+
+JsonRefusal json_refusal(std::string_view body, const Error& error) {
+  const std::string reason(error.message());
   const Result<Json> document = parse_json(body);
   // A number that Berth's parser cannot hold is a type error too.
-  const bool is_typed = !document && reason.rfind("json: cannot unmarshal ", 0) == 0;
-  const bool is_object = document && (document->is_object() || document->is_null());
-  if (is_object || is_typed) return not_of_type(type, type.name, type.version, std::string(reason));
-  std::string why = "couldn't get version/kind; json parse error: ";
-  if (!document) return unrecognized(type, body, why.append(reason));
-  const std::string_view word = document->is_array()    ? "array"
-                                : document->is_string() ? "string"
-                                : document->is_bool()   ? "bool"
-                                                        : "number";
-  why.append("json: cannot unmarshal ").append(word).append(" into Go value of type ").append(kTypeMetaOfGo);
-  return unrecognized(type, body, why);
+  if (!document && reason.rfind("json: cannot unmarshal ", 0) == 0) return {reason, true};
+  if (!document) return {"couldn't get version/kind; json parse error: " + reason, false};
+  const std::string problem = kind_problem(*document);
+  return problem.empty() ? JsonRefusal{reason, true} : JsonRefusal{problem, false};
+}
+
+// Why JSON text does not decode to the type. A text that is no object at all has no kind yet.
+ApiStatus refused_json(const api::TypeInfo& type, std::string_view body, const Error& error) {
+  const JsonRefusal refusal = json_refusal(body, error);
+  if (refusal.has_kind) return not_of_type(type, type.name, type.version, refusal.why);
+  return unrecognized(type, body, refusal.why);
+}
+
+// The first document of the body counts; none is an object without members.
+ApiResult<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view body) {
+  Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(body, "yaml");
+  if (!documents) return unrecognized(type, body, yaml_reason(std::string(documents.error().message())));
+  Json document = documents->empty() ? Json() : std::move(documents->front().value);
+  if (document.is_null()) document = Json::object();
+  if (const std::string problem = kind_problem(document); !problem.empty())
+    return unrecognized(type, body, problem);
+  Result<api::Decoded> decoded = api::decode_document(type, std::move(document));
+  if (!decoded) return not_of_type(type, type.name, type.version, std::string(decoded.error().message()));
+  if (documents->empty() || documents->front().duplicate_keys.empty()) return *std::move(decoded);
+  decoded->strict_errors.insert(decoded->strict_errors.begin(),
+                                duplicate_keys_text(documents->front().duplicate_keys));
+  return *std::move(decoded);
 }
 
 ApiResult<api::Decoded> decode(const HttpRequest& request, const api::TypeInfo& type) {
@@ -82,11 +113,7 @@ ApiResult<api::Decoded> decode(const HttpRequest& request, const api::TypeInfo& 
     if (!decoded) return refused_json(type, request.body, decoded.error());
     return std::move(decoded).value();
   }
-  if (media == "application/yaml") {
-    Result<api::Decoded> decoded = decode_yaml(type, request.body);
-    if (!decoded) return not_of_type(type, type.name, type.version, std::string(decoded.error().message()));
-    return std::move(decoded).value();
-  }
+  if (media == "application/yaml") return decode_yaml(type, request.body);
   if (media != "application/vnd.kubernetes.protobuf") return unsupported_media_type(kBodyTypes);
   Result<Json> document = api::decode_protobuf_body(type, request.body);
   if (!document) return unrecognized(type, request.body, std::string(document.error().message()));
@@ -218,6 +245,14 @@ ApiResult<Json> shaped_document(const api::ResourceInfo& resource, Json document
   return std::move(made->document);
 }
 
+std::string yaml_reason(std::string text) {
+  const std::size_t begin = text.find("document ");
+  const std::size_t line = text.find("line ");
+  if (begin != std::string::npos && line != std::string::npos && begin < line)
+    text.erase(begin, line - begin);
+  return text;
+}
+
 std::string duplicate_keys_text(const std::vector<std::string>& duplicate_keys) {
   std::string text = "yaml: unmarshal errors:";
   for (const std::string& duplicate : duplicate_keys) text += "\n  " + duplicate;
@@ -268,6 +303,14 @@ ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceI
   read.document = to_storage(resource, std::move(body.document));
   if (validation == FieldValidation::Warn) read.warnings = std::move(body.strict_errors);
   return read;
+}
+
+ApiResult<Json> read_options(const HttpRequest& request, const api::TypeInfo& type) {
+  const std::string_view media = media_type(request);
+  if (!media.empty() && media != "application/json") return read_document(request, type);
+  Result<api::Decoded> decoded = api::decode_json(type, request.body);
+  if (!decoded) return bad_request(json_refusal(request.body, decoded.error()).why);
+  return std::move(decoded->document);
 }
 
 ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type) {

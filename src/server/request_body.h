@@ -36,8 +36,12 @@ ApiResult<ReadBody> read_object(const HttpRequest& request, const api::ResourceI
 // that is not the request's it knows no member.
 std::vector<std::string> unknown_in_version(const HttpRequest& request, const api::ResourceInfo& resource);
 // The body as a document of another type (Binding, DeleteOptions, Eviction…); null for an empty body.
+// Options that a request has as its body. The reference says why it refuses them, and no more.
+ApiResult<Json> read_options(const HttpRequest& request, const api::TypeInfo& type);
 ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type);
 
+// "yaml: document 1, line 1: why" becomes "yaml: line 1: why".
+std::string yaml_reason(std::string text);
 // What the reference's YAML reader says of the repeated keys of a body: all of them in one error.
 std::string duplicate_keys_text(const std::vector<std::string>& duplicate_keys);
 

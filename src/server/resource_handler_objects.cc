@@ -7,6 +7,7 @@
 #include "server/resource_handler.h"
 #include "server/reviews.h"
 #include "server/served.h"
+#include "server/write_errors.h"
 
 namespace berth::server {
 namespace {
@@ -32,12 +33,26 @@ ApiResult<ObjectWrite> read_write(ResourceCall& call, std::string_view options_k
   return ObjectWrite{std::move(options), std::move(body.document)};
 }
 
+// The namespace and the name in the body of a PUT, against those of its path.
+ApiResult<void> check_name(const ObjectTarget& target, Json& document) {
+  Json& metadata = metadata_of(document);
+  const std::string_view ns = metadata.string_at("namespace");
+  if (target.ns.empty())
+    metadata.as_object().erase("namespace");
+  else if (!ns.empty() && ns != target.ns)
+    return bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  const std::string_view name = metadata.string_at("name");
+  if (name.empty()) return no_name(target.name);
+  return name == target.name ? ApiResult<void>() : other_name(name, target.name);
+}
+
 }  // namespace
 
 ApiResult<void> ResourceHandler::get(const Call& call) {
-  const ListOptions options = TRY(read_list_options(call->request));
+  const std::optional<store::Revision> version = TRY(read_version(call->request));
   const store::Revision newest = registry_.store().revision();
-  if (options.version && *options.version > newest) return too_large_version(*options.version, newest);
+  if (version && *version > newest) return too_large_version(*version, newest);
   answer(call, registry_.get(call->target));
   return {};
 }
@@ -66,6 +81,7 @@ ApiResult<void> ResourceHandler::create(const Call& call) {
 
 ApiResult<void> ResourceHandler::replace(const Call& call) {
   ObjectWrite write = TRY(read_write(*call, "UpdateOptions"));
+  TRY(check_name(call->target, write.document));
   registry_.update(call->target, std::move(write.document), std::move(write.options),
                    [this, call](ApiResult<Answer> made) { answer(call, std::move(made)); });
   return {};

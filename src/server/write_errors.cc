@@ -55,6 +55,11 @@ ApiStatus other_name(std::string_view asked, std::string_view name_of_url) {
                      ") does not match the name on the URL (" + std::string(name_of_url) + ")");
 }
 
+ApiStatus no_name(std::string_view name_of_url) {
+  return bad_request("the name of the object (" + std::string(name_of_url) +
+                     " based on URL) was undeterminable: name must be provided");
+}
+
 ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found) {
   std::string text = "StorageError: invalid object, Code: 4, Key: " + registry_key(target);
   text.append(", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ");

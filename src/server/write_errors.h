@@ -22,6 +22,7 @@ ApiResult<void> check_fields(const ObjectTarget& target, const api::FieldErrors&
 // The Status of a write that the store refused.
 ApiStatus store_error(const ObjectTarget& target, const Error& error);
 // The document names another object than the URL.
+ApiStatus no_name(std::string_view name_of_url);
 ApiStatus other_name(std::string_view asked, std::string_view name_of_url);
 // The object has another uid than the client's.
 ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);

@@ -12,17 +12,34 @@ namespace {
 
 constexpr std::size_t kFieldManagerBytesMax = 128;
 
-// The query has the same options as the body, for clients that send none.
-void read_delete_query(const HttpRequest& request, Json& body) {
+// The options of a client that sends no body.
+ApiResult<Json> delete_options_of_query(const HttpRequest& request) {
+  Json body = Json::object();
+  JsonArray dry_runs;
   for (const auto& [key, value] : request.query) {
-    if (key == "dryRun") body["dryRun"] = Json::array({value});
+    if (key == "dryRun") dry_runs.emplace_back(value);
     if (key == "propagationPolicy") body["propagationPolicy"] = value;
-    if (key == "orphanDependents") body["orphanDependents"] = value == "true";
+    if (key == "orphanDependents") body["orphanDependents"] = value != "false" && value != "0";
+    if (key != "gracePeriodSeconds" || value.empty()) continue;
     std::int64_t grace_s = 0;
     const char* end = value.data() + value.size();
-    if (key == "gracePeriodSeconds" && std::from_chars(value.data(), end, grace_s).ptr == end)
-      body["gracePeriodSeconds"] = grace_s;
+    if (std::from_chars(value.data(), end, grace_s).ptr != end)
+      return bad_request("strconv.ParseInt: parsing \"" + value + "\": invalid syntax");
+    body["gracePeriodSeconds"] = grace_s;
   }
+  if (!dry_runs.empty()) body["dryRun"] = Json(std::move(dry_runs));
+  return body;
+}
+
+ApiResult<Json> delete_options_of_body(const HttpRequest& request) {
+  Json body = TRY(read_options(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions")));
+  if (!body.is_object()) body = Json::object();
+  const std::string_view kind = body.string_at("kind");
+  if (!kind.empty() && kind != "DeleteOptions")
+    return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
+                       std::string(body.string_at("apiVersion")) +
+                       "\" in scheme \"pkg/runtime/scheme.go:111\"");
+  return body;
 }
 
 // "kubectl" of "kubectl/v1.37.0 (linux/amd64)": printable characters in front of the first slash.
@@ -105,14 +122,8 @@ DeleteOptions delete_options_of(const Json& body) {
 }
 
 ApiResult<DeleteOptions> read_delete_options(const HttpRequest& request) {
-  Json body = TRY(read_document(request, *api::find_type("meta.k8s.io", "v1", "DeleteOptions")));
-  if (!body.is_object()) body = Json::object();
-  const std::string_view kind = body.string_at("kind");
-  if (!kind.empty() && kind != "DeleteOptions")
-    return bad_request("no kind \"" + std::string(kind) + "\" is registered for version \"" +
-                       std::string(body.string_at("apiVersion")) +
-                       "\" in scheme \"pkg/runtime/scheme.go:111\"");
-  read_delete_query(request, body);
+  const Json body =
+      request.body.empty() ? TRY(delete_options_of_query(request)) : TRY(delete_options_of_body(request));
   TRY(check_delete_options(body));
   return delete_options_of(body);
 }

@@ -1,4 +1,5 @@
 #include <array>
+#include <utility>
 
 #include "api/kind_rules.h"
 #include "api/kinds/core_kinds.h"
@@ -14,6 +15,12 @@ void put_name_label(Json& object) {
   Json& metadata = object["metadata"];
   put_default(metadata, table_type("meta.k8s.io", "v1", "ObjectMeta"), "labels", Json::object());
   metadata["labels"][kNameLabel] = metadata.string_at("name");
+}
+
+// A generated name is not known yet.
+void set_namespace_defaults(Json& object) {
+  const Json* metadata = present(std::as_const(object), "metadata");
+  if (metadata && !metadata->string_at("name").empty()) put_name_label(object);
 }
 
 void prepare_namespace(Json& object, const RuleContext&) {
@@ -41,6 +48,7 @@ KindRules namespace_rules() {
   KindRules rules;
   rules.resource = "namespaces";
   rules.name_rule = NameRule::Label;
+  rules.set_defaults = set_namespace_defaults;
   rules.prepare_create = prepare_namespace;
   rules.prepare_update = prepare_namespace_update;
   rules.admit_delete = admit_namespace_delete;

@@ -92,6 +92,8 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
 KindRules event_rules() {
   KindRules rules;
   rules.resource = "events";
+  rules.create_on_update = true;
+  rules.plain_finalizers = true;
   rules.name_rule = NameRule::PathSegment;  // recorders of core/v1 write what they like
   rules.validate_create = validate_create;
   rules.validate_update = validate_update;

@@ -34,7 +34,8 @@ void set_defaults(Json& service) {
   }
   if (!is_external(spec)) put_default(spec, spec_type, "internalTrafficPolicy", "Cluster");
   const std::string_view kind = spec.string_at("type");
-  if (kind == "NodePort" || kind == "LoadBalancer")
+  const bool by_external_ip = kind == "ClusterIP" && !items(spec, "externalIPs").empty();
+  if (kind == "NodePort" || kind == "LoadBalancer" || by_external_ip)
     put_default(spec, spec_type, "externalTrafficPolicy", "Cluster");
 }
 
@@ -142,6 +143,7 @@ KindRules service_rules() {
   rules.resource = "services";
   rules.name_rule = NameRule::Label;
   rules.answers_deleted_object = true;
+  rules.create_on_update = true;
   rules.set_defaults = set_defaults;
   rules.prepare_create = prepare_create;
   rules.prepare_update = prepare_update;

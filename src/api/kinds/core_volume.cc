@@ -25,15 +25,11 @@ void set_class_defaults(Json& storage_class) {
   put_default(storage_class, type, "volumeBindingMode", "Immediate");
 }
 
-// The controller writes the rest of the status.
-void begin_pending(Json& object, std::string_view type) {
-  put(object, core_type(type), "status", Json::object({{"phase", "Pending"}}));
-}
-
 KindRules rules_for(std::string_view group, std::string_view resource, void (*set_defaults)(Json&)) {
   KindRules rules;
   rules.group = group;
   rules.resource = resource;
+  rules.answers_deleted_object = true;
   rules.set_defaults = set_defaults;
   return rules;
 }
@@ -42,14 +38,17 @@ KindRules rules_for(std::string_view group, std::string_view resource, void (*se
 
 KindRules persistent_volume_rules() {
   KindRules rules = rules_for("", "persistentvolumes", set_volume_defaults);
-  rules.prepare_create = [](Json& volume, const RuleContext&) { begin_pending(volume, "PersistentVolume"); };
+  rules.prepare_create = [](Json& volume, const RuleContext& ctx) {
+    put(volume, core_type("PersistentVolume"), "status",
+        Json::object({{"phase", "Pending"}, {"lastPhaseTransitionTime", format_time(ctx.now)}}));
+  };
   return rules;
 }
 
 KindRules persistent_volume_claim_rules() {
   KindRules rules = rules_for("", "persistentvolumeclaims", set_claim_defaults);
   rules.prepare_create = [](Json& claim, const RuleContext&) {
-    begin_pending(claim, "PersistentVolumeClaim");
+    put(claim, core_type("PersistentVolumeClaim"), "status", Json::object({{"phase", "Pending"}}));
   };
   return rules;
 }

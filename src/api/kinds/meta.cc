@@ -39,16 +39,24 @@ void add(FieldErrors& errors, const std::string& path, const Json& value, const 
   for (const std::string& problem : problems) errors.push_back(invalid(path, value, problem));
 }
 
+bool is_group_version(std::string_view text) {
+  return text.back() != '/' && std::count(text.begin(), text.end(), '/') <= 1;
+}
+
 void check_owner(FieldErrors& errors, const Json& owner, const std::string& path) {
   const std::string_view api_version = owner.string_at("apiVersion");
-  if (api_version.empty() || api_version.back() == '/')
-    errors.push_back(invalid(path + ".apiVersion", api_version, "version must not be empty"));
-  for (std::string_view key : {"kind", "name", "uid"})
+  for (std::string_view key : {"apiVersion", "kind", "name", "uid"}) {
     if (owner.string_at(key).empty())
       errors.push_back(required(path + "." + std::string(key), "must not be empty"));
+    else if (key == "apiVersion" && !is_group_version(api_version))
+      errors.push_back(invalid(path + ".apiVersion", api_version, "must be <group>/<version> or <version>"));
+  }
   const bool is_event =
       owner.string_at("kind") == "Event" && (api_version == "v1" || api_version == "events.k8s.io/v1");
-  if (is_event) errors.push_back(invalid(path, owner, "Event is disallowed from being an owner"));
+  if (!is_event) return;
+  const std::string group = api_version == "v1" ? "/" : "";
+  errors.push_back(invalid(
+      path, owner, group + std::string(api_version) + ", Kind=Event is disallowed from being an owner"));
 }
 
 void check_owners(FieldErrors& errors, const Json& metadata) {
@@ -68,17 +76,17 @@ void check_owners(FieldErrors& errors, const Json& metadata) {
   }
 }
 
-void check_finalizers(FieldErrors& errors, const Json& metadata) {
+void check_finalizers(FieldErrors& errors, const Json& metadata, bool may_be_plain) {
   const JsonArray& finalizers = metadata.items_at("finalizers");
   bool orphan = false, foreground = false;
   for (std::size_t i = 0; i < finalizers.size(); ++i) {
     if (!finalizers[i].is_string()) continue;
     const std::string& name = finalizers[i].as_string();
     const std::string path = "metadata.finalizers[" + std::to_string(i) + "]";
-    add(errors, path, name, qualified_name_problems(name));
+    add(errors, "metadata.finalizers", name, qualified_name_problems(name));
     const bool known =
         std::find(kStandardFinalizers.begin(), kStandardFinalizers.end(), name) != kStandardFinalizers.end();
-    if (name.find('/') == std::string::npos && !known)
+    if (name.find('/') == std::string::npos && !known && !may_be_plain)
       errors.push_back(
           invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"));
     orphan |= name == "orphan";
@@ -86,7 +94,7 @@ void check_finalizers(FieldErrors& errors, const Json& metadata) {
   }
   if (orphan && foreground)
     errors.push_back(invalid("metadata.finalizers", finalizers,
-                             "finalizer orphan and finalizer foregroundDeletion cannot be both set"));
+                             "finalizer orphan and foregroundDeletion cannot be both set"));
 }
 
 void check_new_finalizers(FieldErrors& errors, const Json& next, const Json& old) {
@@ -107,7 +115,8 @@ void check_new_finalizers(FieldErrors& errors, const Json& next, const Json& old
 
 }  // namespace
 
-FieldErrors validate_meta(const Json& object, bool namespaced, NameRule rule) {
+FieldErrors validate_meta(const Json& object, bool namespaced, const KindRules& rules) {
+  const NameRule rule = rules.name_rule;
   FieldErrors errors;
   const Json& metadata = metadata_of(object);
   const std::string_view prefix = metadata.string_at("generateName"), name = metadata.string_at("name");
@@ -128,11 +137,11 @@ FieldErrors validate_meta(const Json& object, bool namespaced, NameRule rule) {
   append(errors, check_labels("metadata.labels", metadata.find("labels")));
   append(errors, check_annotations("metadata.annotations", metadata.find("annotations")));
   check_owners(errors, metadata);
-  check_finalizers(errors, metadata);
+  check_finalizers(errors, metadata, rules.plain_finalizers);
   return errors;
 }
 
-FieldErrors validate_meta_update(const Json& next_object, const Json& old_object) {
+FieldErrors validate_meta_update(const Json& next_object, const Json& old_object, const KindRules& rules) {
   FieldErrors errors;
   const Json &next = metadata_of(next_object), &old = metadata_of(old_object);
   if (!old.string_at("deletionTimestamp").empty()) check_new_finalizers(errors, next, old);
@@ -145,7 +154,7 @@ FieldErrors validate_meta_update(const Json& next_object, const Json& old_object
   append(errors, check_labels("metadata.labels", next.find("labels")));
   append(errors, check_annotations("metadata.annotations", next.find("annotations")));
   check_owners(errors, next);
-  check_finalizers(errors, next);
+  check_finalizers(errors, next, rules.plain_finalizers);
   return errors;
 }
 

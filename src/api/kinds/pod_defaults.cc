@@ -48,15 +48,33 @@ void requests_from_limits(Json& resources) {
   put(resources, core_type("ResourceRequirements"), "requests", Json(std::move(requests)));
 }
 
-void set_env_defaults(Json& container) {
+// Of `holder`, a source of a variable or a file of the downward API.
+void set_field_ref_defaults(Json& holder) {
   static const TypeInfo& field = core_type("ObjectFieldSelector");
   static const TypeInfo& resource = core_type("ResourceFieldSelector");
-  for (Json& variable : items(container, "env")) {
-    Json* from = present(variable, "valueFrom");
-    if (!from) continue;
-    if (Json* ref = present(*from, "fieldRef")) put_default(*ref, field, "apiVersion", "v1");
-    if (Json* ref = present(*from, "resourceFieldRef")) put_default(*ref, resource, "divisor", "0");
-  }
+  if (Json* ref = present(holder, "fieldRef")) put_default(*ref, field, "apiVersion", "v1");
+  if (Json* ref = present(holder, "resourceFieldRef")) put_default(*ref, resource, "divisor", "0");
+}
+
+void set_env_defaults(Json& container) {
+  for (Json& variable : items(container, "env"))
+    if (Json* from = present(variable, "valueFrom")) set_field_ref_defaults(*from);
+}
+
+void set_downward_defaults(Json& volume) {
+  for (Json& file : items(volume, "items")) set_field_ref_defaults(file);
+}
+
+// serviceAccount is the old name of serviceAccountName: both are always written.
+void join_account_names(Json& spec) {
+  static const TypeInfo& type = core_type("PodSpec");
+  const std::string account(spec.string_at("serviceAccountName"));
+  const std::string old_name(spec.string_at("serviceAccount"));
+  if (account == old_name) return;
+  if (account.empty())
+    put(spec, type, "serviceAccountName", old_name);
+  else
+    put(spec, type, "serviceAccount", account);
 }
 
 void set_container_defaults(Json& container, bool host_network) {
@@ -94,10 +112,13 @@ void set_volume_defaults(Json& volume) {
   for (const Mode& mode : kModes)
     if (Json* found = present(volume, mode.member))
       put_default(*found, core_type(mode.type), "defaultMode", kFileMode);
+  if (Json* fields = present(volume, "downwardAPI")) set_downward_defaults(*fields);
   if (Json* projected = present(volume, "projected"))
-    for (Json& source : items(*projected, "sources"))
+    for (Json& source : items(*projected, "sources")) {
       if (Json* token = present(source, "serviceAccountToken"))
         put_default(*token, core_type("ServiceAccountTokenProjection"), "expirationSeconds", kTokenSeconds);
+      if (Json* fields = present(source, "downwardAPI")) set_downward_defaults(*fields);
+    }
   if (Json* path = present(volume, "hostPath"))
     put_default(*path, core_type("HostPathVolumeSource"), "type", "");
   if (Json* claim = present_at(volume, {"ephemeral", "volumeClaimTemplate", "spec"}))
@@ -126,6 +147,7 @@ void set_pod_spec_defaults(Json& spec) {
   put_default(spec, type, "dnsPolicy", "ClusterFirst");
   put_default(spec, type, "securityContext", Json::object());
   put_default(spec, type, "schedulerName", "default-scheduler");
+  join_account_names(spec);
   const bool host_network = spec.bool_at("hostNetwork");
   for (const char* list : {"initContainers", "containers", "ephemeralContainers"})
     for (Json& container : items(spec, list)) set_container_defaults(container, host_network);

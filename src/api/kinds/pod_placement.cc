@@ -79,7 +79,9 @@ FieldErrors check_constraint(const FieldPath& path, const Json& constraint) {
   FieldErrors errors;
   if (const std::int64_t skew = constraint.int_at("maxSkew"); skew <= 0)
     errors.push_back(invalid(path.child("maxSkew"), skew, "must be greater than zero"));
-  append(errors, check_topology_key(path, constraint));
+  // Of the form of the key nothing is said here, unlike in an affinity term.
+  if (constraint.string_at("topologyKey").empty())
+    errors.push_back(required(path.child("topologyKey"), "can not be empty"));
   append(errors, check_one_of(path.child("whenUnsatisfiable"), constraint.string_at("whenUnsatisfiable"),
                               {"DoNotSchedule", "ScheduleAnyway"}));
   if (const Json* domains = present(constraint, "minDomains")) {

@@ -145,17 +145,27 @@ void check_request(const FieldPath& path, const Json& request, const RuleContext
   check_alternatives(path.child("firstAvailable"), request, ctx, derivation, findings);
 }
 
+// Its domain has no capital letters, unlike that of a driver.
+FieldErrors check_attribute_name(const std::string& path, std::string_view name) {
+  FieldErrors errors = check_full_name(path, name);
+  if (!errors.empty()) return errors;
+  const std::string_view domain = name.substr(0, name.find('/'));
+  for (const std::string& problem : dns_subdomain_problems(domain))
+    errors.push_back(invalid(path, domain, "prefix: " + problem));
+  return errors;
+}
+
 void check_constraint(const FieldPath& path, const Json& constraint, const std::set<std::string>& known,
                       const RuleContext& ctx, Findings& findings) {
   append(findings.by_hand,
          check_request_names(path.child("requests"), items(&constraint, "requests"), known));
   const Json* match = present(constraint, "matchAttribute");
   const Json* distinct = present(constraint, "distinctAttribute");
-  if (match)
-    append(findings.by_hand, check_full_name(path.child("matchAttribute"), match->as_string()));
-  else if (distinct)
-    append(findings.by_hand, check_full_name(path.child("distinctAttribute"), distinct->as_string()));
-  else if (!ctx.gates.enabled("DRAConsumableCapacity"))
+  if (match) append(findings.by_hand, check_attribute_name(path.child("matchAttribute"), match->as_string()));
+  if (distinct)
+    append(findings.by_hand, check_attribute_name(path.child("distinctAttribute"), distinct->as_string()));
+  if (match || distinct) return;
+  if (!ctx.gates.enabled("DRAConsumableCapacity"))
     findings.by_hand.push_back(required(path.child("matchAttribute")));
   else
     findings.by_hand.push_back(

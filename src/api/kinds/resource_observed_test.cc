@@ -195,7 +195,7 @@ class Replay {
       if (const auto rejection = rules.admit_create(object, ctx))
         return {rejection->code, {}, {}, rejection->message, {}};
     if (rules.prepare_create) rules.prepare_create(object, ctx);
-    FieldErrors errors = validate_meta(object, resource.namespaced, rules.name_rule);
+    FieldErrors errors = validate_meta(object, resource.namespaced, rules);
     if (rules.validate_create) append(errors, rules.validate_create(object, ctx));
     if (!errors.empty()) return {422, {}, std::move(errors), "", {}};
     ReplayedWrite outcome{201, object, {}, "", {}};
@@ -230,7 +230,7 @@ class Replay {
     }
     if (rules.has_generation && value_or_null(next.find("spec")) != value_or_null(old.find("spec")))
       next["metadata"]["generation"] = old.find("metadata")->int_at("generation") + 1;
-    FieldErrors errors = validate_meta_update(next, old);
+    FieldErrors errors = validate_meta_update(next, old, rules);
     const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
     if (validate) append(errors, validate(next, old, ctx));
     if (!errors.empty()) return {422, {}, std::move(errors), "", {}};

@@ -181,9 +181,11 @@ FieldErrors check_qualified_name(const std::string& path, std::string_view name)
 
 FieldErrors check_full_name(const std::string& path, std::string_view name) {
   if (name.empty()) return {required(path, "name required")};
+  FieldErrors errors = check_qualified_name(path, name);
   if (name.find('/') == std::string_view::npos)
-    return {invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")};
-  return check_qualified_name(path, name);
+    errors.push_back(
+        invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash"));
+  return errors;
 }
 
 FieldErrors check_count(const std::string& path, std::size_t count, std::size_t count_max) {

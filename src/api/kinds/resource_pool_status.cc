@@ -56,6 +56,7 @@ KindRules pool_status_request_rules() {
   KindRules rules;
   rules.group = "resource.k8s.io";
   rules.resource = "resourcepoolstatusrequests";
+  rules.needs_version_on_update = true;
   rules.answers_deleted_object = true;
   rules.set_defaults = [](Json& request) {
     if (Json* spec = present(request, "spec"); spec && !present(*spec, "limit"))

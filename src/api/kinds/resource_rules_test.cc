@@ -290,7 +290,7 @@ TEST_F(Rules, VolumesGetDefaultsAndBeginPending) {
             R"({"spec":{"resources":{},"volumeMode":"Block"},"status":{"phase":"Pending"}})");
   EXPECT_EQ(made("PersistentVolume", "persistentvolumes", R"({"spec":{}})"),
             R"({"spec":{"persistentVolumeReclaimPolicy":"Retain","volumeMode":"Filesystem"},)"
-            R"("status":{"phase":"Pending"}})");
+            R"("status":{"phase":"Pending","lastPhaseTransitionTime":"2026-11-21T00:00:00Z"}})");
   EXPECT_EQ(made("StorageClass", "storageclasses", R"({"provisioner":"p"})"),
             R"({"provisioner":"p","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"})");
 }

@@ -48,6 +48,7 @@ KindRules device_taint_rule_rules() {
   rules.group = "resource.k8s.io";
   rules.resource = "devicetaintrules";
   rules.has_generation = true;
+  rules.needs_version_on_update = true;
   rules.answers_deleted_object = true;
   rules.prepare_create = [](Json& rule, const RuleContext& ctx) {
     rule["status"] = Json::object();

@@ -8,7 +8,7 @@ namespace {
 constexpr KindRules kGeneric;
 
 using Family = std::span<const KindRules> (*)();
-constexpr Family kFamilies[] = {core_rules, resource_rules, scheduling_rules, workload_rules};
+constexpr Family kFamilies[] = {core_rules, resource_rules, scheduling_rules, workload_rules, stored_rules};
 
 using RowName = std::pair<std::string_view, std::string_view>;
 

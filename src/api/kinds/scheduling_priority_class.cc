@@ -51,7 +51,9 @@ FieldErrors validate(const Json& object, const RuleContext&) {
     errors.push_back(forbidden(
         "value", "maximum allowed value of a user defined priority is " + std::to_string(kUserPriorityMax)));
   const std::string_view policy = text_at(object, "preemptionPolicy");
-  if (!policy.empty() && policy != "PreemptLowerPriority" && policy != "Never")
+  if (policy.empty() && present(object, "preemptionPolicy"))
+    errors.push_back(required("preemptionPolicy"));
+  else if (!policy.empty() && policy != "PreemptLowerPriority" && policy != "Never")
     errors.push_back(not_supported("preemptionPolicy", policy, {"PreemptLowerPriority", "Never"}));
   return errors;
 }

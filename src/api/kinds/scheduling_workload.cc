@@ -133,7 +133,11 @@ FieldErrors check_templates_update(const FieldPath& path, const Json& owner, con
 
 FieldErrors check_list_update(const FieldPath& path, const JsonArray& templates, const JsonArray& old,
                               GangOf gang) {
-  FieldErrors errors;
+  FieldErrors errors = check_count(path, templates.size(), kTemplatesMax);
+  if (!errors.empty()) return errors;
+  for (std::size_t i = 0; i < templates.size(); ++i)
+    if (item_named(templates, "name", text_at(templates[i], "name")) != &templates[i])
+      errors.push_back(duplicate(path.index(i), templates[i]));
   for (const Json& before : old)
     if (!item_named(templates, "name", text_at(before, "name"))) {
       errors.push_back(forbidden(path, "item may not be removed"));

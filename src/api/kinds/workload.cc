@@ -16,12 +16,22 @@ FieldErrors validate_lease(const Json& lease, const RuleContext&) {
   return errors;
 }
 
+// Fields of CoordinatedLeaderElection, which is off.
+void drop_election_fields(Json& lease) {
+  Json* spec = present(lease, "spec");
+  if (!spec) return;
+  for (std::string_view key : {"strategy", "preferredHolder"}) spec->as_object().erase(key);
+}
+
 KindRules lease_rules() {
   KindRules rules;
   rules.group = "coordination.k8s.io";
   rules.resource = "leases";
   rules.needs_version_on_update = true;
+  rules.plain_finalizers = true;
   rules.create_on_update = true;
+  rules.prepare_create = [](Json& lease, const RuleContext&) { drop_election_fields(lease); };
+  rules.prepare_update = [](Json& next, const Json&, const RuleContext&) { drop_election_fields(next); };
   rules.validate_create = validate_lease;
   rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
     return validate_lease(next, ctx);
@@ -49,8 +59,10 @@ KindRules budget_rules() {
   KindRules rules;
   rules.group = "policy";
   rules.resource = "poddisruptionbudgets";
+  rules.name_rule = NameRule::PathSegment;
   rules.has_generation = true;
   rules.needs_version_on_update = true;
+  rules.plain_finalizers = true;
   rules.prepare_create = [](Json& budget, const RuleContext&) {
     const TypeInfo& status = table_type("policy", "v1", "PodDisruptionBudgetStatus");
     Json empty = Json::object();

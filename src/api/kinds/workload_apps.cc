@@ -1,8 +1,12 @@
 // Defaults of apps/v1 and CronJob. Of CronJobs enough for apply, diff and describe: no controller handles
 // them.
+#include <charconv>
+#include <utility>
+
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 #include "api/kinds/workload_kinds.h"
+#include "api/selectors.h"
 
 namespace berth::api {
 namespace {
@@ -48,19 +52,63 @@ void replica_set_defaults(Json& set) {
   set_template_defaults(spec);
 }
 
+// A template of a claim is written like a claim.
+void set_claim_template_defaults(Json& claim) {
+  static const TypeInfo& type = table_type("", "v1", "PersistentVolumeClaim");
+  put(claim, type, "kind", "PersistentVolumeClaim");
+  put(claim, type, "apiVersion", "v1");
+  if (Json* spec = present(claim, "spec"))
+    put_default(*spec, table_type("", "v1", "PersistentVolumeClaimSpec"), "volumeMode", "Filesystem");
+  put_default(claim, type, "status", Json::object());
+  if (present(claim, "status")->string_at("phase").empty())
+    put(*present(claim, "status"), table_type("", "v1", "PersistentVolumeClaimStatus"), "phase", "Pending");
+}
+
 void stateful_set_defaults(Json& set) {
   const TypeInfo& type = apps_type("StatefulSetSpec");
   Json& spec = spec_of(set, apps_type("StatefulSet"));
   put_default(spec, type, "replicas", 1);
   put_default(spec, type, "podManagementPolicy", "OrderedReady");
-  if (Json* limits = rolling_update(spec, type, "updateStrategy", apps_type("StatefulSetUpdateStrategy")))
-    put_default(*limits, apps_type("RollingUpdateStatefulSetStrategy"), "partition", 0);
+  const TypeInfo& limits_type = apps_type("RollingUpdateStatefulSetStrategy");
+  if (Json* limits = rolling_update(spec, type, "updateStrategy", apps_type("StatefulSetUpdateStrategy"))) {
+    put_default(*limits, limits_type, "partition", 0);
+    put_default(*limits, limits_type, "maxUnavailable", 1);
+  }
+  for (Json& claim : items(spec, "volumeClaimTemplates")) set_claim_template_defaults(claim);
   put_default(spec, type, "revisionHistoryLimit", kHistoryLimit);
   put_default(spec, type, "persistentVolumeClaimRetentionPolicy", Json::object());
   for (std::string_view key : {"whenDeleted", "whenScaled"})
     put_default(*present(spec, "persistentVolumeClaimRetentionPolicy"),
                 apps_type("StatefulSetPersistentVolumeClaimRetentionPolicy"), key, "Retain");
   set_template_defaults(spec);
+}
+
+// Counts the changes of a daemon set's template.
+constexpr std::string_view kTemplateGeneration = "deprecated.daemonset.template.generation";
+
+std::int64_t template_generation_of(const Json& set) {
+  const Json* text = present_at(set, {"metadata", "annotations", kTemplateGeneration});
+  std::int64_t generation = 0;
+  if (text)
+    std::from_chars(text->as_string().data(), text->as_string().data() + text->as_string().size(),
+                    generation);
+  return generation;
+}
+
+void put_template_generation(Json& set, std::int64_t generation) {
+  Json& metadata = set["metadata"];
+  put_default(metadata, table_type("meta.k8s.io", "v1", "ObjectMeta"), "annotations", Json::object());
+  metadata["annotations"][kTemplateGeneration] = std::to_string(generation);
+}
+
+void prepare_daemon_set(Json& set, const RuleContext&) {
+  if (template_generation_of(set) < 1) put_template_generation(set, 1);
+}
+
+void prepare_daemon_set_update(Json& next, const Json& old, const RuleContext&) {
+  const bool changes =
+      !same(present_at(std::as_const(next), {"spec", "template"}), present_at(old, {"spec", "template"}));
+  put_template_generation(next, template_generation_of(old) + (changes ? 1 : 0));
 }
 
 void daemon_set_defaults(Json& set) {
@@ -71,6 +119,8 @@ void daemon_set_defaults(Json& set) {
     put_default(*limits, limits_type, "maxUnavailable", 1);
     put_default(*limits, limits_type, "maxSurge", 0);
   }
+  if (!present_at(std::as_const(set), {"metadata", "annotations", kTemplateGeneration}))
+    put_template_generation(set, 0);
   put_default(spec, type, "revisionHistoryLimit", kHistoryLimit);
   set_template_defaults(spec);
 }
@@ -89,6 +139,15 @@ FieldErrors check_replicas(const FieldPath& path, const Json& spec) {
   return check_not_negative(path.child("replicas"), spec, "replicas");
 }
 
+// Pods of the template must be those that the selector finds.
+FieldErrors check_template_labels(const Json& selector, const Json& spec) {
+  const Result<LabelSelector> parsed = LabelSelector::of(selector);
+  const Json* labels = present_at(spec, {"template", "metadata", "labels"});
+  if (!parsed || parsed->selects_everything() || parsed->matches(labels)) return {};
+  return {invalid("spec.template.metadata.labels", value_or_null(labels),
+                  "`selector` does not match template `labels`")};
+}
+
 FieldErrors validate_apps(const Json& object, const RuleContext&) {
   const FieldPath path("spec");
   const Json& spec = *present(object, "spec");
@@ -96,6 +155,7 @@ FieldErrors validate_apps(const Json& object, const RuleContext&) {
   const Json* selector = present(spec, "selector");
   if (!selector) errors.push_back(required(path.child("selector")));
   if (selector) append(errors, check_label_selector(path.child("selector"), *selector));
+  if (selector) append(errors, check_template_labels(*selector, spec));
   const FieldPath pod_spec = path.child("template").child("spec");
   if (const Json* inner = present_at(spec, {"template", "spec"}))
     append(errors, check_pod_spec(pod_spec, *inner, ""));
@@ -112,11 +172,14 @@ FieldErrors validate_apps_update(const Json& next, const Json& old, const RuleCo
 struct AppsRow {
   std::string_view resource;
   void (*set_defaults)(Json&);
+  void (*prepare_create)(Json&, const RuleContext&) = nullptr;
+  void (*prepare_update)(Json&, const Json&, const RuleContext&) = nullptr;
 };
-constexpr AppsRow kApps[] = {{"deployments", deployment_defaults},
-                             {"replicasets", replica_set_defaults},
-                             {"statefulsets", stateful_set_defaults},
-                             {"daemonsets", daemon_set_defaults}};
+constexpr AppsRow kApps[] = {
+    {"deployments", deployment_defaults},
+    {"replicasets", replica_set_defaults},
+    {"statefulsets", stateful_set_defaults},
+    {"daemonsets", daemon_set_defaults, prepare_daemon_set, prepare_daemon_set_update}};
 
 }  // namespace
 
@@ -130,6 +193,8 @@ std::vector<KindRules> apps_rules() {
     rules.set_defaults = row.set_defaults;
     rules.validate_create = validate_apps;
     rules.validate_update = validate_apps_update;
+    rules.prepare_create = row.prepare_create;
+    rules.prepare_update = row.prepare_update;
     all.push_back(rules);
   }
   KindRules cron;

@@ -1,0 +1,218 @@
+// Requests whose answers were observed from kube-apiserver 1.37 (tests/cluster/parity), each on an empty
+// server with one object of the kind: what is asked, the code, and a part of the answer.
+#include <gtest/gtest.h>
+
+#include "server/test_bench.h"
+
+namespace berth::server {
+namespace {
+
+class OneAnswer final : public HttpExchange {
+ public:
+  void respond(HttpResponse said) override { response = std::move(said); }
+  void begin_stream(int status, Headers) override { response.status = status; }
+  bool send(std::string) override { return true; }
+  void end_stream() override {}
+  void on_close(std::function<void()>) override {}
+
+  HttpResponse response{0, {}, ""};
+};
+
+struct Observed {
+  std::string method, path;
+  Headers query;
+  std::string content, body;
+  int code;
+  std::string says;
+};
+
+class Parity : public testing::Test, protected ServerBench {
+ protected:
+  HttpResponse said(const Observed& asked) {
+    HttpRequest request;
+    request.method = asked.method;
+    request.path = asked.path;
+    request.query = asked.query;
+    request.headers = {{"Content-Type", asked.content}};
+    request.body = asked.body;
+    request.user = {"root", {"system:masters"}};
+    const auto exchange = std::make_shared<OneAnswer>();
+    server.handle(std::move(request), exchange);
+    return exchange->response;
+  }
+
+  void check(const std::vector<Observed>& rows) {
+    for (const Observed& row : rows) {
+      const HttpResponse got = said(row);
+      const std::string what = row.method + " " + row.path + " " + row.body + ": " + got.body;
+      EXPECT_EQ(got.status, row.code) << what;
+      EXPECT_NE(got.body.find(row.says), std::string::npos) << what << "\nwithout " << row.says;
+    }
+  }
+
+  void create(const std::string& path, const std::string& body) {
+    EXPECT_EQ(said({"POST", path, {}, kJson, body, 201, ""}).status, 201) << body;
+  }
+
+  static constexpr const char* kJson = "application/json";
+  static constexpr const char* kMerge = "application/merge-patch+json";
+  static constexpr const char* kStrategic = "application/strategic-merge-patch+json";
+  static constexpr const char* kOperations = "application/json-patch+json";
+};
+
+const std::string kConfigs = "/api/v1/namespaces/default/configmaps";
+const std::string kConfig = kConfigs + "/a";
+const std::string kNoName =
+    "the name of the object (a based on URL) was undeterminable: name must be provided";
+
+TEST_F(Parity, NamesOfAnUpdate) {
+  create(kConfigs, R"({"metadata":{"name":"a"}})");
+  check(
+      {{"PUT", kConfig, {}, kJson, "{}", 400, kNoName},
+       {"PUT", kConfigs + "/none", {}, kJson, R"({"metadata":{"name":"a"}})", 400, "does not match the name"},
+       {"PATCH", kConfig, {}, kMerge, R"({"metadata":null})", 400, kNoName},
+       {"PATCH", kConfig, {}, kOperations, R"([{"op":"replace","path":"","value":{}}])", 400, kNoName},
+       {"PUT",
+        kConfig,
+        {},
+        kJson,
+        R"({"metadata":{"name":"a","resourceVersion":"x"}})",
+        500,
+        R"(strconv.ParseUint: parsing \"x\": invalid syntax)"},
+       {"POST", "/api/v1/nodes", {}, kJson, R"({"metadata":{"name":"n","namespace":"x"}})", 201, "\"n\""},
+       {"PUT", "/api/v1/nodes/n", {}, kJson, R"({"metadata":{"name":"n","namespace":"y"}})", 200, "\"n\""}});
+}
+
+TEST_F(Parity, KindsOfPatches) {
+  create(kConfigs, R"({"metadata":{"name":"a"},"data":{"b":"1"}})");
+  check({{"PATCH", kConfig, {}, kStrategic, R"({"kind":"Other"})", 200, R"("kind":"ConfigMap")"},
+         {"PATCH", kConfig, {}, kMerge, R"({"kind":"Other"})", 422, R"(no kind \"Other\" is registered)"},
+         {"PATCH", kConfig, {}, kOperations, R"([{"op":"remove","path":"/none"}])", 422, "due to an error"},
+         {"PATCH", kConfig, {}, kStrategic, "x", 400, R"("message":"invalid JSON patch")"},
+         {"PATCH", kConfig, {}, kStrategic, "[]", 400, R"("message":"json: cannot unmarshal array)"},
+         {"PATCH",
+          kConfig,
+          {},
+          kMerge,
+          R"({"data":{"a":5}})",
+          422,
+          R"(patch: Invalid value: \"{\\\"apiVersion\\\":\\\"v1\\\",\\\"data\\\":{\\\"a\\\":5,\\\"b\\\":)"}});
+}
+
+TEST_F(Parity, OptionsOfReads) {
+  create(kConfigs, R"({"metadata":{"name":"a"}})");
+  check({{"GET", kConfig, {{"resourceVersion", "x"}}, "", "", 500, "resourceVersion: Invalid value"},
+         {"GET", kConfig, {{"resourceVersionMatch", "Exact"}}, "", "", 200, "\"a\""},
+         {"GET", kConfig, {{"timeout", "x"}}, "", "", 400, R"(time: invalid duration \"x\")"},
+         {"GET", kConfig, {{"timeout", "1s"}}, "", "", 200, "\"a\""},
+         {"GET", kConfigs, {{"continue", "x"}}, "", "", 400, "illegal base64 data at input byte 0"},
+         {"GET", kConfigs, {{"resourceVersionMatch", "x"}}, "", "", 422, "Unsupported value"},
+         {"GET",
+          kConfigs,
+          {{"resourceVersionMatch", "x"}},
+          "",
+          "",
+          422,
+          "unless resourceVersion is provided"}});
+}
+
+TEST_F(Parity, OptionsOfDeletes) {
+  create(kConfigs, R"({"metadata":{"name":"a"}})");
+  check(
+      {{"DELETE", kConfig, {{"gracePeriodSeconds", "x"}}, "", "", 400, "strconv.ParseInt: parsing"},
+       {"DELETE", kConfig, {}, kJson, R"({"dryRun":["Bad"]})", 422, "dryRun: Unsupported value"},
+       {"DELETE", kConfig, {}, kJson, R"({"gracePeriodSeconds":"x"})", 400, R"("message":"json: cannot)"},
+       {"DELETE", kConfig, {{"dryRun", "All"}}, "", "", 200, "Success"},
+       {"DELETE", kConfig, {{"dryRun", "All"}}, kJson, "{}", 200, "Success"},  // the body counts: it is gone
+       {"GET", kConfig, {}, "", "", 404, "not found"}});
+}
+
+TEST_F(Parity, BodiesInYaml) {
+  const std::string kYaml = "application/yaml";
+  check(
+      {{"POST", kConfigs, {}, kYaml, "", 422, "name or generateName is required"},
+       {"POST", kConfigs, {}, kYaml, "- x", 400, "couldn't get version/kind; json parse error: json: cannot"},
+       {"POST", kConfigs, {}, kYaml, "metadata: {name: first}\n---\nmetadata: {name: second}", 201, "first"},
+       {"POST", kConfigs, {}, kJson, R"({"kind":1})", 400, "into Go struct field .kind of type string"}});
+}
+
+TEST_F(Parity, AttributesOfConstraints) {
+  const std::string kClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+  const auto claim = [](const std::string& constraint) {
+    return R"({"metadata":{"name":"a"},"spec":{"devices":{"requests":[{"name":"r","exactly":)"
+           R"({"deviceClassName":"c"}}],"constraints":[{)" +
+           constraint + "}]}}}";
+  };
+  check({{"POST",
+          kClaims,
+          {},
+          kJson,
+          claim(R"("matchAttribute":"EX.io/a")"),
+          422,
+          "prefix: a lowercase RFC 1123"},
+         {"POST",
+          kClaims,
+          {},
+          kJson,
+          claim(R"("matchAttribute":"ex.io/a","distinctAttribute":"a")"),
+          422,
+          R"(distinctAttribute: Invalid value: \"a\": a fully qualified name)"},
+         {"POST", kClaims, {}, kJson, claim(R"("matchAttribute":"ex.io/a")"), 201, "ex.io/a"}});
+}
+
+// How the storage of a kind treats writes (api/kinds/stored_kinds.cc).
+TEST_F(Parity, TraitsOfStoredKinds) {
+  const std::string kClasses = "/apis/node.k8s.io/v1/runtimeclasses";
+  const std::string kRoles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+  const std::string kAccounts = "/api/v1/namespaces/default/serviceaccounts";
+  const std::string kPolicies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
+  check({{"PUT", kClasses + "/a", {}, kJson, R"({"metadata":{"name":"a"},"handler":"h"})", 201, "\"h\""},
+         {"PUT",
+          kClasses + "/a",
+          {},
+          kJson,
+          R"({"metadata":{"name":"a"},"handler":"h"})",
+          422,
+          "must be specified for an update"},
+         {"POST",
+          kClasses,
+          {},
+          kJson,
+          R"({"metadata":{"name":"b","finalizers":["f"]},"handler":"h"})",
+          201,
+          "f"},
+         {"POST", kRoles, {}, kJson, R"({"metadata":{"name":"Any: Name"}})", 201, "Any: Name"},
+         {"POST", kAccounts, {}, kJson, R"({"metadata":{"name":"a"}})", 201, "\"a\""},
+         {"DELETE", kAccounts + "/a", {}, "", "", 200, R"("kind":"ServiceAccount")"},
+         {"POST", kPolicies, {}, kJson, R"({"metadata":{"name":"a"}})", 201, R"("generation":1)"}});
+}
+
+TEST_F(Parity, DefaultsOfStoredKinds) {
+  const std::string kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
+  const std::string kTemplates = "/api/v1/namespaces/default/podtemplates";
+  const std::string kSets = "/apis/apps/v1/namespaces/default/daemonsets";
+  const std::string set =
+      R"({"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"1"}},"template":{"metadata":)"
+      R"({"labels":{"a":")";
+  const std::string pods = R"("}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+  check(
+      {{"POST",
+        kDrivers,
+        {},
+        kJson,
+        R"({"metadata":{"name":"ex.io"},"spec":{}})",
+        201,
+        R"("volumeLifecycleModes":["Persistent"])"},
+       {"POST",
+        kTemplates,
+        {},
+        kJson,
+        R"({"metadata":{"name":"a"},"template":{"spec":{"serviceAccountName":"x"}}})",
+        201,
+        R"("serviceAccount":"x")"},
+       {"POST", kSets, {}, kJson, set + "1" + pods, 201, R"("deprecated.daemonset.template.generation":"1")"},
+       {"POST", kSets, {}, kJson, set + "2" + pods, 422, "`selector` does not match template `labels`"}});
+}
+
+}  // namespace
+}  // namespace berth::server
