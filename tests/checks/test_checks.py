@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import checks  # noqa: E402
 from checks import (banned, dead, defects, dialect, formatting, headers, lengths, links,  # noqa: E402
-                    places, quarantine, rooms, symbols, tidy, uncalled)
+                    parity, places, quarantine, rooms, symbols, tidy, uncalled)
 from checks.tree import Tree, without_comments_and_strings  # noqa: E402
 
 ROOM = {"src/base/room.cmake": "berth_room(NAME base)\n", "src/base/README.md": "# base\n"}
@@ -276,6 +276,19 @@ class Dead(CheckTest):
         self.accepts(dead, {"tests/x/run.py": "", "tests/x/a_test.py": ""})
         self.assertEqual(self.found(dead, {"Makefile": "x:\n\ttools/aa.sh\n", "tools/a.sh": "#!/bin/sh\n"}),
                          [("tools/a.sh", 1)])
+
+
+class Parity(CheckTest):
+    LIST = {"tests/cluster/parity/differences.txt": "# why\nreason yaml 3 Another parser.\n  broken\n"}
+
+    def test_the_page_has_the_reasons_with_their_counts(self):
+        page = {"docs/api-parity.md": "# Parity\n\n| yaml | 3 | Another parser. |\n"}
+        self.accepts(parity, {**self.LIST, **page})
+
+    def test_another_count_and_a_reason_of_none_are_refused(self):
+        page = {"docs/api-parity.md": "# Parity\n\n| yaml | 4 | Another parser. |\n"}
+        self.assertEqual(self.found(parity, {**self.LIST, **page}),
+                         [("docs/api-parity.md", 1), ("docs/api-parity.md", 3)])
 
 
 class Dialect(CheckTest):

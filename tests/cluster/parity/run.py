@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Random sequences of apply, update and patch by three managers: Berth's server beside a real one.
+"""Berth's server beside a real one: the table of requests (table.py), and random sequences of apply, update
+and patch by three managers.
 
 Both servers get the same requests; statuses, objects and managedFields must be equal, but for what each
-server makes itself (uid, versions, times). Starts the rig (../rig/rig.sh); where that is not built, it says
-so and skips. SEQUENCES and FIRST_SEED choose what runs.
+server makes itself (uid, versions, times) and what differences.txt lists. Starts the rig (../rig/rig.sh);
+where that is not built, it says so and skips. SEQUENCES and FIRST_SEED choose which sequences run.
 """
 import copy
 import http.client
@@ -16,6 +17,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent), str(HERE.parent.parent / "observed")]
 import compare
+import table
 from control_plane import ControlPlane, run_suite
 from served import Served
 from suite import Failure
@@ -26,8 +28,9 @@ STEPS_MAX = 9
 SHOWN_MAX = 5
 SPACE = "parity"
 MANAGERS = ("m1", "m2", "m3")
-GATES = ("GenericWorkload", "TopologyAwareWorkloadScheduling", "DRAWorkloadResourceClaims",
-         "PodGroupPreemptionPolicy")
+GATES = ("DRADeviceCompatibilityGroups", "DRAListTypeAttributes", "DRADerivedAttributes", "GenericWorkload",
+         "TopologyAwareWorkloadScheduling", "CompositePodGroup", "DRAWorkloadResourceClaims",
+         "PodGroupPreemptionPolicy", "DRAResourcePoolStatus")  # those of the rig
 JSON, APPLY, MERGE, STRATEGIC, JSON_PATCH = (
     "application/json", "application/apply-patch+yaml", "application/merge-patch+json",
     "application/strategic-merge-patch+json", "application/json-patch+json")
@@ -314,9 +317,20 @@ def sequences_are_equal(plane):
         berth.close()
 
 
+def requests_are_equal(plane):
+    cluster, token = plane.access
+    berth = Served(plane.berth, "apiserver", GATES)
+    try:
+        table.answers_are_equal(
+            lambda: table.Server(cluster["server"], token, cluster["certificate-authority"]),
+            lambda: table.Server(berth.url))
+    finally:
+        berth.close()
+
+
 def main():
     os.environ["RIG_DISABLE_ADMISSION"] = "ServiceAccount"  # nodes get their taints as in a cluster
-    return run_suite(__doc__, "tests/cluster/parity", (sequences_are_equal,), ControlPlane)
+    return run_suite(__doc__, "tests/cluster/parity", (requests_are_equal, sequences_are_equal), ControlPlane)
 
 
 if __name__ == "__main__":
