@@ -229,6 +229,36 @@ void check_versions(FieldErrors& errors, const JsonArray& versions, const FieldP
   if (stored != 1) refuse("must have exactly one version marked as storage version");
 }
 
+// "https://host[/path]". Source: ValidateWebhookURL of k8s.io/apiserver.
+void check_webhook_url(FieldErrors& errors, std::string_view url, std::string_view path) {
+  constexpr std::string_view kForm = "; desired format: https://host[/path]";
+  const std::string at(path), form(kForm);
+  const std::size_t scheme_end = url.find("://");
+  const std::string_view scheme = scheme_end == std::string_view::npos ? "" : url.substr(0, scheme_end);
+  if (scheme != "https")
+    errors.push_back(api::invalid(at, scheme, "'https' is the only allowed URL scheme" + form));
+  std::string_view rest = scheme_end == std::string_view::npos ? "" : url.substr(scheme_end + 3);
+  if (const std::size_t hash = rest.find('#'); hash != std::string_view::npos) {
+    errors.push_back(api::invalid(at, rest.substr(hash + 1), "fragments are not permitted in the URL"));
+    rest = rest.substr(0, hash);
+  }
+  if (const std::size_t mark = rest.find('?'); mark != std::string_view::npos) {
+    errors.push_back(
+        api::invalid(at, rest.substr(mark + 1), "query parameters are not permitted in the URL"));
+    rest = rest.substr(0, mark);
+  }
+  std::string_view host = rest.substr(0, rest.find('/'));
+  if (const std::size_t user_end = host.rfind('@'); user_end != std::string_view::npos) {
+    errors.push_back(
+        api::invalid(at, host.substr(0, user_end), "user information is not permitted in the URL"));
+    host = host.substr(user_end + 1);
+  }
+  if (host.empty()) errors.push_back(api::invalid(at, "", "host must be specified" + form));
+  const bool printable = std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  if (!printable)
+    errors.push_back(api::required(at, "url must be a valid URL: net/url: invalid character in URL" + form));
+}
+
 void check_conversion(FieldErrors& errors, const Json& conversion, const FieldPath& path) {
   const std::string_view strategy = conversion.string_at("strategy");
   if (strategy.empty()) return errors.push_back(api::required(path.child("strategy")));
@@ -248,6 +278,9 @@ void check_conversion(FieldErrors& errors, const Json& conversion, const FieldPa
   else if ((client->find("url") != nullptr) == (client->find("service") != nullptr))
     errors.push_back(
         api::required(path.child("webhookClientConfig"), "exactly one of url or service is required"));
+  else if (client->find("url"))
+    check_webhook_url(errors, client->string_at("url"),
+                      path.child("webhookClientConfig").child("url").text());
   const FieldPath reviews = path.child("conversionReviewVersions");
   const JsonArray& versions =
       webhook ? webhook->items_at("conversionReviewVersions") : conversion.items_at("");
@@ -413,10 +446,13 @@ FieldErrors validate_status(const Json& next, const Json&, const api::RuleContex
 }
 
 std::vector<std::string> warnings(const Json& crd, const Json*, const api::RuleContext&) {
-  if (crd.part("spec").part("conversion").string_at("strategy") != "Webhook") return {};
+  const Json& conversion = crd.part("spec").part("conversion");
+  const bool by_service = conversion.string_at("strategy") == "Webhook" &&
+                          conversion.part("webhook").part("clientConfig").find("service");
+  if (!by_service) return {};
   return {
-      "spec.conversion.strategy: conversion webhooks are not called here: objects keep their shape, and only "
-      "their apiVersion differs between versions"};
+      "spec.conversion.webhook.clientConfig.service: this server does not reach Services: objects that need "
+      "a conversion are refused until clientConfig.url names the webhook"};
 }
 
 api::KindRules made_rules() {

@@ -1,9 +1,8 @@
 // The API server's rules for CustomResourceDefinitions: defaults, status of a new one, validation.
 //
 // Pure, any thread. Cost: linear in the definition, plus compilation of patterns and rules. Source:
-// validation and strategy of apiextensions-apiserver 1.37. A definition whose conversion calls a webhook is
-// stored and served, but its objects are only converted between versions of equal shape: nothing here calls
-// webhooks, and its condition says so.
+// validation and strategy of apiextensions-apiserver 1.37. A conversion webhook that is a Service is accepted
+// with a Warning: the server reaches URLs only.
 #pragma once
 
 #include "api/kind_rules.h"

@@ -159,7 +159,9 @@ std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& a
   definition->accepted = accepted;
   definition->namespaced = spec.string_at("scope") == "Namespaced";
   definition->terminating = !metadata.string_at("deletionTimestamp").empty();
-  definition->by_webhook = spec.part("conversion").string_at("strategy") == "Webhook";
+  const Json& conversion = spec.part("conversion");
+  if (conversion.string_at("strategy") == "Webhook")
+    definition->webhook = read_conversion_webhook(conversion);
   for (const Json& version : spec.items_at("versions")) {
     const bool served = version.bool_at("served"), storage = version.bool_at("storage");
     if (!served && !storage) continue;

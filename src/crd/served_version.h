@@ -12,6 +12,7 @@
 
 #include "api/type_table.h"
 #include "base/json.h"
+#include "crd/conversion_review.h"
 #include "crd/json_path.h"
 #include "crd/schema.h"
 
@@ -65,7 +66,7 @@ struct Definition {
   Json accepted;  // the names as they stand in the status
   bool namespaced = false;
   bool terminating = false;
-  bool by_webhook = false;  // its versions are converted by a webhook, which is not called here
+  std::optional<ConversionWebhook> webhook;                    // that converts between its versions
   std::vector<std::shared_ptr<const ServedVersion>> versions;  // in discovery's order; those that are served
   // The version in which objects are stored; it may be one that is not served.
   std::shared_ptr<const ServedVersion> storage;

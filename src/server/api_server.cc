@@ -35,12 +35,18 @@ bool is_health_path(std::string_view path) {
 }  // namespace
 
 ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
-    : registry_(world, options.recent_documents_bytes),
-      served_(world.gates),
+    : conversions_(world.random, options.conversion_timeout),
+      registry_(world, options.recent_documents_bytes),
+      served_(world.gates, conversions_),
       custom_(registry_, served_),
       watches_(registry_),
       options_(std::move(options)),
       resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted) {}
+
+// What runs on the threads of lanes uses the members below.
+ApiServer::~ApiServer() {
+  conversions_.stop();
+}
 
 Status ApiServer::make_default_objects() {
   return server::make_default_objects(registry_);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "server/audit_record.h"
+#include "server/conversion_webhooks.h"
 #include "server/custom_resources.h"
 #include "server/http.h"
 #include "server/registry.h"
@@ -31,11 +32,14 @@ struct ApiServerOptions {
   std::function<std::optional<std::string>(std::string_view path)> pages;
   // Bytes of JSON text whose parsed form is cached (recent_documents.h); 0: none.
   std::size_t recent_documents_bytes = 0;
+  // Of one call of a conversion webhook.
+  Duration conversion_timeout = Duration::seconds(kConversionTimeoutS);
 };
 
 class ApiServer final : public HttpHandler {
  public:
   ApiServer(Registry::Dependencies world, ApiServerOptions options);
+  ~ApiServer() override;
 
   void handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override;
   // Creates the namespaces and priority classes of a new cluster. Waits for the store; not on a synchronous
@@ -58,6 +62,7 @@ class ApiServer final : public HttpHandler {
   // For a path that names no resource: discovery, metrics and other pages.
   ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path) const;
 
+  ConversionWebhooks conversions_;
   Registry registry_;
   ServedResources served_;
   CustomResources custom_;

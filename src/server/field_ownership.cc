@@ -7,6 +7,7 @@
 #include "crd/served_version.h"
 #include "server/conversions.h"
 #include "server/metadata.h"
+#include "server/object_versions.h"
 
 namespace berth::server {
 namespace {
@@ -39,14 +40,16 @@ apply::FieldSet fields_never_stored(const ObjectTarget& target) {
   return fields;
 }
 
-std::optional<Json> in_version(const api::ResourceInfo& resource, const Json& document,
+std::optional<Json> in_version(const ObjectTarget& target, const Json& document,
                                std::string_view api_version) {
+  const api::ResourceInfo& resource = *target.resource;
   if (resource.custom) {
     const auto& versions = resource.custom->definition->versions;
     const bool served = std::any_of(versions.begin(), versions.end(), [&](const auto& version) {
       return api_version_of(version->row) == api_version;
     });
     if (!served) return std::nullopt;
+    if (has_webhook(target)) return in_other_version(target, document, api_version);
     Json converted = document;
     converted["apiVersion"] = api_version;
     return converted;
@@ -105,8 +108,8 @@ apply::FieldManager field_manager_of(const ObjectTarget& target, const WriteOpti
   write.now = format_time(now);
   write.empty = empty_object_of(*target.resource);
   write.ignored = fields_never_stored(target);
-  write.converted = [resource = target.resource](const Json& document, std::string_view version) {
-    return in_version(*resource, document, version);
+  write.converted = [target](const Json& document, std::string_view version) {
+    return in_version(target, document, version);
   };
   if (target.resource->custom)
     write.schema_of = [custom = target.resource->custom](std::string_view api_version) {

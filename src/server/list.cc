@@ -3,6 +3,7 @@
 #include "crd/served_version.h"
 #include "server/continue_token.h"
 #include "server/matcher.h"
+#include "server/object_versions.h"
 #include "server/serialization.h"
 
 namespace berth::server {
@@ -41,6 +42,24 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
   return body.append("]}\n");
 }
 
+// A webhook may change labels and every field, so selectors look at what it returned.
+enum class Selected { AsStored, InRequestVersion };
+
+store::ListQuery stored_query(store::ListQuery query, Selected selected) {
+  if (selected == Selected::AsStored || !query.accept) return query;
+  query.accept = nullptr;
+  query.limit = 0;
+  return query;
+}
+
+void select(store::ListPage& page, const store::ListQuery& query) {
+  if (!query.accept) return;
+  std::erase_if(page.objects, [&](const store::ObjectPtr& object) { return !query.accept(*object); });
+  page.more = query.limit > 0 && page.objects.size() > query.limit;
+  page.remaining = 0;
+  if (page.more) page.objects.resize(query.limit);
+}
+
 // The version has left the window. After a page (`after`) the client may continue with the newest version.
 ApiStatus expired_list(const std::optional<store::Key>& after) {
   if (!after) return expired("The resourceVersion for the provided list is too old.");
@@ -77,10 +96,13 @@ ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& targe
   } else if (options.version && *options.version > registry.store().revision()) {
     return too_large_version(*options.version, registry.store().revision());
   }
-  const Result<store::ListPage> page = registry.store().list(query);
+  const Selected selected = has_webhook(target) ? Selected::InRequestVersion : Selected::AsStored;
+  Result<store::ListPage> page = registry.store().list(stored_query(query, selected));
   if (!page && page.error().code() == ErrorCode::Gone) return expired_list(query.after);
   // A token of another server, or a forged one: its version lies in the future.
   if (!page) return too_large_version(query.at.value_or(0), registry.store().revision());
+  page->objects = TRY(in_request_version(target, std::move(page->objects)));
+  if (selected == Selected::InRequestVersion) select(*page, query);
   return json_response(200, list_body(registry, target, *page, options, rendering));
 }
 

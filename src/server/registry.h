@@ -76,12 +76,15 @@ class Registry {
   // The object with the changes of its admission, with defaults and canonical.
   ApiResult<Json> mutated(const ObjectTarget& target, const api::Admission& admission, Json object) const;
   std::string generated_name(const Json& object) const;
-  void submit_create(std::shared_ptr<Creation> creation);
+  ApiResult<void> submit_create(std::shared_ptr<Creation> creation);
   ApiStatus name_is_taken(const ObjectTarget& target) const;
 
+  // In the shape of the request's version.
+  ApiResult<Json> current_document(const ObjectTarget& target, const store::ObjectPtr& current) const;
   void attempt_update(const std::shared_ptr<Update>& update);
   ApiResult<void> apply_rules(Update& update, Json& next, const Json& before) const;
-  void submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written);
+  void submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written,
+                     std::string last_state);
 
   void attempt_removal(const std::shared_ptr<Removal>& removal);
   void submit_removal(std::shared_ptr<Removal> removal, store::WriteRequest write);

@@ -2,6 +2,7 @@
 #include "api/admission.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
+#include "server/object_versions.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
 
@@ -76,8 +77,7 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
     // The reference's store refuses it, which a dry run does not reach.
     if (!metadata_of(object).string_at("resourceVersion").empty())
       return plain_error("resourceVersion should not be set on objects to be created");
-    submit_create(creation);
-    return {};
+    return submit_create(creation);
   }
   if (dependencies_.store.get(key_of(target))) return already_exists(target.resource_name(), target.name);
   creation->done(
@@ -114,12 +114,12 @@ ApiResult<void> Registry::check_namespace(const ObjectTarget& target) const {
   return status;
 }
 
-void Registry::submit_create(std::shared_ptr<Creation> creation) {
+ApiResult<void> Registry::submit_create(std::shared_ptr<Creation> creation) {
   store::WriteRequest write;
   write.kind = store::WriteRequest::Kind::Create;
   write.key = key_of(creation->target);
   write.uid = metadata_of(std::as_const(creation->object)).string_at("uid");
-  Json written = in_stored_order(creation->object);
+  Json written = in_stored_order(TRY(in_stored_version(creation->target, creation->object)));
   write.draft = draft_of(written);
   dependencies_.store.submit(std::move(write), [this, creation = std::move(creation),
                                                 written =
@@ -131,12 +131,13 @@ void Registry::submit_create(std::shared_ptr<Creation> creation) {
     const bool taken = made.error().code() == ErrorCode::Exists;
     if (!taken) return creation->done(store_error(creation->target, made.error()));
     if (--creation->tries_left <= 0) return creation->done(name_is_taken(creation->target));
-    dependencies_.executor.post([this, creation = std::move(creation)]() mutable {
+    post_for(creation->target, dependencies_.executor, [this, creation] {
       creation->target.name = generated_name(creation->object);
       metadata_of(creation->object)["name"] = creation->target.name;
-      submit_create(std::move(creation));
+      answer_refusal(submit_create(creation), creation->done);
     });
   });
+  return {};
 }
 
 ApiStatus Registry::name_is_taken(const ObjectTarget& target) const {

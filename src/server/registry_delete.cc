@@ -1,6 +1,7 @@
 // DELETE: an object is removed at once, or marked until its finalizers and its grace period end.
 #include "server/deletion.h"
 #include "server/metadata.h"
+#include "server/object_versions.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
 
@@ -63,6 +64,11 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
                                      : deleted_status(target.resource_name(), target.name, current->uid));
   if (options.dry_run) {
     std::string& body = removal->response_body;
+    // An object in its stored shape: the answer converts it.
+    if (body.empty() && has_webhook(target)) {
+      removal->done(Answer{.object = current, .warnings = std::move(removal->warnings)});
+      return {};
+    }
     removal->done(Answer{.document = body.empty() ? to_string(deletion.object) : std::move(body),
                          .warnings = std::move(removal->warnings)});
     return {};
@@ -80,7 +86,7 @@ void Registry::submit_removal(std::shared_ptr<Removal> removal, store::WriteRequ
   dependencies_.store.submit(std::move(write), [this, removal = std::move(removal)](store::WriteResult made) {
     const bool raced = !made && made.error().code() == ErrorCode::Conflict;
     if (raced && --removal->tries_left > 0)
-      return dependencies_.executor.post([this, removal] { attempt_removal(removal); });
+      return post_for(removal->target, dependencies_.executor, [this, removal] { attempt_removal(removal); });
     if (!made) return removal->done(store_error(removal->target, made.error()));
     Answer answer{.warnings = std::move(removal->warnings)};
     if (removal->response_body.empty())

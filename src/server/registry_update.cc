@@ -3,6 +3,7 @@
 #include "server/deletion.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
+#include "server/object_versions.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
 
@@ -40,6 +41,16 @@ void Registry::modify(ObjectTarget target, Change change, WriteOptions options, 
   attempt_update(update);
 }
 
+ApiResult<Json> Registry::current_document(const ObjectTarget& target,
+                                           const store::ObjectPtr& current) const {
+  const bool by_webhook = has_webhook(target);
+  Result<Json> document =
+      by_webhook ? parse_json(TRY(in_request_version(target, current))->bytes) : document_of(*current);
+  if (!document) return internal_error("stored object does not parse: " + document.error().text());
+  if (by_webhook) (*document)["apiVersion"] = api_version_of(storage_of(*target.resource));
+  return std::move(document).value();
+}
+
 void Registry::attempt_update(const std::shared_ptr<Update>& update) {
   answer_refusal(try_update(update), update->done);
 }
@@ -48,16 +59,16 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   const ObjectTarget& target = update->target;
   const store::ObjectPtr current = dependencies_.store.get(key_of(target));
   if (!current) return create_instead(update);
-  const Result<Json> before = document_of(*current);
-  if (!before) return internal_error("stored object does not parse: " + before.error().text());
-  Json next = TRY(update->change(*before));
+  const Json before = TRY(current_document(target, current));
+  Json next = TRY(update->change(before));
   TRY(update->check_identity(*current, next));
-  track_fields(target, update->options, dependencies_.clock.now(), *before, next);
-  restore_system_fields(next, *before);
+  track_fields(target, update->options, dependencies_.clock.now(), before, next);
+  restore_system_fields(next, before);
   metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
-  TRY(apply_rules(*update, next, *before));
+  TRY(apply_rules(*update, next, before));
 
-  if (next == *before || differ_only_in_managed_times(next, *before)) {
+  const bool is_current = !has_webhook(target) || is_in_stored_version(target, *current);
+  if (is_current && (next == before || differ_only_in_managed_times(next, before))) {
     update->done(Answer{.object = current, .warnings = std::move(update->warnings)});
     return {};
   }
@@ -70,9 +81,13 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
                                                   : store::WriteRequest::Kind::Update;
   write.key = key_of(target);
   write.expected = current->revision;
-  Json written = in_stored_order(std::move(next));
+  // The response to the update that ends a deletion has the version that it was based on.
+  const bool removes = write.kind == store::WriteRequest::Kind::Delete;
+  const store::Draft shown = removes ? draft_of(in_stored_order(next)) : store::Draft();
+  std::string last_state = removes ? shown.head + std::to_string(current->revision) + shown.tail : "";
+  Json written = in_stored_order(TRY(in_stored_version(target, std::move(next))));
   write.draft = draft_of(written);
-  submit_update(update, std::move(write), std::move(written));
+  submit_update(update, std::move(write), std::move(written), std::move(last_state));
   return {};
 }
 
@@ -88,7 +103,7 @@ ApiResult<void> Registry::create_instead(const std::shared_ptr<Update>& update) 
     // Somebody was faster: what was asked for is a change of their object.
     const bool raced = !made && made.error().reason == "AlreadyExists" && --update->tries_left > 0;
     if (!raced) return update->done(std::move(made));
-    dependencies_.executor.post([this, update] { attempt_update(update); });
+    post_for(update->target, dependencies_.executor, [this, update] { attempt_update(update); });
   });
   return {};
 }
@@ -165,11 +180,10 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   return {};
 }
 
-void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written) {
+void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written,
+                             std::string last_state) {
   const bool removes = write.kind == store::WriteRequest::Kind::Delete;
   const store::Revision replaced = write.expected;
-  // The response to the update that ends a deletion has the version that it was based on.
-  std::string last_state = removes ? write.draft.head + std::to_string(replaced) + write.draft.tail : "";
   dependencies_.store.submit(
       std::move(write), [this, update = std::move(update), last_state = std::move(last_state), removes,
                          replaced, written = std::move(written)](store::WriteResult made) mutable {
@@ -181,7 +195,8 @@ void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest
                                      .warnings = std::move(update->warnings)});
         }
         const bool raced = made.error().code() == ErrorCode::Conflict && --update->tries_left > 0;
-        if (raced) return dependencies_.executor.post([this, update] { attempt_update(update); });
+        if (raced)
+          return post_for(update->target, dependencies_.executor, [this, update] { attempt_update(update); });
         update->done(store_error(update->target, made.error()));
       });
 }

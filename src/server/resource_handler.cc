@@ -2,7 +2,10 @@
 
 #include "crd/definition_rules.h"
 #include "server/access.h"
+#include "server/conversion_webhooks.h"
 #include "server/conversions.h"
+#include "server/object_versions.h"
+#include "server/served.h"
 
 namespace berth::server {
 namespace {
@@ -69,7 +72,12 @@ void ResourceHandler::handle(HttpRequest request, const api::ResourceInfo& resou
   call->verb = verb_of(request, path);
   call->request = std::move(request);
   call->exchange = std::move(exchange);
-  if (const ApiResult<void> routed = route(call); !routed) answer(call, routed.error());
+  const auto handled = [this, call] {
+    if (const ApiResult<void> routed = route(call); !routed) answer(call, routed.error());
+  };
+  if (!has_webhook(call->target)) return handled();
+  WaitingLanes& lanes = call->target.served->webhooks()->lanes();
+  if (!lanes.offer(resource.custom->definition->name, handled)) answer(call, too_many_requests());
 }
 
 ApiResult<void> ResourceHandler::route(const Call& call) {
@@ -134,11 +142,19 @@ ApiResult<void> ResourceHandler::route_subresource(const Call& call) {
 
 void ResourceHandler::answer(const Call& call, ApiResult<Answer> made) {
   const bool writes = call->request.method != "GET";
-  if (!made || !writes || !crd::is_definition(*call->target.resource)) return answer_now(call, made);
+  if (!made || !writes || !crd::is_definition(*call->target.resource))
+    return convert_then(call, std::move(made), &ResourceHandler::answer_now);
   // Not here: this may be the committer's thread.
   registry_.dependencies().executor.post([this, call, made = std::move(made)] {
     custom_.run();
     answer_now(call, made);
+  });
+}
+
+void ResourceHandler::convert_then(const Call& call, ApiResult<Answer> made, Continuation then) {
+  if (!made || !has_webhook(call->target)) return (this->*then)(call, made);
+  post_for(call->target, registry_.dependencies().executor, [this, call, made = std::move(made), then] {
+    (this->*then)(call, in_request_version(call->target, *made));
   });
 }
 

@@ -75,9 +75,14 @@ class ResourceHandler {
   void answer_scale(const Call& call, ApiResult<Answer> made);
   void answer_done(const Call& call, ApiResult<Answer> done);
 
+  void answer_scale_now(const Call& call, const ApiResult<Answer>& made);
+
   // Every request ends in one of these. A written definition is carried out first.
   void answer(const Call& call, ApiResult<Answer> made);
   void answer_now(const Call& call, const ApiResult<Answer>& made);
+  // `then` with the object in the request's version, on a thread that may convert it.
+  using Continuation = void (ResourceHandler::*)(const Call& call, const ApiResult<Answer>& made);
+  void convert_then(const Call& call, ApiResult<Answer> made, Continuation then);
   void respond(const Call& call, HttpResponse response, store::Revision revision = 0) const;
   void audit(const ResourceCall& call, int code, store::Revision revision) const;
 

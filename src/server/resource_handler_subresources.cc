@@ -66,7 +66,11 @@ ApiResult<void> ResourceHandler::scale(const Call& call) {
 }
 
 void ResourceHandler::answer_scale(const Call& call, ApiResult<Answer> made) {
-  if (!made) return answer(call, std::move(made));
+  convert_then(call, std::move(made), &ResourceHandler::answer_scale_now);
+}
+
+void ResourceHandler::answer_scale_now(const Call& call, const ApiResult<Answer>& made) {
+  if (!made) return answer(call, made);
   const std::string& bytes = made->object ? made->object->bytes : made->document;
   const Json object = parse_json(bytes).value_or(Json::object());
   respond(call, json_response(made->code, to_string(scale_of(object, call->target.resource->custom))),

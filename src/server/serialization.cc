@@ -8,13 +8,6 @@
 namespace berth::server {
 namespace {
 
-std::string type_prefix(std::string_view group, std::string_view version, std::string_view kind) {
-  std::string prefix = "{\"kind\":\"";
-  prefix.append(kind).append("\",\"apiVersion\":\"");
-  if (!group.empty()) prefix.append(group).append("/");
-  return prefix.append(version).append("\",");
-}
-
 // The text after kind and apiVersion; both are first in every stored object (draft_of).
 std::string_view behind_type(const std::string& stored) {
   const std::size_t metadata = stored.find("\"metadata\":");
@@ -28,6 +21,13 @@ Json converted(const api::ResourceInfo& resource, const std::string& stored) {
 }
 
 }  // namespace
+
+std::string type_prefix(std::string_view group, std::string_view version, std::string_view kind) {
+  std::string prefix = "{\"kind\":\"";
+  prefix.append(kind).append("\",\"apiVersion\":\"");
+  if (!group.empty()) prefix.append(group).append("/");
+  return prefix.append(version).append("\",");
+}
 
 std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored) {
   if (needs_conversion(resource)) return to_string(converted(resource, stored));

@@ -12,6 +12,8 @@
 
 namespace berth::server {
 
+// `{"kind":"Gizmo","apiVersion":"ex.io/v1",`: how every object begins.
+std::string type_prefix(std::string_view group, std::string_view version, std::string_view kind);
 // The object in the version of `resource` (the requested one). Copies bytes; parses only when the stored
 // version differs in shape.
 std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored);

@@ -71,8 +71,9 @@ bool is_built_in(std::string_view group, std::string_view plural) {
   });
 }
 
-ServedSet::ServedSet(const api::Gates& gates, std::vector<DefinitionPtr> definitions)
-    : gates_(gates), definitions_(std::move(definitions)) {
+ServedSet::ServedSet(const api::Gates& gates, ConversionWebhooks* webhooks,
+                     std::vector<DefinitionPtr> definitions)
+    : gates_(gates), webhooks_(webhooks), definitions_(std::move(definitions)) {
   for (const api::ResourceInfo& row : api::resources())
     if (is_served(row, gates)) rows_.push_back(&row);
   std::vector<const api::ResourceInfo*> custom;
@@ -101,8 +102,10 @@ bool ServedSet::has_group(std::string_view group) const {
                      [group](const api::ResourceInfo* row) { return row->group == group; });
 }
 
-ServedResources::ServedResources(const api::Gates& gates)
-    : gates_(gates), now_(std::make_shared<ServedSet>(gates, std::vector<DefinitionPtr>())) {}
+ServedResources::ServedResources(const api::Gates& gates, ConversionWebhooks& webhooks)
+    : gates_(gates),
+      webhooks_(webhooks),
+      now_(std::make_shared<ServedSet>(gates, &webhooks, std::vector<DefinitionPtr>())) {}
 
 ServedPtr ServedResources::now() const {
   const std::lock_guard lock(mutex_);
@@ -110,7 +113,7 @@ ServedPtr ServedResources::now() const {
 }
 
 void ServedResources::set(std::vector<DefinitionPtr> definitions) {
-  auto next = std::make_shared<const ServedSet>(gates_, std::move(definitions));
+  auto next = std::make_shared<const ServedSet>(gates_, &webhooks_, std::move(definitions));
   const std::lock_guard lock(mutex_);
   now_ = std::move(next);
 }

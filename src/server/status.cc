@@ -171,6 +171,13 @@ ApiStatus not_implemented(std::string_view message) {
   return make(501, "NotImplemented", std::string(message));
 }
 
+ApiStatus too_many_requests() {
+  ApiStatus status = make(429, "TooManyRequests", "Too many requests, please try again later.");
+  status.has_details = true;
+  status.retry_after_s = 1;
+  return status;
+}
+
 ApiStatus unavailable(std::string_view message) {
   ApiStatus status = make(503, "ServiceUnavailable", std::string(message));
   status.has_details = true;

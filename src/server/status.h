@@ -64,6 +64,7 @@ ApiStatus too_large_version(std::uint64_t asked, std::uint64_t current);
 ApiStatus plain_error(std::string_view message);
 ApiStatus internal_error(std::string_view message);
 ApiStatus not_implemented(std::string_view message);
+ApiStatus too_many_requests();
 ApiStatus unavailable(std::string_view message);
 
 // "pods", or "resourceclaims.resource.k8s.io": the name of a resource in messages.

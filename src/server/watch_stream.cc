@@ -1,6 +1,7 @@
 #include "server/watch_stream.h"
 
 #include "base/log.h"
+#include "server/object_versions.h"
 #include "server/serialization.h"
 
 namespace berth::server {
@@ -110,7 +111,7 @@ void WatchStream::wake() {
 
 void WatchStream::post_turn() {
   if (auto self = weak_from_this().lock())
-    registry_.dependencies().executor.post([self = std::move(self)] { self->take_turn(); });
+    post_for(target_, registry_.dependencies().executor, [self = std::move(self)] { self->take_turn(); });
 }
 
 void WatchStream::take_turn() {
@@ -148,24 +149,62 @@ bool WatchStream::concerns(const store::Key& key) const {
 
 WatchStream::Turn WatchStream::send_state() {
   if (registry_.store().oldest_watchable() > position_) return overtaken();
+  if (has_webhook(target_)) return send_converted_state();
   for (std::size_t seen = 0; seen < kWatchTurnMax; ++seen) {
     if (!exchange_->has_room()) return Turn::Full;
     const store::ObjectPtr object = state_->next();
-    if (!object) {
-      state_.reset();
-      if (options_.bookmarks && (options_.send_initial_events == true || options_.version))
-        send_bookmark(true);
-      return Turn::More;
-    }
+    if (!object) return end_state();
     if (matches_ && !matches_(*object)) continue;
     if (!exchange_->send(frame("ADDED", shown(object)))) return Turn::Ended;
   }
   return Turn::More;
 }
 
+WatchStream::Turn WatchStream::end_state() {
+  state_.reset();
+  if (options_.bookmarks && (options_.send_initial_events == true || options_.version)) send_bookmark(true);
+  return Turn::More;
+}
+
+WatchStream::Turn WatchStream::send_converted_state() {
+  if (!exchange_->has_room()) return Turn::Full;
+  std::vector<store::ObjectPtr> objects;
+  std::size_t bytes = 0;
+  bool at_end = false;
+  while (objects.size() < kConvertedStateMax && bytes < kConvertedStateBytes && !at_end) {
+    store::ObjectPtr object = state_->next();
+    at_end = !object;
+    if (at_end) break;
+    bytes += object->bytes.size();
+    objects.push_back(std::move(object));
+  }
+  const ApiResult<std::vector<store::ObjectPtr>> converted = in_request_version(target_, std::move(objects));
+  if (!converted) return refuse(converted.error());
+  for (const store::ObjectPtr& object : *converted)
+    if ((!matches_ || matches_(*object)) && !exchange_->send(frame("ADDED", shown(object))))
+      return Turn::Ended;
+  return at_end ? end_state() : Turn::More;
+}
+
+ApiResult<std::vector<store::WatchEvent>> WatchStream::converted(
+    std::span<const store::WatchEventPtr> events) const {
+  std::vector<store::ObjectPtr> objects;
+  for (const store::WatchEventPtr& event : events) {
+    const bool meant = concerns(event->object->key);
+    objects.push_back(meant ? event->object : nullptr);
+    objects.push_back(meant ? event->previous : nullptr);
+  }
+  objects = TRY(in_request_version(target_, std::move(objects)));
+  std::vector<store::WatchEvent> shown;
+  for (std::size_t i = 0; i < events.size(); ++i)
+    shown.push_back({events[i]->kind, objects[2 * i], objects[2 * i + 1]});
+  return shown;
+}
+
 WatchStream::Turn WatchStream::send_events() {
   const Result<store::EventPage> page = registry_.store().events(resource(), position_, kWatchTurnMax);
   if (!page) return overtaken();
+  if (has_webhook(target_) && !page->events.empty()) return send_converted_events(page->events);
   for (const store::WatchEventPtr& event : page->events) {
     if (!exchange_->has_room()) return Turn::Full;
     if (concerns(event->object->key) && !send(*event)) return Turn::Ended;
@@ -173,6 +212,18 @@ WatchStream::Turn WatchStream::send_events() {
   }
   position_ = std::max(position_, page->through);
   return page->events.empty() ? Turn::Idle : Turn::More;
+}
+
+WatchStream::Turn WatchStream::send_converted_events(std::span<const store::WatchEventPtr> events) {
+  if (!exchange_->has_room()) return Turn::Full;
+  const ApiResult<std::vector<store::WatchEvent>> shown = converted(events);
+  if (!shown) return refuse(shown.error());
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!exchange_->has_room()) return Turn::Full;
+    if (concerns(events[i]->object->key) && !send((*shown)[i])) return Turn::Ended;
+    position_ = events[i]->object->revision;
+  }
+  return Turn::More;
 }
 
 // Everything has been sent. Nothing is left to do unless there was news meanwhile.

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/http.h"
 #include "server/list_options.h"
@@ -25,6 +26,9 @@ namespace berth::server {
 
 // Objects or events that one turn on a pool thread looks at; then others have theirs.
 inline constexpr std::size_t kWatchTurnMax = 256;
+// Objects of the state at the start that one call of a conversion webhook gets.
+inline constexpr std::size_t kConvertedStateMax = 64;
+inline constexpr std::size_t kConvertedStateBytes = 512u << 10;
 inline constexpr std::int64_t kBookmarkPeriodS = 60;
 inline constexpr std::int64_t kWatchTimeoutDefaultS = 1800;
 // How long a version beyond the newest is waited for. Source: blockTimeout of the reference's watch cache.
@@ -54,6 +58,11 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   void post_turn();
   void take_turn();
   Turn send_state();
+  // Of a resource with a webhook: its objects and events are converted before they are looked at.
+  Turn send_converted_state();
+  Turn send_converted_events(std::span<const store::WatchEventPtr> events);
+  ApiResult<std::vector<store::WatchEvent>> converted(std::span<const store::WatchEventPtr> events) const;
+  Turn end_state();
   Turn send_events();
   Turn come_to_rest();
   // The last event of the stream.

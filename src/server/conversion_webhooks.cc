@@ -1,0 +1,179 @@
+#include "server/conversion_webhooks.h"
+
+#include <future>
+
+#include "client/http_fetch.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::size_t kQuotedAnswerBytesMax = 1024;
+
+std::string quoted_text(std::string_view text) {
+  std::string quoted;
+  append_json_string(quoted, text);
+  return quoted;
+}
+
+// What client-go says of an answer that is no success.
+std::string refusal_text(const client::HttpReply& reply) {
+  const Result<Json> body = parse_json(reply.body);
+  if (body && body->string_at("kind") == "Status" && !body->string_at("message").empty())
+    return std::string(body->string_at("message"));
+  if (reply.status == 401) return "the server has asked for the client to provide credentials";
+  if (reply.status == 404) return "the server could not find the requested resource";
+  if (reply.status < 500)
+    return "the server responded with the status code " + std::to_string(reply.status) +
+           " but did not return more details";
+  std::string said = reply.body.empty() ? "unknown" : reply.body.substr(0, kQuotedAnswerBytesMax);
+  return "an error on the server (" + quoted_text(said) + ") has prevented the request from succeeding";
+}
+
+// The server's part of a URL, and what is below it.
+struct UrlParts {
+  std::string server, target;
+};
+
+UrlParts parts_of(std::string_view url) {
+  const std::size_t authority = url.find("://") + 3;
+  const std::size_t path = url.find('/', authority);
+  return {std::string(url.substr(0, path)),
+          path == std::string_view::npos ? "/" : std::string(url.substr(path))};
+}
+
+std::string query_of(Duration timeout) {
+  return "?timeout=" + std::to_string(timeout.whole_seconds()) + "s";
+}
+
+}  // namespace
+
+struct ConversionWebhooks::Client {
+  std::string url, ca_pem;
+  std::unique_ptr<client::HttpFetcher> fetcher;
+};
+
+// The documents of one call, and their texts.
+struct ConversionWebhooks::Batch {
+  std::vector<std::size_t> places;
+  std::vector<std::string> texts;
+  std::size_t bytes = 0;
+
+  bool takes(std::size_t more) const {
+    return places.empty() ||
+           (bytes + more <= kConversionBatchBytes && places.size() < kConversionBatchObjectsMax);
+  }
+};
+
+ConversionWebhooks::ConversionWebhooks(Random& random, Duration timeout)
+    : random_(random), timeout_(timeout) {}
+
+ConversionWebhooks::~ConversionWebhooks() {
+  stop();
+}
+
+void ConversionWebhooks::stop() {
+  std::map<std::string, std::shared_ptr<Client>> clients;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    clients.swap(clients_);
+  }
+  // Calls under way end with their fetcher, so no thread of a lane waits for one.
+  for (auto& [name, client] : clients) client->fetcher.reset();
+  lanes_.stop();
+}
+
+Result<std::shared_ptr<ConversionWebhooks::Client>> ConversionWebhooks::client_of(
+    const crd::Definition& definition) {
+  const crd::ConversionWebhook& webhook = *definition.webhook;
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return Error(ErrorCode::Unavailable, "the server stops");
+  std::shared_ptr<Client>& kept = clients_[definition.name];
+  if (kept && kept->url == webhook.url && kept->ca_pem == webhook.ca_pem) return kept;
+  auto made = std::make_shared<Client>();
+  made->url = webhook.url;
+  made->ca_pem = webhook.ca_pem;
+  client::ClusterAccess access;
+  access.server = parts_of(webhook.url).server;
+  access.ca_pem = webhook.ca_pem;
+  client::HttpFetcherOptions options;
+  options.user_agent = "berth-apiserver";
+  options.reply_timeout = timeout_;
+  options.connect_timeout = std::min(options.connect_timeout, timeout_);
+  options.reply_bytes_max = kConversionAnswerBytesMax;
+  made->fetcher = TRY(client::HttpFetcher::open(std::move(access), options, clock_));
+  kept = made;
+  for (auto at = clients_.begin(); clients_.size() > kConversionClientsMax && at != clients_.end();)
+    at = at->second != made && at->second.use_count() == 1 ? clients_.erase(at) : std::next(at);
+  return made;
+}
+
+Result<JsonArray> ConversionWebhooks::call(const crd::Definition& definition, const Batch& batch,
+                                           std::string_view api_version) {
+  const crd::ConversionWebhook& webhook = *definition.webhook;
+  const std::string query = query_of(timeout_);
+  if (webhook.url.empty())
+    return Error(ErrorCode::Unavailable,
+                 "Post " + quoted_text(webhook.service_url + query) +
+                     ": this server does not reach Services: spec.conversion.webhook.clientConfig.url must "
+                     "name the webhook");
+  const auto at = "Post " + quoted_text(webhook.url + query) + ": ";
+  Result<std::shared_ptr<Client>> client = client_of(definition);
+  if (!client) return Error(ErrorCode::Unavailable, at + client.error().text());
+  const std::string uid = random_.uuid();
+  client::HttpFetch fetch;
+  fetch.method = "POST";
+  fetch.target = parts_of(webhook.url).target + query;
+  fetch.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
+  fetch.body = crd::conversion_request(webhook.review_version, uid, api_version, batch.texts);
+  const auto answered = std::make_shared<std::promise<client::HttpReply>>();
+  std::future<client::HttpReply> answer = answered->get_future();
+  {
+    // stop() ends the fetcher under this lock's protection: it is not used once it is gone.
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return Error(ErrorCode::Unavailable, at + "the server stops");
+    (*client)->fetcher->submit(
+        std::move(fetch), [answered](client::HttpReply reply) { answered->set_value(std::move(reply)); });
+  }
+  const client::HttpReply reply = answer.get();
+  if (reply.delivery != client::Delivery::Answered) return Error(ErrorCode::Unavailable, at + reply.trouble);
+  if (reply.status < 200 || reply.status > 299) return Error(ErrorCode::Invalid, refusal_text(reply));
+  const Result<Json> review = parse_json(reply.body);
+  if (!review) return Error(ErrorCode::Invalid, "the answer is no JSON: " + review.error().text());
+  return crd::converted_objects(*review, webhook.review_version, uid);
+}
+
+ApiResult<std::vector<Json>> ConversionWebhooks::convert(const crd::Definition& definition,
+                                                         std::vector<Json> documents,
+                                                         std::string_view api_version) {
+  const auto take = [&](const Batch& batch) -> ApiResult<void> {
+    if (batch.places.empty()) return {};
+    const std::string asked =
+        "conversion webhook for " + crd::kind_text(documents[batch.places.front()]) + " ";
+    Result<JsonArray> converted = call(definition, batch, api_version);
+    if (!converted) return plain_error(asked + "failed: " + std::string(converted.error().message()));
+    if (converted->size() != batch.places.size())
+      return plain_error(asked + "returned " + std::to_string(converted->size()) + " objects, expected " +
+                         std::to_string(batch.places.size()));
+    for (std::size_t i = 0; i < batch.places.size(); ++i) {
+      Json& document = documents[batch.places[i]];
+      Result<Json> accepted = crd::accepted_conversion(document, std::move((*converted)[i]), api_version);
+      if (!accepted) return plain_error(asked + "returned " + std::string(accepted.error().message()));
+      document = std::move(accepted).value();
+    }
+    return {};
+  };
+  Batch batch;
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    if (std::as_const(documents[i]).string_at("apiVersion") == api_version) continue;
+    std::string text = to_string(documents[i]);
+    if (!batch.takes(text.size())) TRY(take(std::exchange(batch, {})));
+    batch.bytes += text.size();
+    batch.places.push_back(i);
+    batch.texts.push_back(std::move(text));
+  }
+  TRY(take(batch));
+  return documents;
+}
+
+}  // namespace berth::server

@@ -1,0 +1,110 @@
+#include "server/object_versions.h"
+
+#include "crd/object_rules.h"
+#include "server/conversion_webhooks.h"
+#include "server/conversions.h"
+#include "server/metadata.h"
+#include "server/serialization.h"
+#include "server/served.h"
+
+namespace berth::server {
+namespace {
+
+ConversionWebhooks* webhooks_of(const ObjectTarget& target) {
+  const bool by_webhook = target.resource->custom && target.resource->custom->definition->webhook;
+  return by_webhook && target.served ? target.served->webhooks() : nullptr;
+}
+
+const crd::Definition& definition_of(const ObjectTarget& target) {
+  return *target.resource->custom->definition;
+}
+
+// What a webhook returned, without members that the version's schema lacks and with its defaults.
+ApiResult<Json> in_shape(const api::ResourceInfo& resource, Json document) {
+  Result<crd::ShapedObject> shaped = crd::shaped(*resource.custom, std::move(document));
+  if (!shaped) return plain_error(shaped.error().message());
+  return std::move(shaped->document);
+}
+
+store::ObjectPtr with_document(const store::Object& object, Json document) {
+  const store::Draft draft = draft_of(in_stored_order(std::move(document)));
+  auto made = std::make_shared<store::Object>();
+  made->key = object.key;
+  made->uid = object.uid;
+  made->created = object.created;
+  made->revision = object.revision;
+  made->bytes = draft.head + std::to_string(object.revision) + draft.tail;
+  return made;
+}
+
+}  // namespace
+
+bool has_webhook(const ObjectTarget& target) {
+  return webhooks_of(target) != nullptr;
+}
+
+void post_for(const ObjectTarget& target, Executor& executor, std::function<void()> work) {
+  if (ConversionWebhooks* webhooks = webhooks_of(target))
+    webhooks->lanes().post(definition_of(target).name, std::move(work));
+  else
+    executor.post(std::move(work));
+}
+
+ApiResult<std::vector<store::ObjectPtr>> in_request_version(const ObjectTarget& target,
+                                                            std::vector<store::ObjectPtr> objects) {
+  ConversionWebhooks* webhooks = webhooks_of(target);
+  if (!webhooks) return objects;
+  const api::ResourceInfo& wanted = *target.resource;
+  const std::string prefix = type_prefix(wanted.group, wanted.version, wanted.kind);
+  std::vector<std::size_t> places;
+  std::vector<Json> documents;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (!objects[i] || objects[i]->bytes.starts_with(prefix)) continue;
+    Result<Json> document = parse_json(objects[i]->bytes);
+    if (!document) return internal_error("stored object does not parse");
+    places.push_back(i);
+    documents.push_back(std::move(document).value());
+  }
+  if (places.empty()) return objects;
+  documents = TRY(webhooks->convert(definition_of(target), std::move(documents), api_version_of(wanted)));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    store::ObjectPtr& object = objects[places[i]];
+    object = with_document(*object, TRY(in_shape(wanted, std::move(documents[i]))));
+  }
+  return objects;
+}
+
+ApiResult<store::ObjectPtr> in_request_version(const ObjectTarget& target, store::ObjectPtr object) {
+  return TRY(in_request_version(target, std::vector<store::ObjectPtr>{std::move(object)})).front();
+}
+
+ApiResult<Answer> in_request_version(const ObjectTarget& target, Answer answer) {
+  answer.object = TRY(in_request_version(target, std::move(answer.object)));
+  return answer;
+}
+
+ApiResult<Json> in_stored_version(const ObjectTarget& target, Json document) {
+  ConversionWebhooks* webhooks = webhooks_of(target);
+  const api::ResourceInfo& stored = storage_of(*target.resource);
+  if (!webhooks || &stored == target.resource) return document;
+  document["apiVersion"] = api_version_of(*target.resource);
+  std::vector<Json> converted =
+      TRY(webhooks->convert(definition_of(target), {std::move(document)}, api_version_of(stored)));
+  return in_shape(stored, std::move(converted.front()));
+}
+
+std::optional<Json> in_other_version(const ObjectTarget& target, const Json& document,
+                                     std::string_view api_version) {
+  ConversionWebhooks* webhooks = webhooks_of(target);
+  if (!webhooks) return std::nullopt;
+  ApiResult<std::vector<Json>> converted = webhooks->convert(definition_of(target), {document}, api_version);
+  if (!converted) return std::nullopt;
+  return std::move(converted->front());
+}
+
+bool is_in_stored_version(const ObjectTarget& target, const store::Object& object) {
+  const api::ResourceInfo& stored = storage_of(*target.resource);
+  return object.bytes.starts_with(type_prefix(stored.group, stored.version, stored.kind));
+}
+
+}  // namespace berth::server
