@@ -116,6 +116,10 @@ VersionRank rank_of(std::string_view name) {
 
 }  // namespace
 
+bool is_same_resource(const Definition& a, const Definition& b) {
+  return &a == &b || (a.uid == b.uid && a.accepted == b.accepted && a.spec == b.spec);
+}
+
 bool comes_before(std::string_view a, std::string_view b) {
   const VersionRank left = rank_of(a), right = rank_of(b);
   const auto key = [](const VersionRank& rank) { return std::tie(rank.stability, rank.major, rank.minor); };
@@ -157,6 +161,7 @@ std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& a
   definition->short_names = joined(accepted.items_at("shortNames"));
   definition->categories = joined(accepted.items_at("categories"));
   definition->accepted = accepted;
+  definition->spec = spec;
   definition->namespaced = spec.string_at("scope") == "Namespaced";
   definition->terminating = !metadata.string_at("deletionTimestamp").empty();
   const Json& conversion = spec.part("conversion");

@@ -64,6 +64,7 @@ struct Definition {
   std::int64_t generation = 0;
   std::string plural, singular, kind, list_kind, short_names, categories;  // accepted
   Json accepted;  // the names as they stand in the status
+  Json spec;      // all of it
   bool namespaced = false;
   bool terminating = false;
   std::optional<ConversionWebhook> webhook;                    // that converts between its versions
@@ -74,6 +75,10 @@ struct Definition {
 
 // `crd` is stored, so valid; `accepted` are status.acceptedNames. Null for one without schemas.
 std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& accepted);
+
+// Whether clients of one see the other's objects in the same way. Deletion of the definition changes nothing
+// until it is over.
+bool is_same_resource(const Definition& a, const Definition& b);
 
 // Of versions like v1, v1beta1 and others: the order of discovery, the most stable first.
 bool comes_before(std::string_view a, std::string_view b);

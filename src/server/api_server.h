@@ -48,6 +48,7 @@ class ApiServer final : public HttpHandler {
   // Watch timeouts and bookmarks, and what deleted definitions leave to do; about every 200 ms.
   void tick(Time monotonic_now) {
     watches_.tick(monotonic_now);
+    watches_.end_replaced(served_.now());
     custom_.tick();
   }
   std::size_t open_watches() const { return watches_.open_count(); }

@@ -276,6 +276,9 @@ TEST_F(ConversionWebhooksTest, AListIsConvertedInFewCallsAndSelectedAfterwards) 
             0u);
   EXPECT_EQ(
       ask("GET", std::string(kNewGizmos) + "?fieldSelector=spec.length=7").body.items_at("items").size(), 1u);
+  EXPECT_EQ(ask("DELETE", std::string(kNewGizmos) + "?fieldSelector=spec.length=7").code, 200);
+  EXPECT_EQ(ask("GET", std::string(kOldGizmos)).body.items_at("items").size(), 299u);
+  EXPECT_EQ(ask("GET", at(kOldGizmos, "g7")).code, 404);
 }
 
 TEST_F(ConversionWebhooksTest, AWatchShowsItsVersion) {

@@ -17,10 +17,11 @@ class Said final : public HttpExchange {
     response.body += chunk;
     return true;
   }
-  void end_stream() override {}
+  void end_stream() override { ended = true; }
   void on_close(std::function<void()>) override {}
 
   HttpResponse response{0, {}, ""};
+  bool ended = false;
 };
 
 struct Reply {
@@ -80,6 +81,12 @@ class CustomResourcesTest : public testing::Test {
       if (name == "Warning") reply.warning += value;
     return reply;
   }
+  std::shared_ptr<Said> watch(std::string path) {
+    auto lines = std::make_shared<Said>();
+    bench->ask("GET", std::move(path), {{"watch", "true"}}, "", lines);
+    return lines;
+  }
+  void tick() { bench->server.tick(bench->clock.monotonic()); }
   Reply patch(std::string path, std::string body, std::string type = "merge-patch+json") {
     return ask("PATCH", std::move(path), std::move(body), {{"Content-Type", "application/" + type}});
   }
@@ -123,6 +130,45 @@ TEST_F(CustomResourcesTest, ADefinitionServesItsObjects) {
             1u);
   EXPECT_EQ(ask("DELETE", gizmo("a")).code, 200);
   EXPECT_EQ(ask("GET", gizmo("a")).code, 404);
+}
+
+TEST_F(CustomResourcesTest, AWatchEndsWithWhatServesIt) {
+  define();
+  make("a", R"({"size":3})");
+  const auto stable = watch(std::string(kGizmos));
+  const auto beta = watch("/apis/ex.io/v1beta1/gizmos");
+  const auto pods = watch("/api/v1/pods");
+  const std::string definition = std::string(kDefinitions) + "/gizmos.ex.io";
+  patch(definition, R"({"metadata":{"labels":{"a":"b"}}})");
+  tick();
+  EXPECT_FALSE(stable->ended || beta->ended);
+  EXPECT_EQ(patch(definition, R"([{"op":"replace","path":"/spec/versions/1/served","value":false}])",
+                  "json-patch+json")
+                .code,
+            200);
+  tick();
+  EXPECT_TRUE(beta->ended);
+  const auto later = watch(std::string(kGizmos));
+  ask("DELETE", definition);
+  for (int i = 0; i < 10; ++i) tick();
+  EXPECT_EQ(ask("GET", definition).code, 404);
+  EXPECT_TRUE(later->ended);
+  EXPECT_NE(later->response.body.find("\"type\":\"DELETED\""), std::string::npos) << later->response.body;
+  EXPECT_FALSE(pods->ended);
+  EXPECT_EQ(bench->server.open_watches(), 1u);
+}
+
+TEST_F(CustomResourcesTest, ATableOfDefinitionsSaysWhenTheyWereCreated) {
+  define();
+  const Json table =
+      ask("GET", std::string(kDefinitions), "", {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}})
+          .body;
+  const JsonArray& columns = table.items_at("columnDefinitions");
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(columns[1].string_at("name"), "Created At");
+  EXPECT_EQ(columns[1].string_at("type"), "date");
+  EXPECT_EQ(to_string(Json(table.items_at("rows").front().items_at("cells"))),
+            R"(["gizmos.ex.io","2023-11-14T22:13:20Z"])");
 }
 
 TEST_F(CustomResourcesTest, ObjectsAreValidated) {

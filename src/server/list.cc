@@ -75,6 +75,18 @@ ApiStatus expired_list(const std::optional<store::Key>& after) {
 
 }  // namespace
 
+ApiResult<store::ListPage> page_of(const Registry& registry, const ObjectTarget& target,
+                                   const store::ListQuery& query) {
+  const Selected selected = has_webhook(target) ? Selected::InRequestVersion : Selected::AsStored;
+  Result<store::ListPage> page = registry.store().list(stored_query(query, selected));
+  if (!page && page.error().code() == ErrorCode::Gone) return expired_list(query.after);
+  // A token of another server, or a forged one: its version lies in the future.
+  if (!page) return too_large_version(query.at.value_or(0), registry.store().revision());
+  page->objects = TRY(in_request_version(target, std::move(page->objects)));
+  if (selected == Selected::InRequestVersion) select(*page, query);
+  return std::move(page).value();
+}
+
 ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& target, const ListOptions& options,
                              Rendering rendering) {
   store::ListQuery query;
@@ -96,14 +108,8 @@ ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& targe
   } else if (options.version && *options.version > registry.store().revision()) {
     return too_large_version(*options.version, registry.store().revision());
   }
-  const Selected selected = has_webhook(target) ? Selected::InRequestVersion : Selected::AsStored;
-  Result<store::ListPage> page = registry.store().list(stored_query(query, selected));
-  if (!page && page.error().code() == ErrorCode::Gone) return expired_list(query.after);
-  // A token of another server, or a forged one: its version lies in the future.
-  if (!page) return too_large_version(query.at.value_or(0), registry.store().revision());
-  page->objects = TRY(in_request_version(target, std::move(page->objects)));
-  if (selected == Selected::InRequestVersion) select(*page, query);
-  return json_response(200, list_body(registry, target, *page, options, rendering));
+  const store::ListPage page = TRY(page_of(registry, target, query));
+  return json_response(200, list_body(registry, target, page, options, rendering));
 }
 
 }  // namespace berth::server

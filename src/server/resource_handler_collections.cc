@@ -52,16 +52,16 @@ ApiResult<void> ResourceHandler::remove_collection(const Call& call) {
   query.accept =
       TRY(make_matcher(*call->target.resource, selection.label_selector, selection.field_selector, ""));
   query.limit = selection.limit;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page || page->objects.empty()) {
+  const store::ListPage page = TRY(page_of(registry_, call->target, query));
+  if (page.objects.empty()) {
     respond(call, found);
     return {};
   }
   WriteOptions write_options;
   write_options.user = call->request.user.name;
   const auto removal = std::make_shared<CollectionRemoval>();
-  removal->left = page->objects.size();
-  for (const store::ObjectPtr& object : page->objects) {
+  removal->left = page.objects.size();
+  for (const store::ObjectPtr& object : page.objects) {
     ObjectTarget target = call->target;
     target.ns = object->key.ns;
     target.name = object->key.name;

@@ -28,6 +28,11 @@ Json amount_or_na(const Json& spec, std::string_view key) {
   return amount->is_int() ? Json(std::to_string(amount->as_int())) : *amount;
 }
 
+// The default columns of the reference, which shows no age there.
+JsonArray definition_cells(const Json& definition, Time) {
+  return {name_of(definition), metadata_of(definition).string_at("creationTimestamp")};
+}
+
 JsonArray plain_cells(const Json& object, Time now) {
   return {name_of(object), age_of(object, now)};
 }
@@ -381,6 +386,7 @@ constexpr TableColumn kNodeColumns[] = {kName,
                                         {"OS-Image", "string", 1},
                                         {"Kernel-Version", "string", 1},
                                         {"Container-Runtime", "string", 1}};
+constexpr TableColumn kDefinitionColumns[] = {kName, {"Created At", "date"}};
 constexpr TableColumn kEventColumns[] = {{"Last Seen"},
                                          {"Type"},
                                          {"Reason"},
@@ -454,6 +460,7 @@ constexpr TableRow kRows[] = {
     {"", "configmaps", {kConfigMapColumns, configmap_cells}},
     {"", "secrets", {kSecretColumns, secret_cells}},
     {"", "services", {kServiceColumns, service_cells}},
+    {"apiextensions.k8s.io", "customresourcedefinitions", {kDefinitionColumns, definition_cells}},
     {"apps", "deployments", {kDeploymentColumns, deployment_cells}},
     {"batch", "jobs", {kJobColumns, job_cells}},
     {"policy", "poddisruptionbudgets", {kBudgetColumns, budget_cells}},

@@ -11,10 +11,12 @@ namespace berth::server {
 struct WatchHub::Open {
   std::mutex mutex;
   std::set<std::shared_ptr<WatchStream>> streams;
+  bool has_new = false;  // streams that no end_replaced() has seen
 
   void add(const std::shared_ptr<WatchStream>& stream) {
     const std::lock_guard lock(mutex);
     streams.insert(stream);
+    has_new = true;
   }
   void remove(const std::shared_ptr<WatchStream>& stream) {
     const std::lock_guard lock(mutex);
@@ -48,6 +50,17 @@ void WatchHub::open(const ObjectTarget& target, const ListOptions& options, Rend
 void WatchHub::tick(Time now) {
   for (const std::shared_ptr<WatchStream>& stream : open_->copy())
     if (!stream->tick(now)) open_->remove(stream);
+}
+
+void WatchHub::end_replaced(const ServedPtr& served) {
+  {
+    const std::lock_guard lock(open_->mutex);
+    const bool has_new = std::exchange(open_->has_new, false);
+    if (!has_new && served == checked_) return;
+  }
+  checked_ = served;
+  for (const std::shared_ptr<WatchStream>& stream : open_->copy())
+    if (stream->is_replaced(*served)) stream->end();
 }
 
 std::size_t WatchHub::open_count() const {

@@ -10,6 +10,7 @@
 #include "server/matcher.h"
 #include "server/registry.h"
 #include "server/rendering.h"
+#include "server/served.h"
 
 namespace berth::server {
 
@@ -21,6 +22,9 @@ class WatchHub {
             std::shared_ptr<HttpExchange> exchange);
   // Called about every 200 ms.
   void tick(Time now);
+  // Ends the watches of custom resources that are served no more, or by another definition than they began
+  // with. Called like tick(); one thread at a time.
+  void end_replaced(const ServedPtr& served);
   std::size_t open_count() const;
   // Ends all streams.
   void close_all();
@@ -30,6 +34,7 @@ class WatchHub {
 
   const Registry& registry_;
   const std::shared_ptr<Open> open_;
+  ServedPtr checked_;  // what all watches were compared with that were open then
 };
 
 }  // namespace berth::server

@@ -1,8 +1,10 @@
 #include "server/watch_stream.h"
 
 #include "base/log.h"
+#include "crd/served_version.h"
 #include "server/object_versions.h"
 #include "server/serialization.h"
+#include "server/served.h"
 
 namespace berth::server {
 namespace {
@@ -85,7 +87,7 @@ bool WatchStream::tick(Time now) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return false;
-    ending_ = now >= ends_at_;
+    ending_ |= now >= ends_at_;
     const bool due = options_.bookmarks && (ending_ || now >= bookmark_at_);
     if (due) bookmark_at_ = now + Duration::seconds(kBookmarkPeriodS);
     bookmark_due_ |= due;
@@ -98,6 +100,21 @@ bool WatchStream::tick(Time now) {
   else
     wake();
   return !closed();
+}
+
+bool WatchStream::is_replaced(const ServedSet& served) const {
+  const api::ResourceInfo& began = *target_.resource;
+  if (!began.custom) return false;
+  const api::ResourceInfo* now = served.find(began.group, began.version, began.plural);
+  return !now || !now->custom || !crd::is_same_resource(*began.custom->definition, *now->custom->definition);
+}
+
+void WatchStream::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake();
 }
 
 void WatchStream::wake() {

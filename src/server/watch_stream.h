@@ -45,6 +45,10 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   // False when the stream has ended.
   bool tick(Time now);
   void close();
+  // Whether another definition, or none, serves its custom resource now.
+  bool is_replaced(const ServedSet& served) const;
+  // Sends what has happened, then ends the stream.
+  void end();
 
  private:
   // What a turn came to: there is more; nothing more now; the peer has no room; the stream has ended.
@@ -94,7 +98,7 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   bool taking_turns_ = true;        // also while the peer has no room
   bool news_ = false;               // a turn that comes to rest has to look again
   bool bookmark_due_ = false;
-  bool ending_ = false;  // its time is over
+  bool ending_ = false;  // its time is over, or its resource
   bool full_ = false;
   bool ahead_ = false;  // of every version there is
   bool closed_ = false;
