@@ -19,12 +19,14 @@ from differs import known_differences
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "build" / "test-cluster"
-OWN_SUITES = ("install", "faults", "stories", "writes", "parity")  # Berth's own, in folders here
+OWN_SUITES = ("install", "faults", "stories", "writes", "parity", "clients")  # Berth's own, in folders here
 SUITES = (*OWN_SUITES, "dra/default", "dra/ga", "dra/api", "dra/all")
 SUITE_TIMEOUT = "30m"
 STATES = ("pass", "fail", "skip")
 OWN_WORDS = {"ok": "passed", "FAIL:": "failed", "SKIP": "skipped"}
 OWN_LINE = re.compile(r"(ok|FAIL:|SKIP)\s+(\S+?)(?::\s+(.*)|\s.*)?$")
+BUILD_VERSION = "k8s.io/component-base/version"
+KUBECTL_VERSION = re.compile(r"k8s\.io/kubectl v0\.((\d+)\S+)")
 OWN_DETAIL = " " * 6  # begins the lines after a FAIL: what the case said
 
 
@@ -47,13 +49,12 @@ def home_cache():
     return pathlib.Path.home() / ".cache"
 
 
+def rig_cache():
+    return cache_folder("berth-rig", "RIG_CACHE", home_cache())
+
+
 def rig_programs():
-    folder = cache_folder("berth-rig", "RIG_CACHE", home_cache())
-    return [folder / "rig", folder / "rigbench"]
-
-
-def chart_program():
-    return cache_folder("berth-rig", "RIG_CACHE", home_cache()) / "chart"
+    return [rig_cache() / "rig", rig_cache() / "rigbench"]
 
 
 def of_kubernetes(suites):
@@ -93,17 +94,34 @@ def build_programs(programs, sources, command):
         stamp_of(program).write_text(sources)
 
 
-def build_chart_program():
-    """Helm's modules may be out of reach where those of Kubernetes are not: then its case is skipped."""
-    sources, program = digest(HERE / "chart"), chart_program()
+def build_optional(name, folder, variables="", module_file="go.mod", packages_at_once=()):
+    """Its modules may be out of reach where those of Kubernetes are not: then its cases are skipped."""
+    program = rig_cache() / name
+    sources = digest(folder, *{module_file, module_file.replace(".mod", ".sum")})
     if not outdated(program, sources):
         return
-    command = ["nice", "go", "build", "-C", HERE / "chart", "-mod=readonly", "-ldflags=-s -w",
-               "-o", program, "."]
+    command = ["nice", "-n", "19", "go", "build", *packages_at_once, "-C", folder, "-mod=readonly",
+               "-modfile=" + module_file, "-ldflags=-s -w " + variables, "-o", program, "."]
     try:
         build_programs([program], sources, command)
     except subprocess.CalledProcessError:
         program.unlink(missing_ok=True)
+
+
+def build_chart_program():
+    build_optional("chart", HERE / "chart")
+
+
+def build_client_programs():
+    """One kubectl after the other, a package at a time: each takes minutes, and nobody waits for it."""
+    build_chart_program()
+    build_optional("clients", HERE / "clients")
+    folder = HERE / "clients" / "kubectl"
+    for module in sorted(folder.glob("*.mod")):
+        version = KUBECTL_VERSION.search(module.read_text())
+        variables = (f"-X {BUILD_VERSION}.gitVersion=v1.{version[1]} -X {BUILD_VERSION}.gitMajor=1 "
+                     f"-X {BUILD_VERSION}.gitMinor={version[2]}")
+        build_optional("kubectl-1." + version[2], folder, variables, module.name, ("-p", "1"))
 
 
 def rig_sources():
@@ -121,6 +139,8 @@ def build(suites):
         build_programs(rig_programs(), sources, [HERE / "rig" / "rig.sh", "build"])
     if "install" in suites:
         build_chart_program()
+    if "clients" in suites:
+        build_client_programs()
     sources = suite_sources()
     stale = [suite for suite in of_kubernetes(suites) if outdated(suite_program(suite), sources)]
     if stale:

@@ -1,18 +1,20 @@
 // chart does with a chart what the helm program does, through Helm's own library: lint, template, install,
-// upgrade, uninstall.
+// upgrade, rollback, uninstall.
 //
 //	chart lint CHART [VALUES...]
 //	chart template CHART RELEASE NAMESPACE [VALUES...]
 //	chart install|upgrade CHART RELEASE NAMESPACE [VALUES...]     with KUBECONFIG
+//	chart rollback RELEASE NAMESPACE REVISION
 //	chart uninstall RELEASE NAMESPACE
 //
-// VALUES are KEY=VALUE as of --set.
+// VALUES are KEY=VALUE as of --set. With CHART_WAIT in the environment, everything waits until all is ready.
 package main
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"helm.sh/helm/v3/pkg/action"
@@ -24,6 +26,8 @@ import (
 )
 
 const timeout = time.Minute
+
+var wait = os.Getenv("CHART_WAIT") != ""
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -38,6 +42,9 @@ func run(args []string) error {
 	}
 	if len(args) == 3 && args[0] == "uninstall" {
 		return uninstall(args[1], args[2])
+	}
+	if len(args) == 4 && args[0] == "rollback" {
+		return rollback(args[1], args[2], args[3])
 	}
 	if len(args) < 4 {
 		return errors.New("see the comment at the top of main.go")
@@ -102,7 +109,7 @@ func install(path, name, namespace string, values map[string]interface{}, templa
 	}
 	client := action.NewInstall(config)
 	client.ReleaseName, client.Namespace, client.Timeout = name, namespace, timeout
-	client.CreateNamespace = true
+	client.CreateNamespace, client.Wait, client.WaitForJobs = true, wait, wait
 	if template {
 		client.DryRun, client.ClientOnly = true, true
 		client.KubeVersion = &chartutil.KubeVersion{Version: "v1.37.0", Major: "1", Minor: "37"}
@@ -121,8 +128,25 @@ func upgrade(path, name, namespace string, values map[string]interface{}) error 
 		return err
 	}
 	client := action.NewUpgrade(config)
-	client.Namespace, client.Timeout = namespace, timeout
+	client.Namespace, client.Timeout, client.Wait, client.WaitForJobs = namespace, timeout, wait, wait
 	release, err := client.Run(name, chart, values)
+	return shown(release, err, false)
+}
+
+func rollback(name, namespace, revision string) error {
+	config, err := configuration(namespace)
+	if err != nil {
+		return err
+	}
+	client := action.NewRollback(config)
+	client.Timeout, client.Wait, client.WaitForJobs = timeout, wait, wait
+	if client.Version, err = strconv.Atoi(revision); err != nil {
+		return err
+	}
+	if err := client.Run(name); err != nil {
+		return err
+	}
+	release, err := config.Releases.Last(name)
 	return shown(release, err, false)
 }
 
@@ -132,7 +156,7 @@ func uninstall(name, namespace string) error {
 		return err
 	}
 	client := action.NewUninstall(config)
-	client.Timeout = timeout
+	client.Timeout, client.Wait = timeout, wait
 	_, err = client.Run(name)
 	return err
 }

@@ -1,0 +1,2 @@
+"""kubectl of several minor versions, verb by verb."""
+KUBECTL_CASES = ()
