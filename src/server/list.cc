@@ -94,7 +94,8 @@ ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& targe
   query.ns = target.ns;
   query.limit = options.limit;
   query.accept =
-      TRY(make_matcher(*target.resource, options.label_selector, options.field_selector, target.name));
+      TRY(make_matcher(*target.resource, options.label_selector, options.field_selector, target.name))
+          .selects;
   if (options.exact) query.at = options.version;
   if (!options.continue_token.empty()) {
     Result<ContinuePoint> point = decode_continue(options.continue_token, query.resource);

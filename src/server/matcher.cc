@@ -1,5 +1,10 @@
 #include "server/matcher.h"
 
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
 #include "api/selectors.h"
 #include "crd/served_version.h"
 #include "server/metadata.h"
@@ -12,10 +17,35 @@ struct Selection {
   api::LabelSelector labels;
   api::FieldSelector fields;
   std::string name;
+  std::vector<std::string> member_texts;  // every selected object's bytes contain them
 };
 
-bool selected(const Selection& selection, const store::Object& object) {
+// As draft_of writes it.
+std::string member_text(const std::string& name, const std::string& value) {
+  return to_string(Json(name)) + ":" + to_string(Json(value));
+}
+
+std::vector<std::string> member_texts_of(const api::ResourceInfo& resource, const Selection& selection) {
+  std::vector<std::string> texts;
+  for (const api::LabelRequirement& required : selection.labels.requirements())
+    if (required.op == api::LabelOperator::In && required.values.size() == 1)
+      texts.push_back(member_text(required.key, required.values.front()));
+  const bool of_pods = resource.group.empty() && resource.kind == "Pod";
+  for (const api::FieldRequirement& required : selection.fields.requirements())
+    if (of_pods && required.equal && required.label == "spec.nodeName" && !required.value.empty())
+      texts.push_back(member_text("nodeName", required.value));
+  return texts;
+}
+
+bool may_be_selected(const Selection& selection, const store::Object& object) {
   if (!selection.name.empty() && object.key.name != selection.name) return false;
+  return std::ranges::all_of(selection.member_texts, [&](const std::string& text) {
+    return memmem(object.bytes.data(), object.bytes.size(), text.data(), text.size()) != nullptr;
+  });
+}
+
+bool selected(const Selection& selection, const store::Object& object) {
+  if (!may_be_selected(selection, object)) return false;
   if (selection.labels.selects_everything() && selection.fields.selects_everything()) return true;
   const Result<Json> document = parse_json(object.bytes);
   if (!document) return false;
@@ -37,12 +67,13 @@ ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::st
   Result<api::FieldSelector> fields =
       api::FieldSelector::parse(resource.group, resource.kind, field_selector, own);
   if (!fields) return bad_request(fields.error().message());
-  Selection selection{std::move(labels).value(), std::move(fields).value(), name};
-  const bool all = selection.labels.selects_everything() && selection.fields.selects_everything();
+  const auto selection =
+      std::make_shared<Selection>(Selection{std::move(labels).value(), std::move(fields).value(), name, {}});
+  const bool all = selection->labels.selects_everything() && selection->fields.selects_everything();
   if (all && name.empty()) return Matcher();
-  return Matcher([selection = std::move(selection)](const store::Object& object) {
-    return selected(selection, object);
-  });
+  selection->member_texts = member_texts_of(resource, *selection);
+  return Matcher{[selection](const store::Object& object) { return selected(*selection, object); },
+                 [selection](const store::Object& object) { return may_be_selected(*selection, object); }};
 }
 
 }  // namespace berth::server

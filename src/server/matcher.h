@@ -10,9 +10,14 @@
 
 namespace berth::server {
 
-// True for selected objects; empty when there is no selector. Parses the object only for a selector. Pure,
-// any thread.
-using Matcher = std::function<bool(const store::Object&)>;
+// Both are empty when there is no selector. Pure, any thread.
+struct Matcher {
+  // True for selected objects. Parses the object.
+  std::function<bool(const store::Object&)> selects;
+  // False only for objects that are not selected. Looks at the bytes alone, so that ten thousand watches of
+  // a node's pods each cost an event next to nothing.
+  std::function<bool(const store::Object&)> may_select;
+};
 
 // `name`, unless empty, is the required name of the object. 400 for a selector that does not parse.
 ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::string& label_selector,

@@ -50,7 +50,8 @@ ApiResult<void> ResourceHandler::remove_collection(const Call& call) {
   query.resource = storage_resource(*call->target.resource);
   query.ns = call->target.ns;
   query.accept =
-      TRY(make_matcher(*call->target.resource, selection.label_selector, selection.field_selector, ""));
+      TRY(make_matcher(*call->target.resource, selection.label_selector, selection.field_selector, ""))
+          .selects;
   query.limit = selection.limit;
   const store::ListPage page = TRY(page_of(registry_, call->target, query));
   if (page.objects.empty()) {

@@ -75,7 +75,7 @@ void WatchStream::start() {
 
 void WatchStream::on_events(std::span<const store::WatchEventPtr> events, store::Revision progress) {
   bool concerned = false;
-  for (const store::WatchEventPtr& event : events) concerned |= concerns(event->object->key);
+  for (const store::WatchEventPtr& event : events) concerned |= may_be_shown(*event);
   if (concerned) return wake();
   // A watch at rest has sent what concerns it, so its position follows the others' events.
   const std::lock_guard lock(mutex_);
@@ -164,6 +164,13 @@ bool WatchStream::concerns(const store::Key& key) const {
   return (target_.ns.empty() || key.ns == target_.ns) && (target_.name.empty() || key.name == target_.name);
 }
 
+// Also of what an event's object was: it may leave the selection. A webhook may change labels.
+bool WatchStream::may_be_shown(const store::WatchEvent& event) const {
+  if (!concerns(event.object->key)) return false;
+  if (!matches_.may_select || has_webhook(target_)) return true;
+  return matches_.may_select(*event.object) || (event.previous && matches_.may_select(*event.previous));
+}
+
 WatchStream::Turn WatchStream::send_state() {
   if (registry_.store().oldest_watchable() > position_) return overtaken();
   if (has_webhook(target_)) return send_converted_state();
@@ -171,7 +178,7 @@ WatchStream::Turn WatchStream::send_state() {
     if (!exchange_->has_room()) return Turn::Full;
     const store::ObjectPtr object = state_->next();
     if (!object) return end_state();
-    if (matches_ && !matches_(*object)) continue;
+    if (matches_.selects && !matches_.selects(*object)) continue;
     if (!exchange_->send(frame("ADDED", shown(object)))) return Turn::Ended;
   }
   return Turn::More;
@@ -198,7 +205,7 @@ WatchStream::Turn WatchStream::send_converted_state() {
   const ApiResult<std::vector<store::ObjectPtr>> converted = in_request_version(target_, std::move(objects));
   if (!converted) return refuse(converted.error());
   for (const store::ObjectPtr& object : *converted)
-    if ((!matches_ || matches_(*object)) && !exchange_->send(frame("ADDED", shown(object))))
+    if ((!matches_.selects || matches_.selects(*object)) && !exchange_->send(frame("ADDED", shown(object))))
       return Turn::Ended;
   return at_end ? end_state() : Turn::More;
 }
@@ -301,8 +308,8 @@ bool WatchStream::closed() const {
 
 bool WatchStream::send(const store::WatchEvent& event) {
   const bool deleted = event.kind == store::WatchEvent::Kind::Deleted;
-  const bool now_in = !deleted && (!matches_ || matches_(*event.object));
-  const bool was_in = event.previous && (!matches_ || matches_(*event.previous));
+  const bool now_in = !deleted && (!matches_.selects || matches_.selects(*event.object));
+  const bool was_in = event.previous && (!matches_.selects || matches_.selects(*event.previous));
   if (!now_in && !was_in) return true;
   if (now_in) return exchange_->send(frame(was_in ? "MODIFIED" : "ADDED", shown(event.object)));
   return exchange_->send(frame("DELETED", deleted ? shown(event.object) : shown(left_behind(event))));

@@ -1,6 +1,7 @@
 // One open watch: the state at its start, then every event after it, as lines of JSON.
 //
-// Owner: WatchHub. The committer's thread only says that there is news. Pool threads, one at a time, make
+// Owner: WatchHub. The committer's thread only says that there is news, to watches whose selector may want
+// it: a turn on a pool thread costs more than to look. Pool threads, one at a time, make
 // lines while the peer takes them: of the state from a cursor, of events from the store's window. So a watch
 // keeps a position and at most kStreamFillBytes of unsent lines and one more, whatever there is to send; one
 // that the window has overtaken is cut, and that is logged. Source: the watch events and bookmarks of
@@ -56,6 +57,7 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
 
   bool closed() const;
   bool concerns(const store::Key& key) const;
+  bool may_be_shown(const store::WatchEvent& event) const;
   // Decides what is sent first. False when the request ends with its refusal.
   bool set_out();
   void wake();

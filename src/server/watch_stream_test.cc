@@ -1,6 +1,7 @@
 // What a watch sends to a peer that reads slowly, or that asks for a version that is not there.
 #include <gtest/gtest.h>
 
+#include "server/matcher.h"
 #include "server/test_bench.h"
 #include "server/transport/response_queue.h"
 #include "server/watch_stream.h"
@@ -152,6 +153,46 @@ TEST_F(WatchStreamTest, AWatchAtRestKeepsUpWithOtherEvents) {
   make("a");
   EXPECT_EQ(peer->heard(), "ADDED a");
   EXPECT_FALSE(peer->ended);
+}
+
+// Ten thousand kubelets each watch the pods of their node: an event of one wakes no other.
+TEST_F(WatchStreamTest, AWatchWithASelectorKeepsUpWithWhatItDoesNotSelect) {
+  const auto labelled = [this](const std::string& name, const std::string& labels) {
+    ask("PUT", std::string(kSlowMaps) + "/" + name, {},
+        R"({"metadata":{"name":")" + name + R"(","labels":)" + labels + "}}", std::make_shared<SlowPeer>(1));
+  };
+  for (const char* name : {"a", "b"}) make(name);
+  const std::string from = std::to_string(store->revision());
+  const auto peer = watch({{"resourceVersion", from}, {"labelSelector", "tier=front,x!=y"}}, 9);
+  for (int i = 0; i < 40; ++i) labelled("b", R"({"tier":"back)" + std::to_string(i) + "\"}");
+  EXPECT_EQ(peer->heard(), "");
+  labelled("a", R"({"tier":"front"})");
+  labelled("b", R"({"tier":"front","x":"y"})");
+  labelled("a", R"({"tier":"back"})");
+  EXPECT_EQ(peer->heard(), "ADDED a DELETED a") << "one that left the selection is told";
+  EXPECT_FALSE(peer->ended);
+}
+
+TEST_F(WatchStreamTest, WhatIsSelectedMayBeSelected) {
+  const auto object_of = [](const std::string& bytes) {
+    store::Object object;
+    object.key.name = "p";
+    object.bytes = bytes;
+    return object;
+  };
+  const api::ResourceInfo& pods = *api::find_resource("", "v1", "pods");
+  const auto here = make_matcher(pods, "", "spec.nodeName=n1", "").value();
+  EXPECT_TRUE(here.may_select(object_of(R"({"spec":{"nodeName":"n1"}})")));
+  EXPECT_TRUE(here.selects(object_of(R"({"spec":{"nodeName":"n1"}})")));
+  EXPECT_FALSE(here.may_select(object_of(R"({"spec":{"nodeName":"n12"}})")));
+  // Pods without a node, absence and sets are found in no text.
+  for (const char* fields : {"spec.nodeName=", "spec.nodeName!=n1"})
+    EXPECT_TRUE(make_matcher(pods, "", fields, "").value().selects(object_of(R"({"spec":{}})"))) << fields;
+  for (const char* labels : {"!a", "a notin (b)", "a!=b"})
+    EXPECT_TRUE(make_matcher(pods, labels, "", "").value().selects(object_of(R"({"spec":{}})"))) << labels;
+  EXPECT_TRUE(make_matcher(pods, "a in (b,c)", "", "")
+                  .value()
+                  .selects(object_of(R"({"metadata":{"labels":{"a":"c"}}})")));
 }
 
 TEST_F(WatchStreamTest, AVersionThatIsNotThereYetIsRefused) {
