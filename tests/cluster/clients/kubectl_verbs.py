@@ -49,7 +49,7 @@ def reads_and_discovers(kubectl):
     has(kubectl("describe", "nodes"), "^Allocated resources:", "^Conditions:")
     has(kubectl("get", "--raw", "/readyz"), "ok")
     has(kubectl("get", "nothings", good=False), 'doesn\'t have a resource type "nothings"')
-    has(kubectl("get", "pod", "absent", good=False), r'Error from server \(NotFound\): pods "absent" not found')
+    has(kubectl("get", "pod", "absent", good=False), r'^Error from server \(NotFound\): pods "absent"')
 
 
 def explains(kubectl):
@@ -175,7 +175,8 @@ def runs_and_waits(kubectl):
     kubectl("patch", "job", "once", "-p", '{"spec":{"suspend":true}}')
     has(kubectl("create", "cronjob", "often", "--image=i", "--schedule=* * * * *"), "created")
     has(kubectl("create", "job", "now", "--from=cronjob/often"), "job.batch/now created")
-    for words in (("configmap", "made", "--from-literal=a=b"), ("secret", "generic", "made", "--from-literal=a=b"),
+    for words in (("configmap", "made", "--from-literal=a=b"),
+                  ("secret", "generic", "made", "--from-literal=a=b"),
                   ("namespace", "made"), ("serviceaccount", "made"), ("quota", "made", "--hard=pods=9"),
                   ("role", "made", "--verb=get", "--resource=pods"), ("priorityclass", "made", "--value=5"),
                   ("rolebinding", "made", "--role=made", "--user=me"), ("pdb", "made", "--selector=a=b",

@@ -40,7 +40,7 @@ class Server:
         self.log = folder / "berth.log"
         self.command = [str(berth), part, "--data-dir", str(folder / "data"), "--kubeconfig",
                         str(self.kubeconfig), *flags]
-        self.start()
+        self.started_seconds = self.start()
 
     def start(self):
         """Returns the seconds until it was ready."""
