@@ -37,6 +37,7 @@ struct ServerOptions {
   bool accept_data_loss = false;
   bool insecure = false;
   bool warn_unacted = false;
+  bool collect_custom_garbage = false;  // server::ApiServerOptions
 };
 
 class LineFile;

@@ -122,6 +122,7 @@ int run_up(const Configuration& configuration, const Plugins& plugins) {
   if (!manifests) return complain(manifests.error()), 1;
   ServerOptions server = server_options(configuration);
   server.warn_unacted = true;
+  server.collect_custom_garbage = true;
   server.pod_admission = admission->get();
   Result<std::unique_ptr<ApiServerComponent>> component = ApiServerComponent::open(std::move(server), gates);
   if (!component) return complain(component.error());

@@ -39,6 +39,7 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
       registry_(world, options.recent_documents_bytes),
       served_(world.gates, conversions_),
       custom_(registry_, served_),
+      garbage_(registry_, served_),
       watches_(registry_),
       options_(std::move(options)),
       resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted) {}

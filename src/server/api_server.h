@@ -13,6 +13,7 @@
 
 #include "server/audit_record.h"
 #include "server/conversion_webhooks.h"
+#include "server/custom_garbage.h"
 #include "server/custom_resources.h"
 #include "server/http.h"
 #include "server/registry.h"
@@ -32,6 +33,8 @@ struct ApiServerOptions {
   std::function<std::optional<std::string>(std::string_view path)> pages;
   // Bytes of JSON text whose parsed form is cached (recent_documents.h); 0: none.
   std::size_t recent_documents_bytes = 0;
+  // Whether objects of custom resources are garbage collected, as owners and as dependents.
+  bool collect_custom_garbage = false;
   // Of one call of a conversion webhook.
   Duration conversion_timeout = Duration::seconds(kConversionTimeoutS);
 };
@@ -50,6 +53,7 @@ class ApiServer final : public HttpHandler {
     watches_.tick(monotonic_now);
     watches_.end_replaced(served_.now());
     custom_.tick();
+    if (options_.collect_custom_garbage) garbage_.tick();
   }
   std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }
@@ -67,6 +71,7 @@ class ApiServer final : public HttpHandler {
   Registry registry_;
   ServedResources served_;
   CustomResources custom_;
+  CustomGarbage garbage_;
   WatchHub watches_;
   const ApiServerOptions options_;
   ResourceHandler resources_;

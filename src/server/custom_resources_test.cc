@@ -107,7 +107,37 @@ class CustomResourcesTest : public testing::Test {
     return "";
   }
 
-  std::unique_ptr<ServerBench> bench = std::make_unique<ServerBench>();
+  static ApiServerOptions collecting() {
+    ApiServerOptions options;
+    options.collect_custom_garbage = true;
+    return options;
+  }
+  // An owner's reference to it, by its kind.
+  std::string owned_by(std::string_view kind, std::string_view path, bool blocks = false) {
+    const Json owner = ask("GET", std::string(path)).body;
+    return R"("ownerReferences":[{"apiVersion":")" + std::string(owner.string_at("apiVersion")) +
+           R"(","kind":")" + std::string(kind) + R"(","name":")" +
+           std::string(owner.part("metadata").string_at("name")) + R"(","uid":")" +
+           std::string(owner.part("metadata").string_at("uid")) + R"(","blockOwnerDeletion":)" +
+           (blocks ? "true" : "false") + "}]";
+  }
+  Reply make_map(std::string_view name, std::string_view more) {
+    return ask("POST", "/api/v1/namespaces/default/configmaps",
+               R"({"metadata":{"name":")" + std::string(name) + "\"," + std::string(more) + "}}");
+  }
+  Reply make_owned(std::string_view name, std::string_view more) {
+    return ask("POST", std::string(kGizmos),
+               R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":")" + std::string(name) + "\"," +
+                   std::string(more) + R"(},"spec":{"size":1}})");
+  }
+  int map_code(std::string_view name) {
+    return ask("GET", "/api/v1/namespaces/default/configmaps/" + std::string(name)).code;
+  }
+  void settle() {
+    for (int i = 0; i < 6; ++i) tick();
+  }
+
+  std::unique_ptr<ServerBench> bench = std::make_unique<ServerBench>(store::StoreOptions(), collecting());
 };
 
 TEST_F(CustomResourcesTest, ADefinitionServesItsObjects) {
@@ -169,6 +199,92 @@ TEST_F(CustomResourcesTest, ATableOfDefinitionsSaysWhenTheyWereCreated) {
   EXPECT_EQ(columns[1].string_at("type"), "date");
   EXPECT_EQ(to_string(Json(table.items_at("rows").front().items_at("cells"))),
             R"(["gizmos.ex.io","2023-11-14T22:13:20Z"])");
+}
+
+TEST_F(CustomResourcesTest, WhatACustomObjectOwnsGoesWithIt) {
+  define();
+  make("a", R"({"size":1})");
+  make("b", R"({"size":1})");
+  EXPECT_EQ(make_map("of-a", owned_by("Gizmo", gizmo("a"))).code, 201);
+  make_map("of-b", owned_by("Gizmo", gizmo("b")));
+  make_owned("child", owned_by("Gizmo", gizmo("a")));
+  make_map("grandchild", owned_by("Gizmo", gizmo("child")));
+  settle();
+  EXPECT_EQ(map_code("grandchild"), 200);
+  ask("DELETE", gizmo("a"));
+  settle();
+  EXPECT_EQ(map_code("of-a"), 404);
+  EXPECT_EQ(ask("GET", gizmo("child")).code, 404);
+  EXPECT_EQ(map_code("grandchild"), 404);
+  EXPECT_EQ(map_code("of-b"), 200);
+  // Another object of that name is another owner.
+  const std::string earlier = owned_by("Gizmo", gizmo("b"));
+  ask("DELETE", gizmo("b"));
+  make("b", R"({"size":1})");
+  make_map("of-earlier", earlier);
+  settle();
+  EXPECT_EQ(map_code("of-b"), 404);
+  EXPECT_EQ(map_code("of-earlier"), 404);
+}
+
+TEST_F(CustomResourcesTest, ACustomObjectGoesWithItsBuiltInOwner) {
+  define();
+  make_map("owner", R"("labels":{})");
+  const std::string owner = "/api/v1/namespaces/default/configmaps/owner";
+  make_owned("child", owned_by("ConfigMap", owner));
+  make_owned("unknown", R"("ownerReferences":[{"apiVersion":"x.io/v1","kind":"X","name":"x","uid":"u"}])");
+  settle();
+  EXPECT_EQ(ask("GET", gizmo("child")).code, 200);
+  ask("DELETE", owner);
+  settle();
+  EXPECT_EQ(ask("GET", gizmo("child")).code, 404);
+  EXPECT_EQ(ask("GET", gizmo("unknown")).code, 200);
+}
+
+TEST_F(CustomResourcesTest, AReferenceToAnAbsentOwnerGoesWhenAnotherStays) {
+  define();
+  make("a", R"({"size":1})");
+  make("b", R"({"size":1})");
+  std::string both = owned_by("Gizmo", gizmo("a"));
+  const std::string of_b = owned_by("Gizmo", gizmo("b"));
+  both.pop_back();
+  make_map("of-two", both + "," + of_b.substr(of_b.find('{')));
+  settle();
+  ask("DELETE", gizmo("a"));
+  settle();
+  const Json map = ask("GET", "/api/v1/namespaces/default/configmaps/of-two").body;
+  ASSERT_EQ(map.part("metadata").items_at("ownerReferences").size(), 1u);
+  EXPECT_EQ(map.part("metadata").items_at("ownerReferences").front().string_at("name"), "b");
+}
+
+TEST_F(CustomResourcesTest, ForegroundDeletionWaitsForBlockingDependents) {
+  define();
+  make("a", R"({"size":1})");
+  make_map("held", owned_by("Gizmo", gizmo("a"), true) + R"(,"finalizers":["ex.io/hold"])");
+  settle();
+  ask("DELETE", gizmo("a"), R"({"propagationPolicy":"Foreground"})");
+  settle();
+  EXPECT_EQ(ask("GET", gizmo("a")).code, 200);
+  const std::string held = "/api/v1/namespaces/default/configmaps/held";
+  EXPECT_NE(ask("GET", held).body.part("metadata").string_at("deletionTimestamp"), "");
+  patch(held, R"({"metadata":{"finalizers":null}})");
+  settle();
+  EXPECT_EQ(map_code("held"), 404);
+  EXPECT_EQ(ask("GET", gizmo("a")).code, 404);
+}
+
+TEST_F(CustomResourcesTest, OrphansOfACustomObjectStay) {
+  define();
+  make("a", R"({"size":1})");
+  make_map("child", owned_by("Gizmo", gizmo("a"), true));
+  settle();
+  ask("DELETE", gizmo("a"), R"({"propagationPolicy":"Orphan"})");
+  settle();
+  EXPECT_EQ(ask("GET", gizmo("a")).code, 404);
+  EXPECT_EQ(map_code("child"), 200);
+  EXPECT_EQ(
+      ask("GET", "/api/v1/namespaces/default/configmaps/child").body.part("metadata").find("ownerReferences"),
+      nullptr);
 }
 
 TEST_F(CustomResourcesTest, ObjectsAreValidated) {

@@ -1,0 +1,303 @@
+#include "server/custom_garbage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "crd/served_version.h"
+#include "server/metadata.h"
+#include "server/object_versions.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+constexpr std::string_view kOrphanFinalizer = "orphan";
+
+bool has_finalizer(const Json& object, std::string_view finalizer) {
+  const JsonArray& list = metadata_of(object).items_at("finalizers");
+  return std::find(list.begin(), list.end(), Json(finalizer)) != list.end();
+}
+
+bool waits_for_dependents(const Json& object) {
+  return is_deleting(object) &&
+         (has_finalizer(object, kForegroundFinalizer) || has_finalizer(object, kOrphanFinalizer));
+}
+
+std::string group_of(std::string_view api_version) {
+  const std::size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? "" : std::string(api_version.substr(0, slash));
+}
+
+WriteOptions collector_write() {
+  WriteOptions options;
+  options.in_process = true;
+  return options;
+}
+
+// The object without the references that `drop` names; unchanged when it is another one by now.
+Registry::Change without_owners(std::string uid, std::set<std::string> drop) {
+  return [uid = std::move(uid), drop = std::move(drop)](const Json& current) -> ApiResult<Json> {
+    if (metadata_of(current).string_at("uid") != uid) return current;
+    JsonArray kept;
+    for (const Json& reference : metadata_of(current).items_at("ownerReferences"))
+      if (!drop.contains(std::string(reference.string_at("uid")))) kept.push_back(reference);
+    Json next = current;
+    if (kept.empty())
+      metadata_of(next).as_object().erase("ownerReferences");
+    else
+      metadata_of(next)["ownerReferences"] = std::move(kept);
+    return next;
+  };
+}
+
+Registry::Change without_finalizer(std::string uid, std::string_view finalizer) {
+  return [uid = std::move(uid), finalizer](const Json& current) -> ApiResult<Json> {
+    Json next = current;
+    if (metadata_of(current).string_at("uid") == uid) drop_finalizer(next, finalizer);
+    return next;
+  };
+}
+
+}  // namespace
+
+// What an object's references lead to.
+struct CustomGarbage::Owners {
+  bool solid = false;            // one exists
+  bool waiting = false;          // one waits for this object's deletion
+  std::set<std::string> absent;  // UIDs of those that are gone, or wait
+};
+
+CustomGarbage::CustomGarbage(Registry& registry, const ServedResources& served)
+    : registry_(registry), served_(served) {}
+
+void CustomGarbage::tick() {
+  if (running_.exchange(true)) return;
+  registry_.dependencies().executor.post([this] {
+    run();
+    running_ = false;
+  });
+}
+
+void CustomGarbage::run() {
+  learn_kinds();
+  for (const auto& [resource, row] : rows_) read(resource);
+  {
+    const std::lock_guard lock(mutex_);
+    due_.merge(failed_);
+    failed_.clear();
+  }
+  for (std::size_t acted = 0; acted < kCollectedPerRunMax && !due_.empty(); ++acted)
+    act(due_.extract(due_.begin()).value());
+}
+
+// Another set of definitions: everything is read anew, as other references matter.
+void CustomGarbage::learn_kinds() {
+  ServedPtr served = served_.now();
+  if (served == kinds_of_ && !reads_anew_) return;
+  kinds_of_ = std::move(served);
+  std::vector<std::string> marks;
+  std::map<std::string, const api::ResourceInfo*> rows;
+  by_kind_.clear();
+  if (!kinds_of_->definitions().empty())
+    for (const api::ResourceInfo* row : kinds_of_->rows()) {
+      const api::ResourceInfo& stored = storage_of(*row);
+      rows.emplace(storage_resource(*row), &stored);
+      by_kind_.emplace(std::pair(std::string(row->group), std::string(row->kind)), &stored);
+    }
+  for (const DefinitionPtr& definition : kinds_of_->definitions())
+    marks.push_back("\"apiVersion\":\"" + definition->group + "/");
+  std::sort(marks.begin(), marks.end());
+  marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
+  const auto same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+  const bool same = !std::exchange(reads_anew_, false) && marks == marks_ &&
+                    std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(), same_name);
+  rows_ = std::move(rows);
+  marks_ = std::move(marks);
+  if (same) return;
+  read_to_.clear();
+  owners_.clear();
+  dependents_.clear();
+  closing_.clear();
+  due_.clear();
+}
+
+void CustomGarbage::read(const std::string& resource) {
+  const auto position = read_to_.find(resource);
+  if (position == read_to_.end()) return read_all(resource);
+  for (bool more = true; more;) {
+    const Result<store::EventPage> page =
+        registry_.store().events(resource, position->second, kGarbageEventsPerReadMax);
+    // More happened than the window keeps: what is missed would never be told again.
+    if (!page) {
+      reads_anew_ = true;
+      return;
+    }
+    for (const store::WatchEventPtr& event : page->events)
+      note(*event->object, event->kind == store::WatchEvent::Kind::Deleted);
+    if (!page->events.empty()) position->second = page->events.back()->object->revision;
+    position->second = std::max(position->second, page->through);
+    more = page->more && !page->events.empty();
+  }
+}
+
+void CustomGarbage::read_all(const std::string& resource) {
+  const std::unique_ptr<store::Cursor> state = registry_.store().open_cursor(resource, "");
+  while (const store::ObjectPtr object = state->next()) note(*object, false);
+  read_to_[resource] = state->revision();
+}
+
+bool CustomGarbage::may_matter(const store::Object& object) const {
+  if (rows_.at(object.key.resource)->custom) return true;
+  return object.bytes.find("\"ownerReferences\"") != std::string::npos &&
+         std::any_of(marks_.begin(), marks_.end(),
+                     [&](const std::string& mark) { return object.bytes.find(mark) != std::string::npos; });
+}
+
+void CustomGarbage::wake_dependents(const std::string& owner_uid) {
+  const auto found = dependents_.find(owner_uid);
+  if (found != dependents_.end()) due_.insert(found->second.begin(), found->second.end());
+}
+
+void CustomGarbage::forget(const store::Object& object) {
+  const auto known = owners_.find(object.key);
+  if (known == owners_.end()) return;
+  for (const std::string& uid : known->second) {
+    const auto found = dependents_.find(uid);
+    found->second.erase(object.key);
+    if (found->second.empty()) dependents_.erase(found);
+    if (const auto owner = closing_.find(uid); owner != closing_.end()) due_.insert(owner->second);
+  }
+  owners_.erase(known);
+}
+
+void CustomGarbage::note(const store::Object& object, bool is_deleted) {
+  forget(object);
+  if (is_deleted) {
+    closing_.erase(object.uid);
+    return wake_dependents(object.uid);
+  }
+  if (object.bytes.find(kForegroundFinalizer) != std::string::npos) wake_dependents(object.uid);
+  if (!may_matter(object)) return;
+  const Result<Json> document = registry_.document_of(object);
+  if (!document) return;
+  const bool is_custom = rows_.at(object.key.resource)->custom;
+  std::set<std::string> uids;
+  bool has_custom_owner = false;
+  for (const Json& reference : metadata_of(*document).items_at("ownerReferences")) {
+    uids.emplace(reference.string_at("uid"));
+    const auto kind = by_kind_.find(
+        {group_of(reference.string_at("apiVersion")), std::string(reference.string_at("kind"))});
+    has_custom_owner |= kind != by_kind_.end() && kind->second->custom;
+  }
+  if (!uids.empty() && (is_custom || has_custom_owner)) {
+    for (const std::string& uid : uids) dependents_[uid].insert(object.key);
+    owners_[object.key].assign(uids.begin(), uids.end());
+    due_.insert(object.key);
+  }
+  if (!is_custom) return;
+  closing_.erase(object.uid);
+  if (!waits_for_dependents(*document)) return;
+  closing_[object.uid] = object.key;
+  due_.insert(object.key);
+}
+
+void CustomGarbage::act(const store::Key& key) {
+  const store::ObjectPtr object = registry_.store().get(key);
+  const Result<Json> document = object ? registry_.document_of(*object) : Result<Json>(Json());
+  if (!object || !document) return;
+  if (closing_.contains(object->uid) && is_deleting(*document)) {
+    if (has_finalizer(*document, kOrphanFinalizer)) return orphan(*object);
+    if (has_finalizer(*document, kForegroundFinalizer)) return finish_foreground(*object);
+  }
+  if (!is_deleting(*document)) collect(*object, *document);
+}
+
+CustomGarbage::Owners CustomGarbage::owners_of(const store::Object& object, const Json& document) const {
+  Owners owners;
+  for (const Json& reference : metadata_of(document).items_at("ownerReferences")) {
+    const auto kind = by_kind_.find(
+        {group_of(reference.string_at("apiVersion")), std::string(reference.string_at("kind"))});
+    // Nothing is known of a kind that is not served, and a cluster-scoped object has no namespaced owner.
+    const bool unknown = kind == by_kind_.end() || (kind->second->namespaced && object.key.ns.empty());
+    if (unknown) {
+      owners.solid = true;
+      continue;
+    }
+    const store::ObjectPtr owner =
+        registry_.store().get({storage_resource(*kind->second), kind->second->namespaced ? object.key.ns : "",
+                               std::string(reference.string_at("name"))});
+    const std::string uid(reference.string_at("uid"));
+    if (!owner || owner->uid != uid) {
+      owners.absent.insert(uid);
+      continue;
+    }
+    const Result<Json> found = registry_.document_of(*owner);
+    if (found && is_deleting(*found) && has_finalizer(*found, kForegroundFinalizer)) {
+      owners.waiting = true;
+      owners.absent.insert(uid);
+    } else {
+      owners.solid = true;
+    }
+  }
+  return owners;
+}
+
+void CustomGarbage::collect(const store::Object& object, const Json& document) {
+  Owners owners = owners_of(object, document);
+  if (owners.absent.empty()) return;
+  if (owners.solid) return modify(object, without_owners(object.uid, std::move(owners.absent)));
+  remove(object, owners.waiting && dependents_.contains(object.uid) ? "Foreground" : "Background");
+}
+
+void CustomGarbage::orphan(const store::Object& owner) {
+  const auto found = dependents_.find(owner.uid);
+  if (found == dependents_.end()) return modify(owner, without_finalizer(owner.uid, kOrphanFinalizer));
+  // The finalizer goes when the dependents' writes have been read.
+  for (const store::Key& key : found->second)
+    if (const store::ObjectPtr dependent = registry_.store().get(key))
+      modify(*dependent, without_owners(dependent->uid, {owner.uid}));
+}
+
+void CustomGarbage::finish_foreground(const store::Object& owner) {
+  const auto found = dependents_.find(owner.uid);
+  if (found != dependents_.end())
+    for (const store::Key& key : found->second) {
+      const store::ObjectPtr dependent = registry_.store().get(key);
+      const Result<Json> document =
+          dependent ? registry_.document_of(*dependent) : Result<Json>(Json::object());
+      if (!document) continue;
+      for (const Json& reference : metadata_of(*document).items_at("ownerReferences"))
+        if (reference.string_at("uid") == owner.uid && reference.bool_at("blockOwnerDeletion")) return;
+    }
+  modify(owner, without_finalizer(owner.uid, kForegroundFinalizer));
+}
+
+ObjectTarget CustomGarbage::target_of(const store::Key& key) const {
+  return {rows_.at(key.resource), key.ns, key.name, "", kinds_of_};
+}
+
+Done CustomGarbage::again_after_failure(const store::Key& key) {
+  return [this, key](const ApiResult<Answer>& made) {
+    if (made || made.error().code == 404) return;
+    const std::lock_guard lock(mutex_);
+    failed_.insert(key);
+  };
+}
+
+void CustomGarbage::modify(const store::Object& object, Registry::Change change) {
+  const ObjectTarget target = target_of(object.key);
+  post_for(target, registry_.dependencies().executor,
+           [this, target, change = std::move(change), done = again_after_failure(object.key)] {
+             registry_.modify(target, change, collector_write(), done);
+           });
+}
+
+void CustomGarbage::remove(const store::Object& object, std::string_view propagation) {
+  DeleteOptions options;
+  options.uid = object.uid;
+  options.propagation = propagation;
+  registry_.remove(target_of(object.key), std::move(options), collector_write(),
+                   again_after_failure(object.key));
+}
+
+}  // namespace berth::server
