@@ -60,6 +60,7 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   component->pool_ = make_thread_pool(kPoolThreads);
   server::ApiServerOptions server_options;
   server_options.warn_unacted = component->options_.warn_unacted;
+  server_options.unacted = component->options_.unacted;
   server_options.collect_custom_garbage = component->options_.collect_custom_garbage;
   server_options.audit = [audit = component->audit_.get(),
                           counts = component->requests_.get()](const server::AuditRecord& record) {

@@ -38,6 +38,7 @@ struct ServerOptions {
   bool insecure = false;
   bool warn_unacted = false;
   bool collect_custom_garbage = false;  // server::ApiServerOptions
+  std::vector<std::string> unacted;     // the same
 };
 
 class LineFile;

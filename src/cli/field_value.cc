@@ -6,7 +6,7 @@
 #include "api/canonical.h"
 #include "api/names.h"
 #include "cli/listen_address.h"
-#include "workloads/workloads.h"
+#include "plane/controller_names.h"
 
 namespace berth::cli {
 namespace {
@@ -52,9 +52,9 @@ Status check_text(TextRule rule, const std::string& text) {
     return address ? Status() : Status(refused(address.error().message()));
   }
   if (rule == TextRule::Controller) {
-    if (workloads::is_controller_name(text)) return {};
+    if (plane::is_controller_name(text)) return {};
     std::string names = "*";
-    for (const workloads::WorkloadRow& row : workloads::workload_rows()) names.append(", ").append(row.name);
+    for (const std::string_view name : plane::controller_names()) names.append(", ").append(name);
     return refused(in_quotes(text) + " is none of " + names + ", nor one of them after '-'");
   }
   if (rule == TextRule::Path || (rule == TextRule::Host && is_ip_address(text))) return {};

@@ -13,6 +13,7 @@
 #include "cli/simulated_nodes.h"
 #include "cli/stop_signal.h"
 #include "health/node_agents.h"
+#include "plane/controller_names.h"
 #include "server/in_process_client.h"
 
 namespace berth::cli {
@@ -122,7 +123,9 @@ int run_up(const Configuration& configuration, const Plugins& plugins) {
   if (!manifests) return complain(manifests.error()), 1;
   ServerOptions server = server_options(configuration);
   server.warn_unacted = true;
-  server.collect_custom_garbage = true;
+  server.unacted = plane::resources_without_controller(options.controller_names);
+  server.collect_custom_garbage =
+      plane::runs_controller(plane::kGarbageCollectorName, options.controller_names);
   server.pod_admission = admission->get();
   Result<std::unique_ptr<ApiServerComponent>> component = ApiServerComponent::open(std::move(server), gates);
   if (!component) return complain(component.error());

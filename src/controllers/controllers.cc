@@ -6,7 +6,7 @@ namespace berth::controllers {
 namespace {
 
 constexpr ControllerRow kRows[] = {
-#define CONTROLLER(group, name) {ControllerGroup::group, make_##name},
+#define CONTROLLER(group, name, full_name, alias) {ControllerGroup::group, full_name, alias, make_##name},
 #include "controllers/controllers.def"
 #undef CONTROLLER
 };

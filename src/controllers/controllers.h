@@ -41,13 +41,15 @@ struct ServedResource {
 // What a controller replaces: kube-controller-manager, or the kubelets and drivers of simulated nodes.
 enum class ControllerGroup { Cluster, SimulatedNodes };
 
-#define CONTROLLER(group, name) std::unique_ptr<client::Reconciler> make_##name();
+#define CONTROLLER(group, name, full_name, alias) std::unique_ptr<client::Reconciler> make_##name();
 #include "controllers/controllers.def"
 #undef CONTROLLER
 
 // A row of controllers.def.
 struct ControllerRow {
   ControllerGroup group;
+  std::string_view name;   // "garbage-collector-controller"; empty: it cannot be switched off
+  std::string_view alias;  // "garbagecollector", or empty
   std::unique_ptr<client::Reconciler> (*make)();
 };
 std::span<const ControllerRow> controller_rows();

@@ -23,9 +23,11 @@ using controllers::ControllerRow;
 using engine::Engine;
 using engine::EngineOptions;
 
-void add_controllers(Engine& engine, ControllerGroup group) {
-  for (const ControllerRow& row : controller_rows())
-    if (row.group == group) engine.add(row.make());
+void add_controllers(Engine& engine, ControllerGroup group, std::span<const std::string> names) {
+  for (const ControllerRow& row : controller_rows()) {
+    const bool enabled = row.name.empty() || workloads::is_enabled(row.name, row.alias, names);
+    if (row.group == group && enabled) engine.add(row.make());
+  }
 }
 
 void add_workloads(Engine& engine, const ControlPlaneOptions& options) {
@@ -42,7 +44,7 @@ bool in_memory(const ControlPlaneOptions& options) {
 
 // Containers start when the node's agent, if any, has prepared their claims.
 void add_simulated_nodes(Engine& engine, const health::HealthFeed* feed) {
-  add_controllers(engine, ControllerGroup::SimulatedNodes);
+  add_controllers(engine, ControllerGroup::SimulatedNodes, {});
   controllers::ContainersMayStart may_start;
   if (feed)
     may_start = [feed](const client::View& view, const api::Pod& pod) {
@@ -159,7 +161,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     engine_options.decoded = parts_->decoded;
     parts_->controllers = std::make_unique<Engine>(through, engine_options);
     if (options.controllers) {
-      add_controllers(*parts_->controllers, ControllerGroup::Cluster);
+      add_controllers(*parts_->controllers, ControllerGroup::Cluster, options.controller_names);
       add_workloads(*parts_->controllers, options);
     }
     if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);

@@ -35,7 +35,7 @@ struct ControlPlaneOptions {
   bool scheduler = true;
   bool binder = true;
   bool controllers = true;  // claims, garbage collection, namespaces, workloads…
-  // Which controllers of workloads run: '*' for all, a name, or '-name' for all but it (workloads.def).
+  // Which controllers run: '*' for all, a name, or '-name' for all but it (controller_names.h).
   std::vector<std::string> controller_names = {"*"};
   std::string root_ca;  // PEM certificate of the API server's CA, published in every namespace; empty: not
   bool simulated_nodes = true;

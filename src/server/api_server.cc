@@ -42,7 +42,7 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
       garbage_(registry_, served_),
       watches_(registry_),
       options_(std::move(options)),
-      resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted) {}
+      resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted, options_.unacted) {}
 
 // What runs on the threads of lanes uses the members below.
 ApiServer::~ApiServer() {

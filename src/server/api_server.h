@@ -27,6 +27,8 @@ struct ApiServerOptions {
   Audit audit;
   // Whether a create returns a Warning for resources that no controller here handles.
   bool warn_unacted = false;
+  // Further ones ("deployments.apps"), whose controllers are switched off.
+  std::vector<std::string> unacted;
   // The text of /metrics, in Prometheus' format; any thread. Empty: no such page.
   std::function<std::string()> metrics;
   // The JSON of further pages, by path; any thread. None: no such page.

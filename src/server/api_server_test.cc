@@ -106,6 +106,24 @@ TEST_F(ApiServerTest, RefusesBadBodies) {
 }
 
 // As much as Kubernetes says: a body of junk was answered with as many headers.
+TEST(Unacted, AreResourcesWithoutControllerAndThoseThatAreSwitchedOff) {
+  ApiServerOptions options;
+  options.warn_unacted = true;
+  options.unacted = {"configmaps"};
+  ServerBench bench({}, std::move(options));
+  const auto warning_of = [&](const std::string& path) {
+    const auto exchange = std::make_shared<Recorded>();
+    bench.ask("POST", path, {}, R"({"metadata":{"name":"a"},"type":"Opaque"})", exchange);
+    std::string warnings;
+    for (const auto& [name, value] : exchange->response.headers)
+      if (name == "Warning") warnings += value;
+    return warnings;
+  };
+  EXPECT_NE(warning_of("/api/v1/namespaces/default/configmaps").find("no controller here acts on configmaps"),
+            std::string::npos);
+  EXPECT_EQ(warning_of("/api/v1/namespaces/default/secrets").find("no controller"), std::string::npos);
+}
+
 TEST_F(ApiServerTest, WarningsAreBounded) {
   const auto warnings = [&](int fields, int letters) {
     std::string body = R"({"metadata":{"name":"a"})";

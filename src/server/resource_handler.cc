@@ -1,5 +1,7 @@
 #include "server/resource_handler.h"
 
+#include <algorithm>
+
 #include "crd/definition_rules.h"
 #include "server/access.h"
 #include "server/conversion_webhooks.h"
@@ -58,12 +60,18 @@ void ResourceCall::warn(std::vector<std::string> more) {
 }
 
 ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, CustomResources& custom, Audit audit,
-                                 bool warn_unacted)
+                                 bool warn_unacted, std::vector<std::string> unacted)
     : registry_(registry),
       watches_(watches),
       custom_(custom),
       audit_(std::move(audit)),
-      warn_unacted_(warn_unacted) {}
+      warn_unacted_(warn_unacted),
+      unacted_(std::move(unacted)) {}
+
+bool ResourceHandler::is_unacted(const api::ResourceInfo& resource) const {
+  const std::string name = qualified({resource.group, resource.plural});
+  return !has_controller(resource) || std::find(unacted_.begin(), unacted_.end(), name) != unacted_.end();
+}
 
 void ResourceHandler::handle(HttpRequest request, const api::ResourceInfo& resource, ServedPtr served,
                              const ResourcePath& path, std::shared_ptr<HttpExchange> exchange) {

@@ -34,10 +34,11 @@ struct ResourceCall {
 
 class ResourceHandler {
  public:
-  // `registry` and `watches` outlive it. `warn_unacted`: ApiServerOptions::warn_unacted.
+  // `registry` and `watches` outlive it. `warn_unacted`, `unacted`: as in
+  // ApiServerOptions.
   // `custom` outlives it as well.
   ResourceHandler(Registry& registry, WatchHub& watches, CustomResources& custom, Audit audit,
-                  bool warn_unacted);
+                  bool warn_unacted, std::vector<std::string> unacted);
 
   // `resource` is the one of `path`, and one of `served`.
   void handle(HttpRequest request, const api::ResourceInfo& resource, ServedPtr served,
@@ -51,6 +52,9 @@ class ResourceHandler {
   ApiResult<void> route_collection(const Call& call);
   ApiResult<void> route_object(const Call& call);
   ApiResult<void> route_subresource(const Call& call);
+
+  // Whether objects of the resource are only stored here.
+  bool is_unacted(const api::ResourceInfo& resource) const;
 
   // resource_handler_objects.cc
   ApiResult<void> get(const Call& call);
@@ -91,6 +95,7 @@ class ResourceHandler {
   CustomResources& custom_;
   const Audit audit_;
   const bool warn_unacted_;
+  const std::vector<std::string> unacted_;
 };
 
 }  // namespace berth::server

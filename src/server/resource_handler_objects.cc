@@ -70,7 +70,7 @@ ApiResult<void> ResourceHandler::create(const Call& call) {
   registry_.create(call->target, std::move(write.document), std::move(write.options),
                    [this, call](ApiResult<Answer> made) {
                      if (made && made->object) call->created = made->object->key.name;
-                     if (warn_unacted_ && made && !has_controller(*call->target.resource))
+                     if (warn_unacted_ && made && is_unacted(*call->target.resource))
                        call->warnings.push_back("no controller here acts on " +
                                                 qualified(call->target.resource_name()) +
                                                 ": it is only stored");

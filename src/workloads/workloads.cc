@@ -15,24 +15,15 @@ std::span<const WorkloadRow> workload_rows() {
   return kWorkloadRows;
 }
 
-bool is_enabled(const WorkloadRow& row, std::span<const std::string> names) {
+bool is_enabled(std::string_view name, std::string_view alias, std::span<const std::string> names) {
   bool all = false;
   for (const std::string& said : names) {
     const bool off = said.starts_with('-');
-    const std::string_view name = std::string_view(said).substr(off ? 1 : 0);
-    if (name == row.name || name == row.alias) return !off;
+    const std::string_view meant = std::string_view(said).substr(off ? 1 : 0);
+    if (!meant.empty() && (meant == name || meant == alias)) return !off;
     all |= said == "*";
   }
   return all;
-}
-
-bool is_controller_name(std::string_view name) {
-  if (name == "*") return true;
-  if (name.starts_with('-')) name.remove_prefix(1);
-  if (name == kRootCaPublisher.name || name == kRootCaPublisher.alias) return true;
-  for (const WorkloadRow& row : kWorkloadRows)
-    if (name == row.name || name == row.alias) return true;
-  return false;
 }
 
 }  // namespace berth::workloads

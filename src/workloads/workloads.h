@@ -42,9 +42,10 @@ std::unique_ptr<client::Reconciler> make_root_ca_publisher(std::string certifica
 // By a list of names as kube-controller-manager's --controllers has it: a name or alias is on, '-name' is
 // off,
 // '*' is on for what is not named.
-bool is_enabled(const WorkloadRow& row, std::span<const std::string> names);
-// A name, an alias or '*', with or without '-'.
-bool is_controller_name(std::string_view name);
+bool is_enabled(std::string_view name, std::string_view alias, std::span<const std::string> names);
+inline bool is_enabled(const WorkloadRow& row, std::span<const std::string> names) {
+  return is_enabled(row.name, row.alias, names);
+}
 
 // At most so many pods are created, and deleted, in one run of an owner's key; the next run goes on.
 inline constexpr std::size_t kPodsPerRunMax = 500;

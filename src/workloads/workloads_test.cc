@@ -47,8 +47,6 @@ TEST(Controllers, AreNamedAsKubeControllerManagerHasIt) {
       EXPECT_TRUE(row.alias != "replicaset" || is_enabled(row, test.names) == test.replica_set);
       EXPECT_TRUE(row.alias != "deployment" || is_enabled(row, test.names) == test.deployment);
     }
-  EXPECT_TRUE(is_controller_name("-deployment"));
-  EXPECT_FALSE(is_controller_name("deployments"));
 }
 
 TEST(IndexRanges, AreReadAndWrittenAsKubernetesDoes) {
