@@ -160,6 +160,45 @@ TEST_F(Parity, AttributesOfConstraints) {
          {"POST", kClaims, {}, kJson, claim(R"("matchAttribute":"ex.io/a")"), 201, "ex.io/a"}});
 }
 
+TEST_F(Parity, ClaimsOfVolumes) {
+  const std::string kClaims = "/api/v1/namespaces/default/persistentvolumeclaims";
+  const auto claim = [](const std::string& modes, const std::string& size, const std::string& more) {
+    return R"({"metadata":{"name":"a"},"spec":{"accessModes":[)" + modes + R"(],"resources":{"requests":)" +
+           size + "}" + more + "}}";
+  };
+  const std::string once = R"("ReadWriteOnce")", one = R"({"storage":"1Gi"})";
+  check(
+      {{"POST", kClaims, {}, kJson, claim("", one, ""), 422, "at least 1 access mode is required"},
+       {"POST", kClaims, {}, kJson, claim(R"("Never")", one, ""), 422, "accessModes: Unsupported value"},
+       {"POST", kClaims, {}, kJson, claim(once + R"(,"ReadWriteOncePod")", one, ""), 422, "may not use"},
+       {"POST", kClaims, {}, kJson, claim(once, "{}", ""), 422, "spec.resources[storage]: Required value"},
+       {"POST", kClaims, {}, kJson, claim(once, R"({"storage":"0"})", ""), 422, "must be greater than zero"},
+       {"POST", kClaims, {}, kJson, claim(once, one, ""), 201, "Pending"},
+       {"PUT", kClaims + "/a", {}, kJson, claim(once, one, R"(,"volumeName":"v")"), 200, "\"v\""},
+       {"PUT", kClaims + "/a", {}, kJson, claim(once, one, R"(,"volumeName":"w")"), 422, "spec is immutable"},
+       {"PUT",
+        kClaims + "/a",
+        {},
+        kJson,
+        claim(once, R"({"storage":"2Gi"})", R"(,"volumeName":"v")"),
+        422,
+        "spec is immutable after creation"}});
+}
+
+TEST_F(Parity, Budgets) {
+  const std::string kBudgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  const auto budget = [](const std::string& spec) {
+    return R"({"metadata":{"name":"a"},"spec":{)" + spec + "}}";
+  };
+  const std::string selector =
+      R"("selector":{"matchExpressions":[{"key":"a","operator":"In","values":["b c"]}]})";
+  check(
+      {{"POST", kBudgets, {}, kJson, budget(R"("minAvailable":"3")"), 422, "a valid percent string"},
+       {"POST", kBudgets, {}, kJson, budget(R"("unhealthyPodEvictionPolicy":"x")"), 422, "Unsupported value"},
+       {"POST", kBudgets, {}, kJson, budget(selector), 422, "matchExpressions[0].values[0]: Invalid value"},
+       {"POST", kBudgets, {}, kJson, budget(R"("minAvailable":"30%")"), 201, "30%"}});
+}
+
 // How the storage of a kind treats writes (api/kinds/stored_kinds.cc).
 TEST_F(Parity, TraitsOfStoredKinds) {
   const std::string kClasses = "/apis/node.k8s.io/v1/runtimeclasses";

@@ -218,6 +218,14 @@ FieldErrors check_pod_tolerations(const FieldPath& path, const JsonArray& tolera
   return errors;
 }
 
+FieldErrors check_label_values(const FieldPath& path, const JsonArray& values) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].is_string())
+      append(errors, check_format(path.index(i), values[i].as_string(), label_value_problems));
+  return errors;
+}
+
 FieldErrors check_label_selector(const FieldPath& path, const Json& selector) {
   FieldErrors errors = check_labels(path.child("matchLabels"), present(selector, "matchLabels"));
   const JsonArray& requirements = items(&selector, "matchExpressions");
@@ -237,6 +245,7 @@ FieldErrors check_label_selector(const FieldPath& path, const Json& selector) {
       errors.push_back(invalid(at.child("operator"), the_operator, "not a valid selector operator"));
     }
     append(errors, check_format(at.child("key"), requirements[i].string_at("key"), qualified_name_problems));
+    append(errors, check_label_values(at.child("values"), items(&requirements[i], "values")));
   }
   return errors;
 }

@@ -1,7 +1,9 @@
 // Rules of core/v1 PersistentVolume and PersistentVolumeClaim, and of storage.k8s.io/v1 StorageClass:
-// defaults, and the phase of new objects. Sources of volumes are not validated.
+// defaults, the phase of new objects, and the spec of claims. Sources of volumes and of data are not
+// validated.
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
+#include "base/quantity.h"
 
 namespace berth::api {
 namespace {
@@ -23,6 +25,75 @@ void set_class_defaults(Json& storage_class) {
   static const TypeInfo& type = table_type("storage.k8s.io", "v1", "StorageClass");
   put_default(storage_class, type, "reclaimPolicy", "Delete");
   put_default(storage_class, type, "volumeBindingMode", "Immediate");
+}
+
+FieldErrors check_access_modes(const FieldPath& path, const Json* spec) {
+  constexpr std::string_view kOncePod = "ReadWriteOncePod";
+  FieldErrors errors;
+  bool once_pod = false, others = false;
+  for (const Json& item : items(spec, "accessModes")) {
+    const std::string_view mode = item.is_string() ? std::string_view(item.as_string()) : std::string_view();
+    const FieldErrors unknown =
+        check_one_of(path, mode, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", kOncePod});
+    if (unknown.empty()) (mode == kOncePod ? once_pod : others) = true;
+    append(errors, unknown);
+  }
+  if (once_pod && others)
+    errors.push_back(forbidden(path, "may not use ReadWriteOncePod with other access modes"));
+  return errors;
+}
+
+const Json* storage_request_of(const Json* spec) {
+  return spec ? present_at(*spec, {"resources", "requests", "storage"}) : nullptr;
+}
+
+FieldErrors check_storage_request(const std::string& path, const Json* storage) {
+  if (!storage) return {required(path)};
+  const Result<Quantity> amount = parse_quantity(storage->as_string());
+  if (!amount || !(amount->is_negative() || amount->is_zero())) return {};
+  return {invalid(path, *storage, "must be greater than zero")};
+}
+
+FieldErrors validate_volume_claim(const Json& claim, const RuleContext&) {
+  const FieldPath path("spec");
+  const Json* spec = present(claim, "spec");
+  FieldErrors errors;
+  if (items(spec, "accessModes").empty())
+    errors.push_back(required(path.child("accessModes"), "at least 1 access mode is required"));
+  if (const Json* selector = present(spec, "selector"))
+    append(errors, check_label_selector(path.child("selector"), *selector));
+  append(errors, check_access_modes(path.child("accessModes"), spec));
+  append(errors, check_storage_request(path.child("resources").key("storage"), storage_request_of(spec)));
+  if (!spec) return errors;
+  if (const std::string_view name = spec->string_at("storageClassName"); !name.empty())
+    append(errors, check_format(path.child("storageClassName"), name, dns_subdomain_problems));
+  if (const Json* mode = present(spec, "volumeMode"))
+    append(errors, check_one_of(path.child("volumeMode"), mode->as_string(), {"Block", "Filesystem"}));
+  return errors;
+}
+
+// What may differ from the stored spec: the volume and the class of a claim without one; the size and the
+// attributes of a bound claim.
+FieldErrors validate_volume_claim_update(const Json& next, const Json& old, const RuleContext& ctx) {
+  FieldErrors errors = validate_volume_claim(next, ctx);
+  const Json *spec = present(next, "spec"), *stored = present(old, "spec");
+  if (!spec || !stored) return errors;
+  const Json* status = present(next, "status");
+  const bool bound = status && status->string_at("phase") == "Bound";
+  bool changed = false;
+  for (std::string_view key : {"accessModes", "selector", "volumeMode", "dataSource", "dataSourceRef"})
+    changed |= !same(present(spec, key), present(stored, key));
+  changed |= !stored->string_at("volumeName").empty() &&
+             spec->string_at("volumeName") != stored->string_at("volumeName");
+  const Json* storage_class = present(stored, "storageClassName");
+  changed |= storage_class && !same(storage_class, present(spec, "storageClassName"));
+  for (std::string_view key : {"resources", "volumeAttributesClassName"})
+    changed |= !bound && !same(present(spec, key), present(stored, key));
+  if (changed)
+    errors.push_back(forbidden("spec",
+                               "spec is immutable after creation except resources.requests and "
+                               "volumeAttributesClassName for bound claims"));
+  return errors;
 }
 
 KindRules rules_for(std::string_view group, std::string_view resource, void (*set_defaults)(Json&)) {
@@ -50,6 +121,8 @@ KindRules persistent_volume_claim_rules() {
   rules.prepare_create = [](Json& claim, const RuleContext&) {
     put(claim, core_type("PersistentVolumeClaim"), "status", Json::object({{"phase", "Pending"}}));
   };
+  rules.validate_create = validate_volume_claim;
+  rules.validate_update = validate_volume_claim_update;
   return rules;
 }
 
