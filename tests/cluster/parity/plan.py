@@ -346,13 +346,12 @@ LIST_QUERIES = ("limit=0", "limit=-1", "limit=x", "continue=x", "continue=eyJ2Ij
                 "timeoutSeconds=x",
                 "allowWatchBookmarks=x", "watch=x&timeoutSeconds=1", "watch=false", "pretty=1", "unheardOf=1",
                 "sendInitialEvents=false&resourceVersionMatch=NotOlderThan", "limit=1&resourceVersion=0",
-                "limit=1&resourceVersion={rv}", "continue=x&resourceVersion={rv}")
+                "continue=x&resourceVersion={rv}")
 WATCH_QUERIES = ("resourceVersion=x",
                  "sendInitialEvents=true", "sendInitialEvents=x",
                  "sendInitialEvents=true&resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan",
                  "labelSelector=,", "fieldSelector=a", "fieldSelector=spec.none%3Dx",
-                 "limit=1&fieldSelector=a",
-                 "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=x")
+                 "limit=1&fieldSelector=a")
 LABEL_SELECTORS = ("n", "!n", "n=a", "n!=a", "n==b", "n in (a,b)", "n notin (a)", "n in ()", "n>1", "n<x",
                    "n=a,n=b",
                    "=a", "n in a", "a b", "n=(", "bad key=1", "n=bad value!", "x/y/z=1", "n in (a", ",", "n=",
