@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How near its deadline a silent device becomes Unknown, in a guest's NodeDeviceHealth; prints a line.
 
-A driver tells its devices once (each message names all); `--timeout` seconds later the report must say Unknown.
-Measured is the time from the last words to the report, as a watch shows it, less the time-out.
+A driver tells its devices once (each message names all); `--timeout` seconds later the report must say
+Unknown. Measured is the time from the last words to the report, as a watch shows it, less the time-out.
 
     bench/health_deadlines.py [--devices 16] [--rounds 10] [--timeout 2]
 """

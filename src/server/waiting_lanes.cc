@@ -1,6 +1,18 @@
 #include "server/waiting_lanes.h"
 
+#include <thread>
+#include <vector>
+
 namespace berth::server {
+
+struct WaitingLanes::Threads {
+  std::vector<std::thread> all;
+};
+
+WaitingLanes::WaitingLanes() : threads_(std::make_unique<Threads>()) {}
+WaitingLanes::~WaitingLanes() {
+  stop();
+}
 
 bool WaitingLanes::offer(const std::string& lane, std::function<void()> work) {
   const std::lock_guard lock(mutex_);
@@ -22,7 +34,8 @@ void WaitingLanes::add(const std::string& name, Lane& lane, std::function<void()
   ++lane.threads;
   ++lane.arriving;
   ready_.push_back(name);
-  if (idle_ < ready_.size() && threads_.size() < kWaitingThreadsMax) threads_.emplace_back([this] { run(); });
+  if (idle_ < ready_.size() && threads_->all.size() < kWaitingThreadsMax)
+    threads_->all.emplace_back([this] { run(); });
   changed_.notify_one();
 }
 
@@ -60,7 +73,7 @@ void WaitingLanes::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    threads.swap(threads_);
+    threads.swap(threads_->all);
     for (auto& [name, lane] : lanes_) dropped[name].work.swap(lane.work);
     ready_.clear();
   }

@@ -9,10 +9,9 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace berth::server {
 
@@ -22,8 +21,8 @@ inline constexpr std::size_t kLaneWorkMax = 256;  // that waits for a thread of 
 
 class WaitingLanes {
  public:
-  WaitingLanes() = default;
-  ~WaitingLanes() { stop(); }
+  WaitingLanes();
+  ~WaitingLanes();
   WaitingLanes(const WaitingLanes&) = delete;
   WaitingLanes& operator=(const WaitingLanes&) = delete;
 
@@ -35,6 +34,7 @@ class WaitingLanes {
   void stop();
 
  private:
+  struct Threads;
   struct Lane {
     std::deque<std::function<void()>> work;
     int threads = 0;           // that are in it or on their way
@@ -48,7 +48,7 @@ class WaitingLanes {
   std::condition_variable changed_;
   std::map<std::string, Lane> lanes_;
   std::deque<std::string> ready_;  // lanes that a thread has to enter, once for each
-  std::vector<std::thread> threads_;
+  const std::unique_ptr<Threads> threads_;
   std::size_t idle_ = 0;
   bool stopping_ = false;
 };
