@@ -40,8 +40,8 @@ class ApiServerComponent::Ticker {
   std::jthread thread_;
 };
 
-ApiServerComponent::ApiServerComponent(ServerOptions options, const api::Gates& gates)
-    : options_(std::move(options)), gates_(gates), requests_(std::make_unique<RequestCounts>()) {}
+ApiServerComponent::ApiServerComponent(ServerOptions options)
+    : options_(std::move(options)), requests_(std::make_unique<RequestCounts>()) {}
 
 ApiServerComponent::~ApiServerComponent() {
   stop(Duration::seconds(0));
@@ -49,7 +49,7 @@ ApiServerComponent::~ApiServerComponent() {
 
 Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptions options,
                                                                      const api::Gates& gates) {
-  std::unique_ptr<ApiServerComponent> component(new ApiServerComponent(std::move(options), gates));
+  std::unique_ptr<ApiServerComponent> component(new ApiServerComponent(std::move(options)));
   if (!component->options_.audit_log.empty())
     component->audit_ = TRY(LineFile::open(component->options_.audit_log, "--audit-log"));
   store::StoreOptions store_options;

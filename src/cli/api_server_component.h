@@ -78,7 +78,7 @@ class ApiServerComponent {
  private:
   std::string metrics();
   std::optional<std::string> page(std::string_view path);
-  explicit ApiServerComponent(ServerOptions options, const api::Gates& gates);
+  explicit ApiServerComponent(ServerOptions options);
   Result<server::Certificates> certificates() const;
   void renew_certificates();
   Status bind(server::TransportOptions transport);
@@ -86,7 +86,6 @@ class ApiServerComponent {
   std::string port_file() const { return options_.certificate_directory + "/port"; }
 
   ServerOptions options_;
-  const api::Gates& gates_;
   SystemClock clock_;
   SystemRandom random_;
   std::unique_ptr<LineFile> audit_;

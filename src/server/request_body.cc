@@ -74,7 +74,7 @@ struct JsonRefusal {
 };
 
 JsonRefusal json_refusal(std::string_view body, const Error& error) {
-  const std::string reason(error.message());
+  const std::string& reason = error.message();
   const Result<Json> document = parse_json(body);
   // A number that Berth's parser cannot hold is a type error too.
   if (!document && reason.rfind("json: cannot unmarshal ", 0) == 0) return {reason, true};
