@@ -50,7 +50,7 @@ struct Bench {
       std::fprintf(stderr, "not what was expected:\n%s\n", client::to_text(effects).c_str());
       std::abort();
     }
-    if (placed)
+    if (!effects.chains.empty())  // of a refused pod: its condition
       scheduler.on_outcome(view, {effects.decision_id, {{effects.chains[0].key, false, 0, {}}}}, now);
     now = now + Duration::minutes(6);  // beyond every backoff and the sweep
     state.ResumeTiming();
