@@ -88,8 +88,9 @@ Result<std::shared_ptr<ConversionWebhooks::Client>> ConversionWebhooks::client_o
   const crd::ConversionWebhook& webhook = *definition.webhook;
   const std::lock_guard lock(mutex_);
   if (stopping_) return Error(ErrorCode::Unavailable, "the server stops");
-  std::shared_ptr<Client>& kept = clients_[definition.name];
-  if (kept && kept->url == webhook.url && kept->ca_pem == webhook.ca_pem) return kept;
+  const auto kept = clients_.find(definition.name);
+  if (kept != clients_.end() && kept->second->url == webhook.url && kept->second->ca_pem == webhook.ca_pem)
+    return kept->second;
   auto made = std::make_shared<Client>();
   made->url = webhook.url;
   made->ca_pem = webhook.ca_pem;
@@ -102,7 +103,7 @@ Result<std::shared_ptr<ConversionWebhooks::Client>> ConversionWebhooks::client_o
   options.connect_timeout = std::min(options.connect_timeout, timeout_);
   options.reply_bytes_max = kConversionAnswerBytesMax;
   made->fetcher = TRY(client::HttpFetcher::open(std::move(access), options, clock_));
-  kept = made;
+  clients_[definition.name] = made;
   for (auto at = clients_.begin(); clients_.size() > kConversionClientsMax && at != clients_.end();)
     at = at->second != made && at->second.use_count() == 1 ? clients_.erase(at) : std::next(at);
   return made;

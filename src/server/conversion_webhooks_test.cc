@@ -444,6 +444,18 @@ TEST_F(ConversionWebhooksTest, AServerThatIsNotTrustedIsNotAsked) {
   EXPECT_EQ(webhook.calls(), 0);
 }
 
+TEST_F(ConversionWebhooksTest, ABundleWithoutCertificatesIsNamedAndTheServerEnds) {
+  ASSERT_EQ(define(Json::object({{"url", url}, {"caBundle", base64_encode("no certificate")}})).code, 201);
+  ASSERT_EQ(make("a", R"({"size":3})", "v1").code, 201);
+  for (int again = 0; again < 2; ++again) {
+    const WebhookReply reply = ask("GET", at(kNewGizmos, "a"));
+    EXPECT_EQ(reply.code, 500);
+    EXPECT_NE(reply.message().find("conversion webhook for ex.io/v1, Kind=Gizmo failed: Post"),
+              std::string::npos)
+        << reply.message();
+  }
+}
+
 TEST_F(ConversionWebhooksTest, AServiceIsNotReachedAndEveryAnswerSaysSo) {
   ASSERT_EQ(
       define(Json::object({{"service", Json::object({{"name", "w"}, {"namespace", "n"}, {"path", "/c"}})}}))
