@@ -98,6 +98,18 @@ struct DecidedGang : BinderFixture {
     std::sort(members.begin(), members.end());
     return members;
   }
+  void commit() {
+    for (int n = 0; n < 3; ++n) {  // the records and the commit
+      answer(0);
+      deliver();
+    }
+  }
+  // The member's binding fails, and the binder runs again.
+  void refuse_binding(const std::string& name) {
+    answer("create pods " + name + "/binding", InjectedFault::Refused);
+    advance_to(now() + Duration::millis(200));
+    deliver();
+  }
   // The name of the record with so many members.
   std::string record_of(std::size_t members) const {
     for (const Json* object : all(Kind::BindRequest))
@@ -201,13 +213,8 @@ TEST(MemoryRequests, AGangWhoseRecordIsRefusedGetsObjects) {
 
 TEST(MemoryRequests, AMemberThatFailsBecomesAnObjectAndIsNotTakenFromItsRecordAgain) {
   DecidedGang cluster;
-  for (int n = 0; n < 3; ++n) {  // the records and the commit
-    cluster.answer(0);
-    cluster.deliver();
-  }
-  cluster.answer("create pods a/binding", InjectedFault::Refused);
-  cluster.advance_to(cluster.now() + Duration::millis(200));
-  cluster.deliver();
+  cluster.commit();
+  cluster.refuse_binding("a");
   cluster.answer("create bindrequests " + api::bind_request_name("a", "u-a"));
   EXPECT_EQ(cluster.kept_in_memory(), 2u);
   cluster.crash();
@@ -220,13 +227,8 @@ TEST(MemoryRequests, AMemberThatFailsBecomesAnObjectAndIsNotTakenFromItsRecordAg
 
 TEST(MemoryRequests, AMemberWhoseObjectIsDeletedByHandIsNotTakenFromItsRecordAgain) {
   DecidedGang cluster;
-  for (int n = 0; n < 3; ++n) {  // the records and the commit
-    cluster.answer(0);
-    cluster.deliver();
-  }
-  cluster.answer("create pods b/binding", InjectedFault::Refused);
-  cluster.advance_to(cluster.now() + Duration::millis(200));
-  cluster.deliver();
+  cluster.commit();
+  cluster.refuse_binding("b");
   const std::string name = api::bind_request_name("b", "u-b");
   cluster.answer("create bindrequests " + name);
   cluster.remove(request_key(name));
@@ -260,14 +262,9 @@ TEST(MemoryRequests, AMemberThatBecameAnObjectIsNotTakenFromALateAnswerAgain) {
 
 TEST(MemoryRequests, AnObjectMadeInALaterTermHasItsEpoch) {
   DecidedGang cluster;
-  for (int n = 0; n < 3; ++n) {  // the records and the commit
-    cluster.answer(0);
-    cluster.deliver();
-  }
+  cluster.commit();
   cluster.lead_in_memory({7});
-  cluster.answer("create pods a/binding", InjectedFault::Refused);
-  cluster.advance_to(cluster.now() + Duration::millis(200));
-  cluster.deliver();
+  cluster.refuse_binding("a");
   const std::string name = api::bind_request_name("a", "u-a");
   cluster.answer("create bindrequests " + name);
   EXPECT_EQ(cluster.find(request_key(name))->part("spec").int_at("epoch"), 7);
@@ -276,10 +273,7 @@ TEST(MemoryRequests, AnObjectMadeInALaterTermHasItsEpoch) {
 // Other processes may see the pod's binding only after the record is gone.
 TEST(MemoryRequests, AMemberThatEndedIsNotTakenFromItsRecordAgain) {
   DecidedGang cluster;
-  for (int n = 0; n < 3; ++n) {  // the records and the commit
-    cluster.answer(0);
-    cluster.deliver();
-  }
+  cluster.commit();
   for (const std::string name : {"a", "b"}) cluster.answer("create pods " + name + "/binding");
   cluster.deliver();
   cluster.advance_to(cluster.now() + kMemoryRequestGrace);

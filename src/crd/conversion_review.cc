@@ -18,12 +18,6 @@ std::string go_type_of(const Json& value) {
   return value.is_array() ? "[]interface {}" : "map[string]interface {}";
 }
 
-std::string quoted_text(std::string_view text) {
-  std::string quoted;
-  append_json_string(quoted, text);
-  return quoted;
-}
-
 std::string service_url_of(const Json& service) {
   std::string url = "https://" + std::string(service.string_at("name")) + "." +
                     std::string(service.string_at("namespace")) +
@@ -117,7 +111,7 @@ std::string conversion_request(std::string_view review_version, std::string_view
                                std::string_view desired_version, const std::vector<std::string>& objects) {
   std::string body = R"({"kind":"ConversionReview","apiVersion":")";
   body.append(kReviewGroup).append(review_version).append(R"(","request":{"uid":")").append(uid);
-  body.append(R"(","desiredAPIVersion":)").append(quoted_text(desired_version)).append(R"(,"objects":[)");
+  body.append(R"(","desiredAPIVersion":)").append(to_string(Json(desired_version))).append(R"(,"objects":[)");
   bool first = true;
   for (const std::string& object : objects) {
     if (!std::exchange(first, false)) body += ',';
@@ -135,8 +129,8 @@ Result<JsonArray> converted_objects(const Json& answer, std::string_view review_
   const Json& response = answer.part("response");
   if (!response.is_object()) return refused("no response provided");
   if (response.string_at("uid") != uid)
-    return refused("expected response.uid=" + quoted_text(uid) + ", got " +
-                   quoted_text(response.string_at("uid")));
+    return refused("expected response.uid=" + to_string(Json(uid)) + ", got " +
+                   to_string(Json(response.string_at("uid"))));
   const Json& result = response.part("result");
   if (result.string_at("status") != "Success") {
     const std::string_view why = result.string_at("message");

@@ -9,12 +9,6 @@ namespace {
 
 constexpr std::size_t kQuotedAnswerBytesMax = 1024;
 
-std::string quoted_text(std::string_view text) {
-  std::string quoted;
-  append_json_string(quoted, text);
-  return quoted;
-}
-
 // What client-go says of an answer that is no success.
 std::string refusal_text(const client::HttpReply& reply) {
   const Result<Json> body = parse_json(reply.body);
@@ -26,7 +20,7 @@ std::string refusal_text(const client::HttpReply& reply) {
     return "the server responded with the status code " + std::to_string(reply.status) +
            " but did not return more details";
   std::string said = reply.body.empty() ? "unknown" : reply.body.substr(0, kQuotedAnswerBytesMax);
-  return "an error on the server (" + quoted_text(said) + ") has prevented the request from succeeding";
+  return "an error on the server (" + to_string(Json(said)) + ") has prevented the request from succeeding";
 }
 
 // The server's part of a URL, and what is below it.
@@ -115,10 +109,10 @@ Result<JsonArray> ConversionWebhooks::call(const crd::Definition& definition, co
   const std::string query = query_of(timeout_);
   if (webhook.url.empty())
     return Error(ErrorCode::Unavailable,
-                 "Post " + quoted_text(webhook.service_url + query) +
+                 "Post " + to_string(Json(webhook.service_url + query)) +
                      ": this server does not reach Services: spec.conversion.webhook.clientConfig.url must "
                      "name the webhook");
-  const auto at = "Post " + quoted_text(webhook.url + query) + ": ";
+  const auto at = "Post " + to_string(Json(webhook.url + query)) + ": ";
   Result<std::shared_ptr<Client>> client = client_of(definition);
   if (!client) return Error(ErrorCode::Unavailable, at + client.error().text());
   const std::string uid = random_.uuid();

@@ -7,7 +7,6 @@
 // conversion/webhook_converter.go; TLS and HTTP are those of client::HttpFetcher.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>

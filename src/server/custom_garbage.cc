@@ -10,22 +10,9 @@
 namespace berth::server {
 namespace {
 
-constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
-constexpr std::string_view kOrphanFinalizer = "orphan";
-
-bool has_finalizer(const Json& object, std::string_view finalizer) {
-  const JsonArray& list = metadata_of(object).items_at("finalizers");
-  return std::find(list.begin(), list.end(), Json(finalizer)) != list.end();
-}
-
 bool waits_for_dependents(const Json& object) {
   return is_deleting(object) &&
          (has_finalizer(object, kForegroundFinalizer) || has_finalizer(object, kOrphanFinalizer));
-}
-
-std::string group_of(std::string_view api_version) {
-  const std::size_t slash = api_version.find('/');
-  return slash == std::string_view::npos ? "" : std::string(api_version.substr(0, slash));
 }
 
 WriteOptions collector_write() {
@@ -170,6 +157,13 @@ void CustomGarbage::forget(const store::Object& object) {
   owners_.erase(known);
 }
 
+// Null for a kind that is not served.
+const api::ResourceInfo* CustomGarbage::kind_of(const Json& reference) const {
+  const std::string group(api::group_version_of(reference.string_at("apiVersion")).group);
+  const auto found = by_kind_.find({group, std::string(reference.string_at("kind"))});
+  return found == by_kind_.end() ? nullptr : found->second;
+}
+
 void CustomGarbage::note(const store::Object& object, bool is_deleted) {
   forget(object);
   if (is_deleted) {
@@ -185,9 +179,8 @@ void CustomGarbage::note(const store::Object& object, bool is_deleted) {
   bool has_custom_owner = false;
   for (const Json& reference : metadata_of(*document).items_at("ownerReferences")) {
     uids.emplace(reference.string_at("uid"));
-    const auto kind = by_kind_.find(
-        {group_of(reference.string_at("apiVersion")), std::string(reference.string_at("kind"))});
-    has_custom_owner |= kind != by_kind_.end() && kind->second->custom;
+    const api::ResourceInfo* kind = kind_of(reference);
+    has_custom_owner |= kind && kind->custom;
   }
   if (!uids.empty() && (is_custom || has_custom_owner)) {
     for (const std::string& uid : uids) dependents_[uid].insert(object.key);
@@ -215,16 +208,15 @@ void CustomGarbage::act(const store::Key& key) {
 CustomGarbage::Owners CustomGarbage::owners_of(const store::Object& object, const Json& document) const {
   Owners owners;
   for (const Json& reference : metadata_of(document).items_at("ownerReferences")) {
-    const auto kind = by_kind_.find(
-        {group_of(reference.string_at("apiVersion")), std::string(reference.string_at("kind"))});
+    const api::ResourceInfo* kind = kind_of(reference);
     // Nothing is known of a kind that is not served, and a cluster-scoped object has no namespaced owner.
-    const bool unknown = kind == by_kind_.end() || (kind->second->namespaced && object.key.ns.empty());
+    const bool unknown = !kind || (kind->namespaced && object.key.ns.empty());
     if (unknown) {
       owners.solid = true;
       continue;
     }
     const store::ObjectPtr owner =
-        registry_.store().get({storage_resource(*kind->second), kind->second->namespaced ? object.key.ns : "",
+        registry_.store().get({storage_resource(*kind), kind->namespaced ? object.key.ns : "",
                                std::string(reference.string_at("name"))});
     const std::string uid(reference.string_at("uid"));
     if (!owner || owner->uid != uid) {

@@ -40,6 +40,7 @@ class CustomGarbage {
   void note(const store::Object& object, bool is_deleted);
   void forget(const store::Object& object);
   bool may_matter(const store::Object& object) const;
+  const api::ResourceInfo* kind_of(const Json& reference) const;
   void wake_dependents(const std::string& owner_uid);
 
   void act(const store::Key& key);

@@ -43,11 +43,11 @@ void apply_propagation(Json& object, const DeleteOptions& options, const api::Ki
   const bool orphan =
       options.propagation == "Orphan" || (options.propagation.empty() && rules.orphans_by_default);
   if (!options.propagation.empty() || orphan) {
-    drop_finalizer(object, "orphan");
-    drop_finalizer(object, "foregroundDeletion");
+    drop_finalizer(object, kOrphanFinalizer);
+    drop_finalizer(object, kForegroundFinalizer);
   }
-  if (orphan) set_finalizer(object, "orphan");
-  if (options.propagation == "Foreground") set_finalizer(object, "foregroundDeletion");
+  if (orphan) set_finalizer(object, kOrphanFinalizer);
+  if (options.propagation == "Foreground") set_finalizer(object, kForegroundFinalizer);
 }
 
 }  // namespace

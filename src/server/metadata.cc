@@ -69,6 +69,11 @@ bool has_finalizers(const Json& object) {
   return !metadata_of(object).items_at("finalizers").empty();
 }
 
+bool has_finalizer(const Json& object, std::string_view finalizer) {
+  const JsonArray& list = metadata_of(object).items_at("finalizers");
+  return std::find(list.begin(), list.end(), Json(finalizer)) != list.end();
+}
+
 void set_finalizer(Json& object, std::string_view finalizer) {
   Json& list = metadata_of(object)["finalizers"];
   if (!list.is_array()) list = Json::array();

@@ -21,7 +21,10 @@ void set_revision(Json& object, std::string_view revision);
 Json& metadata_of(Json& object);
 const Json& metadata_of(const Json& object);
 bool is_deleting(const Json& object);
+inline constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+inline constexpr std::string_view kOrphanFinalizer = "orphan";
 bool has_finalizers(const Json& object);
+bool has_finalizer(const Json& object, std::string_view finalizer);
 void set_finalizer(Json& object, std::string_view finalizer);
 void drop_finalizer(Json& object, std::string_view finalizer);
 

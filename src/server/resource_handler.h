@@ -34,9 +34,7 @@ struct ResourceCall {
 
 class ResourceHandler {
  public:
-  // `registry` and `watches` outlive it. `warn_unacted`, `unacted`: as in
-  // ApiServerOptions.
-  // `custom` outlives it as well.
+  // `registry`, `watches` and `custom` outlive it. `warn_unacted`, `unacted`: as in ApiServerOptions.
   ResourceHandler(Registry& registry, WatchHub& watches, CustomResources& custom, Audit audit,
                   bool warn_unacted, std::vector<std::string> unacted);
 
