@@ -100,7 +100,7 @@ def build_optional(name, folder, variables="", module_file="go.mod", packages_at
     sources = digest(folder, *{module_file, module_file.replace(".mod", ".sum")})
     if not outdated(program, sources):
         return
-    command = ["nice", "-n", "19", "go", "build", *packages_at_once, "-C", folder, "-mod=readonly",
+    command = ["nice", "-n", "19", "go", "build", "-C", folder, *packages_at_once, "-mod=readonly",
                "-modfile=" + module_file, "-ldflags=-s -w " + variables, "-o", program, "."]
     try:
         build_programs([program], sources, command)
