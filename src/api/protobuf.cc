@@ -277,18 +277,29 @@ Result<ProtobufEnvelope> open_protobuf_envelope(std::string_view body) {
   return envelope;
 }
 
-std::string enclosed_in_envelope(const ProtobufEnvelope& envelope) {
-  std::string type_meta;
-  append_bytes_field(type_meta, 1, envelope.api_version);
-  append_bytes_field(type_meta, 2, envelope.kind);
-  constexpr std::size_t kAroundMax = 40;  // tags, lengths and empty fields
-  std::string body(kPrefix);
-  body.reserve(type_meta.size() + envelope.message.size() + kAroundMax);
-  append_bytes_field(body, 1, type_meta);
-  append_bytes_field(body, 2, envelope.message);
+std::size_t begin_envelope(std::string& out, std::string_view api_version, std::string_view kind) {
+  out += kPrefix;
+  const std::size_t type_meta = begin_bytes_field(out, 1);
+  append_bytes_field(out, 1, api_version);
+  append_bytes_field(out, 2, kind);
+  end_bytes_field(out, type_meta);
+  return begin_bytes_field(out, 2);
+}
+
+void end_envelope(std::string& out, std::size_t begin) {
+  end_bytes_field(out, begin);
   // Go writes contentEncoding and contentType although they are empty.
-  append_bytes_field(body, 3, {});
-  append_bytes_field(body, 4, {});
+  append_bytes_field(out, 3, {});
+  append_bytes_field(out, 4, {});
+}
+
+std::string enclosed_in_envelope(const ProtobufEnvelope& envelope) {
+  constexpr std::size_t kAroundMax = 40;  // tags, lengths and empty fields
+  std::string body;
+  body.reserve(envelope.api_version.size() + envelope.kind.size() + envelope.message.size() + kAroundMax);
+  const std::size_t begin = begin_envelope(body, envelope.api_version, envelope.kind);
+  body += envelope.message;
+  end_envelope(body, begin);
   return body;
 }
 

@@ -33,6 +33,9 @@ struct ProtobufEnvelope {
 Result<ProtobufEnvelope> open_protobuf_envelope(std::string_view body);
 // The body of this message.
 std::string enclosed_in_envelope(const ProtobufEnvelope& envelope);
+// A body whose message is appended between the two calls: `begin` is what the first returned.
+std::size_t begin_envelope(std::string& out, std::string_view api_version, std::string_view kind);
+void end_envelope(std::string& out, std::size_t begin);
 
 enum class ManagedFields : std::uint8_t { Decode, Skip };
 

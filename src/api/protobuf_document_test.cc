@@ -8,6 +8,7 @@
 #include "api/protobuf.h"
 #include "api/protobuf_encode.h"
 #include "api/serialized.h"
+#include "api/testing/document_drawer.h"
 #include "api/testing/protobuf_samples.h"
 #include "base/random.h"
 
@@ -156,74 +157,11 @@ TEST(ProtobufDocument, StructsOfGosBodiesAreThoseByWayOfADocument) {
   }
 }
 
-// A random document of a type: members are absent, empty or drawn; texts are those that decoders look for.
-class Drawer {
- public:
-  explicit Drawer(std::uint64_t seed) : random_(seed) {}
-
-  Json document(const TypeInfo& type, std::size_t depth) {
-    Json made = Json::object();
-    for (const FieldInfo& field : type.fields()) {
-      const bool always = depth == 0 || field.json == "spec";
-      if (field.proto == 0 || field.json == "managedFields" || (!always && random_.below(3) != 0)) continue;
-      if (Json drawn = member(field, depth); !drawn.is_null()) made[field.json] = std::move(drawn);
-    }
-    return made;
-  }
-
- private:
-  Json member(const FieldInfo& field, std::size_t depth) {
-    if (field.shape == Shape::One) return value(field, depth);
-    const std::uint64_t count = random_.below(3);
-    if (field.shape == Shape::List) {
-      JsonArray items;
-      for (std::uint64_t i = 0; i < count; ++i)
-        if (Json item = value(field, depth); !item.is_null()) items.push_back(std::move(item));
-      return items;
-    }
-    if (field.shape != Shape::Map) return {};
-    Json map = Json::object();
-    for (std::uint64_t i = 0; i < count; ++i)
-      if (Json item = value(field, depth); !item.is_null()) map["key-" + text()] = std::move(item);
-    return map;
-  }
-
-  Json value(const FieldInfo& field, std::size_t depth) {
-    constexpr std::size_t kDepthMax = 8;
-    switch (field.kind) {
-      case ValueKind::String:
-        return text();
-      case ValueKind::Bool:
-        return random_.below(2) == 0;
-      case ValueKind::Int32:
-      case ValueKind::Int64:
-        return static_cast<std::int64_t>(random_.below(100)) - 3;
-      case ValueKind::Quantity:
-        return pick({"100m", "1", "2Gi", "500M", "0"});
-      case ValueKind::Time:
-        return pick({"2026-01-02T03:04:05Z", "1999-12-31T23:59:59Z"});
-      case ValueKind::Message:
-        return depth < kDepthMax ? document(field.type(), depth + 1) : Json();
-      default:
-        return {};
-    }
-  }
-  Json pick(std::initializer_list<const char*> choices) {
-    return *(choices.begin() + random_.below(choices.size()));
-  }
-  std::string text() {
-    return pick({"", "a", "b", "Always", "RestartAllContainers", "All", "Exists", "17", "UDP", "grün"})
-        .as_string();
-  }
-
-  SeededRandom random_;
-};
-
 std::string random_body(Kind kind, std::uint64_t seed) {
   const std::string api_version = kind == Kind::Pod ? "v1" : "resource.k8s.io/v1";
   const std::string name(info_of(kind).name);
   Json document = Json::object({{"kind", name}, {"apiVersion", api_version}});
-  const Json drawn = Drawer(seed).document(*find_kind(api_version, name), 0);
+  const Json drawn = DocumentDrawer(seed).document(*find_kind(api_version, name), 0);
   for (const JsonMember& member : drawn.as_object())
     if (member.key != "kind" && member.key != "apiVersion") document[member.key] = member.value;
   const Result<std::string> body = encode_protobuf_body(document);

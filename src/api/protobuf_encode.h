@@ -1,18 +1,42 @@
-// Documents written as Kubernetes' protobuf bodies, through the type table: the way back of protobuf.h.
+// Objects written as Kubernetes' protobuf bodies, through the type table: the way back of protobuf.h.
 //
-// Pure, any thread. Cost: one pass. Source: as protobuf.h.
+// Pure, any thread. From JSON text, without a document between: one pass; the memory of a thread's parser
+// stays. Absent members are not written (Go writes zeros, which read the same), members keep their order.
+// Source: as protobuf.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "api/type_table.h"
 #include "base/json.h"
 #include "base/result.h"
 
 namespace berth::api {
 
-// The body of an object or a request such as a Binding. The document need not be canonical; absent members
-// are not written. Refuses with the member's name: kinds and members that the type table lacks, values of
-// another type than it says, schemas of CustomResourceDefinitions. Such a document is sent as JSON.
+// What becomes of members that the type table lacks or that have no number there.
+enum class Unnumbered : std::uint8_t { Refuse, LeaveOut };
+
+// What a body says it is, and the type of its message.
+struct ProtobufKind {
+  std::string api_version;
+  std::string kind;
+  const TypeInfo* type;
+};
+
+// The body of an object or a request such as a Binding. The document need not be canonical. Refuses with the
+// member's name: kinds and members that the type table lacks, values of another type than it says. Such a
+// document is sent as JSON.
 Result<std::string> encode_protobuf_body(const Json& document);
+// The same of JSON text that says its kind and apiVersion; members without a number are left out.
+Result<std::string> transcode_protobuf_body(std::string_view json);
+
+// Appends the text's object as a body of `kind`, whatever kind and apiVersion the text says.
+Status append_protobuf_body(std::string& out, const ProtobufKind& kind, std::string_view json,
+                            Unnumbered unnumbered = Unnumbered::LeaveOut);
+// Appends it as one field of a message, without members that have no number.
+Status append_protobuf_field(std::string& out, std::uint32_t number, const TypeInfo& type,
+                             std::string_view json);
 
 }  // namespace berth::api

@@ -63,6 +63,40 @@ std::optional<std::size_t> frame_length(std::string_view bytes) {
   return length;
 }
 
+Result<std::string> protobuf_frame(std::string_view event_type, const ProtobufKind& kind,
+                                   std::string_view json) {
+  std::string frame(kFrameHeaderBytes, '\0');
+  frame.reserve(json.size());
+  append_bytes_field(frame, kEventType, event_type);
+  const std::size_t object = begin_bytes_field(frame, kEventObject);
+  const std::size_t raw = begin_bytes_field(frame, kRawExtensionBytes);
+  TRY(append_protobuf_body(frame, kind, json));
+  end_bytes_field(frame, raw);
+  end_bytes_field(frame, object);
+  std::size_t length = frame.size() - kFrameHeaderBytes;
+  for (std::size_t i = kFrameHeaderBytes; i-- > 0; length >>= 8) frame[i] = static_cast<char>(length & 0xff);
+  return frame;
+}
+
+ProtobufListWriter::ProtobufListWriter(const ProtobufKind& kind, std::size_t bytes)
+    : metadata_(*kind.type->field_by_json("metadata")), items_(*kind.type->field_by_json("items")) {
+  body_.reserve(bytes);
+  begin_ = begin_envelope(body_, kind.api_version, kind.kind);
+}
+
+Status ProtobufListWriter::add_metadata(std::string_view json) {
+  return append_protobuf_field(body_, metadata_.proto, metadata_.type(), json);
+}
+
+Status ProtobufListWriter::add_item(std::string_view json) {
+  return append_protobuf_field(body_, items_.proto, items_.type(), json);
+}
+
+std::string ProtobufListWriter::finish() {
+  end_envelope(body_, begin_);
+  return std::move(body_);
+}
+
 Result<std::string_view> protobuf_resource_version(std::string_view body) {
   const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(body));
   return bytes_of(TRY(bytes_of(envelope.message, kObjectMetadata)), kMetaVersion);

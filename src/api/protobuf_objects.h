@@ -1,4 +1,4 @@
-// Objects of lists and watch events in Kubernetes' protobuf, cut out without decoding them.
+// Lists and watch events in Kubernetes' protobuf: their objects cut out without decoding them, and written.
 //
 // Pure, any thread. Cost: linear in the bytes of the messages around the objects, which are skipped. Source:
 // meta/v1 ListMeta, ObjectMeta and WatchEvent; apimachinery's protobuf serializer: a list is one body, a
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/protobuf_encode.h"
 #include "api/types/meta.h"
 #include "base/result.h"
 
@@ -34,6 +35,28 @@ Result<ProtobufEvent> open_protobuf_event(std::string_view message);
 inline constexpr std::size_t kFrameHeaderBytes = 4;
 // The length of the message behind a frame's header; nothing while the header is incomplete.
 std::optional<std::size_t> frame_length(std::string_view bytes);
+
+// The frame of an event with this object, without members that have no number.
+Result<std::string> protobuf_frame(std::string_view event_type, const ProtobufKind& kind,
+                                   std::string_view json);
+
+// The body of a list, written item by item from JSON texts; members without a number are left out.
+class ProtobufListWriter {
+ public:
+  // `kind` is the list's; `bytes` is about what it will take.
+  ProtobufListWriter(const ProtobufKind& kind, std::size_t bytes);
+  // The list's metadata, before its items.
+  Status add_metadata(std::string_view json);
+  Status add_item(std::string_view json);
+  // The body; nothing is added after it.
+  std::string finish();
+
+ private:
+  const FieldInfo& metadata_;
+  const FieldInfo& items_;
+  std::string body_;
+  std::size_t begin_;
+};
 
 // metadata.resourceVersion of a body that is one object; empty when absent.
 Result<std::string_view> protobuf_resource_version(std::string_view body);

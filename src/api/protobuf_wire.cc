@@ -114,4 +114,22 @@ void append_bytes_field(std::string& message, std::uint32_t number, std::string_
   message += bytes;
 }
 
+std::size_t begin_bytes_field(std::string& message, std::uint32_t number) {
+  append_tag(message, number, WireType::Bytes);
+  message += '\0';  // the length, while it is short
+  return message.size();
+}
+
+void end_bytes_field(std::string& message, std::size_t begin) {
+  const std::size_t length = message.size() - begin;
+  constexpr std::size_t kOneByteMax = 0x7f;
+  if (length <= kOneByteMax) {
+    message[begin - 1] = static_cast<char>(length);
+    return;
+  }
+  std::string varint;
+  append_varint(varint, length);
+  message.replace(begin - 1, 1, varint);
+}
+
 }  // namespace berth::api

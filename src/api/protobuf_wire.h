@@ -52,5 +52,9 @@ void append_varint(std::string& message, std::uint64_t value);
 void append_varint_field(std::string& message, std::uint32_t number, std::uint64_t value);
 void append_fixed64_field(std::string& message, std::uint32_t number, std::uint64_t value);
 void append_bytes_field(std::string& message, std::uint32_t number, std::string_view bytes);
+// A field of bytes that are appended between the two calls: `begin` is what the first returned. Fields may
+// nest; the inner one ends first.
+std::size_t begin_bytes_field(std::string& message, std::uint32_t number);
+void end_bytes_field(std::string& message, std::size_t begin);
 
 }  // namespace berth::api

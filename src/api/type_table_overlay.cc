@@ -76,6 +76,14 @@ constexpr FieldInfo parts(std::string_view json, std::string_view go_type, std::
   return field(json, go_type, ValueKind::Message, Shape::List, flags, gate, key);
 }
 
+// Of a member in a message of Kubernetes. Its own numbers are small, and readers skip those that they do not
+// know: these go between Berth's parts alone.
+constexpr std::uint16_t kAddedNumber = 50001;
+constexpr FieldInfo numbered(FieldInfo field, std::uint16_t number) {
+  field.proto = number;
+  return field;
+}
+
 constexpr std::string_view kSnapshotGate = "BerthCompatibilityGroupSnapshot";
 constexpr std::string_view kHealthGate = "BerthPodLevelHealth";
 constexpr std::string_view kLevelGate = "BerthTopologyConstraintLevel";
@@ -84,8 +92,9 @@ constexpr std::string_view kLevelGate = "BerthTopologyConstraintLevel";
 constexpr OverlayRow snapshot(std::string_view version) {
   return {{"resource.k8s.io", version, "DeviceRequestAllocationResult"},
           0,
-          field("compatibilityGroups", "map[string][]string", ValueKind::String, Shape::MapOfLists,
-                kOmitEmpty | kOptional, kSnapshotGate),
+          numbered(field("compatibilityGroups", "map[string][]string", ValueKind::String, Shape::MapOfLists,
+                         kOmitEmpty | kOptional, kSnapshotGate),
+                   kAddedNumber),
           kNoMessage};
 }
 
@@ -93,7 +102,8 @@ constexpr OverlayRow snapshot(std::string_view version) {
 constexpr OverlayRow levels(std::string_view version, std::string_view owner) {
   return {{"scheduling.k8s.io", version, owner},
           0,
-          parts("topologyConstraints", "[]v1alpha1.TopologyConstraintLevel", "", kLevelGate),
+          numbered(parts("topologyConstraints", "[]v1alpha1.TopologyConstraintLevel", "", kLevelGate),
+                   kAddedNumber),
           own("TopologyConstraintLevel")};
 }
 
@@ -104,10 +114,11 @@ constexpr OverlayRow kRows[] = {
     // KEP-4680, alpha2: health of devices that belong to the pod and to no container.
     {{"", "v1", "PodStatus"},
      0,
-     parts("allocatedResourcesStatus", "[]v1.ResourceStatus", "name", kHealthGate,
-           kOmitEmpty | kOptional | kPatchMerge),
+     numbered(parts("allocatedResourcesStatus", "[]v1.ResourceStatus", "name", kHealthGate,
+                    kOmitEmpty | kOptional | kPatchMerge),
+              kAddedNumber),
      kResourceStatus},
-    {own("TopologyConstraintLevel"), 0, text("level", 0), kNoMessage},
+    {own("TopologyConstraintLevel"), 0, numbered(text("level", 0), 1), kNoMessage},
     levels("v1alpha3", "PodGroupSchedulingConstraints"),
     levels("v1alpha3", "WorkloadPodGroupSchedulingConstraints"),
     levels("v1alpha3", "CompositePodGroupSchedulingConstraints"),

@@ -14,7 +14,7 @@ struct TypeName {
   std::string_view name;
 };
 
-// One more member of a type, JSON only. The first row of a type without a generated row creates the type.
+// One more member of a type. The first row of a type without a generated row creates the type.
 struct OverlayRow {
   TypeName owner;
   std::uint8_t owner_flags;

@@ -3,6 +3,7 @@
 #include "server/access.h"
 #include "server/default_objects.h"
 #include "server/discovery.h"
+#include "server/rendering.h"
 #include "server/served.h"
 
 namespace berth::server {
@@ -17,6 +18,10 @@ bool is_custom_group(std::string_view group, const ServedSet& served) {
   for (const api::ResourceInfo* row : served.rows())
     if (row->group == group && !row->custom) return false;
   return true;
+}
+
+HttpResponse refused(const HttpRequest& request, const ApiStatus& status) {
+  return encoded(status.to_response(), status_encoding(request));
 }
 
 // Below a served group the 404 has a Status; below a group of custom resources it is the page of unknown
@@ -56,17 +61,19 @@ Status ApiServer::make_default_objects() {
 void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
   if (is_health_path(request.path)) return exchange->respond(health(request.path));
   ApiResult<User> user = authenticate(request);
-  if (!user) return exchange->respond(user.error().to_response());
+  if (!user) return exchange->respond(refused(request, user.error()));
   request.user = *std::move(user);
   const ParsedPath path = parse_path(request.path);
   if (path.kind != PathKind::Resource) {
     ApiResult<HttpResponse> shown = page(request, path);
-    return exchange->respond(shown ? *std::move(shown) : shown.error().to_response());
+    return exchange->respond(shown ? *std::move(shown) : refused(request, shown.error()));
   }
   ServedPtr served = served_.now();
   const api::ResourceInfo* resource =
       served->find(path.resource.group, path.resource.version, path.resource.resource);
-  if (!resource) return exchange->respond(no_such_resource(path.resource.group, *served));
+  if (!resource)
+    return exchange->respond(
+        encoded(no_such_resource(path.resource.group, *served), status_encoding(request)));
   resources_.handle(std::move(request), *resource, std::move(served), path.resource, std::move(exchange));
 }
 

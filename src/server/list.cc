@@ -1,5 +1,7 @@
 #include "server/list.h"
 
+#include "api/protobuf.h"
+#include "api/protobuf_objects.h"
 #include "crd/served_version.h"
 #include "server/continue_token.h"
 #include "server/matcher.h"
@@ -40,6 +42,23 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
     body += partial ? metadata_bytes(object->bytes) : item_bytes(*target.resource, object->bytes);
   }
   return body.append("]}\n");
+}
+
+ApiResult<HttpResponse> in_protobuf(const ObjectTarget& target, const store::ListPage& page,
+                                    const ListOptions& options, Form form) {
+  const api::ResourceInfo& resource = *target.resource;
+  const bool as_stored = is_stored_as_shown(resource, form);
+  std::size_t bytes = 0;
+  for (const store::ObjectPtr& object : page.objects) bytes += object->bytes.size();
+  constexpr std::size_t kJsonToProtobuf = 2;  // about how much smaller
+  api::ProtobufListWriter list(protobuf_list_kind(resource, form), bytes / kJsonToProtobuf);
+  Status written = list.add_metadata(list_metadata(page, options));
+  for (auto at = page.objects.begin(); written && at != page.objects.end(); ++at) {
+    const std::string& stored = (*at)->bytes;
+    written = as_stored ? list.add_item(stored) : list.add_item(object_bytes(resource, stored));
+  }
+  if (!written) return not_written(written.error());
+  return HttpResponse{200, {{"Content-Type", std::string(api::kProtobufMediaType)}}, list.finish()};
 }
 
 // A webhook may change labels and every field, so selectors look at what it returned.
@@ -110,6 +129,7 @@ ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& targe
     return too_large_version(*options.version, registry.store().revision());
   }
   const store::ListPage page = TRY(page_of(registry, target, query));
+  if (rendering.encoding == Encoding::Protobuf) return in_protobuf(target, page, options, rendering.form);
   return json_response(200, list_body(registry, target, page, options, rendering));
 }
 

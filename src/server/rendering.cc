@@ -4,49 +4,94 @@
 #include <unordered_set>
 #include <vector>
 
+#include "api/protobuf.h"
+#include "api/protobuf_encode.h"
 #include "api/yaml_write.h"
 #include "base/utf8.h"
+#include "server/accept.h"
 #include "server/serialization.h"
 
 namespace berth::server {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-// The value of a media type's parameter, or empty.
-std::string_view media_parameter(std::string_view media, std::string_view name) {
-  for (std::size_t at = media.find(';'); at != std::string_view::npos; at = media.find(';', at + 1)) {
-    std::string_view rest = trim(media.substr(at + 1));
-    rest = rest.substr(0, rest.find(';'));
-    const std::size_t equals = rest.find('=');
-    if (equals != std::string_view::npos && trim(rest.substr(0, equals)) == name)
-      return trim(rest.substr(equals + 1));
-  }
-  return {};
-}
-
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kYaml = "application/yaml";
 constexpr std::string_view kAcceptable =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+constexpr std::string_view kStreams =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+constexpr std::string_view kMetaGroup = "meta.k8s.io";
 
-std::optional<Form> form_of(std::string_view media) {
-  const std::string_view as = media_parameter(media, "as");
-  if (as.empty()) return Form::Object;
-  const std::string_view group = media_parameter(media, "g"), version = media_parameter(media, "v");
-  if (group != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return std::nullopt;
-  if (as == "Table") return Form::Table;
+// What is offered, in the order in which a wildcard gets it.
+struct Offer {
+  Encoding encoding;
+  std::string_view media_type;
+  bool streams;
+
+  std::string_view subtype() const { return media_type.substr(media_type.find('/') + 1); }
+};
+constexpr Offer kOffers[] = {{Encoding::Json, kJson, true},
+                             {Encoding::Yaml, kYaml, false},
+                             {Encoding::Protobuf, api::kProtobufMediaType, true}};
+
+bool fits(const AcceptClause& clause, const Offer& offer) {
+  if (clause.type == "*") return clause.subtype == "*";
+  return clause.type == "application" && (clause.subtype == "*" || clause.subtype == offer.subtype());
+}
+
+// Parameters that say how the answer is streamed, and by which version of the server's API.
+bool allows_stream(const AcceptClause& clause, const Offer& offer) {
+  const std::string_view* stream = clause.parameter("stream");
+  return !stream || stream->empty() || (offer.streams && *stream == "watch");
+}
+bool allows_server_version(const AcceptClause& clause, std::string_view version) {
+  const std::string_view* asked = clause.parameter("sv");
+  return !asked || asked->empty() || *asked == version;
+}
+
+bool asks_for_a_form(const AcceptClause& clause) {
+  return clause.parameter("as") || clause.parameter("g") || clause.parameter("v");
+}
+
+std::string_view value_of(const AcceptClause& clause, std::string_view name) {
+  const std::string_view* value = clause.parameter(name);
+  return value ? *value : std::string_view();
+}
+
+std::optional<Form> form_of(const AcceptClause& clause, const Offer& offer) {
+  const std::string_view as = value_of(clause, "as"), version = value_of(clause, "v");
+  if (value_of(clause, "g") != kMetaGroup || (version != "v1" && version != "v1beta1")) return std::nullopt;
+  if (as == "Table" && offer.encoding != Encoding::Protobuf) return Form::Table;
   if (as == "PartialObjectMetadata") return Form::Metadata;
   if (as == "PartialObjectMetadataList") return Form::MetadataList;
   return std::nullopt;
 }
 
-bool understood(std::string_view type) {
-  static constexpr std::string_view kTypes[] = {
-      "application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/*", "*/*"};
-  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+// Nothing when the offer is not this clause's.
+std::optional<Rendering> rendering_by(const AcceptClause& clause, const Offer& offer,
+                                      const api::ResourceInfo& resource) {
+  if (!fits(clause, offer) || !allows_stream(clause, offer) || !allows_server_version(clause, "v1"))
+    return std::nullopt;
+  Rendering rendering;
+  rendering.encoding = offer.encoding;
+  if (!asks_for_a_form(clause)) {
+    const bool written = offer.encoding != Encoding::Protobuf || resource.has_protobuf();
+    return written ? std::optional(rendering) : std::nullopt;
+  }
+  const std::optional<Form> form = form_of(clause, offer);
+  if (!form) return std::nullopt;
+  rendering.form = *form;
+  if (value_of(clause, "v") == "v1beta1") rendering.version = "v1beta1";
+  return rendering;
+}
+
+// The answer of the reference's router, which looks at media types without their parameters.
+ApiStatus no_representation() {
+  ApiStatus status = not_acceptable("");
+  status.message = "406: Not Acceptable\n\nAvailable representations: ";
+  status.message.append(kAcceptable).append(", ").append(kStreams);
+  status.has_details = true;
+  return status;
 }
 
 ApiResult<void> read_include(const std::string& include, Rendering& rendering) {
@@ -85,34 +130,37 @@ ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInf
   return status;
 }
 
-ApiResult<Rendering> rendering_of(const HttpRequest& request) {
-  Rendering rendering;
-  std::string_view accept = request.header("Accept");
-  if (trim(accept).empty()) return rendering;
-  bool any_known = false;
-  while (!accept.empty()) {
-    const std::size_t comma = accept.find(',');
-    const std::string_view media = trim(accept.substr(0, comma));
-    const std::optional<Form> form = form_of(media);
-    const std::string_view type = trim(media.substr(0, media.find(';')));
-    const bool known = understood(type);
-    any_known |= known;
-    if (known && form) {
-      rendering.form = *form;
-      if (type == "application/yaml") rendering.encoding = Encoding::Yaml;
-      if (media_parameter(media, "v") == "v1beta1") rendering.version = "v1beta1";
+ApiResult<Rendering> rendering_of(const HttpRequest& request, const api::ResourceInfo& resource) {
+  const std::string_view accept = request.header("Accept");
+  if (accept.find_first_not_of(' ') == std::string_view::npos) return Rendering();
+  const auto is_named = [&](const Offer& offer) { return names_media_type(accept, offer.media_type); };
+  if (!resource.custom && std::none_of(std::begin(kOffers), std::end(kOffers), is_named))
+    return no_representation();
+  for (const AcceptClause& clause : parse_accept(accept)) {
+    for (const Offer& offer : kOffers) {
+      std::optional<Rendering> rendering = rendering_by(clause, offer, resource);
+      if (!rendering) continue;
       const std::string* include = request.parameter("includeObject");
-      if (rendering.form == Form::Table && include) TRY(read_include(*include, rendering));
-      return rendering;
+      if (rendering->form == Form::Table && include) TRY(read_include(*include, *rendering));
+      return *rendering;
     }
-    accept = comma == std::string_view::npos ? std::string_view() : accept.substr(comma + 1);
   }
-  if (any_known) return not_acceptable(kAcceptable);
-  ApiStatus status = not_acceptable("");
-  status.message = "406: Not Acceptable\n\nAvailable representations: " + std::string(kAcceptable) +
-                   ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-  status.has_details = true;
-  return status;
+  return not_acceptable(kAcceptable);
+}
+
+Encoding status_encoding(const HttpRequest& request) {
+  for (const AcceptClause& clause : parse_accept(request.header("Accept")))
+    for (const Offer& offer : kOffers)
+      if (fits(clause, offer) && allows_stream(clause, offer) && allows_server_version(clause, "") &&
+          !asks_for_a_form(clause))
+        return offer.encoding;
+  return Encoding::Json;
+}
+
+ApiResult<void> check_streams(Encoding encoding) {
+  for (const Offer& offer : kOffers)
+    if (offer.encoding == encoding && !offer.streams) return not_acceptable(kStreams);
+  return {};
 }
 
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
@@ -149,12 +197,21 @@ Json sorted(const Json& value) {
 
 }  // namespace
 
-void encode_as_yaml(HttpResponse& response) {
-  const Result<Json> body = parse_json(response.body);
-  if (!body) return;
-  response.body = api::to_yaml(sorted(*body));
-  for (auto& [name, value] : response.headers)
-    if (name == "Content-Type") value = "application/yaml";
+HttpResponse encoded(HttpResponse response, Encoding encoding) {
+  const auto type = std::find_if(response.headers.begin(), response.headers.end(),
+                                 [](const auto& header) { return header.first == "Content-Type"; });
+  const bool is_json = type != response.headers.end() && type->second == kJson;
+  if (encoding == Encoding::Json || !is_json) return response;
+  if (encoding == Encoding::Protobuf) {
+    Result<std::string> body = api::transcode_protobuf_body(response.body);
+    if (!body) return not_written(body.error()).to_response();
+    response.body = *std::move(body);
+    type->second = api::kProtobufMediaType;
+  } else if (const Result<Json> body = parse_json(response.body)) {
+    response.body = api::to_yaml(sorted(*body));
+    type->second = kYaml;
+  }
+  return response;
 }
 
 void add_warnings(Headers& headers, const std::vector<std::string>& texts) {

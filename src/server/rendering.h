@@ -15,17 +15,22 @@ namespace berth::server {
 
 // The form of objects: unchanged, as Table rows or as metadata alone.
 enum class Form { Object, Table, Metadata, MetadataList };
-enum class Encoding { Json, Yaml };
+enum class Encoding { Json, Yaml, Protobuf };
 struct Rendering {
   Form form = Form::Object;
-  Encoding encoding = Encoding::Json;                                         // a watch is always JSON
+  Encoding encoding = Encoding::Json;
   std::string_view version = "v1";                                            // of meta.k8s.io: a Table's
   enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
 };
 
-// 406 when no offered media type is supported. A request for protobuf alone gets JSON, which every client of
-// built-in kinds accepts.
-ApiResult<Rendering> rendering_of(const HttpRequest& request);
+// By the media types that the client accepts, the preferred one first: Tables are not in protobuf, nor are
+// objects of custom resources and of Berth's own kinds, but their metadata. 406 when none is supported.
+// Source: apiserver/pkg/endpoints/handlers/negotiation.
+ApiResult<Rendering> rendering_of(const HttpRequest& request, const api::ResourceInfo& resource);
+// Of a Status: JSON when the client accepts only what a Status cannot be.
+Encoding status_encoding(const HttpRequest& request);
+// 406 for a watch in an encoding that is none of events.
+ApiResult<void> check_streams(Encoding encoding);
 // 406 for PartialObjectMetadata of a list, or its list form of one object. The form is Metadata afterwards.
 ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInfo& resource, bool is_list);
 
@@ -33,8 +38,8 @@ ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInf
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
                        const std::string& stored, Rendering rendering, Time now);
 
-// Turns a JSON response into YAML; other bodies stay.
-void encode_as_yaml(HttpResponse& response);
+// Turns a JSON response into another encoding; other bodies stay.
+HttpResponse encoded(HttpResponse response, Encoding encoding);
 
 // Of the headers of one answer together, and of each when all of them are more. In characters.
 // Source: apiserver/pkg/endpoints/filters/warning.go.

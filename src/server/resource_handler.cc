@@ -100,7 +100,7 @@ ApiResult<void> ResourceHandler::route(const Call& call) {
                  target.ns, target.name}));
   if (auto warning = deprecation_of(resource)) call->warnings.push_back(*std::move(warning));
   if (!of_subresource && !allows(resource, call->verb)) return method_not_allowed();
-  call->rendering = TRY(rendering_of(call->request));
+  call->rendering = TRY(rendering_of(call->request, resource));
   TRY(check_form(*call));
   if (of_subresource) return route_subresource(call);
   return target.name.empty() ? route_collection(call) : route_object(call);
@@ -167,7 +167,10 @@ void ResourceHandler::convert_then(const Call& call, ApiResult<Answer> made, Con
 }
 
 void ResourceHandler::answer_now(const Call& call, const ApiResult<Answer>& made) {
-  if (!made) return respond(call, made.error().to_response());
+  if (!made) {
+    call->rendering.encoding = status_encoding(call->request);
+    return respond(call, made.error().to_response());
+  }
   const std::string& stored = made->object ? made->object->bytes : made->document;
   const bool is_status = !made->object && stored.rfind("{\"kind\":\"Status\"", 0) == 0;
   HttpResponse response = json_response(made->code, "");
@@ -181,8 +184,7 @@ void ResourceHandler::answer_now(const Call& call, const ApiResult<Answer>& made
 void ResourceHandler::respond(const Call& call, HttpResponse response, store::Revision revision) const {
   audit(*call, response.status, revision);
   add_warnings(response.headers, call->warnings);
-  if (call->rendering.encoding == Encoding::Yaml) encode_as_yaml(response);
-  call->exchange->respond(std::move(response));
+  call->exchange->respond(encoded(std::move(response), call->rendering.encoding));
 }
 
 void ResourceHandler::audit(const ResourceCall& call, int code, store::Revision revision) const {

@@ -37,6 +37,7 @@ ApiResult<void> ResourceHandler::watch(const Call& call) {
   const ListOptions options = TRY(read_list_options(call->request));
   Matcher matches = TRY(make_matcher(*call->target.resource, options.label_selector, options.field_selector,
                                      call->target.name));
+  TRY(check_streams(call->rendering.encoding));
   audit(*call, 200, registry_.store().revision());
   watches_.open(call->target, options, call->rendering, std::move(matches), call->exchange);
   return {};
@@ -45,7 +46,7 @@ ApiResult<void> ResourceHandler::watch(const Call& call) {
 ApiResult<void> ResourceHandler::remove_collection(const Call& call) {
   const DeleteOptions options = TRY(read_delete_options(call->request));
   const ListOptions selection = TRY(read_list_options(call->request));
-  const HttpResponse found = TRY(list(registry_, call->target, selection, {}));
+  const HttpResponse found = TRY(list(registry_, call->target, selection, call->rendering));
   store::ListQuery query;
   query.resource = storage_resource(*call->target.resource);
   query.ns = call->target.ns;

@@ -2,6 +2,7 @@
 
 #include "server/conversions.h"
 #include "server/metadata.h"
+#include "server/object_target.h"
 #include "server/tables.h"
 #include "server/tables_custom.h"
 
@@ -12,6 +13,19 @@ namespace {
 std::string_view behind_type(const std::string& stored) {
   const std::size_t metadata = stored.find("\"metadata\":");
   return std::string_view(stored).substr(metadata == std::string::npos ? 1 : metadata);
+}
+
+constexpr std::string_view kMetaGroup = "meta.k8s.io";
+constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
+
+api::ProtobufKind kind_in_protobuf(const api::ResourceInfo& resource, Form form, std::string_view suffix) {
+  std::string kind(form == Form::Metadata ? "PartialObjectMetadata" : resource.kind);
+  kind += suffix;
+  if (form == Form::Metadata)
+    return {std::string(kMetaVersion), kind, api::find_type(kMetaGroup, "v1", kind)};
+  const bool is_written = form == Form::Object && resource.has_protobuf();
+  return {api_version_of(resource), kind,
+          is_written ? api::find_type(resource.group, resource.version, kind) : nullptr};
 }
 
 // The object in another shape than the stored one.
@@ -49,6 +63,22 @@ std::string metadata_bytes(const std::string& stored) {
   const Result<Json> object = parse_json(stored);
   return type_prefix("meta.k8s.io", "v1", "PartialObjectMetadata") +
          "\"metadata\":" + to_string(object ? metadata_of(*object) : Json::object()) + "}";
+}
+
+api::ProtobufKind protobuf_kind(const api::ResourceInfo& resource, Form form) {
+  return kind_in_protobuf(resource, form, "");
+}
+
+api::ProtobufKind protobuf_list_kind(const api::ResourceInfo& resource, Form form) {
+  return kind_in_protobuf(resource, form, "List");
+}
+
+bool is_stored_as_shown(const api::ResourceInfo& resource, Form form) {
+  return form == Form::Metadata || !needs_conversion(resource);
+}
+
+ApiStatus not_written(const Error& error) {
+  return internal_error("not written as protobuf: " + error.text());
 }
 
 std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,

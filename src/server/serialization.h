@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/protobuf_encode.h"
 #include "api/type_table.h"
 #include "base/time.h"
 #include "server/rendering.h"
@@ -21,6 +22,15 @@ std::string object_bytes(const api::ResourceInfo& resource, const std::string& s
 std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored);
 // PartialObjectMetadata.
 std::string metadata_bytes(const std::string& stored);
+// What an object of the resource, or its metadata alone, is in protobuf. Without a type for Tables, and for
+// objects that have no protobuf.
+api::ProtobufKind protobuf_kind(const api::ResourceInfo& resource, Form form);
+// The same of a list of them.
+api::ProtobufKind protobuf_list_kind(const api::ResourceInfo& resource, Form form);
+// Whether the stored bytes have the members that are written in protobuf; else object_bytes() has them.
+bool is_stored_as_shown(const api::ResourceInfo& resource, Form form);
+// 500: a stored object that does not fit its type.
+ApiStatus not_written(const Error& error);
 // A Table of these objects. `with_columns` false leaves columnDefinitions null (later watch events).
 std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,
                         Rendering rendering, std::string_view list_metadata, Time now, bool with_columns);

@@ -3,21 +3,12 @@
 #include "base/log.h"
 #include "crd/served_version.h"
 #include "server/object_versions.h"
-#include "server/serialization.h"
 #include "server/served.h"
 
 namespace berth::server {
 namespace {
 
 constexpr int kWatchTriesMax = 8;
-
-std::string frame(std::string_view type, const std::string& object) {
-  constexpr std::size_t kFrameBytes = 40;  // what is around them, here and in a chunk
-  std::string line;
-  line.reserve(type.size() + object.size() + kFrameBytes);
-  line = "{\"type\":\"";
-  return line.append(type).append("\",\"object\":").append(object).append("}\n");
-}
 
 }  // namespace
 
@@ -26,9 +17,9 @@ WatchStream::WatchStream(const Registry& registry, ObjectTarget target, ListOpti
     : registry_(registry),
       target_(std::move(target)),
       options_(std::move(options)),
-      rendering_(rendering),
       matches_(std::move(matches)),
-      exchange_(std::move(exchange)) {
+      exchange_(std::move(exchange)),
+      frames_(*target_.resource, rendering) {
   const Time now = registry_.dependencies().clock.monotonic();
   ends_at_ = now + Duration::seconds(options_.timeout_s > 0 ? options_.timeout_s : kWatchTimeoutDefaultS);
   bookmark_at_ = now + Duration::seconds(kBookmarkPeriodS);
@@ -56,7 +47,7 @@ bool WatchStream::set_out() {
 }
 
 void WatchStream::start() {
-  exchange_->begin_stream(200, {{"Content-Type", "application/json"}});
+  exchange_->begin_stream(200, {{"Content-Type", std::string(frames_.content_type())}});
   if (!set_out()) return close();
   // Only for its calls: the events themselves are read from the window, behind position_. The window lacks
   // what was newest a moment ago only when it holds next to nothing.
@@ -179,7 +170,7 @@ WatchStream::Turn WatchStream::send_state() {
     const store::ObjectPtr object = state_->next();
     if (!object) return end_state();
     if (matches_.selects && !matches_.selects(*object)) continue;
-    if (!exchange_->send(frame("ADDED", shown(object)))) return Turn::Ended;
+    if (!send_object("ADDED", object)) return Turn::Ended;
   }
   return Turn::More;
 }
@@ -205,8 +196,7 @@ WatchStream::Turn WatchStream::send_converted_state() {
   const ApiResult<std::vector<store::ObjectPtr>> converted = in_request_version(target_, std::move(objects));
   if (!converted) return refuse(converted.error());
   for (const store::ObjectPtr& object : *converted)
-    if ((!matches_.selects || matches_.selects(*object)) && !exchange_->send(frame("ADDED", shown(object))))
-      return Turn::Ended;
+    if ((!matches_.selects || matches_.selects(*object)) && !send_object("ADDED", object)) return Turn::Ended;
   return at_end ? end_state() : Turn::More;
 }
 
@@ -273,7 +263,7 @@ WatchStream::Turn WatchStream::come_to_rest() {
 }
 
 WatchStream::Turn WatchStream::refuse(const ApiStatus& status) {
-  exchange_->send(frame("ERROR", to_string(status.to_json())));
+  exchange_->send(frames_.error(status));
   return Turn::Ended;
 }
 
@@ -311,8 +301,15 @@ bool WatchStream::send(const store::WatchEvent& event) {
   const bool now_in = !deleted && (!matches_.selects || matches_.selects(*event.object));
   const bool was_in = event.previous && (!matches_.selects || matches_.selects(*event.previous));
   if (!now_in && !was_in) return true;
-  if (now_in) return exchange_->send(frame(was_in ? "MODIFIED" : "ADDED", shown(event.object)));
-  return exchange_->send(frame("DELETED", deleted ? shown(event.object) : shown(left_behind(event))));
+  if (now_in) return send_object(was_in ? "MODIFIED" : "ADDED", event.object);
+  return send_object("DELETED", deleted ? event.object : left_behind(event));
+}
+
+bool WatchStream::send_object(std::string_view type, const store::ObjectPtr& object) {
+  ApiResult<std::string> frame = frames_.of_object(type, object, registry_.dependencies().clock.now());
+  if (frame) return exchange_->send(*std::move(frame));
+  refuse(frame.error());
+  return false;
 }
 
 store::ObjectPtr WatchStream::left_behind(const store::WatchEvent& event) {
@@ -326,26 +323,8 @@ store::ObjectPtr WatchStream::left_behind(const store::WatchEvent& event) {
   return object;
 }
 
-std::string WatchStream::shown(const store::ObjectPtr& object) {
-  if (rendering_.form == Form::Metadata) return metadata_bytes(object->bytes);
-  if (rendering_.form == Form::Object) return object_bytes(*target_.resource, object->bytes);
-  const bool first = !std::exchange(columns_sent_, true);
-  const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(object->revision) + "\"}";
-  return table_bytes(*target_.resource, {object}, rendering_, metadata, registry_.dependencies().clock.now(),
-                     first);
-}
-
 void WatchStream::send_bookmark(bool ends_initial_events) {
-  if (position_ == 0) return;
-  Json metadata =
-      Json::object({{"resourceVersion", std::to_string(position_)}, {"creationTimestamp", Json()}});
-  if (ends_initial_events) metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
-  const bool partial = rendering_.form != Form::Object;
-  const Json object =
-      Json::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : target_.resource->kind},
-                    {"apiVersion", partial ? "meta.k8s.io/v1" : api_version_of(*target_.resource)},
-                    {"metadata", std::move(metadata)}});
-  exchange_->send(frame("BOOKMARK", to_string(object)));
+  if (position_ > 0) exchange_->send(frames_.bookmark(position_, ends_initial_events));
 }
 
 }  // namespace berth::server

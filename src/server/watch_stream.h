@@ -1,9 +1,9 @@
-// One open watch: the state at its start, then every event after it, as lines of JSON.
+// One open watch: the state at its start, then every event after it, as frames (event_frames.h).
 //
 // Owner: WatchHub. The committer's thread only says that there is news, to watches whose selector may want
 // it: a turn on a pool thread costs more than to look. Pool threads, one at a time, make
-// lines while the peer takes them: of the state from a cursor, of events from the store's window. So a watch
-// keeps a position and at most kStreamFillBytes of unsent lines and one more, whatever there is to send; one
+// frames while the peer takes them: of the state from a cursor, of events from the store's window. So a watch
+// keeps a position and at most kStreamFillBytes of unsent frames and one more, whatever there is to send; one
 // that the window has overtaken is cut, and that is logged. Source: the watch events and bookmarks of
 // k8s.io/apiserver; texts observed.
 #pragma once
@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "server/event_frames.h"
 #include "server/http.h"
 #include "server/list_options.h"
 #include "server/matcher.h"
@@ -78,14 +79,14 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   // What a watcher with a selector sees of an object that left its selection: the state before, the version
   // after.
   static store::ObjectPtr left_behind(const store::WatchEvent& event);
-  std::string shown(const store::ObjectPtr& object);
+  // False when the stream has ended.
+  bool send_object(std::string_view type, const store::ObjectPtr& object);
   void send_bookmark(bool ends_initial_events);
   std::string resource() const { return storage_resource(*target_.resource); }
 
   const Registry& registry_;
   const ObjectTarget target_;
   const ListOptions options_;
-  const Rendering rendering_;
   const Matcher matches_;
   const std::shared_ptr<HttpExchange> exchange_;
   Time ends_at_, bookmark_at_, future_until_;
@@ -93,7 +94,7 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   // Only of the turn under way.
   std::unique_ptr<store::Cursor> state_;  // what is left of the state at the start
   store::Revision position_ = 0;          // everything up to here has been sent
-  bool columns_sent_ = false;
+  EventFrames frames_;
 
   mutable std::mutex mutex_;
   store::Revision skipped_to_ = 0;  // no event up to here concerns this watch, but for those already sent
