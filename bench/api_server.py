@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests" / "cluster" / "clients"))
 from programs import Server, eventually, program
 
 WORKERS = 64
-WATCHES = 8000  # one connection each (HTTP/1.1); the server takes 8,192
+WATCHES = 10000  # one connection each (HTTP/1.1); the server takes 12,288
 MIB = 1 << 20
 RIG = ROOT / "tests" / "cluster" / "rig" / "rig.sh"
 PODS = "/api/v1/namespaces/default/pods"

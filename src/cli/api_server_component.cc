@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/audit_log.h"
 #include "cli/line_file.h"
+#include "cli/open_files.h"
 #include "cli/request_counts.h"
 #include "cli/served_names.h"
 #include "client/kubeconfig.h"
@@ -108,6 +109,8 @@ Status ApiServerComponent::start() {
   transport.address = listen_.address;
   transport.port = listen_.port;
   transport.clock = &clock_;
+  if (const Status files = raise_open_files(transport.limits.connections_max); !files)
+    log(LogLevel::Warning, files.error().message());
   if (options_.insecure) {
     transport.insecure_user = {"kubernetes-admin", {"system:masters"}};
   } else {

@@ -4,8 +4,11 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <sys/socket.h>
 
-#include <string_view>
+#include <cerrno>
+#include <cstdint>
+#include <new>
 
 namespace berth::server {
 namespace {
@@ -81,6 +84,44 @@ std::string text_of(const X509_NAME* name, int index) {
   return text;
 }
 
+// A BIO on a socket. OpenSSL's own writes with write(), which ends the process when the peer is gone.
+int socket_of(BIO* bio) {
+  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+}
+
+bool would_block() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+int receive(BIO* bio, char* into, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t received = ::recv(socket_of(bio), into, static_cast<std::size_t>(size), 0);
+  if (received < 0 && would_block()) BIO_set_retry_read(bio);
+  return static_cast<int>(received);
+}
+
+int transmit(BIO* bio, const char* bytes, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t sent = ::send(socket_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  if (sent < 0 && would_block()) BIO_set_retry_write(bio);
+  return static_cast<int>(sent);
+}
+
+long control(BIO*, int command, long, void*) {
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+const BIO_METHOD* socket_method() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    BIO_meth_set_read(made, receive);
+    BIO_meth_set_write(made, transmit);
+    BIO_meth_set_ctrl(made, control);
+    return made;
+  }();
+  return method;
+}
+
 }  // namespace
 
 void FreeTlsContext::operator()(ssl_ctx_st* context) const {
@@ -94,7 +135,9 @@ Result<TlsContext> server_tls(const TlsMaterial& material) {
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context.get(), 0);
-  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_read_ahead(context.get(), 1);  // a record's header and body in one system call
   SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
   TRY(use_server_certificate(context.get(), material));
   if (!material.client_ca_pem.empty())
@@ -102,9 +145,60 @@ Result<TlsContext> server_tls(const TlsMaterial& material) {
   return context;
 }
 
-User user_of(const ssl_st* connection) {
-  const X509* certificate = SSL_get0_peer_certificate(connection);
-  if (!certificate || SSL_get_verify_result(connection) != X509_V_OK) return {};
+void FreeTlsSession::operator()(ssl_st* session) const {
+  SSL_free(session);
+}
+
+TlsSession::TlsSession(ssl_ctx_st* context, int socket) : session_(SSL_new(context)) {
+  BIO* bio = session_ ? BIO_new(socket_method()) : nullptr;
+  if (!bio) throw std::bad_alloc();
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(session_.get(), bio, bio);
+}
+
+TlsSession::Step TlsSession::step_of(int outcome, std::size_t bytes) {
+  if (outcome > 0) return {State::Done, bytes};
+  switch (SSL_get_error(session_.get(), outcome)) {
+    case SSL_ERROR_WANT_READ:
+      return {State::WantsRead};
+    case SSL_ERROR_WANT_WRITE:
+      return {State::WantsWrite};
+    default:
+      return {State::Ended};
+  }
+}
+
+TlsSession::Step TlsSession::shake_hands() {
+  ERR_clear_error();
+  const Step step = step_of(SSL_accept(session_.get()), 0);
+  const unsigned long error = ERR_peek_error();
+  met_plain_http_ = step.state == State::Ended && ERR_GET_LIB(error) == ERR_LIB_SSL &&
+                    ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST;
+  return step;
+}
+
+TlsSession::Step TlsSession::read(std::span<char> into) {
+  ERR_clear_error();
+  std::size_t bytes = 0;
+  const int outcome = SSL_read_ex(session_.get(), into.data(), into.size(), &bytes);
+  return step_of(outcome, bytes);
+}
+
+TlsSession::Step TlsSession::write(std::string_view bytes) {
+  ERR_clear_error();
+  std::size_t written = 0;
+  const int outcome = SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &written);
+  return step_of(outcome, written);
+}
+
+bool TlsSession::holds_input() const {
+  return SSL_has_pending(session_.get()) == 1;
+}
+
+User TlsSession::user() const {
+  const X509* certificate = SSL_get0_peer_certificate(session_.get());
+  if (!certificate || SSL_get_verify_result(session_.get()) != X509_V_OK) return {};
   const X509_NAME* subject = X509_get_subject_name(certificate);
   User user;
   for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;)
@@ -112,10 +206,6 @@ User user_of(const ssl_st* connection) {
   const int common_name = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
   if (common_name >= 0) user.name = text_of(subject, common_name);
   return user.name.empty() ? User{} : user;
-}
-
-bool is_plain_http(unsigned long error) {
-  return ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST;
 }
 
 }  // namespace berth::server

@@ -7,14 +7,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -38,7 +37,8 @@ using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
 using Parser = http::request_parser<http::string_body>;
 using Instant = std::chrono::steady_clock::time_point;
 
-constexpr std::size_t kReadBytes = 8u << 10;
+constexpr std::size_t kReadBytes = 16u << 10;        // of one read: a TLS record
+constexpr std::size_t kWriteTurnBytes = 256u << 10;  // of one connection, then others have their turn
 constexpr Duration kRetiredLinger =
     Duration::millis(100);  // clients keep idle connections; a stop does not wait for them
 constexpr std::string_view kPlainHttpAnswer =
@@ -62,6 +62,11 @@ bool is_foreign_origin(std::string_view origin) {
   return host != "localhost" && host != "127.0.0.1" && host != "[::1]";
 }
 
+// Unlike an assignment, it gives the memory back.
+void release(std::string& buffer) {
+  std::string().swap(buffer);
+}
+
 class Connection;
 
 // State shared by connections. Outlives them.
@@ -77,7 +82,7 @@ struct Shared {
   TransportLimits limits;
   User insecure_user;
   const Clock* clock = nullptr;
-  std::optional<asio::ssl::context> tls;
+  TlsContext tls;  // null: plain HTTP
 
   std::mutex mutex;
   std::condition_variable gone;
@@ -85,7 +90,8 @@ struct Shared {
   std::map<asio::ip::address, std::size_t> strangers;  // connections without credentials, by address
 };
 
-// One peer. Everything below runs on its strand; at most one read and one write are in flight.
+// One peer. Everything below runs on its strand; at most one read and one write are in flight. It waits for
+// its socket without a buffer: what is read lies on the stack until the parser has taken it.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Socket socket, asio::ip::address address, Shared& shared)
@@ -93,24 +99,35 @@ class Connection : public std::enable_shared_from_this<Connection> {
         socket_(std::move(socket)),
         address_(std::move(address)),
         watchdog_(socket_.get_executor()) {
-    if (shared_.tls) tls_.emplace(socket_, *shared_.tls);
+    if (shared_.tls) tls_.emplace(shared_.tls.get(), socket_.native_handle());
   }
 
   void start();
   // From any thread.
   void post_retire() { post(&Connection::retire); }
   void post_close() { post(&Connection::close); }
+  std::future<std::size_t> post_buffered_bytes();
 
  private:
+  using Step = TlsSession::Step;
+  using State = TlsSession::State;
+
   void post(void (Connection::*step)()) {
     asio::post(socket_.get_executor(), [self = shared_from_this(), step] { (self.get()->*step)(); });
   }
-  void handshake();
+  // Calls `step` when the socket is ready, unless the connection was closed.
+  void await(State wanted, void (Connection::*step)());
+  void shake_hands();
   void read();
-  void on_read(error_code error, std::size_t size);
+  void take_input();
+  Step receive(std::span<char> into);
+  Step transmit(std::string_view bytes);
+  void on_input(std::string_view bytes);
   void on_peer_end();
-  void parse();
-  bool feed_parser(error_code& error);
+  void parse() { parse(in_); }
+  void parse(std::string_view input);
+  bool feed_parser(std::string_view input, error_code& error);
+  void keep_unparsed(std::string_view input);
   void greet_expectation();
   bool has_unknown_coding() const;
   void refuse(const error_code& error);
@@ -119,8 +136,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void open_response_queue(AnswerForm form);
   void dispatch();
   void drain();
-  void write();
-  void on_write(error_code error, std::size_t size);
+  bool write_out();
+  void on_writable();
   void on_wake();
   void complete(ResponseQueue::Next end);
   void linger();
@@ -136,14 +153,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Socket socket_;
   const asio::ip::address address_;
   bool stranger_ = true;
-  std::optional<asio::ssl::stream<Socket&>> tls_;
+  std::optional<TlsSession> tls_;
   Timer watchdog_;
   Instant watchdog_at_ = kNever;
   Instant read_deadline_ = kNever;
   Instant write_deadline_ = kNever;
   User user_;
 
-  std::array<char, kReadBytes> chunk_;
   std::string in_;  // read but not parsed
   std::optional<Parser> parser_;
   bool expectation_met_ = false;
@@ -151,6 +167,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<ResponseQueue> response_queue_;  // of the request being answered
   std::string out_;                                // being written
   std::size_t out_done_ = 0;
+  std::size_t turn_bytes_ = 0;  // written since others had their turn
   std::size_t lingered_bytes_ = 0;
   bool reading_ = false;
   bool writing_ = false;
@@ -194,48 +211,78 @@ void Connection::start() {
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-  if (tls_)
-    post(&Connection::handshake);
-  else {
+  socket_.non_blocking(true, ignored);
+  if (tls_) {
+    set_read_deadline(shared_.limits.header_timeout);
+    post(&Connection::shake_hands);
+  } else {
     user_ = shared_.insecure_user;
     post(&Connection::parse);
   }
 }
 
-void Connection::handshake() {
-  set_read_deadline(shared_.limits.header_timeout);
-  tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](error_code error) {
-    if (error && !self->closed_ && error.category() == asio::error::get_ssl_category() &&
-        is_plain_http(static_cast<unsigned long>(error.value()))) {
-      error_code ignored;
-      self->socket_.write_some(asio::buffer(kPlainHttpAnswer), ignored);
-    }
-    if (error || self->closed_) return self->close();
-    self->user_ = user_of(self->tls_->native_handle());
-    if (!self->user_.name.empty()) self->leave_strangers();
-    self->parse();
+void Connection::await(State wanted, void (Connection::*step)()) {
+  const auto what = wanted == State::WantsWrite ? Socket::wait_write : Socket::wait_read;
+  socket_.async_wait(what, [self = shared_from_this(), step](error_code) {
+    if (!self->closed_) (self.get()->*step)();
   });
+}
+
+void Connection::shake_hands() {
+  if (closed_) return;
+  const Step step = tls_->shake_hands();
+  if (step.state == State::Ended) {
+    error_code ignored;
+    if (tls_->met_plain_http()) socket_.write_some(asio::buffer(kPlainHttpAnswer), ignored);
+    return close();
+  }
+  if (step.state != State::Done) return await(step.state, &Connection::shake_hands);
+  user_ = tls_->user();
+  if (!user_.name.empty()) leave_strangers();
+  parse();
 }
 
 void Connection::read() {
   if (reading_ || closed_ || peer_ended_) return;
   reading_ = true;
-  auto done = [self = shared_from_this()](error_code error, std::size_t size) { self->on_read(error, size); };
-  if (tls_)
-    tls_->async_read_some(asio::buffer(chunk_), std::move(done));
-  else
-    socket_.async_read_some(asio::buffer(chunk_), std::move(done));
+  if (tls_ && tls_->holds_input()) return post(&Connection::take_input);
+  await(State::WantsRead, &Connection::take_input);
 }
 
-void Connection::on_read(error_code error, std::size_t size) {
-  reading_ = false;
+void Connection::take_input() {
   if (closed_) return;
-  if (error) return on_peer_end();
+  std::array<char, kReadBytes> chunk;
+  const Step step = receive(chunk);
+  if (step.state == State::WantsRead || step.state == State::WantsWrite)
+    return await(step.state, &Connection::take_input);
+  reading_ = false;
+  if (step.state == State::Ended) return on_peer_end();
+  on_input({chunk.data(), step.bytes});
+}
+
+Connection::Step Connection::receive(std::span<char> into) {
+  if (tls_) return tls_->read(into);
+  error_code error;
+  const std::size_t size = socket_.read_some(asio::buffer(into.data(), into.size()), error);
+  if (error == asio::error::would_block) return {State::WantsRead};
+  return error ? Step{State::Ended} : Step{State::Done, size};
+}
+
+Connection::Step Connection::transmit(std::string_view bytes) {
+  if (tls_) return tls_->write(bytes);
+  error_code error;
+  const std::size_t size = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), error);
+  if (error == asio::error::would_block) return {State::WantsWrite};
+  return error ? Step{State::Ended} : Step{State::Done, size};
+}
+
+void Connection::on_input(std::string_view bytes) {
   if (lingering_) {
-    lingered_bytes_ += size;
+    lingered_bytes_ += bytes.size();
     return lingered_bytes_ > kLingerBytesMax ? close() : read();
   }
-  in_.append(chunk_.data(), size);
+  if (!response_queue_ && in_.empty()) return parse(bytes);
+  in_.append(bytes);
   if (!response_queue_) return parse();
   if (in_.size() < kPipelinedBytesMax) read();
 }
@@ -246,10 +293,11 @@ void Connection::on_peer_end() {
   if (!response_queue_ || response_queue_->is_stream() || tls_) close();
 }
 
-void Connection::parse() {
+// `input` is what has been read and not parsed.
+void Connection::parse(std::string_view input) {
   if (closed_ || response_queue_ || lingering_) return;
   error_code error;
-  const bool complete = feed_parser(error);
+  const bool complete = feed_parser(input, error);
   if (has_unknown_coding())
     return refuse(status_response(501, "NotImplemented", "Unsupported transfer encoding"));
   if (error) return refuse(error);
@@ -259,10 +307,10 @@ void Connection::parse() {
   if (!closed_ && !response_queue_) read();
 }
 
-// Gives the parser what has been read. True when one whole request is complete; the rest stays in `in_`.
-bool Connection::feed_parser(error_code& error) {
+// Gives the parser what has been read. True when one whole request is complete; the rest is in `in_`.
+bool Connection::feed_parser(std::string_view input, error_code& error) {
   const bool fresh = !parser_;
-  if (in_.empty()) {
+  if (input.empty()) {
     if (fresh) set_read_deadline(shared_.limits.idle_timeout);
     return false;
   }
@@ -274,8 +322,8 @@ bool Connection::feed_parser(error_code& error) {
     expectation_met_ = false;
   }
   const bool had_header = parser_->is_header_done();
-  const std::size_t used = parser_->put(asio::buffer(in_), error);
-  in_.erase(0, used);
+  const std::size_t used = parser_->put(asio::buffer(input.data(), input.size()), error);
+  keep_unparsed(input.substr(used));
   if (error == http::error::need_more) error = {};
   if (error || parser_->is_done()) return !error;
   if (parser_->is_header_done() && !had_header)
@@ -283,6 +331,15 @@ bool Connection::feed_parser(error_code& error) {
   else if (fresh)
     set_read_deadline(shared_.limits.header_timeout);
   return false;
+}
+
+void Connection::keep_unparsed(std::string_view input) {
+  if (input.empty())
+    release(in_);
+  else if (in_.empty())
+    in_ = input;
+  else
+    in_.erase(0, in_.size() - input.size());
 }
 
 // curl sends a large body only after "100 Continue" or a second of silence.
@@ -293,7 +350,7 @@ void Connection::greet_expectation() {
   out_ = "HTTP/1.1 100 Continue\r\n\r\n";
   out_done_ = 0;
   greeting_ = true;
-  write();
+  write_out();
 }
 
 // Anything but "chunked" alone: the body would be read as what it is not.
@@ -318,7 +375,7 @@ void Connection::refuse(const error_code& error) {
 }
 
 void Connection::refuse(HttpResponse answer) {
-  in_.clear();
+  release(in_);
   open_response_queue({.keep_alive = false});
   response_queue_->respond(std::move(answer));
   drain();
@@ -334,7 +391,6 @@ AnswerForm Connection::form_of_request() const {
 void Connection::open_response_queue(AnswerForm form) {
   parser_.reset();
   read_deadline_ = kNever;
-  if (in_.empty() && in_.capacity() > kPipelinedBytesMax) in_ = {};
   response_queue_ = std::make_shared<ResponseQueue>(form, shared_.clock, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->post(&Connection::on_wake);
   });
@@ -386,54 +442,69 @@ void Connection::on_wake() {
 }
 
 void Connection::drain() {
-  if (closed_ || writing_ || !response_queue_) return;
-  out_done_ = 0;
-  switch (const ResponseQueue::Next next = response_queue_->next(out_)) {
-    case ResponseQueue::Next::Bytes:
-      return write();
-    case ResponseQueue::Next::Later:
-      if (peer_ended_ && response_queue_->is_stream()) return close();
-      if (in_.size() < kPipelinedBytesMax) read();  // to detect a disconnecting peer
-      return;
-    case ResponseQueue::Next::Cut:
-      return close();
-    case ResponseQueue::Next::Finished:
-    case ResponseQueue::Next::Last:
-      return complete(next);
+  while (!closed_ && !writing_ && response_queue_) {
+    switch (const ResponseQueue::Next next = response_queue_->next(out_)) {
+      case ResponseQueue::Next::Bytes:
+        if (!write_out()) return;
+        break;
+      case ResponseQueue::Next::Later:
+        turn_bytes_ = 0;
+        if (peer_ended_ && response_queue_->is_stream()) return close();
+        if (in_.size() < kPipelinedBytesMax) read();  // to detect a disconnecting peer
+        return;
+      case ResponseQueue::Next::Cut:
+        return close();
+      case ResponseQueue::Next::Finished:
+      case ResponseQueue::Next::Last:
+        return complete(next);
+    }
   }
 }
 
-void Connection::write() {
-  writing_ = true;
-  write_deadline_ = std::chrono::steady_clock::now() + chrono_of(shared_.limits.stall_timeout);
-  arm();
-  const auto bytes = asio::buffer(out_.data() + out_done_, out_.size() - out_done_);
-  auto done = [self = shared_from_this()](error_code error, std::size_t size) {
-    self->on_write(error, size);
-  };
-  if (tls_)
-    tls_->async_write_some(bytes, std::move(done));
-  else
-    socket_.async_write_some(bytes, std::move(done));
+// Writes `out_` as far as the socket and this connection's turn allow. True when all is written; else
+// on_writable() goes on, or the connection is closed.
+bool Connection::write_out() {
+  while (out_done_ < out_.size()) {
+    if (turn_bytes_ >= kWriteTurnBytes) {
+      writing_ = true;
+      post(&Connection::on_writable);
+      return false;
+    }
+    const Step step = transmit(std::string_view(out_).substr(out_done_));
+    if (step.state == State::Ended) {
+      close();
+      return false;
+    }
+    if (step.state != State::Done) {
+      writing_ = true;
+      write_deadline_ = std::chrono::steady_clock::now() + chrono_of(shared_.limits.stall_timeout);
+      arm();
+      await(step.state, &Connection::on_writable);
+      return false;
+    }
+    out_done_ += step.bytes;
+    turn_bytes_ += step.bytes;
+    if (!greeting_) response_queue_->sent(step.bytes);
+  }
+  release(out_);
+  out_done_ = 0;
+  greeting_ = false;
+  return true;
 }
 
-void Connection::on_write(error_code error, std::size_t size) {
+void Connection::on_writable() {
   writing_ = false;
   write_deadline_ = kNever;
-  if (closed_) return;
-  if (error) return close();
-  out_done_ += size;
-  if (!greeting_) response_queue_->sent(size);
-  if (out_done_ < out_.size()) return write();
-  greeting_ = false;
-  drain();
+  turn_bytes_ = 0;
+  if (!closed_ && write_out()) drain();
 }
 
 void Connection::complete(ResponseQueue::Next end) {
   response_queue_->close();
   response_queue_.reset();
-  out_ = {};
+  turn_bytes_ = 0;
   if (end == ResponseQueue::Next::Last || retired_ || peer_ended_) return linger();
+  if (in_.empty()) return parse();
   // Posted: pipelined requests with ready answers would otherwise nest without bound.
   post(&Connection::parse);
 }
@@ -442,12 +513,20 @@ void Connection::complete(ResponseQueue::Next end) {
 void Connection::linger() {
   if (peer_ended_) return close();
   lingering_ = true;
-  in_.clear();
+  release(in_);
   set_read_deadline(retired_ ? std::min(kRetiredLinger, shared_.limits.linger_timeout)
                              : shared_.limits.linger_timeout);
   error_code ignored;
   socket_.shutdown(asio::socket_base::shutdown_send, ignored);
   read();
+}
+
+std::future<std::size_t> Connection::post_buffered_bytes() {
+  auto told = std::make_shared<std::promise<std::size_t>>();
+  asio::post(socket_.get_executor(), [self = shared_from_this(), told] {
+    told->set_value(self->in_.capacity() + self->out_.capacity());
+  });
+  return told->get_future();
 }
 
 // The server stops: idle connections close at once, the others after their response.
@@ -511,6 +590,7 @@ class Transport::Pool {
     const std::lock_guard lock(shared_.mutex);
     return shared_.connections.size();
   }
+  std::size_t buffered_bytes();
   Status use_identity(const TlsMaterial& material);
 
  private:
@@ -555,7 +635,7 @@ Status Transport::Pool::open(const TransportOptions& options) {
   shared_.limits = options.limits;
   shared_.insecure_user = options.insecure_user;
   shared_.clock = options.clock;
-  if (options.tls) shared_.tls.emplace(TRY(server_tls(*options.tls)).release());
+  if (options.tls) shared_.tls = TRY(server_tls(*options.tls));
   TRY(bind(options));
   asio::post(strand_, [this] { accept(); });
   for (unsigned i = 0; i < options.threads; ++i) threads_.emplace_back([this] { io_.run(); });
@@ -564,10 +644,16 @@ Status Transport::Pool::open(const TransportOptions& options) {
 
 Status Transport::Pool::use_identity(const TlsMaterial& material) {
   BERTH_ASSERT(shared_.tls, "it serves TLS");
-  auto context = std::make_shared<asio::ssl::context>(TRY(server_tls(material)).release());
+  TlsContext context = TRY(server_tls(material));
   // Connections are made on this strand; open ones keep the context that they have.
-  asio::post(strand_, [this, context] { shared_.tls.emplace(std::move(*context)); });
+  asio::post(strand_, [this, context = std::move(context)]() mutable { shared_.tls = std::move(context); });
   return {};
+}
+
+std::size_t Transport::Pool::buffered_bytes() {
+  std::size_t bytes = 0;
+  for (const auto& connection : shared_.everyone()) bytes += connection->post_buffered_bytes().get();
+  return bytes;
 }
 
 void Transport::Pool::accept() {
@@ -645,6 +731,9 @@ Status Transport::use_identity(const TlsMaterial& material) {
 }
 std::size_t Transport::connection_count() const {
   return pool_->connection_count();
+}
+std::size_t Transport::buffered_bytes() const {
+  return pool_->buffered_bytes();
 }
 void Transport::stop(Duration grace) {
   pool_->stop(grace);

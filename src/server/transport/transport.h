@@ -1,9 +1,9 @@
 // HTTP/1.1 on real sockets, plain or TLS: connections become HttpRequests for one handler.
 //
 // Threads: its own pool; the handler is called on it, each connection's requests in order, one at a time.
-// Cost: a request of a warm connection is one read, one parse and one write; an idle watch holds a socket and
-// about 20 KB (60 KB with TLS). Every wait and every buffer has a bound in TransportLimits or a name below.
-// Source: RFC 9112; the transport's own refusals have metav1.Status bodies.
+// Cost: a request of a warm connection is one read, one parse and one write; a silent connection holds a
+// socket and no buffer. Every wait and every buffer has a bound in TransportLimits or a name below. Source:
+// RFC 9112; the transport's own refusals have metav1.Status bodies.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline constexpr std::size_t kPipelinedBytesMax = 256u << 10;  // read ahead whi
 inline constexpr std::size_t kLingerBytesMax = 32u << 20;      // discarded after a connection's last response
 
 struct TransportLimits {
-  std::size_t connections_max = 8192;  // more are closed at once
+  std::size_t connections_max = 12'288;  // more are closed at once
   // Of one address and without credentials: without a client certificate, or, in plain HTTP, a request.
   std::size_t strangers_per_address_max = 1024;
   Duration header_timeout = Duration::seconds(15);  // TLS handshake; first byte to end of the header
@@ -67,6 +67,9 @@ class Transport {
 
   Endpoint local() const;
   std::size_t connection_count() const;
+  // Read and not parsed, or being written: of all connections, each asked on its strand. Not to be called
+  // from the handler or after stop().
+  std::size_t buffered_bytes() const;
 
   // Accepts nothing more, ends streams with a clean last chunk, gives responses in flight up to `grace`,
   // closes the rest and joins its threads. Blocks; not to be called from the handler. A second call does

@@ -11,6 +11,9 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <thread>
 
@@ -641,11 +644,23 @@ class TlsPeer {
     SSL_get0_alpn_selected(ssl_.get(), &name, &size);
     return std::string(reinterpret_cast<const char*>(name), size);
   }
+  bool say(std::string_view text) {
+    return SSL_write(ssl_.get(), text.data(), static_cast<int>(text.size())) == static_cast<int>(text.size());
+  }
+  // Everything up to and including `mark`, and what came with it; less when the connection ended first.
+  std::string hear_through(std::string_view mark) {
+    std::string heard;
+    char bytes[4096];
+    while (heard.find(mark) == std::string::npos) {
+      const int size = SSL_read(ssl_.get(), bytes, sizeof bytes);
+      if (size <= 0) break;
+      heard.append(bytes, static_cast<std::size_t>(size));
+    }
+    return heard;
+  }
   // The response to one request that closes the connection; empty when TLS or HTTP failed.
   std::string ask(std::string_view path) {
-    const std::string request =
-        "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    if (SSL_write(ssl_.get(), request.data(), static_cast<int>(request.size())) <= 0) return {};
+    if (!say("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")) return {};
     std::string answer;
     char bytes[4096];
     for (int size; (size = SSL_read(ssl_.get(), bytes, sizeof bytes)) > 0;)
@@ -696,6 +711,94 @@ TEST(TransportTls, TheClientCertificateIsTheUser) {
     EXPECT_EQ(body_of(tls.ask("/api")), one.answer);
     EXPECT_EQ(one.answer.empty() ? "http/1.1" : tls.protocol(), "http/1.1");
   }
+}
+
+// OpenSSL's allocations, but for those of the threads on which peers of the test run.
+class OpensslBytes {
+ public:
+  static bool count() { return CRYPTO_set_mem_functions(allocate, reallocate, release) == 1; }
+  static std::size_t now() { return bytes_; }
+  static thread_local bool is_peer;
+
+ private:
+  struct alignas(std::max_align_t) Block {
+    std::size_t counted;
+  };
+  static void* allocate(std::size_t size, const char*, int) {
+    auto* block = static_cast<Block*>(std::malloc(sizeof(Block) + size));
+    if (!block) return nullptr;
+    block->counted = is_peer ? 0 : size;
+    bytes_ += block->counted;
+    return block + 1;
+  }
+  static void* reallocate(void* old, std::size_t size, const char* file, int line) {
+    if (!old) return allocate(size, file, line);
+    auto* block = static_cast<Block*>(old) - 1;
+    bytes_ -= block->counted;
+    block = static_cast<Block*>(std::realloc(block, sizeof(Block) + size));
+    if (!block) return nullptr;
+    block->counted = is_peer ? 0 : size;
+    bytes_ += block->counted;
+    return block + 1;
+  }
+  static void release(void* old, const char*, int) {
+    if (!old) return;
+    auto* block = static_cast<Block*>(old) - 1;
+    bytes_ -= block->counted;
+    std::free(block);
+  }
+  static inline std::atomic<std::size_t> bytes_ = 0;
+};
+thread_local bool OpensslBytes::is_peer = false;
+const bool openssl_is_counted = OpensslBytes::count();  // before OpenSSL allocates anything
+
+// Watches that have sent a request, and heard events larger than a record.
+TEST(TransportTls, ASilentConnectionHoldsNoBuffer) {
+  ASSERT_TRUE(openssl_is_counted);
+  constexpr std::size_t kWatches = 8;
+  constexpr std::size_t kSessionBytesMax = 26u << 10;  // state, keys, certificate: 22 KiB and no record of 16
+  std::vector<std::shared_ptr<HttpExchange>> streams;
+  std::mutex mutex;
+  Serving serving(
+      [&](HttpRequest, std::shared_ptr<HttpExchange> exchange) {
+        exchange->begin_stream(200, {});
+        const std::lock_guard lock(mutex);
+        streams.push_back(std::move(exchange));
+      },
+      tls_options());
+  OpensslBytes::is_peer = true;
+  std::deque<TestPeer> peers;
+  std::deque<TlsPeer> sessions;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < kWatches + 1; ++i) {  // the first brings what OpenSSL keeps once
+    TestPeer& peer = peers.emplace_back(serving.peer());
+    TlsPeer& tls = sessions.emplace_back(peer, TlsPeer::Options{.identity = &certificates().admin});
+    ASSERT_TRUE(
+        tls.say("GET /watch HTTP/1.1\r\nHost: x\r\nX-Long: " + std::string(20'000, 'x') + "\r\n\r\n"));
+    tls.hear_through("\r\n\r\n");
+    serving.transport->buffered_bytes();  // what the connection's strand was doing is done
+    if (before == 0) before = OpensslBytes::now();
+  }
+  for (const auto& stream : streams) ASSERT_TRUE(stream->send(std::string(100'000, 'e') + "end\n"));
+  for (TlsPeer& tls : sessions) EXPECT_TRUE(tls.hear_through("end\n").ends_with("end\n\r\n"));
+  EXPECT_EQ(serving.transport->buffered_bytes(), (kWatches + 1) * 2 * std::string().capacity());
+  EXPECT_LE((OpensslBytes::now() - before) / kWatches, kSessionBytesMax);
+  OpensslBytes::is_peer = false;
+}
+
+TEST(TransportTls, TakesRequestsThatComeInOneRecordOrInMany) {
+  Serving serving(echo, tls_options());
+  TestPeer peer = serving.peer();
+  TlsPeer tls(peer, {});
+  ASSERT_TRUE(tls.say("GET /one HTTP/1.1\r\nHost: x\r\n\r\nGET /two HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_NE(tls.hear_through("/two").find("/one"), std::string::npos);
+  const std::string body(200'000, 'b');
+  ASSERT_TRUE(tls.say("POST /big HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n"));
+  ASSERT_TRUE(tls.say(body));
+  EXPECT_TRUE(tls.hear_through("body 200000").ends_with("POST /big body 200000"));
+  for (const char piece : std::string_view("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"))
+    ASSERT_TRUE(tls.say(std::string(1, piece)));
+  EXPECT_TRUE(tls.hear_through("/slow").ends_with("GET /slow"));
 }
 
 TEST(TransportTls, RefusesOldVersionsAndOtherProtocols) {
