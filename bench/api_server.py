@@ -49,6 +49,13 @@ def load(kubeconfig, first, count, *rate):
     return json.loads(done.stdout)
 
 
+def native_load(kubeconfig, berth, first, count):
+    """The same creates by a client that leaves the cores to the server."""
+    command = [berth.parent / "create-load", kubeconfig, "default", first, count, WORKERS]
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
 def connection(server, folder):
     """An HTTPS connection with the administrator's certificate."""
     config = json.loads(server.kubectl("config", "view", "--raw", "-o", "json"))
@@ -71,11 +78,14 @@ def seconds_of_list(open_connection, path):
 
 
 def measure_writes(server, scale):
-    count, began = int(40000 * scale), server.cpu_seconds()
-    made = load(server.kubeconfig, 0, count)
-    print("writes: %d creates, %.0f/s, p50 %.1f ms, p99 %.1f ms; server %.0f us of CPU each" % (
-        count, made["per_second"], made["p50_ms"], made["p99_ms"],
-        (server.cpu_seconds() - began) / count * 1e6))
+    count, berth = int(40000 * scale), pathlib.Path(server.command[0])
+    for client, create in (("client-go", lambda: load(server.kubeconfig, 0, count)),
+                           ("create-load", lambda: native_load(server.kubeconfig, berth, count, count))):
+        began = server.cpu_seconds()
+        made = create()
+        print("writes by %s: %d creates, %.0f/s, p50 %.1f ms, p99 %.1f ms; server %.0f us of CPU each" % (
+            client, count, made["per_second"], made["p50_ms"], made["p99_ms"],
+            (server.cpu_seconds() - began) / count * 1e6), flush=True)
 
 
 def measure_list(server, scale):
