@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "workloads/daemon_rollout.h"
 #include "workloads/pod_set.h"
 #include "workloads/revisions.h"
 
@@ -106,6 +107,10 @@ class DaemonSetRun {
   DaemonSetRun(const View& view, Parsed set, const OwnedPods::ByName& pods, Time now)
       : view_(view), set_(std::move(set)), now_(now), min_ready_(set_.spec().int_at("minReadySeconds")) {
     collisions_ = set_.status().int_at("collisionCount");
+    const Json& strategy = set_.spec().part("updateStrategy");
+    const Json& surge = strategy.part("rollingUpdate").part("maxSurge");
+    surges_ =
+        strategy.string_at("type") != "OnDelete" && !surge.is_null() && scaled_amount(surge, 1, true) > 0;
     for (const auto& [name, pod] : pods) by_node_[node_of_daemon(*pod)].emplace(name, pod);
   }
 
@@ -126,15 +131,12 @@ class DaemonSetRun {
  private:
   void place() {
     const Placement placement = placement_of(set_.spec().part("template").part("spec"));
-    std::size_t made = 0;
     for (const auto& [named, node] : view_.nodes.all()) {
       const Fitness fitness = fitness_of(placement, *node);
       const auto found = by_node_.find(named.name);
       if (fitness.runs) ++desired_;
-      const bool stands = found != by_node_.end() && keep_one(found->second, fitness);
-      if (!fitness.runs || stands || made >= kPodsPerRunMax) continue;
-      create(named.name);
-      ++made;
+      const bool stands = found != by_node_.end() && keep_pods(named.name, found->second, fitness);
+      if (fitness.runs && !stands) create(named.name);
     }
     // Of nodes that are gone; without a node they would wait for ever.
     for (const auto& [node, pods] : by_node_)
@@ -143,35 +145,56 @@ class DaemonSetRun {
           if (!pod->bound()) drop(*pod);
   }
 
-  // At most one pod of a node stays, the oldest that runs. True when no pod is to be made there now.
-  bool keep_one(const OwnedPods::ByName& pods, Fitness fitness) {
-    const api::Pod* kept = nullptr;
+  // The oldest pod of a node stays; with maxSurge the oldest of the newest revision and of the others. True
+  // when no pod is to be made there now.
+  bool keep_pods(const std::string& node, const OwnedPods::ByName& pods, Fitness fitness) {
     bool waits = false;
+    std::vector<const api::Pod*> running;
     for (const auto& [name, pod] : pods) {
-      if (pod->meta.deleting()) {
-        waits = true;  // its successor follows when it is gone
-        continue;
-      }
-      if (pod->finished()) {
+      if (pod->meta.deleting())
+        waits |= !surges_;  // its successor follows when it is gone
+      else if (pod->finished())
         waits |= replace_failed(*pod);
-        continue;
-      }
-      const bool better = !kept || std::pair(!pod->bound(), pod->meta.created) <
-                                       std::pair(!kept->bound(), kept->meta.created);
-      const api::Pod* surplus = better ? kept : pod.get();
-      if (better) kept = pod.get();
-      if (surplus) drop(*surplus);
+      else
+        running.push_back(pod.get());
     }
-    if (!kept) return waits;
-    if (!fitness.stays) {
-      drop(*kept);
-      return true;
+    if (running.empty()) return waits;
+    std::stable_sort(running.begin(), running.end(), [](const api::Pod* a, const api::Pod* b) {
+      return std::pair(!a->bound(), a->meta.created) < std::pair(!b->bound(), b->meta.created);
+    });
+    NodeDaemons kept{.wanted = fitness.runs};
+    for (const api::Pod* pod : running) {
+      const api::Pod*& place = is_updated(*pod) ? kept.updated : kept.old;
+      if (!fitness.stays || place || (kept.counted() && !surges_))
+        drop(*pod);
+      else
+        place = pod;
     }
-    if (fitness.runs)
-      count(*kept);
+    if (kept.counted()) keep(node, kept);
+    return true;
+  }
+
+  void keep(const std::string& node, NodeDaemons kept) {
+    const auto serves = [&](const api::Pod* pod) {
+      return pod && is_available(*pod, min_ready_, now_, effects_);
+    };
+    kept.updated_available = serves(kept.updated);
+    kept.old_available = serves(kept.old);
+    if (kept.updated && kept.old && !is_ready(*kept.old)) {
+      drop(*kept.old);
+      kept.old = nullptr;
+    }
+    if (kept.wanted)
+      count(kept);
     else
       ++misscheduled_;
-    return true;
+    kept_.push_back(kept);
+    nodes_.push_back(node);
+  }
+
+  bool is_updated(const api::Pod& pod) const {
+    const auto label = pod.meta.labels.find(kRevisionHash);
+    return label != pod.meta.labels.end() && label->second == hash_;
   }
 
   // True while it rests.
@@ -189,32 +212,23 @@ class DaemonSetRun {
     return true;
   }
 
-  void count(const api::Pod& pod) {
+  void count(const NodeDaemons& node) {
     ++current_;
-    kept_.push_back(&pod);
-    ready_ += is_ready(pod);
-    const bool available = is_available(pod, min_ready_, now_, effects_);
-    available_ += available;
-    const auto label = pod.meta.labels.find(kRevisionHash);
-    updated_ += label != pod.meta.labels.end() && label->second == hash_;
+    ready_ += is_ready(*node.counted());
+    available_ += node.available();
+    updated_ += !node.old;
   }
 
-  // RollingUpdate: old pods that serve nobody go at once, others while no more than maxUnavailable are away.
+  // RollingUpdate, which makes progress also where an object without defaults allows nothing.
   void update_pods() {
     if (set_.spec().part("updateStrategy").string_at("type") == "OnDelete") return;
-    const Json& limit = set_.spec().part("updateStrategy").part("rollingUpdate").part("maxUnavailable");
+    const Json& rolling = set_.spec().part("updateStrategy").part("rollingUpdate");
     const std::int64_t most =
-        std::max<std::int64_t>(1, limit.is_null() ? 1 : scaled_amount(limit, desired_, true));
-    std::int64_t away = desired_ - available_;
-    for (const api::Pod* pod : kept_) {
-      const auto label = pod->meta.labels.find(kRevisionHash);
-      if (label != pod->meta.labels.end() && label->second == hash_) continue;
-      Effects ignored;
-      const bool serves = is_available(*pod, min_ready_, now_, ignored);
-      if (serves && away >= most) continue;
-      away += serves;
-      drop(*pod);
-    }
+        scaled_amount(rolling.part(surges_ ? "maxSurge" : "maxUnavailable"), desired_, true);
+    const DaemonRollout rollout = surges_ ? surge_daemons(kept_, desired_, most)
+                                          : replace_daemons(kept_, desired_, std::max<std::int64_t>(1, most));
+    for (const api::Pod* pod : rollout.deletes) drop(*pod);
+    for (const std::size_t at : rollout.creates) create(nodes_[at]);
   }
 
   void drop(const api::Pod& pod) {
@@ -222,6 +236,7 @@ class DaemonSetRun {
   }
 
   void create(const std::string& node) {
+    if (taken_.size() >= kPodsPerRunMax) return;
     static const OwnedPods::ByName kNone;
     const auto found = by_node_.find(node);
     const NumberedNames names(set_.meta.name + "-", set_.meta.uid + "/" + node);
@@ -229,7 +244,7 @@ class DaemonSetRun {
     for (std::string& name : next_names(view_, set_.meta.ns, names, standing, 0, 1)) {
       if (!taken_.insert(name).second) continue;  // two nodes hit one name: the next run numbers on
       Json pod = pod_from_template(set_.spec().part("template"), daemon_reference(set_), set_.meta.ns,
-                                   std::move(name));
+                                   std::move(name), set_.meta.name + "-");
       pod["metadata"]["labels"][kRevisionHash] = hash_;
       Json& spec = pod["spec"];
       spec["affinity"] = pinned_affinity(std::as_const(spec), node);
@@ -242,13 +257,12 @@ class DaemonSetRun {
     std::vector<std::string> used;
     for (const TemplateRevision& revision : history_.revisions) {
       const auto hash = revision.object.meta.labels.find(kRevisionHash);
-      for (const api::Pod* pod : kept_) {
-        const auto label = pod->meta.labels.find(kRevisionHash);
-        if (hash == revision.object.meta.labels.end() || label == pod->meta.labels.end()) continue;
-        if (label->second != hash->second) continue;
-        used.push_back(revision.name());
-        break;
-      }
+      if (hash == revision.object.meta.labels.end()) continue;
+      const bool in_use = std::any_of(kept_.begin(), kept_.end(), [&](const NodeDaemons& node) {
+        const auto label = node.counted()->meta.labels.find(kRevisionHash);
+        return label != node.counted()->meta.labels.end() && label->second == hash->second;
+      });
+      if (in_use) used.push_back(revision.name());
     }
     return used;
   }
@@ -274,9 +288,11 @@ class DaemonSetRun {
   const std::int64_t min_ready_;
   std::map<std::string, OwnedPods::ByName> by_node_;
   RevisionHistory history_;
-  std::string hash_;                   // of the newest revision
-  std::vector<const api::Pod*> kept_;  // one a node, where one is wanted
-  std::set<std::string> taken_;        // names of this run's creates
+  std::string hash_;                // of the newest revision
+  bool surges_ = false;             // maxSurge is more than none
+  std::vector<NodeDaemons> kept_;   // of nodes whose pods stay
+  std::vector<std::string> nodes_;  // their names
+  std::set<std::string> taken_;     // names of this run's creates
   std::int64_t desired_ = 0, current_ = 0, misscheduled_ = 0, ready_ = 0, available_ = 0, updated_ = 0;
   std::int64_t collisions_ = 0;
   Effects effects_;

@@ -93,7 +93,7 @@ class Maker {
     const NumberedNames names(state_.job.meta.name + "-", state_.job.meta.uid);
     const auto begin = static_cast<std::uint32_t>(state_.succeeded + state_.failed);
     for (std::string& name : next_names(view_, state_.job.meta.ns, names, pods_, begin, count))
-      create_pod(effects_, state_.job, pod(std::move(name)));
+      create_pod(effects_, state_.job, pod(std::move(name), state_.job.meta.name + "-"));
   }
 
   void create_indexes(std::size_t count) {
@@ -141,7 +141,7 @@ class Maker {
     const std::string base = state_.job.meta.name + "-" + number;
     const NumberedNames names(base + "-", state_.job.meta.uid + "/" + number);
     for (std::string& name : next_names(view_, state_.job.meta.ns, names, standing.pods, 0, 1)) {
-      Json made = pod(std::move(name));
+      Json made = pod(std::move(name), base + "-");
       Json& metadata = made["metadata"];
       metadata["labels"][kCompletionIndex] = number;
       metadata["annotations"][kCompletionIndex] = number;
@@ -158,10 +158,10 @@ class Maker {
     }
   }
 
-  Json pod(std::string name) const {
+  Json pod(std::string name, const std::string& prefix) const {
     const auto owner = controller_reference(state_.job, "batch/v1", "Job");
-    Json made =
-        pod_from_template(state_.job.spec().part("template"), owner, state_.job.meta.ns, std::move(name));
+    Json made = pod_from_template(state_.job.spec().part("template"), owner, state_.job.meta.ns,
+                                  std::move(name), prefix);
     JsonArray finalizers = std::as_const(made).part("metadata").items_at("finalizers");
     finalizers.emplace_back(kJobTracking);
     made["metadata"]["finalizers"] = std::move(finalizers);

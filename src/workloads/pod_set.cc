@@ -21,9 +21,10 @@ int phase_rank(const api::Pod& pod) {
 }  // namespace
 
 Json pod_from_template(const Json& pod_template, const api::OwnerReference& owner, std::string_view ns,
-                       std::string name) {
+                       std::string name, std::string_view generate_name) {
   const Json& wanted = pod_template.part("metadata");
   Json metadata = Json::object({{"name", std::move(name)}, {"namespace", ns}});
+  if (!generate_name.empty()) metadata["generateName"] = generate_name;
   for (std::string_view field : {"labels", "annotations", "finalizers"})
     if (const Json* value = wanted.find(field)) metadata[field] = *value;
   metadata["ownerReferences"] = Json::array({api::to_json(owner)});

@@ -14,9 +14,10 @@
 
 namespace berth::workloads {
 
-// A pod with the template's labels, annotations, finalizers and spec, controlled by `owner`.
+// A pod with the template's labels, annotations, finalizers and spec, controlled by `owner`. `generate_name`:
+// the prefix that kube-controller-manager has its server complete; empty where it names pods itself.
 Json pod_from_template(const Json& pod_template, const api::OwnerReference& owner, std::string_view ns,
-                       std::string name);
+                       std::string name, std::string_view generate_name);
 
 // The names of the next `count` pods: they go on after the highest number that the owner's pods bear, or
 // after `begin`, and leave out the names of other pods of the namespace.

@@ -77,10 +77,12 @@ class ReplicaSet final : public client::Reconciler {
     last_runs_[set.key].wanted = static_cast<std::int64_t>(wanted);
     if (active.size() < wanted) {
       const std::size_t count = creates_of_run(wanted - active.size(), active.size());
-      const NumberedNames names(set.meta.name + "-", set.meta.uid);
+      const std::string prefix = set.meta.name + "-";
+      const NumberedNames names(prefix, set.meta.uid);
       const api::OwnerReference owner = controller_reference(set, "apps/v1", "ReplicaSet");
       for (const std::string& name : next_names(view, set.meta.ns, names, pods, 0, count))
-        create_pod(effects, set, pod_from_template(set.spec().part("template"), owner, set.meta.ns, name));
+        create_pod(effects, set,
+                   pod_from_template(set.spec().part("template"), owner, set.meta.ns, name, prefix));
       effects.stop_on_failure = true;
       return;
     }

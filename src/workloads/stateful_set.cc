@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "workloads/claim_owners.h"
 #include "workloads/pod_set.h"
 #include "workloads/revisions.h"
 
@@ -38,7 +39,13 @@ class StatefulSetRun {
     ordered_ = spec.string_at("podManagementPolicy") != "Parallel";
     min_ready_ = spec.int_at("minReadySeconds");
     rolling_ = spec.part("updateStrategy").string_at("type") != "OnDelete";
-    partition_ = spec.part("updateStrategy").part("rollingUpdate").int_at("partition");
+    const Json& limits = spec.part("updateStrategy").part("rollingUpdate");
+    partition_ = limits.int_at("partition");
+    unavailable_max_ =
+        std::max<std::int64_t>(1, scaled_amount(limits.part("maxUnavailable"), replicas_, false));
+    const Json& retention = spec.part("persistentVolumeClaimRetentionPolicy");
+    retention_.with_set = retention.string_at("whenDeleted") == "Delete";
+    retention_.with_replica = retention.string_at("whenScaled") == "Delete";
     collisions_ = set_.status().int_at("collisionCount");
     for (const auto& [name, pod] : pods)
       if (const auto ordinal = ordinal_of(set_.meta.name, name)) pods_[*ordinal] = pod.get();
@@ -77,7 +84,7 @@ class StatefulSetRun {
       const auto found = pods_.find(ordinal);
       if (found == pods_.end()) {
         if (made++ >= kPodsPerRunMax) return false;
-        create(ordinal);
+        if (!awaits_claims(ordinal)) create(ordinal);
         if (ordered_) return false;
         continue;
       }
@@ -91,6 +98,7 @@ class StatefulSetRun {
         continue;
       }
       provide_claims(ordinal);
+      for (client::Write& write : claim_writes(ordinal, &pod)) add_claim_write(std::move(write));
       if (ordered_ && !serves(pod)) return false;
     }
     return true;
@@ -102,30 +110,48 @@ class StatefulSetRun {
     for (auto at = pods_.rbegin(); at != pods_.rend(); ++at) {
       if (is_wanted(at->first)) continue;
       if (dropped++ >= kPodsPerRunMax) return false;
-      delete_pod(effects_, set_, *at->second);
+      drop_with_claims(at->first, *at->second);
       if (ordered_) return false;
     }
     return dropped == 0;
   }
 
-  // Deletes a pod of another revision, the highest ordinal first, once all above it serve.
-  void update_pods() {
-    if (!rolling_) return;
-    for (auto at = pods_.rbegin(); at != pods_.rend() && at->first >= std::max(partition_, start_); ++at) {
-      const api::Pod& pod = *at->second;
-      if (!is_of(pod, update_) && !pod.meta.deleting()) {
-        delete_pod(effects_, set_, pod);
-        return;
-      }
-      if (!serves(pod)) return;
+  // The pod owns its claims before it goes: later nobody would know that they are to go with it.
+  void drop_with_claims(std::int64_t ordinal, const api::Pod& pod) {
+    std::vector<client::Write> writes = claim_writes(ordinal, &pod);
+    if (pod.meta.deleting()) {
+      for (client::Write& write : writes) add_claim_write(std::move(write));
+      return;
     }
+    delete_pod(effects_, set_, pod);
+    std::vector<client::Write>& chain = effects_.chains.back().writes;
+    chain.insert(chain.begin(), std::make_move_iterator(writes.begin()),
+                 std::make_move_iterator(writes.end()));
   }
 
-  // Below the partition, and while the update has not come to it, a pod is of the current revision.
+  // Deletes pods of other revisions, the highest ordinals first: those that serve nobody, and others while no
+  // more than maxUnavailable are away.
+  void update_pods() {
+    if (!rolling_) return;
+    std::vector<const api::Pod*> serving, idle;
+    std::int64_t away = 0;
+    for (std::int64_t ordinal = start_ + replicas_ - 1; ordinal >= start_; --ordinal) {
+      const auto found = pods_.find(ordinal);
+      const bool up = found != pods_.end() && serves(*found->second);
+      away += !up;
+      if (found == pods_.end() || ordinal < start_ + partition_) continue;
+      const api::Pod& pod = *found->second;
+      if (!is_of(pod, update_) && !pod.meta.deleting()) (up ? serving : idle).push_back(&pod);
+    }
+    const std::int64_t rest = std::clamp<std::int64_t>(unavailable_max_ - away, 0, std::ssize(serving));
+    idle.insert(idle.end(), serving.begin(), serving.begin() + rest);
+    if (idle.size() > kPodsPerRunMax) idle.resize(kPodsPerRunMax);
+    for (const api::Pod* pod : idle) delete_pod(effects_, set_, *pod);
+  }
+
+  // Below the partition a pod is of the current revision.
   const TemplateRevision* revision_for(std::int64_t ordinal) const {
-    if (!rolling_ || current_ == update_) return history_.current();
-    const bool old = partition_ > 0 ? ordinal < start_ + partition_
-                                    : ordinal < start_ + set_.status().int_at("currentReplicas");
+    const bool old = rolling_ && ordinal < start_ + partition_;
     const TemplateRevision* standing = old ? history_.find(current_) : nullptr;
     return standing ? standing : history_.current();
   }
@@ -139,7 +165,7 @@ class StatefulSetRun {
       return;
     }
     const TemplateRevision& revision = *revision_for(ordinal);
-    Json pod = pod_from_template(revision.pod_template(), set_reference(set_), set_.meta.ns, name);
+    Json pod = pod_from_template(revision.pod_template(), set_reference(set_), set_.meta.ns, name, "");
     Json& labels = pod["metadata"]["labels"];
     labels[kPodName] = name;
     labels[kPodIndex] = number;
@@ -162,14 +188,14 @@ class StatefulSetRun {
     }
     if (!volumes.empty()) spec["volumes"] = std::move(volumes);
     provide_claims(ordinal);
+    for (client::Write& write : claim_writes(ordinal, nullptr)) add_claim_write(std::move(write));
     create_pod(effects_, set_, pod);
   }
 
   // Claims stay when the pod goes: they are the pod's state.
   void provide_claims(std::int64_t ordinal) {
     for (const Json& claim : set_.spec().items_at("volumeClaimTemplates")) {
-      const std::string name = std::string(claim.part("metadata").string_at("name")) + "-" + set_.meta.name +
-                               "-" + std::to_string(ordinal);
+      const std::string name = claim_name(claim, ordinal);
       if (view_.volume_claims.find(set_.meta.ns, name)) continue;
       Json metadata = Json::object({{"name", name}, {"namespace", set_.meta.ns}});
       Json labels = claim.part("metadata").part("labels");
@@ -179,8 +205,7 @@ class StatefulSetRun {
         for (const JsonMember& label : selected.as_object()) labels[label.key] = label.value;
       metadata["labels"] = std::move(labels);
       if (const Json* notes = claim.part("metadata").find("annotations")) metadata["annotations"] = *notes;
-      if (is_deleted_with_set())
-        metadata["ownerReferences"] = Json::array({api::to_json(set_reference(set_))});
+      if (retention_.with_set) metadata["ownerReferences"] = Json::array({api::to_json(set_reference(set_))});
       const Json object = Json::object({{"apiVersion", "v1"},
                                         {"kind", "PersistentVolumeClaim"},
                                         {"metadata", std::move(metadata)},
@@ -191,8 +216,65 @@ class StatefulSetRun {
     }
   }
 
-  bool is_deleted_with_set() const {
-    return set_.spec().part("persistentVolumeClaimRetentionPolicy").string_at("whenDeleted") == "Delete";
+  std::string claim_name(const Json& claim, std::int64_t ordinal) const {
+    return std::string(claim.part("metadata").string_at("name")) + "-" + set_.meta.name + "-" +
+           std::to_string(ordinal);
+  }
+
+  // `pod` is null before it exists.
+  ClaimUsers claim_users(std::int64_t ordinal, const api::Pod* pod) const {
+    const std::string name = set_.meta.name + "-" + std::to_string(ordinal);
+    return {
+        set_reference(set_), {"v1", "Pod", name, pod ? pod->meta.uid : "", true, true}, !is_wanted(ordinal)};
+  }
+
+  // What brings the owners of the pod's claims to the policy.
+  std::vector<client::Write> claim_writes(std::int64_t ordinal, const api::Pod* pod) {
+    const ClaimUsers users = claim_users(ordinal, pod);
+    std::vector<client::Write> writes;
+    for (const Json& claim : set_.spec().items_at("volumeClaimTemplates")) {
+      const auto* standing = view_.volume_claims.find(set_.meta.ns, claim_name(claim, ordinal));
+      if (!standing) continue;
+      const api::ObjectMeta& meta = standing->meta;
+      const auto wanted = claim_owners(meta.owners, users, retention_);
+      if ((wanted || !pod) && has_other_controller(meta.owners, users, retention_))
+        effects_.events.push_back(event_about(set_, true, "ConflictingController",
+                                              "PersistentVolumeClaim " + meta.name +
+                                                  " has a conflicting OwnerReference that acts as a manging "
+                                                  "controller, the retention policy is "
+                                                  "ignored for this claim"));
+      if (!wanted) continue;
+      Json owners = JsonArray();
+      for (const api::OwnerReference& owner : *wanted) owners.as_array().push_back(api::to_json(owner));
+      Json patch = Json::object();
+      patch["metadata"]["ownerReferences"] = std::move(owners);
+      writes.push_back(client::merge_patch(client::key_of(Kind::PersistentVolumeClaim, meta),
+                                           std::move(patch), meta.uid, meta.resource_version));
+    }
+    return writes;
+  }
+
+  void add_claim_write(client::Write write) {
+    const client::ApiRequest& request = write.request;
+    const api::ObjectKey key{Kind::PersistentVolumeClaim, request.ns, request.name, {}};
+    effects_.chains.push_back({key, {std::move(write)}});
+  }
+
+  // A claim that goes with an earlier pod, or is going, is not given to the next one; its end wakes the set.
+  bool awaits_claims(std::int64_t ordinal) {
+    const ClaimUsers users = claim_users(ordinal, nullptr);
+    for (const Json& claim : set_.spec().items_at("volumeClaimTemplates")) {
+      const auto* standing = view_.volume_claims.find(set_.meta.ns, claim_name(claim, ordinal));
+      if (!standing) continue;
+      if (retention_.with_replica && is_of_earlier_pod(standing->meta.owners, users.pod)) return true;
+      if (!standing->meta.deleting()) continue;
+      effects_.events.push_back(event_about(set_, true, "FailedCreate",
+                                            "create Pod " + users.pod.name + " in StatefulSet " +
+                                                set_.meta.name + " failed error: pvc " + standing->meta.name +
+                                                " is being deleted"));
+      return true;
+    }
+    return false;
   }
 
   void write_status() {
@@ -229,7 +311,9 @@ class StatefulSetRun {
   const View& view_;
   const Parsed set_;
   const Time now_;
-  std::int64_t replicas_ = 0, start_ = 0, min_ready_ = 0, partition_ = 0, collisions_ = 0;
+  std::int64_t replicas_ = 0, start_ = 0, min_ready_ = 0, partition_ = 0, unavailable_max_ = 1,
+               collisions_ = 0;
+  ClaimRetention retention_;
   bool ordered_ = true, rolling_ = true;
   std::map<std::int64_t, const api::Pod*> pods_;  // by ordinal
   RevisionHistory history_;
@@ -245,8 +329,12 @@ class StatefulSet final : public client::Reconciler {
     std::vector<client::Interest> interests = pods_.interests();
     interests.push_back(
         wakes_controller(Kind::Other, controller_revisions(), stateful_sets(), "StatefulSet"));
-    // Only so that the view has them.
-    interests.push_back({Kind::PersistentVolumeClaim, {}, [](const View&, const Delta&, Keys&) {}});
+    interests.push_back(
+        {Kind::PersistentVolumeClaim, {}, [](const View& view, const Delta& delta, Keys& keys) {
+           const auto* gone = client::object_of<api::PersistentVolumeClaim>(delta.before);
+           if (gone && !client::object_of<api::PersistentVolumeClaim>(delta.after))
+             wake_users(view, gone->meta, keys);
+         }});
     return interests;
   }
 
@@ -271,6 +359,18 @@ class StatefulSet final : public client::Reconciler {
   }
 
  private:
+  // The sets of which "<template>-<set>-<ordinal>" may be a claim.
+  static void wake_users(const View& view, const api::ObjectMeta& claim, Keys& keys) {
+    const std::size_t end = claim.name.rfind('-');
+    if (end == std::string::npos) return;
+    const std::string_view stem = std::string_view(claim.name).substr(0, end);
+    for (std::size_t dash = stem.find('-'); dash != std::string_view::npos; dash = stem.find('-', dash + 1)) {
+      const std::string_view set = stem.substr(dash + 1);
+      if (find_other(view, stateful_sets(), claim.ns, set))
+        keys.push_back(key_in(stateful_sets(), claim.ns, set));
+    }
+  }
+
   OwnedPods pods_{stateful_sets(), "StatefulSet"};
   RefusedWrites refusals_;
 };
