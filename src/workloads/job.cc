@@ -177,6 +177,15 @@ class Job final : public client::Reconciler {
                          }});
     interests.push_back(wakes_controller(Kind::PodGroup, {}, jobs(), "Job"));
     interests.push_back(wakes_controller(Kind::Other, workload_resource(), jobs(), "Job"));
+    // One of a parent: its delegated Jobs may wait for it.
+    interests.push_back(
+        {Kind::Other, workload_resource(), [](const View& view, const Delta& delta, Keys& keys) {
+           for (const auto* side : {&delta.before, &delta.after}) {
+             const auto* workload = client::object_of<api::AnyObject>(*side);
+             const auto* owner = workload ? workload->meta.controller() : nullptr;
+             if (workload && (!owner || owner->kind != "Job")) wake_delegated(view, delta.key.ns, keys);
+           }
+         }});
     return interests;
   }
 
@@ -220,6 +229,13 @@ class Job final : public client::Reconciler {
     effects.stop_on_failure |= more.stop_on_failure;
     effects.retry |= more.retry;
     if (more.wake_at) wake_by(effects, *more.wake_at);
+  }
+
+  static void wake_delegated(const View& view, const std::string& ns, Keys& keys) {
+    for (api::ObjectKey& key : view.keys_in(Kind::Other, ns, jobs())) {
+      const api::AnyObject* job = find_other(view, jobs(), key.ns, key.name);
+      if (job && is_delegated(job->meta)) keys.push_back(std::move(key));
+    }
   }
 
   // Pods of Jobs that are gone are not counted by anybody.

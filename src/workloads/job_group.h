@@ -1,4 +1,5 @@
-// The Workload and the PodGroup of a Job with spec.scheduling: a gang Job.
+// The Workload and the PodGroup of a Job with spec.scheduling, or of a parent that has the Workload: a gang
+// Job.
 //
 // Pure; the engine's thread. Source: KEP-5547 (WorkloadWithJob), KEP-6089.
 #pragma once
@@ -7,16 +8,19 @@
 
 namespace berth::workloads {
 
-inline constexpr std::string_view kGroupTemplate = "job";  // of the Workload; a Job has one
-
 const api::ResourceRef& workload_resource();
 
+// Its parent has the Workload, and leaves the PodGroup to the Job (annotation
+// scheduling.k8s.io/group-template-name).
+bool is_delegated(const api::ObjectMeta& job);
+
 struct JobGroup {
-  std::string name;    // of the PodGroup; empty: the Job's pods are scheduled one by one
+  std::string name;    // of the PodGroup; empty: the Job's pods are scheduled as their template says
   bool ready = false;  // pods may be made: their PodGroup exists
 };
 
-// Adds the creates of what is missing, Workload before PodGroup, and the change of the gang's size.
+// Adds the creates of what is missing, Workload before PodGroup, and the change of the gang's size. An object
+// of another owner that has the name is left alone: an event tells it, and no pod is made.
 JobGroup keep_job_group(const View& view, const Parsed& job, Effects& effects);
 
 }  // namespace berth::workloads
