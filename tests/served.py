@@ -1,8 +1,10 @@
-"""A `berth apiserver` or `berth up` for a suite: empty, on plain HTTP, every request an administrator's."""
+"""A `berth apiserver` or `berth up` for a suite: empty; on plain HTTP every request is an administrator's."""
+import base64
 import json
 import pathlib
 import re
 import signal
+import ssl
 import subprocess
 import tempfile
 import time
@@ -26,14 +28,14 @@ def call(url, method, body=None, content="application/json"):
 class Served:
     """An empty `berth apiserver` or `berth up`, ended on exit."""
 
-    def __init__(self, berth, part, gates, more_flags=()):
+    def __init__(self, berth, part, gates, more_flags=(), secure=False):
         self.scratch = tempfile.TemporaryDirectory(prefix="berth-served-")
         kubeconfig = pathlib.Path(self.scratch.name, "kubeconfig")
         self.log = open(pathlib.Path(self.scratch.name, "log"), "w+")
         # On disk: a store in memory begins above the version that the recordings take for one of the future.
         data = pathlib.Path(self.scratch.name, "data")
-        command = [str(berth), part, "--data-dir", str(data), "--insecure", "--listen", "127.0.0.1:0",
-                   "--kubeconfig", str(kubeconfig), *more_flags]
+        command = [str(berth), part, "--data-dir", str(data), "--listen", "127.0.0.1:0",
+                   "--kubeconfig", str(kubeconfig), *([] if secure else ["--insecure"]), *more_flags]
         if gates:
             command += ["--feature-gates", ",".join(gate + "=true" for gate in gates)]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
@@ -45,7 +47,19 @@ class Served:
                 self.close()
                 raise RuntimeError("berth apiserver did not start: " + text[-500:])
             time.sleep(0.02)
-        self.url = re.search(r"server: \"?(http[^\s\"]+)", kubeconfig.read_text())[1]
+        self.access = kubeconfig.read_text()
+        self.url = re.search(r"server: \"?(http[^\s\"]+)", self.access)[1]
+
+    def tls(self, administrator):
+        """The context of a client that trusts the server; with the administrator's certificate, or without one."""
+        files = {}
+        for key in ("certificate-authority", "client-certificate", "client-key"):
+            files[key] = pathlib.Path(self.scratch.name, key)
+            files[key].write_bytes(base64.b64decode(re.search(key + r"-data: (\S+)", self.access)[1]))
+        context = ssl.create_default_context(cafile=files["certificate-authority"])
+        if administrator:
+            context.load_cert_chain(files["client-certificate"], files["client-key"])
+        return context
 
     def close(self):
         self.process.send_signal(signal.SIGTERM)

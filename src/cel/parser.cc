@@ -14,10 +14,9 @@ constexpr std::array<std::string_view, 17> kReserved = {
     "let", "loop",  "package", "namespace", "return", "var", "void",     "while"};
 constexpr std::array<std::string_view, 4> kKeywords = {"in", "true", "false", "null"};
 
-constexpr std::string_view kExpected =
-    " expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "
-    "STRING, BYTES, "
-    "IDENTIFIER}";
+constexpr std::string_view kExpectedFirst = " expecting {'[', '{', '(', '.', '-', '!', ";
+constexpr std::string_view kExpectedRest =
+    "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
 struct Binary {
   std::string_view token;
@@ -91,7 +90,9 @@ class Parser {
     return token.kind == TokenKind::End ? "<EOF>" : std::string(token.text);
   }
   std::nullptr_t unexpected() {
-    return fail(peek(), "Syntax error: mismatched input '" + shown(peek()) + "'" + std::string(kExpected));
+    const std::string_view optional = at_ == index_begin_ ? "'?', " : "";
+    return fail(peek(), "Syntax error: mismatched input '" + shown(peek()) + "'" + std::string(kExpectedFirst) +
+                            std::string(optional) + std::string(kExpectedRest));
   }
   bool expect(std::string_view punctuation) {
     if (accept(punctuation)) return true;
@@ -223,6 +224,7 @@ class Parser {
   }
 
   NodeRef index(NodeRef target, std::uint32_t offset) {
+    index_begin_ = at_;
     const bool optional = accept("?");
     NodeRef key = expression();
     if (!key || !expect("]")) return nullptr;
@@ -394,6 +396,7 @@ class Parser {
 
   const std::vector<Token>& tokens_;
   std::size_t at_ = 0;
+  std::size_t index_begin_ = std::string_view::npos;  // behind the '[' of the latest index
   int depth_ = 0;
   std::optional<Diagnostic> fault_;
 };

@@ -27,6 +27,7 @@ EVERY_GATE = ("DRADeviceCompatibilityGroups DRAListTypeAttributes DRADerivedAttr
               "TopologyAwareWorkloadScheduling CompositePodGroup DRAWorkloadResourceClaims "
               "PodGroupPreemptionPolicy DRAResourcePoolStatus WorkloadWithJob").split()
 PLANE = "scheduler"
+SECURE = ("02-server.jsonl",)  # its requests are of several users; on plain HTTP everybody is the administrator
 # Folder below DATA, and the gates of its server.
 FOLDERS = ((".", EVERY_GATE), ("default-gates", []), ("generic-workload-only", ["GenericWorkload"]),
            ("short-history", EVERY_GATE), (PLANE, []))
@@ -40,6 +41,7 @@ TRIES_MAX = 3
 EXPLANATION = re.compile(r" pod (group )?[a-z0-9.-]+/[a-z0-9.-]+ waits: .*", re.DOTALL)
 TEXTS = ("message", "note")
 OWN_TYPES = "scheduling.berth.dev/"
+OWN_EVENTS = ("BindingFailed",)  # why, and of which device; Kubernetes' event about the pod follows
 CLEAN_UP = ("clean up", "nodes are gone")
 
 
@@ -51,9 +53,16 @@ def without_explanation(value):
     return [without_explanation(item) for item in value] if isinstance(value, list) else value
 
 
-def without_own_conditions(body):
-    """Without conditions of Berth's own types, which stand behind Kubernetes'."""
-    status = body.get("status") if isinstance(body, dict) else None
+def without_own(body):
+    """Without conditions of Berth's own types, which stand behind Kubernetes', and events of its own reasons."""
+    if not isinstance(body, dict):
+        return
+    if isinstance(body.get("items"), list):
+        body["items"] = [item for item in body["items"]
+                         if not isinstance(item, dict) or item.get("reason") not in OWN_EVENTS]
+        for item in body["items"]:
+            without_own(item)
+    status = body.get("status")
     if isinstance(status, dict) and isinstance(status.get("conditions"), list):
         status["conditions"] = [condition for condition in status["conditions"]
                                 if not condition.get("type", "").startswith(OWN_TYPES)]
@@ -62,7 +71,7 @@ def without_own_conditions(body):
 def as_kubernetes_says_it(step, got):
     """Without what Berth adds; repeats dropped and events sorted, as the recorder does it."""
     got = without_explanation(got)
-    without_own_conditions(got["body"])
+    without_own(got["body"])
     for member in step.get("unique") or []:
         if isinstance(got["body"].get(member), list):
             seen = {json.dumps(item, sort_keys=True): item for item in got["body"][member]}
@@ -97,9 +106,10 @@ def run_file(berth, folder, gates, path, case=None):
     recorded = DATA / folder / "observed" / path.name
     want = {(w["case"], w["step"]): w for w in record.load(str(recorded))}
     agree, differ = [], {}
-    served = Served(berth, "up" if folder == PLANE else "apiserver", gates, MORE_FLAGS.get(folder, ()))
+    secure = path.name in SECURE
+    served = Served(berth, "up" if folder == PLANE else "apiserver", gates, MORE_FLAGS.get(folder, ()), secure)
     try:
-        server = record.Server(served.url, "none", False, None)
+        server = OfSeveralUsers(served) if secure else record.Server(served.url, "none", False, None)
         steps = one_case(path, case, served.scratch.name) if case else path
         for step, got in record.run_file(server, str(steps)):
             label = step["case"] + "/" + step["step"]
@@ -115,6 +125,19 @@ def run_file(berth, folder, gates, path, case=None):
         return agree, differ, "the server broke off: %s" % error
     finally:
         served.close()
+
+
+class OfSeveralUsers(record.Server):
+    """The administrator by certificate; a step that says who asks comes without it."""
+
+    def __init__(self, served):
+        super().__init__(served.url, "", False, None)
+        self.ctx, self.other = served.tls(True), record.Server(served.url, "", False, None)
+        self.other.ctx = served.tls(False)
+
+    def request(self, method, path, headers, *arguments, **options):
+        request = self.other.request if "Authorization" in headers else super().request
+        return request(method, path, headers, *arguments, **options)
 
 
 def cases_of(path):
