@@ -100,14 +100,15 @@ def measure_list(server, scale):
 def measure_sync(server, scale):
     count = int(200000 * scale)
     made = load(server.kubeconfig, 0, count)
-    stored, began = server.memory_mib(), server.cpu_seconds()
-    informer = server.spawn(program("clients"), "informer", "default")
-    synced = informer.line(300)
-    client = cpu_seconds(informer.process.pid)
-    server_cpu = server.cpu_seconds() - began
-    print("sync: %d pods (made at %.0f/s) in %.1f s; CPU of the server %.1f s, of the client %.1f s; "
-          "server %d MiB, before %d" % (count, made["per_second"], synced["synced_seconds"], server_cpu,
-                                        client, server.memory_mib(), stored))
+    for encoding in ("protobuf", "json"):
+        stored, began = server.memory_mib(), server.cpu_seconds()
+        informer = server.spawn(program("clients"), "informer", "default", encoding)
+        synced = informer.line(300)
+        client, server_cpu = cpu_seconds(informer.process.pid), server.cpu_seconds() - began
+        print("sync: %s, %d pods (made at %.0f/s) in %.1f s; CPU of the server %.1f s, of the client %.1f s; "
+              "server %d MiB, before %d" % (encoding, count, made["per_second"], synced["synced_seconds"],
+                                            server_cpu, client, server.memory_mib(), stored), flush=True)
+        informer.close()
 
 
 def measure_restart(server, scale):

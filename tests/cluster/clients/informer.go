@@ -20,7 +20,7 @@ const pageSize = 5000
 
 // informer keeps an informer's store of pods and, asked by a line, compares it with a list of its own.
 func informer(config *rest.Config, namespace string) error {
-	client, err := kubernetes.NewForConfig(withProtobuf(config))
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -47,7 +48,7 @@ func load(config *rest.Config, namespace string, numbers []int) error {
 	var running sync.WaitGroup
 	began := time.Now()
 	for worker := range workers {
-		client, err := kubernetes.NewForConfig(ownConnection(withProtobuf(config)))
+		client, err := kubernetes.NewForConfig(ownConnection(withMediaType(config, runtime.ContentTypeProtobuf)))
 		if err != nil {
 			return err
 		}

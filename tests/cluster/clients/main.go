@@ -1,9 +1,10 @@
 // clients are programs as others write them, on Kubernetes' own libraries, against the server of KUBECONFIG.
 // Each prints a JSON object a line and ends when its standard input ends.
 //
-//	clients informer NAMESPACE               an informer of pods; a line on standard input asks how it compares
+//	clients informer NAMESPACE json|protobuf   an informer of pods; a line on standard input asks how it compares
 //	clients reconciler NAMESPACE IDENTITY    a controller with cache and leader election (reconciler.go)
 //	clients everything                       watches every resource as Tables and as objects (everything.go)
+//	clients encodings                        compares every list as JSON and as protobuf (encodings.go)
 //	clients load NAMESPACE FIRST COUNT WORKERS [PER_SECOND]   creates pods
 //	clients watches NAMESPACE COUNT CREATES PER_SECOND        that many watches, and the delay of their events
 package main
@@ -14,6 +15,7 @@ import (
 	"os"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -36,12 +38,14 @@ func run(args []string) error {
 		name = args[0]
 	}
 	switch {
-	case name == "informer" && len(args) == 2:
-		return informer(config, args[1])
+	case name == "informer" && len(args) == 3 && mediaTypes[args[2]] != "":
+		return informer(withMediaType(config, mediaTypes[args[2]]), args[1])
 	case name == "reconciler" && len(args) == 3:
 		return reconciler(config, args[1], args[2])
 	case name == "everything" && len(args) == 1:
 		return everything(config)
+	case name == "encodings" && len(args) == 1:
+		return encodings(config)
 	case name == "load" && len(args) >= 5:
 		numbers, err := numbersOf(args[2:])
 		if err != nil {
@@ -74,10 +78,12 @@ func tell(fields map[string]any) {
 	fmt.Println(string(line))
 }
 
-// withProtobuf is what Kubernetes' own components ask for; a server may answer with JSON all the same.
-func withProtobuf(config *rest.Config) *rest.Config {
+var mediaTypes = map[string]string{"json": runtime.ContentTypeJSON, "protobuf": runtime.ContentTypeProtobuf}
+
+// withMediaType sends this one and accepts no other.
+func withMediaType(config *rest.Config, mediaType string) *rest.Config {
 	changed := rest.CopyConfig(config)
-	changed.ContentType = "application/vnd.kubernetes.protobuf"
-	changed.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	changed.ContentType = mediaType
+	changed.AcceptContentTypes = mediaType
 	return changed
 }

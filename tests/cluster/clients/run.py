@@ -109,7 +109,8 @@ def components(server, *names):
 
 
 # No workload controller of Berth's own, and default-scheduler is left to kube-scheduler.
-@served("--nodes", "3", "--controllers=-replicaset", "--scheduler-name=berth")
+@served("--nodes", "3", "--controllers=*,-replicaset,-deployment,-job,-statefulset,-daemonset",
+        "--scheduler-name=berth")
 def kubernetes_controllers_and_scheduler_work_beside_berth(server):
     components(server, "kube-controller-manager", "kube-scheduler")
     server.create(deployment("theirs", 4), deployment("ours", 4, schedulerName="berth"))
@@ -170,7 +171,7 @@ def reconciled(server, prefix, count):
 def informers_of_client_go_follow_changes_and_a_restart(server):
     clients = program("clients")
     made = json.loads(server.run(clients, "load", "default", 0, PODS, 64).splitlines()[-1])
-    informer = server.spawn(clients, "informer", "default")
+    informer = server.spawn(clients, "informer", "default", "protobuf")
     synced = informer.line(SYNC_SECONDS_MAX)
     assert synced["objects"] == PODS, synced
     peak = server.memory_mib()
@@ -239,9 +240,14 @@ def every_resource_is_watched_as_table_object_and_metadata(server):
     for resource in MADE_OF_THEM:
         eventually("rows of " + resource, lambda resource=resource: any(
             name.startswith("watched-") for name in watcher.ask()["rows"].get(resource, [])))
+    read = json.loads(server.run(program("clients"), "encodings"))
+    assert not read["differing"], read["differing"]
+    alike = sum(1 for count in read["objects"].values() if count)
+    assert alike >= len(KINDS) // 2, read["objects"]
     server.kubectl("delete", "-f", "-", text=list_of(reversed(KINDS)))
     heard("-")
-    print("      %d resources, %d kinds made and deleted" % (began["resources"] + 1, len(KINDS)))
+    print("      %d resources, %d kinds made and deleted; lists of %d resources alike as JSON and protobuf" % (
+        began["resources"] + 1, len(KINDS), alike))
 
 
 CASES = (helm_installs_upgrades_rolls_back_and_uninstalls,

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -53,7 +54,7 @@ func watches(config *rest.Config, namespace string, numbers []int) error {
 	var client kubernetes.Interface
 	for number := range count {
 		if number%watchesPerConnection == 0 {
-			fresh, err := kubernetes.NewForConfig(ownConnection(withProtobuf(config)))
+			fresh, err := kubernetes.NewForConfig(ownConnection(withMediaType(config, runtime.ContentTypeProtobuf)))
 			if err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ func watches(config *rest.Config, namespace string, numbers []int) error {
 
 // createAtRate says when each pod's create was sent.
 func createAtRate(config *rest.Config, namespace string, nodes, creates, perSecond int) (map[string]time.Time, error) {
-	client, err := kubernetes.NewForConfig(ownConnection(withProtobuf(config)))
+	client, err := kubernetes.NewForConfig(ownConnection(withMediaType(config, runtime.ContentTypeProtobuf)))
 	if err != nil {
 		return nil, err
 	}
