@@ -164,7 +164,7 @@ std::string random_body(Kind kind, std::uint64_t seed) {
   const Json drawn = DocumentDrawer(seed).document(*find_kind(api_version, name), 0);
   for (const JsonMember& member : drawn.as_object())
     if (member.key != "kind" && member.key != "apiVersion") document[member.key] = member.value;
-  const Result<std::string> body = encode_protobuf_body(document);
+  const Result<std::string> body = encode_protobuf_body(to_string(document), Unnumbered::Refuse);
   EXPECT_TRUE(body.ok()) << body.error().text();
   return body.ok() ? *body : std::string();
 }

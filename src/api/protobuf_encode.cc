@@ -296,35 +296,30 @@ class Reader {
   std::string text_;
 };
 
-Status append_message(std::string& out, const TypeInfo& type, std::string_view json, Unnumbered unnumbered) {
-  auto document = Reader::of_this_thread().open(json);
-  if (!document) return document.error();
-  return Transcoder(out, unnumbered).message(type, TRY(taken(document->get_object())));
+Status append_message(std::string& out, const TypeInfo& type, ondemand::document& document,
+                      Unnumbered unnumbered) {
+  return Transcoder(out, unnumbered).message(type, TRY(taken(document.get_object())));
 }
 
-Result<std::string> body_of(std::string api_version, std::string kind, std::string_view json,
-                            Unnumbered unnumbered) {
-  const TypeInfo* type = find_kind(api_version, kind);
-  if (!type) return Error(ErrorCode::Unsupported, "kind", "it is not in the type table");
-  std::string body;
-  body.reserve(json.size());
-  TRY(append_protobuf_body(body, {std::move(api_version), std::move(kind), type}, json, unnumbered));
-  return body;
-}
-
-// The member of an object that says what it is.
-Result<std::string> member_of(std::string_view json, std::string_view name) {
+Status append_message(std::string& out, const TypeInfo& type, std::string_view json) {
   auto document = Reader::of_this_thread().open(json);
   if (!document) return document.error();
-  return std::string(TRY(taken(document->find_field_unordered(name).get_string())));
+  return append_message(out, type, *document, Unnumbered::LeaveOut);
+}
+
+// A member of the text's object; empty when absent.
+Result<std::string> text_member(ondemand::document& document, std::string_view name) {
+  std::string_view text;
+  const auto error = document.find_field_unordered(name).get_string().get(text);
+  if (error && error != simdjson::NO_SUCH_FIELD && error != simdjson::INCORRECT_TYPE) return no_json(error);
+  return std::string(text);
 }
 
 }  // namespace
 
-Status append_protobuf_body(std::string& out, const ProtobufKind& kind, std::string_view json,
-                            Unnumbered unnumbered) {
+Status append_protobuf_body(std::string& out, const ProtobufKind& kind, std::string_view json) {
   const std::size_t begin = begin_envelope(out, kind.api_version, kind.kind);
-  TRY(append_message(out, *kind.type, json, unnumbered));
+  TRY(append_message(out, *kind.type, json));
   end_envelope(out, begin);
   return {};
 }
@@ -332,19 +327,25 @@ Status append_protobuf_body(std::string& out, const ProtobufKind& kind, std::str
 Status append_protobuf_field(std::string& out, std::uint32_t number, const TypeInfo& type,
                              std::string_view json) {
   const std::size_t begin = begin_bytes_field(out, number);
-  TRY(append_message(out, type, json, Unnumbered::LeaveOut));
+  TRY(append_message(out, type, json));
   end_bytes_field(out, begin);
   return {};
 }
 
-Result<std::string> encode_protobuf_body(const Json& document) {
-  return body_of(std::string(document.string_at("apiVersion")), std::string(document.string_at("kind")),
-                 to_string(document), Unnumbered::Refuse);
-}
-
-Result<std::string> transcode_protobuf_body(std::string_view json) {
-  std::string api_version = TRY(member_of(json, "apiVersion")), kind = TRY(member_of(json, "kind"));
-  return body_of(std::move(api_version), std::move(kind), json, Unnumbered::LeaveOut);
+Result<std::string> encode_protobuf_body(std::string_view json, Unnumbered unnumbered) {
+  auto document = Reader::of_this_thread().open(json);
+  if (!document) return document.error();
+  const std::string api_version = TRY(text_member(*document, "apiVersion"));
+  const std::string kind = TRY(text_member(*document, "kind"));
+  const TypeInfo* type = find_kind(api_version, kind);
+  if (!type) return Error(ErrorCode::Unsupported, "kind", "it is not in the type table");
+  document->rewind();
+  std::string body;
+  body.reserve(json.size());
+  const std::size_t begin = begin_envelope(body, api_version, kind);
+  TRY(append_message(body, *type, *document, unnumbered));
+  end_envelope(body, begin);
+  return body;
 }
 
 }  // namespace berth::api

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "api/type_table.h"
-#include "base/json.h"
 #include "base/result.h"
 
 namespace berth::api {
@@ -25,17 +24,15 @@ struct ProtobufKind {
   const TypeInfo* type;
 };
 
-// The body of an object or a request such as a Binding. The document need not be canonical. Refuses with the
-// member's name: kinds and members that the type table lacks, values of another type than it says. Such a
-// document is sent as JSON.
-Result<std::string> encode_protobuf_body(const Json& document);
-// The same of JSON text that says its kind and apiVersion; members without a number are left out.
-Result<std::string> transcode_protobuf_body(std::string_view json);
+// The body of an object or a request such as a Binding, whose text says its kind and apiVersion. It need not
+// be canonical. Refuses with the member's name: kinds that the type table lacks, values of another type than
+// it says. What it refuses is sent as JSON.
+Result<std::string> encode_protobuf_body(std::string_view json, Unnumbered unnumbered);
 
 // Appends the text's object as a body of `kind`, whatever kind and apiVersion the text says.
-Status append_protobuf_body(std::string& out, const ProtobufKind& kind, std::string_view json,
-                            Unnumbered unnumbered = Unnumbered::LeaveOut);
-// Appends it as one field of a message, without members that have no number.
+// Members without a number are left out.
+Status append_protobuf_body(std::string& out, const ProtobufKind& kind, std::string_view json);
+// Appends it as one field of a message, in the same way.
 Status append_protobuf_field(std::string& out, std::uint32_t number, const TypeInfo& type,
                              std::string_view json);
 

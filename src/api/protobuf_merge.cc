@@ -69,7 +69,7 @@ Result<std::string> with_added(std::string_view body, Json addition) {
   if (!type) return Error(ErrorCode::Unsupported, "the unknown kind " + std::string(envelope.kind));
   addition["apiVersion"] = envelope.api_version;
   addition["kind"] = envelope.kind;
-  const std::string encoded = TRY(encode_protobuf_body(addition));
+  const std::string encoded = TRY(encode_protobuf_body(to_string(addition), Unnumbered::Refuse));
   const ProtobufEnvelope added = TRY(open_protobuf_envelope(encoded));
   const std::string message = TRY(merged(*type, envelope.message, added.message));
   envelope.message = message;

@@ -34,7 +34,7 @@ TEST(Protobuf, WhatIsWrittenReadsAsBefore) {
   std::size_t written = 0;
   for (const ProtobufSample& sample : protobuf_samples()) {
     SCOPED_TRACE(sample.api_version + " " + sample.kind);
-    const Result<std::string> body = encode_protobuf_body(*parse_json(sample.json));
+    const Result<std::string> body = encode_protobuf_body(sample.json, Unnumbered::Refuse);
     ASSERT_TRUE(body.ok()) << body.error().text();
     EXPECT_EQ(to_string(*parse_object(*body)), sample.json);
     ++written;
@@ -53,7 +53,7 @@ TEST(Protobuf, WhatCannotBeWrittenIsNamed) {
       {R"({"kind":"Pod","apiVersion":"v1","spec":{"newField":true}})", "newField"},
   };
   for (const auto& [json, path] : refused) {
-    const Result<std::string> body = encode_protobuf_body(*parse_json(std::string(json)));
+    const Result<std::string> body = encode_protobuf_body(json, Unnumbered::Refuse);
     ASSERT_FALSE(body.ok()) << json;
     EXPECT_EQ(body.error().path(), path);
   }
@@ -175,8 +175,9 @@ Json nested_definition(std::size_t depth) {
 }
 
 TEST(Protobuf, BoundsTheDepthOfWhatIsWritten) {
-  EXPECT_TRUE(encode_protobuf_body(nested_definition(3)).ok());
-  const Result<std::string> deep = encode_protobuf_body(nested_definition(kProtobufDepthMax));
+  EXPECT_TRUE(encode_protobuf_body(to_string(nested_definition(3)), Unnumbered::Refuse).ok());
+  const Result<std::string> deep =
+      encode_protobuf_body(to_string(nested_definition(kProtobufDepthMax)), Unnumbered::Refuse);
   ASSERT_FALSE(deep.ok());
   EXPECT_EQ(deep.error().code(), ErrorCode::TooLarge);
 }

@@ -51,11 +51,9 @@ std::string_view accepted_types(const api::ResourceRef& resource) {
 
 SentBody sent_body(const ApiRequest& request) {
   const bool whole = request.verb == Verb::Create || request.verb == Verb::Update;
-  const Result<Json> document =
-      whole && has_protobuf(request.resource) ? parse_json(request.body) : Result<Json>(Json());
-  if (document && document->is_object())
-    if (Result<std::string> bytes = api::encode_protobuf_body(*document))
-      return {api::kProtobufMediaType, std::move(bytes).value()};
+  if (whole && has_protobuf(request.resource))
+    if (Result<std::string> bytes = api::encode_protobuf_body(request.body, api::Unnumbered::Refuse))
+      return {api::kProtobufMediaType, *std::move(bytes)};
   return {form_of(request.verb).content_type, request.body};
 }
 

@@ -203,7 +203,7 @@ HttpResponse encoded(HttpResponse response, Encoding encoding) {
   const bool is_json = type != response.headers.end() && type->second == kJson;
   if (encoding == Encoding::Json || !is_json) return response;
   if (encoding == Encoding::Protobuf) {
-    Result<std::string> body = api::transcode_protobuf_body(response.body);
+    Result<std::string> body = api::encode_protobuf_body(response.body, api::Unnumbered::LeaveOut);
     if (!body) return not_written(body.error()).to_response();
     response.body = *std::move(body);
     type->second = api::kProtobufMediaType;

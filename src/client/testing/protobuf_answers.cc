@@ -6,7 +6,7 @@
 namespace berth::client {
 
 std::string protobuf_body(std::string_view json) {
-  return api::encode_protobuf_body(parse_json(json).value()).value();
+  return api::encode_protobuf_body(json, api::Unnumbered::Refuse).value();
 }
 
 std::string protobuf_frame(std::string_view type, std::string_view json) {

@@ -246,7 +246,7 @@ def every_resource_is_watched_as_table_object_and_metadata(server):
     assert alike >= len(KINDS) // 2, read["objects"]
     server.kubectl("delete", "-f", "-", text=list_of(reversed(KINDS)))
     heard("-")
-    print("      %d resources, %d kinds made and deleted; lists of %d resources alike as JSON and protobuf" % (
+    print("      %d resources, %d kinds made and deleted; %d lists alike as JSON and protobuf" % (
         began["resources"] + 1, len(KINDS), alike))
 
 
