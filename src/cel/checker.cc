@@ -85,8 +85,12 @@ class Checker {
   int slot_count() const { return slot_count_; }
 
  private:
+  // Names that are compared with an unknown one.
+  static constexpr std::size_t kCandidatesMax = 300;
+
+  bool is_full() const { return faults_.size() >= kFaultsMax; }
   void fault(std::uint32_t offset, std::string message) {
-    if (faults_.size() < kFaultsMax) faults_.push_back({offset, std::move(message)});
+    if (!is_full()) faults_.push_back({offset, std::move(message)});
   }
   TypeRef fresh() { return type_parameter("#" + std::to_string(next_parameter_++)); }
   TypeRef resolved(const TypeRef& type) const { return types_.apply(type, Substitution::Free::Keep); }
@@ -139,11 +143,13 @@ class Checker {
       return;
     }
     if (resolve_type_name(node, node.name)) return;
+    node.type = simple_type(TypeKind::Dyn);
+    if (is_full()) return;
     std::vector<std::string> names = environment_.variable_names();
     for (const Local& local : locals_)
-      if (local.name[0] != '@' && local.name[0] != '#') names.push_back(local.name);
+      if (local.name[0] != '@' && local.name[0] != '#' && names.size() < kCandidatesMax)
+        names.push_back(local.name);
     undeclared(node, names);
-    node.type = simple_type(TypeKind::Dyn);
   }
 
   bool is_local(std::string_view dotted_name) const {
@@ -186,13 +192,12 @@ class Checker {
       fault(node.offset, "type '" + shown(target) + "' does not support field selection");
       return dyn;
     }
+    node.field_index = environment_.field_index(target->name, node.name);
+    if (node.field_index >= 0) return (*fields)[static_cast<std::size_t>(node.field_index)].type;
+    if (is_full()) return dyn;
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < fields->size(); ++i) {
-      names.push_back((*fields)[i].name);
-      if ((*fields)[i].name != node.name) continue;
-      node.field_index = static_cast<int>(i);
-      return (*fields)[i].type;
-    }
+    for (const Field& field : *fields)
+      if (names.size() < kCandidatesMax) names.push_back(field.name);
     fault(node.offset, "undefined field '" + node.name + "'" + meant(node.name, names));
     return dyn;
   }
@@ -220,7 +225,10 @@ class Checker {
     if (node.is_member) check(*node.args[0]);
     const std::vector<Overload>* overloads = environment_.functions(node.name);
     node.type = simple_type(TypeKind::Dyn);
-    if (!overloads) return undeclared(node, environment_.function_names());
+    if (!overloads) {
+      if (!is_full()) undeclared(node, environment_.function_names());
+      return;
+    }
     for (std::size_t i = node.is_member ? 1 : 0; i < node.args.size(); ++i) check(*node.args[i]);
     resolve_overloads(node, *overloads);
   }
@@ -232,10 +240,10 @@ class Checker {
       names.emplace_back(type->name, fresh());
       return names.back().second;
     }
-    if (type->parameters.empty()) return type;
-    auto copy = std::make_shared<Type>(*type);
-    for (TypeRef& parameter : copy->parameters) parameter = renamed(parameter, names);
-    return copy;
+    if (!type->has_type_variable) return type;
+    std::vector<TypeRef> parameters;
+    for (const TypeRef& parameter : type->parameters) parameters.push_back(renamed(parameter, names));
+    return with_parameters(*type, std::move(parameters));
   }
 
   void resolve_overloads(Node& node, const std::vector<Overload>& overloads) {
@@ -294,7 +302,14 @@ class Checker {
       check(*node.args[i]);
       item = joined(item, entry_type(*node.args[i], node.optional_entries[i]));
     }
-    node.type = list_type(item ? item : fresh());
+    node.type = bounded(node, list_type(item ? item : fresh()));
+  }
+
+  TypeRef bounded(const Node& node, TypeRef type) {
+    if (type->weight <= kTypeWeightMax) return type;
+    fault(node.offset,
+          "the type of this literal nests more than " + std::to_string(kTypeWeightMax) + " types");
+    return simple_type(TypeKind::Dyn);
   }
 
   void check_map(Node& node) {
@@ -305,7 +320,7 @@ class Checker {
       key = joined(key, node.args[i]->type);
       value = joined(value, entry_type(*node.args[i + 1], node.optional_entries[i / 2]));
     }
-    node.type = map_type(key ? key : fresh(), value ? value : fresh());
+    node.type = bounded(node, map_type(key ? key : fresh(), value ? value : fresh()));
   }
 
   void check_message(Node& node) {
@@ -317,14 +332,21 @@ class Checker {
       return fault(node.offset, "undeclared reference to '" + node.name + "' (in container '')");
     }
     for (std::size_t i = 0; i < node.args.size(); ++i) {
-      const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& candidate) {
-        return candidate.name == node.fields[i];
-      });
-      if (field == fields.end())
-        fault(node.entry_offsets[i], "undefined field '" + node.fields[i] + "'");
+      const TypeRef wanted = message_field(node, fields, node.fields[i]);
+      if (wanted)
+        expect(*node.args[i], wanted);
       else
-        expect(*node.args[i], field->type);
+        fault(node.entry_offsets[i], "undefined field '" + node.fields[i] + "'");
     }
+  }
+
+  // Null for a field that the message has not.
+  TypeRef message_field(const Node& node, const std::vector<Field>& fields, const std::string& name) const {
+    for (const Field& field : fields)
+      if (field.name == name) return field.type;
+    const int declared = environment_.field_index(node.name, name);
+    return declared < 0 ? nullptr
+                        : (*environment_.fields_of(node.name))[static_cast<std::size_t>(declared)].type;
   }
 
   int declare(const std::string& name, TypeRef type) {

@@ -10,6 +10,7 @@
 #include "cel/ast.h"
 #include "cel/environment.h"
 #include "cel/lexer.h"
+#include "cel/regex.h"
 
 namespace berth::cel {
 
@@ -19,7 +20,7 @@ inline constexpr std::size_t kFaultsMax = 20;
 int check(Node& root, const Environment& environment, std::vector<Diagnostic>& faults);
 
 // Kubernetes' checks after the type check: literals of one type, constant durations, timestamps, patterns and
-// formats.
-void validate(const Node& root, std::vector<Diagnostic>& faults);
+// formats. `patterns` takes what was compiled.
+void validate(const Node& root, PatternCache& patterns, std::vector<Diagnostic>& faults);
 
 }  // namespace berth::cel

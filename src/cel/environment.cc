@@ -1,6 +1,7 @@
 #include "cel/environment.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/assert.h"
 #include "cel/libraries.h"
@@ -82,7 +83,13 @@ void Environment::declare_variable(std::string name, TypeRef type) {
 }
 
 void Environment::declare_object(std::string name, std::vector<Field> fields) {
-  objects_[std::move(name)] = std::move(fields);
+  Object object{std::move(fields), {}};
+  object.by_name.resize(object.fields.size());
+  std::iota(object.by_name.begin(), object.by_name.end(), 0U);
+  std::sort(object.by_name.begin(), object.by_name.end(), [&object](std::uint32_t a, std::uint32_t b) {
+    return object.fields[a].name < object.fields[b].name;
+  });
+  objects_[std::move(name)] = std::move(object);
 }
 
 void Environment::declare_functions(std::span<const FunctionRow> rows) {
@@ -95,10 +102,24 @@ int Environment::variable_index(std::string_view name) const {
   return -1;
 }
 
-const std::vector<Field>* Environment::fields_of(std::string_view object) const {
-  const auto found = objects_.find(object);
+const Environment::Object* Environment::object(std::string_view name) const {
+  const auto found = objects_.find(name);
   if (found != objects_.end()) return &found->second;
-  return base_ ? base_->fields_of(object) : nullptr;
+  return base_ ? base_->object(name) : nullptr;
+}
+
+const std::vector<Field>* Environment::fields_of(std::string_view object) const {
+  const Object* found = this->object(object);
+  return found ? &found->fields : nullptr;
+}
+
+int Environment::field_index(std::string_view object, std::string_view field) const {
+  const Object* found = this->object(object);
+  if (!found) return -1;
+  const auto at = std::lower_bound(
+      found->by_name.begin(), found->by_name.end(), field,
+      [found](std::uint32_t position, std::string_view name) { return found->fields[position].name < name; });
+  return at != found->by_name.end() && found->fields[*at].name == field ? static_cast<int>(*at) : -1;
 }
 
 const std::vector<Overload>* Environment::functions(std::string_view name) const {
@@ -144,9 +165,12 @@ void declare_standard_library(Environment& environment) {
 
 std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
+  if (name.size() > kNearestBytesMax) return {};
   for (std::string& candidate : names) {
-    const std::size_t distance = edit_distance(name, candidate);
     const std::size_t longest = std::max(name.size(), candidate.size());
+    const std::size_t shortest = std::min(name.size(), candidate.size());
+    if ((longest - shortest) * 5 > longest * 2) continue;
+    const std::size_t distance = edit_distance(name, candidate);
     if (distance * 5 <= longest * 2) ranked.emplace_back(distance, std::move(candidate));
   }
   std::sort(ranked.begin(), ranked.end());

@@ -21,8 +21,9 @@ class Regex;
 class Runtime {
  public:
   virtual ~Runtime() = default;
-  // A compiled pattern, valid for this evaluation; null and the reason when RE2 refuses it.
-  virtual const Regex* regex(std::string_view pattern, std::string& reason) = 0;
+  // A compiled pattern for a search of `bytes` bytes, valid for this evaluation; null and the reason when RE2
+  // refuses it, or when the search is too much work.
+  virtual const Regex* regex(std::string_view pattern, std::size_t bytes, std::string& reason) = 0;
 };
 
 // The arguments may be moved from.
@@ -88,6 +89,8 @@ class Environment {
   const TypeRef& variable_type(int index) const { return variables_[static_cast<std::size_t>(index)].type; }
   // Null when the type is not declared.
   const std::vector<Field>* fields_of(std::string_view object) const;
+  // The position in fields_of(); -1 when there is no such field.
+  int field_index(std::string_view object, std::string_view field) const;
   const std::vector<Overload>* functions(std::string_view name) const;
 
   // Every declared name that may have been meant by an unknown one.
@@ -97,15 +100,22 @@ class Environment {
  private:
   const Environment* base_ = nullptr;
   std::vector<Field> variables_;
-  std::map<std::string, std::vector<Field>, std::less<>> objects_;
+  struct Object {
+    std::vector<Field> fields;
+    std::vector<std::uint32_t> by_name;  // positions of fields
+  };
+  const Object* object(std::string_view name) const;
+
+  std::map<std::string, Object, std::less<>> objects_;
   std::map<std::string, std::vector<Overload>, std::less<>> functions_;
 };
 
 // CEL's own operators and functions, and the libraries that Kubernetes adds.
 void declare_standard_library(Environment& environment);
 
-// Up to `kNearestMax` of `names` that are most similar to `name`, best first; dissimilar names are left out.
-inline constexpr std::size_t kNearestMax = 3;
+// Up to `kNearestMax` of `names` that are most similar to `name`, best first; dissimilar names are left out,
+// and nothing is similar to a name of more than kNearestBytesMax.
+inline constexpr std::size_t kNearestMax = 3, kNearestBytesMax = 100;
 std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names);
 
 }  // namespace berth::cel

@@ -59,11 +59,19 @@ Evaluator::Evaluator(const Environment& environment, const PatternCache& constan
       bindings_(static_cast<std::size_t>(slot_count)),
       limit_(cost_limit) {}
 
-const Regex* Evaluator::regex(std::string_view pattern, std::string& reason) {
+const Regex* Evaluator::regex(std::string_view pattern, std::size_t bytes, std::string& reason) {
+  const Regex* found = compiled(pattern, reason);
+  if (!found || spend_work(bytes * found->size() / kPatternBytesPerStep)) return found;
+  reason = std::string(budget_error().as_text());
+  return nullptr;
+}
+
+const Regex* Evaluator::compiled(std::string_view pattern, std::string& reason) {
   if (const auto found = constant_patterns_.find(pattern); found != constant_patterns_.end())
     return found->second.get();
   if (const auto found = patterns_.find(pattern); found != patterns_.end()) return found->second.get();
   std::shared_ptr<const Regex> compiled = Regex::compile(pattern, reason);
+  spend_work(kPatternSteps + (compiled ? compiled->size() : pattern.size()) * kStepsPerInstruction);
   if (!compiled) return nullptr;
   if (patterns_.size() >= kPatternsMax) patterns_.clear();
   return patterns_.emplace(std::string(pattern), std::move(compiled)).first->second.get();

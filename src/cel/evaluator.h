@@ -12,6 +12,7 @@
 #include "cel/ast.h"
 #include "cel/environment.h"
 #include "cel/regex.h"
+#include "cel/work.h"
 
 namespace berth::cel {
 
@@ -23,8 +24,6 @@ inline constexpr std::string_view kMissingKeyAdvice =
 // Whether cel-go's planner turns the node into an attribute; such reads cost less.
 bool is_attribute(const Node& node);
 
-using PatternCache = std::map<std::string, std::shared_ptr<const Regex>, std::less<>>;
-
 class Evaluator : public Runtime {
  public:
   Evaluator(const Environment& environment, const PatternCache& constant_patterns,
@@ -35,9 +34,9 @@ class Evaluator : public Runtime {
   void bind(const Node& comprehension);
 
   std::uint64_t cost() const { return cost_; }
-  bool is_over_budget() const { return cost_ > limit_; }
+  bool is_over_budget() const { return cost_ > limit_ || is_work_spent(); }
 
-  const Regex* regex(std::string_view pattern, std::string& reason) override;
+  const Regex* regex(std::string_view pattern, std::size_t bytes, std::string& reason) override;
 
  private:
   friend class LoweredProgram;
@@ -71,6 +70,7 @@ class Evaluator : public Runtime {
   Value looked_up(const Node& node, const Value& target, const Value& key);
   bool find_in(const Node& node, const Value& target, const Value& key, Value& out, Value& fault) const;
   Value budget_error() const;
+  const Regex* compiled(std::string_view pattern, std::string& reason);
 
   const Environment& environment_;
   const PatternCache& constant_patterns_;

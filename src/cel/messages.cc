@@ -49,10 +49,7 @@ TypeRef message_type(std::string_view name, const Environment& environment, std:
     fields = {{"seconds", simple_type(TypeKind::Int)}, {"nanos", simple_type(TypeKind::Int)}};
     return simple_type(kind);
   }
-  const std::vector<Field>* declared = environment.fields_of(name);
-  if (!declared) return nullptr;
-  fields = *declared;
-  return object_type(std::string(name));
+  return environment.fields_of(name) ? object_type(std::string(name)) : nullptr;
 }
 
 Value message_value(const Node& node, std::span<const Value> values) {

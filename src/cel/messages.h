@@ -10,7 +10,8 @@
 
 namespace berth::cel {
 
-// The type of `name{…}` and its fields; null for an unknown name.
+// The type of `name{…}`; null for an unknown name. `fields`: of a built-in message; those of a declared
+// object stay in the environment.
 TypeRef message_type(std::string_view name, const Environment& environment, std::vector<Field>& fields);
 
 // The value of a message literal with these field values.

@@ -5,6 +5,7 @@
 #include "cel/libraries.h"
 #include "cel/regex.h"
 #include "cel/times.h"
+#include "cel/work.h"
 
 namespace berth::cel {
 namespace {
@@ -83,6 +84,17 @@ Value named(Args a, Runtime&) {
   return Value::none();
 }
 
+// Compiled once for the process: they are few, and constant.
+const Regex* pattern_of(const Format& format) {
+  static const std::vector<std::shared_ptr<const Regex>> kPatterns = [] {
+    std::vector<std::shared_ptr<const Regex>> patterns;
+    std::string reason;
+    for (const Format& row : kFormats) patterns.push_back(Regex::compile(row.pattern, reason));
+    return patterns;
+  }();
+  return kPatterns[static_cast<std::size_t>(&format - std::begin(kFormats))].get();
+}
+
 bool is_valid(const Format& format, const Value& text, Runtime& runtime) {
   const std::string written(text.as_text());
   if (format.name == "date") return parse_instant(written + "T00:00:00Z").has_value();
@@ -94,9 +106,9 @@ bool is_valid(const Format& format, const Value& text, Runtime& runtime) {
         return row.run(args, runtime).is_true();
       }
   }
-  std::string reason;
-  const Regex* regex = runtime.regex(format.pattern, reason);
-  return regex && regex->found_in(text.as_text());
+  const Regex* regex = pattern_of(format);
+  return regex && spend_work(written.size() * regex->size() / kPatternBytesPerStep) &&
+         regex->found_in(text.as_text());
 }
 
 Value validate(Args a, Runtime& runtime) {

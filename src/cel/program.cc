@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 10> kFoldedCalls = {"int",   "uint",     
 
 CompileError error_of(std::string_view text, const std::vector<Diagnostic>& faults) {
   const SourceLocation position = location_of(text, faults[0].offset);
-  CompileError error{position.line, position.column, faults[0].message, "compilation failed: "};
+  CompileError error{position.line, position.column, faults[0].message, "compilation failed: ", 0};
   for (std::size_t i = 0; i < faults.size(); ++i) error.text += (i ? "\n" : "") + render(text, faults[i]);
   return error;
 }
@@ -29,7 +29,7 @@ Failure runtime_failure(std::string_view text) {
 }
 
 CompileError plain_error(std::string text) {
-  return CompileError{1, 1, text, text};
+  return CompileError{1, 1, text, text, 0};
 }
 
 // Replaces constants by their values, like cel-go's planner: this decides which errors appear at compile time
@@ -89,10 +89,8 @@ class Folder {
     const Node& pattern = *node.args[1];
     if (pattern.kind != NodeKind::Constant || !pattern.constant.is(Kind::String)) return "";
     std::string reason;
-    std::shared_ptr<const Regex> regex = Regex::compile(pattern.constant.as_text(), reason);
-    if (!regex) return reason;
-    impl_.patterns.emplace(std::string(pattern.constant.as_text()), std::move(regex));
-    return "";
+    compiled_pattern(impl_.patterns, pattern.constant.as_text(), reason);
+    return reason;
   }
 
   Program::Impl& impl_;
@@ -128,27 +126,38 @@ std::variant<Program, CompileError> compile(const Environment& environment, std:
   impl->root = std::get<NodeRef>(std::move(parsed));
   std::vector<Diagnostic> faults;
   impl->slot_count = check(*impl->root, environment, faults);
-  if (faults.empty()) validate(*impl->root, faults);
-  if (!faults.empty()) return error_of(text, faults);
+  if (faults.empty()) validate(*impl->root, impl->patterns, faults);
+  if (!faults.empty()) {
+    CompileError error = error_of(text, faults);
+    error.pattern_size = pattern_size(impl->patterns);
+    return error;
+  }
   const TypeRef& type = impl->root->type;
   const bool is_bool = type->kind == TypeKind::Bool || is_dyn(type);
   const bool is_wrapped = type->kind == TypeKind::Wrapper && type->parameters[0]->kind == TypeKind::Bool;
   if (rule == ResultRule::Selector && !is_bool && !is_wrapped)
     return plain_error("must evaluate to bool or the unknown type, not " + type_text(type));
   impl->estimated_cost = estimate_cost(*impl->root, impl->slot_count);
-  if (std::string fault = Folder(*impl).fold(*impl->root); !fault.empty())
-    return plain_error("program instantiation failed: " + fault);
+  if (std::string fault = Folder(*impl).fold(*impl->root); !fault.empty()) {
+    CompileError error = plain_error("program instantiation failed: " + fault);
+    error.pattern_size = pattern_size(impl->patterns);
+    return error;
+  }
   impl->code.emplace(*impl->root);
   return Program(std::move(impl));
 }
 
 EvalResult Program::evaluate(std::span<const Value> variables, CostBudget budget) const {
+  std::uint64_t own_work = kWorkMax;
+  const WorkScope scope(budget.work ? *budget.work : own_work);
   Evaluator evaluator(*impl_->environment, impl_->patterns, variables, impl_->slot_count, budget.limit);
   Value value = impl_->code->run(evaluator);
   return result_of(std::move(value), evaluator.cost(), evaluator.is_over_budget());
 }
 
 EvalResult Program::walk(std::span<const Value> variables, CostBudget budget) const {
+  std::uint64_t own_work = kWorkMax;
+  const WorkScope scope(budget.work ? *budget.work : own_work);
   Evaluator evaluator(*impl_->environment, impl_->patterns, variables, impl_->slot_count, budget.limit);
   Value value = evaluator.evaluate(*impl_->root);
   return result_of(std::move(value), evaluator.cost(), evaluator.is_over_budget());
@@ -165,6 +174,9 @@ EvalResult Program::result_of(Value value, std::uint64_t cost, bool over_budget)
 
 std::uint64_t Program::estimated_cost() const {
   return impl_->estimated_cost;
+}
+std::size_t Program::pattern_size() const {
+  return cel::pattern_size(impl_->patterns);
 }
 std::string Program::result_type() const {
   return type_text(impl_->root->type);

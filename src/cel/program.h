@@ -21,8 +21,9 @@ namespace berth::cel {
 struct CompileError {
   int line = 0;
   int column = 0;
-  std::string message;  // the first error, without its position
-  std::string text;     // every error, as Kubernetes prints it
+  std::string message;           // the first error, without its position
+  std::string text;              // every error, as Kubernetes prints it
+  std::size_t pattern_size = 0;  // like Program::pattern_size()
 };
 
 // The required result: bool for a selector, or a dynamic value that evaluates to one.
@@ -30,6 +31,8 @@ enum class ResultRule : std::uint8_t { Selector, Any };
 
 struct CostBudget {
   std::uint64_t limit = kSelectorCostMax;
+  std::uint64_t* work =
+      nullptr;  // steps (work.h) that are left to several evaluations; null: kWorkMax to this one
 };
 
 enum class FailureClass : std::uint8_t { Runtime, Cost };
@@ -62,6 +65,8 @@ class Program {
   // An upper bound of the cost on a device within the API's limits; the API server refuses more than
   // kSelectorCostMax. An estimate: sizes of intermediate values are bounded from above, not tracked exactly.
   std::uint64_t estimated_cost() const;
+  // Instructions of the constant patterns: they are most of the time that compiling takes.
+  std::size_t pattern_size() const;
   // The static type of the result, as in "map(string, int)".
   std::string result_type() const;
   // Whether the expression names this variable.

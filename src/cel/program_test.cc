@@ -299,6 +299,40 @@ TEST(Budget, EstimatesTellTheTooComplexApart) {
   }
 }
 
+// What costs little as Kubernetes counts it, but takes long.
+TEST(Budget, WorkThatCostDoesNotCountIsBounded) {
+  constexpr const char* kTerms[] = {
+      "lists.range(900000).size() > 0",
+      "(lists.range(900000) + lists.range(900000)).size() > 0",
+      "lists.range(900000).sort().size() > 0",
+      "lists.range(900000) == lists.range(900000)",
+      "lists.range(2000).map(x, [x]).distinct().size() > 0",
+      "'a'.replace('', 'aaaaaaaaaaaaaaaa').size() > 0",
+  };
+  for (const std::string term : kTerms) {
+    std::uint64_t left = 2'000'000;
+    const auto compiled = compile(dra_environment(), "lists.range(10).map(i, " + term + ").size() > 0");
+    ASSERT_EQ(compiled.index(), 0u) << term;
+    const Program& program = std::get<Program>(compiled);
+    EvalResult result = program.evaluate(std::vector<Value>(1), {UINT64_MAX / 2, &left});
+    for (int i = 0; i < 100'000 && result.ok(); ++i)
+      result = program.evaluate(std::vector<Value>(1), {UINT64_MAX / 2, &left});
+    ASSERT_FALSE(result.ok()) << term;
+    EXPECT_EQ(result.failure().failure_class, FailureClass::Cost) << term;
+    EXPECT_EQ(left, 0u) << term;
+  }
+}
+
+TEST(Budget, TypesDoNotDouble) {
+  std::string text = "v40 == v40";
+  for (int i = 40; i > 0; --i)
+    text = "cel.bind(v" + std::to_string(i) + ", {v" + std::to_string(i - 1) + ": v" + std::to_string(i - 1) +
+           "}, " + text + ")";
+  const auto compiled = compile(dra_environment(), "cel.bind(v0, 1, " + text + ")");
+  ASSERT_EQ(compiled.index(), 1u);
+  EXPECT_NE(std::get<CompileError>(compiled).text.find("nests more than 600 types"), std::string::npos);
+}
+
 TEST(Budget, BigValuesEndInAnError) {
   std::string nested = "cel.bind(a0, lists.range(100000), ";
   for (int i = 1; i <= 20; ++i)

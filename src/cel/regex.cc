@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
 namespace berth::cel {
 namespace {
 
@@ -39,6 +41,7 @@ class Re2Regex : public Regex {
     return text + ": `" + pattern_.error_arg() + "`";
   }
 
+  std::size_t size() const override { return static_cast<std::size_t>(std::max(pattern_.ProgramSize(), 0)); }
   bool found_in(std::string_view text) const override {
     return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), pattern_);
   }
@@ -67,6 +70,26 @@ std::shared_ptr<const Regex> Regex::compile(std::string_view pattern, std::strin
   if (regex->ok()) return regex;
   reason = "error parsing regexp: " + regex->reason();
   return nullptr;
+}
+
+std::size_t pattern_size(const Regex* regex) {
+  return regex ? regex->size() : kRefusedPatternSize;
+}
+std::size_t pattern_size(const PatternCache& patterns) {
+  std::size_t size = 0;
+  for (const auto& [text, regex] : patterns) size += pattern_size(regex.get());
+  return size;
+}
+
+const Regex* compiled_pattern(PatternCache& patterns, std::string_view text, std::string& reason) {
+  if (const auto found = patterns.find(text); found != patterns.end() && found->second)
+    return found->second.get();
+  if (pattern_size(patterns) > kConstantPatternsMax) {
+    reason = "the patterns of an expression may have at most " + std::to_string(kConstantPatternsMax) +
+             " instructions";
+    return nullptr;
+  }
+  return (patterns[std::string(text)] = Regex::compile(text, reason)).get();
 }
 
 }  // namespace berth::cel

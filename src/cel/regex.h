@@ -1,7 +1,9 @@
 // RE2 patterns behind Berth's own type, so that no header includes the library.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +20,9 @@ class Regex {
   static std::shared_ptr<const Regex> compile(std::string_view pattern, std::string& reason);
   virtual ~Regex() = default;
 
+  // Instructions of the compiled pattern: what compiling it costs, and in the worst case each byte of a
+  // search.
+  virtual std::size_t size() const = 0;
   virtual bool found_in(std::string_view text) const = 0;
   // The first match at or after byte `from`: offset and length.
   struct Match {
@@ -26,5 +31,20 @@ class Regex {
   };
   virtual std::optional<Match> find(std::string_view text, std::size_t from) const = 0;
 };
+
+using PatternCache = std::map<std::string, std::shared_ptr<const Regex>, std::less<>>;
+
+// Instructions of all constant patterns of one expression.
+inline constexpr std::size_t kConstantPatternsMax = 50'000;
+// What a pattern counts that is refused, as one of too many instructions is.
+inline constexpr std::size_t kRefusedPatternSize = 50'000;
+
+// Null is one that was refused.
+std::size_t pattern_size(const Regex* regex);
+std::size_t pattern_size(const PatternCache& patterns);
+
+// From the cache, or made and put there; null and a reason when it is refused, or the cache has more than
+// kConstantPatternsMax instructions.
+const Regex* compiled_pattern(PatternCache& patterns, std::string_view text, std::string& reason);
 
 }  // namespace berth::cel

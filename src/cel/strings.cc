@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -5,6 +7,7 @@
 #include "cel/libraries.h"
 #include "cel/limits.h"
 #include "cel/regex.h"
+#include "cel/work.h"
 
 namespace berth::cel {
 namespace {
@@ -25,8 +28,21 @@ Value out_of_range(std::int64_t index) {
   return Value::error("index out of range: " + std::to_string(index));
 }
 
+// Linear in both texts, unlike std::string_view::find(); npos when there is none.
+std::size_t first_in(std::string_view text, std::string_view wanted, std::size_t from = 0) {
+  const void* found = ::memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+  return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text.data())
+               : std::string_view::npos;
+}
+
+Codes codes_of(std::string_view text) {
+  constexpr std::uint64_t kBytesPerCodeStep = 16;
+  spend_work(text.size() / kBytesPerCodeStep);
+  return code_points(text);
+}
+
 Value contains(Args a, Runtime&) {
-  return Value::of_bool(a[0].as_text().find(a[1].as_text()) != std::string_view::npos);
+  return Value::of_bool(first_in(a[0].as_text(), a[1].as_text()) != std::string_view::npos);
 }
 Value starts_with(Args a, Runtime&) {
   return Value::of_bool(a[0].as_text().starts_with(a[1].as_text()));
@@ -37,13 +53,13 @@ Value ends_with(Args a, Runtime&) {
 
 Value matches(Args a, Runtime& runtime) {
   std::string reason;
-  const Regex* regex = runtime.regex(a[1].as_text(), reason);
+  const Regex* regex = runtime.regex(a[1].as_text(), a[0].as_text().size(), reason);
   return regex ? Value::of_bool(regex->found_in(a[0].as_text())) : Value::error(reason);
 }
 
 Value find(Args a, Runtime& runtime) {
   std::string reason;
-  const Regex* regex = runtime.regex(a[1].as_text(), reason);
+  const Regex* regex = runtime.regex(a[1].as_text(), a[0].as_text().size(), reason);
   if (!regex) return Value::error(reason);
   const auto match = regex->find(a[0].as_text(), 0);
   return text(match ? std::string(a[0].as_text().substr(match->offset, match->length)) : "");
@@ -51,12 +67,14 @@ Value find(Args a, Runtime& runtime) {
 
 Value find_all_up_to(Args a, Runtime& runtime, std::int64_t limit) {
   std::string reason;
-  const Regex* regex = runtime.regex(a[1].as_text(), reason);
-  if (!regex) return Value::error(reason);
   const std::string_view whole = a[0].as_text();
+  const Regex* regex = runtime.regex(a[1].as_text(), whole.size(), reason);
   std::vector<Value> found;
   std::size_t from = 0, previous_end = std::string_view::npos;
   while (from <= whole.size() && (limit < 0 || static_cast<std::int64_t>(found.size()) < limit)) {
+    // Every search may have to look at all the rest.
+    if (from > 0) regex = runtime.regex(a[1].as_text(), whole.size() - from, reason);
+    if (!regex) return Value::error(reason);
     const auto match = regex->find(whole, from);
     if (!match) break;
     const bool repeats_end = match->length == 0 && match->offset == previous_end;
@@ -77,7 +95,7 @@ Value find_all_limited(Args a, Runtime& runtime) {
 }
 
 Value char_at(Args a, Runtime&) {
-  const Codes codes = code_points(a[0].as_text());
+  const Codes codes = codes_of(a[0].as_text());
   const std::int64_t index = a[1].as_int();
   if (index < 0 || index > static_cast<std::int64_t>(codes.size())) return out_of_range(index);
   const std::uint32_t* at = codes.data() + index;
@@ -85,14 +103,14 @@ Value char_at(Args a, Runtime&) {
 }
 
 Value index_from(const Value& in, const Value& what, std::int64_t from) {
-  const Codes codes = code_points(in.as_text()), wanted = code_points(what.as_text());
-  if (wanted.empty() && from >= 0 && from <= static_cast<std::int64_t>(codes.size()))
-    return Value::of_int(from);
+  const std::string_view text = in.as_text(), wanted = what.as_text();
+  const auto size = static_cast<std::int64_t>(size_of(in));
+  if (wanted.empty() && from >= 0 && from <= size) return Value::of_int(from);
   if (from < 0) return out_of_range(from);
-  if (from >= static_cast<std::int64_t>(codes.size()) && from > 0)
-    return from == static_cast<std::int64_t>(codes.size()) ? Value::of_int(-1) : out_of_range(from);
-  const auto found = std::search(codes.begin() + from, codes.end(), wanted.begin(), wanted.end());
-  return found == codes.end() ? Value::of_int(-1) : number(static_cast<std::size_t>(found - codes.begin()));
+  if (from >= size && from > 0) return from == size ? Value::of_int(-1) : out_of_range(from);
+  const std::size_t found = first_in(text, wanted, byte_offset(text, static_cast<std::size_t>(from)));
+  return found == std::string_view::npos ? Value::of_int(-1)
+                                         : number(code_point_count(text.substr(0, found)));
 }
 Value index_of(Args a, Runtime&) {
   return index_from(a[0], a[1], 0);
@@ -102,13 +120,17 @@ Value index_of_from(Args a, Runtime&) {
 }
 
 Value last_index_from(const Value& in, const Value& what, std::int64_t from) {
-  const Codes codes = code_points(in.as_text()), wanted = code_points(what.as_text());
-  const auto size = static_cast<std::int64_t>(codes.size()),
-             length = static_cast<std::int64_t>(wanted.size());
+  std::string_view text = in.as_text();
+  const std::string_view wanted = what.as_text();
+  const auto size = static_cast<std::int64_t>(size_of(in)), length = static_cast<std::int64_t>(size_of(what));
   if (from < 0 || from > size) return out_of_range(from);
-  for (std::int64_t at = std::min(from, size - length); at >= 0; --at)
-    if (std::equal(wanted.begin(), wanted.end(), codes.begin() + at)) return Value::of_int(at);
-  return Value::of_int(-1);
+  const std::int64_t last = std::min(from, size - length);
+  if (last < 0) return Value::of_int(-1);
+  text = text.substr(0, byte_offset(text, static_cast<std::size_t>(last + length)));
+  const std::string backwards(text.rbegin(), text.rend()), wanted_backwards(wanted.rbegin(), wanted.rend());
+  const std::size_t found = first_in(backwards, wanted_backwards);
+  if (found == std::string_view::npos) return Value::of_int(-1);
+  return number(code_point_count(text.substr(0, text.size() - found - wanted.size())));
 }
 Value last_index_of(Args a, Runtime&) {
   return last_index_from(a[0], a[1], static_cast<std::int64_t>(code_point_count(a[0].as_text())));
@@ -123,7 +145,7 @@ Value join_with(const ListSource& list, std::string_view separator) {
     const Value item = list.at(i);
     if (!item.is(Kind::String)) return Value::error("no such overload");
     out.append(i ? separator : "").append(item.as_text());
-    if (out.size() > kTextBytesMax) break;
+    if (!spend_work(1) || out.size() > kTextBytesMax) break;
   }
   return text(std::move(out));
 }
@@ -147,7 +169,7 @@ Value replace_up_to(Args a, std::int64_t limit) {
   std::string out;
   std::size_t at = 0;
   for (std::int64_t done = 0; limit < 0 || done < limit; ++done) {
-    if (out.size() > kTextBytesMax) break;
+    if (!spend_work(1) || out.size() > kTextBytesMax) break;
     if (from.empty()) {
       out += to;
       if (at >= whole.size()) break;
@@ -156,7 +178,7 @@ Value replace_up_to(Args a, std::int64_t limit) {
       at += step;
       continue;
     }
-    const std::size_t found = whole.find(from, at);
+    const std::size_t found = first_in(whole, from, at);
     if (found == std::string_view::npos) break;
     out.append(whole.substr(at, found - at)).append(to);
     at = found + from.size();
@@ -176,8 +198,9 @@ Value split_up_to(Args a, std::int64_t limit) {
   std::vector<Value> parts;
   if (limit == 0) return Value::of_list(std::move(parts));
   while (limit < 0 || static_cast<std::int64_t>(parts.size()) + 1 < limit) {
-    const std::size_t end = separator.empty() ? byte_offset(rest, 1) : rest.find(separator);
+    const std::size_t end = separator.empty() ? byte_offset(rest, 1) : first_in(rest, separator);
     if (end == std::string_view::npos || (separator.empty() && end >= rest.size())) break;
+    if (!spend_work(1)) break;
     parts.push_back(Value::of_string(std::string(rest.substr(0, end))));
     rest.remove_prefix(end + separator.size());
   }
@@ -192,7 +215,7 @@ Value split_limited(Args a, Runtime&) {
 }
 
 Value substring_of(const Value& in, std::int64_t begin, std::int64_t end) {
-  const Codes codes = code_points(in.as_text());
+  const Codes codes = codes_of(in.as_text());
   const auto size = static_cast<std::int64_t>(codes.size());
   if (begin > end)
     return Value::error("invalid substring range. start: " + std::to_string(begin) +

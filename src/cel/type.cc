@@ -1,6 +1,8 @@
 #include "cel/type.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -8,7 +10,12 @@ namespace berth::cel {
 namespace {
 
 TypeRef make(TypeKind kind, std::string name, std::vector<TypeRef> parameters) {
-  return std::make_shared<const Type>(Type{kind, std::move(name), std::move(parameters)});
+  Type type{kind, std::move(name), std::move(parameters), 1, kind == TypeKind::Parameter};
+  for (const TypeRef& parameter : type.parameters) {
+    type.has_type_variable |= parameter->has_type_variable;
+    if (__builtin_add_overflow(type.weight, parameter->weight, &type.weight)) type.weight = UINT32_MAX;
+  }
+  return std::make_shared<const Type>(std::move(type));
 }
 
 struct NamedKind {
@@ -121,6 +128,9 @@ TypeRef wrapper_type(TypeRef primitive) {
 TypeRef type_parameter(std::string name) {
   return make(TypeKind::Parameter, std::move(name), {});
 }
+TypeRef with_parameters(const Type& type, std::vector<TypeRef> parameters) {
+  return make(type.kind, type.name, std::move(parameters));
+}
 
 bool is_dyn(const TypeRef& type) {
   return type->kind == TypeKind::Dyn;
@@ -180,17 +190,27 @@ bool Substitution::assign(const TypeRef& from, const TypeRef& to) {
 
 bool Substitution::assign_all(const std::vector<TypeRef>& from, const std::vector<TypeRef>& to) {
   if (from.size() != to.size()) return false;
-  const Bindings before = bindings_;
+  journal_.clear();
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!assignable(from[i], to[i])) {
-      bindings_ = before;
-      return false;
+    if (assignable(from[i], to[i])) continue;
+    for (auto undo = journal_.rbegin(); undo != journal_.rend(); ++undo) {
+      if (undo->second)
+        bindings_[undo->first] = undo->second;
+      else
+        bindings_.erase(undo->first);
     }
+    return false;
   }
   return true;
 }
 
+void Substitution::bind(const std::string& name, TypeRef type) {
+  TypeRef& bound = bindings_[name];
+  journal_.emplace_back(name, std::exchange(bound, std::move(type)));
+}
+
 bool Substitution::assignable(const TypeRef& a, const TypeRef& b) {
+  if (a == b && !a->has_type_variable) return true;
   if (b->kind == TypeKind::Parameter) {
     const Assignability verdict = substitute(a, b);
     if (verdict.valid) return true;
@@ -217,15 +237,16 @@ Substitution::Assignability Substitution::substitute(const TypeRef& type, const 
     if (same_type(type, bound)) return {true, true};
     if (!assignable(type, bound)) return {false, true};
     const TypeRef general = most_general(type, bound);
-    if (!occurs(parameter, general)) bindings_[parameter->name] = general;
+    if (!occurs(parameter, general)) bind(parameter->name, general);
     return {true, true};
   }
   if (occurs(parameter, type)) return {false, false};
-  bindings_[parameter->name] = type;
+  bind(parameter->name, type);
   return {true, false};
 }
 
 bool Substitution::occurs(const TypeRef& parameter, const TypeRef& inside) const {
+  if (!inside->has_type_variable) return false;
   if (inside->kind == TypeKind::Parameter) {
     if (inside->name == parameter->name) return true;
     const auto found = bindings_.find(inside->name);
@@ -242,9 +263,10 @@ TypeRef Substitution::apply(const TypeRef& type, Free free) const {
     if (found != bindings_.end()) return apply(found->second, free);
     return free == Free::ToDyn ? simple_type(TypeKind::Dyn) : type;
   }
-  if (type->parameters.empty()) return type;
+  if (!type->has_type_variable) return type;
   std::vector<TypeRef> inner;
   for (const TypeRef& parameter : type->parameters) inner.push_back(apply(parameter, free));
+  if (std::equal(inner.begin(), inner.end(), type->parameters.begin())) return type;
   return make(type->kind, type->name, std::move(inner));
 }
 

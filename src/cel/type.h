@@ -1,12 +1,15 @@
 // Static types of CEL and the substitution that the checker builds for type parameters.
 //
-// Types are immutable, shared pointers; equality is structural. Cost of a copy: one reference count.
+// Types are immutable, shared pointers; equality is structural. Cost of a copy: one reference count; of a
+// comparison or a substitution: the type's weight.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace berth::cel {
@@ -34,10 +37,15 @@ enum class TypeKind : unsigned char {
 struct Type;
 using TypeRef = std::shared_ptr<const Type>;
 
+// The weight of a literal's type: one that binds and repeats maps of maps would double at each level.
+inline constexpr std::uint32_t kTypeWeightMax = 600;
+
 struct Type {
   TypeKind kind = TypeKind::Dyn;
   std::string name;
   std::vector<TypeRef> parameters;
+  std::uint32_t weight = 1;        // names in its text; no more than UINT32_MAX
+  bool has_type_variable = false;  // here or below
 };
 
 TypeRef simple_type(TypeKind kind);
@@ -48,6 +56,8 @@ TypeRef optional_type(TypeRef inner);
 TypeRef object_type(std::string name);
 TypeRef wrapper_type(TypeRef primitive);
 TypeRef type_parameter(std::string name);
+// `type` with these parameters.
+TypeRef with_parameters(const Type& type, std::vector<TypeRef> parameters);
 
 bool is_dyn(const TypeRef& type);
 // A dynamic type that macros cannot range over: protobuf's Any.
@@ -82,7 +92,10 @@ class Substitution {
   Assignability substitute(const TypeRef& type, const TypeRef& parameter);
   bool occurs(const TypeRef& parameter, const TypeRef& inside) const;
 
+  void bind(const std::string& name, TypeRef type);
+
   Bindings bindings_;
+  std::vector<std::pair<std::string, TypeRef>> journal_;  // of one assignment: what was bound before; or null
 };
 
 // The less specific of two types that are assignable to each other.

@@ -46,7 +46,7 @@ void validate_format(const Node& node, std::vector<Diagnostic>& faults) {
   fault(faults, at.offset, wrong->message);
 }
 
-void validate_call(const Node& node, std::vector<Diagnostic>& faults) {
+void validate_call(const Node& node, PatternCache& patterns, std::vector<Diagnostic>& faults) {
   if (node.name == "format" && node.is_member) return validate_format(node, faults);
   if (node.args.empty() || !is_text(*node.args.back())) return;
   const Node& last = *node.args.back();
@@ -54,24 +54,25 @@ void validate_call(const Node& node, std::vector<Diagnostic>& faults) {
   std::string reason;
   const bool wrong = (node.name == "duration" && !parse_nanos(text)) ||
                      (node.name == "timestamp" && !parse_instant(text)) ||
-                     (node.name == "matches" && !Regex::compile(text, reason));
+                     (node.name == "matches" && !compiled_pattern(patterns, text, reason));
   if (wrong) fault(faults, last.offset, "invalid " + node.name + " argument");
 }
 
-void validate_under(const Node& node, Literals literals, std::vector<Diagnostic>& faults) {
+void validate_under(const Node& node, Literals literals, PatternCache& patterns,
+                    std::vector<Diagnostic>& faults) {
   if (node.kind == NodeKind::Call) {
-    validate_call(node, faults);
+    validate_call(node, patterns, faults);
     if (node.name == "format") literals = Literals::Mixed;
   }
   if (literals == Literals::OneType && (node.kind == NodeKind::List || node.kind == NodeKind::Map))
     validate_literal(node, faults);
-  for (const NodeRef& arg : node.args) validate_under(*arg, literals, faults);
+  for (const NodeRef& arg : node.args) validate_under(*arg, literals, patterns, faults);
 }
 
 }  // namespace
 
-void validate(const Node& root, std::vector<Diagnostic>& faults) {
-  validate_under(root, Literals::OneType, faults);
+void validate(const Node& root, PatternCache& patterns, std::vector<Diagnostic>& faults) {
+  validate_under(root, Literals::OneType, patterns, faults);
 }
 
 }  // namespace berth::cel

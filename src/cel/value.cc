@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "cel/builders.h"
+#include "cel/work.h"
 
 namespace berth::cel {
 namespace {
@@ -127,6 +128,7 @@ Value Value::of_instant(Instant instant) {
 }
 Value Value::text_of(Kind kind, std::string text) {
   BERTH_ASSERT(text.size() <= UINT32_MAX, "texts are bounded where they are made");
+  spend_work(text.size() / kBytesPerStep);
   const auto owned = std::make_shared<const std::string>(std::move(text));
   Value v;
   v.kind_ = kind;
@@ -148,6 +150,7 @@ Value Value::error(std::string text) {
   return text_of(Kind::Error, std::move(text));
 }
 Value Value::of_list(std::vector<Value> items) {
+  spend_work(items.size());
   return of_list(std::make_shared<VectorList>(std::move(items)));
 }
 Value Value::of_list(std::shared_ptr<const ListSource> list) {
@@ -253,6 +256,7 @@ std::string_view Value::type_name() const {
 }
 
 bool equal(const Value& a, const Value& b) {
+  if (!spend_work(1)) return false;
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == Order::Equal;
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
@@ -285,6 +289,7 @@ bool equal(const Value& a, const Value& b) {
 }
 
 Order compare(const Value& a, const Value& b) {
+  spend_work(1);
   if (a.is_number() && b.is_number()) return compare_numbers(a, b);
   if (a.kind() != b.kind()) return Order::Incomparable;
   switch (a.kind()) {
@@ -334,6 +339,7 @@ std::size_t code_point_count(std::string_view text) {
 std::size_t size_of(const Value& value) {
   switch (value.kind()) {
     case Kind::String:
+      spend_work(value.as_text().size() / kBytesPerStep);
       return code_point_count(value.as_text());
     case Kind::Bytes:
       return value.as_text().size();
@@ -387,6 +393,7 @@ bool MapBuilder::insert(Value key, Value value) {
   return entries_->insert(std::move(key), std::move(value));
 }
 Value MapBuilder::take() {
+  spend_work(entries_->size());
   return Value::of_map(std::shared_ptr<const MapSource>(std::move(entries_)));
 }
 

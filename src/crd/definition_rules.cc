@@ -177,6 +177,7 @@ bool is_common(const JsonArray& versions, std::string_view member) {
 }
 
 void check_schemas(FieldErrors& errors, const JsonArray& versions, const FieldPath& path) {
+  DefinitionBudget budget;
   const bool common = is_common(versions, "schema");
   bool any_status = false;
   for (const Json& version : versions) any_status |= version.part("subresources").find("status") != nullptr;
@@ -190,7 +191,7 @@ void check_schemas(FieldErrors& errors, const JsonArray& versions, const FieldPa
     if (common && i > 0) continue;
     const FieldPath of_schema = common ? path.child("validation") : at.child("schema");
     const bool has_status = common ? any_status : versions[i].part("subresources").find("status") != nullptr;
-    api::append(errors, check_schema(*schema, of_schema.child("openAPIV3Schema"), has_status));
+    api::append(errors, check_schema(*schema, of_schema.child("openAPIV3Schema"), has_status, budget));
   }
 }
 

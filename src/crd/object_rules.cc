@@ -59,12 +59,14 @@ void check_scale(FieldErrors& errors, const Json& object, const ServedVersion& v
 
 // Without kind, apiVersion and metadata, which have rules of their own.
 FieldErrors value_errors(const Json& object, const Json* old, const ServedVersion& version) {
-  FieldErrors errors = check_value(object, old, version.schema);
+  ObjectBudget budget;
+  FieldErrors errors = check_value(object, old, version.schema, LazyPath(""), budget);
   check_scale(errors, object, version, true);
   api::append(errors, check_embedded(object, version.schema));
   api::append(errors, check_lists(object, version.schema));
   // Rules see only values of the types that they were compiled for.
-  if (errors.empty() && version.rules) errors = check_rules(*version.rules, version.schema, object, old, "");
+  if (errors.empty() && version.rules)
+    errors = check_rules(*version.rules, version.schema, object, old, LazyPath(""), budget);
   return errors;
 }
 
@@ -80,16 +82,18 @@ FieldErrors custom_validate_status_update(const Json& next, const Json& old, con
   const ServedVersion& version = version_of(ctx);
   const Schema* schema = version.schema.property("status");
   FieldErrors errors;
+  ObjectBudget budget;
   if (const Json* status = next.find("status"); status && schema) {
-    for (api::FieldError& error : check_value(*status, old.find("status"), *schema)) {
+    for (api::FieldError& error : check_value(*status, old.find("status"), *schema, LazyPath(""), budget)) {
       error.path = error.path.empty() || error.path == "<nil>" ? "status" : "status." + error.path;
       errors.push_back(std::move(error));
     }
-    api::append(errors, check_embedded(*status, *schema, "status"));
-    api::append(errors, check_lists(*status, *schema, "status"));
+    api::append(errors, check_embedded(*status, *schema, LazyPath("status")));
+    api::append(errors, check_lists(*status, *schema, LazyPath("status")));
   }
   check_scale(errors, next, version, false);
-  if (errors.empty() && version.rules) errors = check_rules(*version.rules, version.schema, next, &old, "");
+  if (errors.empty() && version.rules)
+    errors = check_rules(*version.rules, version.schema, next, &old, LazyPath(""), budget);
   return errors;
 }
 

@@ -1,8 +1,11 @@
 #include "crd/rules.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
+#include <variant>
 
 #include "cel/evaluator.h"
 #include "cel/program.h"
@@ -70,7 +73,12 @@ struct CompiledRule {
 class RuleSet {
  public:
   // All rules of `root` and below.
-  void compile(const Schema& root) { visit(root, true); }
+  void compile(const Schema& root, DefinitionBudget& budget) {
+    budget_ = &budget;
+    visit(root, true);
+    budget_ = nullptr;
+    compiled_.clear();
+  }
 
   const std::vector<CompiledRule>* rules_of(const Schema& schema) const {
     const auto found = rules_.find(&schema);
@@ -104,33 +112,52 @@ class RuleSet {
       compiled.rule = &rule;
       if (!self) {
         compiled.problem = "rules need a schema with a type";
-      } else if (++count_ > kRulesMax) {
-        compiled.problem = "a schema may have at most " + std::to_string(kRulesMax) + " rules";
+      } else if (budget_->rule_pattern_size > kRulePatternSizeMax) {
+        compiled.problem = "the patterns of a definition's rules may have at most " +
+                           std::to_string(kRulePatternSizeMax) + " instructions";
+      } else if (problems_ >= kErrorsMax) {
+        compiled.problem = "not compiled: other rules have errors";
       } else {
         const cel::Environment*& environment = rule.optional_old_self ? optional : plain;
         if (!environment)
           environment = &environment_with(self, rule.optional_old_self ? cel::optional_type(self) : self);
         compile_texts(compiled, *environment);
       }
+      if (!compiled.problem.empty() || !compiled.message_problem.empty()) ++problems_;
       made.push_back(std::move(compiled));
     }
   }
 
-  static void compile_texts(CompiledRule& compiled, const cel::Environment& environment) {
+  using Compiled = std::variant<cel::Program, cel::CompileError>;
+
+  // Equal texts on equal types are one program.
+  const Compiled& compiled_text(const cel::Environment& environment, const std::string& text,
+                                cel::ResultRule result) {
+    std::string key = cel::type_text(environment.variable_type(1)) + "\n" +
+                      (result == cel::ResultRule::Any ? "any\n" : "\n") + text;
+    if (const auto found = compiled_.find(key); found != compiled_.end()) return found->second;
+    Compiled made = cel::compile(environment, text, result);
+    const auto* program = std::get_if<cel::Program>(&made);
+    budget_->rule_pattern_size +=
+        program ? program->pattern_size() : std::get<cel::CompileError>(made).pattern_size;
+    return compiled_.emplace(std::move(key), std::move(made)).first->second;
+  }
+
+  void compile_texts(CompiledRule& compiled, const cel::Environment& environment) {
     const Rule& rule = *compiled.rule;
-    auto program = cel::compile(environment, rule.rule);
-    if (auto* error = std::get_if<cel::CompileError>(&program)) {
+    const Compiled& program = compiled_text(environment, rule.rule, cel::ResultRule::Selector);
+    if (const auto* error = std::get_if<cel::CompileError>(&program)) {
       compiled.problem = error->text;
       if (error->text.starts_with("must evaluate to bool"))
         compiled.problem = "cel expression must evaluate to a bool";
       return;
     }
-    compiled.program = std::get<cel::Program>(std::move(program));
+    compiled.program = std::get<cel::Program>(program);
     compiled.field = field_text(rule.field_path);
     compiled.uses_old = compiled.program->reads("oldSelf");
     if (rule.message_expression.empty()) return;
-    auto message = cel::compile(environment, rule.message_expression, cel::ResultRule::Any);
-    if (auto* error = std::get_if<cel::CompileError>(&message)) {
+    const Compiled& message = compiled_text(environment, rule.message_expression, cel::ResultRule::Any);
+    if (const auto* error = std::get_if<cel::CompileError>(&message)) {
       compiled.message_problem = "messageExpression " + error->text;
       return;
     }
@@ -138,39 +165,60 @@ class RuleSet {
       compiled.message_problem = "messageExpression must evaluate to a string";
       return;
     }
-    compiled.message = std::get<cel::Program>(std::move(message));
+    compiled.message = std::get<cel::Program>(message);
   }
 
   CelTypes types_;
   std::deque<cel::Environment> environments_;  // programs point to them
   std::unordered_map<const Schema*, std::vector<CompiledRule>> rules_;
   const Schema* root_ = nullptr;
-  std::size_t count_ = 0;
+  // While it compiles.
+  DefinitionBudget* budget_ = nullptr;
+  std::size_t problems_ = 0;
+  std::unordered_map<std::string, Compiled> compiled_;
 };
 
 namespace {
+
+// Whether the values are equal; false when the budget ends before that is known.
+bool is_same(const Json& a, const Json& b, ObjectBudget& budget) {
+  if (a.shares_with(b)) return true;
+  if (!budget.spend(1)) return false;
+  if (a.is_array() && b.is_array())
+    return std::equal(a.as_array().begin(), a.as_array().end(), b.as_array().begin(), b.as_array().end(),
+                      [&](const Json& left, const Json& right) { return is_same(left, right, budget); });
+  if (!a.is_object() || !b.is_object()) return a == b;
+  return a.as_object().size() == b.as_object().size() &&
+         std::all_of(a.as_object().begin(), a.as_object().end(), [&](const JsonMember& member) {
+           const Json* other = b.find(member.key);
+           return other && is_same(member.value, *other, budget);
+         });
+}
 
 // A value and what it was before the update; those around it.
 struct Correlation {
   const Json* value;
   const Json* old;  // null: it has no counterpart
   const Correlation* around;
+  mutable std::optional<bool> same = std::nullopt;  // once it is known
 
-  bool is_unchanged() const {
-    for (const Correlation* at = this; at; at = at->around)
-      if (at->old) return at->value->shares_with(*at->old) || *at->value == *at->old;
-    return false;
+  bool is_unchanged(ObjectBudget& budget) const {
+    const Correlation* at = this;
+    while (at && !at->old) at = at->around;
+    if (!at) return false;
+    if (!at->same) at->same = is_same(*at->value, *at->old, budget);
+    return *at->same;
   }
 };
 
 class Verdict {
  public:
-  Verdict(const RuleSet& rules) : rules_(rules) {}
+  Verdict(const RuleSet& rules, ObjectBudget& budget) : rules_(rules), budget_(budget) {}
 
-  api::FieldErrors errors;
+  BoundedErrors errors;
 
   void visit(const Schema& schema, const Json& value, const Json* old, const Correlation* around,
-             const std::string& path) {
+             const LazyPath& path) {
     if (!schema.has_rules || spent_ || value.is_null()) return;
     const Correlation here{&value, old, around};
     if (const std::vector<CompiledRule>* rules = rules_.rules_of(schema)) judge(schema, *rules, here, path);
@@ -179,14 +227,13 @@ class Verdict {
   }
 
  private:
-  void visit_members(const Schema& schema, const Correlation& here, const std::string& path) {
+  void visit_members(const Schema& schema, const Correlation& here, const LazyPath& path) {
     for (const JsonMember& member : here.value->as_object()) {
       const Schema* own = schema.property(member.key);
       const Schema* below = own ? own : schema.additional.get();
       if (!below || !below->has_rules) continue;
       const Json* old = here.old ? here.old->find(member.key) : nullptr;
-      const std::string dot = path.empty() ? "" : ".";
-      visit(*below, member.value, old, &here, own ? path + dot + member.key : path + "[" + member.key + "]");
+      visit(*below, member.value, old, &here, own ? path.child(member.key) : path.key(member.key));
     }
   }
 
@@ -196,20 +243,19 @@ class Verdict {
     return key;
   }
 
-  void visit_items(const Schema& schema, const Correlation& here, const std::string& path) {
+  void visit_items(const Schema& schema, const Correlation& here, const LazyPath& path) {
     std::map<std::string, const Json*> before;
     if (schema.list == Schema::List::Map && here.old && here.old->is_array())
       for (const Json& item : here.old->as_array()) before.emplace(key_text(item, schema), &item);
     const JsonArray& items = here.value->as_array();
     for (std::size_t at = 0; at < items.size() && !spent_; ++at) {
       const auto found = before.empty() ? before.end() : before.find(key_text(items[at], schema));
-      visit(*schema.items, items[at], found == before.end() ? nullptr : found->second, &here,
-            path + "[" + std::to_string(at) + "]");
+      visit(*schema.items, items[at], found == before.end() ? nullptr : found->second, &here, path.index(at));
     }
   }
 
   void judge(const Schema& schema, const std::vector<CompiledRule>& rules, const Correlation& here,
-             const std::string& path) {
+             const LazyPath& path) {
     const bool is_resource = schema.embedded || rules_.is_root(schema);
     const cel::Value self = cel_value(*here.value, schema, is_resource);
     cel::Value old, optional_old = cel::Value::none();
@@ -231,26 +277,31 @@ class Verdict {
   }
 
   void judge_one(const Schema& schema, const CompiledRule& rule, std::span<const cel::Value> variables,
-                 const Correlation& here, const std::string& path) {
-    const cel::EvalResult result = rule.program->evaluate(variables, {kRuleCostMax});
+                 const Correlation& here, const LazyPath& path) {
+    const cel::EvalResult result = rule.program->evaluate(variables, {kRuleCostMax, &budget_.rule_work});
     if (!charge(schema, result.cost, path)) return;
     if (!result.ok()) return add_failure(schema, rule, result.failure(), path);
     if (result.value().is_true()) return;
-    if (!rule.uses_old && here.is_unchanged()) return;
+    if (!rule.uses_old && here.is_unchanged(budget_)) return;
+    if (errors.is_full()) return;
     std::string detail = rule.message ? told(schema, rule, variables, path) : "";
     if (spent_) return;
     if (detail.empty())
       detail = rule.rule->message.empty() ? "failed rule: " + rule_text(*rule.rule) : rule_text(*rule.rule);
-    const std::string field = rule.field.empty()                            ? path
-                              : path.empty() || rule.field.starts_with("[") ? path + rule.field
-                                                                            : path + "." + rule.field;
+    const std::string base = path.text();
+    const std::string field = rule.field.empty()                            ? base
+                              : base.empty() || rule.field.starts_with("[") ? base + rule.field
+                                                                            : base + "." + rule.field;
     add(error_for(*rule.rule, field.empty() ? std::string(kNoField) : field, *here.value, schema, detail));
   }
 
   // False when nothing is left of the budget: then no further rule runs.
-  bool charge(const Schema& schema, std::uint64_t cost, const std::string& path) {
-    cost_ += cost;
-    if (cost_ <= kObjectCostMax) return true;
+  bool charge(const Schema& schema, std::uint64_t cost, const LazyPath& path) {
+    if (cost <= budget_.rule_cost && budget_.rule_work > 0) {
+      budget_.rule_cost -= cost;
+      return true;
+    }
+    budget_.rule_cost = 0;
     spent_ = true;
     add(failure(
         schema, path,
@@ -259,7 +310,7 @@ class Verdict {
   }
 
   void add_failure(const Schema& schema, const CompiledRule& rule, const cel::Failure& failed,
-                   const std::string& path) {
+                   const LazyPath& path) {
     std::string text = failed.text;
     if (const std::size_t advice = text.find(cel::kMissingKeyAdvice); advice != std::string::npos)
       text.erase(advice, cel::kMissingKeyAdvice.size());
@@ -283,8 +334,8 @@ class Verdict {
 
   // What the messageExpression says; empty when it says nothing usable.
   std::string told(const Schema& schema, const CompiledRule& rule, std::span<const cel::Value> variables,
-                   const std::string& path) {
-    const cel::EvalResult result = rule.message->evaluate(variables, {kRuleCostMax});
+                   const LazyPath& path) {
+    const cel::EvalResult result = rule.message->evaluate(variables, {kRuleCostMax, &budget_.rule_work});
     if (!charge(schema, result.cost, path) || !result.ok() || !result.value().is(cel::Kind::String))
       return {};
     std::string text = trimmed_text(result.value().as_text());
@@ -293,8 +344,9 @@ class Verdict {
     return usable ? text : std::string();
   }
 
-  static api::FieldError failure(const Schema& schema, const std::string& path, std::string_view text) {
-    return api::invalid(path.empty() ? std::string(kNoField) : path, type_name(schema.type), text);
+  static api::FieldError failure(const Schema& schema, const LazyPath& path, std::string_view text) {
+    const std::string field = path.text();
+    return api::invalid(field.empty() ? std::string(kNoField) : field, type_name(schema.type), text);
   }
 
   static api::FieldError error_for(const Rule& rule, const std::string& field, const Json& value,
@@ -309,13 +361,10 @@ class Verdict {
     return {api::FieldErrorType::Invalid, field, "Invalid value: " + detail};
   }
 
-  void add(api::FieldError error) {
-    constexpr std::size_t kErrorsMax = 100;
-    if (errors.size() < kErrorsMax) errors.push_back(std::move(error));
-  }
+  void add(api::FieldError error) { errors.add(std::move(error)); }
 
   const RuleSet& rules_;
-  std::uint64_t cost_ = 0;
+  ObjectBudget& budget_;
   bool spent_ = false;
 };
 
@@ -323,10 +372,10 @@ class Verdict {
 class Problems {
  public:
   Problems(const RuleSet& rules) : rules_(rules) {}
-  api::FieldErrors errors;
+  BoundedErrors errors;
 
-  void visit(const Schema& schema, const Json& props, const api::FieldPath& path, const std::string& adrift) {
-    if (!schema.has_rules) return;
+  void visit(const Schema& schema, const Json& props, const LazyPath& path, const std::string& adrift) {
+    if (!schema.has_rules || errors.is_full()) return;
     if (const std::vector<CompiledRule>* rules = rules_.rules_of(schema)) add(*rules, props, path, adrift);
     for (const Property& property : schema.properties)
       visit(property.schema, props.part("properties").part(property.name),
@@ -341,22 +390,22 @@ class Problems {
   }
 
  private:
-  void add(const std::vector<CompiledRule>& rules, const Json& props, const api::FieldPath& path,
+  void add(const std::vector<CompiledRule>& rules, const Json& props, const LazyPath& path,
            const std::string& adrift) {
     const JsonArray& said = props.items_at("x-kubernetes-validations");
     for (std::size_t i = 0; i < rules.size() && i < said.size(); ++i) {
       const CompiledRule& rule = rules[i];
-      const api::FieldPath at = path.child("x-kubernetes-validations").index(i);
-      if (!rule.problem.empty()) errors.push_back(api::invalid(at.child("rule"), said[i], rule.problem));
+      const LazyPath at = path.child("x-kubernetes-validations").index(i);
+      if (!rule.problem.empty()) errors.add(api::invalid(at.child("rule"), said[i], rule.problem));
       if (!rule.message_problem.empty())
-        errors.push_back(api::invalid(at.child("messageExpression"), said[i], rule.message_problem));
+        errors.add(api::invalid(at.child("messageExpression"), said[i], rule.message_problem));
       if (rule.uses_old && !adrift.empty())
-        errors.push_back(api::invalid(
+        errors.add(api::invalid(
             at.child("rule"), rule.rule->rule,
             "oldSelf cannot be used on the uncorrelatable portion of the schema within " + adrift));
       if (!rule.uses_old && said[i].find("optionalOldSelf"))
-        errors.push_back(api::invalid(at.child("optionalOldSelf"), said[i].bool_at("optionalOldSelf"),
-                                      "may not be set if oldSelf is not used in rule"));
+        errors.add(api::invalid(at.child("optionalOldSelf"), said[i].bool_at("optionalOldSelf"),
+                                "may not be set if oldSelf is not used in rule"));
     }
   }
 
@@ -365,25 +414,25 @@ class Problems {
 
 }  // namespace
 
-std::shared_ptr<const RuleSet> compile_rules(const Schema& schema) {
+std::shared_ptr<const RuleSet> compile_rules(const Schema& schema, DefinitionBudget& budget) {
   if (!schema.has_rules) return nullptr;
   auto rules = std::make_shared<RuleSet>();
-  rules->compile(schema);
+  rules->compile(schema, budget);
   return rules;
 }
 
 api::FieldErrors check_rules(const RuleSet& rules, const Schema& schema, const Json& value, const Json* old,
-                             const std::string& path) {
-  Verdict verdict(rules);
+                             const LazyPath& path, ObjectBudget& budget) {
+  Verdict verdict(rules, budget);
   verdict.visit(schema, value, old, nullptr, path);
-  return std::move(verdict.errors);
+  return verdict.errors.take();
 }
 
 api::FieldErrors rule_problems(const RuleSet& rules, const Schema& schema, const Json& props,
                                const std::string& path) {
   Problems problems(rules);
-  problems.visit(schema, props, api::FieldPath(path), "");
-  return std::move(problems.errors);
+  problems.visit(schema, props, LazyPath(path), "");
+  return problems.errors.take();
 }
 
 std::optional<std::string> rule_field(const Json& props, std::string_view path) {

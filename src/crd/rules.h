@@ -13,26 +13,24 @@
 
 #include "api/field_error.h"
 #include "base/json.h"
+#include "crd/budget.h"
+#include "crd/lazy_path.h"
 #include "crd/schema.h"
 
 namespace berth::crd {
 
-inline constexpr std::uint64_t kRuleCostMax = 1'000'000;
-inline constexpr std::uint64_t kObjectCostMax = 10'000'000;
-// Rules of one schema.
-inline constexpr std::size_t kRulesMax = 2'000;
 inline constexpr std::size_t kRuleMessageBytesMax = 5 * 1024;  // of a messageExpression's result
 
 class RuleSet;
 
 // Null when the schema has no rules. `schema` is that of a whole object, outlives the rules and stays in
-// place.
-std::shared_ptr<const RuleSet> compile_rules(const Schema& schema);
+// place. Equal texts on equal types are compiled once.
+std::shared_ptr<const RuleSet> compile_rules(const Schema& schema, DefinitionBudget& budget);
 
 // Judges the value of `schema`, which is a part of what was compiled, and everything below. `old` is null for
 // a create. `path` is empty for a whole object.
 api::FieldErrors check_rules(const RuleSet& rules, const Schema& schema, const Json& value, const Json* old,
-                             const std::string& path);
+                             const LazyPath& path, ObjectBudget& budget);
 
 // What is wrong with the rules themselves. `path`: of the schema in its definition.
 api::FieldErrors rule_problems(const RuleSet& rules, const Schema& schema, const Json& props,

@@ -14,11 +14,11 @@ std::string verdict(const std::string& properties, const std::string& rule, cons
   const Json props = json(R"j({"type":"object","properties":{"spec":{"type":"object","properties":)j" +
                           properties + R"j(,"x-kubernetes-validations":[)j" + rule + "]}}}");
   const Schema all = read_schema(props);
-  const std::shared_ptr<const RuleSet> rules = compile_rules(all);
+  const std::shared_ptr<const RuleSet> rules = rules_of(all);
   if (const std::string problems = text_of(rule_problems(*rules, all, props, "schema")); !problems.empty())
     return problems;
   const Json next = json(value), before = old ? json(old) : Json();
-  return text_of(check_rules(*rules, all, next, old ? &before : nullptr, ""));
+  return text_of(rule_errors_of(*rules, all, next, old ? &before : nullptr));
 }
 
 constexpr const char* kProperties =
@@ -94,11 +94,11 @@ TEST(CustomRules, SeeTheTypeAndTheNameOfTheObject) {
   const Json props = json(R"j({"type":"object","x-kubernetes-validations":[{"rule":)j"
                           R"j("self.metadata.name.startsWith('x') && self.kind == 'K'","message":"m"}]})j");
   const Schema all = read_schema(props);
-  const auto rules = compile_rules(all);
+  const auto rules = rules_of(all);
   EXPECT_EQ(text_of(rule_problems(*rules, all, props, "schema")), "");
-  EXPECT_EQ(
-      text_of(check_rules(*rules, all, json(R"j({"kind":"K","metadata":{"name":"xy"}})j"), nullptr, "")), "");
-  EXPECT_EQ(text_of(check_rules(*rules, all, json(R"j({"kind":"K","metadata":{"name":"y"}})j"), nullptr, "")),
+  EXPECT_EQ(text_of(rule_errors_of(*rules, all, json(R"j({"kind":"K","metadata":{"name":"xy"}})j"), nullptr)),
+            "");
+  EXPECT_EQ(text_of(rule_errors_of(*rules, all, json(R"j({"kind":"K","metadata":{"name":"y"}})j"), nullptr)),
             "<nil>: Invalid value: m");
 }
 
@@ -111,14 +111,14 @@ TEST(CustomRules, ItemsAreTheSameOnesByTheirKeys) {
       "x-kubernetes-list-map-keys":["k"],"items":)j" +
            item + R"j(},"l":{"type":"array","items":)j" + item + "}}}");
   const Schema all = read_schema(props);
-  const auto rules = compile_rules(all);
+  const auto rules = rules_of(all);
   EXPECT_NE(text_of(rule_problems(*rules, all, props, "schema"))
                 .find("oldSelf cannot be used on the uncorrelatable portion of the schema within "
                       "schema.properties[l]"),
             std::string::npos);
   const Json old = json(R"j({"m":[{"k":"a","v":1},{"k":"b","v":2}]})j");
-  EXPECT_EQ(text_of(check_rules(
-                *rules, all, json(R"j({"m":[{"k":"b","v":3},{"k":"a","v":0},{"k":"c","v":0}]})j"), &old, "")),
+  EXPECT_EQ(text_of(rule_errors_of(
+                *rules, all, json(R"j({"m":[{"k":"b","v":3},{"k":"a","v":0},{"k":"c","v":0}]})j"), &old)),
             "m[1]: Invalid value: v only grows");
 }
 

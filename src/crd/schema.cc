@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 
 #include "cel/regex.h"
 #include "crd/formats.h"
@@ -44,9 +46,9 @@ std::vector<std::string> texts(const Json& props, std::string_view name) {
   return list;
 }
 
-std::vector<Schema> schemas(const Json& props, std::string_view name) {
+std::vector<Schema> schemas(const Json& props, std::string_view name, cel::PatternCache& patterns) {
   std::vector<Schema> list;
-  for (const Json& item : props.items_at(name)) list.push_back(read_schema(item));
+  for (const Json& item : props.items_at(name)) list.push_back(read_schema(item, patterns));
   return list;
 }
 
@@ -73,7 +75,19 @@ void read_extensions(const Json& props, Schema& schema) {
                             item.bool_at("optionalOldSelf")});
 }
 
-void read_restrictions(const Json& props, Schema& schema) {
+std::shared_ptr<const cel::Regex> pattern_of(const std::string& text, cel::PatternCache& patterns) {
+  std::shared_ptr<const cel::Regex>& regex = patterns[text];
+  std::string reason;
+  if (!regex) regex = cel::Regex::compile(text, reason);
+  return regex;
+}
+
+std::size_t hash_of_choice(const Json& value) {
+  if (value.is_number()) return std::hash<double>()(value.as_double());
+  return std::hash<std::string>()(value.is_string() ? value.as_string() : sorted_text(value));
+}
+
+void read_restrictions(const Json& props, Schema& schema, cel::PatternCache& patterns) {
   schema.format = checked_format(schema.type, props.string_at("format"));
   schema.minimum = number(props, "minimum");
   schema.maximum = number(props, "maximum");
@@ -88,29 +102,40 @@ void read_restrictions(const Json& props, Schema& schema) {
   schema.members_max = whole(props, "maxProperties");
   schema.unique_items = props.bool_at("uniqueItems");
   schema.pattern = props.string_at("pattern");
-  std::string reason;
-  if (!schema.pattern.empty()) schema.regex = cel::Regex::compile(schema.pattern, reason);
+  if (!schema.pattern.empty()) schema.regex = pattern_of(schema.pattern, patterns);
   schema.choices = props.items_at("enum");
+  schema.choices_by_hash.reserve(schema.choices.size());
+  for (const Json& choice : schema.choices)
+    schema.choices_by_hash.emplace_back(hash_of_choice(choice),
+                                        static_cast<std::uint32_t>(schema.choices_by_hash.size()));
+  std::sort(schema.choices_by_hash.begin(), schema.choices_by_hash.end());
   schema.required = texts(props, "required");
-  schema.all_of = schemas(props, "allOf");
+  schema.all_of = schemas(props, "allOf", patterns);
   // Of an integer or a string, that is what its type says already.
   const bool says_type = schema.int_or_string && is_int_or_string_option(props.part("anyOf"));
-  if (!says_type) schema.any_of = schemas(props, "anyOf");
-  schema.one_of = schemas(props, "oneOf");
-  if (const Json* none = props.find("not")) schema.none_of = std::make_unique<Schema>(read_schema(*none));
+  if (!says_type) schema.any_of = schemas(props, "anyOf", patterns);
+  schema.one_of = schemas(props, "oneOf", patterns);
+  if (const Json* none = props.find("not"))
+    schema.none_of = std::make_unique<Schema>(read_schema(*none, patterns));
 }
 
-void read_children(const Json& props, Schema& schema) {
-  if (const Json* properties = props.find("properties"); properties && properties->is_object())
-    for (const JsonMember& member : properties->as_object())
-      schema.properties.push_back({member.key, read_schema(member.value)});
-  std::sort(schema.properties.begin(), schema.properties.end(),
-            [](const Property& a, const Property& b) { return a.name < b.name; });
+void read_children(const Json& props, Schema& schema, cel::PatternCache& patterns) {
+  if (const Json* properties = props.find("properties"); properties && properties->is_object()) {
+    std::vector<const JsonMember*> members;
+    members.reserve(properties->as_object().size());
+    for (const JsonMember& member : properties->as_object()) members.push_back(&member);
+    std::stable_sort(members.begin(), members.end(),
+                     [](const JsonMember* a, const JsonMember* b) { return a->key < b->key; });
+    schema.properties.reserve(members.size());
+    for (const JsonMember* member : members)
+      schema.properties.push_back({member->key, read_schema(member->value, patterns)});
+  }
   if (const Json* items = props.find("items"); items && items->is_object())
-    schema.items = std::make_unique<Schema>(read_schema(*items));
+    schema.items = std::make_unique<Schema>(read_schema(*items, patterns));
   const Json* additional = props.find("additionalProperties");
   if (!additional) return;
-  if (additional->is_object()) schema.additional = std::make_unique<Schema>(read_schema(*additional));
+  if (additional->is_object())
+    schema.additional = std::make_unique<Schema>(read_schema(*additional, patterns));
   if (additional->is_bool()) {
     schema.takes_any_member = additional->as_bool();
     schema.refuses_other_members = !additional->as_bool();
@@ -123,7 +148,11 @@ void summarize(Schema& schema) {
     schema.has_fallbacks |= below.has_fallbacks || below.fallback.has_value();
   };
   schema.has_rules = !schema.rules.empty();
-  for (const Property& property : schema.properties) add(property.schema);
+  for (std::size_t at = 0; at < schema.properties.size(); ++at) {
+    add(schema.properties[at].schema);
+    if (schema.properties[at].schema.fallback)
+      schema.fallback_properties.push_back(static_cast<std::uint32_t>(at));
+  }
   if (schema.items) add(*schema.items);
   if (schema.additional) add(*schema.additional);
 }
@@ -148,16 +177,48 @@ const Schema* Schema::member(std::string_view name) const {
 }
 
 Schema read_schema(const Json& props) {
+  cel::PatternCache patterns;
+  return read_schema(props, patterns);
+}
+
+Schema read_schema(const Json& props, cel::PatternCache& patterns) {
   Schema schema;
   schema.type = type_of_word(props.string_at("type"));
   schema.nullable = props.bool_at("nullable");
   if (const Json* fallback = props.find("default"); fallback && !fallback->is_null())
     schema.fallback = *fallback;
   read_extensions(props, schema);
-  read_restrictions(props, schema);
-  read_children(props, schema);
+  read_restrictions(props, schema, patterns);
+  read_children(props, schema, patterns);
   summarize(schema);
   return schema;
+}
+
+std::string sorted_text(const Json& value) {
+  if (value.is_array()) {
+    std::string text = "[";
+    for (const Json& item : value.as_array()) text += sorted_text(item) + ",";
+    return text + "]";
+  }
+  if (!value.is_object()) return to_string(value);
+  std::map<std::string_view, const Json*> members;
+  for (const JsonMember& member : value.as_object()) members[member.key] = &member.value;
+  std::string text = "{";
+  for (const auto& [name, member] : members) text += to_string(Json(name)) + ":" + sorted_text(*member) + ",";
+  return text + "}";
+}
+
+bool is_choice(const Schema& schema, const Json& value) {
+  const std::size_t hash = hash_of_choice(value);
+  for (auto at = std::lower_bound(schema.choices_by_hash.begin(), schema.choices_by_hash.end(),
+                                  std::pair(hash, std::uint32_t{0}));
+       at != schema.choices_by_hash.end() && at->first == hash; ++at) {
+    const Json& choice = schema.choices[at->second];
+    if (choice == value ||
+        (choice.is_number() && value.is_number() && choice.as_double() == value.as_double()))
+      return true;
+  }
+  return false;
 }
 
 std::string_view type_name(Schema::Type type) {

@@ -9,18 +9,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
-
-namespace berth::cel {
-class Regex;
-}
+#include "cel/regex.h"
 
 namespace berth::crd {
 
-inline constexpr int kSchemaDepthMax = 200;              // levels of one schema
-inline constexpr std::size_t kSchemaNodesMax = 100'000;  // schemas of one version, nested ones included
+inline constexpr int kSchemaDepthMax = 200;  // levels of one schema
 
 // One entry of x-kubernetes-validations.
 struct Rule {
@@ -62,12 +59,14 @@ struct Schema {
   std::string pattern;
   std::shared_ptr<const cel::Regex> regex;  // null with a pattern: nothing matches it
   JsonArray choices;                        // enum
+  std::vector<std::pair<std::size_t, std::uint32_t>> choices_by_hash;  // and position
   std::vector<std::string> required;
   std::vector<Schema> all_of, any_of, one_of;
   std::unique_ptr<Schema> none_of;  // not
   std::vector<Rule> rules;
-  bool has_rules = false;      // here or below
-  bool has_fallbacks = false;  // below
+  bool has_rules = false;                          // here or below
+  bool has_fallbacks = false;                      // below
+  std::vector<std::uint32_t> fallback_properties;  // positions of those with a default
 
   Schema();
   Schema(Schema&&) noexcept;
@@ -88,6 +87,14 @@ struct Property {
 // `props` is a canonical JSONSchemaProps within kSchemaDepthMax. What is no structural schema reads as far as
 // it goes: check_structure() refuses it.
 Schema read_schema(const Json& props);
+// The same with patterns that are compiled already; takes those that it compiles.
+Schema read_schema(const Json& props, cel::PatternCache& patterns);
+
+// Equal for values that are equal: the order of members is of no account.
+std::string sorted_text(const Json& value);
+
+// Whether the enum has the value; an integer is equal to the same number as a double.
+bool is_choice(const Schema& schema, const Json& value);
 
 // "object", "array"…; empty for Any and Unknown.
 std::string_view type_name(Schema::Type type);

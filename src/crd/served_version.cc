@@ -60,7 +60,8 @@ std::vector<SelectableField> selectable_of(const Json& version) {
   return fields;
 }
 
-std::shared_ptr<const ServedVersion> read_version(const Definition& definition, const Json& json) {
+std::shared_ptr<const ServedVersion> read_version(const Definition& definition, const Json& json,
+                                                  DefinitionBudget& budget) {
   auto version = std::make_shared<ServedVersion>();
   version->definition = &definition;
   version->name = json.string_at("name");
@@ -72,7 +73,7 @@ std::shared_ptr<const ServedVersion> read_version(const Definition& definition, 
           definition.group + "/" + version->name + " " + definition.kind + " is deprecated";
   }
   version->open_api = json.part("schema").part("openAPIV3Schema");
-  version->schema = read_schema(version->open_api);
+  version->schema = read_schema(version->open_api, budget.compiled);
   const Json& subresources = json.part("subresources");
   version->has_status = subresources.find("status") != nullptr;
   version->scale = scale_of(subresources);
@@ -80,7 +81,7 @@ std::shared_ptr<const ServedVersion> read_version(const Definition& definition, 
   if (version->scale) version->subresources += version->has_status ? ",scale" : "scale";
   version->columns = columns_of(json);
   version->selectable = selectable_of(json);
-  version->rules = compile_rules(version->schema);
+  version->rules = compile_rules(version->schema, budget);
   version->row = {definition.group,       version->name,
                   definition.plural,      definition.singular,
                   definition.kind,        definition.namespaced,
@@ -167,10 +168,11 @@ std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& a
   const Json& conversion = spec.part("conversion");
   if (conversion.string_at("strategy") == "Webhook")
     definition->webhook = read_conversion_webhook(conversion);
+  DefinitionBudget budget;
   for (const Json& version : spec.items_at("versions")) {
     const bool served = version.bool_at("served"), storage = version.bool_at("storage");
     if (!served && !storage) continue;
-    std::shared_ptr<const ServedVersion> made = read_version(*definition, version);
+    std::shared_ptr<const ServedVersion> made = read_version(*definition, version, budget);
     if (storage) definition->storage = made;
     if (served) definition->versions.push_back(std::move(made));
   }

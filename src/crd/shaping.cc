@@ -59,8 +59,9 @@ class Pruner {
   }
 
   void note(std::string_view name) {
-    if (unknown.size() >= kUnknownNamedMax) return;
+    if (unknown.size() >= kUnknownNamedMax || named_bytes_ > kUnknownBytesMax) return;
     below_member(name, [&] { unknown.push_back(path_.text()); });
+    named_bytes_ += unknown.back().size();
   }
 
   void prune_members(JsonObject& members, const Schema* schema) {
@@ -98,6 +99,7 @@ class Pruner {
   }
 
   PathText path_;
+  std::size_t named_bytes_ = 0;
 };
 
 bool refuses_null(const Schema* schema) {
@@ -134,18 +136,22 @@ class Filler {
   }
 
  private:
+  // Whether there is room for a default below a name of so many bytes; counts it.
+  bool takes(const Schema& schema, std::size_t name_bytes) {
+    bytes_ += name_bytes + to_string(*schema.fallback).size();
+    return within_bounds();
+  }
   void put(Json& value, const Schema& schema) {
-    if (!schema.fallback) return;
-    bytes_ += to_string(*schema.fallback).size();
-    if (within_bounds()) value = *schema.fallback;
+    if (schema.fallback && takes(schema, 0)) value = *schema.fallback;
   }
 
   void fill_members(Json& value, const Schema& schema) {
-    for (const Property& property : schema.properties) {
-      if (!property.schema.fallback) continue;
+    for (const std::uint32_t position : schema.fallback_properties) {
+      const Property& property = schema.properties[position];
       const Json* found = std::as_const(value).find(property.name);
-      if (!found || (found->is_null() && !property.schema.nullable))
-        put(value[property.name], property.schema);
+      if (found && (!found->is_null() || property.schema.nullable)) continue;
+      if (!takes(property.schema, property.name.size())) return;
+      value[property.name] = *property.schema.fallback;
     }
     for (JsonMember& member : value.as_object()) {
       const Schema* below = schema.member(member.key);

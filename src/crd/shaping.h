@@ -14,6 +14,7 @@ namespace berth::crd {
 
 // As many unknown members are named.
 inline constexpr std::size_t kUnknownNamedMax = 100;
+inline constexpr std::size_t kUnknownBytesMax = 1024 * 1024;  // of their paths, but for the last
 // By which defaults may make one object larger, as JSON: a list with many short items must not become a
 // giant.
 inline constexpr std::size_t kFallbackBytesMax = 3u << 20;

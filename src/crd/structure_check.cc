@@ -4,6 +4,8 @@
 #include <array>
 
 #include "cel/regex.h"
+#include "crd/budget.h"
+#include "crd/lazy_path.h"
 #include "crd/rules.h"
 #include "crd/schema.h"
 #include "crd/shaping.h"
@@ -13,7 +15,7 @@ namespace berth::crd {
 namespace {
 
 using api::FieldErrors;
-using api::FieldPath;
+using FieldPath = LazyPath;
 
 enum class Level : std::uint8_t { Root, Item, Field };
 
@@ -60,45 +62,14 @@ constexpr std::string_view kRootMembersText =
     "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example "
     "XPreserveUnknownFields XValidations]";
 
-// The length of a pattern with its counted repetitions written out, roughly: never less than a third of it.
-std::size_t expanded_size(std::string_view pattern) {
-  constexpr std::size_t kMost = kPatternSizeMax + 1;
-  std::vector<std::size_t> groups = {0};  // sizes of the open groups
-  std::size_t last = 0;                   // of what a repetition repeats
-  for (std::size_t at = 0; at < pattern.size(); ++at) {
-    const char c = pattern[at];
-    if (c == '(') {
-      groups.push_back(0);
-      continue;
-    }
-    if (c == ')' && groups.size() > 1) {
-      last = groups.back() + 1;
-      groups.pop_back();
-    } else if (c == '{') {
-      std::size_t count = 0, most = 0;
-      for (++at; at < pattern.size() && pattern[at] != '}'; ++at) {
-        count = pattern[at] >= '0' && pattern[at] <= '9'
-                    ? std::min(count * 10 + static_cast<std::size_t>(pattern[at] - '0'), kMost)
-                    : 0;
-        most = std::max(most, count);
-      }
-      last = last * (most > 0 ? most - 1 : 0);
-    } else {
-      last = 1;
-      if (c == '\\') ++at;
-    }
-    groups.back() = std::min(groups.back() + last, kMost);
-    last = std::min(last, kMost);
-  }
-  return std::min(groups.back() + 1, kMost);
-}
-
 // The shape: a type everywhere, restrictions that name nothing of their own.
 class Structure {
  public:
-  FieldErrors errors;
+  explicit Structure(DefinitionBudget& budget) : budget_(budget) {}
+  BoundedErrors errors;
 
   void check(const Json& props, Level level, const FieldPath& path) {
+    if (errors.is_full()) return;
     const std::string_view type = props.string_at("type");
     if (type == "array" && !props.find("items")) add(api::required(path.child("items"), "must be specified"));
     if (const Json* items = props.find("items"); items && items->is_object())
@@ -119,6 +90,7 @@ class Structure {
 
   // Everything that a restriction speaks of is described by the schema itself.
   void complete(const Json& restriction, const Json& props, const FieldPath& at, const FieldPath& said) {
+    if (errors.is_full()) return;
     if (const Json* none = restriction.find("not")) complete_nested(*none, &props, at, said.child("not"));
     for (const char* word : {"allOf", "anyOf", "oneOf"}) {
       const JsonArray& options = restriction.items_at(word);
@@ -128,9 +100,7 @@ class Structure {
   }
 
  private:
-  void add(api::FieldError error) {
-    if (errors.size() < kSchemaErrorsMax) errors.push_back(std::move(error));
-  }
+  void add(api::FieldError error) { errors.add(std::move(error)); }
 
   static const JsonObject& members(const Json& props, std::string_view name) {
     static const JsonObject kNone;
@@ -240,23 +210,24 @@ class Structure {
   void check_pattern(const Json& props, const FieldPath& path) {
     const std::string_view pattern = props.string_at("pattern");
     if (pattern.empty()) return;
-    if (++patterns_ == kPatternsMax + 1)
+    if (++budget_.patterns == kPatternsMax + 1)
       add(api::forbidden(path.child("pattern"),
-                         "a schema may have at most " + std::to_string(kPatternsMax) + " patterns"));
-    const bool fitted = pattern_size_ <= kPatternSizeMax;
-    pattern_size_ += expanded_size(pattern);
-    if (fitted && pattern_size_ > kPatternSizeMax)
-      add(api::forbidden(path.child("pattern"), "the patterns of a schema may have at most " +
-                                                    std::to_string(kPatternSizeMax) +
-                                                    " characters with their repetitions written out"));
+                         "a definition may have at most " + std::to_string(kPatternsMax) + " patterns"));
+    if (budget_.patterns > kPatternsMax || budget_.pattern_size > kPatternSizeMax) return;
+    const auto [entry, is_new] = budget_.compiled.try_emplace(std::string(pattern));
     std::string reason;
-    const bool within_bounds = patterns_ <= kPatternsMax && pattern_size_ <= kPatternSizeMax;
-    if (within_bounds && !cel::Regex::compile(pattern, reason))
+    if (!entry->second) entry->second = cel::Regex::compile(pattern, reason);
+    if (is_new) budget_.pattern_size += cel::pattern_size(entry->second.get());
+    if (budget_.pattern_size > kPatternSizeMax)
+      add(api::forbidden(path.child("pattern"), "the patterns of a definition may have at most " +
+                                                    std::to_string(kPatternSizeMax) + " instructions"));
+    if (!entry->second)
       add(api::invalid(path.child("pattern"), pattern,
                        "must be a valid regular expression, but isn't: " + reason));
   }
 
   void check_nested(const Json& nested, bool skip_any, const FieldPath& path) {
+    if (errors.is_full()) return;
     check_restrictions(nested, skip_any, false, path);
     if (const Json* items = nested.find("items"); items && items->is_object())
       check_nested(*items, false, path.child("items"));
@@ -290,17 +261,17 @@ class Structure {
                          "must not be specified in a nested context"));
   }
 
-  std::size_t patterns_ = 0, pattern_size_ = 0;
+  DefinitionBudget& budget_;
 };
 
 // Each default is a value that its own schema takes, and that pruning leaves as it is.
 class Defaults {
  public:
-  explicit Defaults(const RuleSet* rules) : rules_(rules) {}
-  FieldErrors errors;
+  Defaults(const RuleSet* rules, ObjectBudget& budget) : rules_(rules), budget_(budget) {}
+  BoundedErrors errors;
 
   void check(const Schema& schema, const FieldPath& path) {
-    if (errors.size() >= kSchemaErrorsMax) return;
+    if (errors.is_full()) return;
     if (schema.fallback) check_default(*schema.fallback, schema, path.child("default"));
     if (!schema.has_fallbacks) return;
     if (schema.items) check(*schema.items, path.child("items"));
@@ -312,10 +283,11 @@ class Defaults {
   void check_default(const Json& fallback, const Schema& schema, const FieldPath& path) {
     Json pruned = fallback;
     if (!prune(pruned, schema, schema.embedded).empty())
-      errors.push_back(api::invalid(path, fallback, "must not have unknown fields"));
-    api::append(errors, check_embedded(fallback, schema, path));
-    api::append(errors, prefixed(check_value(fallback, nullptr, schema), path));
-    if (errors.empty() && rules_) api::append(errors, check_rules(*rules_, schema, fallback, nullptr, path));
+      errors.add(api::invalid(path, fallback, "must not have unknown fields"));
+    errors.add_all(check_embedded(fallback, schema, path));
+    errors.add_all(prefixed(check_value(fallback, nullptr, schema, LazyPath(""), budget_), path));
+    if (errors.empty() && rules_)
+      errors.add_all(check_rules(*rules_, schema, fallback, nullptr, path, budget_));
   }
 
   static FieldErrors prefixed(FieldErrors errors, const FieldPath& path) {
@@ -325,14 +297,17 @@ class Defaults {
   }
 
   const RuleSet* rules_;
+  ObjectBudget& budget_;
 };
 
 // What a definition may say of any schema in it.
 class Standards {
  public:
-  FieldErrors errors;
+  explicit Standards(DefinitionBudget& budget) : budget_(budget) {}
+  BoundedErrors errors;
 
   void check(const Json& props, const FieldPath& path, bool in_metadata, std::string_view no_default) {
+    if (errors.is_full()) return;
     check_words(props, path, in_metadata, no_default);
     check_maps_and_lists(props, path);
     check_list_keys(props, path);
@@ -346,9 +321,7 @@ class Standards {
   }
 
  private:
-  void add(api::FieldError error) {
-    if (errors.size() < kSchemaErrorsMax) errors.push_back(std::move(error));
-  }
+  void add(api::FieldError error) { errors.add(std::move(error)); }
 
   void check_words(const Json& props, const FieldPath& path, bool in_metadata, std::string_view no_default) {
     const std::string_view type = props.string_at("type");
@@ -436,6 +409,9 @@ class Standards {
     if (items->string_at("type") != "object")
       return add(api::invalid(path.child("items").child("type"), items->string_at("type"),
                               "must be object if parent array's x-kubernetes-list-type is map"));
+    if (keys.is_array() && keys.as_array().size() > kListKeysMax)
+      return add(
+          api::too_many(path.child("x-kubernetes-list-map-keys"), keys.as_array().size(), kListKeysMax));
     std::vector<Json> seen;
     for (const Json& key : props.items_at("x-kubernetes-list-map-keys")) {
       if (std::find(seen.begin(), seen.end(), key) != seen.end())
@@ -480,8 +456,25 @@ class Standards {
 
   void check_rule_texts(const Json& props, const FieldPath& path) {
     const JsonArray& rules = props.items_at("x-kubernetes-validations");
-    for (std::size_t i = 0; i < rules.size(); ++i)
-      check_rule_text(rules[i], props, path.child("x-kubernetes-validations").index(i));
+    const FieldPath below = path.child("x-kubernetes-validations");
+    for (std::size_t i = 0; i < rules.size() && !errors.is_full(); ++i)
+      if (is_within_budget(rules[i], below.index(i))) check_rule_text(rules[i], props, below.index(i));
+  }
+
+  // The first rule beyond a bound is named; those after it are not looked at.
+  bool is_within_budget(const Json& rule, const FieldPath& path) {
+    const bool fitted = budget_.rules <= kRulesMax && budget_.rule_text <= kRuleTextMax;
+    if (!fitted) return false;
+    ++budget_.rules;
+    budget_.rule_text += rule.string_at("rule").size() + rule.string_at("messageExpression").size();
+    if (budget_.rules > kRulesMax)
+      add(api::forbidden(path, "a definition may have at most " + std::to_string(kRulesMax) + " rules"));
+    else if (budget_.rule_text > kRuleTextMax)
+      add(api::forbidden(path.child("rule"), "the rules of a definition may have at most " +
+                                                 std::to_string(kRuleTextMax) + " bytes of expressions"));
+    else
+      return true;
+    return false;
   }
 
   void check_rule_text(const Json& rule, const Json& props, const FieldPath& path) {
@@ -538,6 +531,7 @@ class Standards {
       check(*items, path.child("items"), in_metadata, no_default);
   }
 
+  DefinitionBudget& budget_;
   bool is_root_ = false;
 };
 
@@ -582,35 +576,39 @@ void check_root_members(const Json& props, const FieldPath& path, FieldErrors& e
 
 }  // namespace
 
-api::FieldErrors check_schema(const Json& props, const std::string& path, bool has_status) {
+api::FieldErrors check_schema(const Json& props, const std::string& path, bool has_status,
+                              DefinitionBudget& budget) {
   const FieldPath at(path);
-  Extent extent;
+  Extent extent{0, budget.nodes};
   measure(props, 1, extent);
+  budget.nodes = extent.nodes;
   if (extent.depth > kSchemaDepthMax)
     return {api::forbidden(path, "a schema may nest at most " + std::to_string(kSchemaDepthMax) + " deep")};
   if (extent.nodes > kSchemaNodesMax)
-    return {api::forbidden(path, "a schema may have at most " + std::to_string(kSchemaNodesMax) + " parts")};
+    return {
+        api::forbidden(path, "a definition may have at most " + std::to_string(kSchemaNodesMax) + " parts")};
   FieldErrors errors;
   if (has_status) check_root_members(props, at, errors);
   if (props.bool_at("nullable"))
     errors.push_back(api::forbidden(at.child("nullable"), "nullable cannot be true at the root"));
-  Structure structure;
+  Structure structure(budget);
   structure.check(props, Level::Root, at);
-  std::sort(structure.errors.begin(), structure.errors.end(),
-            [](const auto& a, const auto& b) { return std::tie(a.path, a.body) < std::tie(b.path, b.body); });
   const bool structural = structure.errors.empty();
-  api::append(errors, std::move(structure.errors));
-  Standards standards;
+  FieldErrors found = structure.errors.take();
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.path, a.body) < std::tie(b.path, b.body); });
+  api::append(errors, std::move(found));
+  Standards standards(budget);
   standards.check_root(props, at);
   const bool standard = standards.errors.empty();
-  api::append(errors, std::move(standards.errors));
+  api::append(errors, standards.errors.take());
   if (!structural || !standard) return errors;
-  const Schema schema = read_schema(props);
-  const std::shared_ptr<const RuleSet> rules = compile_rules(schema);
+  const Schema schema = read_schema(props, budget.compiled);
+  const std::shared_ptr<const RuleSet> rules = compile_rules(schema, budget);
   if (rules) api::append(errors, rule_problems(*rules, schema, props, path));
-  Defaults defaults(errors.empty() ? rules.get() : nullptr);
+  Defaults defaults(errors.empty() ? rules.get() : nullptr, budget.defaults);
   defaults.check(schema, at);
-  api::append(errors, std::move(defaults.errors));
+  api::append(errors, defaults.errors.take());
   return errors;
 }
 

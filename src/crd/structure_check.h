@@ -8,18 +8,15 @@
 
 #include "api/field_error.h"
 #include "base/json.h"
+#include "crd/budget.h"
 
 namespace berth::crd {
 
-// Errors of one schema that are named.
-inline constexpr std::size_t kSchemaErrorsMax = 100;
-// Patterns of one schema: each is compiled.
-inline constexpr std::size_t kPatternsMax = 2'000;
-// Of all patterns of a schema with their repetitions written out: what compiling them costs.
-inline constexpr std::size_t kPatternSizeMax = 200'000;
+inline constexpr std::size_t kListKeysMax = 64;  // of a list of type map
 
 // `props`: a canonical JSONSchemaProps. `path`: of the schema, "spec.validation.openAPIV3Schema".
-// `has_status`: the version has that subresource.
-api::FieldErrors check_schema(const Json& props, const std::string& path, bool has_status);
+// `has_status`: the version has that subresource. `budget`: of the definition.
+api::FieldErrors check_schema(const Json& props, const std::string& path, bool has_status,
+                              DefinitionBudget& budget);
 
 }  // namespace berth::crd

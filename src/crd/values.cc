@@ -23,74 +23,90 @@ constexpr std::string_view kNoPath = "<nil>";
 // Judges one document. Errors of alternatives are collected apart and dropped.
 class Judge {
  public:
+  explicit Judge(ObjectBudget& budget) : budget_(budget) {}
+
   FieldErrors take() && {
     if (is_spent())
       return {{FieldErrorType::Internal, std::string(kNoPath),
                "Internal error: the object and its schema are too complex to be compared"}};
-    return std::move(errors_);
+    return errors_.take();
   }
 
   // True when the value is what it was before: such a value has no errors.
-  bool judge(const Json& value, const Json* old, const Schema& schema, const std::string& path);
+  bool judge(const Json& value, const Json* old, const Schema& schema, const LazyPath& path);
 
  private:
-  bool is_spent() const { return checks_ > kChecksMax; }
-  std::string shown(const std::string& path) const { return path.starts_with('.') ? path.substr(1) : path; }
+  bool is_spent() const { return budget_.checks == 0 || budget_.steps == 0; }
+  static std::string shown(const LazyPath& path) {
+    const std::string text = path.text();
+    return text.starts_with('.') ? text.substr(1) : text;
+  }
   // "spec.size in body should …"
-  static std::string in_body(const std::string& path, std::string_view rest) {
-    return path + " in body " + std::string(rest);
+  static std::string in_body(const LazyPath& path, std::string_view rest) {
+    return path.text() + " in body " + std::string(rest);
   }
 
-  void add(FieldError error) {
-    if (errors_.size() < kValueErrorsMax) errors_.push_back(std::move(error));
+  // Counts an error; true when its text would be dropped.
+  bool is_counted_only() {
     ++found_;
+    return errors_.is_full();
   }
-  void add_invalid(const std::string& path, const Json& value, std::string_view rest) {
-    add(api::invalid(shown(path), value, in_body(path, rest)));
+  // What is_counted_only() has counted.
+  void keep(FieldError error) {
+    budget_.spend((error.path.size() + error.body.size()) / kBytesPerErrorStep);
+    errors_.add(std::move(error));
   }
-  void add_wrong_type(const std::string& path, const Json& value, const std::string& type) {
+  void add_invalid(const LazyPath& path, const Json& value, std::string_view rest) {
+    if (is_counted_only()) return;
+    keep(api::invalid(shown(path), value, in_body(path, rest)));
+  }
+  void add_wrong_type(const LazyPath& path, const Json& value, const std::string& type) {
+    if (is_counted_only()) return;
     FieldError error =
         api::invalid(shown(path), value, in_body(path, "must be of type " + type + ": " + to_string(value)));
     error.type = FieldErrorType::TypeInvalid;
-    add(std::move(error));
+    keep(std::move(error));
   }
-  void add_plain(std::string_view text) { add(api::invalid(std::string(kNoPath), "", text)); }
+  void add_plain(std::string_view text) {
+    if (!is_counted_only()) keep(api::invalid(std::string(kNoPath), "", text));
+  }
 
-  bool check_type(const Json& value, const Schema& schema, const std::string& path);
-  void check_alternatives(const Json& value, const Schema& schema, const std::string& path);
-  void check_any(const Json& value, const Schema& schema, const std::string& path);
-  void check_one(const Json& value, const Schema& schema, const std::string& path);
-  void check_string(const std::string& text, const Schema& schema, const std::string& path);
-  void check_number(const Json& value, const Schema& schema, const std::string& path);
-  void check_choices(const Json& value, const Schema& schema, const std::string& path);
-  bool check_items(const Json& value, const Json* old, const Schema& schema, const std::string& path);
-  bool check_members(const Json& value, const Json* old, const Schema& schema, const std::string& path);
+  bool check_type(const Json& value, const Schema& schema, const LazyPath& path);
+  void check_alternatives(const Json& value, const Schema& schema, const LazyPath& path);
+  void check_any(const Json& value, const Schema& schema, const LazyPath& path);
+  void check_one(const Json& value, const Schema& schema, const LazyPath& path);
+  void check_string(const std::string& text, const Schema& schema, const LazyPath& path);
+  void check_number(const Json& value, const Schema& schema, const LazyPath& path);
+  void check_choices(const Json& value, const Schema& schema, const LazyPath& path);
+  bool check_items(const Json& value, const Json* old, const Schema& schema, const LazyPath& path);
+  bool check_members(const Json& value, const Json* old, const Schema& schema, const LazyPath& path);
 
   // The errors of one alternative, which are not reported yet.
   struct Attempt {
     FieldErrors errors;
     std::size_t found = 0;
   };
-  Attempt attempt(const Json& value, const Schema& schema, const std::string& path) {
-    FieldErrors kept = std::move(errors_);
-    const std::size_t found = found_;
-    errors_.clear();
-    found_ = 0;
+  Attempt attempt(const Json& value, const Schema& schema, const LazyPath& path) {
+    BoundedErrors kept = std::exchange(errors_, {});
+    const std::size_t found = std::exchange(found_, 0);
     const bool outer = std::exchange(in_alternative_, true);
     judge(value, nullptr, schema, path);
     in_alternative_ = outer;
-    Attempt made{std::move(errors_), found_};
+    Attempt made{errors_.take(), found_};
     errors_ = std::move(kept);
     found_ = found;
     return made;
   }
   void report(Attempt attempt) {
-    for (FieldError& error : attempt.errors) add(std::move(error));
+    found_ += attempt.errors.size();
+    errors_.add_all(std::move(attempt.errors));
   }
 
-  FieldErrors errors_;
-  std::size_t found_ = 0;  // those beyond kValueErrorsMax too
-  std::size_t checks_ = 0;
+  static constexpr std::size_t kBytesPerErrorStep = 32;
+
+  ObjectBudget& budget_;
+  BoundedErrors errors_;
+  std::size_t found_ = 0;  // those that are not named too
   bool in_alternative_ = false;
 };
 
@@ -138,7 +154,7 @@ bool fits_type(const Json& value, const Schema& schema) {
   return true;
 }
 
-bool Judge::check_type(const Json& value, const Schema& schema, const std::string& path) {
+bool Judge::check_type(const Json& value, const Schema& schema, const LazyPath& path) {
   const bool typed = schema.int_or_string || !type_name(schema.type).empty();
   if (!typed || (value.is_null() && schema.nullable) || fits_type(value, schema)) return true;
   const bool names_format = !schema.format.empty() && !value.is_null() && !value.is_string() &&
@@ -147,11 +163,11 @@ bool Judge::check_type(const Json& value, const Schema& schema, const std::strin
   return false;
 }
 
-std::string quoted_path(const std::string& path) {
-  return to_string(Json(path));
+std::string quoted_path(const LazyPath& path) {
+  return to_string(Json(path.text()));
 }
 
-void Judge::check_any(const Json& value, const Schema& schema, const std::string& path) {
+void Judge::check_any(const Json& value, const Schema& schema, const LazyPath& path) {
   std::optional<Attempt> best;
   for (const Schema& option : schema.any_of) {
     if (is_spent()) return;
@@ -163,7 +179,7 @@ void Judge::check_any(const Json& value, const Schema& schema, const std::string
   report(std::move(*best));
 }
 
-void Judge::check_one(const Json& value, const Schema& schema, const std::string& path) {
+void Judge::check_one(const Json& value, const Schema& schema, const LazyPath& path) {
   std::optional<Attempt> best;
   std::size_t valid = 0;
   for (const Schema& option : schema.one_of) {
@@ -181,7 +197,7 @@ void Judge::check_one(const Json& value, const Schema& schema, const std::string
   if (valid == 0 && best) report(std::move(*best));
 }
 
-void Judge::check_alternatives(const Json& value, const Schema& schema, const std::string& path) {
+void Judge::check_alternatives(const Json& value, const Schema& schema, const LazyPath& path) {
   if (!schema.any_of.empty()) check_any(value, schema, path);
   if (!schema.one_of.empty()) check_one(value, schema, path);
   std::size_t valid = 0;
@@ -198,16 +214,17 @@ void Judge::check_alternatives(const Json& value, const Schema& schema, const st
     add_plain(quoted_path(path) + " must not validate the schema (not)");
 }
 
-void Judge::check_string(const std::string& text, const Schema& schema, const std::string& path) {
+void Judge::check_string(const std::string& text, const Schema& schema, const LazyPath& path) {
   if (schema.length_min || schema.length_max) {
     const auto length = static_cast<std::int64_t>(cel::code_point_count(text));
-    if (schema.length_max && length > *schema.length_max)
-      add(api::too_long(shown(path),
-                        static_cast<std::size_t>(std::max<std::int64_t>(*schema.length_max, 0))));
+    if (schema.length_max && length > *schema.length_max && !is_counted_only())
+      keep(api::too_long(shown(path),
+                         static_cast<std::size_t>(std::max<std::int64_t>(*schema.length_max, 0))));
     if (schema.length_min && length < *schema.length_min)
       add_invalid(path, text, "should be at least " + std::to_string(*schema.length_min) + " chars long");
   }
-  if (!schema.pattern.empty() && (!schema.regex || !schema.regex->found_in(text)))
+  if (schema.regex) budget_.spend(text.size() * schema.regex->size() / cel::kPatternBytesPerStep);
+  if (!schema.pattern.empty() && (!schema.regex || is_spent() || !schema.regex->found_in(text)))
     add_invalid(path, text, "should match '" + schema.pattern + "'");
   if (!schema.format.empty() && !has_format(text, schema.format)) add_wrong_type(path, text, schema.format);
 }
@@ -225,7 +242,7 @@ bool is_multiple(const Json& value, double factor) {
   return std::fabs(ratio - std::round(ratio)) < 1e-9;
 }
 
-void Judge::check_number(const Json& value, const Schema& schema, const std::string& path) {
+void Judge::check_number(const Json& value, const Schema& schema, const LazyPath& path) {
   const double number = value.as_double();
   if (schema.type == Schema::Type::Integer) {
     const bool narrow = schema.format == "int32";
@@ -233,7 +250,7 @@ void Judge::check_number(const Json& value, const Schema& schema, const std::str
     if (!is_whole(value) || number > most || number < -most - 1)
       add_plain("Checked value must be of type integer " +
                 (schema.format.empty() ? std::string("(default format)") : "with format " + schema.format) +
-                " in " + path);
+                " in " + path.text());
   }
   if (schema.multiple_of && !is_multiple(value, *schema.multiple_of))
     add_invalid(path, value, "should be a multiple of " + bound_text(value, *schema.multiple_of));
@@ -247,18 +264,13 @@ void Judge::check_number(const Json& value, const Schema& schema, const std::str
                     bound_text(value, *schema.minimum));
 }
 
-void Judge::check_choices(const Json& value, const Schema& schema, const std::string& path) {
-  if (schema.choices.empty()) return;
-  const auto is_same = [&](const Json& choice) {
-    return choice == value ||
-           (choice.is_number() && value.is_number() && choice.as_double() == value.as_double());
-  };
-  if (std::any_of(schema.choices.begin(), schema.choices.end(), is_same)) return;
+void Judge::check_choices(const Json& value, const Schema& schema, const LazyPath& path) {
+  if (schema.choices.empty() || is_choice(schema, value) || is_counted_only()) return;
   std::vector<std::string> texts;
   for (const Json& choice : schema.choices)
     texts.push_back(choice.is_string() ? choice.as_string() : to_string(choice));
   const std::vector<std::string_view> views(texts.begin(), texts.end());
-  add(api::not_supported(shown(path), value, views));
+  keep(api::not_supported(shown(path), value, views));
 }
 
 // The items of a list of type map by their keys.
@@ -279,33 +291,32 @@ std::string key_of(const Json& item, const Schema& schema) {
   return key;
 }
 
-bool Judge::check_items(const Json& value, const Json* old, const Schema& schema, const std::string& path) {
+bool Judge::check_items(const Json& value, const Json* old, const Schema& schema, const LazyPath& path) {
   const JsonArray& items = value.as_array();
   const auto before = by_keys(old, schema);
   if (schema.items)
     for (std::size_t at = 0; at < items.size() && !is_spent(); ++at) {
       const auto found = before.empty() ? before.end() : before.find(key_of(items[at], schema));
-      judge(items[at], found == before.end() ? nullptr : found->second, *schema.items,
-            path + "[" + std::to_string(at) + "]");
+      judge(items[at], found == before.end() ? nullptr : found->second, *schema.items, path.index(at));
     }
   const auto count = static_cast<std::int64_t>(items.size());
   if (schema.items_min && count < *schema.items_min)
     add_invalid(path, count, "should have at least " + std::to_string(*schema.items_min) + " items");
-  if (schema.items_max && count > *schema.items_max)
-    add(api::too_many(shown(path), items.size(),
-                      static_cast<std::size_t>(std::max<std::int64_t>(*schema.items_max, 0))));
+  if (schema.items_max && count > *schema.items_max && !is_counted_only())
+    keep(api::too_many(shown(path), items.size(),
+                       static_cast<std::size_t>(std::max<std::int64_t>(*schema.items_max, 0))));
   return old && value == *old;
 }
 
-bool Judge::check_members(const Json& value, const Json* old, const Schema& schema, const std::string& path) {
+bool Judge::check_members(const Json& value, const Json* old, const Schema& schema, const LazyPath& path) {
   const JsonObject& members = value.as_object();
   bool same = old && old->is_object() && old->as_object().size() == members.size();
   const auto count = static_cast<std::int64_t>(members.size());
   if (schema.members_min && count < *schema.members_min)
     add_invalid(path, count, "should have at least " + std::to_string(*schema.members_min) + " properties");
-  if (schema.members_max && count > *schema.members_max)
-    add(api::too_many(shown(path), members.size(),
-                      static_cast<std::size_t>(std::max<std::int64_t>(*schema.members_max, 0))));
+  if (schema.members_max && count > *schema.members_max && !is_counted_only())
+    keep(api::too_many(shown(path), members.size(),
+                       static_cast<std::size_t>(std::max<std::int64_t>(*schema.members_max, 0))));
   for (const JsonMember& member : members) {
     if (is_spent()) return false;
     const Json* before = old && old->is_object() ? old->find(member.key) : nullptr;
@@ -316,17 +327,19 @@ bool Judge::check_members(const Json& value, const Json* old, const Schema& sche
       continue;
     }
     const bool is_named = schema.property(member.key) != nullptr;
-    const std::string inner = path.empty() && is_named ? member.key : path + "." + member.key;
-    same &= judge(member.value, before, *below, inner);
+    same &= judge(member.value, before, *below, is_named ? path.child(member.key) : path.dotted(member.key));
   }
-  for (const std::string& name : schema.required)
-    if (!members.find(name)) add(api::required(shown(path + "." + name)));
+  budget_.spend(schema.required.size());
+  for (const std::string& name : schema.required) {
+    if (is_spent()) return false;
+    if (!members.find(name) && !is_counted_only()) keep(api::required(shown(path.dotted(name))));
+  }
   return same;
 }
 
-bool Judge::judge(const Json& value, const Json* old, const Schema& schema, const std::string& path) {
-  if (in_alternative_) ++checks_;
-  if (is_spent()) return false;
+bool Judge::judge(const Json& value, const Json* old, const Schema& schema, const LazyPath& path) {
+  if (in_alternative_ && budget_.checks > 0) --budget_.checks;
+  if (!budget_.spend(1) || is_spent()) return false;
   if (old && value.shares_with(*old)) return true;
   const std::size_t mark = errors_.size(), found = found_;
   bool same = false;
@@ -344,7 +357,7 @@ bool Judge::judge(const Json& value, const Json* old, const Schema& schema, cons
   else
     same = old && value == *old;
   if (same) {
-    errors_.resize(std::min(mark, errors_.size()));
+    errors_.cut(mark);
     found_ = found;
   }
   return same;
@@ -359,21 +372,6 @@ std::vector<std::size_t> repeated(const std::vector<std::string>& texts) {
   return repeats;
 }
 
-// Go compares maps: the order of members is of no account.
-std::string sorted_text(const Json& value) {
-  if (value.is_array()) {
-    std::string text = "[";
-    for (const Json& item : value.as_array()) text += sorted_text(item) + ",";
-    return text + "]";
-  }
-  if (!value.is_object()) return to_string(value);
-  std::map<std::string_view, const Json*> members;
-  for (const JsonMember& member : value.as_object()) members[member.key] = &member.value;
-  std::string text = "{";
-  for (const auto& [name, member] : members) text += to_string(Json(name)) + ":" + sorted_text(*member) + ",";
-  return text + "}";
-}
-
 Json keys_of(const Json& item, const Schema& schema) {
   Json keys = Json::object();
   for (const std::string& name : schema.map_keys)
@@ -381,35 +379,31 @@ Json keys_of(const Json& item, const Schema& schema) {
   return keys;
 }
 
-void check_unique(const JsonArray& items, const Schema& schema, const std::string& path,
-                  FieldErrors& errors) {
+void check_unique(const JsonArray& items, const Schema& schema, const LazyPath& path, BoundedErrors& errors) {
   if (schema.list != Schema::List::Set && schema.list != Schema::List::Map) return;
   const bool is_map = schema.list == Schema::List::Map;
   std::vector<std::string> texts;
   for (std::size_t at = 0; at < items.size(); ++at) {
     if (is_map && !items[at].is_object() && !items[at].is_null()) {
-      errors.push_back(api::invalid(path + "[" + std::to_string(at) + "]", items[at],
-                                    "must be an object for an array of list-type map"));
+      errors.add(api::invalid(path.index(at), items[at], "must be an object for an array of list-type map"));
       return;
     }
     texts.push_back(sorted_text(is_map ? keys_of(items[at], schema) : items[at]));
   }
   for (const std::size_t at : repeated(texts)) {
-    if (errors.size() >= kValueErrorsMax) return;
-    errors.push_back(api::duplicate(path + "[" + std::to_string(at) + "]",
-                                    is_map ? keys_of(items[at], schema) : items[at]));
+    if (errors.is_full()) return;
+    errors.add(api::duplicate(path.index(at), is_map ? keys_of(items[at], schema) : items[at]));
   }
 }
 
-void add_list_errors(const Json& value, const Schema& schema, const std::string& path, FieldErrors& errors) {
+void add_list_errors(const Json& value, const Schema& schema, const LazyPath& path, BoundedErrors& errors) {
+  if (errors.is_full()) return;
   if (value.is_object()) {
     for (const JsonMember& member : value.as_object()) {
       const Schema* own = schema.property(member.key);
       const Schema* below = own ? own : schema.additional.get();
       if (!below) continue;
-      const std::string dot = path.empty() ? "" : ".";
-      add_list_errors(member.value, *below, own ? path + dot + member.key : path + "[" + member.key + "]",
-                      errors);
+      add_list_errors(member.value, *below, own ? path.child(member.key) : path.key(member.key), errors);
     }
     return;
   }
@@ -417,24 +411,23 @@ void add_list_errors(const Json& value, const Schema& schema, const std::string&
   check_unique(value.as_array(), schema, path, errors);
   if (!schema.items) return;
   for (std::size_t at = 0; at < value.as_array().size(); ++at)
-    add_list_errors(value.as_array()[at], *schema.items, path + "[" + std::to_string(at) + "]", errors);
+    add_list_errors(value.as_array()[at], *schema.items, path.index(at), errors);
 }
 
-void add_embedded_errors(const Json& value, const Schema& schema, const std::string& path,
-                         FieldErrors& errors) {
-  const api::FieldPath at(path);
+void add_embedded_errors(const Json& value, const Schema& schema, const LazyPath& at, BoundedErrors& errors) {
+  if (errors.is_full()) return;
   if (value.is_object()) {
     if (schema.embedded) {
       for (const char* name : {"apiVersion", "kind"}) {
         const Json* member = value.find(name);
         if (!member || (member->is_string() && member->as_string().empty()))
-          errors.push_back(api::required(at.child(name), "must not be empty"));
+          errors.add(api::required(at.child(name), "must not be empty"));
         else if (!member->is_string())
-          errors.push_back(api::invalid(at.child(name), *member, "must be a string"));
+          errors.add(api::invalid(at.child(name), *member, "must be a string"));
       }
       const Json* metadata = value.find("metadata");
       if (metadata && !metadata->is_object())
-        errors.push_back(api::invalid(at.child("metadata"), *metadata, "must be an object"));
+        errors.add(api::invalid(at.child("metadata"), *metadata, "must be an object"));
     }
     for (const JsonMember& member : value.as_object())
       if (const Schema* below = schema.member(member.key))
@@ -448,23 +441,23 @@ void add_embedded_errors(const Json& value, const Schema& schema, const std::str
 
 }  // namespace
 
-api::FieldErrors check_value(const Json& value, const Json* old, const Schema& schema,
-                             const std::string& path) {
-  Judge judge;
+api::FieldErrors check_value(const Json& value, const Json* old, const Schema& schema, const LazyPath& path,
+                             ObjectBudget& budget) {
+  Judge judge(budget);
   judge.judge(value, old, schema, path);
   return std::move(judge).take();
 }
 
-api::FieldErrors check_lists(const Json& value, const Schema& schema, const std::string& path) {
-  FieldErrors errors;
+api::FieldErrors check_lists(const Json& value, const Schema& schema, const LazyPath& path) {
+  BoundedErrors errors;
   add_list_errors(value, schema, path, errors);
-  return errors;
+  return errors.take();
 }
 
-api::FieldErrors check_embedded(const Json& value, const Schema& schema, const std::string& path) {
-  FieldErrors errors;
+api::FieldErrors check_embedded(const Json& value, const Schema& schema, const LazyPath& path) {
+  BoundedErrors errors;
   add_embedded_errors(value, schema, path, errors);
-  return errors;
+  return errors.take();
 }
 
 }  // namespace berth::crd

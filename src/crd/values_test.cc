@@ -68,7 +68,8 @@ constexpr ValueCase kValues[] = {
 
 TEST(Values, AreJudgedByTheirSchema) {
   for (const ValueCase& row : kValues)
-    EXPECT_EQ(text_of(check_value(json(row.value), nullptr, schema(row.schema))), row.errors) << row.schema;
+    EXPECT_EQ(text_of(value_errors_of(json(row.value), nullptr, schema(row.schema))), row.errors)
+        << row.schema;
 }
 
 TEST(Values, WhatAnUpdateLeavesAsItWasIsNotJudgedAgain) {
@@ -92,7 +93,7 @@ TEST(Values, WhatAnUpdateLeavesAsItWasIsNotJudgedAgain) {
       {R"j({"a":"x","l":["long","y"]})j", "l[0]: Too long: may not be more than 1 bytes"},
   };
   for (const auto& row : rows)
-    EXPECT_EQ(text_of(check_value(json(row.next), &old, stricter)), row.errors) << row.next;
+    EXPECT_EQ(text_of(value_errors_of(json(row.next), &old, stricter)), row.errors) << row.next;
 }
 
 TEST(Values, ListsOfTypeSetAndMapHaveNoDuplicates) {
@@ -126,7 +127,7 @@ TEST(Values, AlternativesWithoutMeasureAreAnError) {
   const Schema all =
       schema(R"j({"type":"object","properties":{"l":{"type":"array","items":{"type":"string","anyOf":[)j" +
              options + "]}}}}");
-  EXPECT_EQ(text_of(check_value(json("{\"l\":[" + items + "]}"), nullptr, all)),
+  EXPECT_EQ(text_of(value_errors_of(json("{\"l\":[" + items + "]}"), nullptr, all)),
             "<nil>: Internal error: the object and its schema are too complex to be compared");
 }
 

@@ -40,7 +40,7 @@ def check_declaration(tree, room, path):
 
 def rooms_of_program(tree, path):
     first = tree.text(path).partition("\n")[0]
-    match = re.match(r"// rooms: ([a-z ]+)$", first)
+    match = re.match(r"// rooms: ([a-z_ ]+)$", first)
     return match[1].split() if match else None
 
 
