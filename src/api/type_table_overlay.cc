@@ -31,6 +31,9 @@ constexpr TypeName kNodeAllocatable = {"", "v1", "NodeAllocatableResourceClaimSt
 constexpr TypeName own(std::string_view name) {
   return {kBerthGroup, kVersion, name};
 }
+constexpr TypeName older(std::string_view name) {
+  return {"meta.k8s.io", "v1beta1", name};
+}
 constexpr TypeName kRequest = own("BindRequest");
 constexpr TypeName kList = own("BindRequestList");
 constexpr TypeName kSpec = own("BindRequestSpec");
@@ -118,6 +121,16 @@ constexpr OverlayRow kRows[] = {
                     kOmitEmpty | kOptional | kPatchMerge),
               kAddedNumber),
      kResourceStatus},
+    // Metadata alone in its older version, whose list has the numbers the other way round.
+    {older("PartialObjectMetadata"), kTopLevel, text("kind"), kNoMessage},
+    {older("PartialObjectMetadata"), 0, text("apiVersion"), kNoMessage},
+    {older("PartialObjectMetadata"), 0, numbered(part("metadata", "v1.ObjectMeta"), 1), kMeta},
+    {older("PartialObjectMetadataList"), kTopLevel, text("kind"), kNoMessage},
+    {older("PartialObjectMetadataList"), 0, text("apiVersion"), kNoMessage},
+    {older("PartialObjectMetadataList"), 0, numbered(part("metadata", "v1.ListMeta"), 2), kListMeta},
+    {older("PartialObjectMetadataList"), 0,
+     numbered(parts("items", "[]v1.PartialObjectMetadata", "", "", 0), 1), older("PartialObjectMetadata")},
+
     {own("TopologyConstraintLevel"), 0, numbered(text("level", 0), 1), kNoMessage},
     levels("v1alpha3", "PodGroupSchedulingConstraints"),
     levels("v1alpha3", "WorkloadPodGroupSchedulingConstraints"),

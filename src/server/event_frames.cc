@@ -19,7 +19,7 @@ std::string line(std::string_view type, std::string_view object) {
 }  // namespace
 
 EventFrames::EventFrames(const api::ResourceInfo& resource, Rendering rendering)
-    : resource_(resource), rendering_(rendering), kind_(protobuf_kind(resource, rendering.form)) {}
+    : resource_(resource), rendering_(rendering), kind_(protobuf_kind(resource, rendering)) {}
 
 std::string_view EventFrames::content_type() const {
   return is_protobuf() ? kStreamOfProtobuf : "application/json";
@@ -39,7 +39,7 @@ ApiResult<std::string> EventFrames::of_object(std::string_view type, const store
 }
 
 std::string EventFrames::shown(const store::ObjectPtr& object, Time now) {
-  if (rendering_.form == Form::Metadata) return metadata_bytes(object->bytes);
+  if (rendering_.form == Form::Metadata) return metadata_bytes(rendering_, object->bytes);
   if (rendering_.form == Form::Object) return object_bytes(resource_, object->bytes);
   const bool first = !std::exchange(columns_sent_, true);
   const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(object->revision) + "\"}";
@@ -53,7 +53,7 @@ std::string EventFrames::bookmark(store::Revision revision, bool ends_initial_ev
   const bool partial = rendering_.form != Form::Object;
   const Json object =
       Json::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : resource_.kind},
-                    {"apiVersion", partial ? "meta.k8s.io/v1" : api_version_of(resource_)},
+                    {"apiVersion", partial ? meta_version_of(rendering_) : api_version_of(resource_)},
                     {"metadata", std::move(metadata)}});
   return frame("BOOKMARK", to_string(object)).value();
 }

@@ -28,7 +28,7 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
     return table_bytes(*target.resource, page.objects, rendering, metadata,
                        registry.dependencies().clock.now(), true);
   const bool partial = rendering.form == Form::Metadata;
-  const std::string api_version = partial ? "meta.k8s.io/v1" : api_version_of(*target.resource);
+  const std::string api_version = partial ? meta_version_of(rendering) : api_version_of(*target.resource);
   std::string body = "{\"kind\":\"";
   const std::string own = target.resource->custom ? target.resource->custom->definition->list_kind
                                                   : std::string(target.resource->kind) + "List";
@@ -39,19 +39,19 @@ std::string list_body(const Registry& registry, const ObjectTarget& target, cons
   for (const store::ObjectPtr& object : page.objects) {
     if (!first) body += ',';
     first = false;
-    body += partial ? metadata_bytes(object->bytes) : item_bytes(*target.resource, object->bytes);
+    body += partial ? metadata_bytes(rendering, object->bytes) : item_bytes(*target.resource, object->bytes);
   }
   return body.append("]}\n");
 }
 
 ApiResult<HttpResponse> in_protobuf(const ObjectTarget& target, const store::ListPage& page,
-                                    const ListOptions& options, Form form) {
+                                    const ListOptions& options, Rendering rendering) {
   const api::ResourceInfo& resource = *target.resource;
-  const bool as_stored = is_stored_as_shown(resource, form);
+  const bool as_stored = is_stored_as_shown(resource, rendering.form);
   std::size_t bytes = 0;
   for (const store::ObjectPtr& object : page.objects) bytes += object->bytes.size();
   constexpr std::size_t kJsonToProtobuf = 2;  // about how much smaller
-  api::ProtobufListWriter list(protobuf_list_kind(resource, form), bytes / kJsonToProtobuf);
+  api::ProtobufListWriter list(protobuf_list_kind(resource, rendering), bytes / kJsonToProtobuf);
   Status written = list.add_metadata(list_metadata(page, options));
   for (auto at = page.objects.begin(); written && at != page.objects.end(); ++at) {
     const std::string& stored = (*at)->bytes;
@@ -129,7 +129,7 @@ ApiResult<HttpResponse> list(const Registry& registry, const ObjectTarget& targe
     return too_large_version(*options.version, registry.store().revision());
   }
   const store::ListPage page = TRY(page_of(registry, target, query));
-  if (rendering.encoding == Encoding::Protobuf) return in_protobuf(target, page, options, rendering.form);
+  if (rendering.encoding == Encoding::Protobuf) return in_protobuf(target, page, options, rendering);
   return json_response(200, list_body(registry, target, page, options, rendering));
 }
 

@@ -123,11 +123,15 @@ bool spec_differs(const Json& a, const Json& b) {
   return differs(a, b) || differs(b, a);
 }
 
+Json in_api_order(const Json& object) {
+  Json ordered(reordered(object.as_object(), kObjectOrder));
+  ordered["metadata"] = Json(reordered(metadata_of(object).as_object(), kMetadataOrder));
+  return ordered;
+}
+
 Json in_stored_order(Json object) {
   set_revision(object, kRevisionSlot);
-  Json metadata(reordered(metadata_of(std::as_const(object)).as_object(), kMetadataOrder));
-  object["metadata"] = std::move(metadata);
-  return Json(reordered(std::as_const(object).as_object(), kObjectOrder));
+  return in_api_order(object);
 }
 
 void set_revision(Json& object, std::string_view revision) {

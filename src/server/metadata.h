@@ -10,8 +10,9 @@
 
 namespace berth::server {
 
-// The stored form: kind, apiVersion and metadata first, metadata's members in Kubernetes' order; a slot for
-// the revision of this version.
+// kind, apiVersion and metadata first, metadata's members in Kubernetes' order.
+Json in_api_order(const Json& object);
+// The stored form: in that order, with a slot for the revision of this version.
 Json in_stored_order(Json object);
 // The bytes of the result of in_stored_order().
 store::Draft draft_of(const Json& ordered);

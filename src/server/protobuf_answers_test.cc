@@ -1,6 +1,8 @@
 // Answers in protobuf, and the choice among the media types that a client accepts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/protobuf.h"
 #include "api/protobuf_objects.h"
 #include "api/serialized.h"
@@ -249,6 +251,47 @@ TEST_F(ProtobufAnswers, MetadataAloneOfAnyKind) {
         R"(ADDED {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",)"))
         << events->event(0);
   }
+}
+
+TEST_F(ProtobufAnswers, MetadataInItsOlderVersionSaysSo) {
+  make("a");
+  const std::string older = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1";
+  const std::string older_list = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1beta1";
+  for (const std::string& type : {kProtobuf, std::string("application/json")}) {
+    const Json one = ask("GET", kSmallMaps + "/a", type + older)->document();
+    EXPECT_EQ(one.string_at("apiVersion"), "meta.k8s.io/v1beta1");
+    EXPECT_EQ(one.part("metadata").string_at("name"), "a");
+    const Json list = ask("GET", kSmallMaps, type + older_list)->document();
+    EXPECT_EQ(list.string_at("apiVersion"), "meta.k8s.io/v1beta1");
+    EXPECT_FALSE(list.part("metadata").string_at("resourceVersion").empty());
+    ASSERT_EQ(list.items_at("items").size(), 1u);
+    EXPECT_EQ(list.items_at("items")[0].part("metadata").string_at("name"), "a");
+  }
+}
+
+TEST_F(ProtobufAnswers, ADryRunSaysItsKindOnce) {
+  const auto said = ask("POST", kSmallMaps, "", R"({"metadata":{"name":"a"}})", {{"dryRun", "All"}});
+  EXPECT_EQ(said->response.status, 201);
+  const Json document = said->document();
+  EXPECT_TRUE(said->response.body.starts_with(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{)"));
+  for (const char* name : {"kind", "apiVersion", "metadata"})
+    EXPECT_EQ(std::count_if(document.as_object().begin(), document.as_object().end(),
+                            [&](const JsonMember& member) { return member.key == name; }),
+              1)
+        << name;
+}
+
+TEST_F(ProtobufAnswers, WhatCouldBeAnsweredIsNamed) {
+  make_widget();
+  const std::string types =
+      "406: Not Acceptable\n\nAvailable representations: application/json, "
+      "application/yaml, application/vnd.kubernetes.protobuf";
+  EXPECT_EQ(ask("GET", kSmallMaps + "/a", "text/plain")->document().string_at("message"), types);
+  EXPECT_EQ(ask("GET", kSmallMaps, "text/plain")->document().string_at("message"),
+            types + ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch");
+  EXPECT_EQ(ask("GET", kWidgets, "application/json" + kPartial)->document().string_at("message"),
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            "(*unstructured.UnstructuredList)");
 }
 
 struct Negotiated {

@@ -80,8 +80,8 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
     return submit_create(creation);
   }
   if (dependencies_.store.get(key_of(target))) return already_exists(target.resource_name(), target.name);
-  creation->done(
-      Answer{.code = 201, .document = to_string(object), .warnings = std::move(creation->warnings)});
+  creation->done(Answer{
+      .code = 201, .document = to_string(in_api_order(object)), .warnings = std::move(creation->warnings)});
   return {};
 }
 

@@ -86,10 +86,11 @@ std::optional<Rendering> rendering_by(const AcceptClause& clause, const Offer& o
 }
 
 // The answer of the reference's router, which looks at media types without their parameters.
-ApiStatus no_representation() {
+ApiStatus no_representation(bool may_stream) {
   ApiStatus status = not_acceptable("");
   status.message = "406: Not Acceptable\n\nAvailable representations: ";
-  status.message.append(kAcceptable).append(", ").append(kStreams);
+  status.message.append(kAcceptable);
+  if (may_stream) status.message.append(", ").append(kStreams);
   status.has_details = true;
   return status;
 }
@@ -121,21 +122,24 @@ ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInf
   if (!asks_list && rendering.form != Form::Metadata) return {};
   rendering.form = Form::Metadata;
   if (asks_list == is_list) return {};
-  const std::string_view package =
-      resource.group.empty() ? "core" : resource.group.substr(0, resource.group.find('.'));
+  // Go's type of it.
+  std::string type(resource.group.empty() ? "core" : resource.group.substr(0, resource.group.find('.')));
+  type.append(".").append(resource.kind);
+  if (resource.custom) type = "unstructured.Unstructured";
   ApiStatus status = not_acceptable("");
   status.message = std::string("you requested PartialObjectMetadata") + (asks_list ? "List" : "") +
-                   ", but the requested object is " + (is_list ? "a" : "not a") + " list (*" +
-                   std::string(package) + "." + std::string(resource.kind) + (is_list ? "List)" : ")");
+                   ", but the requested object is " + (is_list ? "a" : "not a") + " list (*" + type +
+                   (is_list ? "List)" : ")");
   return status;
 }
 
-ApiResult<Rendering> rendering_of(const HttpRequest& request, const api::ResourceInfo& resource) {
+ApiResult<Rendering> rendering_of(const HttpRequest& request, const ObjectTarget& target) {
+  const api::ResourceInfo& resource = *target.resource;
   const std::string_view accept = request.header("Accept");
   if (accept.find_first_not_of(' ') == std::string_view::npos) return Rendering();
   const auto is_named = [&](const Offer& offer) { return names_media_type(accept, offer.media_type); };
   if (!resource.custom && std::none_of(std::begin(kOffers), std::end(kOffers), is_named))
-    return no_representation();
+    return no_representation(request.method == "GET" && target.name.empty());
   for (const AcceptClause& clause : parse_accept(accept)) {
     for (const Offer& offer : kOffers) {
       std::optional<Rendering> rendering = rendering_by(clause, offer, resource);
@@ -165,7 +169,7 @@ ApiResult<void> check_streams(Encoding encoding) {
 
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
                        const std::string& stored, Rendering rendering, Time now) {
-  if (rendering.form == Form::Metadata) return metadata_bytes(stored);
+  if (rendering.form == Form::Metadata) return metadata_bytes(rendering, stored);
   if (rendering.form == Form::Object) return object_bytes(resource, stored);
   store::ObjectPtr shown = object;
   if (!shown) {

@@ -8,6 +8,7 @@
 #include "api/type_table.h"
 #include "base/time.h"
 #include "server/http.h"
+#include "server/object_target.h"
 #include "server/status.h"
 #include "store/store.h"
 
@@ -19,14 +20,14 @@ enum class Encoding { Json, Yaml, Protobuf };
 struct Rendering {
   Form form = Form::Object;
   Encoding encoding = Encoding::Json;
-  std::string_view version = "v1";                                            // of meta.k8s.io: a Table's
+  std::string_view version = "v1";  // of meta.k8s.io, for all but objects
   enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
 };
 
 // By the media types that the client accepts, the preferred one first: Tables are not in protobuf, nor are
 // objects of custom resources and of Berth's own kinds, but their metadata. 406 when none is supported.
 // Source: apiserver/pkg/endpoints/handlers/negotiation.
-ApiResult<Rendering> rendering_of(const HttpRequest& request, const api::ResourceInfo& resource);
+ApiResult<Rendering> rendering_of(const HttpRequest& request, const ObjectTarget& target);
 // Of a Status: JSON when the client accepts only what a Status cannot be.
 Encoding status_encoding(const HttpRequest& request);
 // 406 for a watch in an encoding that is none of events.

@@ -100,7 +100,7 @@ ApiResult<void> ResourceHandler::route(const Call& call) {
                  target.ns, target.name}));
   if (auto warning = deprecation_of(resource)) call->warnings.push_back(*std::move(warning));
   if (!of_subresource && !allows(resource, call->verb)) return method_not_allowed();
-  call->rendering = TRY(rendering_of(call->request, resource));
+  call->rendering = TRY(rendering_of(call->request, target));
   TRY(check_form(*call));
   if (of_subresource) return route_subresource(call);
   return target.name.empty() ? route_collection(call) : route_object(call);

@@ -87,8 +87,7 @@ ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json 
     review["status"] = std::move(status);
     if (!review.find("metadata")) review["metadata"] = Json::object();
     if (resource.plural == "selfsubjectreviews") review["metadata"]["creationTimestamp"] = format_time(now);
-    for (const char* said_by_rendering : {"kind", "apiVersion"}) review.as_object().erase(said_by_rendering);
-    return std::optional(Answer{.code = 201, .document = to_string(review)});
+    return std::optional(Answer{.code = 201, .document = to_string(in_api_order(review))});
   }
   return std::optional<Answer>();
 }

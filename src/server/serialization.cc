@@ -16,14 +16,14 @@ std::string_view behind_type(const std::string& stored) {
 }
 
 constexpr std::string_view kMetaGroup = "meta.k8s.io";
-constexpr std::string_view kMetaVersion = "meta.k8s.io/v1";
 
-api::ProtobufKind kind_in_protobuf(const api::ResourceInfo& resource, Form form, std::string_view suffix) {
-  std::string kind(form == Form::Metadata ? "PartialObjectMetadata" : resource.kind);
+api::ProtobufKind kind_in_protobuf(const api::ResourceInfo& resource, Rendering rendering,
+                                   std::string_view suffix) {
+  const bool partial = rendering.form == Form::Metadata;
+  std::string kind(partial ? "PartialObjectMetadata" : resource.kind);
   kind += suffix;
-  if (form == Form::Metadata)
-    return {std::string(kMetaVersion), kind, api::find_type(kMetaGroup, "v1", kind)};
-  const bool is_written = form == Form::Object && resource.has_protobuf();
+  if (partial) return {meta_version_of(rendering), kind, api::find_type(kMetaGroup, rendering.version, kind)};
+  const bool is_written = rendering.form == Form::Object && resource.has_protobuf();
   return {api_version_of(resource), kind,
           is_written ? api::find_type(resource.group, resource.version, kind) : nullptr};
 }
@@ -59,18 +59,22 @@ std::string item_bytes(const api::ResourceInfo& resource, const std::string& sto
   return std::string("{").append(behind_type(stored));
 }
 
-std::string metadata_bytes(const std::string& stored) {
+std::string meta_version_of(Rendering rendering) {
+  return std::string(kMetaGroup) + "/" + std::string(rendering.version);
+}
+
+std::string metadata_bytes(Rendering rendering, const std::string& stored) {
   const Result<Json> object = parse_json(stored);
-  return type_prefix("meta.k8s.io", "v1", "PartialObjectMetadata") +
+  return type_prefix(kMetaGroup, rendering.version, "PartialObjectMetadata") +
          "\"metadata\":" + to_string(object ? metadata_of(*object) : Json::object()) + "}";
 }
 
-api::ProtobufKind protobuf_kind(const api::ResourceInfo& resource, Form form) {
-  return kind_in_protobuf(resource, form, "");
+api::ProtobufKind protobuf_kind(const api::ResourceInfo& resource, Rendering rendering) {
+  return kind_in_protobuf(resource, rendering, "");
 }
 
-api::ProtobufKind protobuf_list_kind(const api::ResourceInfo& resource, Form form) {
-  return kind_in_protobuf(resource, form, "List");
+api::ProtobufKind protobuf_list_kind(const api::ResourceInfo& resource, Rendering rendering) {
+  return kind_in_protobuf(resource, rendering, "List");
 }
 
 bool is_stored_as_shown(const api::ResourceInfo& resource, Form form) {
@@ -85,7 +89,7 @@ std::string table_bytes(const api::ResourceInfo& resource, const std::vector<sto
                         Rendering rendering, std::string_view list_metadata, Time now, bool with_columns) {
   const crd::ServedVersion* custom = resource.custom;
   const TableColumns& columns = columns_of(resource);
-  std::string body = type_prefix("meta.k8s.io", rendering.version, "Table");
+  std::string body = type_prefix(kMetaGroup, rendering.version, "Table");
   body.append("\"metadata\":").append(list_metadata).append(",\"columnDefinitions\":");
   body += with_columns ? to_string(custom ? custom_definitions(*custom) : definitions_json(columns)) : "null";
   body += ",\"rows\":[";
@@ -100,7 +104,7 @@ std::string table_bytes(const api::ResourceInfo& resource, const std::vector<sto
     if (rendering.include == Rendering::Include::Object)
       body.append(",\"object\":").append(object_bytes(resource, object->bytes));
     if (rendering.include == Rendering::Include::Metadata)
-      body.append(",\"object\":").append(metadata_bytes(object->bytes));
+      body.append(",\"object\":").append(metadata_bytes(rendering, object->bytes));
     if (rendering.include == Rendering::Include::None) body.append(",\"object\":null");
     body += '}';
   }

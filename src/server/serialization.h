@@ -20,13 +20,15 @@ std::string type_prefix(std::string_view group, std::string_view version, std::s
 std::string object_bytes(const api::ResourceInfo& resource, const std::string& stored);
 // Without kind and apiVersion, for items of a typed list; those of custom resources have both.
 std::string item_bytes(const api::ResourceInfo& resource, const std::string& stored);
+// "meta.k8s.io/v1": the apiVersion of metadata alone.
+std::string meta_version_of(Rendering rendering);
 // PartialObjectMetadata.
-std::string metadata_bytes(const std::string& stored);
+std::string metadata_bytes(Rendering rendering, const std::string& stored);
 // What an object of the resource, or its metadata alone, is in protobuf. Without a type for Tables, and for
 // objects that have no protobuf.
-api::ProtobufKind protobuf_kind(const api::ResourceInfo& resource, Form form);
+api::ProtobufKind protobuf_kind(const api::ResourceInfo& resource, Rendering rendering);
 // The same of a list of them.
-api::ProtobufKind protobuf_list_kind(const api::ResourceInfo& resource, Form form);
+api::ProtobufKind protobuf_list_kind(const api::ResourceInfo& resource, Rendering rendering);
 // Whether the stored bytes have the members that are written in protobuf; else object_bytes() has them.
 bool is_stored_as_shown(const api::ResourceInfo& resource, Form form);
 // 500: a stored object that does not fit its type.
