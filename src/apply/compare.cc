@@ -129,9 +129,9 @@ Comparison Walk::result() {
 
 }  // namespace
 
-Comparison Comparison::without_subtrees(const FieldSet& ignored) const {
-  return {added.without_subtrees(ignored), modified.without_subtrees(ignored),
-          removed.without_subtrees(ignored)};
+Comparison Comparison::without_subtrees(const FieldSet& ignored) && {
+  return {std::move(added).without_subtrees(ignored), std::move(modified).without_subtrees(ignored),
+          std::move(removed).without_subtrees(ignored)};
 }
 
 Comparison compare(const Schema& schema, const Json& before, const Json& after) {

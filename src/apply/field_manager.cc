@@ -12,10 +12,12 @@ const Json& managed_fields_of(const Json& document) {
   return document.part("metadata").part("managedFields");
 }
 
-Json without_managed_fields(Json document) {
+// `document`, or its copy in `room` when there is something to leave out.
+const Json& without_managed_fields(const Json& document, Json& room) {
   if (managed_fields_of(document).is_null()) return document;
-  document["metadata"].as_object().erase("managedFields");
-  return document;
+  room = document;
+  room["metadata"].as_object().erase("managedFields");
+  return room;
 }
 
 // One empty entry is how a client asks to forget all owners.
@@ -99,8 +101,8 @@ void update_last_applied(Json& document, Json config) {
   (*annotations)[kLastAppliedAnnotation] = to_string(sorted(config)) + "\n";
 }
 
-FieldSet changed_fields(const Comparison& change) {
-  return change.modified.united(change.added);
+FieldSet changed_fields(Comparison change) {
+  return std::move(change.modified).united(std::move(change.added));
 }
 
 void erase_empty(ManagedFields& managed) {
@@ -134,20 +136,22 @@ Json FieldManager::after_update(const Json& live, const Json& next) const {
   }
   const bool is_create = live.part("metadata").string_at("uid").empty();
   if (managed.entries.empty() && !is_create) return {};
-  track_update(managed, write_.manager, without_managed_fields(live), without_managed_fields(next));
+  Json live_copy, next_copy;
+  track_update(managed, write_.manager, without_managed_fields(live, live_copy),
+               without_managed_fields(next, next_copy));
   return managed.to_json();
 }
 
 void FieldManager::track_update(ManagedFields& managed, std::string_view manager, const Json& before,
                                 const Json& after) const {
-  const Comparison change = compare(schema_, before, after).without_subtrees(write_.ignored);
+  Comparison change = compare(schema_, before, after).without_subtrees(write_.ignored);
   release(managed, nullptr, before, after, change, true);
-  const FieldSet changed = changed_fields(change).without(system_fields());
+  FieldSet changed = changed_fields(std::move(change)).without(system_fields());
   if (!changed.empty()) {
     const ManagerId id =
         ManagerId::updater(manager.empty() ? "unknown" : manager, write_.api_version, write_.subresource);
     ManagedEntry& entry = managed.entries[id];
-    entry = {write_.api_version, write_.now, changed.united(entry.fields)};
+    entry = {write_.api_version, write_.now, std::move(changed).united(std::move(entry.fields))};
   }
   cap_update_managers(managed);
 }
@@ -162,6 +166,7 @@ std::optional<Comparison> FieldManager::comparison_in(std::string_view version, 
 // Takes what changed from every manager but `self`. Without `force` nothing changes when something is taken.
 Conflicts FieldManager::release(ManagedFields& managed, const ManagerId* self, const Json& before,
                                 const Json& after, const Comparison& change, bool force) const {
+  if (managed.entries.empty()) return {};
   std::map<std::string, std::optional<Comparison>> comparisons = {{write_.api_version, change}};
   Conflicts conflicts;
   ManagedFields left;
@@ -187,7 +192,8 @@ Conflicts FieldManager::release(ManagedFields& managed, const ManagerId* self, c
 ApplyResult FieldManager::applied(const Json& live_object, const Json& config, bool force) const {
   if (const std::vector<std::string> errors = schema_.errors_of(config); !errors.empty())
     return NotTyped{joined(errors)};
-  const Json live = without_managed_fields(live_object);
+  Json live_copy;
+  const Json& live = without_managed_fields(live_object, live_copy);
   ManagedFields managed = ManagedFields::from_json(managed_fields_of(live_object)).value_or({});
   if (managed.entries.empty()) track_update(managed, kBeforeFirstApply, write_.empty, live);
 

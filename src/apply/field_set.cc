@@ -56,9 +56,8 @@ Result<PathElement> parsed_json(PathElement::Type type, std::string_view text, s
 }
 
 // Calls `both` for elements of both, `left` and `right` for those of one.
-template <class Left, class Right, class Both>
-void zip(const std::vector<FieldSet::Node>& a, const std::vector<FieldSet::Node>& b, Left left, Right right,
-         Both both) {
+template <class Nodes, class Left, class Right, class Both>
+void zip(Nodes& a, Nodes& b, Left left, Right right, Both both) {
   auto i = a.begin();
   auto j = b.begin();
   while (i != a.end() && j != b.end()) {
@@ -176,11 +175,18 @@ void FieldSet::sort() {
   std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.element < b.element; });
 }
 
-FieldSet FieldSet::united(const FieldSet& other) const {
+FieldSet FieldSet::united(FieldSet other) const& {
+  return FieldSet(*this).united(std::move(other));
+}
+
+FieldSet FieldSet::united(FieldSet other) && {
+  if (empty()) return other;
+  if (other.empty()) return std::move(*this);
   FieldSet result;
-  const auto keep = [&](const Node& node) { result.nodes_.push_back(node); };
-  zip(nodes_, other.nodes_, keep, keep, [&](const Node& a, const Node& b) {
-    result.append(a.element, a.member || b.member, a.children.united(b.children));
+  const auto keep = [&](Node& node) { result.nodes_.push_back(std::move(node)); };
+  zip(nodes_, other.nodes_, keep, keep, [&](Node& a, Node& b) {
+    result.append(std::move(a.element), a.member || b.member,
+                  std::move(a.children).united(std::move(b.children)));
   });
   return result;
 }
@@ -193,22 +199,40 @@ FieldSet FieldSet::intersected(const FieldSet& other) const {
   return result;
 }
 
-FieldSet FieldSet::without(const FieldSet& other) const {
-  FieldSet result;
-  const auto keep = [&](const Node& node) { result.nodes_.push_back(node); };
-  zip(nodes_, other.nodes_, keep, kSkip, [&](const Node& a, const Node& b) {
-    result.append(a.element, a.member && !b.member, a.children.without(b.children));
-  });
-  return result;
+std::vector<FieldSet::Node>::iterator FieldSet::place_of(const PathElement& element) {
+  const auto at = std::lower_bound(nodes_.begin(), nodes_.end(), element,
+                                   [](const Node& node, const PathElement& e) { return node.element < e; });
+  return at != nodes_.end() && at->element == element ? at : nodes_.end();
 }
 
-FieldSet FieldSet::without_subtrees(const FieldSet& other) const {
-  FieldSet result;
-  const auto keep = [&](const Node& node) { result.nodes_.push_back(node); };
-  zip(nodes_, other.nodes_, keep, kSkip, [&](const Node& a, const Node& b) {
-    if (!b.member) result.append(a.element, a.member, a.children.without_subtrees(b.children));
-  });
-  return result;
+FieldSet FieldSet::without(const FieldSet& other) const& {
+  return FieldSet(*this).without(other);
+}
+
+FieldSet FieldSet::without(const FieldSet& other) && {
+  for (const Node& taken : other.nodes_) {
+    const auto at = place_of(taken.element);
+    if (at == nodes_.end()) continue;
+    at->member = at->member && !taken.member;
+    at->children = std::move(at->children).without(taken.children);
+    if (!at->member && at->children.empty()) nodes_.erase(at);
+  }
+  return std::move(*this);
+}
+
+FieldSet FieldSet::without_subtrees(const FieldSet& other) const& {
+  return FieldSet(*this).without_subtrees(other);
+}
+
+FieldSet FieldSet::without_subtrees(const FieldSet& other) && {
+  for (const Node& taken : other.nodes_) {
+    const auto at = place_of(taken.element);
+    if (at == nodes_.end()) continue;
+    at->children = taken.member ? FieldSet() : std::move(at->children).without_subtrees(taken.children);
+    at->member = at->member && !taken.member;
+    if (!at->member && at->children.empty()) nodes_.erase(at);
+  }
+  return std::move(*this);
 }
 
 void FieldSet::for_each(const std::function<void(const FieldPath& path)>& visit) const {
@@ -232,21 +256,14 @@ void FieldSet::for_each_below(FieldPath& prefix,
   }
 }
 
-Json FieldSet::to_json() const {
-  JsonObject fields;
-  fields.reserve(nodes_.size());
-  for (const Node& node : nodes_) {
-    Json below = node.children.to_json();
-    if (node.member && !node.children.empty()) {
-      JsonObject with_itself;
-      with_itself.append(std::string(kMember), Json::object());
-      for (const JsonMember& member : std::as_const(below).as_object())
-        with_itself.append(member.key, member.value);
-      below = Json(std::move(with_itself));
-    }
-    fields.append(node.element.serialized(), std::move(below));
-  }
-  return fields;
+Json FieldSet::to_json(bool with_itself) const {
+  JsonObject::Members fields;
+  fields.reserve(nodes_.size() + 1);
+  if (with_itself) fields.push_back({std::string(kMember), Json::object()});
+  for (const Node& node : nodes_)
+    fields.push_back(
+        {node.element.serialized(), node.children.to_json(node.member && !node.children.empty())});
+  return JsonObject(std::move(fields));
 }
 
 Result<FieldSet> FieldSet::from_json(const Json& fields) {

@@ -15,7 +15,7 @@ struct Comparison {
   FieldSet added, modified, removed;
 
   bool same() const { return added.empty() && modified.empty() && removed.empty(); }
-  Comparison without_subtrees(const FieldSet& ignored) const;
+  Comparison without_subtrees(const FieldSet& ignored) &&;
 };
 Comparison compare(const Schema& schema, const Json& before, const Json& after);
 

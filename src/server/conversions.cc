@@ -180,6 +180,11 @@ Json to_stored_shape(const api::ResourceInfo& resource, Json document) {
   return document;
 }
 
+bool is_in_served_shape(const api::ResourceInfo& resource, const Json& document) {
+  return !conversion_of(resource) && document.string_at("kind") == resource.kind &&
+         document.string_at("apiVersion") == api_version_of(resource);
+}
+
 Json to_served_shape(const api::ResourceInfo& resource, Json document) {
   if (const Conversion* conversion = conversion_of(resource)) {
     conversion->to_served(document);

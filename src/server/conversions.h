@@ -19,6 +19,8 @@ bool needs_conversion(const api::ResourceInfo& resource);
 Json to_stored_shape(const api::ResourceInfo& resource, Json document);
 // A stored document in the form of `resource`'s version.
 Json to_served_shape(const api::ResourceInfo& resource, Json document);
+// Whether that would change nothing; false where it is not known.
+bool is_in_served_shape(const api::ResourceInfo& resource, const Json& document);
 
 // The Warning of a version that a later release removes.
 std::optional<std::string> deprecation_of(const api::ResourceInfo& resource);

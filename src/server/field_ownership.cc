@@ -144,7 +144,9 @@ void track_fields(const ObjectTarget& target, const WriteOptions& options, Time 
   const api::ResourceInfo& resource = *target.resource;
   const Json live = is_create ? empty_object_of(resource) : to_served_shape(resource, before);
   const apply::FieldManager manager = field_manager_of(target, options, now);
-  Json list = manager.after_update(live, to_served_shape(resource, next));
+  Json list = is_in_served_shape(resource, next)
+                  ? manager.after_update(live, next)
+                  : manager.after_update(live, to_served_shape(resource, next));
   if (resource.custom && target.subresource == "scale") drop_scale_times(list);
   set_managed_fields(next, std::move(list));
 }
