@@ -36,8 +36,9 @@ struct RuleContext {
   // Reads another stored object ("priorityclasses.scheduling.k8s.io", "", "high"); null when absent.
   std::function<std::optional<Json>(std::string_view resource, std::string_view ns, std::string_view name)>
       read;
-  // Lists stored objects of a resource in a namespace ("" for all); for rules about siblings.
-  std::function<std::vector<Json>(std::string_view resource, std::string_view ns)> list;
+  // Lists stored objects of a resource in all namespaces whose JSON contains `text`, as to_string() writes
+  // it; for rules about siblings. Only those are parsed.
+  std::function<std::vector<Json>(std::string_view resource, std::string_view text)> list;
   // The subresource of the request: "resize", or empty; and the group in its path, "events.k8s.io" where core
   // stores the object.
   std::string_view subresource = {};

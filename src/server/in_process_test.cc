@@ -91,6 +91,29 @@ TEST_F(InProcess, AWatchSeesTheListAndThenEveryChange) {
   EXPECT_EQ(recorder.changes[1].kind, client::ChangeKind::Deleted);
 }
 
+// The rules see the stored text of the class, before it is parsed.
+TEST_F(InProcess, APodGetsThePriorityOfTheStoredDefaultClass) {
+  const api::ResourceRef pods = api::ref_of(api::Kind::Pod);
+  const auto priority_of_new_pod = [&](const std::string& name) {
+    const client::ApiReply made =
+        call(client::Verb::Create, pods, "default", name,
+             R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+    return made.object ? parse_json(*made.object)->part("spec").int_at("priority", -1) : -1;
+  };
+  EXPECT_EQ(priority_of_new_pod("before"), 0);
+  const api::ResourceRef classes{"scheduling.k8s.io", "v1", "priorityclasses"};
+  const auto make_class = [&](const std::string& name, const std::string& members) {
+    return call(client::Verb::Create, classes, "", name,
+                R"({"metadata":{"name":")" + name + R"("},)" + members + "}");
+  };
+  ASSERT_EQ(make_class("plain", R"("value":5)").code, 201);
+  ASSERT_EQ(make_class("usual", R"("value":7,"globalDefault":true)").code, 201);
+  EXPECT_EQ(priority_of_new_pod("after"), 7);
+  EXPECT_EQ(make_class("other", R"("value":9,"globalDefault":true)").message,
+            "priorityclasses.scheduling.k8s.io \"other\" is forbidden: PriorityClass usual is already marked as "
+            "default. Only one default can exist");
+}
+
 TEST_F(InProcess, ABudgetHoldsRunningPodsAgainstEviction) {
   const api::ResourceRef pods = api::ref_of(api::Kind::Pod);
   for (const char* name : {"held", "waits", "free"}) {

@@ -19,11 +19,13 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
     Result<Json> json = document_of(*found);
     return json ? std::optional(std::move(json).value()) : std::nullopt;
   };
-  const auto list = [this](std::string_view resource, std::string_view ns) {
+  const auto list = [this](std::string_view resource, std::string_view text) {
     std::vector<Json> found;
     store::ListQuery query;
     query.resource = resource;
-    query.ns = ns;
+    query.accept = [text](const store::Object& object) {
+      return object.bytes.find(text) != std::string::npos;
+    };
     if (Result<store::ListPage> page = dependencies_.store.list(query))
       for (const store::ObjectPtr& object : page->objects)
         if (Result<Json> json = document_of(*object)) found.push_back(std::move(json).value());

@@ -1,6 +1,7 @@
 #include "api/kinds/document.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -116,11 +117,12 @@ void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
   const auto next = std::find_if(members.begin(), members.end(), [&](const JsonMember& member) {
     return type.field_by_json(member.key) > field;
   });
-  JsonObject out;
-  for (auto at = members.begin(); at != next; ++at) out.append(std::move(at->key), std::move(at->value));
-  out.append(std::string(key), std::move(value));
-  for (auto at = next; at != members.end(); ++at) out.append(std::move(at->key), std::move(at->value));
-  object = Json(std::move(out));
+  JsonObject::Members out;
+  out.reserve(members.size() + 1);
+  std::move(members.begin(), next, std::back_inserter(out));
+  out.push_back({std::string(key), std::move(value)});
+  std::move(next, members.end(), std::back_inserter(out));
+  object = Json(JsonObject(std::move(out)));
 }
 
 Json go_form(const Json& value, const TypeInfo& type) {

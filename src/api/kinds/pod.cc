@@ -5,6 +5,7 @@
 
 #include "api/gates_fields.h"
 #include "api/kinds/core_parts.h"
+#include "api/kinds/scheduling_parts.h"
 #include "api/types/meta.h"
 #include "base/quantity.h"
 
@@ -52,7 +53,7 @@ Priority of_class(const Json& object) {
 // Of several defaults the lowest value wins.
 Priority global_default(const RuleContext& ctx) {
   std::optional<Priority> found;
-  for (const Json& object : ctx.list(kPriorityClasses, ""))
+  for (const Json& object : ctx.list(kPriorityClasses, kIsGlobalDefault))
     if (object.bool_at("globalDefault") && (!found || object.int_at("value") < found->value))
       found = of_class(object);
   return found ? *found : Priority();

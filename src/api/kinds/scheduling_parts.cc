@@ -67,7 +67,7 @@ std::optional<Json> class_of(Json& spec, const TypeInfo& type, const RuleContext
   if (const std::string_view name = text_at(spec, "priorityClassName"); !name.empty())
     return ctx.read(kResource, "", name);
   std::optional<Json> found;
-  for (Json& candidate : ctx.list(kResource, "")) {
+  for (Json& candidate : ctx.list(kResource, kIsGlobalDefault)) {
     // Of several defaults the lowest value wins.
     const bool lower = !found || candidate.int_at("value") < found->int_at("value");
     if (candidate.bool_at("globalDefault") && lower) found = std::move(candidate);

@@ -13,6 +13,8 @@ namespace berth::api {
 
 inline constexpr std::int64_t kUserPriorityMax = 1000000000;
 inline constexpr std::size_t kGroupConditionsMax = 8;
+// What the JSON of a PriorityClass contains that is the default.
+inline constexpr std::string_view kIsGlobalDefault = "\"globalDefault\":true";
 
 // The counter that a gang of this object has.
 enum class GangOf { Pods, Groups };

@@ -69,7 +69,7 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
 
 std::optional<Rejection> check_one_default(const Json& object, const RuleContext& ctx) {
   if (!object.bool_at("globalDefault")) return std::nullopt;
-  for (const Json& other : ctx.list("priorityclasses.scheduling.k8s.io", ""))
+  for (const Json& other : ctx.list("priorityclasses.scheduling.k8s.io", kIsGlobalDefault))
     if (other.bool_at("globalDefault") && name_of(other) != name_of(object))
       return Rejection{403, "Forbidden",
                        "PriorityClass " + std::string(name_of(other)) +
