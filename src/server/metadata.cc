@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
+#include <vector>
 
 namespace berth::server {
 namespace {
@@ -28,16 +30,23 @@ constexpr std::array<std::string_view, 15> kMetadataOrder = {"name",
 
 constexpr std::array<std::string_view, 3> kObjectOrder = {"kind", "apiVersion", "metadata"};
 
-// The named members first, in that order; the others keep theirs.
-JsonObject reordered(const JsonObject& object, std::span<const std::string_view> order) {
-  JsonObject result;
+// The named members first, in that order; the others keep theirs. Of a name that is repeated the first
+// counts.
+JsonObject reordered(JsonObject object, std::span<const std::string_view> order) {
+  std::vector<JsonMember*> named(order.size());
+  JsonObject::Members others, result;
+  for (JsonMember& member : object) {
+    const auto at = std::find(order.begin(), order.end(), member.key);
+    if (at == order.end())
+      others.push_back(std::move(member));
+    else if (JsonMember*& place = named[static_cast<std::size_t>(at - order.begin())]; !place)
+      place = &member;
+  }
   result.reserve(object.size());
-  for (std::string_view key : order)
-    if (const Json* value = object.find(key)) result.append(std::string(key), *value);
-  for (const JsonMember& member : object)
-    if (std::find(order.begin(), order.end(), member.key) == order.end())
-      result.append(member.key, member.value);
-  return result;
+  for (JsonMember* member : named)
+    if (member) result.push_back(std::move(*member));
+  std::move(others.begin(), others.end(), std::back_inserter(result));
+  return JsonObject(std::move(result));
 }
 
 }  // namespace
@@ -123,15 +132,15 @@ bool spec_differs(const Json& a, const Json& b) {
   return differs(a, b) || differs(b, a);
 }
 
-Json in_api_order(const Json& object) {
-  Json ordered(reordered(object.as_object(), kObjectOrder));
-  ordered["metadata"] = Json(reordered(metadata_of(object).as_object(), kMetadataOrder));
-  return ordered;
+Json in_api_order(Json object) {
+  Json& metadata = metadata_of(object);
+  metadata = Json(reordered(std::move(metadata.as_object()), kMetadataOrder));
+  return Json(reordered(std::move(object.as_object()), kObjectOrder));
 }
 
 Json in_stored_order(Json object) {
   set_revision(object, kRevisionSlot);
-  return in_api_order(object);
+  return in_api_order(std::move(object));
 }
 
 void set_revision(Json& object, std::string_view revision) {

@@ -11,7 +11,7 @@
 namespace berth::server {
 
 // kind, apiVersion and metadata first, metadata's members in Kubernetes' order.
-Json in_api_order(const Json& object);
+Json in_api_order(Json object);
 // The stored form: in that order, with a slot for the revision of this version.
 Json in_stored_order(Json object);
 // The bytes of the result of in_stored_order().

@@ -119,8 +119,12 @@ ApiResult<void> Registry::submit_create(std::shared_ptr<Creation> creation) {
   write.kind = store::WriteRequest::Kind::Create;
   write.key = key_of(creation->target);
   write.uid = metadata_of(std::as_const(creation->object)).string_at("uid");
-  Json written = in_stored_order(TRY(in_stored_version(creation->target, creation->object)));
+  // Not left to the committer's thread, which would free what other threads allocate meanwhile.
+  const bool may_try_again = creation->tries_left > 1;
+  Json object = may_try_again ? creation->object : std::move(creation->object);
+  Json written = in_stored_order(TRY(in_stored_version(creation->target, std::move(object))));
   write.draft = draft_of(written);
+  if (!recent_->keeps()) written = {};
   dependencies_.store.submit(std::move(write), [this, creation = std::move(creation),
                                                 written =
                                                     std::move(written)](store::WriteResult made) mutable {

@@ -87,6 +87,7 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   std::string last_state = removes ? shown.head + std::to_string(current->revision) + shown.tail : "";
   Json written = in_stored_order(TRY(in_stored_version(target, std::move(next))));
   write.draft = draft_of(written);
+  if (!recent_->keeps()) written = {};
   submit_update(update, std::move(write), std::move(written), std::move(last_state));
   return {};
 }
