@@ -2,11 +2,31 @@
 
 #include <algorithm>
 
+#include "cel/estimate.h"
 #include "cel/libraries.h"
 
 namespace berth::cel {
 
 namespace {
+
+constexpr std::uint64_t kDomainSizeMax = 63, kAttributeIdSizeMax = 32, kDeviceEntriesMax = 32,
+                        kAttributeTextMax = 64;
+
+// The limits of the DRA API.
+const SizedType& device_sizes() {
+  static const SizedType kDomain{.elements = kDomainSizeMax}, kId{.elements = kAttributeIdSizeMax};
+  static const SizedType kAttribute{.elements = kAttributeTextMax}, kQuantity, kFlag;
+  static const SizedType kAttributes{kDeviceEntriesMax, &kId, &kAttribute, true, {}};
+  static const SizedType kAmounts{kDeviceEntriesMax, &kId, &kQuantity, false, {}};
+  static const SizedType kOfDomains{kDeviceEntriesMax, &kDomain, &kAttributes, false, {}};
+  static const SizedType kAmountsOfDomains{kDeviceEntriesMax, &kDomain, &kAmounts, false, {}};
+  static const SizedType kDevice{.elements = 0,
+                                 .fields = {{"driver", &kDomain},
+                                            {"attributes", &kOfDomains},
+                                            {"capacity", &kAmountsOfDomains},
+                                            {"allowMultipleAllocations", &kFlag}}};
+  return kDevice;
+}
 
 Environment made_for(DraFeatures features) {
   Environment environment;
@@ -21,6 +41,7 @@ Environment made_for(DraFeatures features) {
   if (features.consumable_capacity) fields.push_back({"allowMultipleAllocations", parse_type("bool")});
   environment.declare_object(std::string(kDeviceTypeName), std::move(fields));
   environment.declare_variable("device", parse_type("device"));
+  environment.set_sizes(&device_sizes(), "device");
   return environment;
 }
 

@@ -16,6 +16,7 @@
 namespace berth::cel {
 
 class Regex;
+struct SizedType;
 
 // What the implementation of a function may use besides its arguments.
 class Runtime {
@@ -84,6 +85,15 @@ class Environment {
   void declare_object(std::string name, std::vector<Field> fields);
   void declare_functions(std::span<const FunctionRow> rows);
 
+  // What estimates know of the sizes of the variables: of `variable` alone, or of each when it is empty.
+  // `sizes` outlives the environment.
+  void set_sizes(const SizedType* sizes, std::string_view variable = {}) {
+    sizes_ = sizes;
+    sized_variable_ = variable;
+  }
+  const SizedType* sizes() const { return sizes_; }
+  const std::string& sized_variable() const { return sized_variable_; }
+
   // -1 when not declared.
   int variable_index(std::string_view name) const;
   const TypeRef& variable_type(int index) const { return variables_[static_cast<std::size_t>(index)].type; }
@@ -99,6 +109,8 @@ class Environment {
 
  private:
   const Environment* base_ = nullptr;
+  const SizedType* sizes_ = nullptr;
+  std::string sized_variable_;
   std::vector<Field> variables_;
   struct Object {
     std::vector<Field> fields;

@@ -137,7 +137,7 @@ std::variant<Program, CompileError> compile(const Environment& environment, std:
   const bool is_wrapped = type->kind == TypeKind::Wrapper && type->parameters[0]->kind == TypeKind::Bool;
   if (rule == ResultRule::Selector && !is_bool && !is_wrapped)
     return plain_error("must evaluate to bool or the unknown type, not " + type_text(type));
-  impl->estimated_cost = estimate_cost(*impl->root, impl->slot_count);
+  impl->estimated_cost = estimate_cost(*impl->root, environment);
   if (std::string fault = Folder(*impl).fold(*impl->root); !fault.empty()) {
     CompileError error = plain_error("program instantiation failed: " + fault);
     error.pattern_size = pattern_size(impl->patterns);

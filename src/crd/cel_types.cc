@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
+#include "base/assert.h"
 #include "base/base64.h"
 #include "base/time.h"
 #include "cel/times.h"
@@ -43,6 +45,20 @@ const Schema& name_schema() {
                     {"properties", Json::object({{"name", Json::object({{"type", "string"}})},
                                                  {"generateName", Json::object({{"type", "string"}})}})}}));
   return kSchema;
+}
+
+bool is_resource_member(std::string_view name) {
+  return name == "kind" || name == "apiVersion" || name == "metadata";
+}
+
+// Whether the schema describes kind, apiVersion, metadata and its names itself.
+bool says_all_of_a_resource(const Schema& schema) {
+  const auto is = [](const Schema* found, Schema::Type type) { return found && found->type == type; };
+  const Schema* metadata = schema.property("metadata");
+  return is(schema.property("kind"), Schema::Type::String) &&
+         is(schema.property("apiVersion"), Schema::Type::String) && is(metadata, Schema::Type::Object) &&
+         is(metadata->property("name"), Schema::Type::String) &&
+         is(metadata->property("generateName"), Schema::Type::String);
 }
 
 // The schema of a member of an object, kind, apiVersion and metadata of resources included.
@@ -234,6 +250,121 @@ TypeRef CelTypes::object_of(const Schema& schema, bool is_resource) {
   const std::string name = "object" + std::to_string(made_.size());
   environment_.declare_object(name, std::move(fields));
   return made_[&schema] = cel::object_type(name);
+}
+
+const CelTypes::Sizes& CelTypes::sizes_of(const Schema& schema, bool is_resource) {
+  const Sizes* sizes = made_sizes(schema, is_resource);
+  BERTH_ASSERT(sizes, "only schemas with a type have sizes");
+  return *sizes;
+}
+
+namespace {
+
+std::uint64_t not_negative(std::int64_t value) {
+  return value < 0 ? 0 : static_cast<std::uint64_t>(value);
+}
+
+// A code point has up to four bytes, and lengths are estimated in bytes.
+constexpr std::uint64_t kBytesPerCodePoint = 4;
+// JSON's quotes around a text, brackets around a container.
+constexpr std::uint64_t kEndsBytes = 2;
+
+std::uint64_t text_elements(const Schema& schema) {
+  if (schema.length_max) return not_negative(*schema.length_max) * kBytesPerCodePoint;
+  std::uint64_t longest = 0;
+  for (const Json& choice : schema.choices)
+    if (choice.is_string()) longest = std::max<std::uint64_t>(longest, choice.as_string().size());
+  return schema.choices.empty() || schema.int_or_string ? kRequestBytesMax - kEndsBytes : longest;
+}
+
+// Elements, and the fewest bytes of JSON.
+std::pair<std::uint64_t, std::uint64_t> text_sizes(const Schema& schema) {
+  constexpr std::uint64_t kTimeMax = 32, kDate = 12, kDurationMin = 3, kTimeMin = 21;
+  if (schema.format == "duration") return {kTimeMax, kDurationMin};
+  if (schema.format == "date") return {kDate, kDate};
+  if (schema.format == "date-time") return {kTimeMax, kTimeMin};
+  if (schema.format == "byte")
+    return {schema.length_max ? not_negative(*schema.length_max) : kRequestBytesMax - kEndsBytes, kEndsBytes};
+  return {text_elements(schema), kEndsBytes};
+}
+
+}  // namespace
+
+// Null like type_of().
+const CelTypes::Sizes* CelTypes::made_sizes(const Schema& schema, bool is_resource) {
+  using Type = Schema::Type;
+  const auto [found, is_new] = sized_.try_emplace({&schema, is_resource}, nullptr);
+  if (!is_new) return found->second;
+  const Sizes*& made = found->second;
+  if (schema.int_or_string) return made = &keep({{.elements = text_elements(schema)}, 1});
+  switch (schema.type) {
+    case Type::Any:
+    case Type::Unknown:
+      return nullptr;
+    case Type::Object:
+      if (!schema.additional) return made = &object_sizes(schema, is_resource);
+      [[fallthrough]];
+    case Type::Array: {
+      const Schema* below = schema.type == Type::Array ? schema.items.get() : schema.additional.get();
+      const Sizes* item = below ? made_sizes(*below, below->embedded) : nullptr;
+      if (!item) return nullptr;
+      // A comma; the quotes of a key, a colon and the shortest key too.
+      const bool is_list = schema.type == Type::Array;
+      const std::uint64_t around = is_list ? 1 : 6;
+      const std::optional<std::int64_t>& most = is_list ? schema.items_max : schema.members_max;
+      static const Sizes kKey{{}, kEndsBytes};
+      Sizes sizes{{.elements = most ? not_negative(*most)
+                                    : (kRequestBytesMax - kEndsBytes) / (item->least_bytes + around),
+                   .key = is_list ? nullptr : &kKey,
+                   .item = item},
+                  kEndsBytes};
+      return made = &keep(std::move(sizes));
+    }
+    case Type::String: {
+      const auto [elements, least] = text_sizes(schema);
+      return made = &keep({{.elements = elements}, least});
+    }
+    case Type::Boolean:
+      return made = &keep({{}, 4});
+    case Type::Integer:
+    case Type::Number:
+      return made = &keep({{}, 1});
+  }
+  return nullptr;
+}
+
+const CelTypes::Sizes& CelTypes::object_sizes(const Schema& schema, bool is_resource) {
+  constexpr std::uint64_t kAroundMember = 4;
+  const std::set<std::string_view> required(schema.required.begin(), schema.required.end());
+  Sizes sizes{{}, kEndsBytes};
+  const auto add = [&](std::string_view name, const Sizes* of_member, bool has_default) {
+    if (!of_member) return;
+    if (const std::optional<std::string> identifier = escaped(name)) sizes.fields[*identifier] = of_member;
+    if (required.contains(name) && !has_default)
+      sizes.least_bytes += name.size() + of_member->least_bytes + kAroundMember;
+  };
+  const bool implied = is_resource && !says_all_of_a_resource(schema);
+  for (const Property& property : schema.properties)
+    if (!implied || !is_resource_member(property.name))
+      add(property.name, made_sizes(property.schema, property.schema.embedded),
+          property.schema.fallback.has_value());
+  if (!implied) return keep(std::move(sizes));
+  constexpr std::uint64_t kNameBytes = 253;
+  const Schema* metadata = schema.property("metadata");
+  const auto name_sizes = [&](std::string_view name, std::uint64_t most) {
+    const Schema* own = metadata ? metadata->property(name) : nullptr;
+    if (own && own->length_max && *own->length_max < static_cast<std::int64_t>(most))
+      most = not_negative(*own->length_max);
+    return &keep({{.elements = most * kBytesPerCodePoint}, kEndsBytes});
+  };
+  Sizes of_metadata{{}, kEndsBytes};
+  of_metadata.fields = {{"name", name_sizes("name", kNameBytes)},
+                        {"generateName", name_sizes("generateName", kNameBytes - 1)}};
+  const Sizes* text = &keep({{.elements = kRequestBytesMax - kEndsBytes}, kEndsBytes});
+  add("kind", text, false);
+  add("apiVersion", text, false);
+  add("metadata", &keep(std::move(of_metadata)), false);
+  return keep(std::move(sizes));
 }
 
 cel::Value cel_value(const Json& value, const Schema& schema, bool is_resource) {

@@ -176,7 +176,16 @@ bool is_common(const JsonArray& versions, std::string_view member) {
   });
 }
 
-void check_schemas(FieldErrors& errors, const JsonArray& versions, const FieldPath& path) {
+// Whether the schema of the version is what it was in `old`, the versions before an update.
+bool is_stored_schema(const Json& version, const JsonArray& old) {
+  return std::any_of(old.begin(), old.end(), [&](const Json& before) {
+    return before.string_at("name") == version.string_at("name") &&
+           before.part("schema") == version.part("schema");
+  });
+}
+
+void check_schemas(FieldErrors& errors, const JsonArray& versions, const JsonArray& old,
+                   const FieldPath& path) {
   DefinitionBudget budget;
   const bool common = is_common(versions, "schema");
   bool any_status = false;
@@ -191,7 +200,9 @@ void check_schemas(FieldErrors& errors, const JsonArray& versions, const FieldPa
     if (common && i > 0) continue;
     const FieldPath of_schema = common ? path.child("validation") : at.child("schema");
     const bool has_status = common ? any_status : versions[i].part("subresources").find("status") != nullptr;
-    api::append(errors, check_schema(*schema, of_schema.child("openAPIV3Schema"), has_status, budget));
+    api::append(errors, check_schema(*schema, of_schema.child("openAPIV3Schema"), has_status, budget,
+                                     is_stored_schema(versions[i], old) ? CostCheck::AllTogether
+                                                                        : CostCheck::EachAndAll));
   }
 }
 
@@ -316,7 +327,7 @@ void check_approval(FieldErrors& errors, const Json& crd, std::string_view group
                      "https://github.com/kubernetes/enhancements/pull/1111"));
 }
 
-FieldErrors spec_errors(const Json& crd) {
+FieldErrors spec_errors(const Json& crd, const Json& old) {
   FieldErrors errors;
   const FieldPath path("spec");
   const Json& spec = crd.part("spec");
@@ -331,7 +342,7 @@ FieldErrors spec_errors(const Json& crd) {
     errors.push_back(api::too_many(path.child("versions"), versions.size(), kVersionsMax));
     return errors;
   }
-  check_schemas(errors, versions, path);
+  check_schemas(errors, versions, old.part("spec").items_at("versions"), path);
   check_versions(errors, versions, path);
   check_names(errors, spec.part("names"), path.child("names"));
   check_conversion(errors, spec.part("conversion"), path.child("conversion"));
@@ -416,7 +427,7 @@ FieldErrors validate_create(const Json& crd, const api::RuleContext&) {
       std::string(spec.part("names").string_at("plural")) + "." + std::string(spec.string_at("group"));
   if (name != wanted)
     errors.push_back(api::invalid("metadata.name", name, "must be spec.names.plural+\".\"+spec.group"));
-  api::append(errors, spec_errors(crd));
+  api::append(errors, spec_errors(crd, Json()));
   return errors;
 }
 
@@ -431,7 +442,7 @@ void check_unchanged(FieldErrors& errors, const Json& next, const Json& old,
 
 FieldErrors validate_update(const Json& next, const Json& old, const api::RuleContext&) {
   FieldErrors errors;
-  if (!(next.part("spec") == old.part("spec"))) errors = spec_errors(next);
+  if (!(next.part("spec") == old.part("spec"))) errors = spec_errors(next, old);
   if (is_established(old)) {
     check_unchanged(errors, next, old, {"spec", "scope"});
     check_unchanged(errors, next, old, {"spec", "names", "kind"});

@@ -22,8 +22,10 @@ TEST(Hostile, DefinitionsEndWithinTheirBounds) {
     std::string said;
     for (const std::string& text : row.schemas) said += text_of(check_schema(json(text), "s", false, budget));
     EXPECT_LE(said.size(), 3 * kErrorBytesMax) << row.name;
+    // Rules are estimated after all work on them is done.
+    const bool is_estimate = said.find("exceeds budget by factor") != std::string::npos;
     if (row.refusal.empty())
-      EXPECT_EQ(said.substr(0, 500), "") << row.name;
+      EXPECT_TRUE(said.empty() || is_estimate) << row.name << ": " << said.substr(0, 500);
     else
       EXPECT_NE(said.find(row.refusal), std::string::npos) << row.name << ": " << said.substr(0, 500);
     EXPECT_LE(budget.rule_pattern_size, kRulePatternSizeMax + cel::kConstantPatternsMax * 2) << row.name;

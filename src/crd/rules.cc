@@ -1,9 +1,12 @@
 #include "crd/rules.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <deque>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <variant>
 
@@ -67,7 +70,9 @@ struct CompiledRule {
   std::optional<cel::Program> program, message;
   std::string problem, message_problem;
   bool uses_old = false;
-  std::string field;  // below the value
+  std::string field;                         // below the value
+  std::uint64_t cost = 0, message_cost = 0;  // estimates
+  std::uint64_t values_max = 1;              // as many values fit a request
 };
 
 class RuleSet {
@@ -96,10 +101,12 @@ class RuleSet {
     if (schema.additional) visit(*schema.additional, false);
   }
 
-  const cel::Environment& environment_with(const cel::TypeRef& self, const cel::TypeRef& old) {
+  const cel::Environment& environment_with(const cel::TypeRef& self, const cel::TypeRef& old,
+                                           const CelTypes::Sizes& sizes) {
     environments_.push_back(cel::Environment::extending(types_.environment()));
     environments_.back().declare_variable("self", self);
     environments_.back().declare_variable("oldSelf", old);
+    environments_.back().set_sizes(&sizes);
     return environments_.back();
   }
 
@@ -118,9 +125,12 @@ class RuleSet {
       } else if (problems_ >= kErrorsMax) {
         compiled.problem = "not compiled: other rules have errors";
       } else {
+        const CelTypes::Sizes& sizes = types_.sizes_of(schema, is_resource);
+        compiled.values_max = kRequestBytesMax / (sizes.least_bytes + 1);
         const cel::Environment*& environment = rule.optional_old_self ? optional : plain;
         if (!environment)
-          environment = &environment_with(self, rule.optional_old_self ? cel::optional_type(self) : self);
+          environment =
+              &environment_with(self, rule.optional_old_self ? cel::optional_type(self) : self, sizes);
         compile_texts(compiled, *environment);
       }
       if (!compiled.problem.empty() || !compiled.message_problem.empty()) ++problems_;
@@ -130,11 +140,10 @@ class RuleSet {
 
   using Compiled = std::variant<cel::Program, cel::CompileError>;
 
-  // Equal texts on equal types are one program.
+  // Equal texts on the same value are one program.
   const Compiled& compiled_text(const cel::Environment& environment, const std::string& text,
                                 cel::ResultRule result) {
-    std::string key = cel::type_text(environment.variable_type(1)) + "\n" +
-                      (result == cel::ResultRule::Any ? "any\n" : "\n") + text;
+    auto key = std::tuple(&environment, result, text);
     if (const auto found = compiled_.find(key); found != compiled_.end()) return found->second;
     Compiled made = cel::compile(environment, text, result);
     const auto* program = std::get_if<cel::Program>(&made);
@@ -154,6 +163,7 @@ class RuleSet {
     }
     compiled.program = std::get<cel::Program>(program);
     compiled.field = field_text(rule.field_path);
+    compiled.cost = compiled.program->estimated_cost();
     compiled.uses_old = compiled.program->reads("oldSelf");
     if (rule.message_expression.empty()) return;
     const Compiled& message = compiled_text(environment, rule.message_expression, cel::ResultRule::Any);
@@ -166,6 +176,7 @@ class RuleSet {
       return;
     }
     compiled.message = std::get<cel::Program>(message);
+    compiled.message_cost = compiled.message->estimated_cost();
   }
 
   CelTypes types_;
@@ -175,7 +186,7 @@ class RuleSet {
   // While it compiles.
   DefinitionBudget* budget_ = nullptr;
   std::size_t problems_ = 0;
-  std::unordered_map<std::string, Compiled> compiled_;
+  std::map<std::tuple<const cel::Environment*, cel::ResultRule, std::string>, Compiled> compiled_;
 };
 
 namespace {
@@ -368,41 +379,128 @@ class Verdict {
   bool spent_ = false;
 };
 
-// Walks the rules beside the document that says them.
-class Problems {
- public:
-  Problems(const RuleSet& rules) : rules_(rules) {}
-  BoundedErrors errors;
+constexpr std::uint64_t kEstimateMax = 10'000'000, kEstimatesMax = 100'000'000;
 
-  void visit(const Schema& schema, const Json& props, const LazyPath& path, const std::string& adrift) {
-    if (!schema.has_rules || errors.is_full()) return;
-    if (const std::vector<CompiledRule>* rules = rules_.rules_of(schema)) add(*rules, props, path, adrift);
-    for (const Property& property : schema.properties)
-      visit(property.schema, props.part("properties").part(property.name),
-            path.child("properties").key(property.name), adrift);
-    // Items of a list that is no map have no counterpart in the old object.
-    if (schema.items)
-      visit(*schema.items, props.part("items"), path.child("items"),
-            adrift.empty() && schema.list != Schema::List::Map ? path.text() : adrift);
-    if (schema.additional)
-      visit(*schema.additional, props.part("additionalProperties"), path.child("additionalProperties"),
-            adrift);
+std::uint64_t product_of(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+std::string budget_text(std::string_view what, std::uint64_t cost, std::uint64_t most) {
+  const double factor = static_cast<double>(cost) / static_cast<double>(most);
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), factor < 1.5 ? "%fx" : "%.1fx", factor);
+  return std::string(what) + " exceeds budget by factor of " +
+         (factor > 100 ? "more than 100x" : text.data()) +
+         " (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, "
+         "and "
+         "strings are declared)";
+}
+
+// The estimates of all rules of a schema.
+class Estimates {
+ public:
+  void add(const LazyPath& path, std::uint64_t cost) {
+    constexpr std::size_t kNamedMax = 4;
+    constexpr std::uint64_t kNamedMin = kEstimatesMax / 100;
+    total_ = cost > UINT64_MAX - total_ ? UINT64_MAX : total_ + cost;
+    if (cost < kNamedMin) return;
+    largest_.emplace_back(path, cost);
+    std::stable_sort(largest_.begin(), largest_.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (largest_.size() > kNamedMax) largest_.pop_back();
+  }
+
+  void report(const LazyPath& schema, BoundedErrors& errors) const {
+    if (total_ <= kEstimatesMax) return;
+    for (const auto& [path, cost] : largest_)
+      errors.add(api::forbidden(path,
+                                "contributed to estimated rule cost total exceeding cost limit for entire "
+                                "OpenAPIv3 schema"));
+    errors.add(api::forbidden(
+        schema, budget_text("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema",
+                            total_, kEstimatesMax)));
   }
 
  private:
-  void add(const std::vector<CompiledRule>& rules, const Json& props, const LazyPath& path,
-           const std::string& adrift) {
+  std::uint64_t total_ = 0;
+  std::vector<std::pair<LazyPath, std::uint64_t>> largest_;
+};
+
+// Walks the rules beside the document that says them.
+class Problems {
+ public:
+  Problems(const RuleSet& rules, CostCheck cost_check) : rules_(rules), cost_check_(cost_check) {}
+  BoundedErrors errors;
+  Estimates estimates;
+
+  // Where a schema stands.
+  struct Place {
+    LazyPath path;
+    LazyPath adrift;  // of the list around, whose items have no counterpart in an old object
+    bool is_adrift = false;
+    std::optional<std::uint64_t> values =
+        1;  // that an object may have here; nothing: only its size bounds them
+  };
+
+  void visit(const Schema& schema, const Json& props, const Place& place) {
+    if (!schema.has_rules || errors.is_full()) return;
+    const auto below = [&](LazyPath path) {
+      Place inner = place;
+      inner.path = std::move(path);
+      inner.values = values_below(schema, props, place.values);
+      return inner;
+    };
+    if (schema.additional)
+      visit(*schema.additional, props.part("additionalProperties"),
+            below(place.path.child("additionalProperties")));
+    for (const Property& property : schema.properties)
+      visit(property.schema, props.part("properties").part(property.name),
+            below(place.path.child("properties").key(property.name)));
+    if (schema.items) {
+      Place items = below(place.path.child("items"));
+      if (!place.is_adrift && schema.list != Schema::List::Map) {
+        items.adrift = place.path;
+        items.is_adrift = true;
+      }
+      visit(*schema.items, props.part("items"), items);
+    }
+    if (const std::vector<CompiledRule>* rules = rules_.rules_of(schema)) add(*rules, props, place);
+  }
+
+ private:
+  static std::optional<std::uint64_t> values_below(const Schema& schema, const Json& props,
+                                                   const std::optional<std::uint64_t>& values) {
+    const bool is_map = schema.type == Schema::Type::Object && props.find("additionalProperties");
+    const bool is_list = schema.type == Schema::Type::Array;
+    if (!values || (!is_map && !is_list)) return values;
+    const std::optional<std::int64_t>& most = is_list ? schema.items_max : schema.members_max;
+    if (!most) return std::nullopt;
+    return product_of(*values, static_cast<std::uint64_t>(std::max<std::int64_t>(*most, 0)));
+  }
+
+  void add_cost(std::string_view what, const LazyPath& path, std::uint64_t cost) {
+    if (cost_check_ == CostCheck::EachAndAll && cost > kEstimateMax)
+      errors.add(api::forbidden(path, budget_text(what, cost, kEstimateMax)));
+    estimates.add(path, cost);
+  }
+
+  void add(const std::vector<CompiledRule>& rules, const Json& props, const Place& place) {
     const JsonArray& said = props.items_at("x-kubernetes-validations");
     for (std::size_t i = 0; i < rules.size() && i < said.size(); ++i) {
       const CompiledRule& rule = rules[i];
-      const LazyPath at = path.child("x-kubernetes-validations").index(i);
+      const LazyPath at = place.path.child("x-kubernetes-validations").index(i);
+      add_cost("estimated rule cost", at.child("rule"),
+               product_of(rule.cost, place.values.value_or(rule.values_max)));
       if (!rule.problem.empty()) errors.add(api::invalid(at.child("rule"), said[i], rule.problem));
       if (!rule.message_problem.empty())
         errors.add(api::invalid(at.child("messageExpression"), said[i], rule.message_problem));
-      if (rule.uses_old && !adrift.empty())
-        errors.add(api::invalid(
-            at.child("rule"), rule.rule->rule,
-            "oldSelf cannot be used on the uncorrelatable portion of the schema within " + adrift));
+      else if (rule.message)
+        add_cost("estimated messageExpression cost", at.child("messageExpression"), rule.message_cost);
+      if (rule.uses_old && place.is_adrift)
+        errors.add(api::invalid(at.child("rule"), rule.rule->rule,
+                                "oldSelf cannot be used on the uncorrelatable portion of the schema within " +
+                                    place.adrift.text()));
       if (!rule.uses_old && said[i].find("optionalOldSelf"))
         errors.add(api::invalid(at.child("optionalOldSelf"), said[i].bool_at("optionalOldSelf"),
                                 "may not be set if oldSelf is not used in rule"));
@@ -410,6 +508,7 @@ class Problems {
   }
 
   const RuleSet& rules_;
+  const CostCheck cost_check_;
 };
 
 }  // namespace
@@ -429,9 +528,11 @@ api::FieldErrors check_rules(const RuleSet& rules, const Schema& schema, const J
 }
 
 api::FieldErrors rule_problems(const RuleSet& rules, const Schema& schema, const Json& props,
-                               const std::string& path) {
-  Problems problems(rules);
-  problems.visit(schema, props, LazyPath(path), "");
+                               const std::string& path, CostCheck cost_check) {
+  Problems problems(rules, cost_check);
+  const LazyPath root(path);
+  problems.visit(schema, props, {root, root});
+  problems.estimates.report(root, problems.errors);
   return problems.errors.take();
 }
 

@@ -1,9 +1,8 @@
 // x-kubernetes-validations: the CEL rules of a schema, compiled once, and their verdict on a document.
 //
 // Any thread. An evaluation ends within kRuleCostMax, all of one object within kObjectCostMax. Source:
-// KEP-2876, KEP-4008 (what an update leaves as it was is not judged again); texts of
-// apiextensions-apiserver 1.37. Not here: the estimate of a rule's cost when a definition is written. A rule
-// that is too dear fails where it runs.
+// KEP-2876, KEP-4008 (what an update leaves as it was is not judged again); texts, estimates and their limits
+// of apiextensions-apiserver 1.37.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +31,13 @@ std::shared_ptr<const RuleSet> compile_rules(const Schema& schema, DefinitionBud
 api::FieldErrors check_rules(const RuleSet& rules, const Schema& schema, const Json& value, const Json* old,
                              const LazyPath& path, ObjectBudget& budget);
 
-// What is wrong with the rules themselves. `path`: of the schema in its definition.
+// Which estimates are compared with their limit. Rules that are stored already were each accepted.
+enum class CostCheck : std::uint8_t { EachAndAll, AllTogether };
+
+// What is wrong with the rules themselves, their estimated cost included. `path`: of the schema in its
+// definition.
 api::FieldErrors rule_problems(const RuleSet& rules, const Schema& schema, const Json& props,
-                               const std::string& path);
+                               const std::string& path, CostCheck cost_check);
 
 // ".spec.size" or ".a['b c']" as the error's field, "spec.size" or "a[b c]"; nothing when the schema has no
 // such field.

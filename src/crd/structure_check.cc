@@ -577,7 +577,7 @@ void check_root_members(const Json& props, const FieldPath& path, FieldErrors& e
 }  // namespace
 
 api::FieldErrors check_schema(const Json& props, const std::string& path, bool has_status,
-                              DefinitionBudget& budget) {
+                              DefinitionBudget& budget, CostCheck cost_check) {
   const FieldPath at(path);
   Extent extent{0, budget.nodes};
   measure(props, 1, extent);
@@ -605,7 +605,7 @@ api::FieldErrors check_schema(const Json& props, const std::string& path, bool h
   if (!structural || !standard) return errors;
   const Schema schema = read_schema(props, budget.compiled);
   const std::shared_ptr<const RuleSet> rules = compile_rules(schema, budget);
-  if (rules) api::append(errors, rule_problems(*rules, schema, props, path));
+  if (rules) api::append(errors, rule_problems(*rules, schema, props, path, cost_check));
   Defaults defaults(errors.empty() ? rules.get() : nullptr, budget.defaults);
   defaults.check(schema, at);
   api::append(errors, defaults.errors.take());

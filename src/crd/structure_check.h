@@ -9,6 +9,7 @@
 #include "api/field_error.h"
 #include "base/json.h"
 #include "crd/budget.h"
+#include "crd/rules.h"
 
 namespace berth::crd {
 
@@ -17,6 +18,6 @@ inline constexpr std::size_t kListKeysMax = 64;  // of a list of type map
 // `props`: a canonical JSONSchemaProps. `path`: of the schema, "spec.validation.openAPIV3Schema".
 // `has_status`: the version has that subresource. `budget`: of the definition.
 api::FieldErrors check_schema(const Json& props, const std::string& path, bool has_status,
-                              DefinitionBudget& budget);
+                              DefinitionBudget& budget, CostCheck cost_check = CostCheck::EachAndAll);
 
 }  // namespace berth::crd

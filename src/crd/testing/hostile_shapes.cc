@@ -224,8 +224,8 @@ void add_values(std::vector<HostileDefinition>& all) {
                  {object_schema(list_of(
                      [](std::size_t i) {
                        return numbered("p", i) +
-                              R"j(:{"type":"array","maxItems":60,"items":{"type":"integer"},"default":[)j" +
-                              list_of([](std::size_t) { return std::string("1"); }, 60) + "]," +
+                              R"j(:{"type":"array","maxItems":20,"items":{"type":"integer"},"default":[)j" +
+                              list_of([](std::size_t) { return std::string("1"); }, 20) + "]," +
                               rules_of(rule("self.all(a,self.all(b,self.all(c,true)))")) +
                               R"j("maxLength":1})j";
                      },
