@@ -53,7 +53,7 @@ class Requests {
   static Result<Requests> of(const std::string& ns, const std::string& authority) {
     Requests made;
     for (std::size_t tenth = 0; tenth < kTenths; ++tenth) {
-      const std::string body = TRY(api::encode_protobuf_body(pod(tenth)));
+      const std::string body = TRY(api::encode_protobuf_body(to_string(pod(tenth)), api::Unnumbered::Refuse));
       made.texts_[tenth] =
           "POST /api/v1/namespaces/" + ns + "/pods HTTP/1.1\r\nHost: " + authority +
           "\r\nUser-Agent: create-load\r\nContent-Type: " + std::string(api::kProtobufMediaType) +

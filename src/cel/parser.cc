@@ -91,8 +91,8 @@ class Parser {
   }
   std::nullptr_t unexpected() {
     const std::string_view optional = at_ == index_begin_ ? "'?', " : "";
-    return fail(peek(), "Syntax error: mismatched input '" + shown(peek()) + "'" + std::string(kExpectedFirst) +
-                            std::string(optional) + std::string(kExpectedRest));
+    return fail(peek(), "Syntax error: mismatched input '" + shown(peek()) + "'" +
+                            std::string(kExpectedFirst) + std::string(optional) + std::string(kExpectedRest));
   }
   bool expect(std::string_view punctuation) {
     if (accept(punctuation)) return true;

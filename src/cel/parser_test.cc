@@ -59,10 +59,12 @@ TEST(Parser, Faults) {
   } kCases[] = {
       {"true)", "4: Syntax error: extraneous input ')' expecting <EOF>"},
       {"true and false", "5: Syntax error: mismatched input 'and' expecting <EOF>"},
-      {"a[", "2: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', '?', "
-             "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"},
-      {"a[1 +", "5: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', "
-                "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"},
+      {"a[",
+       "2: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', '?', "
+       "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"},
+      {"a[1 +",
+       "5: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', "
+       "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"},
       {"9223372036854775808", "0: invalid int literal"},
       {"has(a)", "4: invalid argument to has() macro"},
       {"[1].all(1, true)", "8: argument must be a simple name"},

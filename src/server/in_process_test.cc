@@ -109,9 +109,10 @@ TEST_F(InProcess, APodGetsThePriorityOfTheStoredDefaultClass) {
   ASSERT_EQ(make_class("plain", R"("value":5)").code, 201);
   ASSERT_EQ(make_class("usual", R"("value":7,"globalDefault":true)").code, 201);
   EXPECT_EQ(priority_of_new_pod("after"), 7);
-  EXPECT_EQ(make_class("other", R"("value":9,"globalDefault":true)").message,
-            "priorityclasses.scheduling.k8s.io \"other\" is forbidden: PriorityClass usual is already marked as "
-            "default. Only one default can exist");
+  EXPECT_EQ(
+      make_class("other", R"("value":9,"globalDefault":true)").message,
+      "priorityclasses.scheduling.k8s.io \"other\" is forbidden: PriorityClass usual is already marked as "
+      "default. Only one default can exist");
 }
 
 TEST_F(InProcess, ABudgetHoldsRunningPodsAgainstEviction) {
