@@ -12,6 +12,8 @@
 namespace berth::server {
 namespace {
 
+constexpr std::string_view kNodeName = "nodeName";
+
 // Both selectors, and the name that they require, if any.
 struct Selection {
   api::LabelSelector labels;
@@ -25,15 +27,22 @@ std::string member_text(const std::string& name, const std::string& value) {
   return to_string(Json(name)) + ":" + to_string(Json(value));
 }
 
+// Of a node's pods: a kubelet's watch.
+store::MemberFilter filter_of(const api::ResourceInfo& resource, const Selection& selection) {
+  if (!resource.group.empty() || resource.kind != "Pod") return {};
+  for (const api::FieldRequirement& required : selection.fields.requirements())
+    if (required.equal && required.label == "spec.nodeName" && !required.value.empty())
+      return {to_string(Json(kNodeName)) + ":", to_string(Json(required.value))};
+  return {};
+}
+
 std::vector<std::string> member_texts_of(const api::ResourceInfo& resource, const Selection& selection) {
   std::vector<std::string> texts;
   for (const api::LabelRequirement& required : selection.labels.requirements())
     if (required.op == api::LabelOperator::In && required.values.size() == 1)
       texts.push_back(member_text(required.key, required.values.front()));
-  const bool of_pods = resource.group.empty() && resource.kind == "Pod";
-  for (const api::FieldRequirement& required : selection.fields.requirements())
-    if (of_pods && required.equal && required.label == "spec.nodeName" && !required.value.empty())
-      texts.push_back(member_text("nodeName", required.value));
+  if (const store::MemberFilter filter = filter_of(resource, selection); !filter.member.empty())
+    texts.push_back(filter.member + filter.value);
   return texts;
 }
 
@@ -73,7 +82,8 @@ ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::st
   if (all && name.empty()) return Matcher();
   selection->member_texts = member_texts_of(resource, *selection);
   return Matcher{[selection](const store::Object& object) { return selected(*selection, object); },
-                 [selection](const store::Object& object) { return may_be_selected(*selection, object); }};
+                 [selection](const store::Object& object) { return may_be_selected(*selection, object); },
+                 filter_of(resource, *selection)};
 }
 
 }  // namespace berth::server

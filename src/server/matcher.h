@@ -17,6 +17,8 @@ struct Matcher {
   // False only for objects that are not selected. Looks at the bytes alone, so that ten thousand watches of
   // a node's pods each cost an event next to nothing.
   std::function<bool(const store::Object&)> may_select;
+  // What every event has that may concern a watch of it; so the others need not even be looked at.
+  store::MemberFilter filter;
 };
 
 // `name`, unless empty, is the required name of the object. 400 for a selector that does not parse.

@@ -64,13 +64,10 @@ void WatchStream::start() {
   close();
 }
 
-void WatchStream::on_events(std::span<const store::WatchEventPtr> events, store::Revision progress) {
+void WatchStream::on_events(std::span<const store::WatchEventPtr> events, store::Revision) {
   bool concerned = false;
   for (const store::WatchEventPtr& event : events) concerned |= may_be_shown(*event);
-  if (concerned) return wake();
-  // A watch at rest has sent what concerns it, so its position follows the others' events.
-  const std::lock_guard lock(mutex_);
-  if (!taking_turns_) skipped_to_ = progress;
+  if (concerned) wake();
 }
 
 bool WatchStream::tick(Time now) {
@@ -113,6 +110,8 @@ void WatchStream::wake() {
     const std::lock_guard lock(mutex_);
     news_ = true;
     if (closed_ || std::exchange(taking_turns_, true)) return;
+    // A watch at rest has sent what concerns it, so its position follows the others' events.
+    if (handle_) skipped_to_ = std::max(skipped_to_, handle_->progress());
   }
   post_turn();
 }

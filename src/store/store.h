@@ -77,6 +77,13 @@ struct WatchEvent {
 };
 using WatchEventPtr = std::shared_ptr<const WatchEvent>;
 
+// A string member that an event's object has somewhere, now or before, when the event concerns a watch.
+// Both as to_string() writes them: "\"nodeName\":" and "\"n1\"".
+struct MemberFilter {
+  std::string member;  // empty: every event concerns it
+  std::string value;
+};
+
 // Receives the events of one watch, in order, on the committer's thread (a synchronous store: inline, the
 // past ones before watch() returns). It must only enqueue them.
 class WatchSink {
@@ -85,6 +92,8 @@ class WatchSink {
   // `progress`: every event up to this revision, of any resource, has been delivered. Called once a commit,
   // also without events when only other resources changed, and once at the start with the past events.
   virtual void on_events(std::span<const WatchEventPtr> events, Revision progress) = 0;
+  // Asked once. Beside past events, a watch of one resource then hears only of those that pass.
+  virtual MemberFilter filter() const { return {}; }
 };
 
 // The destructor ends the watch and waits for a call in progress; after that the sink is not called again.
@@ -93,6 +102,8 @@ class WatchSink {
 class WatchHandle {
  public:
   virtual ~WatchHandle() = default;
+  // Every event up to here that concerns the watch has been delivered, and the sink has returned. No lock.
+  virtual Revision progress() const = 0;
 };
 
 struct ListQuery {
@@ -130,12 +141,11 @@ struct EventPage {
 };
 
 struct StoreOptions {
-  std::string directory;                      // empty: in memory only
-  std::size_t watch_window_events = 100'000;  // events kept for watches and old lists
-  // Of versions that only the window keeps, besides those of the newest commit.
-  std::size_t watch_window_bytes = 128 * 1024 * 1024;
-  std::size_t queue_writes_max = 16'384;  // waiting writes; more answer Unavailable
-  std::size_t batch_writes_max = 1'024;   // writes of one group commit
+  std::string directory;                               // empty: in memory only
+  std::size_t watch_window_events = 100'000;           // events kept for watches and old lists
+  std::size_t watch_window_bytes = 128 * 1024 * 1024;  // of versions that only the window keeps
+  std::size_t queue_writes_max = 16'384;               // waiting writes; more answer Unavailable
+  std::size_t batch_writes_max = 1'024;                // writes of one group commit
   std::size_t log_bytes_max =
       16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
   // Goes on with what is left of a directory that has lost something; without it, opening is refused.

@@ -155,6 +155,46 @@ TEST(Store, WatchesFromAPastTheNewestAndAFutureRevision) {
   EXPECT_EQ(past.progress(), 4u) << "an ended watch is left alone";
 }
 
+// Wants the pods of one node.
+class NodeSink final : public WatchSink {
+ public:
+  explicit NodeSink(std::string node) : node_(std::move(node)) {}
+  void on_events(std::span<const WatchEventPtr> events, Revision) override {
+    ++calls;
+    for (const WatchEventPtr& event : events) heard.push_back(event->object->key.name);
+  }
+  MemberFilter filter() const override { return {"\"nodeName\":", "\"" + node_ + "\""}; }
+  int calls = 0;
+  std::vector<std::string> heard;
+
+ private:
+  const std::string node_;
+};
+
+TEST(Store, AFilteredWatchIsCalledForWhatConcernsItAlone) {
+  std::unique_ptr<Store> store = opened({.synchronous = true});
+  NodeSink one("n1"), two("n2"), quoted(R"(n\"1)");
+  std::vector<std::unique_ptr<WatchHandle>> handles;
+  for (NodeSink* sink : {&one, &two, &quoted}) handles.push_back(store->watch("pods", 0, *sink).value());
+  const int calls_at_start = one.calls;
+  const auto on = [](const std::string& node) { return R"({"spec":{"nodeName":")" + node + R"("}})"; };
+  ASSERT_TRUE(store->write(create(pod("a"), on("n1"))).ok());
+  ASSERT_TRUE(store->write(create(pod("b"), on("n11"))).ok());
+  ASSERT_TRUE(store->write(create(pod("c"), on(R"(n\"1)"))).ok());
+  ASSERT_TRUE(store->write(create(pod("d"), R"({"nodeName":1,"x":"nodeName\":\"n1\""})")).ok());
+  ASSERT_TRUE(store->write(create(pod("e"), on("n1") + on("n2") + on("n1"))).ok());
+  ASSERT_TRUE(store->write(update(pod("a"), 0, on("n2"))).ok());
+  ASSERT_TRUE(store->write(create({"nodes", "", "n"}, on("n1"))).ok());
+  EXPECT_EQ(one.heard, (Names{"a", "e", "a"})) << "also when an object leaves";
+  EXPECT_EQ(two.heard, (Names{"e", "a"}));
+  EXPECT_EQ(quoted.heard, Names{"c"});
+  EXPECT_EQ(one.calls - calls_at_start, 3);
+  for (const auto& handle : handles) EXPECT_EQ(handle->progress(), 7u);
+  handles.erase(handles.begin());
+  ASSERT_TRUE(store->write(create(pod("f"), on("n1"))).ok());
+  EXPECT_EQ(one.heard.size(), 3u);
+}
+
 // Ends its own watch on the first event.
 class LeavingSink final : public WatchSink {
  public:

@@ -1,22 +1,55 @@
 #include "store/watches.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace berth::store {
+namespace {
+
+// The JSON string at `at`, quotes included; empty when there is none.
+std::string_view string_at(std::string_view text, std::size_t at) {
+  if (at >= text.size() || text[at] != '"') return {};
+  for (std::size_t end = at + 1; end < text.size(); ++end) {
+    if (text[end] == '\\')
+      ++end;
+    else if (text[end] == '"')
+      return text.substr(at, end + 1 - at);
+  }
+  return {};
+}
+
+// Every string value of that member, at any depth.
+template <class Visit>
+void for_each_value(std::string_view text, std::string_view member, Visit visit) {
+  while (const void* found = memmem(text.data(), text.size(), member.data(), member.size())) {
+    const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    text.remove_prefix(at + member.size());
+    visit(string_at(text, 0));
+  }
+}
+
+}  // namespace
 
 struct Watches::Watch {
   std::string resource;
+  MemberFilter filter;
   // Held while the sink is called, so that the handle's destructor waits for it. Recursive: a sink may end
   // its own watch.
   std::recursive_mutex mutex;
   WatchSink* sink = nullptr;  // null: ended
   std::vector<WatchEventPtr> backlog;
   Revision backlog_revision = 0;
-  Revision delivered = 0;  // every event up to here was delivered or not requested
-  bool greeted = false;    // the backlog was delivered
+  Revision delivered = 0;                  // every event up to here was delivered or not requested
+  bool greeted = false;                    // the backlog was delivered
+  std::atomic<bool> is_caught_up = false;  // and the sink has returned from it
 
   void greet() {
+    greet_sink();
+    is_caught_up.store(true, std::memory_order_release);
+  }
+
+  void greet_sink() {
     greeted = true;
     const std::vector<WatchEventPtr> events = std::move(backlog);
     backlog.clear();
@@ -40,7 +73,27 @@ struct Watches::Registry {
   std::vector<std::shared_ptr<Watch>> watches;
   std::vector<std::shared_ptr<Watch>> new_watches;  // attend() has not processed them yet
   std::atomic<std::uint64_t> version = 0;
+  std::atomic<Revision> progress = 0;  // of the last commit that was delivered
 };
+
+void Watches::Group::hand_over(std::span<const WatchEventPtr> theirs, Revision progress) const {
+  for (const std::shared_ptr<Watch>& watch : watches) watch->hand_over(theirs, progress);
+}
+
+void Watches::Subscribers::sort(const WatchEventPtr& event) {
+  if (!unfiltered.watches.empty()) unfiltered.events.push_back(event);
+  for (auto& [member, groups] : filtered) {
+    const auto concern = [&, &groups = groups](std::string_view value) {
+      const auto found = groups.find(value);
+      if (found == groups.end()) return;
+      Group& group = found->second;
+      if (group.events.empty()) concerned.push_back(&group);
+      if (group.events.empty() || group.events.back() != event) group.events.push_back(event);
+    };
+    for_each_value(event->object->bytes, member, concern);
+    if (event->previous) for_each_value(event->previous->bytes, member, concern);
+  }
+}
 
 class Watches::Handle final : public WatchHandle {
  public:
@@ -57,6 +110,11 @@ class Watches::Handle final : public WatchHandle {
     registry_->version.fetch_add(1, std::memory_order_release);
   }
 
+  Revision progress() const override {
+    const bool known = watch_->is_caught_up.load(std::memory_order_acquire);
+    return known ? registry_->progress.load(std::memory_order_acquire) : 0;
+  }
+
  private:
   std::shared_ptr<Registry> registry_;
   std::shared_ptr<Watch> watch_;
@@ -70,6 +128,7 @@ Result<std::unique_ptr<WatchHandle>> Watches::add(const ObjectIndex& index, std:
                                                   Revision from, WatchSink& sink) {
   auto watch = std::make_shared<Watch>();
   watch->resource = std::move(resource);
+  watch->filter = sink.filter();
   watch->sink = &sink;
   // One step for the committer: a commit is either in the backlog or finds the watch registered.
   std::lock_guard lock(registry_->mutex);
@@ -101,23 +160,32 @@ void Watches::refresh() {
   std::lock_guard lock(registry_->mutex);
   seen_version_ = registry_->version.load(std::memory_order_relaxed);
   subscribers_.clear();
-  for (const std::shared_ptr<Watch>& watch : registry_->watches)
-    subscribers_[watch->resource].watches.push_back(watch);
+  for (const std::shared_ptr<Watch>& watch : registry_->watches) {
+    Subscribers& subscribers = subscribers_[watch->resource];
+    const MemberFilter& filter = watch->filter;
+    Group& group = filter.member.empty() || watch->resource.empty()
+                       ? subscribers.unfiltered
+                       : subscribers.filtered[filter.member][filter.value];
+    group.watches.push_back(watch);
+  }
 }
 
 void Watches::deliver(std::span<const WatchEventPtr> events, Revision progress) {
   refresh();
-  if (subscribers_.empty()) return;
-  for (const WatchEventPtr& event : events) {
-    const auto found = subscribers_.find(event->object->key.resource);
-    if (found != subscribers_.end()) found->second.events.push_back(event);
-  }
+  for (const WatchEventPtr& event : events)
+    if (const auto found = subscribers_.find(event->object->key.resource); found != subscribers_.end())
+      found->second.sort(event);
   for (auto& [resource, subscribers] : subscribers_) {
-    const std::span<const WatchEventPtr> theirs =
-        resource.empty() ? events : std::span<const WatchEventPtr>(subscribers.events);
-    for (const std::shared_ptr<Watch>& watch : subscribers.watches) watch->hand_over(theirs, progress);
-    subscribers.events.clear();
+    Group& unfiltered = subscribers.unfiltered;
+    unfiltered.hand_over(resource.empty() ? events : unfiltered.events, progress);
+    unfiltered.events.clear();
+    for (Group* group : subscribers.concerned) {
+      group->hand_over(group->events, progress);
+      group->events.clear();
+    }
+    subscribers.concerned.clear();
   }
+  registry_->progress.store(progress, std::memory_order_release);
 }
 
 }  // namespace berth::store

@@ -1,8 +1,10 @@
 // The open watches, and the delivery of events to them.
 //
 // add() and the destruction of a handle may happen on any thread; deliver() and attend() only on the
-// committer (or the one thread of a synchronous store). Cost of a commit: one call of each sink, and one copy
-// of an event pointer for each watched resource, however many watch it.
+// committer (or the one thread of a synchronous store). Cost of a commit: one call of each sink without a
+// filter, and one copy of an event pointer for each watched resource, however many watch it. Of sinks with a
+// filter only those that it concerns: an event is searched once for each filtered member, and each value that
+// it has is looked up.
 #pragma once
 
 #include <atomic>
@@ -12,6 +14,8 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -35,10 +39,20 @@ class Watches {
   struct Registry;
   class Handle;
 
-  // The watches of one resource, and the events of the current commit for it.
-  struct Subscribers {
+  // Watches, and the events of the current commit for them.
+  struct Group {
     std::vector<std::shared_ptr<Watch>> watches;
     std::vector<WatchEventPtr> events;
+    void hand_over(std::span<const WatchEventPtr> theirs, Revision progress) const;
+  };
+  // The groups of one filtered member, by value; a key is a view into one of the group's watches.
+  using Groups = std::unordered_map<std::string_view, Group>;
+  // The watches of one resource.
+  struct Subscribers {
+    Group unfiltered;
+    std::map<std::string, Groups, std::less<>> filtered;  // by member
+    std::vector<Group*> concerned;                        // filtered groups with events
+    void sort(const WatchEventPtr& event);
   };
 
   void refresh();
