@@ -5,6 +5,8 @@
 
 #include "api/names.h"
 #include "api/type_table.h"
+#include "crd/conversion_rules.h"
+#include "crd/label_text.h"
 #include "crd/names.h"
 #include "crd/structure_check.h"
 
@@ -14,12 +16,6 @@ namespace {
 using api::FieldErrors;
 using api::FieldPath;
 
-constexpr std::string_view kLabelSentence =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-    "validation "
-    "is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-
 std::string lowered(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -27,33 +23,22 @@ std::string lowered(std::string_view text) {
   return lower;
 }
 
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-// RFC 1035; the sentences of a text that is none, together.
-std::string label_problem(std::string_view text) {
-  const bool shaped =
-      !text.empty() && is_lower(text.front()) && text.back() != '-' &&
-      std::all_of(text.begin(), text.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
-  std::string problem;
-  if (text.size() > api::kDnsLabelBytesMax) problem = api::too_long_problem(api::kDnsLabelBytesMax);
-  if (!shaped) problem += (problem.empty() ? "" : ",") + std::string(kLabelSentence);
-  return problem;
+// The sentences of a text that is no label, together.
+std::string joined_label_problems(std::string_view text) {
+  std::string joined;
+  for (const std::string& problem : label_problems(text)) joined += (joined.empty() ? "" : ",") + problem;
+  return joined;
 }
 
 void check_label(FieldErrors& errors, const FieldPath& path, std::string_view text) {
   if (text.empty()) return;
-  if (const std::string problem = label_problem(text); !problem.empty())
+  if (const std::string problem = joined_label_problems(text); !problem.empty())
     errors.push_back(api::invalid(path, text, problem));
 }
 
 void check_kind_name(FieldErrors& errors, const FieldPath& path, std::string_view text) {
   if (text.empty()) return;
-  if (const std::string problem = label_problem(lowered(text)); !problem.empty())
+  if (const std::string problem = joined_label_problems(lowered(text)); !problem.empty())
     errors.push_back(api::invalid(path, text, "may have mixed case, but should otherwise match: " + problem));
 }
 
@@ -67,7 +52,7 @@ void check_names(FieldErrors& errors, const Json& names, const FieldPath& path) 
   for (const char* member : {"shortNames", "categories"}) {
     const JsonArray& list = names.items_at(member);
     for (std::size_t i = 0; i < list.size(); ++i)
-      if (const std::string problem = label_problem(list[i].as_string()); !problem.empty())
+      if (const std::string problem = joined_label_problems(list[i].as_string()); !problem.empty())
         errors.push_back(api::invalid(path.child(member).index(i), list[i], problem));
   }
   if (!names.string_at("kind").empty() && names.string_at("kind") == names.string_at("listKind"))
@@ -217,7 +202,7 @@ void check_versions(FieldErrors& errors, const JsonArray& versions, const FieldP
     unique &= std::find(names.begin(), names.end(), name) == names.end();
     names.push_back(name);
     stored += version.bool_at("storage") ? 1 : 0;
-    if (const std::string problem = label_problem(name); !problem.empty())
+    if (const std::string problem = joined_label_problems(name); !problem.empty())
       errors.push_back(api::invalid(at.child("name"), name, problem));
     if (const Json* warning = version.find("deprecationWarning")) {
       if (!version.bool_at("deprecated"))
@@ -239,69 +224,6 @@ void check_versions(FieldErrors& errors, const JsonArray& versions, const FieldP
   };
   if (!unique) refuse("must contain unique version names");
   if (stored != 1) refuse("must have exactly one version marked as storage version");
-}
-
-// "https://host[/path]". Source: ValidateWebhookURL of k8s.io/apiserver.
-void check_webhook_url(FieldErrors& errors, std::string_view url, std::string_view path) {
-  constexpr std::string_view kForm = "; desired format: https://host[/path]";
-  const std::string at(path), form(kForm);
-  const std::size_t scheme_end = url.find("://");
-  const std::string_view scheme = scheme_end == std::string_view::npos ? "" : url.substr(0, scheme_end);
-  if (scheme != "https")
-    errors.push_back(api::invalid(at, scheme, "'https' is the only allowed URL scheme" + form));
-  std::string_view rest = scheme_end == std::string_view::npos ? "" : url.substr(scheme_end + 3);
-  if (const std::size_t hash = rest.find('#'); hash != std::string_view::npos) {
-    errors.push_back(api::invalid(at, rest.substr(hash + 1), "fragments are not permitted in the URL"));
-    rest = rest.substr(0, hash);
-  }
-  if (const std::size_t mark = rest.find('?'); mark != std::string_view::npos) {
-    errors.push_back(
-        api::invalid(at, rest.substr(mark + 1), "query parameters are not permitted in the URL"));
-    rest = rest.substr(0, mark);
-  }
-  std::string_view host = rest.substr(0, rest.find('/'));
-  if (const std::size_t user_end = host.rfind('@'); user_end != std::string_view::npos) {
-    errors.push_back(
-        api::invalid(at, host.substr(0, user_end), "user information is not permitted in the URL"));
-    host = host.substr(user_end + 1);
-  }
-  if (host.empty()) errors.push_back(api::invalid(at, "", "host must be specified" + form));
-  const bool printable = std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-  if (!printable)
-    errors.push_back(api::required(at, "url must be a valid URL: net/url: invalid character in URL" + form));
-}
-
-void check_conversion(FieldErrors& errors, const Json& conversion, const FieldPath& path) {
-  const std::string_view strategy = conversion.string_at("strategy");
-  if (strategy.empty()) return errors.push_back(api::required(path.child("strategy")));
-  if (strategy != "None" && strategy != "Webhook")
-    return errors.push_back(api::not_supported(path.child("strategy"), strategy, {"None", "Webhook"}));
-  const Json* webhook = conversion.find("webhook");
-  if (strategy == "None") {
-    if (webhook)
-      errors.push_back(api::forbidden(path.child("webhookClientConfig"),
-                                      "should not be set when strategy is not set to Webhook"));
-    return;
-  }
-  const Json* client = webhook ? webhook->find("clientConfig") : nullptr;
-  if (!client)
-    errors.push_back(
-        api::required(path.child("webhookClientConfig"), "required when strategy is set to Webhook"));
-  else if ((client->find("url") != nullptr) == (client->find("service") != nullptr))
-    errors.push_back(
-        api::required(path.child("webhookClientConfig"), "exactly one of url or service is required"));
-  else if (client->find("url"))
-    check_webhook_url(errors, client->string_at("url"),
-                      path.child("webhookClientConfig").child("url").text());
-  const FieldPath reviews = path.child("conversionReviewVersions");
-  const JsonArray& versions =
-      webhook ? webhook->items_at("conversionReviewVersions") : conversion.items_at("");
-  if (versions.empty()) return errors.push_back(api::required(reviews));
-  const bool known = std::any_of(versions.begin(), versions.end(), [](const Json& version) {
-    return version == Json("v1") || version == Json("v1beta1");
-  });
-  if (!known)
-    errors.push_back(api::invalid(reviews, Json(versions), "must include at least one of v1, v1beta1"));
 }
 
 // Groups that belong to Kubernetes need its approval.
@@ -345,7 +267,7 @@ FieldErrors spec_errors(const Json& crd, const Json& old) {
   check_schemas(errors, versions, old.part("spec").items_at("versions"), path);
   check_versions(errors, versions, path);
   check_names(errors, spec.part("names"), path.child("names"));
-  check_conversion(errors, spec.part("conversion"), path.child("conversion"));
+  api::append(errors, check_conversion(spec.part("conversion"), path.child("conversion"), old));
   check_approval(errors, crd, group);
   if (spec.bool_at("preserveUnknownFields"))
     errors.push_back(api::invalid(path.child("preserveUnknownFields"), true,
