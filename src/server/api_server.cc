@@ -47,7 +47,9 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
       garbage_(registry_, served_),
       watches_(registry_),
       options_(std::move(options)),
-      resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted, options_.unacted) {}
+      resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted, options_.unacted) {
+  if (options_.collect_custom_garbage) registry_.set_foreground_hold(garbage_);
+}
 
 // What runs on the threads of lanes uses the members below.
 ApiServer::~ApiServer() {

@@ -55,7 +55,7 @@ class ApiServer final : public HttpHandler {
     watches_.tick(monotonic_now);
     watches_.end_replaced(served_.now());
     custom_.tick();
-    if (options_.collect_custom_garbage) garbage_.tick();
+    if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
   }
   std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }

@@ -57,22 +57,67 @@ struct CustomGarbage::Owners {
 CustomGarbage::CustomGarbage(Registry& registry, const ServedResources& served)
     : registry_(registry), served_(served) {}
 
-void CustomGarbage::tick() {
+void CustomGarbage::tick(Time monotonic_now) {
   if (running_.exchange(true)) return;
-  registry_.dependencies().executor.post([this] {
-    run();
+  registry_.dependencies().executor.post([this, monotonic_now] {
+    run(monotonic_now);
     running_ = false;
   });
 }
 
-void CustomGarbage::run() {
-  learn_kinds();
-  for (const auto& [resource, row] : rows_) read(resource);
+bool CustomGarbage::holds(const ObjectTarget& target, const store::Object& owner) {
+  if (served_.now()->definitions().empty()) return false;
+  const std::lock_guard lock(mutex_);
+  if (knows_all_ && !blocking_.contains(owner.uid)) return false;
+  held_[owner.key] = {owner.uid, {target.resource, target.ns, target.name, ""}};
+  return true;
+}
+
+void CustomGarbage::make_retries_due() {
+  std::map<store::Key, Outcome> outcomes;
   {
     const std::lock_guard lock(mutex_);
-    due_.merge(failed_);
-    failed_.clear();
+    outcomes.swap(outcomes_);
   }
+  for (const auto& [key, outcome] : outcomes) {
+    if (outcome.is_done) {
+      retries_.erase(key);
+      released_.erase(key);
+      continue;
+    }
+    Retry& retry = retries_[key];
+    retry.delay = retry.delay == Duration() ? kGarbageRetryFirst
+                                            : std::min(retry.delay + retry.delay, kGarbageRetryMax);
+    retry.at = outcome.begun + retry.delay;
+    retry.is_waiting = true;
+  }
+  for (auto& [key, retry] : retries_)
+    if (retry.is_waiting && retry.at <= now_) {
+      retry.is_waiting = false;
+      due_.insert(key);
+    }
+}
+
+void CustomGarbage::end_holds() {
+  const std::lock_guard lock(mutex_);
+  knows_all_ = !reads_anew_;
+  if (!knows_all_) return;
+  for (auto held = held_.begin(); held != held_.end();) {
+    if (blocking_.contains(held->second.uid)) {
+      ++held;
+      continue;
+    }
+    due_.insert(held->first);
+    released_.insert(held_.extract(held++));
+  }
+}
+
+void CustomGarbage::run(Time now) {
+  now_ = now;
+  learn_kinds();
+  for (const auto& [resource, row] : rows_) read(resource);
+  end_holds();
+  make_retries_due();
   for (std::size_t acted = 0; acted < kCollectedPerRunMax && !due_.empty(); ++acted)
     act(due_.extract(due_.begin()).value());
 }
@@ -106,6 +151,11 @@ void CustomGarbage::learn_kinds() {
   dependents_.clear();
   closing_.clear();
   due_.clear();
+  retries_.clear();
+  for (const auto& [key, held] : released_) due_.insert(key);
+  const std::lock_guard lock(mutex_);
+  knows_all_ = false;
+  blocking_.clear();
 }
 
 void CustomGarbage::read(const std::string& resource) {
@@ -145,6 +195,19 @@ void CustomGarbage::wake_dependents(const std::string& owner_uid) {
   if (found != dependents_.end()) due_.insert(found->second.begin(), found->second.end());
 }
 
+void CustomGarbage::block(std::string_view owner_uid, const store::Key& dependent) {
+  const std::lock_guard lock(mutex_);
+  blocking_[std::string(owner_uid)].insert(dependent);
+}
+
+void CustomGarbage::unblock(const std::string& owner_uid, const store::Key& dependent) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocking_.find(owner_uid);
+  if (found == blocking_.end()) return;
+  found->second.erase(dependent);
+  if (found->second.empty()) blocking_.erase(found);
+}
+
 void CustomGarbage::forget(const store::Object& object) {
   const auto known = owners_.find(object.key);
   if (known == owners_.end()) return;
@@ -152,6 +215,7 @@ void CustomGarbage::forget(const store::Object& object) {
     const auto found = dependents_.find(uid);
     found->second.erase(object.key);
     if (found->second.empty()) dependents_.erase(found);
+    unblock(uid, object.key);
     if (const auto owner = closing_.find(uid); owner != closing_.end()) due_.insert(owner->second);
   }
   owners_.erase(known);
@@ -168,6 +232,7 @@ void CustomGarbage::note(const store::Object& object, bool is_deleted) {
   forget(object);
   if (is_deleted) {
     closing_.erase(object.uid);
+    retries_.erase(object.key);
     return wake_dependents(object.uid);
   }
   if (object.bytes.find(kForegroundFinalizer) != std::string::npos) wake_dependents(object.uid);
@@ -179,6 +244,7 @@ void CustomGarbage::note(const store::Object& object, bool is_deleted) {
   bool has_custom_owner = false;
   for (const Json& reference : metadata_of(*document).items_at("ownerReferences")) {
     uids.emplace(reference.string_at("uid"));
+    if (is_custom && reference.bool_at("blockOwnerDeletion")) block(reference.string_at("uid"), object.key);
     const api::ResourceInfo* kind = kind_of(reference);
     has_custom_owner |= kind && kind->custom;
   }
@@ -195,6 +261,10 @@ void CustomGarbage::note(const store::Object& object, bool is_deleted) {
 }
 
 void CustomGarbage::act(const store::Key& key) {
+  if (const auto released = released_.find(key); released != released_.end())
+    return registry_.modify(released->second.target,
+                            without_finalizer(released->second.uid, kForegroundFinalizer), collector_write(),
+                            noted(key));
   const store::ObjectPtr object = registry_.store().get(key);
   const Result<Json> document = object ? registry_.document_of(*object) : Result<Json>(Json());
   if (!object || !document) return;
@@ -268,18 +338,17 @@ ObjectTarget CustomGarbage::target_of(const store::Key& key) const {
   return {rows_.at(key.resource), key.ns, key.name, "", kinds_of_};
 }
 
-Done CustomGarbage::again_after_failure(const store::Key& key) {
-  return [this, key](const ApiResult<Answer>& made) {
-    if (made || made.error().code == 404) return;
+Done CustomGarbage::noted(const store::Key& key) {
+  return [this, key, begun = now_](const ApiResult<Answer>& made) {
     const std::lock_guard lock(mutex_);
-    failed_.insert(key);
+    outcomes_[key] = {made || made.error().code == 404, begun};
   };
 }
 
 void CustomGarbage::modify(const store::Object& object, Registry::Change change) {
   const ObjectTarget target = target_of(object.key);
   post_for(target, registry_.dependencies().executor,
-           [this, target, change = std::move(change), done = again_after_failure(object.key)] {
+           [this, target, change = std::move(change), done = noted(object.key)] {
              registry_.modify(target, change, collector_write(), done);
            });
 }
@@ -288,8 +357,7 @@ void CustomGarbage::remove(const store::Object& object, std::string_view propaga
   DeleteOptions options;
   options.uid = object.uid;
   options.propagation = propagation;
-  registry_.remove(target_of(object.key), std::move(options), collector_write(),
-                   again_after_failure(object.key));
+  registry_.remove(target_of(object.key), std::move(options), collector_write(), noted(object.key));
 }
 
 }  // namespace berth::server

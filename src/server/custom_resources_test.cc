@@ -273,6 +273,85 @@ TEST_F(CustomResourcesTest, ForegroundDeletionWaitsForBlockingDependents) {
   EXPECT_EQ(ask("GET", gizmo("a")).code, 404);
 }
 
+// The engine's collector, which knows built-in dependents only, asks for the end of the deletion.
+TEST_F(CustomResourcesTest, AForegroundDeletionOfABuiltInOwnerWaitsForCustomDependents) {
+  define();
+  const std::string maps = "/api/v1/namespaces/default/configmaps/";
+  const auto collect = [&](const std::string& name) {
+    HttpRequest request;
+    request.method = "PATCH";
+    request.path = maps + name;
+    request.headers = {{"Content-Type", "application/merge-patch+json"}};
+    request.body = R"({"metadata":{"finalizers":null}})";
+    request.user = {"root", {"system:masters"}};
+    request.in_process = true;
+    bench->server.handle(std::move(request), std::make_shared<Said>());
+  };
+  for (const char* name : {"owner", "free", "forced"}) make_map(name, R"("labels":{})");
+  make_owned("kid", owned_by("ConfigMap", maps + "owner", true) + R"(,"finalizers":["ex.io/hold"])");
+  make_owned("loose", owned_by("ConfigMap", maps + "free", false) + R"(,"finalizers":["ex.io/hold"])");
+  make_owned("left", owned_by("ConfigMap", maps + "forced", true) + R"(,"finalizers":["ex.io/hold"])");
+  settle();
+  for (const char* name : {"owner", "free", "forced"}) {
+    ask("DELETE", maps + name, R"({"propagationPolicy":"Foreground"})");
+    if (std::string_view(name) != "forced") collect(name);
+  }
+  settle();
+  EXPECT_EQ(map_code("free"), 404);
+  EXPECT_EQ(ask("GET", maps + "owner").body.part("metadata").items_at("finalizers"),
+            JsonArray{Json("foregroundDeletion")});
+  EXPECT_NE(ask("GET", gizmo("kid")).body.part("metadata").string_at("deletionTimestamp"), "");
+  patch(gizmo("kid"), R"({"metadata":{"finalizers":null}})");
+  settle();
+  EXPECT_EQ(ask("GET", gizmo("kid")).code, 404);
+  EXPECT_EQ(map_code("owner"), 404);
+  // Who removes the finalizer by hand has it removed.
+  EXPECT_EQ(map_code("forced"), 200);
+  patch(maps + "forced", R"({"metadata":{"finalizers":null}})");
+  EXPECT_EQ(map_code("forced"), 404);
+}
+
+TEST_F(CustomResourcesTest, AWriteOfTheCollectorThatFailsIsTriedLessAndLessOften) {
+  define();
+  const std::string maps = "/api/v1/namespaces/default/configmaps/";
+  const std::string rules = "/spec/versions/0/schema/openAPIV3Schema/x-kubernetes-validations";
+  const auto change_definition = [&](const std::string& change) {
+    const Reply changed = patch(std::string(kDefinitions) + "/gizmos.ex.io", change, "json-patch+json");
+    ASSERT_EQ(changed.code, 200) << changed.text;
+  };
+  const auto owner_count = [&] {
+    return ask("GET", gizmo("kid")).body.part("metadata").items_at("ownerReferences").size();
+  };
+  make_map("one", R"("labels":{})");
+  make_map("two", R"("labels":{})");
+  std::string owners = owned_by("ConfigMap", maps + "one");
+  const std::string second = owned_by("ConfigMap", maps + "two");
+  owners.insert(owners.size() - 1,
+                "," + second.substr(second.find('{'), second.rfind('}') + 1 - second.find('{')));
+  make_owned("kid", owners);
+  settle();
+  ASSERT_EQ(owner_count(), 2u);
+  change_definition(R"([{"op":"add","path":")" + rules +
+                    R"(","value":[{"rule":"self.metadata.name == 'x'"}]}])");
+  ask("DELETE", maps + "one");
+  // Attempts at 0, 200 and 600 ms fail.
+  tick();
+  for (const int wait_ms : {200, 400}) {
+    bench->clock.advance(Duration::millis(wait_ms));
+    tick();
+    tick();
+  }
+  change_definition(R"([{"op":"remove","path":")" + rules + R"("}])");
+  tick();
+  bench->clock.advance(Duration::millis(799));
+  tick();
+  EXPECT_EQ(owner_count(), 2u);
+  bench->clock.advance(Duration::millis(1));
+  tick();
+  tick();
+  EXPECT_EQ(owner_count(), 1u);
+}
+
 TEST_F(CustomResourcesTest, OrphansOfACustomObjectStay) {
   define();
   make("a", R"({"size":1})");

@@ -28,6 +28,15 @@ namespace berth::server {
 inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion
 inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateName
 
+// Who else may still need an owner that is being deleted in the foreground.
+class ForegroundHold {
+ public:
+  virtual ~ForegroundHold() = default;
+  // Asked when a loop of this process is about to remove the finalizer, because the dependents that it knows
+  // of are gone: true keeps it, and then its removal is the holder's. Any thread.
+  virtual bool holds(const ObjectTarget& target, const store::Object& owner) = 0;
+};
+
 class Registry {
  public:
   struct Dependencies {
@@ -56,6 +65,9 @@ class Registry {
   // The document of a stored version. Refuses bytes that are no JSON.
   Result<Json> document_of(const store::Object& object) const { return recent_->document_of(object); }
 
+  // `hold` outlives every write. Before the first one.
+  void set_foreground_hold(ForegroundHold& hold) { foreground_hold_ = &hold; }
+
   store::Store& store() const { return dependencies_.store; }
   const Dependencies& dependencies() const { return dependencies_; }
 
@@ -71,6 +83,9 @@ class Registry {
   ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
 
   ApiResult<void> check_namespace(const ObjectTarget& target) const;
+  // Whether the update takes the finalizer away that another one needs (ForegroundHold).
+  bool is_held(const Update& update, const store::Object& current, const Json& before,
+               const Json& next) const;
   // Null when it looks at no objects of this resource.
   const api::Admission* admission_of(const ObjectTarget& target) const;
   // The object with the changes of its admission, with defaults and canonical.
@@ -93,6 +108,7 @@ class Registry {
   // On the committer's thread.
   void keep(const store::Object& object, Json written);
 
+  ForegroundHold* foreground_hold_ = nullptr;
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
 };

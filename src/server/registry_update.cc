@@ -64,6 +64,7 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   TRY(update->check_identity(*current, next));
   track_fields(target, update->options, dependencies_.clock.now(), before, next);
   restore_system_fields(next, before);
+  if (is_held(*update, *current, before, next)) set_finalizer(next, kForegroundFinalizer);
   metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
   TRY(apply_rules(*update, next, before));
 
@@ -90,6 +91,14 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   if (!recent_->keeps()) written = {};
   submit_update(update, std::move(write), std::move(written), std::move(last_state));
   return {};
+}
+
+bool Registry::is_held(const Update& update, const store::Object& current, const Json& before,
+                       const Json& next) const {
+  const bool removes = update.options.in_process && !update.target.resource->custom && is_deleting(before) &&
+                       has_finalizer(before, kForegroundFinalizer) &&
+                       !has_finalizer(next, kForegroundFinalizer);
+  return removes && foreground_hold_ && foreground_hold_->holds(update.target, current);
 }
 
 // An apply creates an object of any kind, a PUT one of those kinds that allow it. A subresource creates
