@@ -9,6 +9,7 @@
 #include "api/serialized.h"
 #include "api/testing/document_drawer.h"
 #include "api/testing/protobuf_samples.h"
+#include "base/random.h"
 
 namespace berth::api {
 namespace {
@@ -62,6 +63,24 @@ TEST(ProtobufEncode, AFullSampleHasGosBytes) {
   for (const ProtobufSample& sample : protobuf_samples())
     equal += *encode_protobuf_body(sample.json, Unnumbered::LeaveOut) == sample.body ? 1 : 0;
   EXPECT_GE(equal, 15u);
+}
+
+// Memory is not left, whatever the text is: for the sanitizers.
+TEST(ProtobufEncodeJudge, DamagedTextsAreRefusedOrWritten) {
+  SeededRandom random(11);
+  const TypeInfo& pod = *find_kind("v1", "Pod");
+  std::size_t refused = 0, written = 0;
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    std::string json = drawn_object(pod, seed % 50 + 1);
+    for (std::uint64_t n = random.below(3); n < 3; ++n)
+      json[random.below(json.size())] = static_cast<char>(random.next());
+    if (random.below(4) == 0) json.resize(random.below(json.size()));
+    const Result<std::string> body = encode_protobuf_body(json, Unnumbered::LeaveOut);
+    ++(body ? written : refused);
+    EXPECT_TRUE(!body || open_protobuf_envelope(*body).ok());
+  }
+  EXPECT_GT(refused, 100u);
+  EXPECT_GT(written, 100u);
 }
 
 TEST(ProtobufEncode, LeavesOutWhatHasNoNumber) {

@@ -217,6 +217,27 @@ TEST_F(ProtobufAnswers, AWatchIsFramesOfEvents) {
   EXPECT_EQ("DELETED " + to_string(parse_json(lines->chunks[2])->part("object")), peer->event(3));
 }
 
+// Of different forms, and of a selector that an object enters and leaves.
+TEST_F(ProtobufAnswers, WatchesEachHearTheirOwn) {
+  const Headers selected = {{"labelSelector", "on=1"}};
+  const auto one = watch(kSmallMaps, kProtobuf), other = watch(kSmallMaps, kProtobuf);
+  const auto some = watch(kSmallMaps, kProtobuf, selected);
+  const auto slim = watch(kSmallMaps, kProtobuf + kPartial);
+  make("a");
+  for (const char* label : {"1", "0"})
+    ask("PATCH", kSmallMaps + "/a", "", std::string(R"({"metadata":{"labels":{"on":")") + label + R"("}}})");
+  ask("DELETE", kSmallMaps + "/a", "");
+  ASSERT_EQ(one->chunks.size(), 4u);
+  EXPECT_EQ(one->chunks, other->chunks);
+  ASSERT_EQ(some->chunks.size(), 2u);
+  EXPECT_TRUE(one->event(1).starts_with("MODIFIED ")) << one->event(1);
+  EXPECT_EQ(some->event(0), "ADDED " + one->event(1).substr(std::string("MODIFIED ").size()));
+  EXPECT_TRUE(some->event(1).starts_with("DELETED ")) << some->event(1);
+  EXPECT_NE(some->event(1).find(R"("on":"1")"), std::string::npos) << "the state before it left";
+  ASSERT_EQ(slim->chunks.size(), 4u);
+  EXPECT_TRUE(slim->event(3).starts_with(R"(DELETED {"kind":"PartialObjectMetadata",)")) << slim->event(3);
+}
+
 TEST_F(ProtobufAnswers, AWatchThatCannotGoOnSaysWhyInItsLastFrame) {
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) make(name);
   const auto peer = watch(kSmallMaps, kProtobuf, {{"resourceVersion", "2"}});
