@@ -141,7 +141,7 @@ Status Transcoder::member(const FieldInfo& field, ondemand::value given, json_ty
 
 Status Transcoder::items(const FieldInfo& field, std::uint32_t number, ondemand::value given) {
   for (auto read : TRY(taken(given.get_array(), field, "it is no list"))) {
-    ondemand::value item = TRY(taken(std::move(read)));
+    ondemand::value item = TRY(taken(read));
     TRY(value(field, number, item, TRY(taken(item.type()))));
   }
   return {};
@@ -255,7 +255,7 @@ Status Transcoder::schema_union(const FieldInfo& field, ondemand::value given, j
   }
   if (type == json_type::object) return part(field, 1, given);
   for (auto read : TRY(taken(given.get_array(), field, "it is neither schema nor list"))) {
-    ondemand::value item = TRY(taken(std::move(read)));
+    ondemand::value item = TRY(taken(read));
     if (field.kind == ValueKind::SchemaOrStrings)
       append_bytes_field(out_, 2, TRY(taken(item.get_string(), field, "it is no string")));
     else
