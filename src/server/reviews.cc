@@ -1,5 +1,7 @@
 #include "server/reviews.h"
 
+#include "server/metadata.h"
+
 namespace berth::server {
 namespace {
 
