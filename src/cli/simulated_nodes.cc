@@ -2,7 +2,7 @@
 
 #include <future>
 
-#include "cli/stored_objects.h"
+#include "base/json.h"
 #include "controllers/controllers.h"
 
 namespace berth::cli {
@@ -18,15 +18,26 @@ bool is_ready(const Json& node) {
 
 }  // namespace
 
-SimulatedNodes simulated_nodes(const store::Store& store) {
-  SimulatedNodes nodes;
-  for (const Json& node : stored_objects(store, "nodes")) {
-    const Json* labels = node.find_path({"metadata", "labels"});
-    if (!labels || labels->string_at(controllers::kSimulatedLabel) != "true") continue;
-    nodes.names.emplace_back(node.find("metadata")->string_at("name"));
-    if (is_ready(node)) ++nodes.ready;
+SimulatedNodes::Seen SimulatedNodes::seen(const store::Object& object) {
+  const Result<Json> node = parse_json(object.bytes);
+  if (!node) return {object.revision};
+  const Json* labels = node->find_path({"metadata", "labels"});
+  return {object.revision, labels && labels->string_at(controllers::kSimulatedLabel) == "true",
+          is_ready(*node)};
+}
+
+void SimulatedNodes::refresh() {
+  names_.clear();
+  ready_ = 0;
+  const Result<store::ListPage> page = store_.list({.resource = "nodes"});
+  if (!page) return;
+  for (const store::ObjectPtr& object : page->objects) {
+    Seen& last = seen_[object->key.name];
+    if (last.revision != object->revision) last = seen(*object);
+    if (!last.is_simulated) continue;
+    names_.push_back(object->key.name);
+    if (last.is_ready) ++ready_;
   }
-  return nodes;
 }
 
 Status make_simulated_nodes(std::size_t count, const store::Store& store, client::ApiClient& client) {

@@ -24,15 +24,15 @@ constexpr Duration kReadyLimit = Duration::seconds(120);  // for the simulated n
 constexpr Duration kStopGrace = Duration::millis(1500);
 
 // The number of simulated nodes once all are Ready; none when a stop signal came first.
-Result<std::optional<std::size_t>> wait_for_nodes(const store::Store& store, const ControlPlaneLoops& plane,
+Result<std::optional<std::size_t>> wait_for_nodes(SimulatedNodes& nodes, const ControlPlaneLoops& plane,
                                                   const Clock& clock, const StopSignal& stop) {
   const Time limit = clock.monotonic() + kReadyLimit;
   for (;;) {
-    const SimulatedNodes nodes = simulated_nodes(store);
-    if (plane.synced() && nodes.ready == nodes.names.size()) return std::optional(nodes.names.size());
+    nodes.refresh();
+    if (plane.synced() && nodes.all_ready()) return std::optional(nodes.names().size());
     if (clock.monotonic() > limit)
-      return Error(ErrorCode::Unavailable, "only " + std::to_string(nodes.ready) + " of " +
-                                               std::to_string(nodes.names.size()) +
+      return Error(ErrorCode::Unavailable, "only " + std::to_string(nodes.ready()) + " of " +
+                                               std::to_string(nodes.names().size()) +
                                                " simulated nodes became Ready in time");
     if (stop.wait_for(kPollPeriod)) return std::optional<std::size_t>();
   }
@@ -92,16 +92,17 @@ Status serve(const Configuration& config, plane::ControlPlaneOptions options, Ap
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
   TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
   TRY(store_manifests(manifests, *own));
+  SimulatedNodes nodes(component.store());
   // Before the plane: no pod starts without what the agents remember of its node's drivers.
   const std::unique_ptr<health::NodeAgents> agents =
-      TRY(start_agents(config, component, simulated_nodes(component.store()).names, feed, clock));
+      TRY(start_agents(config, component, nodes.names(), feed, clock));
   ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());
   if (decisions) plane.remember(DecisionFile::tail(component.data_directory()));
   const PlaneShown shown(component, plane);
-  const std::optional<std::size_t> nodes = TRY(wait_for_nodes(component.store(), plane, clock, stop));
-  if (!nodes) return {};
+  const std::optional<std::size_t> ready = TRY(wait_for_nodes(nodes, plane, clock, stop));
+  if (!ready) return {};
   TRY(component.ready());
-  print_welcome(component, *nodes);
+  print_welcome(component, *ready);
   std::optional<PlacementPrinter> printer;
   if (config.watch_placements) printer.emplace(*own);
   stop.wait();
