@@ -44,11 +44,12 @@ void KeyIndex::put(Slot slot) {
 void KeyIndex::grow() {
   std::vector<Slot> old(std::max(slots_.size() * 2, kSlotsMin));
   old.swap(slots_);
-  std::vector<Slot> taken;
+  // In the order of positions, of which each is taken at most once.
+  std::vector<Slot> taken(old.size());
   for (const Slot& slot : old)
-    if (slot.position != kAbsent) taken.push_back(slot);
-  std::sort(taken.begin(), taken.end(), [](const Slot& a, const Slot& b) { return a.position < b.position; });
-  for (const Slot& slot : taken) put(slot);
+    if (slot.position != kAbsent) taken[slot.position] = slot;
+  for (const Slot& slot : taken)
+    if (slot.position != kAbsent) put(slot);
 }
 
 void KeyIndex::add(std::string_view text, std::uint32_t position) {
