@@ -51,7 +51,7 @@ std::vector<std::string_view> controller_names() {
 }
 
 bool is_controller_name(std::string_view name) {
-  if (name == "*") return true;
+  if (name == "*" || name == "-*") return true;
   if (name.starts_with('-')) name.remove_prefix(1);
   const std::vector<ControllerName> all = all_names();
   return !name.empty() && std::any_of(all.begin(), all.end(), [&](const ControllerName& row) {

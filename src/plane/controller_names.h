@@ -14,7 +14,7 @@ inline constexpr std::string_view kGarbageCollectorName = "garbage-collector-con
 
 // The full names, each once.
 std::vector<std::string_view> controller_names();
-// A name, an alias or '*', with or without '-'.
+// A name, an alias or '*', with or without '-'. kube-controller-manager does not take "-*".
 bool is_controller_name(std::string_view name);
 // Whether the controller of this full name runs.
 bool runs_controller(std::string_view full_name, std::span<const std::string> names);

@@ -16,14 +16,15 @@ std::span<const WorkloadRow> workload_rows() {
 }
 
 bool is_enabled(std::string_view name, std::string_view alias, std::span<const std::string> names) {
-  bool all = false;
+  bool all = false, none = false;
   for (const std::string& said : names) {
     const bool off = said.starts_with('-');
     const std::string_view meant = std::string_view(said).substr(off ? 1 : 0);
     if (!meant.empty() && (meant == name || meant == alias)) return !off;
     all |= said == "*";
+    none |= said == "-*";
   }
-  return all;
+  return all && !none;
 }
 
 }  // namespace berth::workloads
