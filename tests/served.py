@@ -51,7 +51,7 @@ class Served:
         self.url = re.search(r"server: \"?(http[^\s\"]+)", self.access)[1]
 
     def tls(self, administrator):
-        """The context of a client that trusts the server; with the administrator's certificate, or without one."""
+        """The context of a client that trusts the server; with the administrator's certificate, or none."""
         files = {}
         for key in ("certificate-authority", "client-certificate", "client-key"):
             files[key] = pathlib.Path(self.scratch.name, key)

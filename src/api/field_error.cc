@@ -96,6 +96,15 @@ void append(FieldErrors& errors, FieldErrors more) {
   for (FieldError& error : more) errors.push_back(std::move(error));
 }
 
+std::string_view go_type_of(const Json& value) {
+  if (value.is_null()) return "<nil>";
+  if (value.is_string()) return "string";
+  if (value.is_bool()) return "bool";
+  if (value.is_int()) return "int64";
+  if (value.is_double()) return "float64";
+  return value.is_array() ? "[]interface {}" : "map[string]interface {}";
+}
+
 std::string to_text(const FieldErrors& errors) {
   std::string list;
   for (const FieldError& error : errors) {

@@ -49,6 +49,8 @@ FieldError too_long(std::string path, std::size_t bytes_max);
 FieldError too_many(std::string path, std::size_t count, std::size_t count_max);
 
 void append(FieldErrors& errors, FieldErrors more);
+// Go's name of the type that a JSON value decodes into: "int64", "map[string]interface {}".
+std::string_view go_type_of(const Json& value);
 // "spec.a: Required value", or "[spec.a: …, spec.b: …]" of several.
 std::string to_text(const FieldErrors& errors);
 

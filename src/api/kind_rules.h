@@ -52,17 +52,31 @@ struct RuleContext {
 // How metadata.name is checked.
 enum class NameRule { Subdomain, Label, PathSegment };
 
+// When metadata.generation begins and rises, of kinds that have it.
+enum class GenerationRule {
+  Content,                // 1; with every change beside metadata and status
+  ContentOrLabels,        // also with a change of labels
+  ContentOrAnnotations,   // also with a change of annotations
+  BeginsWithFirstChange,  // unset until the content changes
+  Constant,               // 1
+};
+
 struct KindRules {
   std::string_view group;
   std::string_view resource;
   NameRule name_rule = NameRule::Subdomain;
+  // In place of `name_rule`, where the name follows from the object.
+  std::vector<std::string> (*name_problems)(const Json& object, std::string_view name) = nullptr;
   bool has_generation = false;
-  bool needs_version_on_update = false;  // PUT without a resourceVersion is refused
-  bool create_on_update = false;         // PUT of an absent object creates it
-  bool plain_finalizers = false;         // a finalizer may have no domain
-  bool answers_deleted_object = false;   // DELETE returns the object instead of a Status
+  GenerationRule generation_rule = GenerationRule::Content;
+  bool needs_version_on_update = false;                    // PUT without a resourceVersion is refused
+  std::vector<std::string_view> unversioned_updates = {};  // versions whose PUT may lack it all the same
+  bool create_on_update = false;                           // PUT of an absent object creates it
+  bool plain_finalizers = false;                           // a finalizer may have no domain
+  bool answers_deleted_object = false;                     // DELETE returns the object instead of a Status
   // Deleting without a propagationPolicy orphans dependents (Job).
   bool orphans_by_default = false;
+  bool draws_name = false;  // without a name it gets a UUID
 
   void (*set_defaults)(Json& object) = nullptr;
   // Clears fields that a client may not set (status) and drops fields of gates that are off.

@@ -165,7 +165,7 @@ constexpr ResourceInfo kResources[] = {
     {kScheduling, "v1alpha3", "workloads", "workload", "Workload", kNamespaced, "", "", "", kAll},
 
     {kStorage, "v1", "csidrivers", "csidriver", "CSIDriver", kCluster, "", "", "", kAll},
-    {kStorage, "v1", "csinodes", "csinode", "CSINode", kCluster, "", "", "", kAll},
+    {kStorage, "v1", "csinodes", "csinode", "CSINode", kCluster, "", "", "status", kAll},
     {kStorage, "v1", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", kNamespaced, "", "",
      "", kAll},
     {kStorage, "v1", "storageclasses", "storageclass", "StorageClass", kCluster, "sc", "", "", kAll},
@@ -173,6 +173,9 @@ constexpr ResourceInfo kResources[] = {
      kAll},
     {kStorage, "v1", "volumeattributesclasses", "volumeattributesclass", "VolumeAttributesClass", kCluster,
      "vac", "", "", kAll},
+
+    {"storagemigration.k8s.io", "v1", "storageversionmigrations", "storageversionmigration",
+     "StorageVersionMigration", kCluster, "", "", "status", kAll},
 };
 
 }  // namespace

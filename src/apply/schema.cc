@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "api/field_error.h"
+
 namespace berth::apply {
 namespace {
 
@@ -41,12 +43,6 @@ std::string shown(const Json& value) {
 // Go's %v of the same.
 std::string shown_plainly(const Json& value) {
   return value.is_string() ? "&{" + value.as_string() + "}" : "&{" + to_string(value) + "}";
-}
-
-std::string_view go_type_of(const Json& value) {
-  if (value.is_string()) return "string";
-  if (value.is_bool()) return "bool";
-  return value.is_array() ? "[]interface {}" : "map[string]interface {}";
 }
 
 bool is_any_scalar(const Json& value) {
@@ -206,7 +202,7 @@ void Schema::add_custom_errors(const Json& value, const std::string& path,
   if (custom_->type == Type::Boolean && !value.is_bool())
     errors.push_back(path + ": expected boolean, got " + shown_plainly(value));
   if ((custom_->type == Type::Integer || custom_->type == Type::Number) && !value.is_number())
-    errors.push_back(path + ": expected numeric (int or float), got " + std::string(go_type_of(value)));
+    errors.push_back(path + ": expected numeric (int or float), got " + std::string(api::go_type_of(value)));
   if (custom_->type == Type::String && !value.is_string())
     errors.push_back(path + ": expected string, got " + shown(value));
 }
@@ -228,7 +224,8 @@ void Schema::add_scalar_errors(const Json& value, const std::string& path,
     case ValueKind::Int64:
     case ValueKind::Double:
       if (!value.is_number())
-        errors.push_back(path + ": expected numeric (int or float), got " + std::string(go_type_of(value)));
+        errors.push_back(path + ": expected numeric (int or float), got " +
+                         std::string(api::go_type_of(value)));
       return;
     case ValueKind::String:
     case ValueKind::Bytes:

@@ -234,6 +234,14 @@ void MemoryRequests::Table::look_for_lost_objects(const NamedKey& name, const Ga
       return static_cast<void>(unmarked_records_.insert(name));
 }
 
+std::string ended_members_text(const std::set<NamedKey>& members) {
+  std::string names;
+  for (const NamedKey& key : members)
+    if (names.size() + key.name.size() < kEndedMembersBytesMax)
+      names.append(names.empty() ? "" : ",").append(key.name);
+  return names;
+}
+
 // None if nothing is to be said, or a write is under way; `marked` is what the record names after it.
 std::optional<ApiRequest> MemoryRequests::Table::next_mark(const NamedKey& name, std::set<NamedKey>& marked) {
   const auto found = records_.find(name);
@@ -244,10 +252,7 @@ std::optional<ApiRequest> MemoryRequests::Table::next_mark(const NamedKey& name,
     if (!objects_.contains(key)) marked.insert(key);
   if (marked == record.marked) return std::nullopt;
   record.marking = true;
-  std::string names;
-  for (const NamedKey& key : marked)
-    if (names.size() + key.name.size() < kEndedMembersBytesMax)
-      names.append(names.empty() ? "" : ",").append(key.name);
+  const std::string names = ended_members_text(marked);
   ApiRequest request = request_for(Verb::MergePatch, name);
   request.body = to_string(Json::object(
       {{"metadata",

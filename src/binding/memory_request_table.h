@@ -114,4 +114,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   std::set<client::NamedKey> unmarked_records_;  // with members whose objects are gone
 };
 
+// The names with commas, whole ones within kEndedMembersBytesMax: the value of kEndedMembersAnnotation.
+std::string ended_members_text(const std::set<client::NamedKey>& members);
+
 }  // namespace berth::binding

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/types/bind_request.h"
+#include "binding/memory_request_table.h"
 #include "binding/testing/binder_fixture.h"
 
 namespace berth::binding {
@@ -286,6 +287,20 @@ TEST(MemoryRequests, AMemberThatEndedIsNotTakenFromItsRecordAgain) {
   cluster.settle(kMemoryRequestGrace);
   EXPECT_TRUE(cluster.all_bound());
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
+}
+
+// As many members as a record has room for, with the longest names.
+TEST(MemoryRequests, TheNamesOfEndedMembersFitIntoAnAnnotation) {
+  constexpr std::size_t kNameBytes = 253;
+  std::set<client::NamedKey> members;
+  for (int i = 100'000; members.size() < kGangRecordBytesMax / kNameBytes; ++i)
+    members.insert({"d", std::to_string(i) + std::string(kNameBytes - 6, 'x')});
+  const std::string names = ended_members_text(members);
+  EXPECT_LE(names.size(), kEndedMembersBytesMax);
+  EXPECT_GT(names.size(), kEndedMembersBytesMax - kNameBytes - 1);
+  EXPECT_EQ(names.size() % (kNameBytes + 1), kNameBytes) << "whole names with commas between them";
+  members.insert({"d", "a"});
+  EXPECT_TRUE(ended_members_text(members).ends_with(",a")) << "a short one is still told";
 }
 
 // A standby sees this: another process has bound the members.

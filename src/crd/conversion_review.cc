@@ -9,15 +9,6 @@ namespace {
 
 constexpr std::string_view kReviewGroup = "apiextensions.k8s.io/";
 
-std::string go_type_of(const Json& value) {
-  if (value.is_null()) return "<nil>";
-  if (value.is_string()) return "string";
-  if (value.is_bool()) return "bool";
-  if (value.is_int()) return "int64";
-  if (value.is_double()) return "float64";
-  return value.is_array() ? "[]interface {}" : "map[string]interface {}";
-}
-
 std::string service_url_of(const Json& service) {
   std::string url = "https://" + std::string(service.string_at("name")) + "." +
                     std::string(service.string_at("namespace")) +
@@ -59,11 +50,12 @@ Status take_member(Json& metadata, const Json& answered, std::string_view member
     return {};
   }
   if (!asked.is_object())
-    return refused("invalid " + path + " of type " + go_type_of(asked) + " in converted object");
+    return refused("invalid " + path + " of type " + std::string(api::go_type_of(asked)) +
+                   " in converted object");
   for (const JsonMember& entry : asked.as_object())
     if (!entry.value.is_string())
-      return refused(path + "[" + entry.key + "] must be a string, but is " + go_type_of(entry.value) +
-                     " in converted object");
+      return refused(path + "[" + entry.key + "] must be a string, but is " +
+                     std::string(api::go_type_of(entry.value)) + " in converted object");
   if (!(asked == std::as_const(metadata).part(member))) {
     const api::FieldErrors errors =
         member == "labels" ? api::check_labels(path, &asked) : api::check_annotations(path, &asked);
@@ -77,7 +69,8 @@ Status restore_metadata(const Json& original, Json& converted) {
   const Json* answered = std::as_const(converted).find("metadata");
   if (!answered) return refused("missing metadata in converted object");
   if (!answered->is_object())
-    return refused("invalid metadata of type " + go_type_of(*answered) + " in converted object");
+    return refused("invalid metadata of type " + std::string(api::go_type_of(*answered)) +
+                   " in converted object");
   Json metadata = original.part("metadata").is_object() ? original.part("metadata") : Json::object();
   for (const std::string_view member : {"labels", "annotations"})
     TRY(take_member(metadata, *answered, member));

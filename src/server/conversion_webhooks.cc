@@ -103,6 +103,11 @@ Result<std::shared_ptr<ConversionWebhooks::Client>> ConversionWebhooks::client_o
   return made;
 }
 
+std::size_t ConversionWebhooks::clients() const {
+  const std::lock_guard lock(mutex_);
+  return clients_.size();
+}
+
 Result<JsonArray> ConversionWebhooks::call(const crd::Definition& definition, const Batch& batch,
                                            std::string_view api_version) {
   const crd::ConversionWebhook& webhook = *definition.webhook;

@@ -45,6 +45,8 @@ class ConversionWebhooks {
   // Refuses with the reference's text when the webhook does not answer or answers wrongly.
   ApiResult<std::vector<Json>> convert(const crd::Definition& definition, std::vector<Json> documents,
                                        std::string_view api_version);
+  // How many connections are kept.
+  std::size_t clients() const;
   // Ends calls under way and work that waits.
   void stop();
 
@@ -58,7 +60,7 @@ class ConversionWebhooks {
   Random& random_;
   const Duration timeout_;
   const SystemClock clock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Client>> clients_;  // by the definition's name
   bool stopping_ = false;
   WaitingLanes lanes_;

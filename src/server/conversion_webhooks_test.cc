@@ -340,6 +340,23 @@ TEST_F(ConversionWebhooksTest, OthersDoNotWaitForASlowWebhook) {
   EXPECT_NE(refused.find("?timeout=1s"), std::string::npos) << refused;
 }
 
+// Definitions whose webhooks are dead: each call makes a connection, and those of others are given up.
+TEST(ConversionWebhooks, KeepSoManyConnections) {
+  SeededRandom random(7);
+  ConversionWebhooks webhooks(random, Duration::seconds(1));
+  crd::Definition definition;
+  definition.webhook = crd::ConversionWebhook{"https://127.0.0.1:1/convert", "", "", "v1"};
+  const Json object = *parse_json(R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":"a"}})");
+  for (std::size_t i = 0; i < kConversionClientsMax + 3; ++i) {
+    definition.name = "gizmos" + std::to_string(i) + ".ex.io";
+    EXPECT_FALSE(webhooks.convert(definition, {object}, "ex.io/v2"));
+    EXPECT_EQ(webhooks.clients(), std::min(i + 1, kConversionClientsMax));
+  }
+  // The newest is not the one that was given up.
+  EXPECT_FALSE(webhooks.convert(definition, {object}, "ex.io/v2"));
+  EXPECT_EQ(webhooks.clients(), kConversionClientsMax);
+}
+
 struct LieCase {
   const char* name;
   TestWebhook::Lie lie;

@@ -169,14 +169,34 @@ bool needs_conversion(const api::ResourceInfo& resource) {
   return conversion_of(resource) != nullptr;
 }
 
+namespace {
+
+// Both members stand first, also where the body lacked one: answers are written behind a head of their own.
+void set_type(Json& document, std::string_view kind, const std::string& version) {
+  const bool stand = document.find("kind") && document.find("apiVersion");
+  if (!stand && document.is_object()) {
+    JsonObject typed;
+    typed.append("kind", kind);
+    typed.append("apiVersion", version);
+    for (JsonMember& member : document.as_object())
+      if (member.key != "kind" && member.key != "apiVersion")
+        typed.append(std::move(member.key), std::move(member.value));
+    document = Json(std::move(typed));
+    return;
+  }
+  document["kind"] = kind;
+  document["apiVersion"] = version;
+}
+
+}  // namespace
+
 Json to_stored_shape(const api::ResourceInfo& resource, Json document) {
   const api::ResourceInfo& stored = storage_of(resource);
   if (const Conversion* conversion = conversion_of(resource)) {
     conversion->to_stored(document);
     return canonical(stored, std::move(document));
   }
-  document["kind"] = stored.kind;
-  document["apiVersion"] = api_version_of(stored);
+  set_type(document, stored.kind, api_version_of(stored));
   return document;
 }
 
@@ -190,8 +210,7 @@ Json to_served_shape(const api::ResourceInfo& resource, Json document) {
     conversion->to_served(document);
     return canonical(resource, std::move(document));
   }
-  document["kind"] = resource.kind;
-  document["apiVersion"] = api_version_of(resource);
+  set_type(document, resource.kind, api_version_of(resource));
   return document;
 }
 

@@ -250,7 +250,194 @@ TEST_F(Parity, DefaultsOfStoredKinds) {
         201,
         R"("serviceAccount":"x")"},
        {"POST", kSets, {}, kJson, set + "1" + pods, 201, R"("deprecated.daemonset.template.generation":"1")"},
-       {"POST", kSets, {}, kJson, set + "2" + pods, 422, "`selector` does not match template `labels`"}});
+       {"POST", kSets, {}, kJson, set + "2" + pods, 422, "`selector` does not match template `labels`"},
+       {"POST",
+        "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+        {},
+        kJson,
+        R"({"metadata":{"name":"b"},"spec":{"egress":[{"ports":[{"port":1}]}]}})",
+        201,
+        R"("policyTypes":["Ingress","Egress"])"},
+       {"POST",
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+        {},
+        kJson,
+        R"({"metadata":{"name":"b"},"addressType":"IPv4","endpoints":[],"ports":[{"port":1}]})",
+        201,
+        R"("name":"","protocol":"TCP")"},
+       {"POST",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        {},
+        kJson,
+        R"({"metadata":{"name":"b"},"roleRef":{"kind":"ClusterRole","name":"r"},"subjects":[)"
+        R"({"kind":"User","name":"u"}]})",
+        201,
+        R"("kind":"User","apiGroup":"rbac.authorization.k8s.io")"},
+       {"POST",
+        "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+        {},
+        kJson,
+        R"({"metadata":{"name":"b"},"spec":{"maxReplicas":2,"scaleTargetRef":)"
+        R"({"kind":"Deployment","name":"d"},"behavior":{"scaleDown":{"selectPolicy":"Min"}}}})",
+        201,
+        R"("selectPolicy":"Min")"},
+       {"GET",
+        "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/b",
+        {},
+        "",
+        "",
+        200,
+        R"("stabilizationWindowSeconds":0,"selectPolicy":"Max")"}});
+}
+
+TEST_F(Parity, ALimitRangeGetsAName) {
+  const std::string kLimits = "/api/v1/namespaces/default/limitranges";
+  check({{"POST", kLimits, {}, kJson, R"({"spec":{"limits":[]}})", 201, R"("name":")"}});
+}
+
+// Of kinds whose generation has a rule of its own.
+TEST_F(Parity, Generations) {
+  const std::string kSlices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+  const std::string kClasses = "/apis/scheduling.k8s.io/v1/priorityclasses";
+  const std::string kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
+  const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments";
+  const std::string label = R"({"metadata":{"labels":{"a":"1"}}})",
+                    note = R"({"metadata":{"annotations":{"a":"1"}}})";
+  check({{"POST",
+          kSlices,
+          {},
+          kJson,
+          R"({"metadata":{"name":"a"},"addressType":"IPv4","endpoints":[]})",
+          201,
+          R"("generation":1)"},
+         {"PATCH", kSlices + "/a", {}, kMerge, note, 200, R"("generation":1)"},
+         {"PATCH", kSlices + "/a", {}, kMerge, label, 200, R"("generation":2)"},
+         {"POST", kClasses, {}, kJson, R"({"metadata":{"name":"a"},"value":1})", 201, R"("generation":1)"},
+         {"PATCH", kClasses + "/a", {}, kMerge, R"({"description":"d"})", 200, R"("generation":1)"},
+         {"POST", kDrivers, {}, kJson, R"({"metadata":{"name":"a"},"spec":{}})", 201, "\"a\""},
+         {"PATCH",
+          kDrivers + "/a",
+          {},
+          kMerge,
+          R"({"spec":{"storageCapacity":true}})",
+          200,
+          R"("generation":1)"},
+         {"POST",
+          kDeployments,
+          {},
+          kJson,
+          R"({"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"1"}},"template":{"metadata":)"
+          R"({"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})",
+          201,
+          R"("generation":1)"},
+         {"PATCH", kDeployments + "/a", {}, kMerge, label, 200, R"("generation":1)"},
+         {"PATCH", kDeployments + "/a", {}, kMerge, note, 200, R"("generation":2)"}});
+}
+
+// The version of the request is said once, also where the body says none and nothing is stored.
+TEST_F(Parity, ABodyWithoutAVersion) {
+  const std::string body = said({"POST",
+                                 "/apis/resource.k8s.io/v1beta1/deviceclasses",
+                                 {{"dryRun", "All"}},
+                                 kJson,
+                                 R"({"kind":"DeviceClass","metadata":{"name":"a"},"spec":{}})",
+                                 201,
+                                 ""})
+                               .body;
+  EXPECT_TRUE(
+      body.starts_with(R"({"kind":"DeviceClass","apiVersion":"resource.k8s.io/v1beta1","metadata":{)"))
+      << body;
+  EXPECT_EQ(body.find("apiVersion"), body.rfind("apiVersion")) << body;
+}
+
+TEST_F(Parity, TrustBundlesAndMigrations) {
+  const std::string kBundles = "/apis/certificates.k8s.io/v1/clustertrustbundles";
+  const std::string kMigrations = "/apis/storagemigration.k8s.io/v1/storageversionmigrations";
+  const std::string of_signer = R"("},"spec":{"signerName":"ex.io/s","trustBundle":"x"}})";
+  check({{"POST", kBundles, {}, kJson, R"({"metadata":{"name":"ex.io:s:a)" + of_signer, 201, "ex.io:s:a"},
+         {"GET", kBundles + "/ex.io:s:a", {}, "", "", 200, "ex.io/s"},
+         {"POST",
+          kBundles,
+          {},
+          kJson,
+          R"({"metadata":{"name":"a)" + of_signer,
+          422,
+          "ClusterTrustBundle for signerName ex.io/s must be named with prefix ex.io:s:"},
+         {"POST",
+          kBundles,
+          {},
+          kJson,
+          R"({"metadata":{"name":"a:b"},"spec":{"trustBundle":"x"}})",
+          422,
+          "ClusterTrustBundle without signer name must not have"},
+         {"POST",
+          kMigrations,
+          {},
+          kJson,
+          R"({"metadata":{"name":"a"},"spec":{"resource":{"group":"apps","resource":"deployments"}}})",
+          201,
+          R"("resource":"deployments")"},
+         {"POST",
+          kMigrations,
+          {},
+          kJson,
+          R"({"metadata":{"name":"b"},"spec":{"resource":{}}})",
+          422,
+          "spec.resource.resource: Required value: resource is required to be set"},
+         {"POST",
+          kMigrations,
+          {},
+          kJson,
+          R"({"metadata":{"name":"b"},"spec":{"resource":{"resource":"1a"}}})",
+          422,
+          "a DNS-1035 label must consist of"}});
+}
+
+// What the controllers of workloads read.
+TEST_F(Parity, StrategiesOfWorkloads) {
+  const auto set = [](const std::string& spec) {
+    return R"({"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"1"}},"template":{"metadata":)"
+           R"({"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":" i","volumeMounts":)" +
+           std::string(spec.find("volumeClaim") == std::string::npos
+                           ? "[]"
+                           : R"([{"name":"data","mountPath":"/d"}])") +
+           "}]}}," + spec + "}}";
+  };
+  const std::string kSets = "/apis/apps/v1/namespaces/default/statefulsets";
+  const std::string kDaemons = "/apis/apps/v1/namespaces/default/daemonsets";
+  const std::string kDeployments = "/apis/apps/v1/namespaces/default/deployments";
+  struct Row {
+    const std::string& path;
+    const char* spec;
+    int code;
+    const char* says;
+  };
+  const Row rows[] = {
+      {kSets, R"("updateStrategy":{"rollingUpdate":{"maxUnavailable":"50%"}})", 201, "50%"},
+      {kSets, R"("updateStrategy":{"rollingUpdate":{"maxUnavailable":0}})", 422,
+       "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0"},
+      {kSets, R"("updateStrategy":{"rollingUpdate":{"maxUnavailable":"101%"}})", 422,
+       R"(Invalid value: \"101%\": must not be greater than 100%)"},
+      {kSets, R"("updateStrategy":{"type":"Recreate"})", 422, "must be 'RollingUpdate' or 'OnDelete'"},
+      {kSets, R"("persistentVolumeClaimRetentionPolicy":{"whenScaled":"Keep"})", 422,
+       R"(spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: \"Keep\")"},
+      {kSets, R"("volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{}}])", 201, "data"},
+      {kDaemons, R"("updateStrategy":{"rollingUpdate":{"maxSurge":1,"maxUnavailable":0}})", 201, "maxSurge"},
+      {kDaemons, R"("updateStrategy":{"rollingUpdate":{"maxSurge":1}})", 422,
+       "may not be set when maxUnavailable is non-zero"},
+      {kDaemons, R"("updateStrategy":{"rollingUpdate":{"maxUnavailable":0}})", 422,
+       "spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"},
+      {kDaemons, R"("updateStrategy":{"rollingUpdate":{"maxUnavailable":"x"}})", 422,
+       "a valid percent string"},
+      {kDeployments, R"("strategy":{"type":"Recreate","rollingUpdate":{}})", 422,
+       "may not be specified when strategy `type` is 'Recreate'"},
+      {kDeployments, R"("strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":0}})", 422,
+       "may not be 0 when `maxSurge` is 0"},
+      {kDeployments, R"("progressDeadlineSeconds":5,"minReadySeconds":5)", 422,
+       "must be greater than minReadySeconds"},
+  };
+  for (const Row& row : rows)
+    check({{"POST", row.path, {{"dryRun", "All"}}, kJson, set(row.spec), row.code, row.says}});
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
     target.name = generated_name(object);
     metadata["name"] = target.name;
   }
+  if (target.name.empty() && rules.draws_name) {
+    target.name = dependencies_.random.uuid();
+    metadata["name"] = target.name;
+  }
   TRY(check_namespace(target));
   for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
     metadata.as_object().erase(key);
@@ -61,7 +65,8 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   if (target.resource->namespaced) metadata["namespace"] = target.ns;
   metadata["uid"] = dependencies_.random.uuid();
   metadata["creationTimestamp"] = format_time(ctx.now);
-  if (rules.has_generation) metadata["generation"] = 1;
+  if (rules.has_generation && rules.generation_rule != api::GenerationRule::BeginsWithFirstChange)
+    metadata["generation"] = 1;
 
   if (rules.admit_create) TRY(check_admission(target, rules.admit_create(object, ctx)));
   const api::Admission* admission = admission_of(target);

@@ -1,4 +1,6 @@
 // PUT and PATCH: reads, changes, checks and writes the current object, again after a concurrent write.
+#include <algorithm>
+
 #include "api/admission.h"
 #include "server/deletion.h"
 #include "server/field_ownership.h"
@@ -118,11 +120,21 @@ ApiResult<void> Registry::create_instead(const std::shared_ptr<Update>& update) 
   return {};
 }
 
+namespace {
+
+bool needs_version(const api::KindRules& rules, std::string_view version) {
+  const auto& free = rules.unversioned_updates;
+  return rules.needs_version_on_update && std::find(free.begin(), free.end(), version) == free.end();
+}
+
+}  // namespace
+
 ApiResult<void> Registry::Update::check_identity(const store::Object& current, const Json& next) const {
   const Json& metadata = metadata_of(next);
   const std::string_view name = metadata.string_at("name"), ns = metadata.string_at("namespace");
-  if (name.empty()) return no_name(target.name);
-  if (name != target.name) return other_name(name, target.name);
+  // The body of a PUT was compared with its path before anything was read.
+  if (!replaces && name.empty()) return no_name(target.name);
+  if (!replaces && name != target.name) return other_name(name, target.name);
   if (!target.ns.empty() && !ns.empty() && ns != target.ns)
     return bad_request(
         "the namespace of the provided object does not match the namespace sent on the request");
@@ -135,7 +147,7 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
   const std::string_view version = metadata.string_at("resourceVersion");
   const bool unversioned = version.empty() || version == "0";
   // The refusal names the resource, not the kind.
-  if (unversioned && replaces && rules_of(target).needs_version_on_update)
+  if (unversioned && replaces && needs_version(rules_of(target), target.resource->version))
     return invalid(target.resource->group, target.resource->plural, target.name,
                    {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")});
   if (version.find_first_not_of("0123456789") != std::string_view::npos)
@@ -146,6 +158,20 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
 }
 
 namespace {
+
+bool raises_generation(const api::KindRules& rules, const Json& next, const Json& before) {
+  using api::GenerationRule;
+  if (!rules.has_generation || rules.generation_rule == GenerationRule::Constant) return false;
+  const auto changes = [&](std::string_view member) {
+    const Json& now = metadata_of(next).part(member);
+    const Json& then = metadata_of(before).part(member);
+    const auto counts = [](const Json& map) { return map.is_object() && !map.as_object().empty(); };
+    return now != then && (counts(now) || counts(then));
+  };
+  if (rules.generation_rule == GenerationRule::ContentOrLabels && changes("labels")) return true;
+  if (rules.generation_rule == GenerationRule::ContentOrAnnotations && changes("annotations")) return true;
+  return spec_differs(next, before);
+}
 
 // A write of the status changes nothing else, but for what the kind's rules permit, and the owners of fields.
 void keep_all_but_status(const api::KindRules& rules, Json& next, const Json& before,
@@ -177,7 +203,7 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
     if (rules.admit_update) TRY(check_admission(target, rules.admit_update(next, before, ctx)));
     if (rules.prepare_update) rules.prepare_update(next, before, ctx);
   }
-  if (rules.has_generation && !binds && spec_differs(next, before))
+  if (!binds && raises_generation(rules, next, before))
     metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
 
   api::FieldErrors errors = api::validate_meta_update(next, before, rules);

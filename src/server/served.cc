@@ -47,6 +47,7 @@ bool has_controller(const api::ResourceInfo& resource) {
       {"certificates.k8s.io", ""},
       {"flowcontrol.apiserver.k8s.io", ""},
       {"storage.k8s.io", "csinodes"},
+      {"storagemigration.k8s.io", ""},
       {"storage.k8s.io", "volumeattachments"},
       {"storage.k8s.io", "volumeattributesclasses"},
       {"coordination.k8s.io", "leasecandidates"},

@@ -27,7 +27,7 @@ EVERY_GATE = ("DRADeviceCompatibilityGroups DRAListTypeAttributes DRADerivedAttr
               "TopologyAwareWorkloadScheduling CompositePodGroup DRAWorkloadResourceClaims "
               "PodGroupPreemptionPolicy DRAResourcePoolStatus WorkloadWithJob").split()
 PLANE = "scheduler"
-SECURE = ("02-server.jsonl",)  # its requests are of several users; on plain HTTP everybody is the administrator
+SECURE = ("02-server.jsonl",)  # of several users; on plain HTTP everybody is the administrator
 # Folder below DATA, and the gates of its server.
 FOLDERS = ((".", EVERY_GATE), ("default-gates", []), ("generic-workload-only", ["GenericWorkload"]),
            ("short-history", EVERY_GATE), (PLANE, []))
@@ -54,7 +54,7 @@ def without_explanation(value):
 
 
 def without_own(body):
-    """Without conditions of Berth's own types, which stand behind Kubernetes', and events of its own reasons."""
+    """Without conditions of Berth's own types, which stand behind Kubernetes', and its own events."""
     if not isinstance(body, dict):
         return
     if isinstance(body.get("items"), list):
@@ -107,7 +107,8 @@ def run_file(berth, folder, gates, path, case=None):
     want = {(w["case"], w["step"]): w for w in record.load(str(recorded))}
     agree, differ = [], {}
     secure = path.name in SECURE
-    served = Served(berth, "up" if folder == PLANE else "apiserver", gates, MORE_FLAGS.get(folder, ()), secure)
+    part = "up" if folder == PLANE else "apiserver"
+    served = Served(berth, part, gates, MORE_FLAGS.get(folder, ()), secure)
     try:
         server = OfSeveralUsers(served) if secure else record.Server(served.url, "none", False, None)
         steps = one_case(path, case, served.scratch.name) if case else path

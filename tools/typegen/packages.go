@@ -28,6 +28,7 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,7 +44,8 @@ var registrations = []func(*runtime.Scheme) error{
 	flowcontrolv1.AddToScheme, networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme,
 	rbacv1.AddToScheme, resourcev1.AddToScheme, resourcev1alpha3.AddToScheme, resourcev1beta1.AddToScheme,
 	resourcev1beta2.AddToScheme, schedulingv1.AddToScheme, schedulingv1alpha3.AddToScheme,
-	schedulingv1beta1.AddToScheme, storagev1.AddToScheme, apiextensionsv1.AddToScheme,
+	schedulingv1beta1.AddToScheme, storagev1.AddToScheme, storagemigrationv1.AddToScheme,
+	apiextensionsv1.AddToScheme,
 }
 
 // metaKinds exist in every group version; the table has them once, under meta.k8s.io/v1.

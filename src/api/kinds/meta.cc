@@ -116,16 +116,18 @@ void check_new_finalizers(FieldErrors& errors, const Json& next, const Json& old
 }  // namespace
 
 FieldErrors validate_meta(const Json& object, bool namespaced, const KindRules& rules) {
-  const NameRule rule = rules.name_rule;
+  const auto problems_of = [&](std::string_view name) {
+    return rules.name_problems ? rules.name_problems(object, name) : name_problems(rules.name_rule, name);
+  };
   FieldErrors errors;
   const Json& metadata = metadata_of(object);
   const std::string_view prefix = metadata.string_at("generateName"), name = metadata.string_at("name");
   if (!prefix.empty())
-    add(errors, "metadata.generateName", prefix, name_problems(rule, with_masked_trailing_dash(prefix)));
+    add(errors, "metadata.generateName", prefix, problems_of(with_masked_trailing_dash(prefix)));
   if (name.empty())
     errors.push_back(required("metadata.name", "name or generateName is required"));
   else
-    add(errors, "metadata.name", name, name_problems(rule, name));
+    add(errors, "metadata.name", name, problems_of(name));
   const std::string_view ns = metadata.string_at("namespace");
   if (namespaced && ns.empty()) errors.push_back(required("metadata.namespace"));
   if (namespaced && !ns.empty()) add(errors, "metadata.namespace", ns, dns_label_problems(ns));

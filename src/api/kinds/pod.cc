@@ -294,6 +294,7 @@ FieldErrors validate_create(const Json& pod, const RuleContext&) {
   const FieldPath path("spec");
   const Json& spec = *present(pod, "spec");
   FieldErrors errors = check_pod_spec(path, spec, pod.find("metadata")->string_at("name"));
+  append(errors, check_images(path, spec));
   if (!spec.string_at("nodeName").empty() && !items(&spec, "schedulingGates").empty())
     errors.push_back(
         forbidden(path.child("nodeName"), "cannot be set until all schedulingGates have been cleared"));

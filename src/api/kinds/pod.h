@@ -20,6 +20,8 @@ void set_pod_defaults(Json& pod);
 
 // A pod spec; `old` is null at creation. `pod_name` is empty for a template.
 FieldErrors check_pod_spec(const FieldPath& path, const Json& spec, std::string_view pod_name);
+// What pods are refused, and templates are not.
+FieldErrors check_images(const FieldPath& path, const Json& spec);
 FieldErrors check_containers(const FieldPath& path, const Json& spec, std::string_view list);
 // The probes of the container at `at`.
 FieldErrors check_probes(const FieldPath& at, const Json& container);

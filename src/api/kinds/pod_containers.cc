@@ -89,11 +89,7 @@ FieldErrors check_mounts(const FieldPath& path, const JsonArray& mounts, const J
 
 FieldErrors check_container(const FieldPath& at, const Json& container, const Json& spec) {
   FieldErrors errors = check_required(at.child("name"), container.string_at("name"), dns_label_problems);
-  const std::string_view image = container.string_at("image");
-  if (image.empty())
-    errors.push_back(required(at.child("image")));
-  else if (image.front() == ' ' || image.back() == ' ')
-    errors.push_back(invalid(at.child("image"), image, "must not have leading or trailing whitespace"));
+  if (container.string_at("image").empty()) errors.push_back(required(at.child("image")));
   append(errors,
          check_one_of(at.child("terminationMessagePolicy"), container.string_at("terminationMessagePolicy"),
                       {"FallbackToLogsOnError", "File"}));
@@ -110,6 +106,27 @@ FieldErrors check_container(const FieldPath& at, const Json& container, const Js
 }
 
 }  // namespace
+
+namespace {
+
+bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+}  // namespace
+
+FieldErrors check_images(const FieldPath& path, const Json& spec) {
+  FieldErrors errors;
+  for (std::string_view list : {"containers", "initContainers", "ephemeralContainers"}) {
+    const JsonArray& containers = items(&spec, list);
+    for (std::size_t i = 0; i < containers.size(); ++i)
+      if (const std::string_view image = containers[i].string_at("image");
+          !image.empty() && (is_space(image.front()) || is_space(image.back())))
+        errors.push_back(invalid(path.child(list).index(i).child("image"), image,
+                                 "must not have leading or trailing whitespace"));
+  }
+  return errors;
+}
 
 FieldErrors check_containers(const FieldPath& path, const Json& spec, std::string_view list) {
   const JsonArray& containers = items(&spec, list);

@@ -253,6 +253,7 @@ FieldErrors validate_pod_update(const Json& next, const Json& old, const RuleCon
   if (spec == stored) return {};
   if (ctx.subresource == "resize") return check_resize(next, old);
   FieldErrors errors = check_pod_spec(path, spec, "");
+  append(errors, check_images(path, spec));
   if (ctx.subresource == "ephemeralcontainers") return errors;
   for (std::string_view list : {"containers", "initContainers"})
     if (items(&spec, list).size() != items(&stored, list).size()) {

@@ -49,6 +49,7 @@ KindRules device_taint_rule_rules() {
   rules.resource = "devicetaintrules";
   rules.has_generation = true;
   rules.needs_version_on_update = true;
+  rules.unversioned_updates = {"v1beta2", "v1alpha3"};
   rules.answers_deleted_object = true;
   rules.prepare_create = [](Json& rule, const RuleContext& ctx) {
     rule["status"] = Json::object();

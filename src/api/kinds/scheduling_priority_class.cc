@@ -84,6 +84,7 @@ KindRules priority_class_rules() {
   rules.group = "scheduling.k8s.io";
   rules.resource = "priorityclasses";
   rules.has_generation = true;
+  rules.generation_rule = GenerationRule::Constant;
   rules.set_defaults = [](Json& object) {
     if (!present(object, "preemptionPolicy"))
       put(object, table_type("scheduling.k8s.io", "v1", "PriorityClass"), "preemptionPolicy",

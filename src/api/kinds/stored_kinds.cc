@@ -2,6 +2,7 @@
 //
 // Source: the strategies (registry/*/strategy.go) and defaults.go of Kubernetes 1.37, as tests/cluster/parity
 // observes them.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,10 @@ enum StorageTrait : unsigned {
   kPlainFinalizers = 32,
 };
 
+constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kWebhookGroup = "admissionregistration.k8s.io";
+constexpr int kPrecedence = 1000;
+constexpr int kScalingPeriodSeconds = 15;
 constexpr int kWebhookSeconds = 10;
 constexpr int kWebhookPort = 443;
 
@@ -87,17 +91,163 @@ void set_csi_driver_defaults(Json& driver) {
     put_default(*spec, type, key, false);
 }
 
+void default_protocol(Json& port, const TypeInfo& type) {
+  put_default(port, type, "protocol", "TCP");
+}
+
+void set_endpoints_defaults(Json& endpoints) {
+  static const TypeInfo& type = core_type("EndpointPort");
+  for (Json& subset : items(endpoints, "subsets"))
+    for (Json& port : items(subset, "ports")) default_protocol(port, type);
+}
+
+void set_endpoint_slice_defaults(Json& slice) {
+  static const TypeInfo& type = table_type("discovery.k8s.io", "v1", "EndpointPort");
+  for (Json& port : items(slice, "ports")) {
+    put_default(port, type, "name", "");
+    default_protocol(port, type);
+  }
+}
+
+void set_ingress_class_defaults(Json& ingress_class) {
+  static const TypeInfo& type = table_type("networking.k8s.io", "v1", "IngressClassParametersReference");
+  if (Json* parameters = present_at(ingress_class, {"spec", "parameters"}))
+    put_default(*parameters, type, "scope", "Cluster");
+}
+
+void set_network_policy_defaults(Json& policy) {
+  static const TypeInfo& type = table_type("networking.k8s.io", "v1", "NetworkPolicySpec");
+  static const TypeInfo& port_type = table_type("networking.k8s.io", "v1", "NetworkPolicyPort");
+  static const TypeInfo& policy_type = table_type("networking.k8s.io", "v1", "NetworkPolicy");
+  put_default(policy, policy_type, "spec", Json::object());
+  Json& spec = *present(policy, "spec");
+  for (std::string_view way : {"ingress", "egress"})
+    for (Json& rule : items(spec, way))
+      for (Json& port : items(rule, "ports")) default_protocol(port, port_type);
+  if (!items(spec, "policyTypes").empty()) return;
+  JsonArray ways = {Json("Ingress")};
+  if (!items(spec, "egress").empty()) ways.emplace_back("Egress");
+  put(spec, type, "policyTypes", std::move(ways));
+}
+
+// Of the subjects, service accounts are core's.
+void set_role_binding_defaults(Json& binding) {
+  static const TypeInfo& role_type = table_type(kRbacGroup, "v1", "RoleRef");
+  static const TypeInfo& subject_type = table_type(kRbacGroup, "v1", "Subject");
+  Json* role = present(binding, "roleRef");
+  if (role && role->string_at("apiGroup").empty()) put(*role, role_type, "apiGroup", kRbacGroup);
+  for (Json& subject : items(binding, "subjects")) {
+    const std::string_view kind = subject.string_at("kind");
+    if (subject.string_at("apiGroup").empty() && (kind == "User" || kind == "Group"))
+      put(subject, subject_type, "apiGroup", kRbacGroup);
+  }
+}
+
+void set_flow_schema_defaults(Json& schema) {
+  static const TypeInfo& type = table_type("flowcontrol.apiserver.k8s.io", "v1", "FlowSchemaSpec");
+  Json* spec = present(schema, "spec");
+  if (spec && spec->int_at("matchingPrecedence") == 0) put(*spec, type, "matchingPrecedence", kPrecedence);
+}
+
+// What a rule of scaling lacks; rules for one direction bring those for the other.
+void set_scaling_rule_defaults(Json& behavior, std::string_view direction, JsonArray policies) {
+  static const TypeInfo& behavior_type = table_type("autoscaling", "v2", "HorizontalPodAutoscalerBehavior");
+  static const TypeInfo& type = table_type("autoscaling", "v2", "HPAScalingRules");
+  put_default(behavior, behavior_type, direction, Json::object());
+  Json& rules = *present(behavior, direction);
+  if (direction == "scaleUp") put_default(rules, type, "stabilizationWindowSeconds", 0);
+  put_default(rules, type, "selectPolicy", "Max");
+  put_default(rules, type, "policies", std::move(policies));
+}
+
+void set_autoscaler_defaults(Json& scaler) {
+  static const TypeInfo& type = table_type("autoscaling", "v2", "HorizontalPodAutoscalerSpec");
+  Json* spec = present(scaler, "spec");
+  if (!spec) return;
+  put_default(*spec, type, "minReplicas", 1);
+  Json* behavior = present(*spec, "behavior");
+  if (!behavior) return;
+  const auto policy = [](const char* of, int value) {
+    return Json::object({{"type", of}, {"value", value}, {"periodSeconds", kScalingPeriodSeconds}});
+  };
+  set_scaling_rule_defaults(*behavior, "scaleUp", {policy("Pods", 4), policy("Percent", 100)});
+  set_scaling_rule_defaults(*behavior, "scaleDown", {policy("Percent", 100)});
+}
+
+// Of a secret, an account keeps the name alone.
+void keep_names_of_secrets(Json& account) {
+  for (Json& secret : items(account, "secrets")) {
+    JsonObject kept;
+    if (const Json* name = present(secret, "name")) kept.append("name", *name);
+    secret = Json(std::move(kept));
+  }
+}
+
+// What no server writes while the gate of the field is off.
+void drop_storage_health(Json& node) {
+  if (Json* status = present(node, "status")) status->as_object().erase("storageHealth");
+}
+
+NameProblems dns1035_problems(std::string_view text) {
+  NameProblems problems;
+  if (text.size() > kDnsLabelBytesMax)
+    problems.push_back("must be no more than " + std::to_string(kDnsLabelBytesMax) + " bytes");
+  if (!dns_label_problems(text.substr(0, kDnsLabelBytesMax)).empty() || (text[0] >= '0' && text[0] <= '9'))
+    problems.emplace_back(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+        "alphabetic "
+        "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+        "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
+  return problems;
+}
+
+FieldErrors validate_migration(const Json& migration, const RuleContext&) {
+  const FieldPath path = FieldPath("spec").child("resource");
+  const Json& resource = migration.part("spec").part("resource");
+  FieldErrors errors;
+  if (resource.string_at("resource").empty())
+    errors.push_back(required(path.child("resource"), "resource is required to be set"));
+  else
+    append(errors, check_format(path.child("resource"), resource.string_at("resource"), dns1035_problems));
+  if (const std::string_view group = resource.string_at("group"); !group.empty())
+    append(errors, check_format(path.child("group"), group, dns_subdomain_problems));
+  return errors;
+}
+
+FieldErrors validate_migration_update(const Json& next, const Json& old, const RuleContext& ctx) {
+  FieldErrors errors = validate_migration(next, ctx);
+  if (!same(present(next, "spec"), present(old, "spec")))
+    errors.push_back(invalid("spec",
+                             go_form(next.part("spec"), table_type("storagemigration.k8s.io", "v1",
+                                                                   "StorageVersionMigrationSpec")),
+                             "field is immutable"));
+  return errors;
+}
+
+// "example.com:signer:name" of signer "example.com/signer"; without a signer a name as others.
+NameProblems trust_bundle_problems(const Json& bundle, std::string_view name) {
+  const std::string signer(bundle.part("spec").string_at("signerName"));
+  if (signer.empty()) {
+    if (name.find(':') == std::string_view::npos) return dns_subdomain_problems(name);
+    return {"ClusterTrustBundle without signer name must not have \":\" in its name"};
+  }
+  std::string prefix = signer + ":";
+  std::replace(prefix.begin(), prefix.end(), '/', ':');
+  if (!name.starts_with(prefix))
+    return {"ClusterTrustBundle for signerName " + signer + " must be named with prefix " + prefix};
+  return dns_subdomain_problems(name.substr(prefix.size()));
+}
+
 struct StoredKind {
   std::string_view group, resource;
   unsigned traits;
   void (*set_defaults)(Json&) = nullptr;
 };
 
-constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kStorageGroup = "storage.k8s.io";
 
 constexpr StoredKind kStoredKinds[] = {
-    {"", "endpoints", kPutCreates},
+    {"", "endpoints", kPutCreates, set_endpoints_defaults},
     {"", "limitranges", kPutCreates},
     {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults},
     {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults},
@@ -107,24 +257,26 @@ constexpr StoredKind kStoredKinds[] = {
      set_mutating_webhook_defaults},
     {kWebhookGroup, "validatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
      set_validating_webhook_defaults},
-    {"autoscaling", "horizontalpodautoscalers", kGeneration},
+    {"autoscaling", "horizontalpodautoscalers", kGeneration, set_autoscaler_defaults},
+    {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion},
     {"coordination.k8s.io", "leasecandidates", kNeedsVersion | kPutCreates | kPlainFinalizers | kPathSegment},
-    {"discovery.k8s.io", "endpointslices", kGeneration},
-    {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration},
+    {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults},
+    {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, set_flow_schema_defaults},
     {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration},
-    {"networking.k8s.io", "ingressclasses", kGeneration},
+    {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults},
     {"networking.k8s.io", "ingresses", kGeneration},
-    {"networking.k8s.io", "networkpolicies", kGeneration},
+    {"networking.k8s.io", "networkpolicies", kGeneration, set_network_policy_defaults},
     {"node.k8s.io", "runtimeclasses", kNeedsVersion | kPutCreates | kPlainFinalizers},
-    {kRbacGroup, "clusterrolebindings", kPutCreates | kPathSegment},
+    {kRbacGroup, "clusterrolebindings", kPutCreates | kPathSegment, set_role_binding_defaults},
     {kRbacGroup, "clusterroles", kPutCreates | kPathSegment},
-    {kRbacGroup, "rolebindings", kPutCreates | kPathSegment},
+    {kRbacGroup, "rolebindings", kPutCreates | kPathSegment, set_role_binding_defaults},
     {kRbacGroup, "roles", kPutCreates | kPathSegment},
-    {kStorageGroup, "csidrivers", kNeedsVersion | kAnswersDeleted, set_csi_driver_defaults},
+    {kStorageGroup, "csidrivers", kGeneration | kNeedsVersion | kAnswersDeleted, set_csi_driver_defaults},
     {kStorageGroup, "csinodes", kNeedsVersion | kAnswersDeleted},
     {kStorageGroup, "csistoragecapacities", kNeedsVersion},
     {kStorageGroup, "volumeattachments", kNeedsVersion | kAnswersDeleted},
     {kStorageGroup, "volumeattributesclasses", kAnswersDeleted},
+    {"storagemigration.k8s.io", "storageversionmigrations", kNeedsVersion},
 };
 
 KindRules rules_of_stored(const StoredKind& kind) {
@@ -138,6 +290,28 @@ KindRules rules_of_stored(const StoredKind& kind) {
   rules.plain_finalizers = kind.traits & kPlainFinalizers;
   if (kind.traits & kPathSegment) rules.name_rule = NameRule::PathSegment;
   rules.set_defaults = kind.set_defaults;
+  rules.draws_name = kind.resource == "limitranges";
+  if (kind.resource == "csidrivers") rules.generation_rule = GenerationRule::BeginsWithFirstChange;
+  if (kind.resource == "endpointslices") rules.generation_rule = GenerationRule::ContentOrLabels;
+  if (kind.resource == "serviceaccounts") {
+    rules.prepare_create = [](Json& account, const RuleContext&) { keep_names_of_secrets(account); };
+    rules.prepare_update = [](Json& next, const Json&, const RuleContext&) { keep_names_of_secrets(next); };
+  }
+  if (kind.resource == "clustertrustbundles") rules.name_problems = trust_bundle_problems;
+  if (kind.resource == "storageversionmigrations") {
+    rules.prepare_create = [](Json& migration, const RuleContext&) { migration["status"] = Json::object(); };
+    rules.validate_create = validate_migration;
+    rules.validate_update = validate_migration_update;
+  }
+  if (kind.resource == "csinodes") {
+    rules.prepare_create = [](Json& node, const RuleContext&) { node["status"] = Json::object(); };
+    rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext&) {
+      Json kept = old;
+      if (const Json* status = next.find("status")) kept["status"] = *status;
+      next = std::move(kept);
+      drop_storage_health(next);
+    };
+  }
   return rules;
 }
 

@@ -39,10 +39,6 @@ KindRules lease_rules() {
   return rules;
 }
 
-bool is_percent(std::string_view text) {
-  return text.size() > 1 && text.find_first_not_of("0123456789") == text.size() - 1 && text.back() == '%';
-}
-
 FieldErrors validate_budget(const Json& budget, const RuleContext&) {
   const Json* spec = present(budget, "spec");
   if (!spec) return {};
@@ -51,14 +47,9 @@ FieldErrors validate_budget(const Json& budget, const RuleContext&) {
   if (present(spec, "minAvailable") && present(spec, "maxUnavailable"))
     errors.push_back(invalid(path, go_form(*spec, table_type("policy", "v1", "PodDisruptionBudgetSpec")),
                              "minAvailable and maxUnavailable cannot be both set"));
-  for (std::string_view key : {"minAvailable", "maxUnavailable"}) {
-    const Json* amount = present(spec, key);
-    if (amount && amount->is_int()) append(errors, check_not_negative(path.child(key), *spec, key));
-    if (amount && amount->is_string() && !is_percent(amount->as_string()))
-      errors.push_back(invalid(path.child(key), *amount,
-                               "a valid percent string must be a numeric string followed by an ending '%' "
-                               "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"));
-  }
+  for (std::string_view key : {"minAvailable", "maxUnavailable"})
+    if (const Json* amount = present(spec, key))
+      append(errors, check_amount_or_percent(path.child(key), *amount));
   if (const Json* selector = present(spec, "selector"))
     append(errors, check_label_selector(path.child("selector"), *selector));
   if (const Json* policy = present(spec, "unhealthyPodEvictionPolicy"))

@@ -135,51 +135,22 @@ void cron_job_defaults(Json& job) {
   if (Json* inner = present_at(spec, {"jobTemplate", "spec"})) set_template_defaults(*inner);
 }
 
-FieldErrors check_replicas(const FieldPath& path, const Json& spec) {
-  return check_not_negative(path.child("replicas"), spec, "replicas");
-}
-
-// Pods of the template must be those that the selector finds.
-FieldErrors check_template_labels(const Json& selector, const Json& spec) {
-  const Result<LabelSelector> parsed = LabelSelector::of(selector);
-  const Json* labels = present_at(spec, {"template", "metadata", "labels"});
-  if (!parsed || parsed->selects_everything() || parsed->matches(labels)) return {};
-  return {invalid("spec.template.metadata.labels", value_or_null(labels),
-                  "`selector` does not match template `labels`")};
-}
-
-FieldErrors validate_apps(const Json& object, const RuleContext&) {
-  const FieldPath path("spec");
-  const Json& spec = *present(object, "spec");
-  FieldErrors errors = check_replicas(path, spec);
-  const Json* selector = present(spec, "selector");
-  if (!selector) errors.push_back(required(path.child("selector")));
-  if (selector) append(errors, check_label_selector(path.child("selector"), *selector));
-  if (selector) append(errors, check_template_labels(*selector, spec));
-  const FieldPath pod_spec = path.child("template").child("spec");
-  if (const Json* inner = present_at(spec, {"template", "spec"}))
-    append(errors, check_pod_spec(pod_spec, *inner, ""));
-  return errors;
-}
-
-FieldErrors validate_apps_update(const Json& next, const Json& old, const RuleContext& ctx) {
-  FieldErrors errors = validate_apps(next, ctx);
-  append(errors, check_immutable("spec.selector", present_at(next, {"spec", "selector"}),
-                                 present_at(old, {"spec", "selector"})));
-  return errors;
-}
-
 struct AppsRow {
   std::string_view resource;
   void (*set_defaults)(Json&);
+  FieldErrors (*validate)(const Json&, const RuleContext&);
+  FieldErrors (*validate_update)(const Json&, const Json&, const RuleContext&);
+  GenerationRule generation = GenerationRule::Content;
   void (*prepare_create)(Json&, const RuleContext&) = nullptr;
   void (*prepare_update)(Json&, const Json&, const RuleContext&) = nullptr;
 };
 constexpr AppsRow kApps[] = {
-    {"deployments", deployment_defaults},
-    {"replicasets", replica_set_defaults},
-    {"statefulsets", stateful_set_defaults},
-    {"daemonsets", daemon_set_defaults, prepare_daemon_set, prepare_daemon_set_update}};
+    {"deployments", deployment_defaults, validate_deployment, validate_deployment_update,
+     GenerationRule::ContentOrAnnotations},
+    {"replicasets", replica_set_defaults, validate_replica_set, validate_replica_set_update},
+    {"statefulsets", stateful_set_defaults, validate_stateful_set, validate_stateful_set_update},
+    {"daemonsets", daemon_set_defaults, validate_daemon_set, validate_daemon_set_update,
+     GenerationRule::Content, prepare_daemon_set, prepare_daemon_set_update}};
 
 }  // namespace
 
@@ -191,8 +162,9 @@ std::vector<KindRules> apps_rules() {
     rules.resource = row.resource;
     rules.has_generation = true;
     rules.set_defaults = row.set_defaults;
-    rules.validate_create = validate_apps;
-    rules.validate_update = validate_apps_update;
+    rules.generation_rule = row.generation;
+    rules.validate_create = row.validate;
+    rules.validate_update = row.validate_update;
     rules.prepare_create = row.prepare_create;
     rules.prepare_update = row.prepare_update;
     all.push_back(rules);

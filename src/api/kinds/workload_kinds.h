@@ -10,4 +10,16 @@ namespace berth::api {
 KindRules job_rules();                // workload_job.cc
 std::vector<KindRules> apps_rules();  // workload_apps.cc: deployments and similar kinds, cron jobs
 
+// workload_apps_checks.cc
+FieldErrors check_amount_or_percent(const std::string& path, const Json& amount);
+FieldErrors check_pod_template(const FieldPath& path, const Json& pod_template);
+FieldErrors validate_deployment(const Json& object, const RuleContext&);
+FieldErrors validate_deployment_update(const Json& next, const Json& old, const RuleContext&);
+FieldErrors validate_replica_set(const Json& object, const RuleContext&);
+FieldErrors validate_replica_set_update(const Json& next, const Json& old, const RuleContext&);
+FieldErrors validate_stateful_set(const Json& object, const RuleContext&);
+FieldErrors validate_stateful_set_update(const Json& next, const Json& old, const RuleContext&);
+FieldErrors validate_daemon_set(const Json& object, const RuleContext&);
+FieldErrors validate_daemon_set_update(const Json& next, const Json& old, const RuleContext&);
+
 }  // namespace berth::api
