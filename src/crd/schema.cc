@@ -145,9 +145,13 @@ void read_children(const Json& props, Schema& schema, cel::PatternCache& pattern
 void summarize(Schema& schema) {
   const auto add = [&schema](const Schema& below) {
     schema.has_rules |= below.has_rules;
+    schema.has_unique |= below.has_unique;
+    schema.has_embedded |= below.has_embedded;
     schema.has_fallbacks |= below.has_fallbacks || below.fallback.has_value();
   };
   schema.has_rules = !schema.rules.empty();
+  schema.has_unique = schema.list == Schema::List::Set || schema.list == Schema::List::Map;
+  schema.has_embedded = schema.embedded;
   for (std::size_t at = 0; at < schema.properties.size(); ++at) {
     add(schema.properties[at].schema);
     if (schema.properties[at].schema.fallback)

@@ -66,6 +66,8 @@ struct Schema {
   std::vector<Rule> rules;
   bool has_rules = false;                          // here or below
   bool has_fallbacks = false;                      // below
+  bool has_unique = false;                         // lists of type set or map, here or below
+  bool has_embedded = false;                       // here or below
   std::vector<std::uint32_t> fallback_properties;  // positions of those with a default
 
   Schema();

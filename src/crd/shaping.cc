@@ -190,6 +190,7 @@ bool fill_defaults(Json& object, const Schema& schema) {
 }
 
 void tidy_embedded(Json& value, const Schema& schema) {
+  if (!schema.has_embedded) return;
   if (value.is_object()) {
     for (JsonMember& member : value.as_object()) {
       if (schema.embedded && member.key == "metadata") {

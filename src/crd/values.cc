@@ -397,7 +397,7 @@ void check_unique(const JsonArray& items, const Schema& schema, const LazyPath& 
 }
 
 void add_list_errors(const Json& value, const Schema& schema, const LazyPath& path, BoundedErrors& errors) {
-  if (errors.is_full()) return;
+  if (!schema.has_unique || errors.is_full()) return;
   if (value.is_object()) {
     for (const JsonMember& member : value.as_object()) {
       const Schema* own = schema.property(member.key);
@@ -415,7 +415,7 @@ void add_list_errors(const Json& value, const Schema& schema, const LazyPath& pa
 }
 
 void add_embedded_errors(const Json& value, const Schema& schema, const LazyPath& at, BoundedErrors& errors) {
-  if (errors.is_full()) return;
+  if (!schema.has_embedded || errors.is_full()) return;
   if (value.is_object()) {
     if (schema.embedded) {
       for (const char* name : {"apiVersion", "kind"}) {
