@@ -405,9 +405,9 @@ class Estimates {
     constexpr std::uint64_t kNamedMin = kEstimatesMax / 100;
     total_ = cost > UINT64_MAX - total_ ? UINT64_MAX : total_ + cost;
     if (cost < kNamedMin) return;
-    largest_.emplace_back(path, cost);
-    std::stable_sort(largest_.begin(), largest_.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    const auto place = std::find_if(largest_.begin(), largest_.end(),
+                                    [cost](const auto& other) { return other.second < cost; });
+    largest_.insert(place, {path, cost});
     if (largest_.size() > kNamedMax) largest_.pop_back();
   }
 

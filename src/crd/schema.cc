@@ -124,8 +124,11 @@ void read_children(const Json& props, Schema& schema, cel::PatternCache& pattern
     std::vector<const JsonMember*> members;
     members.reserve(properties->as_object().size());
     for (const JsonMember& member : properties->as_object()) members.push_back(&member);
-    std::stable_sort(members.begin(), members.end(),
-                     [](const JsonMember* a, const JsonMember* b) { return a->key < b->key; });
+    // Of repeated names the first one stays first.
+    std::sort(members.begin(), members.end(), [](const JsonMember* a, const JsonMember* b) {
+      const int order = a->key.compare(b->key);
+      return order != 0 ? order < 0 : a < b;
+    });
     schema.properties.reserve(members.size());
     for (const JsonMember* member : members)
       schema.properties.push_back({member->key, read_schema(member->value, patterns)});
