@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>

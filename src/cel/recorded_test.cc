@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -123,6 +124,23 @@ TEST(Recorded, EverySelectorAgrees) {
   EXPECT_EQ(agreed, kRecorded - static_cast<int>(std::size(kDifferences)));
   EXPECT_GE(same_cost, kSameCost) << "of " << costed;
   EXPECT_GE(same_text, kSameText) << "of " << errors;
+}
+
+// Selectors with the largest cost that k8s.io/dynamic-resource-allocation 0.37 estimates:
+// "116\t\"expression\"".
+TEST(Recorded, EveryEstimateIsTheSame) {
+  std::ifstream file(source_path("src/cel/testdata/device-estimates.tsv"));
+  int lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) {
+    const std::size_t tab = line.find('\t');
+    ASSERT_NE(tab, std::string::npos);
+    const std::string expression = parse_json(std::string_view(line).substr(tab + 1)).value().as_string();
+    const auto compiled = compile(dra_environment(), expression);
+    ASSERT_EQ(compiled.index(), 0u) << expression;
+    EXPECT_EQ(std::to_string(std::get<Program>(compiled).estimated_cost()), line.substr(0, tab))
+        << expression;
+  }
+  EXPECT_EQ(lines, 1175);
 }
 
 }  // namespace
