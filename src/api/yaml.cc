@@ -43,8 +43,9 @@ struct YamlNode {
 // Turns the events of one text into documents.
 class Reader {
  public:
-  explicit Reader(std::string_view text, std::string_view wanted_path = {})
-      : aliased_bytes_max_(text.size() * kYamlAliasedBytesFactor), wanted_(wanted_path) {
+  explicit Reader(std::string_view text, std::string_view wanted_path = {},
+                  YamlLines lines = YamlLines::Counted)
+      : lines_(lines), aliased_bytes_max_(text.size() * kYamlAliasedBytesFactor), wanted_(wanted_path) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
@@ -71,12 +72,15 @@ class Reader {
   Result<std::string> key_of(const Json& key, std::string_view written, int line) const;
   void note_place(int line);
   Error refused(std::string_view why, int line) const {
-    return Error(ErrorCode::Invalid, fmt::format("document {}, line {}: {}", number_, line, why));
+    if (lines_ == YamlLines::Counted)
+      return Error(ErrorCode::Invalid, fmt::format("document {}, line {}: {}", number_, line, why));
+    return Error(ErrorCode::Invalid, line > 0 ? fmt::format("line {}: {}", line, why) : std::string(why));
   }
 
   yaml_parser_t parser_ = {};
   std::map<std::string, YamlNode, std::less<>> anchors_;
   std::vector<std::string> duplicate_keys_;
+  const YamlLines lines_;
   const std::size_t aliased_bytes_max_;
   std::string_view wanted_;
   std::string path_;
@@ -89,7 +93,10 @@ class Reader {
 
 Status Reader::next(YamlEvent& event) {
   if (yaml_parser_parse(&parser_, event.raw())) return {};
-  const int line = static_cast<int>(parser_.problem_mark.line) + 1;
+  const int problem = static_cast<int>(parser_.problem_mark.line);
+  const int in_go = problem == 0 ? static_cast<int>(parser_.context_mark.line)
+                                 : problem + (parser_.error == YAML_SCANNER_ERROR ? 1 : 0);
+  const int line = lines_ == YamlLines::AsGo ? in_go : problem + 1;
   return refused(parser_.problem ? parser_.problem : "the text is not UTF-8", line);
 }
 
@@ -267,7 +274,8 @@ bool begins_like_json(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, std::string_view file) {
+Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, std::string_view file,
+                                                       YamlLines lines) {
   std::vector<YamlDocument> documents;
   // Not every escape of JSON is one of YAML.
   if (begins_like_json(text))
@@ -275,7 +283,7 @@ Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, st
       documents.push_back({*std::move(json)});
       return documents;
     }
-  Reader reader(text);
+  Reader reader(text, {}, lines);
   while (true) {
     YamlDocument document;
     const Result<bool> more = reader.next_document(document);

@@ -29,8 +29,13 @@ struct YamlDocument {
   std::vector<std::string> duplicate_keys;
 };
 
+// How errors tell the line: counted from one, with the document; or as Go's reader does for the same text,
+// which leaves the first line out and is one line early for what it calls the parser's errors.
+enum class YamlLines { Counted, AsGo };
+
 // The documents of `text`. `file` appears only in errors: "pods.yaml: document 2, line 14: did not find …".
-Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, std::string_view file);
+Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, std::string_view file,
+                                                       YamlLines lines = YamlLines::Counted);
 
 // The line of the value at `path` ("spec.containers[0].image") in document `number`, or of the innermost
 // value around it that exists; 0 when there is no such document. Reads the text again: for error messages.

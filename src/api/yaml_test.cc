@@ -132,5 +132,20 @@ TEST(Yaml, FindsTheLineOfAPath) {
             "p.yaml:7: document 2: spec.containers[1].image");
 }
 
+// The words and lines of sigs.k8s.io/yaml, as the recordings of an API server have them.
+TEST(Yaml, TellsTheLinesOfGo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"a: b: c\n", "f: mapping values are not allowed in this context"},
+      {"x: 1\na: b: c\n", "f: line 2: mapping values are not allowed in this context"},
+      {"a: {\n", "f: line 1: did not find expected node content"},
+      {"x: 1\ny: 2\na: {\n", "f: line 3: did not find expected node content"},
+  };
+  for (const auto& [text, wanted] : cases) {
+    const auto documents = parse_yaml_documents(text, "f", YamlLines::AsGo);
+    ASSERT_FALSE(documents) << text;
+    EXPECT_EQ(documents.error().message(), wanted) << text;
+  }
+}
+
 }  // namespace
 }  // namespace berth::api

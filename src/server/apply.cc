@@ -61,9 +61,9 @@ ApiResult<void> check_name(const Json& merged, const ObjectTarget& target) {
 
 ApiResult<Json> read_configuration(const HttpRequest& request, FieldValidation validation,
                                    std::vector<std::string>& warnings) {
-  Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(request.body, "yaml");
-  if (!documents)
-    return bad_request("error encoding patch: " + yaml_reason(std::string(documents.error().message())));
+  Result<std::vector<api::YamlDocument>> documents =
+      api::parse_yaml_documents(request.body, "yaml", api::YamlLines::AsGo);
+  if (!documents) return bad_request("error encoding patch: " + std::string(documents.error().message()));
   if (documents->empty()) return Json::object();
   api::YamlDocument& document = documents->front();
   if (validation == FieldValidation::Ignore || document.duplicate_keys.empty())

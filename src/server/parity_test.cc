@@ -393,6 +393,59 @@ TEST_F(Parity, TrustBundlesAndMigrations) {
           "a DNS-1035 label must consist of"}});
 }
 
+TEST_F(Parity, PoliciesOfJobs) {
+  struct Row {
+    std::string spec;
+    int code;
+    const char* says;
+  };
+  const std::string fails = R"("podFailurePolicy":{"rules":[)";
+  const std::string succeeds = R"("completionMode":"Indexed","completions":5,"successPolicy":{"rules":[)";
+  const Row rows[] = {
+      {R"("backoffLimit":1)", 201, R"("backoffLimit":1)"},
+      {R"("parallelism":2,"completionMode":"Indexed")", 422,
+       "spec.completions: Required value: when completion mode is Indexed"},
+      {R"("maxFailedIndexes":1)", 422,
+       "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified"},
+      {R"("backoffLimitPerIndex":1)", 422, "requires indexed completion mode"},
+      {R"("managedBy":"me")", 422, "must be a domain-prefixed path"},
+      {R"("podReplacementPolicy":"Never")", 422,
+       R"(Unsupported value: \"Never\": supported values: \"Failed\", \"TerminatingOrFailed\")"},
+      {fails + R"({"action":"Ignore","onExitCodes":{"operator":"In","values":[1,5]}}]})", 201, "Ignore"},
+      {fails + R"({"action":"Ignore"}]})", 422,
+       "spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes and OnPodConditions is "
+       "required"},
+      {fails + R"({"action":"FailIndex","onPodConditions":[{"type":"A","status":"True"}]}]})", 422,
+       "requires the backoffLimitPerIndex to be set"},
+      {fails + R"({"action":"Count","onExitCodes":{"operator":"In","values":[5,0]}}]})", 422,
+       "must not be 0 for the In operator"},
+      {fails + R"({"action":"Count","onExitCodes":{"operator":"NotIn","values":[5,1]}}]})", 422,
+       "must be ordered"},
+      {fails + R"({"action":"Count","onExitCodes":{"containerName":"z","operator":"NotIn","values":[5]}}]})",
+       422, "must be one of the container or initContainer names in the pod template"},
+      {succeeds + R"({"succeededIndexes":"0,2-4"}]})", 201, "2-4"},
+      {succeeds + R"({"succeededIndexes":"2-9"}]})", 422,
+       R"(error parsing succeededIndexes: too large index: \"9\")"},
+      {succeeds + R"({"succeededIndexes":"3,1"}]})", 422, "non-increasing order, previous: 3, current: 1"},
+      {succeeds + R"({"succeededIndexes":"1,"}]})", 422,
+       R"(cannot convert string to integer for index: \"\")"},
+      {succeeds + R"({"succeededIndexes":"1-2-3"}]})", 422, "at most two parts separated by '-'"},
+      {succeeds + R"({"succeededIndexes":"1","succeededCount":2}]})", 422,
+       "must be less than or equal to 1 (the number of indexes in the specified succeededIndexes field)"},
+      {R"("successPolicy":{"rules":[{"succeededCount":1}]})", 422, "requires indexed completion mode"},
+  };
+  for (const Row& row : rows)
+    check({{"POST",
+            "/apis/batch/v1/namespaces/default/jobs",
+            {{"dryRun", "All"}},
+            kJson,
+            R"({"metadata":{"name":"a"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[)"
+            R"({"name":"c","image":"i"}]}},)" +
+                row.spec + "}}",
+            row.code,
+            row.says}});
+}
+
 // What the controllers of workloads read.
 TEST_F(Parity, StrategiesOfWorkloads) {
   const auto set = [](const std::string& spec) {

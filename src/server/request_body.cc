@@ -92,8 +92,9 @@ ApiStatus refused_json(const api::TypeInfo& type, std::string_view body, const E
 
 // The first document of the body counts; none is an object without members.
 ApiResult<api::Decoded> decode_yaml(const api::TypeInfo& type, std::string_view body) {
-  Result<std::vector<api::YamlDocument>> documents = api::parse_yaml_documents(body, "yaml");
-  if (!documents) return unrecognized(type, body, yaml_reason(std::string(documents.error().message())));
+  Result<std::vector<api::YamlDocument>> documents =
+      api::parse_yaml_documents(body, "yaml", api::YamlLines::AsGo);
+  if (!documents) return unrecognized(type, body, std::string(documents.error().message()));
   Json document = documents->empty() ? Json() : std::move(documents->front().value);
   if (document.is_null()) document = Json::object();
   if (const std::string problem = kind_problem(document); !problem.empty())
@@ -243,14 +244,6 @@ ApiResult<Json> shaped_document(const api::ResourceInfo& resource, Json document
                        std::string(made.error().message()));
   for (std::string& error : made->strict_errors) strict_errors.push_back(std::move(error));
   return std::move(made->document);
-}
-
-std::string yaml_reason(std::string text) {
-  const std::size_t begin = text.find("document ");
-  const std::size_t line = text.find("line ");
-  if (begin != std::string::npos && line != std::string::npos && begin < line)
-    text.erase(begin, line - begin);
-  return text;
 }
 
 std::string duplicate_keys_text(const std::vector<std::string>& duplicate_keys) {

@@ -40,8 +40,6 @@ std::vector<std::string> unknown_in_version(const HttpRequest& request, const ap
 ApiResult<Json> read_options(const HttpRequest& request, const api::TypeInfo& type);
 ApiResult<Json> read_document(const HttpRequest& request, const api::TypeInfo& type);
 
-// "yaml: document 1, line 1: why" becomes "yaml: line 1: why".
-std::string yaml_reason(std::string text);
 // What the reference's YAML reader says of the repeated keys of a body: all of them in one error.
 std::string duplicate_keys_text(const std::vector<std::string>& duplicate_keys);
 

@@ -113,16 +113,6 @@ bool selects_nothing_named(const Json& selector) {
   return entries(present(selector, "matchLabels")).empty() && items(&selector, "matchExpressions").empty();
 }
 
-// Labels that the selector does not find; without a selector, no labels are found.
-FieldErrors check_found(const FieldPath& path, const Json* selector, const Json* labels) {
-  if (selector) {
-    const Result<LabelSelector> parsed = LabelSelector::of(*selector);
-    if (!parsed || parsed->selects_everything() || parsed->matches(labels)) return {};
-  }
-  return {invalid(path.child("metadata").child("labels"), value_or_null(labels),
-                  "`selector` does not match template `labels`")};
-}
-
 FieldErrors check_restarts(const FieldPath& path, const Json& pod, std::string_view kind) {
   FieldErrors errors;
   if (const std::string_view policy = pod.string_at("restartPolicy"); policy != "Always")
@@ -218,6 +208,15 @@ FieldErrors check_same(const Json& next, const Json& old, std::string_view key) 
 }
 
 }  // namespace
+
+FieldErrors check_found(const FieldPath& path, const Json* selector, const Json* labels) {
+  if (selector) {
+    const Result<LabelSelector> parsed = LabelSelector::of(*selector);
+    if (!parsed || parsed->selects_everything() || parsed->matches(labels)) return {};
+  }
+  return {invalid(path.child("metadata").child("labels"), value_or_null(labels),
+                  "`selector` does not match template `labels`")};
+}
 
 FieldErrors check_amount_or_percent(const std::string& path, const Json& amount) {
   if (amount.is_int() && amount.as_int() < 0)

@@ -106,19 +106,7 @@ FieldErrors check_scheduling(const FieldPath& path, const Json& spec) {
 FieldErrors validate(const Json& job, const RuleContext&) {
   const FieldPath path("spec");
   const Json& spec = *present(job, "spec");
-  FieldErrors errors;
-  for (std::string_view key :
-       {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"})
-    append(errors, check_not_negative(path.child(key), spec, key));
-  append(errors, check_one_of(path.child("completionMode"), spec.string_at("completionMode"),
-                              {"NonIndexed", "Indexed"}));
-  const FieldPath pod_path = path.child("template").child("spec");
-  static const Json kNone = Json::object();
-  const Json* found = present_at(spec, {"template", "spec"});
-  const Json& pod_spec = found ? *found : kNone;
-  append(errors, check_pod_spec(pod_path, pod_spec, ""));
-  if (const std::string_view policy = pod_spec.string_at("restartPolicy"); policy == "Always")
-    errors.push_back(required(pod_path.child("restartPolicy"), R"(valid values: "OnFailure", "Never")"));
+  FieldErrors errors = check_job_spec(path, spec);
   append(errors, check_scheduling(path.child("scheduling"), spec));
   return errors;
 }
