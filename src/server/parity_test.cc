@@ -290,6 +290,13 @@ TEST_F(Parity, DefaultsOfStoredKinds) {
         R"("stabilizationWindowSeconds":0,"selectPolicy":"Max")"}});
 }
 
+TEST_F(Parity, TheKeyOfADryRunHasNoPrefix) {
+  create(kConfigs, R"({"metadata":{"name":"a"}})");
+  const std::string other = R"({"metadata":{"name":"a","uid":"other"}})";
+  check({{"PUT", kConfig, {}, kJson, other, 409, "Key: /registry/configmaps/default/a,"},
+         {"PUT", kConfig, {{"dryRun", "All"}}, kJson, other, 409, "Key: /configmaps/default/a,"}});
+}
+
 TEST_F(Parity, ALimitRangeGetsAName) {
   const std::string kLimits = "/api/v1/namespaces/default/limitranges";
   check({{"POST", kLimits, {}, kJson, R"({"spec":{"limits":[]}})", 201, R"("name":")"}});

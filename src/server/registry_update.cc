@@ -141,7 +141,7 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
   const std::string_view uid = metadata.string_at("uid");
   // PUT takes the uid as a precondition; a patch would change it.
   if (!uid.empty() && uid != current.uid) {
-    if (replaces) return uid_conflict(target, uid, current.uid);
+    if (replaces) return uid_conflict(target, uid, current.uid, options.dry_run);
     return check_fields(target, {api::invalid("metadata.uid", uid, "field is immutable")});
   }
   const std::string_view version = metadata.string_at("resourceVersion");

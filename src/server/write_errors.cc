@@ -60,8 +60,12 @@ ApiStatus no_name(std::string_view name_of_url) {
                      " based on URL) was undeterminable: name must be provided");
 }
 
-ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found) {
-  std::string text = "StorageError: invalid object, Code: 4, Key: " + registry_key(target);
+ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found,
+                       bool dry_run) {
+  // The reference's store of a dry run knows keys without the prefix.
+  constexpr std::string_view kPrefix = "/registry";
+  std::string text = "StorageError: invalid object, Code: 4, Key: ";
+  text += registry_key(target).substr(dry_run ? kPrefix.size() : 0);
   text.append(", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ");
   text.append(asked).append(", UID in object meta: ").append(found);
   return conflict(target.resource_name(), target.name, text);

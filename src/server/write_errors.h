@@ -25,6 +25,7 @@ ApiStatus store_error(const ObjectTarget& target, const Error& error);
 ApiStatus no_name(std::string_view name_of_url);
 ApiStatus other_name(std::string_view asked, std::string_view name_of_url);
 // The object has another uid than the client's.
-ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found);
+ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found,
+                       bool dry_run = false);
 
 }  // namespace berth::server

@@ -160,6 +160,7 @@ std::vector<KindRules> apps_rules() {
     KindRules rules;
     rules.group = "apps";
     rules.resource = row.resource;
+    if (row.resource == "statefulsets") rules.name_rule = NameRule::Label;
     rules.has_generation = true;
     rules.set_defaults = row.set_defaults;
     rules.generation_rule = row.generation;

@@ -123,7 +123,7 @@ FieldErrors check_restarts(const FieldPath& path, const Json& pod, std::string_v
   return errors;
 }
 
-FieldErrors check_template_metadata(const FieldPath& path, const Json& pod_template) {
+FieldErrors check_metadata_of_template(const FieldPath& path, const Json& pod_template) {
   const Json& metadata = pod_template.part("metadata");
   FieldErrors errors = check_labels(path.child("labels"), present(metadata, "labels"));
   append(errors, check_annotations(path.child("annotations"), present(metadata, "annotations")));
@@ -190,7 +190,7 @@ FieldErrors check_selected_template(const FieldPath& path, const Json& spec, std
     return errors;
   }
   append(errors, check_pod_template(at, stateful_template(spec)));
-  append(errors, check_template_metadata(at, spec.part("template")));  // once more, as the source has it
+  append(errors, check_metadata_of_template(at, spec.part("template")));  // once more, as the source has it
   append(errors, check_restarts(at.child("spec"), pod_of(spec), "StatefulSet"));
   return errors;
 }
@@ -228,7 +228,7 @@ FieldErrors check_amount_or_percent(const std::string& path, const Json& amount)
 }
 
 FieldErrors check_pod_template(const FieldPath& path, const Json& pod_template) {
-  FieldErrors errors = check_template_metadata(path, pod_template);
+  FieldErrors errors = check_metadata_of_template(path, pod_template);
   static const Json kNone = Json::object();
   const Json* pod = present(pod_template, "spec");
   append(errors, check_pod_spec(path.child("spec"), pod ? *pod : kNone, ""));
