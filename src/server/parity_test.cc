@@ -297,6 +297,20 @@ TEST_F(Parity, TheKeyOfADryRunHasNoPrefix) {
          {"PUT", kConfig, {{"dryRun", "All"}}, kJson, other, 409, "Key: /configmaps/default/a,"}});
 }
 
+TEST_F(Parity, AnUnsafeDeletionIsForWhatCannotBeRead) {
+  create(kConfigs, R"({"metadata":{"name":"a"}})");
+  const std::string unsafe = R"({"ignoreStoreReadErrorWithClusterBreakingPotential":true})";
+  check({{"DELETE",
+          kConfig,
+          {},
+          kJson,
+          unsafe,
+          409,
+          "unsafe deletion is not allowed because the object is decodable from storage"},
+         {"DELETE", kConfigs + "/none", {}, kJson, unsafe, 404, "not found"},
+         {"GET", kConfig, {}, "", "", 200, "\"a\""}});
+}
+
 TEST_F(Parity, ALimitRangeGetsAName) {
   const std::string kLimits = "/api/v1/namespaces/default/limitranges";
   check({{"POST", kLimits, {}, kJson, R"({"spec":{"limits":[]}})", 201, R"("name":")"}});

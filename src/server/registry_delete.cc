@@ -44,6 +44,7 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
   const api::KindRules& rules = rules_of(target);
   const store::ObjectPtr current = dependencies_.store.get(key_of(target));
   if (!current) return not_found(target.resource_name(), target.name);
+  if (options.unsafe) return not_corrupt(target);
   TRY(check_preconditions(target, options, *current));
   const Result<Json> before = document_of(*current);
   if (!before) return internal_error("stored object does not parse");

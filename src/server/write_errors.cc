@@ -8,7 +8,11 @@ std::string registry_key(const ObjectTarget& target) {
   struct Renamed {
     std::string_view resource, stored_as;
   };
-  static constexpr Renamed kRenamed[] = {{"nodes", "minions"}, {"services", "services/specs"}};
+  static constexpr Renamed kRenamed[] = {{"nodes", "minions"},
+                                         {"services", "services/specs"},
+                                         {"endpoints", "services/endpoints"},
+                                         {"ingresses", "ingress"},
+                                         {"replicationcontrollers", "controllers"}};
   std::string_view resource = target.resource->plural;
   for (const Renamed& row : kRenamed)
     if (row.resource == resource) resource = row.stored_as;
@@ -58,6 +62,13 @@ ApiStatus other_name(std::string_view asked, std::string_view name_of_url) {
 ApiStatus no_name(std::string_view name_of_url) {
   return bad_request("the name of the object (" + std::string(name_of_url) +
                      " based on URL) was undeterminable: name must be provided");
+}
+
+ApiStatus not_corrupt(const ObjectTarget& target) {
+  return conflict(target.resource_name(), target.name,
+                  "StorageError: invalid object, Code: 4, Key: " + registry_key(target) +
+                      ", ResourceVersion: 0, AdditionalErrorMsg: unsafe deletion is not allowed because the "
+                      "object is decodable from storage");
 }
 
 ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found,

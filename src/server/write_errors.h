@@ -25,6 +25,8 @@ ApiStatus store_error(const ObjectTarget& target, const Error& error);
 ApiStatus no_name(std::string_view name_of_url);
 ApiStatus other_name(std::string_view asked, std::string_view name_of_url);
 // The object has another uid than the client's.
+// An unsafe deletion is for what cannot be read: every object of this store can.
+ApiStatus not_corrupt(const ObjectTarget& target);
 ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found,
                        bool dry_run = false);
 

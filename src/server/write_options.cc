@@ -115,6 +115,7 @@ DeleteOptions delete_options_of(const Json& body) {
     options.resource_version = preconditions->string_at("resourceVersion");
   }
   options.propagation = body.string_at("propagationPolicy");
+  options.unsafe = body.bool_at("ignoreStoreReadErrorWithClusterBreakingPotential");
   const Json* orphan = body.find("orphanDependents");
   if (orphan && orphan->is_bool()) options.propagation = orphan->as_bool() ? "Orphan" : "Background";
   options.dry_run = !body.items_at("dryRun").empty();

@@ -31,6 +31,7 @@ struct DeleteOptions {
   std::string resource_version;  // precondition
   std::string propagation;       // Background, Foreground, Orphan or empty
   bool dry_run = false;
+  bool unsafe = false;  // ignoreStoreReadErrorWithClusterBreakingPotential
 };
 
 enum class FieldValidation { Ignore, Warn, Strict };
