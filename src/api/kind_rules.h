@@ -56,7 +56,6 @@ enum class NameRule { Subdomain, Label, PathSegment };
 enum class GenerationRule {
   Content,                // 1; with every change beside metadata and status
   ContentOrLabels,        // also with a change of labels
-  ContentOrAnnotations,   // also with a change of annotations
   BeginsWithFirstChange,  // unset until the content changes
   Constant,               // 1
 };

@@ -162,14 +162,12 @@ namespace {
 bool raises_generation(const api::KindRules& rules, const Json& next, const Json& before) {
   using api::GenerationRule;
   if (!rules.has_generation || rules.generation_rule == GenerationRule::Constant) return false;
-  const auto changes = [&](std::string_view member) {
-    const Json& now = metadata_of(next).part(member);
-    const Json& then = metadata_of(before).part(member);
-    const auto counts = [](const Json& map) { return map.is_object() && !map.as_object().empty(); };
-    return now != then && (counts(now) || counts(then));
-  };
-  if (rules.generation_rule == GenerationRule::ContentOrLabels && changes("labels")) return true;
-  if (rules.generation_rule == GenerationRule::ContentOrAnnotations && changes("annotations")) return true;
+  const Json& labels = metadata_of(next).part("labels");
+  const Json& before_labels = metadata_of(before).part("labels");
+  const auto counts = [](const Json& map) { return map.is_object() && !map.as_object().empty(); };
+  if (rules.generation_rule == GenerationRule::ContentOrLabels && labels != before_labels &&
+      (counts(labels) || counts(before_labels)))
+    return true;
   return spec_differs(next, before);
 }
 

@@ -140,17 +140,15 @@ struct AppsRow {
   void (*set_defaults)(Json&);
   FieldErrors (*validate)(const Json&, const RuleContext&);
   FieldErrors (*validate_update)(const Json&, const Json&, const RuleContext&);
-  GenerationRule generation = GenerationRule::Content;
   void (*prepare_create)(Json&, const RuleContext&) = nullptr;
   void (*prepare_update)(Json&, const Json&, const RuleContext&) = nullptr;
 };
 constexpr AppsRow kApps[] = {
-    {"deployments", deployment_defaults, validate_deployment, validate_deployment_update,
-     GenerationRule::ContentOrAnnotations},
+    {"deployments", deployment_defaults, validate_deployment, validate_deployment_update},
     {"replicasets", replica_set_defaults, validate_replica_set, validate_replica_set_update},
     {"statefulsets", stateful_set_defaults, validate_stateful_set, validate_stateful_set_update},
-    {"daemonsets", daemon_set_defaults, validate_daemon_set, validate_daemon_set_update,
-     GenerationRule::Content, prepare_daemon_set, prepare_daemon_set_update}};
+    {"daemonsets", daemon_set_defaults, validate_daemon_set, validate_daemon_set_update, prepare_daemon_set,
+     prepare_daemon_set_update}};
 
 }  // namespace
 
@@ -163,7 +161,6 @@ std::vector<KindRules> apps_rules() {
     if (row.resource == "statefulsets") rules.name_rule = NameRule::Label;
     rules.has_generation = true;
     rules.set_defaults = row.set_defaults;
-    rules.generation_rule = row.generation;
     rules.validate_create = row.validate;
     rules.validate_update = row.validate_update;
     rules.prepare_create = row.prepare_create;
