@@ -24,9 +24,9 @@ ApiStatus store_error(const ObjectTarget& target, const Error& error);
 // The document names another object than the URL.
 ApiStatus no_name(std::string_view name_of_url);
 ApiStatus other_name(std::string_view asked, std::string_view name_of_url);
-// The object has another uid than the client's.
 // An unsafe deletion is for what cannot be read: every object of this store can.
 ApiStatus not_corrupt(const ObjectTarget& target);
+// The object has another uid than the client's.
 ApiStatus uid_conflict(const ObjectTarget& target, std::string_view asked, std::string_view found,
                        bool dry_run = false);
 

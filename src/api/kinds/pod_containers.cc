@@ -105,10 +105,6 @@ FieldErrors check_container(const FieldPath& at, const Json& container, const Js
   return errors;
 }
 
-}  // namespace
-
-namespace {
-
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
