@@ -1,12 +1,12 @@
-#include <map>
+#include <span>
 
+#include "apply/list_items.h"
 #include "apply/structured_merge.h"
 
 namespace berth::apply {
 namespace {
 
-using Items = std::vector<const Json*>;
-using ItemsByElement = std::map<PathElement, Items>;
+using Items = std::span<const ListItem>;  // of one element
 
 bool is_empty(const Json* value) {
   if (!value || value->is_null()) return true;
@@ -14,12 +14,12 @@ bool is_empty(const Json* value) {
          (value->is_object() && value->as_object().empty());
 }
 
-ItemsByElement items_of(const Schema& schema, const Json* list) {
-  ItemsByElement items;
-  if (!list || !list->is_array()) return items;
-  for (const Json& item : list->as_array())
-    if (const Result<PathElement> element = schema.element_of(item)) items[*element].push_back(&item);
-  return items;
+// Takes the items of the first element away from `items`.
+Items take_element(Items& items) {
+  const auto count = static_cast<std::size_t>(end_of_element(items.begin(), items.end()) - items.begin());
+  const Items taken = items.first(count);
+  items = items.subspan(count);
+  return taken;
 }
 
 // The three sets below one value, filled element by element.
@@ -37,7 +37,7 @@ class Walk {
   void put(const PathElement& element, Mark mark, Comparison below);
   void visit_members(const Schema& schema, const Json* before, const Json* after);
   void visit_items(const Schema& schema, const Json* before, const Json* after);
-  void visit_item(const Schema& schema, const PathElement& element, const Items& before, const Items& after);
+  void visit_item(const Schema& schema, const PathElement& element, Items before, Items after);
 
   Comparison made_;
 };
@@ -49,9 +49,12 @@ Walk::Mark Walk::mark_of(bool is_leaf, const Json* before, const Json* after) {
 }
 
 void Walk::put(const PathElement& element, Mark mark, Comparison below) {
-  made_.added.append(element, mark == Mark::Added, std::move(below.added));
-  made_.modified.append(element, mark == Mark::Modified, std::move(below.modified));
-  made_.removed.append(element, mark == Mark::Removed, std::move(below.removed));
+  const auto put_into = [&](FieldSet& set, Mark own, FieldSet& set_below) {
+    if (mark == own || !set_below.empty()) set.append(element, mark == own, std::move(set_below));
+  };
+  put_into(made_.added, Mark::Added, below.added);
+  put_into(made_.modified, Mark::Modified, below.modified);
+  put_into(made_.removed, Mark::Removed, below.removed);
 }
 
 void Walk::visit(const Schema& schema, const PathElement& element, const Json* before, const Json* after) {
@@ -87,34 +90,37 @@ void Walk::visit_members(const Schema& schema, const Json* before, const Json* a
 }
 
 void Walk::visit_items(const Schema& schema, const Json* before, const Json* after) {
-  const ItemsByElement left = items_of(schema, before), right = items_of(schema, after);
-  static const Items kNone;
-  for (const auto& [element, items] : left) {
-    const auto found = right.find(element);
-    visit_item(schema, element, items, found == right.end() ? kNone : found->second);
+  const std::vector<ListItem> all_before = items_by_element(schema, before);
+  const std::vector<ListItem> all_after = items_by_element(schema, after);
+  Items left = all_before, right = all_after;
+  while (!left.empty() || !right.empty()) {
+    const auto order = left.empty()    ? std::strong_ordering::greater
+                       : right.empty() ? std::strong_ordering::less
+                                       : left.front().element <=> right.front().element;
+    const Items items_before = order <= 0 ? take_element(left) : Items();
+    const Items items_after = order >= 0 ? take_element(right) : Items();
+    const PathElement& element = (order <= 0 ? items_before : items_after).front().element;
+    visit_item(schema, element, items_before, items_after);
   }
-  for (const auto& [element, items] : right)
-    if (!left.contains(element)) visit_item(schema, element, kNone, items);
 }
 
 // Items that repeat a key are one leaf together.
-void Walk::visit_item(const Schema& schema, const PathElement& element, const Items& before,
-                      const Items& after) {
+void Walk::visit_item(const Schema& schema, const PathElement& element, Items before, Items after) {
   const bool repeats_before = before.size() > 1, repeats_after = after.size() > 1;
   if (!repeats_before && !repeats_after)
-    return visit(schema.item(), element, before.empty() ? nullptr : before.front(),
-                 after.empty() ? nullptr : after.front());
+    return visit(schema.item(), element, before.empty() ? nullptr : before.front().value,
+                 after.empty() ? nullptr : after.front().value);
   if (repeats_before && repeats_after) {
     const bool same = std::equal(before.begin(), before.end(), after.begin(), after.end(),
-                                 [](const Json* a, const Json* b) { return *a == *b; });
+                                 [](const ListItem& a, const ListItem& b) { return *a.value == *b.value; });
     return put(element, same ? Mark::None : Mark::Modified, {});
   }
-  const Items& single = repeats_before ? after : before;
+  const Items single = repeats_before ? after : before;
   Walk below;
   Mark mark = Mark::None;
   if (!single.empty()) {
-    const Json* left = repeats_before ? nullptr : single.front();
-    const Json* right = repeats_before ? single.front() : nullptr;
+    const Json* left = repeats_before ? nullptr : single.front().value;
+    const Json* right = repeats_before ? single.front().value : nullptr;
     mark = mark_of(true, left, right);
     below.visit_below(schema.item(), left, right);
   }

@@ -78,17 +78,10 @@ constexpr auto kSkip = [](const FieldSet::Node&) {};
 }  // namespace
 
 std::string PathElement::serialized() const {
-  switch (type) {
-    case Type::Field:
-      return "f:" + name;
-    case Type::Key:
-      return "k:" + to_string(value);
-    case Type::Value:
-      return "v:" + to_string(value);
-    case Type::Index:
-      return "i:" + to_string(value);
-  }
-  return {};
+  if (type == Type::Field) return "f:" + name;
+  std::string text = type == Type::Key ? "k:" : type == Type::Value ? "v:" : "i:";
+  append_to(text, value);
+  return text;
 }
 
 Result<PathElement> PathElement::parsed(std::string_view text) {
@@ -136,6 +129,21 @@ std::strong_ordering PathElement::operator<=>(const PathElement& other) const {
   return compare_values(value, other.value);
 }
 
+// The type, the rank of a value, and the first bytes of a text.
+std::uint64_t PathElement::order_prefix() const {
+  constexpr unsigned kKindBits = 4;
+  const bool is_value = type == Type::Value;
+  std::string_view text;
+  if (type == Type::Field) text = name;
+  if (is_value && value.is_string()) text = value.as_string();
+  std::uint64_t bytes = 0;
+  for (std::size_t at = 0; at < sizeof bytes; ++at)
+    bytes = bytes << 8 | (at < text.size() ? static_cast<unsigned char>(text[at]) : 0);
+  const auto kind =
+      static_cast<std::uint64_t>(type) << 2 | static_cast<std::uint64_t>(is_value ? rank_of(value) : 0);
+  return kind << (64 - kKindBits) | bytes >> kKindBits;
+}
+
 std::string text_of(const FieldPath& path) {
   std::string text;
   for (const PathElement& element : path) text += element.text();
@@ -172,7 +180,7 @@ void FieldSet::append(PathElement element, bool member, FieldSet children) {
 }
 
 void FieldSet::sort() {
-  std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.element < b.element; });
+  sort_by_element(nodes_);
 }
 
 FieldSet FieldSet::united(FieldSet other) const& {

@@ -6,11 +6,14 @@
 // thread. Source: FieldsV1 of meta/v1 and sigs.k8s.io/structured-merge-diff, whose order and texts these are.
 #pragma once
 
+#include <algorithm>
 #include <compare>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -36,11 +39,32 @@ struct PathElement {
   std::string text() const;
 
   std::strong_ordering operator<=>(const PathElement& other) const;
+  // Never falls in this order: differing ones decide it without a look at the texts.
+  std::uint64_t order_prefix() const;
   bool operator==(const PathElement& other) const { return (*this <=> other) == 0; }
 };
 
 using FieldPath = std::vector<PathElement>;
 std::string text_of(const FieldPath& path);
+
+// Orders rows with an `element` by it; rows of equal elements keep their order. Linear for rows in order.
+template <class Row>
+void sort_by_element(std::vector<Row>& rows) {
+  const auto is_before = [](const Row& a, const Row& b) { return a.element < b.element; };
+  if (std::is_sorted(rows.begin(), rows.end(), is_before)) return;
+  std::vector<std::pair<std::uint64_t, std::size_t>> places;
+  places.reserve(rows.size());
+  for (const Row& row : rows) places.emplace_back(row.element.order_prefix(), places.size());
+  std::sort(places.begin(), places.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first < b.first;
+    const auto order = rows[a.second].element <=> rows[b.second].element;
+    return order != 0 ? order < 0 : a.second < b.second;
+  });
+  std::vector<Row> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& place : places) sorted.push_back(std::move(rows[place.second]));
+  rows = std::move(sorted);
+}
 
 class FieldSet {
  public:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "apply/test_json.h"
@@ -42,6 +43,42 @@ TEST(PathElements, KeysAreInOrderOfTheirNamesAndNumbersOfTheirValue) {
   EXPECT_EQ(element_of(R"(k:{"b":1,"a":2})"), element_of(R"(k:{"a":2,"b":1})"));
   EXPECT_LT(element_of(R"(k:{"port":80})"), element_of(R"(k:{"port":443})"));
   EXPECT_LT(element_of("f:z"), element_of(R"(k:{"a":1})"));
+}
+
+PathElement drawn_element() {
+  const auto text = [] {
+    const auto letter = rc::gen::element<char>('a', 'b', '\0', '\xff');
+    return std::string(*rc::gen::inRange(0, 9), 'a') + *rc::gen::container<std::string>(letter);
+  };
+  switch (*rc::gen::inRange(0, 6)) {
+    case 0:
+      return PathElement::field(text());
+    case 1:
+      return {PathElement::Type::Value, {}, text()};
+    case 2:
+      return {PathElement::Type::Value, {}, *rc::gen::inRange(-3, 3)};
+    case 3:
+      return {PathElement::Type::Value, {}, *rc::gen::arbitrary<bool>()};
+    case 4:
+      return {PathElement::Type::Index, {}, *rc::gen::inRange(0, 9)};
+    default:
+      return {PathElement::Type::Key, {}, Json::object({{text(), *rc::gen::inRange(-3, 3)}})};
+  }
+}
+
+RC_GTEST_PROP(PathElements, AreSortedAsTheirWholeOrderDoes, ()) {
+  struct Row {
+    PathElement element;
+    int number;
+    bool operator==(const Row&) const = default;
+  };
+  std::vector<Row> rows;
+  for (int i = *rc::gen::inRange(0, 40); i > 0; --i) rows.push_back({drawn_element(), i});
+  std::vector<Row> expected = rows;
+  std::stable_sort(expected.begin(), expected.end(),
+                   [](const Row& a, const Row& b) { return a.element < b.element; });
+  sort_by_element(rows);
+  RC_ASSERT(rows == expected);
 }
 
 TEST(FieldSets, ReadWhatTheyWrite) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "apply/list_items.h"
+
 namespace berth::apply {
 namespace {
 
@@ -163,15 +165,14 @@ void add_members(const Schema& schema, const Json& object, FieldSet& set) {
 }
 
 void add_items(const Schema& schema, const Json& list, FieldSet& set) {
-  std::map<PathElement, const Json*> items;  // null: repeats
-  for (const Json& item : list.as_array()) {
-    Result<PathElement> element = schema.element_of(item);
-    if (!element) continue;
-    const auto [at, is_new] = items.emplace(std::move(element).value(), &item);
-    if (!is_new) at->second = nullptr;
+  std::vector<ListItem> items = items_by_element(schema, &list);
+  for (auto at = items.begin(); at != items.end();) {
+    const auto next = end_of_element(at, items.end());
+    const bool repeats = next - at > 1;
+    FieldSet below = repeats ? FieldSet() : fields_below(schema.item(), *at->value);
+    set.append(std::move(at->element), true, std::move(below));
+    at = next;
   }
-  for (const auto& [element, item] : items)
-    set.append(element, true, item ? fields_below(schema.item(), *item) : FieldSet());
 }
 
 Json prune_members(const Schema& schema, const Json& object, const FieldSet& unwanted) {

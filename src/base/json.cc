@@ -40,6 +40,7 @@ void JsonObject::Contents::append(std::string key, Json value) {
 void JsonObject::Contents::make_index() {
   index = {};
   if (members.size() <= kSearchedMembersMax) return;
+  index.reserve(members.size());
   for (std::uint32_t at = 0; at < members.size(); ++at) index.add(members[at].key, at);
 }
 
@@ -369,6 +370,7 @@ constexpr std::size_t kTextBytesUsual = 1024;
 
 std::string to_string(const Json& json) {
   std::string out;
+  if (append_scalar(out, json)) return out;
   out.reserve(kTextBytesUsual);
   append_to(out, json);
   return out;

@@ -1,6 +1,7 @@
 #include "base/key_index.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/assert.h"
@@ -50,6 +51,11 @@ void KeyIndex::grow() {
     if (slot.position != kAbsent) taken[slot.position] = slot;
   for (const Slot& slot : taken)
     if (slot.position != kAbsent) put(slot);
+}
+
+void KeyIndex::reserve(std::size_t count) {
+  BERTH_ASSERT(empty(), "room is made before the first text");
+  slots_.resize(std::max(std::bit_ceil(count * 2), kSlotsMin));
 }
 
 void KeyIndex::add(std::string_view text, std::uint32_t position) {

@@ -29,6 +29,8 @@ class KeyIndex {
 
   // True until the first add().
   bool empty() const { return slots_.empty(); }
+  // Makes room for `count` positions; only while it is empty.
+  void reserve(std::size_t count);
   // `position`: the number of positions added so far.
   void add(std::string_view text, std::uint32_t position);
   // Removes `position`, which was added with `text`; higher positions move down by one.

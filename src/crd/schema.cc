@@ -201,18 +201,37 @@ Schema read_schema(const Json& props, cel::PatternCache& patterns) {
   return schema;
 }
 
-std::string sorted_text(const Json& value) {
+namespace {
+
+void append_sorted(std::string& text, const Json& value) {
   if (value.is_array()) {
-    std::string text = "[";
-    for (const Json& item : value.as_array()) text += sorted_text(item) + ",";
-    return text + "]";
+    text += '[';
+    for (const Json& item : value.as_array()) {
+      append_sorted(text, item);
+      text += ',';
+    }
+    text += ']';
+    return;
   }
-  if (!value.is_object()) return to_string(value);
+  if (!value.is_object()) return append_to(text, value);
   std::map<std::string_view, const Json*> members;
   for (const JsonMember& member : value.as_object()) members[member.key] = &member.value;
-  std::string text = "{";
-  for (const auto& [name, member] : members) text += to_string(Json(name)) + ":" + sorted_text(*member) + ",";
-  return text + "}";
+  text += '{';
+  for (const auto& [name, member] : members) {
+    append_json_string(text, name);
+    text += ':';
+    append_sorted(text, *member);
+    text += ',';
+  }
+  text += '}';
+}
+
+}  // namespace
+
+std::string sorted_text(const Json& value) {
+  std::string text;
+  append_sorted(text, value);
+  return text;
 }
 
 bool is_choice(const Schema& schema, const Json& value) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "base/key_index.h"
 #include "base/utf8.h"
 #include "cel/regex.h"
 #include "cel/value.h"
@@ -365,10 +366,22 @@ bool Judge::judge(const Json& value, const Json* old, const Schema& schema, cons
 
 // The entries of a list that repeat an earlier one, each value once.
 std::vector<std::size_t> repeated(const std::vector<std::string>& texts) {
-  std::map<std::string_view, int> seen;
+  KeyIndex seen;
+  std::vector<std::string_view> distinct;
+  std::vector<bool> repeats_known;
   std::vector<std::size_t> repeats;
-  for (std::size_t at = 0; at < texts.size(); ++at)
-    if (++seen[texts[at]] == 2) repeats.push_back(at);
+  seen.reserve(texts.size());
+  for (std::size_t at = 0; at < texts.size(); ++at) {
+    const std::uint32_t first = seen.find(texts[at], [&](std::uint32_t i) { return distinct[i]; });
+    if (first == KeyIndex::kAbsent) {
+      seen.add(texts[at], static_cast<std::uint32_t>(distinct.size()));
+      distinct.push_back(texts[at]);
+      repeats_known.push_back(false);
+    } else if (!repeats_known[first]) {
+      repeats_known[first] = true;
+      repeats.push_back(at);
+    }
+  }
   return repeats;
 }
 
