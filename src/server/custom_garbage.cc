@@ -184,10 +184,10 @@ void CustomGarbage::read_all(const std::string& resource) {
 }
 
 bool CustomGarbage::may_matter(const store::Object& object) const {
-  if (rows_.at(object.key.resource)->custom) return true;
-  return object.bytes.find("\"ownerReferences\"") != std::string::npos &&
-         std::any_of(marks_.begin(), marks_.end(),
-                     [&](const std::string& mark) { return object.bytes.find(mark) != std::string::npos; });
+  const auto has = [&](std::string_view mark) { return object.bytes.find(mark) != std::string::npos; };
+  const bool has_owners = has("\"ownerReferences\"");
+  if (rows_.at(object.key.resource)->custom) return has_owners || has("\"deletionTimestamp\"");
+  return has_owners && std::any_of(marks_.begin(), marks_.end(), has);
 }
 
 void CustomGarbage::wake_dependents(const std::string& owner_uid) {
@@ -230,8 +230,8 @@ const api::ResourceInfo* CustomGarbage::kind_of(const Json& reference) const {
 
 void CustomGarbage::note(const store::Object& object, bool is_deleted) {
   forget(object);
+  closing_.erase(object.uid);
   if (is_deleted) {
-    closing_.erase(object.uid);
     retries_.erase(object.key);
     return wake_dependents(object.uid);
   }
@@ -253,9 +253,7 @@ void CustomGarbage::note(const store::Object& object, bool is_deleted) {
     owners_[object.key].assign(uids.begin(), uids.end());
     due_.insert(object.key);
   }
-  if (!is_custom) return;
-  closing_.erase(object.uid);
-  if (!waits_for_dependents(*document)) return;
+  if (!is_custom || !waits_for_dependents(*document)) return;
   closing_[object.uid] = object.key;
   due_.insert(object.key);
 }
