@@ -44,7 +44,9 @@ void JsonObject::Contents::make_index() {
   for (std::uint32_t at = 0; at < members.size(); ++at) index.add(members[at].key, at);
 }
 
-JsonObject::JsonObject(Members members) : contents_(Contents{std::move(members), {}}) {
+JsonObject::JsonObject(Members members) {
+  if (members.empty()) return;
+  contents_ = CopyOnWrite(Contents{std::move(members), {}});
   if (size() > kSearchedMembersMax) contents_.write().make_index();
 }
 

@@ -1,6 +1,8 @@
 #include "crd/shaping.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "api/decode.h"
 
@@ -32,14 +34,17 @@ class Pruner {
  public:
   std::vector<std::string> unknown;
 
-  // A null schema knows no member at all.
-  void prune(Json& value, const Schema* schema) {
+  bool found = false;
+
+  // A null schema knows no member at all. A const value is only looked at: what is unknown is noted.
+  template <class Value>
+  void prune(Value& value, const Schema* schema) {
     if (schema && schema->keeps_unknown) return keep(value, *schema);
     if (value.is_object()) return prune_members(value.as_object(), schema);
     if (!value.is_array()) return;
-    JsonArray& items = value.as_array();
-    for (std::size_t at = 0; at < items.size(); ++at)
-      below_item(at, [&] { prune(items[at], schema ? schema->items.get() : nullptr); });
+    std::size_t at = 0;
+    for (auto& item : value.as_array())
+      below_item(at++, [&] { prune(item, schema ? schema->items.get() : nullptr); });
   }
 
  private:
@@ -64,34 +69,41 @@ class Pruner {
     named_bytes_ += unknown.back().size();
   }
 
-  void prune_members(JsonObject& members, const Schema* schema) {
+  template <class Members>
+  void prune_members(Members& members, const Schema* schema) {
     const bool open = schema && (schema->additional || schema->takes_any_member);
-    const auto knows = [&](std::string_view name) {
-      return schema && ((schema->embedded && is_type_member(name)) || schema->property(name) || open);
+    const auto is_unknown = [&](const JsonMember& member) {
+      return !schema ||
+             !((schema->embedded && is_type_member(member.key)) || schema->property(member.key) || open);
     };
     bool all_known = true;
-    for (const JsonMember& member : std::as_const(members)) {
-      if (knows(member.key)) continue;
-      all_known = false;
-      if (!is_type_member(member.key) || !path_.empty()) note(member.key);
+    if constexpr (std::is_const_v<Members>) {
+      for (const JsonMember& member : members) {
+        if (!is_unknown(member)) continue;
+        all_known = false;
+        if (!is_type_member(member.key) || !path_.empty()) note(member.key);
+      }
+      found |= !all_known;
+    } else {
+      members.erase_if(is_unknown);
     }
-    if (!all_known) members.erase_if([&](const JsonMember& member) { return !knows(member.key); });
     if (!schema) return;
-    for (JsonMember& member : members) {
+    for (auto& member : members) {
       if (schema->embedded && is_type_member(member.key)) continue;
+      if (!all_known && is_unknown(member)) continue;
       below_member(member.key, [&] { prune(member.value, schema->member(member.key)); });
     }
   }
 
   // Nothing of this value is unknown, but what its schema describes has a schema again.
-  void keep(Json& value, const Schema& schema) {
+  template <class Value>
+  void keep(Value& value, const Schema& schema) {
     if (value.is_array() && schema.items) {
-      JsonArray& items = value.as_array();
-      for (std::size_t at = 0; at < items.size(); ++at)
-        below_item(at, [&] { keep(items[at], *schema.items); });
+      std::size_t at = 0;
+      for (auto& item : value.as_array()) below_item(at++, [&] { keep(item, *schema.items); });
     }
     if (!value.is_object() || (schema.properties.empty() && !schema.additional)) return;
-    for (JsonMember& member : value.as_object()) {
+    for (auto& member : value.as_object()) {
       if (schema.embedded && is_type_member(member.key)) continue;
       if (const Schema* below = schema.member(member.key))
         below_member(member.key, [&] { prune(member.value, below); });
@@ -106,18 +118,34 @@ bool refuses_null(const Schema* schema) {
   return schema && !schema->nullable;
 }
 
-void drop_nulls(Json& value, const Schema* schema) {
+// Whether a member goes as its schema refuses null and has no default.
+bool goes_as_null(const JsonMember& member, const Schema& schema) {
+  if (!member.value.is_null()) return false;
+  const Schema* below = schema.member(member.key);
+  return refuses_null(below) && !below->fallback;
+}
+
+bool has_dropped_null(const Json& value, const Schema& schema) {
+  if (value.is_array())
+    return schema.items &&
+           std::any_of(value.as_array().begin(), value.as_array().end(),
+                       [&](const Json& item) { return has_dropped_null(item, *schema.items); });
+  if (!value.is_object()) return false;
+  return std::any_of(value.as_object().begin(), value.as_object().end(), [&](const JsonMember& member) {
+    if (goes_as_null(member, schema)) return true;
+    const Schema* below = schema.member(member.key);
+    return below && has_dropped_null(member.value, *below);
+  });
+}
+
+void drop_nulls(Json& value, const Schema& schema) {
   if (value.is_object()) {
     JsonObject& members = value.as_object();
-    members.erase_if([&](const JsonMember& member) {
-      const Schema* below = schema ? schema->member(member.key) : nullptr;
-      return member.value.is_null() && refuses_null(below) && !below->fallback;
-    });
-    if (!schema) return;
+    members.erase_if([&](const JsonMember& member) { return goes_as_null(member, schema); });
     for (JsonMember& member : members)
-      if (const Schema* below = schema->member(member.key)) drop_nulls(member.value, below);
-  } else if (value.is_array() && schema && schema->items) {
-    for (Json& item : value.as_array()) drop_nulls(item, schema->items.get());
+      if (const Schema* below = schema.member(member.key)) drop_nulls(member.value, *below);
+  } else if (value.is_array() && schema.items) {
+    for (Json& item : value.as_array()) drop_nulls(item, *schema.items);
   }
 }
 
@@ -176,14 +204,15 @@ std::vector<std::string> prune(Json& object, const Schema& schema, bool is_resou
     object.as_object().erase_if([](const JsonMember& member) { return is_type_member(member.key); });
   }
   Pruner pruner;
-  pruner.prune(object, &schema);
+  pruner.prune(std::as_const(object), &schema);
+  if (pruner.found) pruner.prune(object, &schema);
   for (JsonMember& member : kept) object.as_object().append(member.key, std::move(member.value));
   std::sort(pruner.unknown.begin(), pruner.unknown.end());
   return std::move(pruner.unknown);
 }
 
 bool fill_defaults(Json& object, const Schema& schema) {
-  drop_nulls(object, &schema);
+  if (has_dropped_null(object, schema)) drop_nulls(object, schema);
   Filler filler;
   filler.fill(object, schema);
   return filler.within_bounds();

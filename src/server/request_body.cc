@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "api/decode.h"
 #include "api/protobuf.h"
@@ -168,6 +169,24 @@ void drop_repeated_members(Json& value, const std::string& path, std::vector<std
   }
 }
 
+bool has_repeated(const JsonObject& object) {
+  std::unordered_set<std::string_view> names;
+  return object.size() > 1 && !std::all_of(object.begin(), object.end(), [&](const JsonMember& member) {
+           return names.insert(member.key).second;
+         });
+}
+
+// Of one object, or of one below it.
+bool has_repeated_anywhere(const Json& value) {
+  if (value.is_array())
+    return std::any_of(value.as_array().begin(), value.as_array().end(), has_repeated_anywhere);
+  if (!value.is_object()) return false;
+  const JsonObject& object = value.as_object();
+  return has_repeated(object) || std::any_of(object.begin(), object.end(), [](const JsonMember& member) {
+           return has_repeated_anywhere(member.value);
+         });
+}
+
 // The same everywhere below.
 void drop_repeated(Json& value, const std::string& path, std::vector<std::string>& errors) {
   if (value.is_array()) {
@@ -197,7 +216,7 @@ ApiResult<Json> parse_custom(const HttpRequest& request, std::vector<std::string
   if (!document)
     return bad_request("couldn't get version/kind; json parse error: " +
                        std::string(document.error().message()));
-  drop_repeated(*document, "", strict_errors);
+  if (has_repeated_anywhere(*document)) drop_repeated(*document, "", strict_errors);
   return std::move(document).value();
 }
 
