@@ -213,6 +213,11 @@ std::vector<FieldSet::Node>::iterator FieldSet::place_of(const PathElement& elem
   return at != nodes_.end() && at->element == element ? at : nodes_.end();
 }
 
+// Nodes that lead nowhere.
+void FieldSet::drop_empty() {
+  std::erase_if(nodes_, [](const Node& node) { return !node.member && node.children.empty(); });
+}
+
 FieldSet FieldSet::without(const FieldSet& other) const& {
   return FieldSet(*this).without(other);
 }
@@ -223,8 +228,8 @@ FieldSet FieldSet::without(const FieldSet& other) && {
     if (at == nodes_.end()) continue;
     at->member = at->member && !taken.member;
     at->children = std::move(at->children).without(taken.children);
-    if (!at->member && at->children.empty()) nodes_.erase(at);
   }
+  drop_empty();
   return std::move(*this);
 }
 
@@ -238,8 +243,8 @@ FieldSet FieldSet::without_subtrees(const FieldSet& other) && {
     if (at == nodes_.end()) continue;
     at->children = taken.member ? FieldSet() : std::move(at->children).without_subtrees(taken.children);
     at->member = at->member && !taken.member;
-    if (!at->member && at->children.empty()) nodes_.erase(at);
   }
+  drop_empty();
   return std::move(*this);
 }
 

@@ -2,8 +2,9 @@
 //
 // A field is a path of elements from the root: `.spec.containers[name="c"].image`. A set may hold a path and
 // paths below it; it holds no node that leads nowhere. Cost of the algebra: linear in both sets; what is
-// taken from a set that is given away costs O(m log n), and a union with an empty set nothing. Values, any
-// thread. Source: FieldsV1 of meta/v1 and sigs.k8s.io/structured-merge-diff, whose order and texts these are.
+// taken from a set that is given away costs O(n + m log n), and a union with an empty set nothing. Values,
+// any thread. Source: FieldsV1 of meta/v1 and sigs.k8s.io/structured-merge-diff, whose order and texts these
+// are.
 #pragma once
 
 #include <algorithm>
@@ -106,6 +107,7 @@ class FieldSet {
  private:
   void for_each_below(FieldPath& prefix, const std::function<void(const FieldPath& path)>& visit) const;
   std::vector<Node>::iterator place_of(const PathElement& element);
+  void drop_empty();
   Json to_json(bool with_itself) const;
 
   std::vector<Node> nodes_;  // by element
