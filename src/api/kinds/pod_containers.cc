@@ -128,12 +128,14 @@ FieldErrors check_containers(const FieldPath& path, const Json& spec, std::strin
   const JsonArray& containers = items(&spec, list);
   const FieldPath at = path.child(list);
   FieldErrors errors;
+  std::set<std::string_view> taken;
+  if (list != "containers")
+    for (const Json& container : items(&spec, "containers")) taken.insert(container.string_at("name"));
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const std::string_view name = containers[i].string_at("name");
     append(errors, check_container(at.index(i), containers[i], spec));
-    const bool repeated = item_named(containers, "name", name) != &containers[i];
-    const bool taken = list != "containers" && item_named(items(&spec, "containers"), "name", name);
-    if (!name.empty() && (repeated || taken)) errors.push_back(duplicate(at.index(i).child("name"), name));
+    if (!name.empty() && !taken.insert(name).second)
+      errors.push_back(duplicate(at.index(i).child("name"), name));
     const std::string_view restart = containers[i].string_at("restartPolicy");
     if (list == "initContainers" && !restart.empty())
       append(errors,
