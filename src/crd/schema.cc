@@ -164,6 +164,15 @@ void summarize(Schema& schema) {
   if (schema.additional) add(*schema.additional);
 }
 
+// As most properties do.
+bool says_only_type(const Json& props) {
+  if (!props.is_object()) return false;
+  const JsonObject& members = props.as_object();
+  return std::all_of(members.begin(), members.end(), [](const JsonMember& member) {
+    return member.key == "type" || member.key == "description";
+  });
+}
+
 }  // namespace
 
 Schema::Schema() = default;
@@ -194,6 +203,7 @@ Schema read_schema(const Json& props, cel::PatternCache& patterns) {
   schema.nullable = props.bool_at("nullable");
   if (const Json* fallback = props.find("default"); fallback && !fallback->is_null())
     schema.fallback = *fallback;
+  if (says_only_type(props)) return schema;
   read_extensions(props, schema);
   read_restrictions(props, schema, patterns);
   read_children(props, schema, patterns);
