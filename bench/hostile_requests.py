@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Definitions and custom objects of 3 MiB that take a server as long as they can.
+"""Definitions, custom objects and built-in objects of up to 3 MiB that take a server as long as they can.
 
 For each the CPU time of `berth up`, and how long /healthz takes meanwhile, asked for every 10 ms.
 custom_bench.cc has more shapes, without the server around them.
@@ -79,6 +79,29 @@ def objects():
     }
 
 
+def built_in():
+    """Requests, in this order: what, method, path, body, media type."""
+    core, plain = "/api/v1/namespaces/default/", "application/json"
+
+    def config_map(name, value, count):
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
+                "data": {"k%d" % i: value for i in range(count)}}
+
+    containers = [{"name": "c%d" % i, "image": "i"} for i in range(20_000)]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
+    removals = [{"op": "remove", "path": "/data/k%d" % i} for i in range(10_000)]
+    maps, merge, apply = core + "configmaps", "application/merge-patch+json", "application/apply-patch+yaml"
+    return [
+        ("230,000 keys", "POST", maps, config_map("keys", "", 230_000), plain),
+        ("20,000 containers", "POST", core + "pods", pod, plain),
+        ("60,000 keys applied", "PATCH", maps + "/a?fieldManager=m", config_map("a", "", 60_000), apply),
+        ("applied by another", "PATCH", maps + "/a?fieldManager=n&force=true", config_map("a", "x", 60_000), apply),
+        ("a merge patch of 40,000 keys", "PATCH", maps + "/a", {"data": config_map("a", "y", 40_000)["data"]},
+         merge),
+        ("10,000 removals", "PATCH", maps + "/a", removals, "application/json-patch+json"),
+    ]
+
+
 class Health(threading.Thread):
     """Asks for /healthz until it is stopped."""
 
@@ -100,9 +123,9 @@ class Health(threading.Thread):
         return sorted(self.seconds)[min(int(share * len(self.seconds)), len(self.seconds) - 1)] * 1e3
 
 
-def send(served, method, path, body=None):
+def send(served, method, path, body=None, media_type="application/json"):
     connection = http.client.HTTPConnection(urllib.parse.urlparse(served.url).netloc, timeout=60)
-    connection.request(method, path, body, {"Content-Type": "application/json"})
+    connection.request(method, path, body, {"Content-Type": media_type})
     answer = connection.getresponse()
     answer.read()
     return answer.status
@@ -117,13 +140,13 @@ def definition(name, schema):
                        "metadata": {"name": name + ".ex.io"}, "spec": spec})
 
 
-def measured(served, what, path, body):
+def measured(served, what, path, body, method="POST", media_type="application/json"):
     """One line: status, CPU time of the server until it is idle again, and of /healthz."""
     health = Health(served.url)
     health.start()
     time.sleep(0.2)
     before, began = cpu_seconds(served.process.pid), time.monotonic()
-    status = send(served, "POST", path, body)
+    status = send(served, method, path, body, media_type)
     wall = time.monotonic() - began
     time.sleep(1)  # what follows from it
     cpu = cpu_seconds(served.process.pid) - before
@@ -154,6 +177,11 @@ def main():
                 measured(served, "object: " + what, "/apis/ex.io/v1/namespaces/default/gizmos", body)
                 send(served, "DELETE", DEFINITIONS + "/gizmos.ex.io")
                 time.sleep(2)
+            for what, method, path, body, media_type in built_in():
+                measured(served, "built-in: " + what, path,
+                         json.dumps(body, separators=(",", ":")), method, media_type)
+            for path in ("configmaps/keys", "configmaps/a", "pods/p?gracePeriodSeconds=0"):
+                send(served, "DELETE", "/api/v1/namespaces/default/" + path)
     finally:
         served.close()
 
