@@ -22,12 +22,13 @@ struct EditNode::Members {
   };
 
   std::vector<Member> all;  // with the erased ones
-  KeyIndex index;           // of all, or empty: there are few
+  KeyIndex index;           // of the first of each name, or empty: there are few
   std::size_t erased = 0;
 
+  std::string_view key_at(std::uint32_t at) const { return all[at].key; }
+
   std::uint32_t place_of(std::string_view key) const {
-    const auto text_at = [this](std::uint32_t at) -> std::string_view { return all[at].key; };
-    if (!index.empty()) return index.find(key, text_at);
+    if (!index.empty()) return index.find(key, [this](std::uint32_t at) { return key_at(at); });
     for (std::uint32_t at = 0; at < all.size(); ++at)
       if (all[at].key == key) return at;
     return KeyIndex::kAbsent;
@@ -36,9 +37,13 @@ struct EditNode::Members {
   void append(std::string_view key, EditNode value) {
     all.push_back({std::string(key), std::move(value), kNoTwin});
     if (!index.empty())
-      index.add(key, static_cast<std::uint32_t>(all.size() - 1));
+      add_to_index(static_cast<std::uint32_t>(all.size() - 1));
     else if (all.size() > JsonObject::kSearchedMembersMax)
-      for (std::uint32_t at = 0; at < all.size(); ++at) index.add(all[at].key, at);
+      for (std::uint32_t at = 0; at < all.size(); ++at) add_to_index(at);
+  }
+
+  void add_to_index(std::uint32_t at) {
+    index.add(all[at].key, at, [this](std::uint32_t other) { return key_at(other); });
   }
 };
 

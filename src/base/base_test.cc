@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/key_index.h"
 #include "base/quantity.h"
 #include "base/random.h"
 #include "base/time.h"
@@ -126,6 +127,23 @@ TEST(Json, LargeObjectsFindEraseAndAppendAsAListDoes) {
       EXPECT_EQ(member.value.as_int(), list[at++].second);
     }
   }
+}
+
+// A stranger's object may repeat a name as often as fits into a body.
+TEST(KeyIndex, ARepeatedTextCostsOneComparison) {
+  constexpr std::uint32_t kRepeats = 100'000;
+  KeyIndex index;
+  std::size_t compared = 0;
+  const auto text_at = [&](std::uint32_t at) {
+    ++compared;
+    return at == 0 ? std::string_view("a") : std::string_view("b");
+  };
+  EXPECT_EQ(index.add("a", 0, text_at), 0u);
+  EXPECT_EQ(index.add("b", 1, text_at), 1u);
+  for (std::uint32_t at = 2; at < kRepeats; ++at) ASSERT_EQ(index.add("b", at, text_at), 1u);
+  EXPECT_EQ(index.find("b", text_at), 1u);
+  EXPECT_LE(compared, std::size_t{kRepeats});
+  EXPECT_EQ(index.add("c", kRepeats, text_at), kRepeats);
 }
 
 TEST(Json, RefusesDeepNestingWithoutCrashing) {

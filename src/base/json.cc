@@ -32,16 +32,22 @@ void JsonObject::Contents::append(std::string key, Json value) {
   member.key = std::move(key);
   member.value = std::move(value);
   if (!index.empty())
-    index.add(member.key, static_cast<std::uint32_t>(members.size() - 1));
+    add_to_index(static_cast<std::uint32_t>(members.size() - 1));
   else if (members.size() > kSearchedMembersMax)
     make_index();
 }
 
+void JsonObject::Contents::add_to_index(std::uint32_t at) {
+  const auto key_at = [this](std::uint32_t other) -> std::string_view { return members[other].key; };
+  repeats |= index.add(members[at].key, at, key_at) != at;
+}
+
 void JsonObject::Contents::make_index() {
   index = {};
+  repeats = false;
   if (members.size() <= kSearchedMembersMax) return;
   index.reserve(members.size());
-  for (std::uint32_t at = 0; at < members.size(); ++at) index.add(members[at].key, at);
+  for (std::uint32_t at = 0; at < members.size(); ++at) add_to_index(at);
 }
 
 JsonObject::JsonObject(Members members) {
@@ -78,6 +84,7 @@ void JsonObject::reserve(std::size_t count) {
 
 bool JsonObject::erase(std::string_view key) {
   const std::size_t before = size();
+  if (contents_.read().repeats) erase_if([&](const JsonMember& member) { return member.key == key; });
   for (std::size_t at = 0; (at = contents_.read().place_of(key)) < size();) {
     Contents& contents = contents_.write();
     if (!contents.index.empty()) contents.index.erase(key, static_cast<std::uint32_t>(at));

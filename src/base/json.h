@@ -150,11 +150,13 @@ struct JsonMember {
 
 struct JsonObject::Contents {
   Members members;
-  KeyIndex index;  // of all members; empty up to kSearchedMembersMax
+  KeyIndex index;        // of the first member of each name; empty up to kSearchedMembersMax
+  bool repeats = false;  // the index lacks members
 
   // The position of the first member of that name; the member count without one.
   std::size_t place_of(std::string_view key) const;
   void append(std::string key, Json value);
+  void add_to_index(std::uint32_t at);
   void make_index();
 };
 

@@ -58,11 +58,6 @@ void KeyIndex::reserve(std::size_t count) {
   slots_.resize(std::max(std::bit_ceil(count * 2), kSlotsMin));
 }
 
-void KeyIndex::add(std::string_view text, std::uint32_t position) {
-  if ((std::size_t{position} + 1) * 2 > slots_.size()) grow();
-  put({hash_of(text), position});
-}
-
 void KeyIndex::erase(std::string_view text, std::uint32_t position) {
   std::size_t hole = hash_of(text) & mask();
   while (slots_[hole].position != position) {

@@ -1,6 +1,7 @@
 // Positions of texts in a list: an open-addressed hash table beside the list that owns the texts.
 //
-// find, add: O(1). erase: O(n), as in the list. Equal texts are found in the order in which they were added.
+// find, add: O(1), however often a text is repeated: only its first position is kept. erase: O(n), as in the
+// list.
 // An attacker cannot choose texts that collide: each process draws a new key for the hash, so no order and no
 // result may depend on it.
 #pragma once
@@ -31,9 +32,19 @@ class KeyIndex {
   bool empty() const { return slots_.empty(); }
   // Makes room for `count` positions; only while it is empty.
   void reserve(std::size_t count);
-  // `position`: the number of positions added so far.
-  void add(std::string_view text, std::uint32_t position);
-  // Removes `position`, which was added with `text`; higher positions move down by one.
+  // The position of the first text equal to `text`: `position`, which is above all others, if there was none.
+  template <class TextAt>
+  std::uint32_t add(std::string_view text, std::uint32_t position, const TextAt& text_at) {
+    while ((std::size_t{position} + 1) * 2 > slots_.size()) grow();
+    const std::uint32_t hash = hash_of(text);
+    for (std::size_t at = hash & mask();; at = (at + 1) & mask()) {
+      Slot& slot = slots_[at];
+      if (slot.position == kAbsent) slot = {hash, position};
+      if (slot.hash == hash && (slot.position == position || text_at(slot.position) == text))
+        return slot.position;
+    }
+  }
+  // Removes `position`, the first of `text`; higher positions move down by one.
   void erase(std::string_view text, std::uint32_t position);
 
  private:

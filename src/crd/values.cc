@@ -372,9 +372,9 @@ std::vector<std::size_t> repeated(const std::vector<std::string>& texts) {
   std::vector<std::size_t> repeats;
   seen.reserve(texts.size());
   for (std::size_t at = 0; at < texts.size(); ++at) {
-    const std::uint32_t first = seen.find(texts[at], [&](std::uint32_t i) { return distinct[i]; });
-    if (first == KeyIndex::kAbsent) {
-      seen.add(texts[at], static_cast<std::uint32_t>(distinct.size()));
+    const auto next = static_cast<std::uint32_t>(distinct.size());
+    const std::uint32_t first = seen.add(texts[at], next, [&](std::uint32_t i) { return distinct[i]; });
+    if (first == next) {
       distinct.push_back(texts[at]);
       repeats_known.push_back(false);
     } else if (!repeats_known[first]) {

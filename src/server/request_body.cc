@@ -1,8 +1,7 @@
 #include "server/request_body.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+#include <map>
 
 #include "api/decode.h"
 #include "api/protobuf.h"
@@ -151,7 +150,7 @@ constexpr std::string_view kCustomBodyTypes = "application/json, application/yam
 
 // Of one object: the last member of a name counts, the others are named.
 void drop_repeated_members(Json& value, const std::string& path, std::vector<std::string>& errors) {
-  std::unordered_map<std::string_view, std::size_t> last;
+  std::map<std::string_view, std::size_t> last;
   const JsonObject& given = std::as_const(value).as_object();
   std::size_t at = 0;
   for (const JsonMember& member : given) last[member.key] = at++;
@@ -170,10 +169,8 @@ void drop_repeated_members(Json& value, const std::string& path, std::vector<std
 }
 
 bool has_repeated(const JsonObject& object) {
-  std::unordered_set<std::string_view> names;
-  return object.size() > 1 && !std::all_of(object.begin(), object.end(), [&](const JsonMember& member) {
-           return names.insert(member.key).second;
-         });
+  return std::any_of(object.begin(), object.end(),
+                     [&](const JsonMember& member) { return object.find(member.key) != &member.value; });
 }
 
 // Of one object, or of one below it.
