@@ -24,6 +24,10 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TEXT = {"type": "string"}
 
 
+def compact(body):
+    return json.dumps(body, separators=(",", ":"))
+
+
 def cpu_seconds(pid):
     fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -90,8 +94,10 @@ def built_in():
     containers = [{"name": "c%d" % i, "image": "i"} for i in range(20_000)]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
     removals = [{"op": "remove", "path": "/data/k%d" % i} for i in range(10_000)]
+    members = ",".join(['"a":""'] * 350_000)
+    repeats = compact(config_map("repeats", "", 0)).replace('"data":{}', '"data":{%s}' % members)
     maps, merge, apply = core + "configmaps", "application/merge-patch+json", "application/apply-patch+yaml"
-    return [
+    requests = [
         ("230,000 keys", "POST", maps, config_map("keys", "", 230_000), plain),
         ("20,000 containers", "POST", core + "pods", pod, plain),
         ("60,000 keys applied", "PATCH", maps + "/a?fieldManager=m", config_map("a", "", 60_000), apply),
@@ -101,6 +107,9 @@ def built_in():
          merge),
         ("10,000 removals", "PATCH", maps + "/a", removals, "application/json-patch+json"),
     ]
+    return [*((what, method, path, compact(body), media_type)
+              for what, method, path, body, media_type in requests),
+            ("350,000 repeats of a name", "POST", maps, repeats, plain)]
 
 
 class Health(threading.Thread):
@@ -173,15 +182,15 @@ def main():
             for what, (schema, value) in objects().items():
                 send(served, "POST", DEFINITIONS, definition("gizmos", spec_with(schema)))
                 time.sleep(1)
-                body = json.dumps({"apiVersion": "ex.io/v1", "kind": "Gizmos", "metadata": {"name": "a"},
-                                   "spec": value}, separators=(",", ":"))
+                body = compact({"apiVersion": "ex.io/v1", "kind": "Gizmos", "metadata": {"name": "a"},
+                                "spec": value})
                 measured(served, "object: " + what, "/apis/ex.io/v1/namespaces/default/gizmos", body)
                 send(served, "DELETE", DEFINITIONS + "/gizmos.ex.io")
                 time.sleep(2)
             for what, method, path, body, media_type in built_in():
-                measured(served, "built-in: " + what, path,
-                         json.dumps(body, separators=(",", ":")), method, media_type)
-            for path in ("configmaps/keys", "configmaps/a", "pods/p?gracePeriodSeconds=0"):
+                measured(served, "built-in: " + what, path, body, method, media_type)
+            for path in ("configmaps/keys", "configmaps/a", "configmaps/repeats",
+                         "pods/p?gracePeriodSeconds=0"):
                 send(served, "DELETE", "/api/v1/namespaces/default/" + path)
     finally:
         served.close()

@@ -152,7 +152,6 @@ struct JsonObject::Contents {
   Members members;
   KeyIndex index;        // of the first member of each name; empty up to kSearchedMembersMax
   bool repeats = false;  // the index lacks members
-
   // The position of the first member of that name; the member count without one.
   std::size_t place_of(std::string_view key) const;
   void append(std::string key, Json value);
