@@ -68,6 +68,19 @@ NameProblems dns_label_problems(std::string_view text) {
   return problems;
 }
 
+NameProblems dns_1035_label_problems(std::string_view text) {
+  NameProblems problems;
+  if (text.size() > kDnsLabelBytesMax)
+    problems.push_back("must be no more than " + std::to_string(kDnsLabelBytesMax) + " characters");
+  if (!is_dns_label(text) || !is_lower(text.front()))
+    problems.emplace_back(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+        "alphabetic "
+        "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+        "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
+  return problems;
+}
+
 NameProblems dns_subdomain_problems(std::string_view text) {
   NameProblems problems;
   if (text.size() > kDnsSubdomainBytesMax) problems.push_back(too_long_problem(kDnsSubdomainBytesMax));

@@ -20,6 +20,8 @@ inline constexpr std::size_t kLabelValueBytesMax = 63;
 
 // RFC 1123: "my-name".
 NameProblems dns_label_problems(std::string_view text);
+// RFC 1035: like it, and begins with a letter: names of resources and of their versions.
+NameProblems dns_1035_label_problems(std::string_view text);
 // RFC 1123: "example.com"; the names of most objects.
 NameProblems dns_subdomain_problems(std::string_view text);
 // "MyName" or "example.com/MyName": keys of labels, taints and annotations; condition types.

@@ -57,6 +57,11 @@ TEST(Names, SpeaksTheReferencesSentences) {
             "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
   EXPECT_EQ(text_of(dns_label_problems("a.b")), "must not contain dots");
   EXPECT_EQ(text_of(dns_label_problems(std::string(64, 'a'))), "must be no more than 63 bytes");
+  EXPECT_TRUE(dns_1035_label_problems("a-1").empty());
+  EXPECT_EQ(text_of(dns_1035_label_problems(std::string(64, 'a'))), "must be no more than 63 characters");
+  for (const char* text : {"", "1a", "a-", "a.b"})
+    EXPECT_TRUE(text_of(dns_1035_label_problems(text)).starts_with("a DNS-1035 label must consist of"))
+        << text;
   EXPECT_EQ(text_of(qualified_name_problems("/a")), "prefix part must be non-empty");
 }
 

@@ -7,7 +7,6 @@
 #include "api/names.h"
 #include "base/base64.h"
 #include "cel/url_text.h"
-#include "crd/label_text.h"
 #include "crd/names.h"
 
 namespace berth::crd {
@@ -180,7 +179,7 @@ void check_reviews(FieldErrors& errors, const JsonArray& versions, const FieldPa
       errors.push_back(api::invalid(path.index(i), version, "duplicate version"));
       continue;
     }
-    for (const std::string& problem : label_problems(version))
+    for (const std::string& problem : api::dns_1035_label_problems(version))
       errors.push_back(api::invalid(path.index(i), version, problem));
   }
   const JsonArray& before =

@@ -6,7 +6,6 @@
 #include "api/names.h"
 #include "api/type_table.h"
 #include "crd/conversion_rules.h"
-#include "crd/label_text.h"
 #include "crd/names.h"
 #include "crd/structure_check.h"
 
@@ -26,7 +25,8 @@ std::string lowered(std::string_view text) {
 // The sentences of a text that is no label, together.
 std::string joined_label_problems(std::string_view text) {
   std::string joined;
-  for (const std::string& problem : label_problems(text)) joined += (joined.empty() ? "" : ",") + problem;
+  for (const std::string& problem : api::dns_1035_label_problems(text))
+    joined += (joined.empty() ? "" : ",") + problem;
   return joined;
 }
 

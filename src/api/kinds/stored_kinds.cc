@@ -188,19 +188,6 @@ void drop_storage_health(Json& node) {
   if (Json* status = present(node, "status")) status->as_object().erase("storageHealth");
 }
 
-NameProblems dns1035_problems(std::string_view text) {
-  NameProblems problems;
-  if (text.size() > kDnsLabelBytesMax)
-    problems.push_back("must be no more than " + std::to_string(kDnsLabelBytesMax) + " bytes");
-  if (!dns_label_problems(text.substr(0, kDnsLabelBytesMax)).empty() || (text[0] >= '0' && text[0] <= '9'))
-    problems.emplace_back(
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-        "alphabetic "
-        "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-        "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
-  return problems;
-}
-
 FieldErrors validate_migration(const Json& migration, const RuleContext&) {
   const FieldPath path = FieldPath("spec").child("resource");
   const Json& resource = migration.part("spec").part("resource");
@@ -208,7 +195,8 @@ FieldErrors validate_migration(const Json& migration, const RuleContext&) {
   if (resource.string_at("resource").empty())
     errors.push_back(required(path.child("resource"), "resource is required to be set"));
   else
-    append(errors, check_format(path.child("resource"), resource.string_at("resource"), dns1035_problems));
+    append(errors,
+           check_format(path.child("resource"), resource.string_at("resource"), dns_1035_label_problems));
   if (const std::string_view group = resource.string_at("group"); !group.empty())
     append(errors, check_format(path.child("group"), group, dns_subdomain_problems));
   return errors;
@@ -242,25 +230,67 @@ struct StoredKind {
   std::string_view group, resource;
   unsigned traits;
   void (*set_defaults)(Json&) = nullptr;
+  void (*adjust)(KindRules&) = nullptr;  // what the kind has alone
 };
+
+void adjust_limit_ranges(KindRules& rules) {
+  rules.draws_name = true;
+}
+
+void adjust_csi_drivers(KindRules& rules) {
+  rules.generation_rule = GenerationRule::BeginsWithFirstChange;
+}
+
+void adjust_endpoint_slices(KindRules& rules) {
+  rules.generation_rule = GenerationRule::ContentOrLabels;
+}
+
+void adjust_trust_bundles(KindRules& rules) {
+  rules.name_problems = trust_bundle_problems;
+}
+
+void adjust_service_accounts(KindRules& rules) {
+  rules.prepare_create = [](Json& account, const RuleContext&) { keep_names_of_secrets(account); };
+  rules.prepare_update = [](Json& next, const Json&, const RuleContext&) { keep_names_of_secrets(next); };
+}
+
+void add_empty_status(Json& object, const RuleContext&) {
+  object["status"] = Json::object();
+}
+
+void adjust_migrations(KindRules& rules) {
+  rules.prepare_create = add_empty_status;
+  rules.validate_create = validate_migration;
+  rules.validate_update = validate_migration_update;
+}
+
+void adjust_csi_nodes(KindRules& rules) {
+  rules.prepare_create = add_empty_status;
+  rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext&) {
+    Json kept = old;
+    if (const Json* status = next.find("status")) kept["status"] = *status;
+    next = std::move(kept);
+    drop_storage_health(next);
+  };
+}
 
 constexpr std::string_view kStorageGroup = "storage.k8s.io";
 
 constexpr StoredKind kStoredKinds[] = {
     {"", "endpoints", kPutCreates, set_endpoints_defaults},
-    {"", "limitranges", kPutCreates},
+    {"", "limitranges", kPutCreates, nullptr, adjust_limit_ranges},
     {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults},
     {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults},
     {"", "resourcequotas", kAnswersDeleted},
-    {"", "serviceaccounts", kAnswersDeleted},
+    {"", "serviceaccounts", kAnswersDeleted, nullptr, adjust_service_accounts},
     {kWebhookGroup, "mutatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
      set_mutating_webhook_defaults},
     {kWebhookGroup, "validatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
      set_validating_webhook_defaults},
     {"autoscaling", "horizontalpodautoscalers", kGeneration, set_autoscaler_defaults},
-    {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion},
+    {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion, nullptr, adjust_trust_bundles},
     {"coordination.k8s.io", "leasecandidates", kNeedsVersion | kPutCreates | kPlainFinalizers | kPathSegment},
-    {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults},
+    {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults, adjust_endpoint_slices},
     {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, set_flow_schema_defaults},
     {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration},
     {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults},
@@ -271,12 +301,13 @@ constexpr StoredKind kStoredKinds[] = {
     {kRbacGroup, "clusterroles", kPutCreates | kPathSegment},
     {kRbacGroup, "rolebindings", kPutCreates | kPathSegment, set_role_binding_defaults},
     {kRbacGroup, "roles", kPutCreates | kPathSegment},
-    {kStorageGroup, "csidrivers", kGeneration | kNeedsVersion | kAnswersDeleted, set_csi_driver_defaults},
-    {kStorageGroup, "csinodes", kNeedsVersion | kAnswersDeleted},
+    {kStorageGroup, "csidrivers", kGeneration | kNeedsVersion | kAnswersDeleted, set_csi_driver_defaults,
+     adjust_csi_drivers},
+    {kStorageGroup, "csinodes", kNeedsVersion | kAnswersDeleted, nullptr, adjust_csi_nodes},
     {kStorageGroup, "csistoragecapacities", kNeedsVersion},
     {kStorageGroup, "volumeattachments", kNeedsVersion | kAnswersDeleted},
     {kStorageGroup, "volumeattributesclasses", kAnswersDeleted},
-    {"storagemigration.k8s.io", "storageversionmigrations", kNeedsVersion},
+    {"storagemigration.k8s.io", "storageversionmigrations", kNeedsVersion, nullptr, adjust_migrations},
 };
 
 KindRules rules_of_stored(const StoredKind& kind) {
@@ -290,28 +321,7 @@ KindRules rules_of_stored(const StoredKind& kind) {
   rules.plain_finalizers = kind.traits & kPlainFinalizers;
   if (kind.traits & kPathSegment) rules.name_rule = NameRule::PathSegment;
   rules.set_defaults = kind.set_defaults;
-  rules.draws_name = kind.resource == "limitranges";
-  if (kind.resource == "csidrivers") rules.generation_rule = GenerationRule::BeginsWithFirstChange;
-  if (kind.resource == "endpointslices") rules.generation_rule = GenerationRule::ContentOrLabels;
-  if (kind.resource == "serviceaccounts") {
-    rules.prepare_create = [](Json& account, const RuleContext&) { keep_names_of_secrets(account); };
-    rules.prepare_update = [](Json& next, const Json&, const RuleContext&) { keep_names_of_secrets(next); };
-  }
-  if (kind.resource == "clustertrustbundles") rules.name_problems = trust_bundle_problems;
-  if (kind.resource == "storageversionmigrations") {
-    rules.prepare_create = [](Json& migration, const RuleContext&) { migration["status"] = Json::object(); };
-    rules.validate_create = validate_migration;
-    rules.validate_update = validate_migration_update;
-  }
-  if (kind.resource == "csinodes") {
-    rules.prepare_create = [](Json& node, const RuleContext&) { node["status"] = Json::object(); };
-    rules.prepare_status_update = [](Json& next, const Json& old, const RuleContext&) {
-      Json kept = old;
-      if (const Json* status = next.find("status")) kept["status"] = *status;
-      next = std::move(kept);
-      drop_storage_health(next);
-    };
-  }
+  if (kind.adjust) kind.adjust(rules);
   return rules;
 }
 

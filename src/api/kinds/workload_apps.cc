@@ -140,15 +140,17 @@ struct AppsRow {
   void (*set_defaults)(Json&);
   FieldErrors (*validate)(const Json&, const RuleContext&);
   FieldErrors (*validate_update)(const Json&, const Json&, const RuleContext&);
+  NameRule name_rule = NameRule::Subdomain;
   void (*prepare_create)(Json&, const RuleContext&) = nullptr;
   void (*prepare_update)(Json&, const Json&, const RuleContext&) = nullptr;
 };
 constexpr AppsRow kApps[] = {
     {"deployments", deployment_defaults, validate_deployment, validate_deployment_update},
     {"replicasets", replica_set_defaults, validate_replica_set, validate_replica_set_update},
-    {"statefulsets", stateful_set_defaults, validate_stateful_set, validate_stateful_set_update},
-    {"daemonsets", daemon_set_defaults, validate_daemon_set, validate_daemon_set_update, prepare_daemon_set,
-     prepare_daemon_set_update}};
+    {"statefulsets", stateful_set_defaults, validate_stateful_set, validate_stateful_set_update,
+     NameRule::Label},
+    {"daemonsets", daemon_set_defaults, validate_daemon_set, validate_daemon_set_update, NameRule::Subdomain,
+     prepare_daemon_set, prepare_daemon_set_update}};
 
 }  // namespace
 
@@ -158,7 +160,7 @@ std::vector<KindRules> apps_rules() {
     KindRules rules;
     rules.group = "apps";
     rules.resource = row.resource;
-    if (row.resource == "statefulsets") rules.name_rule = NameRule::Label;
+    rules.name_rule = row.name_rule;
     rules.has_generation = true;
     rules.set_defaults = row.set_defaults;
     rules.validate_create = row.validate;
