@@ -87,6 +87,7 @@ void prepare_update(Json& next, const Json& old, const RuleContext&) {
 
 FieldErrors check_ports(const FieldPath& path, const JsonArray& ports) {
   FieldErrors errors;
+  const NamedItems by_name(ports, "name");
   std::set<std::pair<std::int64_t, std::string_view>> seen;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const FieldPath at = path.index(i);
@@ -94,8 +95,7 @@ FieldErrors check_ports(const FieldPath& path, const JsonArray& ports) {
     const std::string_view name = port.string_at("name");
     if (name.empty() && ports.size() > 1) errors.push_back(required(at.child("name")));
     if (!name.empty()) append(errors, check_format(at.child("name"), name, dns_label_problems));
-    if (!name.empty() && item_named(ports, "name", name) != &port)
-      errors.push_back(duplicate(at.child("name"), name));
+    if (!name.empty() && by_name.is_repeated(port)) errors.push_back(duplicate(at.child("name"), name));
     append(errors, check_port(at.child("port"), port.int_at("port")));
     append(errors, check_one_of(at.child("protocol"), port.string_at("protocol"), {"SCTP", "TCP", "UDP"}));
     if (const Json* target = present(port, "targetPort"); target && target->is_int())

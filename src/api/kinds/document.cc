@@ -106,6 +106,20 @@ const Json* item_named(const JsonArray& list, std::string_view key, std::string_
   return nullptr;
 }
 
+NamedItems::NamedItems(const JsonArray& list, std::string_view key) : list_(list), key_(key) {
+  if (list.size() <= kSearchedItemsMax) return;
+  sorted_.reserve(list.size());
+  for (const Json& item : list) sorted_.emplace_back(item.string_at(key), &item);
+  std::sort(sorted_.begin(), sorted_.end());
+}
+
+const Json* NamedItems::find(std::string_view value) const {
+  if (sorted_.empty()) return item_named(list_, key_, value);
+  const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), value,
+                                   [](const auto& row, std::string_view name) { return row.first < name; });
+  return at != sorted_.end() && at->first == value ? at->second : nullptr;
+}
+
 void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
   if (Json* member = object.find(key)) {
     *member = std::move(value);

@@ -5,6 +5,8 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "api/type_table.h"
 #include "base/json.h"
@@ -29,6 +31,23 @@ bool same(const Json* a, const Json* b);
 Json value_or_null(const Json* value);
 // The item of `list` whose string member `key` is `value`; null without one.
 const Json* item_named(const JsonArray& list, std::string_view key, std::string_view value);
+
+// The same for many names of one list. Views into the list, which outlives it and stays as it is. Cost: a
+// few items are searched; more are sorted once, and a find is O(log n).
+class NamedItems {
+ public:
+  NamedItems(const JsonArray& list, std::string_view key);
+  const Json* find(std::string_view value) const;
+  // Whether an earlier item has the same value.
+  bool is_repeated(const Json& item) const { return find(item.string_at(key_)) != &item; }
+
+ private:
+  static constexpr std::size_t kSearchedItemsMax = 16;
+
+  const JsonArray& list_;
+  const std::string_view key_;
+  std::vector<std::pair<std::string_view, const Json*>> sorted_;  // empty: there are few
+};
 
 // Sets a member at its place in the API's order. `object` is a canonical document of `type`.
 void put(Json& object, const TypeInfo& type, std::string_view key, Json value);

@@ -180,6 +180,7 @@ FieldErrors check_claims(const FieldPath& path, const JsonArray& claims, std::st
   static const TypeInfo& type = core_type("PodResourceClaim");
   constexpr std::string_view kNames[] = {"resourceClaimName", "resourceClaimTemplateName"};
   FieldErrors errors;
+  const NamedItems by_name(claims, "name");
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const FieldPath at = path.index(i);
     const Json& claim = claims[i];
@@ -188,7 +189,7 @@ FieldErrors check_claims(const FieldPath& path, const JsonArray& claims, std::st
     const Json* template_name = present(claim, kNames[1]);
     if (name.empty()) {
       errors.push_back(required(at.child("name")));
-    } else if (item_named(claims, "name", name) != &claim) {
+    } else if (by_name.is_repeated(claim)) {
       errors.push_back(duplicate(at.child("name"), name));
     } else {
       FieldErrors found = check_format(at.child("name"), name, dns_label_problems);
@@ -214,10 +215,11 @@ FieldErrors check_claims(const FieldPath& path, const JsonArray& claims, std::st
 
 FieldErrors check_gates(const FieldPath& path, const JsonArray& gates) {
   FieldErrors errors;
+  const NamedItems by_name(gates, "name");
   for (std::size_t i = 0; i < gates.size(); ++i) {
     const std::string_view name = gates[i].string_at("name");
     append(errors, check_format(path.index(i), name, qualified_name_problems));
-    if (item_named(gates, "name", name) != &gates[i]) errors.push_back(duplicate(path.index(i), name));
+    if (by_name.is_repeated(gates[i])) errors.push_back(duplicate(path.index(i), name));
   }
   return errors;
 }
@@ -264,12 +266,12 @@ constexpr std::string_view kVolumeSources[] = {"emptyDir",
 // A volume has exactly one source; the contents of the source are not validated.
 FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
   FieldErrors errors;
+  const NamedItems by_name(volumes, "name");
   for (std::size_t i = 0; i < volumes.size(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = volumes[i].string_at("name");
     append(errors, check_required(at.child("name"), name, dns_label_problems));
-    if (!name.empty() && item_named(volumes, "name", name) != &volumes[i])
-      errors.push_back(duplicate(at.child("name"), name));
+    if (!name.empty() && by_name.is_repeated(volumes[i])) errors.push_back(duplicate(at.child("name"), name));
     bool any = false;
     for (std::string_view source : kVolumeSources) {
       if (!present(volumes[i], source)) continue;

@@ -33,13 +33,13 @@ namespace {
 
 FieldErrors check_ports(const FieldPath& path, const JsonArray& ports) {
   FieldErrors errors;
+  const NamedItems by_name(ports, "name");
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const FieldPath at = path.index(i);
     const Json& port = ports[i];
     if (const std::string_view name = port.string_at("name"); !name.empty()) {
       FieldErrors found = check_format(at.child("name"), name, port_name_problems);
-      if (found.empty() && item_named(ports, "name", name) != &port)
-        found.push_back(duplicate(at.child("name"), name));
+      if (found.empty() && by_name.is_repeated(port)) found.push_back(duplicate(at.child("name"), name));
       append(errors, std::move(found));
     }
     if (port.int_at("containerPort") == 0)
@@ -69,25 +69,27 @@ FieldErrors check_env(const FieldPath& path, const JsonArray& variables) {
   return errors;
 }
 
-FieldErrors check_mounts(const FieldPath& path, const JsonArray& mounts, const JsonArray& volumes) {
+FieldErrors check_mounts(const FieldPath& path, const JsonArray& mounts, const NamedItems& volumes) {
   FieldErrors errors;
+  const NamedItems by_place(mounts, "mountPath");
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = mounts[i].string_at("name");
     const std::string_view where = mounts[i].string_at("mountPath");
     if (name.empty())
       errors.push_back(required(at.child("name")));
-    else if (!item_named(volumes, "name", name))
+    else if (!volumes.find(name))
       errors.push_back(not_found(at.child("name"), name));
     if (where.empty())
       errors.push_back(required(at.child("mountPath")));
-    else if (item_named(mounts, "mountPath", where) != &mounts[i])
+    else if (by_place.is_repeated(mounts[i]))
       errors.push_back(invalid(at.child("mountPath"), where, "must be unique"));
   }
   return errors;
 }
 
-FieldErrors check_container(const FieldPath& at, const Json& container, const Json& spec) {
+FieldErrors check_container(const FieldPath& at, const Json& container, const Json& spec,
+                            const NamedItems& volumes) {
   FieldErrors errors = check_required(at.child("name"), container.string_at("name"), dns_label_problems);
   if (container.string_at("image").empty()) errors.push_back(required(at.child("image")));
   append(errors,
@@ -95,8 +97,7 @@ FieldErrors check_container(const FieldPath& at, const Json& container, const Js
                       {"FallbackToLogsOnError", "File"}));
   append(errors, check_ports(at.child("ports"), items(&container, "ports")));
   append(errors, check_env(at.child("env"), items(&container, "env")));
-  append(errors,
-         check_mounts(at.child("volumeMounts"), items(&container, "volumeMounts"), items(&spec, "volumes")));
+  append(errors, check_mounts(at.child("volumeMounts"), items(&container, "volumeMounts"), volumes));
   append(errors, check_one_of(at.child("imagePullPolicy"), container.string_at("imagePullPolicy"),
                               {"Always", "IfNotPresent", "Never"}));
   if (const Json* resources = present(container, "resources"))
@@ -128,12 +129,13 @@ FieldErrors check_containers(const FieldPath& path, const Json& spec, std::strin
   const JsonArray& containers = items(&spec, list);
   const FieldPath at = path.child(list);
   FieldErrors errors;
+  const NamedItems volumes(items(&spec, "volumes"), "name");
   std::set<std::string_view> taken;
   if (list != "containers")
     for (const Json& container : items(&spec, "containers")) taken.insert(container.string_at("name"));
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const std::string_view name = containers[i].string_at("name");
-    append(errors, check_container(at.index(i), containers[i], spec));
+    append(errors, check_container(at.index(i), containers[i], spec, volumes));
     if (!name.empty() && !taken.insert(name).second)
       errors.push_back(duplicate(at.index(i).child("name"), name));
     const std::string_view restart = containers[i].string_at("restartPolicy");

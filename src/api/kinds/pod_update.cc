@@ -49,9 +49,10 @@ FieldErrors check_added_tolerations(const FieldPath& path, const JsonArray& next
 
 FieldErrors check_removed_gates(const FieldPath& path, const JsonArray& next, const JsonArray& old) {
   FieldErrors errors;
+  const NamedItems known(old, "name");
   for (std::size_t i = 0; i < next.size(); ++i) {
     const std::string_view name = next[i].string_at("name");
-    if (!item_named(old, "name", name))
+    if (!known.find(name))
       errors.push_back(
           forbidden(path.index(i).child("name"),
                     "only deletion is allowed, but found new scheduling gate '" + std::string(name) + "'"));
@@ -208,11 +209,11 @@ FieldErrors check_health(const FieldPath& path, const JsonArray& resources, cons
                 "container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty"
               : "must match one of the container's resource requests"));
     const JsonArray& units = items(&resources[i], "resources");
+    const NamedItems by_id(units, "resourceID");
     for (std::size_t j = 0; j < units.size(); ++j) {
       const FieldPath unit = at.child("resources").index(j);
       const std::string_view id = units[j].string_at("resourceID");
-      if (item_named(units, "resourceID", id) != &units[j])
-        errors.push_back(duplicate(unit.child("resourceID"), id));
+      if (by_id.is_repeated(units[j])) errors.push_back(duplicate(unit.child("resourceID"), id));
       if (const std::string_view health = units[j].string_at("health"); !health.empty())
         append(errors, check_one_of(unit.child("health"), health, {"Healthy", "Unhealthy", "Unknown"}));
     }
@@ -222,14 +223,14 @@ FieldErrors check_health(const FieldPath& path, const JsonArray& resources, cons
 
 FieldErrors check_claim_statuses(const FieldPath& path, const JsonArray& statuses, const JsonArray& claims) {
   FieldErrors errors;
+  const NamedItems by_name(statuses, "name"), claims_by_name(claims, "name");
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = statuses[i].string_at("name");
-    if (!item_named(claims, "name", name))
+    if (!claims_by_name.find(name))
       errors.push_back(
           invalid(at.child("name"), name, "must match the name of an entry in `spec.resourceClaims`"));
-    if (item_named(statuses, "name", name) != &statuses[i])
-      errors.push_back(duplicate(at.child("name"), name));
+    if (by_name.is_repeated(statuses[i])) errors.push_back(duplicate(at.child("name"), name));
     if (const Json* claim = present(statuses[i], "resourceClaimName"))
       append(errors, check_format(at.child("resourceClaimName"), claim->as_string(), dns_subdomain_problems));
   }
@@ -299,12 +300,12 @@ FieldErrors validate_pod_status_update(const Json& next, const Json& old, const 
   for (const StatusList& list : kStatusLists) {
     if (!changed(list.statuses)) continue;
     const JsonArray& statuses = items(status, list.statuses);
+    const NamedItems containers(items(&spec, list.containers), "name");
     for (std::size_t i = 0; i < statuses.size(); ++i)
-      append(errors,
-             check_health(path.child(list.statuses).index(i).child("allocatedResourcesStatus"),
-                          items(&statuses[i], "allocatedResourcesStatus"),
-                          item_named(items(&spec, list.containers), "name", statuses[i].string_at("name")),
-                          status ? present(*status, "extendedResourceClaimStatus") : nullptr));
+      append(errors, check_health(path.child(list.statuses).index(i).child("allocatedResourcesStatus"),
+                                  items(&statuses[i], "allocatedResourcesStatus"),
+                                  containers.find(statuses[i].string_at("name")),
+                                  status ? present(*status, "extendedResourceClaimStatus") : nullptr));
   }
   return errors;
 }
