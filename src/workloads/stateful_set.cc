@@ -98,7 +98,7 @@ class StatefulSetRun {
         continue;
       }
       provide_claims(ordinal);
-      for (client::Write& write : claim_writes(ordinal, &pod)) add_claim_write(std::move(write));
+      add_claim_writes(claim_writes(ordinal, &pod));
       if (ordered_ && !serves(pod)) return false;
     }
     return true;
@@ -119,10 +119,7 @@ class StatefulSetRun {
   // The pod owns its claims before it goes: later nobody would know that they are to go with it.
   void drop_with_claims(std::int64_t ordinal, const api::Pod& pod) {
     std::vector<client::Write> writes = claim_writes(ordinal, &pod);
-    if (pod.meta.deleting()) {
-      for (client::Write& write : writes) add_claim_write(std::move(write));
-      return;
-    }
+    if (pod.meta.deleting()) return add_claim_writes(std::move(writes));
     delete_pod(effects_, set_, pod);
     std::vector<client::Write>& chain = effects_.chains.back().writes;
     chain.insert(chain.begin(), std::make_move_iterator(writes.begin()),
@@ -188,7 +185,7 @@ class StatefulSetRun {
     }
     if (!volumes.empty()) spec["volumes"] = std::move(volumes);
     provide_claims(ordinal);
-    for (client::Write& write : claim_writes(ordinal, nullptr)) add_claim_write(std::move(write));
+    add_claim_writes(claim_writes(ordinal, nullptr));
     create_pod(effects_, set_, pod);
   }
 
@@ -254,10 +251,11 @@ class StatefulSetRun {
     return writes;
   }
 
-  void add_claim_write(client::Write write) {
-    const client::ApiRequest& request = write.request;
-    const api::ObjectKey key{Kind::PersistentVolumeClaim, request.ns, request.name, {}};
-    effects_.chains.push_back({key, {std::move(write)}});
+  void add_claim_writes(std::vector<client::Write> writes) {
+    for (client::Write& write : writes) {
+      const api::ObjectKey key{Kind::PersistentVolumeClaim, write.request.ns, write.request.name, {}};
+      effects_.chains.push_back({key, {std::move(write)}});
+    }
   }
 
   // A claim that goes with an earlier pod, or is going, is not given to the next one; its end wakes the set.

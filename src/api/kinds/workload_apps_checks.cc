@@ -136,16 +136,6 @@ const Json& pod_of(const Json& spec) {
   return pod ? *pod : kNone;
 }
 
-// `kind` is the one that the texts name: replica sets are told of deployments.
-FieldErrors check_selector(const FieldPath& path, const Json& spec, std::string_view kind) {
-  const Json* selector = present(spec, "selector");
-  if (!selector) return {required(path)};
-  FieldErrors errors = check_label_selector(path, *selector);
-  if (selects_nothing_named(*selector))
-    errors.push_back(invalid(path, *selector, "empty selector is invalid for " + std::string(kind)));
-  return errors;
-}
-
 // The template of a stateful set as its pods will be: with the volumes of the claims, and names of their own.
 Json stateful_template(const Json& spec) {
   Json made = spec.part("template");
@@ -163,23 +153,25 @@ Json stateful_template(const Json& spec) {
         Json::object({{"name", name},
                       {"persistentVolumeClaim", Json::object({{"claimName", name}, {"readOnly", false}})}}));
   }
-  const std::size_t of_claims = volumes.size();
   for (const Json& volume : items(pod, "volumes"))
-    if (std::none_of(volumes.begin(), volumes.begin() + static_cast<std::ptrdiff_t>(of_claims),
-                     [&](const Json& claim) { return claim.part("name") == volume.part("name"); }))
-      volumes.push_back(volume);
+    if (!seen.contains(volume.string_at("name"))) volumes.push_back(volume);
   (*pod)["volumes"] = std::move(volumes);
   return made;
 }
 
-// The selector, and the template where the selector can be read.
+// The selector, and the template where the selector can be read. `kind` is the one that the texts name:
+// replica sets are told of deployments.
 FieldErrors check_selected_template(const FieldPath& path, const Json& spec, std::string_view kind,
                                     std::string_view unreadable) {
-  FieldErrors errors = check_selector(path.child("selector"), spec, kind);
+  const FieldPath of_selector = path.child("selector");
   const Json* selector = present(spec, "selector");
-  const bool readable = !selector || check_label_selector(path.child("selector"), *selector).empty();
+  FieldErrors errors = selector ? check_label_selector(of_selector, *selector) : FieldErrors();
+  const bool readable = errors.empty();
+  if (!selector) errors.push_back(required(of_selector));
+  if (selector && selects_nothing_named(*selector))
+    errors.push_back(invalid(of_selector, *selector, "empty selector is invalid for " + std::string(kind)));
   if (!readable) {
-    errors.push_back(invalid(path.child("selector"), *selector, unreadable));
+    errors.push_back(invalid(of_selector, *selector, unreadable));
     return errors;
   }
   const FieldPath at = path.child("template");

@@ -89,20 +89,25 @@ FieldErrors check_completion_mode(const FieldPath& path, const Json& spec) {
   return errors;
 }
 
-bool has_container(const Json& spec, std::string_view name) {
+// Of the pod template, with init containers.
+using ContainerNames = std::set<std::string_view>;
+
+ContainerNames container_names(const Json& spec) {
   const Json* pod = present_at(spec, {"template", "spec"});
-  return item_named(items(pod, "containers"), "name", name) ||
-         item_named(items(pod, "initContainers"), "name", name);
+  ContainerNames names;
+  for (std::string_view list : {"containers", "initContainers"})
+    for (const Json& container : items(pod, list)) names.insert(container.string_at("name"));
+  return names;
 }
 
-FieldErrors check_exit_codes(const FieldPath& path, const Json& codes, const Json& spec) {
+FieldErrors check_exit_codes(const FieldPath& path, const Json& codes, const ContainerNames& containers) {
   const std::string_view way = codes.string_at("operator");
   FieldErrors errors;
   if (way.empty())
     errors.push_back(required(path.child("operator"), R"(valid values: ["In" "NotIn"])"));
   else
     append(errors, check_one_of(path.child("operator"), way, {"In", "NotIn"}));
-  if (const Json* name = present(codes, "containerName"); name && !has_container(spec, name->as_string()))
+  if (const Json* name = present(codes, "containerName"); name && !containers.contains(name->as_string()))
     errors.push_back(invalid(path.child("containerName"), *name,
                              "must be one of the container or initContainer names in the pod template"));
   const FieldPath at = path.child("values");
@@ -141,7 +146,8 @@ FieldErrors check_patterns(const FieldPath& path, const JsonArray& patterns) {
   return errors;
 }
 
-FieldErrors check_failure_rule(const FieldPath& path, const Json& rule, const Json& spec) {
+FieldErrors check_failure_rule(const FieldPath& path, const Json& rule, const Json& spec,
+                               const ContainerNames& containers) {
   const std::string_view action = rule.string_at("action");
   const FieldPath at = path.child("action");
   FieldErrors errors;
@@ -153,7 +159,7 @@ FieldErrors check_failure_rule(const FieldPath& path, const Json& rule, const Js
     append(errors, check_one_of(at, action, {"Count", "FailIndex", "FailJob", "Ignore"}));
   const Json* codes = present(rule, "onExitCodes");
   const JsonArray& patterns = items(&rule, "onPodConditions");
-  if (codes) append(errors, check_exit_codes(path.child("onExitCodes"), *codes, spec));
+  if (codes) append(errors, check_exit_codes(path.child("onExitCodes"), *codes, containers));
   if (!patterns.empty()) append(errors, check_patterns(path.child("onPodConditions"), patterns));
   if (codes && !patterns.empty())
     errors.push_back({FieldErrorType::Invalid, path,
@@ -166,10 +172,11 @@ FieldErrors check_failure_rule(const FieldPath& path, const Json& rule, const Js
 
 FieldErrors check_failure_policy(const FieldPath& path, const Json& policy, const Json& spec) {
   const JsonArray& rules = items(&policy, "rules");
+  const ContainerNames containers = container_names(spec);
   FieldErrors errors;
   if (rules.size() > kFailureRulesMax) errors.push_back(too_many(path, rules.size(), kFailureRulesMax));
   for (std::size_t i = 0; i < rules.size(); ++i)
-    append(errors, check_failure_rule(path.index(i), rules[i], spec));
+    append(errors, check_failure_rule(path.index(i), rules[i], spec, containers));
   return errors;
 }
 
