@@ -22,6 +22,13 @@ constexpr bool is_alphanumeric(char c) {
   return is_lower_or_digit(c) || is_upper(c);
 }
 
+// Without the blanks around it.
+inline std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n") {
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
 // Lower-cases A to Z.
 inline std::string to_lower(std::string_view text) {
   std::string lowered(text);

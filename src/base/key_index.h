@@ -28,6 +28,9 @@ class KeyIndex {
     }
   }
 
+  // Keyed for this process: of no use in anything that is stored or decided.
+  static std::uint32_t hash_of(std::string_view text);
+
   // True until the first add().
   bool empty() const { return slots_.empty(); }
   // Makes room for `count` positions; only while it is empty.
@@ -53,7 +56,6 @@ class KeyIndex {
     std::uint32_t position = kAbsent;
   };
 
-  static std::uint32_t hash_of(std::string_view text);
   std::size_t mask() const { return slots_.size() - 1; }
   void put(Slot slot);
   void grow();

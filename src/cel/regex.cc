@@ -81,6 +81,13 @@ std::size_t pattern_size(const PatternCache& patterns) {
   return size;
 }
 
+const std::shared_ptr<const Regex>& cached_pattern(PatternCache& patterns, std::string_view text,
+                                                   std::string& reason) {
+  std::shared_ptr<const Regex>& regex = patterns[std::string(text)];
+  if (!regex) regex = Regex::compile(text, reason);
+  return regex;
+}
+
 const Regex* compiled_pattern(PatternCache& patterns, std::string_view text, std::string& reason) {
   if (const auto found = patterns.find(text); found != patterns.end() && found->second)
     return found->second.get();
@@ -89,7 +96,7 @@ const Regex* compiled_pattern(PatternCache& patterns, std::string_view text, std
              " instructions";
     return nullptr;
   }
-  return (patterns[std::string(text)] = Regex::compile(text, reason)).get();
+  return cached_pattern(patterns, text, reason).get();
 }
 
 }  // namespace berth::cel

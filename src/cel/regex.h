@@ -43,8 +43,10 @@ inline constexpr std::size_t kRefusedPatternSize = 50'000;
 std::size_t pattern_size(const Regex* regex);
 std::size_t pattern_size(const PatternCache& patterns);
 
-// From the cache, or made and put there; null and a reason when it is refused, or the cache has more than
-// kConstantPatternsMax instructions.
+// From the cache, or compiled and put there; null and a reason when it is refused.
+const std::shared_ptr<const Regex>& cached_pattern(PatternCache& patterns, std::string_view text,
+                                                   std::string& reason);
+// The same while the cache has at most kConstantPatternsMax instructions; then null and a reason.
 const Regex* compiled_pattern(PatternCache& patterns, std::string_view text, std::string& reason);
 
 }  // namespace berth::cel

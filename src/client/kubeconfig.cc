@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "api/yaml.h"
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/text_file.h"
@@ -47,12 +48,6 @@ void make_directories_above(const std::string& path) {
 }
 
 // --- Merging.
-
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-}
 
 struct NamedEntry {
   std::string name;
@@ -286,7 +281,8 @@ void remove_kubeconfig(const std::string& file) {
 }
 
 Result<std::string> read_token_file(const std::string& file) {
-  std::string token = trimmed(TRY(read_text_file(file, kFileBytesMax)));
+  const std::string text = TRY(read_text_file(file, kFileBytesMax));
+  std::string token(trimmed(text));
   if (token.empty()) return Error(ErrorCode::Invalid, file, "an empty token file");
   return token;
 }

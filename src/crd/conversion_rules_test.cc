@@ -4,20 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
-#include "base/testing/source_dir.h"
 #include "crd/test_schema.h"
 
 namespace berth::crd {
 namespace {
 
 TEST(ConversionRules, AreThoseOfKubernetes) {
-  std::ifstream file(source_path("src/crd/testdata/conversions.json"));
-  std::stringstream text;
-  text << file.rdbuf();
-  const Json data = json(text.str());
+  const Json data = json_file("src/crd/testdata/conversions.json");
   ASSERT_GE(data.items_at("rows").size(), 100u);
   for (const Json& row : data.items_at("rows")) {
     Json old;

@@ -2,11 +2,8 @@
 // of each rule of their roots (testdata/rule_costs.json).
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
-#include "base/testing/source_dir.h"
 #include "cel/program.h"
 #include "crd/cel_types.h"
 #include "crd/test_schema.h"
@@ -38,10 +35,7 @@ std::string estimate_of(const Schema& schema, std::string_view text) {
 }
 
 TEST(RuleCosts, AreThoseOfKubernetes) {
-  std::ifstream file(source_path("src/crd/testdata/rule_costs.json"));
-  std::stringstream text;
-  text << file.rdbuf();
-  const Json data = json(text.str());
+  const Json data = json_file("src/crd/testdata/rule_costs.json");
   ASSERT_GE(data.items_at("rows").size(), 100u);
   for (const Json& row : data.items_at("rows")) {
     const Json props = with_shared(row.part("schema"), data.part("shared"));

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "base/ascii.h"
 #include "cel/evaluator.h"
 #include "cel/program.h"
 #include "crd/cel_types.h"
@@ -19,17 +20,9 @@ namespace {
 
 constexpr std::string_view kNoField = "<nil>";
 
-std::string trimmed_text(std::string_view text) {
-  while (!text.empty() && std::string_view(" \t\r\n").find(text.front()) != std::string_view::npos)
-    text.remove_prefix(1);
-  while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != std::string_view::npos)
-    text.remove_suffix(1);
-  return std::string(text);
-}
-
 // How a message names the rule.
 std::string rule_text(const Rule& rule) {
-  return trimmed_text(rule.message.empty() ? rule.rule : rule.message);
+  return std::string(trimmed(rule.message.empty() ? rule.rule : rule.message));
 }
 
 // Eats a name or `['name']` from the front of a path.
@@ -349,7 +342,7 @@ class Verdict {
     const cel::EvalResult result = rule.message->evaluate(variables, {kRuleCostMax, &budget_.rule_work});
     if (!charge(schema, result.cost, path) || !result.ok() || !result.value().is(cel::Kind::String))
       return {};
-    std::string text = trimmed_text(result.value().as_text());
+    std::string text(trimmed(result.value().as_text()));
     const bool usable =
         text.size() <= kRuleMessageBytesMax && text.find_first_of("\r\n") == std::string::npos;
     return usable ? text : std::string();

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 
+#include "base/key_index.h"
 #include "cel/regex.h"
 #include "crd/formats.h"
 
@@ -75,16 +75,11 @@ void read_extensions(const Json& props, Schema& schema) {
                             item.bool_at("optionalOldSelf")});
 }
 
-std::shared_ptr<const cel::Regex> pattern_of(const std::string& text, cel::PatternCache& patterns) {
-  std::shared_ptr<const cel::Regex>& regex = patterns[text];
-  std::string reason;
-  if (!regex) regex = cel::Regex::compile(text, reason);
-  return regex;
-}
-
-std::size_t hash_of_choice(const Json& value) {
-  if (value.is_number()) return std::hash<double>()(value.as_double());
-  return std::hash<std::string>()(value.is_string() ? value.as_string() : sorted_text(value));
+std::uint32_t hash_of_choice(const Json& value) {
+  if (!value.is_number())
+    return KeyIndex::hash_of(value.is_string() ? value.as_string() : sorted_text(value));
+  const double number = value.as_double() + 0.0;  // of both zeros one
+  return KeyIndex::hash_of({reinterpret_cast<const char*>(&number), sizeof number});
 }
 
 void read_restrictions(const Json& props, Schema& schema, cel::PatternCache& patterns) {
@@ -102,7 +97,8 @@ void read_restrictions(const Json& props, Schema& schema, cel::PatternCache& pat
   schema.members_max = whole(props, "maxProperties");
   schema.unique_items = props.bool_at("uniqueItems");
   schema.pattern = props.string_at("pattern");
-  if (!schema.pattern.empty()) schema.regex = pattern_of(schema.pattern, patterns);
+  std::string reason;
+  if (!schema.pattern.empty()) schema.regex = cel::cached_pattern(patterns, schema.pattern, reason);
   schema.choices = props.items_at("enum");
   schema.choices_by_hash.reserve(schema.choices.size());
   for (const Json& choice : schema.choices)
@@ -245,7 +241,7 @@ std::string sorted_text(const Json& value) {
 }
 
 bool is_choice(const Schema& schema, const Json& value) {
-  const std::size_t hash = hash_of_choice(value);
+  const std::uint32_t hash = hash_of_choice(value);
   for (auto at = std::lower_bound(schema.choices_by_hash.begin(), schema.choices_by_hash.end(),
                                   std::pair(hash, std::uint32_t{0}));
        at != schema.choices_by_hash.end() && at->first == hash; ++at) {

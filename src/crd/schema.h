@@ -59,7 +59,7 @@ struct Schema {
   std::string pattern;
   std::shared_ptr<const cel::Regex> regex;  // null with a pattern: nothing matches it
   JsonArray choices;                        // enum
-  std::vector<std::pair<std::size_t, std::uint32_t>> choices_by_hash;  // and position
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> choices_by_hash;  // and position
   std::vector<std::string> required;
   std::vector<Schema> all_of, any_of, one_of;
   std::unique_ptr<Schema> none_of;  // not

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "cel/regex.h"
 #include "crd/budget.h"
 #include "crd/lazy_path.h"
@@ -214,14 +215,14 @@ class Structure {
       add(api::forbidden(path.child("pattern"),
                          "a definition may have at most " + std::to_string(kPatternsMax) + " patterns"));
     if (budget_.patterns > kPatternsMax || budget_.pattern_size > kPatternSizeMax) return;
-    const auto [entry, is_new] = budget_.compiled.try_emplace(std::string(pattern));
+    const bool is_new = !budget_.compiled.contains(pattern);
     std::string reason;
-    if (!entry->second) entry->second = cel::Regex::compile(pattern, reason);
-    if (is_new) budget_.pattern_size += cel::pattern_size(entry->second.get());
+    const cel::Regex* regex = cel::cached_pattern(budget_.compiled, pattern, reason).get();
+    if (is_new) budget_.pattern_size += cel::pattern_size(regex);
     if (budget_.pattern_size > kPatternSizeMax)
       add(api::forbidden(path.child("pattern"), "the patterns of a definition may have at most " +
                                                     std::to_string(kPatternSizeMax) + " instructions"));
-    if (!entry->second)
+    if (!regex)
       add(api::invalid(path.child("pattern"), pattern,
                        "must be a valid regular expression, but isn't: " + reason));
   }
@@ -443,13 +444,6 @@ class Standards {
                          "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"));
   }
 
-  static std::string trimmed(std::string_view text) {
-    while (!text.empty() && std::string_view(" \t\r\n").find(text.front()) != std::string_view::npos)
-      text.remove_prefix(1);
-    while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != std::string_view::npos)
-      text.remove_suffix(1);
-    return std::string(text);
-  }
   static bool has_newline(std::string_view text) {
     return text.find_first_of("\r\n") != std::string_view::npos;
   }
@@ -478,7 +472,8 @@ class Standards {
   }
 
   void check_rule_text(const Json& rule, const Json& props, const FieldPath& path) {
-    const std::string text = trimmed(rule.string_at("rule")), message = trimmed(rule.string_at("message"));
+    const std::string_view text = trimmed(rule.string_at("rule")),
+                           message = trimmed(rule.string_at("message"));
     const Json* given = rule.find("message");
     const bool has_message = given && given->is_string() && !given->as_string().empty();
     if (text.empty())

@@ -6,6 +6,8 @@
 
 #include "api/field_error.h"
 #include "base/json.h"
+#include "base/testing/source_dir.h"
+#include "base/text_file.h"
 #include "crd/rules.h"
 #include "crd/schema.h"
 #include "crd/structure_check.h"
@@ -15,6 +17,11 @@ namespace berth::crd {
 
 inline Json json(std::string_view text) {
   return parse_json(text).value();
+}
+// A file of the source tree.
+inline Json json_file(const std::string& path) {
+  constexpr std::size_t kFileBytesMax = 16u << 20;
+  return json(read_text_file(source_path(path), kFileBytesMax).value());
 }
 inline Schema schema(std::string_view text) {
   return read_schema(json(text));

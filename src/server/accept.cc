@@ -3,13 +3,14 @@
 #include <charconv>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace berth::server {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
+// Go's parser takes no other blanks away.
+std::string_view without_spaces(std::string_view text) {
+  return trimmed(text, " ");
 }
 
 // What is before the separator; `rest` becomes what is behind it.
@@ -30,19 +31,19 @@ double quality_of(std::string_view text) {
 std::optional<AcceptClause> clause_of(std::string_view text) {
   AcceptClause clause;
   std::string_view subtype = next_part(text, ';');
-  clause.type = trimmed(next_part(subtype, '/'));
+  clause.type = without_spaces(next_part(subtype, '/'));
   if (subtype.empty() && clause.type != "*") return std::nullopt;
   if (subtype.find('/') < subtype.size() - 1) return std::nullopt;
-  clause.subtype = subtype.empty() ? "*" : trimmed(next_part(subtype, '/'));
+  clause.subtype = subtype.empty() ? "*" : without_spaces(next_part(subtype, '/'));
   while (!text.empty()) {
     std::string_view value = next_part(text, ';');
-    const std::string_view name = trimmed(next_part(value, '='));
+    const std::string_view name = without_spaces(next_part(value, '='));
     if (value.empty() || value.find('=') < value.size() - 1) continue;
     value = next_part(value, '=');
     if (name == "q")
       clause.quality = quality_of(value);
     else
-      clause.parameters.emplace_back(name, trimmed(value));
+      clause.parameters.emplace_back(name, without_spaces(value));
   }
   return clause;
 }
@@ -64,7 +65,7 @@ const std::string_view* AcceptClause::parameter(std::string_view name) const {
 std::vector<AcceptClause> parse_accept(std::string_view header) {
   std::vector<AcceptClause> clauses;
   while (!header.empty() && clauses.size() < kAcceptClausesMax) {
-    std::optional<AcceptClause> clause = clause_of(trimmed(next_part(header, ',')));
+    std::optional<AcceptClause> clause = clause_of(without_spaces(next_part(header, ',')));
     if (!clause) continue;
     clauses.push_back(*std::move(clause));
     // The order is none of a sort: a wildcard of high quality goes behind a type of a low one, and before
@@ -78,7 +79,7 @@ std::vector<AcceptClause> parse_accept(std::string_view header) {
 bool names_media_type(std::string_view header, std::string_view media_type) {
   while (!header.empty()) {
     std::string_view clause = next_part(header, ',');
-    const std::string_view named = trimmed(next_part(clause, ';'));
+    const std::string_view named = without_spaces(next_part(clause, ';'));
     if (named == "*/*" || named == media_type) return true;
   }
   return false;
