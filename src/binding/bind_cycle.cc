@@ -236,8 +236,7 @@ BindContext BindCycle::context_of(const api::Pod* pod) const {
 
 Effects BindCycle::bind(const BindContext& context) {
   // PostBind is repeated after a crash, so the request must outlive the process.
-  const bool in_memory = request_.meta.annotations.contains(kInMemoryAnnotation);
-  if (in_memory && !post_bind(plugins_, context).empty()) return record_that_it_binds();
+  if (in_memory(request_) && !post_bind(plugins_, context).empty()) return record_that_it_binds();
   if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0)
     return finish({key_, {}}, context.pod);
   Chain chain{pod_key(request_), before_binding(plugins_, context), true};
@@ -253,8 +252,19 @@ Effects BindCycle::record_that_it_binds() {
   return write_status(wanted, IfChanged::Refuse);
 }
 
+// Nobody reads a status of it: it stands for the pod until the view shows the pod bound.
+Effects BindCycle::finish_in_memory(Chain chain) {
+  ends_in_memory_ = chain.writes.empty();
+  if (ends_in_memory_) chain.writes.push_back(client::delete_object(key_, request_.meta.uid));
+  bind_writes_.first_post_bind = chain.writes.size();
+  Effects effects;
+  effects.chains.push_back(std::move(chain));
+  return effects;
+}
+
 Effects BindCycle::finish(Chain chain, const api::Pod* pod) {
   binds_ = true;
+  if (in_memory(request_)) return finish_in_memory(std::move(chain));
   api::BindRequest wanted = request_;
   wanted.phase = BindPhase::Succeeded;
   wanted.step = BindStep::Bound;

@@ -42,6 +42,8 @@ class BindCycle {
   client::Effects step();
   // The effects of step() bind the pod or record that it is bound.
   bool binds() const { return binds_; }
+  // The view shows the pod bound; the effects of step() delete the request, which was in memory.
+  bool ends_in_memory() const { return ends_in_memory_; }
   // How the steps before the binding ended in this run; none if they did not end.
   std::optional<PreBindStatus> pre_bind_end() const { return pre_bind_end_; }
   // The effects of step() decide that the binding fails.
@@ -58,6 +60,7 @@ class BindCycle {
   BindContext context_of(const api::Pod* pod) const;
   // PostBind and the success, as writes after those of `chain`.
   client::Effects finish(client::Chain chain, const api::Pod* pod);
+  client::Effects finish_in_memory(client::Chain chain);
   client::Effects record_that_it_binds();
   client::Effects fail(Failed failed) { return fail(std::move(failed), request_.failed_attempts); }
   client::Effects fail(Failed failed, std::int32_t failed_attempts);
@@ -86,6 +89,7 @@ class BindCycle {
   const Plugins& plugins_;
   const Gang gang_;
   bool binds_ = false;
+  bool ends_in_memory_ = false;
   bool fails_ = false;
   bool waits_for_conditions_ = false;
   bool waits_ = false;

@@ -37,6 +37,12 @@ void keys_of_volume(const View& view, const Delta& delta, Keys& keys) {
     add_pending(view.bind_requests_of_volume_claim(claim->meta.ns, claim->meta.name), keys);
 }
 
+client::EventNote scheduled_event(const View& view, const api::BindRequest& request) {
+  return event_of_pod(
+      view, request, "Scheduled", "Binding",
+      "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node);
+}
+
 bool adds_consumer(const Effects& effects) {
   return std::any_of(effects.chains.begin(), effects.chains.end(), [](const client::Chain& chain) {
     return chain.key.kind == api::Kind::ResourceClaim && !chain.writes.empty() &&
@@ -111,6 +117,11 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     return effects;
   }
   RequestRecord& record = remember(*request, now);
+  if (awaits_view(view, *request, record, now)) {
+    Effects effects;
+    effects.wake_at = record.bound_at + kBoundViewWait;
+    return effects;
+  }
   const std::optional<WriteFailure> write_failure = std::exchange(record.write_failure, std::nullopt);
   const RequestHistory known{record.first_seen,         write_failure ? &*write_failure : nullptr,
                              fence_->is_late(*request), &pending_,
@@ -121,7 +132,11 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     effects.wake_at = std::min(effects.wake_at.value_or(request->deadline), request->deadline);
   pending_.sent(view, *request, effects);
   if (!request->claims.empty()) measure(*request, record, cycle, view, now);
-  if (cycle.binds()) record.announce = true;
+  if (cycle.binds()) {
+    record.announce = true;
+    record.bound_at = in_memory(*request) ? now : Time();
+  }
+  if (cycle.ends_in_memory()) effects.events.push_back(scheduled_event(view, *request));
   record.bind_writes = cycle.bind_writes();
   record.adds = adds_consumer(effects);
   record.failing = cycle.fails();
@@ -168,6 +183,7 @@ void Binder::on_outcome(const View& view, const api::ObjectKey& key, const clien
   pending_.failed(view, key, outcome);
   if (!request || has_ended(*request)) return;
   RequestRecord& record = remember(*request, now);
+  record.bound_at = {};
   if (record.nomination.under_way) return;
   if (std::optional<std::string> why = post_bind_failure_of(outcome, record.bind_writes)) {
     ++record.post_bind_failures;
@@ -178,6 +194,13 @@ void Binder::on_outcome(const View& view, const api::ObjectKey& key, const clien
   if (!write_failure) return;
   write_failure->of_addition = record.adds && write_failure->failure == api::FailureClass::Permanent;
   record.write_failure = std::move(write_failure);
+}
+
+bool Binder::awaits_view(const View& view, const api::BindRequest& request, const RequestRecord& record,
+                         Time now) {
+  if (!record.bound_at.is_set() || now >= record.bound_at + kBoundViewWait) return false;
+  const PodObservation observation = observe_pod(view, request);
+  return observation.pod && !observation.pod->bound();
 }
 
 // The end of a request is when its condition Bound became what it is.
@@ -196,9 +219,7 @@ Effects Binder::announce(const View& view, const api::ObjectKey& key, const api:
                     found->second.decision == request.decision_id && found->second.announce;
   if (!news || request.phase != api::BindPhase::Succeeded) return Effects::nothing();
   Effects effects;
-  effects.events.push_back(event_of_pod(
-      view, request, "Scheduled", "Binding",
-      "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node));
+  effects.events.push_back(scheduled_event(view, request));
   if (const api::Condition* given_up = api::find_condition(request.conditions, api::kPostBindCompleted)) {
     effects.events.push_back(
         event_of_pod(view, request, "PostBindFailed", "Binding",

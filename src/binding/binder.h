@@ -23,6 +23,8 @@ namespace berth::binding {
 
 // The pod was replaced, or another client bound it.
 inline constexpr std::string_view kSuperseded = "Superseded";
+// A pod that the view shows unbound for so long after its binding was accepted is bound again.
+inline constexpr Duration kBoundViewWait = Duration::seconds(30);
 // A gang that commits within this time does not write that it waits.
 inline constexpr Duration kQuietGangWait = Duration::seconds(2);
 
@@ -58,6 +60,7 @@ class Binder final : public client::Reconciler {
     std::string decision;
     Time first_seen;
     bool announce = false;  // the binding was sent: its success makes an event
+    Time bound_at = {};     // a request in memory: the binding was sent, and no failure is known
     bool adds = false;      // the last run adds the pod to a claim by a patch without a version
     bool failing = false;   // the last run recorded that the binding fails
     std::optional<WriteFailure> write_failure = {};
@@ -82,6 +85,9 @@ class Binder final : public client::Reconciler {
   static std::optional<Time> expiry_of(const client::View& view, const api::BindRequest& request);
   client::Effects announce(const client::View& view, const api::ObjectKey& key,
                            const api::BindRequest& request);
+  // The pod is bound, and the view does not show it yet.
+  static bool awaits_view(const client::View& view, const api::BindRequest& request,
+                          const RequestRecord& record, Time now);
 
   BinderOptions options_;
   Plugins plugins_;

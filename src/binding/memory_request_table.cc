@@ -24,7 +24,7 @@ api::RawPtr text_of(const Json& object) {
 
 // Whether the status must be visible to others or survive this process. The end of a pod need not.
 bool lasts(const api::BindRequest& request, bool has_record) {
-  if (request.phase == api::BindPhase::Succeeded || request.reason == kSuperseded) return false;
+  if (request.reason == kSuperseded) return false;
   return request.failed_attempts > 0 || request.phase == api::BindPhase::Failed ||
          request.step == api::BindStep::WaitingForVolumes ||
          request.step == api::BindStep::WaitingForDevices || request.step == api::BindStep::Binding ||
@@ -176,12 +176,9 @@ std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, 
     return conflict("the bind request in memory is another one");
   const auto record = records_.find({key.ns, kept.record});
   if (record != records_.end() && record->second.members.size() == 1) return std::nullopt;
-  Json last = std::move(kept.object);
-  last["metadata"]["resourceVersion"] = std::to_string(++version_);
-  drop(key);
-  const api::RawPtr raw = text_of(last);
-  tell(client::ChangeKind::Deleted, raw, last);
-  return client::answered_reply(200, raw);
+  const api::RawPtr last = kept.raw;
+  forget(key);
+  return client::answered_reply(200, last);
 }
 
 // Creates the object, then writes the status on its version. A failure of the create changes nothing; after

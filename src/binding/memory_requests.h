@@ -13,7 +13,7 @@
 // Members of a gang's decision with a barrier get a record first: all that are submitted before a flush(),
 // in one namespace, share one object (api::gang_record_object). Their creates are answered when it is
 // stored, and the next process continues from it. It is deleted with its last member.
-// make_memory_request_collector() deletes requests that ended.
+// A request is deleted when it has ended: a bound pod stands for itself.
 // Thread-safe. Cost: a few microseconds a write. Source: docs/reliability.md, "Records in memory".
 #pragma once
 
@@ -42,9 +42,6 @@ inline constexpr std::string_view kEndedMembersAnnotation = "scheduling.berth.de
 // Of its value, below Kubernetes' bound for all annotations; names beyond it are not kept.
 inline constexpr std::size_t kEndedMembersBytesMax = 128u << 10;
 
-// How long an ended request is kept: the scheduler's view of the pod may lag behind the binder's.
-inline constexpr Duration kMemoryRequestGrace = Duration::seconds(5);
-
 class MemoryRequests final : public client::ApiClient {
  public:
   // `inner` outlives it. Subscriptions end before it; answers of writes in flight may come later.
@@ -69,7 +66,7 @@ class MemoryRequests final : public client::ApiClient {
   const std::shared_ptr<Table> table_;
 };
 
-// Deletes kept BindRequests that ended and are not needed any more: the view shows the pod bound, or gone.
+// Deletes kept BindRequests that failed for good. The binder deletes those whose pod the view shows bound.
 std::unique_ptr<client::Reconciler> make_memory_request_collector();
 
 // How often a record of a gang that nobody takes members from is looked at.

@@ -113,18 +113,20 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   Parts& parts = *parts_;
   parts.plane.lead(leadership ? engine::Leading::Yes : engine::Leading::No,
                    leadership.value_or(client::Leadership{}));
+  const auto show_binder = [&parts](const engine::Engine* engine) {
+    if (engine == parts.plane.binding())
+      parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
+  };
   if (engine::Engine* engine = parts.plane.scheduling()) {
-    parts.scheduling = std::make_unique<engine::Loop>(*engine, clock, "berth-scheduler", [&parts] {
+    parts.scheduling = std::make_unique<engine::Loop>(*engine, clock, "berth-scheduler", [&parts, show_binder, engine] {
       parts.history.flush();
       parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
+      show_binder(engine);
     });
   }
-  if (engine::Engine* engine = parts.plane.controllers()) {
-    parts.controllers = std::make_unique<engine::Loop>(*engine, clock, "berth-control", [&parts, engine] {
-      if (parts.binds)
-        parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
-    });
-  }
+  if (engine::Engine* engine = parts.plane.controllers())
+    parts.controllers =
+        std::make_unique<engine::Loop>(*engine, clock, "berth-control", [=] { show_binder(engine); });
   parts.plane.start();
 }
 

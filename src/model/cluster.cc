@@ -193,8 +193,8 @@ void Cluster::detach_request(const api::BindRequest& request) {
 void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& after) {
   if (before) detach_request(*before);
   if (after) attach_request(after);
-  // The watch of bind requests may be ahead: the record is deleted before the binding is seen.
-  if (before && !after && before->phase == api::BindPhase::Succeeded) keep_as_assumption(*before);
+  // The watch of bind requests may be ahead: the record is deleted before binding or allocation are seen.
+  if (before && !after && has_bound(*before)) keep_as_assumption(*before);
   for (const BindRequestPtr& request : {before, after}) {
     if (!request) continue;
     const PodId pod = pod_id(request->meta.ns, request->pod_name);
@@ -206,6 +206,13 @@ void Cluster::apply_request(const BindRequestPtr& before, const BindRequestPtr& 
       retire_if_unused(claim_id(request->meta.ns, claim.claim_name));
     retire_if_unused(pod);
   }
+}
+
+bool Cluster::has_bound(const api::BindRequest& request) const {
+  if (request.phase == api::BindPhase::Succeeded) return true;
+  const PodId pod = find_pod(request.meta.ns, request.pod_name);
+  const auto live = pod.valid() ? pods_[pod.index()].live : nullptr;
+  return live && api::is_bound_by(*live, request);
 }
 
 void Cluster::keep_as_assumption(const api::BindRequest& request) {

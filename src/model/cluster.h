@@ -102,6 +102,7 @@ class Cluster {
   void apply_class(const std::string& name, const std::shared_ptr<const api::DeviceClass>& after);
   void apply_claim(const api::ResourceClaim* before, const std::shared_ptr<const api::ResourceClaim>& after);
   void apply_request(const BindRequestPtr& before, const BindRequestPtr& after);
+  bool has_bound(const api::BindRequest& request) const;
   void keep_as_assumption(const api::BindRequest& request);
   void attach_request(const BindRequestPtr& request);
   void detach_request(const api::BindRequest& request);

@@ -107,6 +107,21 @@ TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
   EXPECT_TRUE(cluster.ledger().device(gpu).free());
 }
 
+// As when requests are in memory: the watch of claims lags behind that of pods.
+TEST(Cluster, ARequestThatGoesAfterItsBindingLeavesItsDevicesTaken) {
+  ClusterFixture world;
+  world.put(api::Kind::ResourceClaim, claim("k", 1));
+  world.put(api::Kind::Pod, pod("a", "", 2, "k"));
+  world.put(api::Kind::BindRequest, request("a", "n1", 3, "Pending", "k", "gpu-0"));
+  world.put(api::Kind::Pod, pod("a", "n1", 5, "k"));
+  world.erase(api::Kind::BindRequest, "default", "br-a");
+  const DeviceId gpu = world.cluster.find_device("d", "p", "gpu-0");
+  EXPECT_TRUE(world.cluster.ledger().busy(gpu));
+  world.put(api::Kind::ResourceClaim, claim("k", 6, "gpu-0"));
+  EXPECT_TRUE(world.cluster.ledger().busy(gpu));
+  EXPECT_TRUE(world.cluster.assumptions().empty());
+}
+
 TEST(Cluster, ARequestThatFailedForGoodTakesNothing) {
   ClusterFixture world;
   world.put(api::Kind::Pod, pod("a", "", 1, "k"));

@@ -42,6 +42,13 @@ bool in_memory(const ControlPlaneOptions& options) {
   return options.bind_requests == BindRequests::WhenWaiting && options.scheduler && options.binder;
 }
 
+// Whether an engine beside the scheduler's is needed.
+bool has_second_engine(const ControlPlaneOptions& options) {
+  const bool may_share = in_memory(options);
+  return options.controllers || options.simulated_nodes || options.health ||
+         (!may_share && (options.binder || options.health_policies));
+}
+
 // Containers start when the node's agent, if any, has prepared their claims.
 void add_simulated_nodes(Engine& engine, const health::HealthFeed* feed) {
   add_controllers(engine, ControllerGroup::SimulatedNodes, {});
@@ -129,6 +136,8 @@ struct ControlPlane::Parts {
         informers(client, decoded) {
     decisions.pass_on_to(&repairs);
   }
+  std::unique_ptr<Engine> make_engine(EngineOptions engine_options, const ControlPlaneOptions& options);
+
   const std::unique_ptr<binding::MemoryRequests> memory;
   client::ApiClient& client;
   RepairLog repairs;
@@ -137,47 +146,51 @@ struct ControlPlane::Parts {
   scheduling::Scheduler scheduler;
   std::unique_ptr<Engine> scheduling;
   std::unique_ptr<Engine> controllers;
+  Engine* binding = nullptr;                // the one of these that runs the binder
   const binding::Binder* binder = nullptr;  // owned by its engine
   health::HealthFeed* health = nullptr;
   const std::shared_ptr<api::DecodedVersions> decoded;
   engine::SharedInformers informers;
 };
 
+std::unique_ptr<Engine> ControlPlane::Parts::make_engine(EngineOptions engine_options,
+                                                         const ControlPlaneOptions& options) {
+  engine_options.writes_in_flight_max = options.writes_in_flight_max;
+  engine_options.event_pacing = options.event_pacing;
+  engine_options.decoded = decoded;
+  return std::make_unique<Engine>(client, std::move(engine_options));
+}
+
 ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, ControlPlaneOptions options)
     : parts_(std::make_unique<Parts>(client, gates, options)) {
-  client::ApiClient& through = parts_->client;
+  Parts& parts = *parts_;
   if (options.scheduler) {
-    parts_->scheduling = std::make_unique<Engine>(
-        through,
-        EngineOptions{"berth", "berth", options.writes_in_flight_max, options.event_pacing, parts_->decoded});
-    parts_->scheduling->add(parts_->scheduler);
-    parts_->scheduling->attach_to(parts_->informers);
+    parts.scheduling = parts.make_engine({.component = "berth"}, options);
+    parts.scheduling->add(parts.scheduler);
   }
-  if (options.controllers || options.simulated_nodes || options.binder || options.health ||
-      options.health_policies) {
-    EngineOptions engine_options;
-    engine_options.writes_in_flight_max = options.writes_in_flight_max;
-    engine_options.event_pacing = options.event_pacing;
-    engine_options.decoded = parts_->decoded;
-    parts_->controllers = std::make_unique<Engine>(through, engine_options);
-    if (options.controllers) {
-      add_controllers(*parts_->controllers, ControllerGroup::Cluster, options.controller_names);
-      add_workloads(*parts_->controllers, options);
-    }
-    if (options.binder) parts_->binder = add_binder(*parts_->controllers, gates, options.binding);
-    if (parts_->memory)
-      parts_->controllers->add(binding::make_memory_request_collector());
-    else if (options.binder)
-      parts_->controllers->add(binding::make_gang_record_collector());
-    const bool agents = options.health && gates.enabled("ResourceHealthStatus");
-    if (options.simulated_nodes) add_simulated_nodes(*parts_->controllers, agents ? options.health : nullptr);
-    if (agents) {
-      parts_->health = options.health;
-      add_node_agents(*parts_->controllers, gates, options);
-    }
-    if (options.health_policies) parts_->controllers->add(health::make_health_policies(nullptr));
-    parts_->controllers->attach_to(parts_->informers);
+  if (has_second_engine(options)) parts.controllers = parts.make_engine({}, options);
+  if (options.controllers) {
+    add_controllers(*parts.controllers, ControllerGroup::Cluster, options.controller_names);
+    add_workloads(*parts.controllers, options);
   }
+  if (options.binder) {
+    parts.binding = in_memory(options) ? parts.scheduling.get() : parts.controllers.get();
+    parts.binder = add_binder(*parts.binding, gates, options.binding);
+    parts.binding->add(parts.memory ? binding::make_memory_request_collector()
+                                    : binding::make_gang_record_collector());
+  }
+  const bool agents = options.health && gates.enabled("ResourceHealthStatus");
+  if (options.simulated_nodes) add_simulated_nodes(*parts.controllers, agents ? options.health : nullptr);
+  if (agents) {
+    parts.health = options.health;
+    add_node_agents(*parts.controllers, gates, options);
+  }
+  if (options.health_policies) {
+    Engine* engine = parts.controllers ? parts.controllers.get() : parts.scheduling.get();
+    engine->add(health::make_health_policies(nullptr));
+  }
+  for (Engine* engine : {scheduling(), controllers()})
+    if (engine) engine->attach_to(parts.informers);
 }
 
 ControlPlane::~ControlPlane() {
@@ -221,6 +234,9 @@ const scheduling::DecisionRing& ControlPlane::decisions() const {
 
 const binding::Binder* ControlPlane::binder() const {
   return parts_->binder;
+}
+Engine* ControlPlane::binding() {
+  return parts_->binding;
 }
 
 bool ControlPlane::step(Time now) {

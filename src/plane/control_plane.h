@@ -1,4 +1,6 @@
 // The composition of a control plane from deciders on two engines: one for the scheduler, one for all others.
+// The binder runs on the scheduler's where BindRequests are in memory: what the one writes the other reads at
+// once, without a second view and a second thread to wake.
 //
 // The same composition runs in `berth up` (a thread for each engine), in the components that run alone and in
 // the simulator (one thread for all).
@@ -71,12 +73,13 @@ class ControlPlane {
   // Null when the options disable it.
   engine::Engine* scheduling();
   engine::Engine* controllers();
+  engine::Engine* binding();  // the one of both that runs the binder
 
   // For callers that step the engines themselves.
   const scheduling::SchedulingQueue& queue() const;
   const scheduling::DecisionRing& decisions() const;
   const scheduling::Scheduler& scheduler() const;
-  // Null without a binder; for the thread that steps the controllers.
+  // Null without a binder; for the thread that steps binding().
   const binding::Binder* binder() const;
 
   // For one thread that runs both: a bounded amount of work each; true when more work is ready.

@@ -123,6 +123,12 @@ void Scheduler::volume_claim_changed(const client::View& view, const client::Del
   if (!delta.after) queue_.wake(kEventVolumeChanged, now);
 }
 
+// Such a request may go: its pod stands for itself.
+bool Scheduler::has_bound(const client::View& view, const api::BindRequest& request) {
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  return pod && api::is_bound_by(*pod, request);
+}
+
 void Scheduler::request_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto* before = client::object_of<api::BindRequest>(delta.before);
   const auto* after = client::object_of<api::BindRequest>(delta.after);
@@ -134,6 +140,7 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const bool replaced = before && (!after || after->decision_id != before->decision_id);
   if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
     written_gangs_.erase(before->decision_id);
+  if (!after && has_bound(view, *before)) return device_waits_.forget(*before);
   // A request of an earlier term that appears after this term began landed late. Others may have its place
   // by now, so it is withdrawn and decided again.
   const bool appeared = after && (!before || after->decision_id != before->decision_id);

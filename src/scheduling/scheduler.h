@@ -91,6 +91,7 @@ class Scheduler final : public client::StatefulDecider {
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void volume_claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
+  static bool has_bound(const client::View& view, const api::BindRequest& request);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void start(const client::View& view, Time now);
   // Writes of TermSeals; after the last one, pods that ask for devices are evaluated.

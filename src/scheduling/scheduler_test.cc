@@ -295,6 +295,22 @@ TEST(Scheduler, ABoundPodThatGoesMakesRoomForOneThatWaits) {
   EXPECT_EQ(bench.node_of("b"), "n1");
 }
 
+// Where BindRequests are in memory, each goes when its pod is bound.
+TEST(Scheduler, ARequestThatGoesAfterItsBindingMakesNoRoom) {
+  TestBench bench;
+  bench.put_node({"n1", "1"});
+  bench.put_pod({"a"});
+  bench.put_pod({"b"});
+  bench.run();
+  bench.now = bench.now + Duration::seconds(30);  // beyond the backoff of "b"
+  bench.bind("a");
+  bench.run();
+  const std::size_t attempts = bench.decisions.records().size();
+  bench.erase(api::Kind::BindRequest, "a-uid-a");
+  bench.run();
+  EXPECT_EQ(bench.decisions.records().size(), attempts);
+}
+
 TEST(Scheduler, ABindRequestHoldsItsPlaceAfterARestart) {
   TestBench before;
   before.put_node({"n1", "1"});

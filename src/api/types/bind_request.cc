@@ -107,6 +107,10 @@ bool is_failing(const BindRequest& request) {
   return request.step == BindStep::RollingBack || request.phase == BindPhase::Failed;
 }
 
+bool is_bound_by(const Pod& pod, const BindRequest& request) {
+  return pod.bound() && pod.node_name == request.node && pod.meta.uid == request.pod_uid;
+}
+
 bool failed_for_good(const BindRequest& request) {
   return request.phase == BindPhase::Failed &&
          (request.terminal || request.failed_attempts > request.backoff_limit.value_or(kBackoffLimitDefault));

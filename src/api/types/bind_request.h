@@ -138,6 +138,8 @@ inline constexpr std::string_view kBindRequestApiVersion = "scheduling.berth.dev
 
 // True when no binding is expected of the request any more: it failed for good.
 bool failed_for_good(const BindRequest& request);
+// The pod that the request was decided for, on the decided node.
+bool is_bound_by(const Pod& pod, const BindRequest& request);
 // The request's decision has failed, or is failing.
 bool is_failing(const BindRequest& request);
 // The name of the claim for the pod's extended resources: the same for every attempt, so a repeated create

@@ -123,6 +123,11 @@ void BinderFixture::deliver() {
   run_keys();
 }
 
+void BinderFixture::deliver(api::Kind kind) {
+  api_.deliver(api::ref_of(kind));
+  run_keys();
+}
+
 void BinderFixture::answer(std::size_t nth, InjectedFault fault) {
   const std::size_t at = nth % in_flight();
   const ApiRequest request = api_.waiting(at);
@@ -149,6 +154,14 @@ void BinderFixture::answer(std::string_view line, InjectedFault fault) {
   for (std::size_t n = 0; n < in_flight(); ++n)
     if (log_line(api_.waiting(n)) == line) return answer(n, fault);
   BERTH_ASSERT(false, "such a write waits");
+}
+
+void BinderFixture::answer_create(api::Kind kind) {
+  for (std::size_t n = 0; n < in_flight(); ++n) {
+    const ApiRequest& request = api_.waiting(n);
+    if (request.verb == client::Verb::Create && request.resource == api::ref_of(kind)) return answer(n);
+  }
+  BERTH_ASSERT(false, "such a create waits");
 }
 
 void BinderFixture::run_until_idle(Time until) {

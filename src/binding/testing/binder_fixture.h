@@ -49,6 +49,8 @@ class BinderFixture {
   void remove(const api::ObjectKey& key);
   // Delivers all watch events and runs the keys that they wake.
   void deliver();
+  // The events of one kind only: other watches lag.
+  void deliver(api::Kind kind);
 
   const Json* find(const api::ObjectKey& key) const;
   std::vector<const Json*> all(api::Kind kind) const { return api_.all(api::ref_of(kind)); }
@@ -73,6 +75,8 @@ class BinderFixture {
   void answer(std::size_t nth, InjectedFault fault = InjectedFault::None);
   // The same for the request with this log line, which must exist.
   void answer(std::string_view line, InjectedFault fault = InjectedFault::None);
+  // The same for the oldest create of the kind, without a fault.
+  void answer_create(api::Kind kind);
   // Starts a new process; earlier requests may still be carried out.
   void crash() { crash(requests_); }
   void crash(Requests next);

@@ -394,6 +394,13 @@ bool FakeApi::deliver(std::size_t n) {
   return true;
 }
 
+bool FakeApi::deliver(const api::ResourceRef& resource) {
+  bool delivered = false;
+  for (std::size_t n = 0; n < watches_.size(); ++n)
+    if (watches_[n]->resource == resource) delivered |= deliver(n);
+  return delivered;
+}
+
 bool FakeApi::deliver_all() {
   bool delivered = false;
   for (std::size_t n = 0; n < watches_.size(); ++n) delivered |= deliver(n);

@@ -62,6 +62,8 @@ class FakeApi final : public client::ApiClient {
   std::vector<std::string> waiting_names() const;
   // Delivers what one watch has waiting (the first list included), in one batch. False when nothing waited.
   bool deliver(std::size_t watch);
+  // The same of the resource's watches.
+  bool deliver(const api::ResourceRef& resource);
   // The same of every watch, in order.
   bool deliver_all();
   // Answers the n-th watch's list with 404; it lists again at the next deliver().
