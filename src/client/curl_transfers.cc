@@ -1,10 +1,11 @@
 #include "client/curl_transfers.h"
 
 #include <curl/curl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "client/url.h"
 
@@ -12,6 +13,7 @@ namespace berth::client {
 namespace {
 
 constexpr long kTcpKeepAliveSeconds = 30;
+constexpr std::size_t kReadyMax = 64;  // sockets that one wait reports; the others stay ready
 
 // Of these libcurl failures it is certain that no request left.
 constexpr CURLcode kNotSent[] = {
@@ -128,7 +130,11 @@ void CurlTransfers::FreeMulti::operator()(void* multi) const {
 CurlTransfers::CurlTransfers(const ClusterAccess& access, const HttpFetcherOptions& options,
                              const Clock& clock, BearerToken& token)
     : access_(access), options_(options), clock_(clock), token_(token) {}
-CurlTransfers::~CurlTransfers() = default;
+CurlTransfers::~CurlTransfers() {
+  under_way_.clear();
+  multi_.reset();  // it takes its sockets out of epoll
+  if (epoll_ >= 0) ::close(epoll_);
+}
 
 Result<std::unique_ptr<CurlTransfers>> CurlTransfers::open(const ClusterAccess& access,
                                                            const HttpFetcherOptions& options,
@@ -137,8 +143,37 @@ Result<std::unique_ptr<CurlTransfers>> CurlTransfers::open(const ClusterAccess& 
   std::unique_ptr<CurlTransfers> transfers(new CurlTransfers(access, options, clock, token));
   transfers->multi_.reset(global == CURLE_OK ? curl_multi_init() : nullptr);
   if (!transfers->multi_) return Error(ErrorCode::Internal, "libcurl cannot be initialised");
-  curl_multi_setopt(transfers->multi_.get(), CURLMOPT_MAXCONNECTS, static_cast<long>(kFetchesUnderWayMax));
+  transfers->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  if (transfers->epoll_ < 0) return Error(ErrorCode::Internal, "no epoll file can be opened");
+  CURLM* const multi = transfers->multi_.get();
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(kFetchesUnderWayMax));
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, CurlTransfers::on_socket);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, transfers.get());
+  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, CurlTransfers::on_timer);
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, transfers.get());
   return transfers;
+}
+
+// `known`: not null once the socket is in epoll.
+int CurlTransfers::on_socket(void*, int file, int wanted, void* self, void* known) {
+  CurlTransfers& transfers = *static_cast<CurlTransfers*>(self);
+  if (wanted == CURL_POLL_REMOVE) {
+    ::epoll_ctl(transfers.epoll_, EPOLL_CTL_DEL, file, nullptr);  // fails for one that is closed: it is out
+    return 0;
+  }
+  epoll_event event{};
+  event.data.fd = file;
+  if (wanted & CURL_POLL_IN) event.events |= EPOLLIN;
+  if (wanted & CURL_POLL_OUT) event.events |= EPOLLOUT;
+  if (::epoll_ctl(transfers.epoll_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, file, &event) != 0) return -1;
+  curl_multi_assign(transfers.multi_.get(), file, self);
+  return 0;
+}
+
+int CurlTransfers::on_timer(void*, long millis, void* self) {
+  CurlTransfers& transfers = *static_cast<CurlTransfers*>(self);
+  transfers.timer_ = millis < 0 ? Time() : transfers.clock_.monotonic() + Duration::millis(millis);
+  return 0;
 }
 
 void CurlTransfers::begin(std::unique_ptr<FetchJob> job) {
@@ -243,11 +278,16 @@ void CurlTransfers::set_up_trust(Transfer& transfer) {
 }
 
 void CurlTransfers::perform() {
-  if (under_way_.empty()) return;
   int running = 0;
-  curl_multi_perform(multi_.get(), &running);
+  for (const Ready& ready : std::exchange(ready_, {}))
+    curl_multi_socket_action(multi_.get(), ready.file, ready.events, &running);
+  const Time now = clock_.monotonic();
+  if (timer_.is_set() && timer_ <= now) {
+    timer_ = {};
+    curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running);
+  }
   collect();
-  end_silent_streams();
+  if (now >= silence_look_) end_silent_streams(now);
 }
 
 void CurlTransfers::collect() {
@@ -274,9 +314,9 @@ void CurlTransfers::cancel(HttpFetcher::StreamId id) {
   if (found != streams_.end()) finish(*take_out(found->second)->job, Delivery::Lost, "cancelled");
 }
 
-void CurlTransfers::end_silent_streams() {
+void CurlTransfers::end_silent_streams(Time now) {
+  silence_look_ = now + kSilenceLookPeriod;
   std::vector<CURL*> silent;
-  const Time now = clock_.monotonic();
   for (const auto& [id, easy] : streams_)
     if (now - under_way_.at(easy)->last_heard > options_.stream_idle_timeout) silent.push_back(easy);
   for (CURL* const easy : silent)
@@ -299,19 +339,26 @@ void CurlTransfers::end_all() {
 
 void CurlTransfers::wait(std::span<pollfd> others, Duration longest) {
   const Time now = clock_.monotonic();
-  for (const auto& [id, easy] : streams_)
-    longest = std::min(longest, under_way_.at(easy)->last_heard + options_.stream_idle_timeout - now);
-  std::vector<curl_waitfd> files;
-  for (const pollfd& other : others) {
-    const bool reads = other.events & POLLIN, writes = other.events & POLLOUT;
-    files.push_back(
-        {.fd = other.fd,
-         .events = static_cast<short>((reads ? CURL_WAIT_POLLIN : 0) | (writes ? CURL_WAIT_POLLOUT : 0)),
-         .revents = 0});
-  }
+  if (!streams_.empty()) longest = std::min(longest, silence_look_ - now);
+  if (timer_.is_set()) longest = std::min(longest, timer_ - now);
+  std::vector<pollfd> files(others.begin(), others.end());
+  files.push_back({.fd = epoll_, .events = POLLIN, .revents = 0});
   const auto millis = static_cast<int>(std::max<std::int64_t>((longest.micros() + 999) / 1000, 0));
-  curl_multi_poll(multi_.get(), files.data(), static_cast<unsigned>(files.size()), millis, nullptr);
+  if (::poll(files.data(), files.size(), millis) <= 0) return;
   for (std::size_t i = 0; i < others.size(); ++i) others[i].revents = files[i].revents;
+  if (files.back().revents) take_ready();
+}
+
+void CurlTransfers::take_ready() {
+  std::array<epoll_event, kReadyMax> events;
+  const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    Ready ready{.file = events[i].data.fd};
+    if (events[i].events & EPOLLIN) ready.events |= CURL_CSELECT_IN;
+    if (events[i].events & EPOLLOUT) ready.events |= CURL_CSELECT_OUT;
+    if (events[i].events & (EPOLLERR | EPOLLHUP)) ready.events |= CURL_CSELECT_ERR;
+    ready_.push_back(ready);
+  }
 }
 
 }  // namespace berth::client

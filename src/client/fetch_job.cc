@@ -12,6 +12,16 @@ namespace {
 
 constexpr Duration kTokenFileAge = Duration::seconds(60);  // rotated tokens overlap for longer than that
 
+// Of a Date header. The answers of one second have the same text.
+Time date_of(const std::string& text) {
+  thread_local std::string latest;
+  thread_local Time date;
+  if (text == latest) return date;
+  latest = text;
+  const time_t seconds = curl_getdate(text.c_str(), nullptr);
+  return date = seconds < 0 ? Time() : Time::from_seconds(seconds);
+}
+
 }  // namespace
 
 bool may_leave(FetchJob& job) {
@@ -53,8 +63,7 @@ void finish(FetchJob& job, Delivery delivery, std::string trouble) {
   }
   job.reply.trouble = std::move(trouble);
   if (const std::string_view date = job.reply.header("date"); !date.empty())
-    if (const time_t seconds = curl_getdate(std::string(date).c_str(), nullptr); seconds >= 0)
-      job.reply.date = Time::from_seconds(seconds);
+    job.reply.date = date_of(std::string(date));
   job.done(std::move(job.reply));
 }
 
