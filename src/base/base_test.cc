@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "base/wake_pacer.h"
 
 namespace berth {
 namespace {
@@ -164,6 +165,25 @@ TEST(Random, SeedsRepeatAndUuidsAreVersionFour) {
   EXPECT_EQ(uuid.size(), 36u);
   EXPECT_EQ(uuid[14], '4');
   EXPECT_NE(std::string("89ab").find(uuid[19]), std::string::npos);
+}
+
+// A wake-up that is slept for comes at its time; 1,000 a second become 500, and few are not delayed.
+TEST(WakePacer, BoundsTheRateAndLeavesFewWakeUpsAlone) {
+  for (const std::int64_t per_second : {100, 400, 1000, 10'000}) {
+    WakePacer pacer;
+    Time now = Time::from_seconds(1000);
+    const Time end = now + Duration::seconds(10);
+    std::int64_t wakes = 0, delayed = 0;
+    for (; now < end; ++wakes) {
+      const Duration wait = pacer.spend(now);
+      EXPECT_LE(wait, kWakeInterval);
+      delayed += wait > Duration();
+      now = std::max(now + wait, now + Duration::micros(1'000'000 / per_second));
+    }
+    EXPECT_NEAR(static_cast<double>(wakes), static_cast<double>(std::min<std::int64_t>(per_second, 500) * 10),
+                55);
+    EXPECT_EQ(delayed > 0, per_second > 500) << per_second;
+  }
 }
 
 }  // namespace

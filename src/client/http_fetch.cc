@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/wake_pacer.h"
 #include "client/curl_transfers.h"
 #include "client/fetch_job.h"
 #include "client/http2_client.h"
@@ -67,6 +68,7 @@ class HttpFetcher::Loop {
   std::unique_ptr<CurlTransfers> transfers_;
   std::unique_ptr<Http2Client> http2_;  // null: fetches are transfers, too
   std::vector<pollfd> files_;           // wake_file_ and those of http2_
+  WakePacer pacer_;
   std::thread thread_;
 };
 
@@ -197,6 +199,7 @@ void HttpFetcher::Loop::call_due_timers() {
 }
 
 void HttpFetcher::Loop::sleep() {
+  std::this_thread::sleep_for(std::chrono::microseconds(pacer_.spend(clock_.monotonic()).micros()));
   files_.assign(1, {.fd = wake_file_, .events = POLLIN, .revents = 0});
   if (http2_) http2_->append_files(files_);
   transfers_->wait(files_, sleep_at_most());

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/wake_pacer.h"
+
 namespace berth::engine {
 
 struct Loop::State {
@@ -26,6 +28,7 @@ struct Loop::State {
   std::optional<Time> stop_deadline;
   EngineCounters counters;
   std::function<void()> observe;
+  WakePacer pacer;
   std::thread thread;
 };
 
@@ -49,6 +52,7 @@ void Loop::State::run() {
 }
 
 void Loop::State::sleep_until(std::optional<Time> wake) {
+  std::this_thread::sleep_for(std::chrono::microseconds(pacer.spend(clock.monotonic()).micros()));
   Duration pause = kLoopSleepMax;
   if (wake) pause = std::min(pause, *wake - clock.now());
   std::unique_lock lock(mutex);
