@@ -69,6 +69,12 @@ void EventRecorder::note(const EventNote& note, Time now) {
     return;
   }
   const std::string key = series_of(note);
+  const bool paced = pacing_.per_second > 0;
+  const bool full = paced ? waiting() >= kEventsWaitingMax : in_flight_.size() >= kEventsInFlightMax;
+  if (full && !series_.find(key)) {
+    ++counters_.dropped;
+    return;
+  }
   Series& series = series_.at(key);
   if (series.count == 0) {
     const std::string hex = hex_of(stable_hash(key + format_micro_time(now) + std::to_string(++sequence_)));
@@ -81,8 +87,7 @@ void EventRecorder::note(const EventNote& note, Time now) {
   series.last = now;
   series.note.decision_id = note.decision_id;
   if (series.under_way) return;
-  const bool paced = pacing_.per_second > 0;
-  if (paced ? waiting() >= kEventsWaitingMax : in_flight_.size() >= kEventsInFlightMax) {
+  if (full) {
     ++counters_.dropped;
     return;
   }
@@ -107,8 +112,18 @@ bool EventRecorder::may_send(Time now) {
   return true;
 }
 
-void EventRecorder::send_waiting(Time last_write, Time now) {
-  if (last_write.is_set()) busy_until_ = last_write + pacing_.pause;
+void EventRecorder::measure_load(std::uint64_t writes, Time now) {
+  constexpr Duration kPeriod = Duration::seconds(1);
+  if (measured_at_.is_set() && now >= measured_at_ && now < measured_at_ + kPeriod) return;
+  busy_ = measured_at_.is_set() && now < measured_at_ + kPeriod * 2 &&
+          writes - writes_measured_ >= kBusyWritesPerSecond;
+  measured_at_ = now;
+  writes_measured_ = writes;
+}
+
+void EventRecorder::send_waiting(const WritesSent& writes, Time now) {
+  measure_load(writes.count, now);
+  if (writes.latest.is_set()) busy_until_ = writes.latest + pacing_.pause;
   while (waiting() > 0 && may_send(now)) {
     std::deque<std::string>& line = waiting_[waiting_[0].empty() ? 1 : 0];
     const std::string key = std::move(line.front());

@@ -25,8 +25,12 @@ inline constexpr Duration kEventRefill = Duration::minutes(5);
 inline constexpr std::size_t kEventMessageBytesMax = 1024;
 inline constexpr std::size_t kEventNameBytesMax = 253;
 
-// Events that wait for a pause between writes; further ones are dropped.
-inline constexpr std::size_t kEventsWaitingMax = 4096;
+// Events that wait for a pause between writes; further ones are dropped. Half of the series: those that wait
+// are not forgotten for as many that come after them.
+inline constexpr std::size_t kEventsWaitingMax = kEventSeriesMax / 2;
+
+// Above so many writes a second with precedence an API server is busy: a fifth of the events is sent then.
+inline constexpr std::uint64_t kBusyWritesPerSecond = 200;
 
 // Whether events yield to writes. Zero: they do not, and events beyond kEventsInFlightMax are dropped. Else
 // `per_second` are sent, the others wait; once writes have paused for `pause`, `burst` more are sent at once,
@@ -36,6 +40,12 @@ struct EventPacing {
   std::int64_t per_second = 0;
   std::int64_t burst = 100;
   Duration pause = Duration::millis(100);
+};
+
+// Writes with precedence over events.
+struct WritesSent {
+  Time latest;  // unset: none yet
+  std::uint64_t count = 0;
 };
 
 struct EventCounters {
@@ -55,8 +65,8 @@ class EventRecorder {
   void note(const client::EventNote& note, Time now);
   void on_answer(const ClientAnswer& answer, Time now);
 
-  // Sends as many waiting events as permitted. `last_write`: when the latest write with precedence was sent.
-  void send_waiting(Time last_write, Time now);
+  // Sends as many waiting events as permitted beside these writes.
+  void send_waiting(const WritesSent& writes, Time now);
   // When send_waiting() should be called next, apart from responses.
   std::optional<Time> next_wake() const;
 
@@ -80,7 +90,8 @@ class EventRecorder {
 
   std::size_t waiting() const { return waiting_[0].size() + waiting_[1].size(); }
   bool may_send(Time now);
-  Duration interval() const { return Duration::micros(1'000'000 / pacing_.per_second); }
+  void measure_load(std::uint64_t writes, Time now);
+  Duration interval() const { return Duration::micros((busy_ ? 5 : 1) * 1'000'000 / pacing_.per_second); }
   Time next_of_burst() const;
   bool admit(const client::EventNote& note, Time now);
   void send(const std::string& key, Series& series);
@@ -93,6 +104,9 @@ class EventRecorder {
   const EventPacing pacing_;
   std::deque<std::string> waiting_[2];  // series, each once; warnings go first
   Time next_paced_;
+  Time measured_at_;  // writes_measured_, about a second ago
+  std::uint64_t writes_measured_ = 0;
+  bool busy_ = false;
   Time busy_until_;
   Time burst_returned_ = Time::from_micros(0);  // when every event of the burst has returned
   LruMap<Series> series_{kEventSeriesMax};

@@ -108,16 +108,16 @@ TEST(EventRecorder, EventsStandBackBehindWrites) {
   for (int i = 0; i < 100; ++i) paced.note(waits("waits", "pod-" + std::to_string(i)), desk.clock.now());
   paced.note(waits("waits", "pod-0"), desk.clock.now());  // folded into the waiting one
   for (int i = 0; i < 100; ++i) {
-    paced.send_waiting(desk.clock.now(), desk.clock.now());
+    paced.send_waiting({desk.clock.now()}, desk.clock.now());
     ASSERT_TRUE(paced.next_wake().has_value());
     desk.clock.advance(Duration::millis(10));
   }
   EXPECT_EQ(desk.api.requests_waiting(), 50u) << "in one second";
   answer_all();
-  paced.send_waiting(Time(), desk.clock.now());
+  paced.send_waiting({}, desk.clock.now());
   EXPECT_EQ(desk.api.requests_waiting(), 1u);
   desk.clock.advance(Duration::millis(100));
-  paced.send_waiting(Time(), desk.clock.now());
+  paced.send_waiting({}, desk.clock.now());
   EXPECT_EQ(desk.api.requests_waiting(), 50u);
   answer_all();
   EXPECT_EQ(paced.unsent(), 0u);
@@ -127,6 +127,27 @@ TEST(EventRecorder, EventsStandBackBehindWrites) {
 }
 
 // Many events in a pause of the writes: the rate holds beyond a burst, which returns with time.
+// 10 seconds with so many writes a second, and an event for each.
+std::size_t sent_beside(std::uint64_t writes_per_second) {
+  Desk desk;
+  EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second = 50});
+  const Duration step = Duration::micros(1'000'000 / static_cast<std::int64_t>(writes_per_second));
+  for (std::uint64_t n = 1; n <= writes_per_second * 10; ++n) {
+    desk.clock.advance(step);
+    paced.note(waits("waits", "pod-" + std::to_string(n)), desk.clock.now());
+    paced.send_waiting({desk.clock.now(), n}, desk.clock.now());
+    while (desk.api.answer())
+      for (Message& message : drained(*desk.mailbox))
+        paced.on_answer(std::get<ClientAnswer>(message), desk.clock.now());
+  }
+  return desk.api.log.size();
+}
+
+TEST(EventRecorder, ABusyApiServerGetsAFifthOfTheEvents) {
+  EXPECT_NEAR(sent_beside(100), 50 * 10, 5);
+  EXPECT_NEAR(sent_beside(1000), 50 + 10 * 9, 5);  // the first second is not measured yet
+}
+
 TEST(EventRecorder, APauseOfTheWritesPermitsOneBurst) {
   Desk desk;
   EventRecorder paced(desk.api, desk.mailbox, "berth-scheduler", "host-1", {.per_second = 50, .burst = 20});
@@ -134,7 +155,7 @@ TEST(EventRecorder, APauseOfTheWritesPermitsOneBurst) {
   const auto sent_in = [&](Duration time) {
     std::size_t sent = 0;
     for (const Time end = desk.clock.now() + time; desk.clock.now() < end;) {
-      paced.send_waiting(Time(), desk.clock.now());
+      paced.send_waiting({}, desk.clock.now());
       EXPECT_GT(*paced.next_wake(), desk.clock.now());
       desk.clock.advance(Duration::millis(10));
       for (; desk.api.answer(); ++sent)
@@ -154,7 +175,7 @@ TEST(EventRecorder, WarningsDoNotWaitForOtherEvents) {
   note.warning = false;
   paced.note(note, desk.clock.now());
   paced.note(waits("waits", "pod-2"), desk.clock.now());
-  paced.send_waiting(desk.clock.now(), desk.clock.now());
+  paced.send_waiting({desk.clock.now()}, desk.clock.now());
   while (desk.api.answer()) continue;
   ASSERT_EQ(desk.api.all(kEvents).size(), 1u);
   EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("type"), "Warning");
