@@ -203,7 +203,7 @@ TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
     cluster.settle(Duration::seconds(1));
     EXPECT_TRUE(cluster.all_bound()) << answers;
     EXPECT_EQ(cluster.written("patch podgroups g/status"), 1) << answers;
-      EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{}) << answers;
+    EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{}) << answers;
   }
 }
 

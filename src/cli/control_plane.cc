@@ -118,11 +118,13 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
       parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
   };
   if (engine::Engine* engine = parts.plane.scheduling()) {
-    parts.scheduling = std::make_unique<engine::Loop>(*engine, clock, "berth-scheduler", [&parts, show_binder, engine] {
-      parts.history.flush();
-      parts.scheduler_shown.refresh([&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
-      show_binder(engine);
-    });
+    parts.scheduling =
+        std::make_unique<engine::Loop>(*engine, clock, "berth-scheduler", [&parts, show_binder, engine] {
+          parts.history.flush();
+          parts.scheduler_shown.refresh(
+              [&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
+          show_binder(engine);
+        });
   }
   if (engine::Engine* engine = parts.plane.controllers())
     parts.controllers =
