@@ -20,6 +20,12 @@ namespace {
 
 constexpr Duration kSleepLongest = Duration::seconds(60);
 
+void rest(Duration time) {
+  if (time <= Duration()) return;
+  const timespec limit{0, static_cast<long>(time.micros() * 1000)};
+  ::ppoll(nullptr, 0, &limit, nullptr);
+}
+
 }  // namespace
 
 // The thread that moves the bytes, and the queue in front of it.
@@ -199,7 +205,7 @@ void HttpFetcher::Loop::call_due_timers() {
 }
 
 void HttpFetcher::Loop::sleep() {
-  std::this_thread::sleep_for(std::chrono::microseconds(pacer_.spend(clock_.monotonic()).micros()));
+  rest(pacer_.spend(clock_.monotonic()));
   files_.assign(1, {.fd = wake_file_, .events = POLLIN, .revents = 0});
   if (http2_) http2_->append_files(files_);
   transfers_->wait(files_, sleep_at_most());

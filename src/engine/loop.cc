@@ -23,6 +23,7 @@ struct Loop::State {
   std::mutex mutex;
   std::condition_variable changed;
   bool messages = false;
+  bool awaits_messages = false;  // a message must wake the thread
   bool synced = false;
   bool stopping = false;  // set by the loop itself
   std::optional<Time> stop_deadline;
@@ -52,13 +53,16 @@ void Loop::State::run() {
 }
 
 void Loop::State::sleep_until(std::optional<Time> wake) {
-  std::this_thread::sleep_for(std::chrono::microseconds(pacer.spend(clock.monotonic()).micros()));
+  std::unique_lock lock(mutex);
+  const auto ends = [this] { return stop_deadline && !stopping; };
+  const Duration rest = pacer.spend(clock.monotonic());
+  if (rest > Duration()) changed.wait_for(lock, std::chrono::microseconds(rest.micros()), ends);
   Duration pause = kLoopSleepMax;
   if (wake) pause = std::min(pause, *wake - clock.now());
-  std::unique_lock lock(mutex);
-  const auto woken = [this] { return messages || (stop_deadline && !stopping); };
+  const auto woken = [&] { return messages || ends(); };
+  awaits_messages = true;
   changed.wait_for(lock, std::chrono::microseconds(std::max<std::int64_t>(pause.micros(), 0)), woken);
-  messages = false;
+  messages = awaits_messages = false;
 }
 
 Loop::Loop(Engine& engine, const Clock& clock, std::string name, std::function<void()> observe)
@@ -68,7 +72,7 @@ Loop::Loop(Engine& engine, const Clock& clock, std::string name, std::function<v
   engine.on_message([kept = state_] {
     const std::lock_guard lock(kept->mutex);
     kept->messages = true;
-    kept->changed.notify_one();
+    if (kept->awaits_messages) kept->changed.notify_one();
   });
   constexpr std::size_t kThreadNameBytesMax = 15;
   name.resize(std::min(name.size(), kThreadNameBytesMax));
