@@ -1,8 +1,9 @@
 // Records of gangs: the members' BindRequests in one object, which outlives the process that keeps them.
 //
 // Members that are submitted before a flush share one record, whatever their gangs; members that are
-// submitted while it is written share the next one of their namespace. So many small gangs cost as few
-// records as a large one, and no member waits for others (Nagle's algorithm).
+// submitted while it is written, or within kGangRecordInterval, share the next one of their namespace. So
+// many small gangs cost as few records as a large one (Nagle's algorithm, with a bound on the wait): a
+// record's create and delete cost the API server as much as eight bindings.
 #include <algorithm>
 
 #include "api/type_table.h"
@@ -32,14 +33,28 @@ bool is_gone(const ApiReply& reply) {
 
 }  // namespace
 
-void MemoryRequests::Table::write_records() {
+std::optional<Time> MemoryRequests::Table::write_records(Time now) {
   std::vector<std::string> ready;
+  std::optional<Time> next;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [ns, forming] : forming_)
-      if (!forming.under_way) ready.push_back(ns);
+    for (auto at = forming_.begin(); at != forming_.end();) {
+      auto& [ns, forming] = *at;
+      const Time due = forming.begun_at + kGangRecordInterval;
+      const bool early = forming.begun_at.is_set() && forming.begun_at <= now && now < due;
+      if (!forming.under_way && !forming.waiting.empty()) {
+        if (!early || forming.waiting.size() >= kGangRecordMembersSoon) {
+          forming.begun_at = now;
+          ready.push_back(ns);
+        } else {
+          next = std::min(next.value_or(due), due);
+        }
+      }
+      at = forming.waiting.empty() && !forming.under_way && !early ? forming_.erase(at) : std::next(at);
+    }
   }
   for (const std::string& ns : ready) write_record(ns);
+  return next;
 }
 
 // Members of one scheduler and epoch, up to the bound, in the order of submission.
@@ -57,10 +72,7 @@ std::vector<MemoryRequests::Table::Creation> MemoryRequests::Table::next_record(
   std::size_t bytes = 0, count = 0;
   while (count < waiting.size() && (count == 0 || bytes < kGangRecordBytesMax) && alike(waiting[count]))
     bytes += waiting[count++].bytes;
-  if (count == 0) {
-    forming_.erase(forming);
-    return {};
-  }
+  if (count == 0) return {};
   const auto end = waiting.begin() + static_cast<std::ptrdiff_t>(count);
   std::vector<Creation> members(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
   waiting.erase(waiting.begin(), end);
@@ -129,7 +141,6 @@ void MemoryRequests::Table::record_answered(const NamedKey& record, const std::v
       members[i].done(reply);
     }
   }
-  write_record(record.ns);
 }
 
 // Known members stay as they are: the record has no status, they have.

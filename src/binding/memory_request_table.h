@@ -24,8 +24,8 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   // True if the table answers the request, now or later.
   bool answer(const client::ApiRequest& request, const Done& done);
   void lead(std::uint64_t epoch);
-  // Writes records for gang members that wait for one.
-  void write_records();
+  // Writes records for gang members that wait for one. Returns when it must be called again, as flush().
+  std::optional<Time> write_records(Time now);
 
   void subscribe(client::WatchReceiver& receiver);
   void unsubscribe(client::WatchReceiver& receiver);
@@ -60,6 +60,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   struct Forming {
     std::vector<Creation> waiting;
     bool under_way = false;  // a record is being written
+    Time begun_at = {};      // the latest record
   };
 
   std::optional<client::ApiReply> create(const client::ApiRequest& request, const client::NamedKey& key,

@@ -55,8 +55,8 @@ void MemoryRequests::lead(client::Leadership leadership) {
   table_->lead(leadership.epoch);
 }
 
-void MemoryRequests::flush() {
-  table_->write_records();
+std::optional<Time> MemoryRequests::flush(Time now) {
+  return table_->write_records(now);
 }
 
 std::unique_ptr<client::Subscription> MemoryRequests::list_and_watch(api::ResourceRef resource,

@@ -10,9 +10,9 @@
 // finds the pod bound, as kube-scheduler's; devices are sealed first (SchedulerOptions::records_in_memory,
 // docs/reliability.md).
 //
-// Members of a gang's decision with a barrier get a record first: all that are submitted before a flush(),
-// in one namespace, share one object (api::gang_record_object). Their creates are answered when it is
-// stored, and the next process continues from it. It is deleted with its last member.
+// Members of a gang's decision with a barrier get a record first: those of one namespace that are submitted
+// close together share one object (api::gang_record_object; kGangRecordInterval). Their creates are answered
+// when it is stored, and the next process continues from it. It is deleted with its last member.
 // A request is deleted when it has ended: a bound pod stands for itself.
 // Thread-safe. Cost: a few microseconds a write. Source: docs/reliability.md, "Records in memory".
 #pragma once
@@ -34,6 +34,11 @@ inline constexpr std::string_view kInMemoryAnnotation = "scheduling.berth.dev/in
 // Bytes of all requests that are kept or wait for a record; beyond, a BindRequest is created as an object.
 inline constexpr std::size_t kMemoryRequestBytesMax = 64u << 20;
 
+// Members that wait for a record: those of gangs that are decided under load share it. The next record of a
+// namespace is begun so long after the last one, or as soon as so many members wait.
+inline constexpr Duration kGangRecordInterval = Duration::millis(100);
+inline constexpr std::size_t kGangRecordMembersSoon = 64;
+
 // Of a gang's record: below etcd's limit of 1.5 MiB for a request.
 inline constexpr std::size_t kGangRecordBytesMax = 1u << 20;
 
@@ -49,7 +54,7 @@ class MemoryRequests final : public client::ApiClient {
   ~MemoryRequests() override;
 
   void submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) override;
-  void flush() override;
+  std::optional<Time> flush(Time now) override;
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override;
 

@@ -115,13 +115,17 @@ struct DecidedGang : BinderFixture {
   }
   // One after the other: a record is written when the one before is stored.
   void store_records(int count) {
-    for (int n = 0; n < count; ++n) answer_create(Kind::BindRequest);
+    for (int n = 0; n < count; ++n) {
+      advance_to(now() + kGangRecordInterval);
+      deliver();
+      answer_create(Kind::BindRequest);
+    }
   }
   void commit() {
-    for (int n = 0; n < 3; ++n) {  // the records and the commit
-      answer(0);
-      deliver();
-    }
+    store_records(2);
+    deliver();
+    answer(0);  // the commit
+    deliver();
   }
   // The member's binding fails, and the binder runs again.
   void refuse_binding(const std::string& name) {
@@ -162,6 +166,18 @@ TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
 }
 
+// Many members do not wait for the interval.
+TEST(MemoryRequests, ManyMembersGetTheirRecordAtOnce) {
+  DecidedGang cluster;
+  cluster.answer(0);
+  EXPECT_EQ(cluster.in_flight(), 0u) << "two members wait for others";
+  for (std::size_t n = 2; n < kGangRecordMembersSoon; ++n)
+    cluster.decide(DecidedGang::member(std::to_string(n)));
+  EXPECT_EQ(cluster.in_flight(), 1u);
+  cluster.answer(0);
+  EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, kGangRecordMembersSoon}));
+}
+
 // Members that several gangs submit while a record is written share the next one, per scheduler and term.
 TEST(MemoryRequests, SmallGangsShareARecord) {
   DecidedGang cluster;
@@ -195,7 +211,10 @@ TEST(MemoryRequests, SmallGangsShareARecord) {
 TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
   for (const std::size_t answers : {1u, 2u, 3u, 4u}) {  // a record, the other, the commit, a binding
     DecidedGang cluster;
-    for (std::size_t n = 0; n < answers; ++n) {
+    cluster.store_records(1);
+    cluster.advance_to(cluster.now() + kGangRecordInterval);
+    cluster.deliver();
+    for (std::size_t n = 1; n < answers; ++n) {
       cluster.answer(0);
       cluster.deliver();
     }
@@ -210,8 +229,7 @@ TEST(MemoryRequests, AGangGoesOnInTheNextProcess) {
 // As after a switch from WhenWaiting to Always.
 TEST(MemoryRequests, ARecordIsCollectedWhereNobodyTakesItsMembers) {
   DecidedGang cluster;
-  cluster.answer(0);
-  cluster.answer(0);
+  cluster.store_records(2);
   cluster.crash(Requests::Objects);
   cluster.settle(kGangRecordLook);
   EXPECT_EQ(cluster.stored(), (std::vector<std::size_t>{1, 2})) << "their pods wait";
@@ -224,7 +242,7 @@ TEST(MemoryRequests, ARecordIsCollectedWhereNobodyTakesItsMembers) {
 TEST(MemoryRequests, AGangWhoseRecordIsRefusedGetsObjects) {
   DecidedGang cluster;
   cluster.answer(0, InjectedFault::Refused);
-  cluster.settle();
+  cluster.settle(kGangRecordInterval);
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{0});  // the record of the others is deleted
   EXPECT_EQ(cluster.written("create bindrequests"), 2);
   EXPECT_TRUE(cluster.all_bound());

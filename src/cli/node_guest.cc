@@ -100,7 +100,6 @@ class Publication {
       inbox->replies.push_back(std::move(reply));
       inbox->wake.notify_one();
     });
-    client_.flush();
   }
 
   void take(const client::ApiReply& reply) {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,8 +89,9 @@ class ApiClient {
  public:
   virtual ~ApiClient() = default;
   virtual void submit(ApiRequest request, std::function<void(ApiReply)> done) = 0;
-  // Sends what was submitted since the last call without waiting for more. For clients that batch requests.
-  virtual void flush() {}
+  // Called after requests were submitted. A client that batches them sends now what need not wait for more,
+  // and says when it must be called again at the latest; none: after the next submit().
+  virtual std::optional<Time> flush([[maybe_unused]] Time now) { return std::nullopt; }
   virtual std::unique_ptr<Subscription> list_and_watch(api::ResourceRef resource,
                                                        WatchReceiver& receiver) = 0;
 };

@@ -166,7 +166,6 @@ void EffectExecutor::pump() {
     BERTH_ASSERT(flight, "a flight lives as long as one of its chains waits");
     send(chain_ref, *flight, flight->runs[chain_ref.chain]);
   }
-  client_.flush();
 }
 
 void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {
@@ -354,8 +353,9 @@ void EffectExecutor::wake_due(Time now) {
 }
 
 std::optional<Time> EffectExecutor::next_wake() const {
-  if (repeats_.empty()) return std::nullopt;
-  return repeats_.begin()->first;
+  if (repeats_.empty()) return flush_at_;
+  const Time repeat_at = repeats_.begin()->first;
+  return std::min(repeat_at, flush_at_.value_or(repeat_at));
 }
 
 void EffectExecutor::next_write(ChainRef chain_ref, Flight& flight) {

@@ -68,6 +68,8 @@ class EffectExecutor {
   void on_answer(ClientAnswer answer, Time now);
   // Sends the retries that are due.
   void wake_due(Time now);
+  // Once after whatever a step has started: the client's batches leave.
+  void flush(Time now) { flush_at_ = client_.flush(now); }
   std::optional<Time> next_wake() const;
   // Flights that ended since the last call, in order.
   std::vector<Finished> take_finished();
@@ -110,6 +112,7 @@ class EffectExecutor {
   std::deque<ChainRef> urgent_;  // sent before what is waiting_; a chain is in one of them at most
   std::deque<ChainRef> waiting_;
   std::multimap<Time, ChainRef> repeats_;
+  std::optional<Time> flush_at_;
   std::vector<Finished> finished_;
   EffectExecutorCounters counters_;
   RefusedWriteLog refused_log_;

@@ -104,6 +104,7 @@ bool Engine::work(Time now) {
   }
   if (std::exchange(writes_seen_, executor_.counters().writes) != executor_.counters().writes)
     last_write_ = now;
+  executor_.flush(now);
   recorder_.send_waiting({last_write_, writes_seen_}, now);
   return !mailbox_->empty() || (may_run() && (queue_.ready() || decider_wanted_));
 }

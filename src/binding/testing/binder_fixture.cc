@@ -89,7 +89,7 @@ void BinderFixture::decide(std::string_view bind_request) {
   client::Write write =
       client::create(api::Kind::BindRequest, std::string(metadata.string_at("namespace")), *object);
   memory_->submit(std::move(write.request), [](client::ApiReply) {});
-  memory_->flush();
+  memory_->flush(clock_.now());
 }
 
 void BinderFixture::relist_requests() {
