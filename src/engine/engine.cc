@@ -333,7 +333,8 @@ void Engine::run_decider() {
     decider_wake_.reset();
     decider_wanted_ = true;
   }
-  for (std::size_t i = 0; decider_wanted_ && i < kDecisionsPerStepMax; ++i) {
+  const std::size_t most = reconcilers_.empty() ? kDecisionsPerStepMax : kSharedDecisionsPerStepMax;
+  for (std::size_t i = 0; decider_wanted_ && i < most; ++i) {
     ++decider_counters_.back().runs;
     Effects effects = decider_->decide(view_, now_);
     for (const client::EventNote& note : effects.events) recorder_.note(note, now_);

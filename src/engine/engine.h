@@ -27,6 +27,8 @@ namespace berth::engine {
 
 inline constexpr std::size_t kRunsPerStepMax = 512;      // keys
 inline constexpr std::size_t kDecisionsPerStepMax = 64;  // of the stateful decider
+// The same beside reconcilers, which wait meanwhile: a decision about a large group takes some 100 ms.
+inline constexpr std::size_t kSharedDecisionsPerStepMax = 8;
 
 struct EngineOptions {
   std::string component = "berth-controllers";  // in events

@@ -572,6 +572,23 @@ TEST(Engine, AStatefulDeciderMeetsEveryChangeAndEveryOutcome) {
   EXPECT_EQ(labeller.settled, (std::vector<std::string>{"b ok done", "a failed NotFoundgone"}));
 }
 
+TEST(Engine, AStatefulDeciderLetsReconcilersRunBetweenItsDecisions) {
+  for (const bool shared : {false, true}) {
+    EngineFixture fixture;
+    Labeller labeller;
+    fixture.engine.add(labeller);
+    if (shared) add(fixture, [](const View&, const api::ObjectKey&, Time) { return Effects::nothing(); });
+    for (int i = 10; i < 70; ++i)
+      fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p)" + std::to_string(i) + R"("}})");
+    fixture.start();
+    fixture.api.deliver(0);
+    fixture.engine.step(fixture.clock.now());
+    EXPECT_EQ(labeller.todo.size(), shared ? 60 - kSharedDecisionsPerStepMax : 0);
+    fixture.run_until_idle();
+    EXPECT_TRUE(labeller.todo.empty());
+  }
+}
+
 // A follower's view may be behind the writes of its predecessor: it leads on lists of its own term.
 TEST(Engine, ATermBeginsWithListsOfItsOwn) {
   EngineFixture fixture;
