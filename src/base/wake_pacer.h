@@ -11,7 +11,7 @@
 
 namespace berth {
 
-inline constexpr Duration kWakeInterval = Duration::millis(2);
+inline constexpr Duration kWakeInterval = Duration::micros(1250);
 inline constexpr std::int64_t kWakeBurst = 50;
 
 class WakePacer {
