@@ -132,11 +132,13 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     effects.wake_at = std::min(effects.wake_at.value_or(request->deadline), request->deadline);
   pending_.sent(view, *request, effects);
   if (!request->claims.empty()) measure(*request, record, cycle, view, now);
-  if (cycle.binds()) {
-    record.announce = true;
-    record.bound_at = in_memory(*request) ? now : Time();
+  if (cycle.binds()) record.announce = true;
+  if (cycle.ends_in_memory()) {
+    effects.events.push_back(scheduled_event(view, *request));
+  } else if (cycle.binds() && in_memory(*request)) {
+    record.bound_at = now;
+    effects.wake_at = now + kBoundViewWait;
   }
-  if (cycle.ends_in_memory()) effects.events.push_back(scheduled_event(view, *request));
   record.bind_writes = cycle.bind_writes();
   record.adds = adds_consumer(effects);
   record.failing = cycle.fails();

@@ -88,6 +88,21 @@ TEST(MemoryRequests, ABoundPodIsAwaited) {
   EXPECT_EQ(cluster.events.size(), 1u);
 }
 
+// As after a restored backup: the API server may have lost what it accepted.
+TEST(MemoryRequests, APodThatIsNotSeenBoundIsBoundAgain) {
+  Decided cluster;
+  cluster.answer("create pods p/binding");
+  cluster.advance_to(cluster.now() + kBoundViewWait - Duration::millis(1));
+  cluster.deliver(Kind::Node);
+  EXPECT_EQ(cluster.in_flight(), 0u);
+  cluster.advance_to(cluster.now() + Duration::millis(1));
+  cluster.deliver(Kind::Node);
+  EXPECT_EQ(cluster.in_flight(), 1u);
+  cluster.settle();
+  EXPECT_EQ(cluster.log, Log{"create pods p/binding"}) << "the second one meets its version";
+  EXPECT_EQ(cluster.kept_in_memory(), 0u);
+}
+
 // Three members of the gang "g", created one after the other as by the scheduler; the binder sees none yet.
 struct DecidedGang : BinderFixture {
   DecidedGang() : BinderFixture({}, Requests::InMemory) {
