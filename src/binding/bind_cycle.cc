@@ -69,7 +69,7 @@ PodObservation observe_pod(const client::View& view, const api::BindRequest& req
   if (pod->meta.uid != request.pod_uid)
     return {State::Unknown, nullptr,
             name + " is another one by now: UID " + pod->meta.uid + ", decided for " + request.pod_uid};
-  if (pod->node_name == request.node) return {State::OnOurNode, pod, ""};
+  if (api::is_bound_by(*pod, request)) return {State::OnOurNode, pod, ""};
   if (pod->bound()) return {State::Elsewhere, pod, name + " is bound to node " + pod->node_name + " already"};
   if (pod->meta.deleting()) return {State::Ending, pod, name + " is being deleted"};
   if (pod->finished()) return {State::Ending, pod, name + " has finished"};

@@ -44,9 +44,8 @@ bool in_memory(const ControlPlaneOptions& options) {
 
 // Whether an engine beside the scheduler's is needed.
 bool has_second_engine(const ControlPlaneOptions& options) {
-  const bool may_share = in_memory(options);
   return options.controllers || options.simulated_nodes || options.health ||
-         (!may_share && (options.binder || options.health_policies));
+         (!in_memory(options) && (options.binder || options.health_policies));
 }
 
 // Containers start when the node's agent, if any, has prepared their claims.
@@ -174,7 +173,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     add_workloads(*parts.controllers, options);
   }
   if (options.binder) {
-    parts.binding = in_memory(options) ? parts.scheduling.get() : parts.controllers.get();
+    parts.binding = parts.memory ? parts.scheduling.get() : parts.controllers.get();
     parts.binder = add_binder(*parts.binding, gates, options.binding);
     parts.binding->add(parts.memory ? binding::make_memory_request_collector()
                                     : binding::make_gang_record_collector());
@@ -186,8 +185,8 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     add_node_agents(*parts.controllers, gates, options);
   }
   if (options.health_policies) {
-    Engine* engine = parts.controllers ? parts.controllers.get() : parts.scheduling.get();
-    engine->add(health::make_health_policies(nullptr));
+    Engine& engine = parts.controllers ? *parts.controllers : *parts.scheduling;
+    engine.add(health::make_health_policies(nullptr));
   }
   for (Engine* engine : {scheduling(), controllers()})
     if (engine) engine->attach_to(parts.informers);
