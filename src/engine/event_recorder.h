@@ -29,8 +29,9 @@ inline constexpr std::size_t kEventNameBytesMax = 253;
 // are not forgotten for as many that come after them.
 inline constexpr std::size_t kEventsWaitingMax = kEventSeriesMax / 2;
 
-// Above so many writes a second with precedence an API server is busy: a fifth of the events is sent then.
+// Above so many writes a second with precedence an API server is busy: a part of the events is sent then.
 inline constexpr std::uint64_t kBusyWritesPerSecond = 200;
+inline constexpr std::int64_t kBusyEventsDivisor = 5;
 
 // Whether events yield to writes. Zero: they do not, and events beyond kEventsInFlightMax are dropped. Else
 // `per_second` are sent, the others wait; once writes have paused for `pause`, `burst` more are sent at once,
@@ -91,7 +92,9 @@ class EventRecorder {
   std::size_t waiting() const { return waiting_[0].size() + waiting_[1].size(); }
   bool may_send(Time now);
   void measure_load(std::uint64_t writes, Time now);
-  Duration interval() const { return Duration::micros((busy_ ? 5 : 1) * 1'000'000 / pacing_.per_second); }
+  Duration interval() const {
+    return Duration::micros((busy_ ? kBusyEventsDivisor : 1) * 1'000'000 / pacing_.per_second);
+  }
   Time next_of_burst() const;
   bool admit(const client::EventNote& note, Time now);
   void send(const std::string& key, Series& series);
