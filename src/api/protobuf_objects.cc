@@ -14,7 +14,7 @@ constexpr std::string_view kListSuffix = "List";
 enum ListField : std::uint32_t { kListMetadata = 1, kListItems = 2 };
 enum ListMetaField : std::uint32_t { kListVersion = 2, kListContinue = 3 };
 enum EventField : std::uint32_t { kEventType = 1, kEventObject = 2, kRawExtensionBytes = 1 };
-enum ObjectField : std::uint32_t { kObjectMetadata = 1, kMetaVersion = 6 };
+enum ObjectField : std::uint32_t { kObjectMetadata = 1, kMetaUid = 5, kMetaVersion = 6 };
 
 // The last value of a field of bytes, as for every field of one message; empty when absent.
 Result<std::string_view> bytes_of(std::string_view message, std::uint32_t number) {
@@ -25,6 +25,11 @@ Result<std::string_view> bytes_of(std::string_view message, std::uint32_t number
     if (field.number == number && field.type == WireType::Bytes) found = field.bytes;
   }
   return found;
+}
+
+Result<std::string_view> metadata_text(std::string_view body, std::uint32_t number) {
+  const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(body));
+  return bytes_of(TRY(bytes_of(envelope.message, kObjectMetadata)), number);
 }
 
 }  // namespace
@@ -98,8 +103,10 @@ std::string ProtobufListWriter::finish() {
 }
 
 Result<std::string_view> protobuf_resource_version(std::string_view body) {
-  const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(body));
-  return bytes_of(TRY(bytes_of(envelope.message, kObjectMetadata)), kMetaVersion);
+  return metadata_text(body, kMetaVersion);
+}
+Result<std::string_view> protobuf_uid(std::string_view body) {
+  return metadata_text(body, kMetaUid);
 }
 
 }  // namespace berth::api

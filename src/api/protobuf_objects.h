@@ -58,7 +58,8 @@ class ProtobufListWriter {
   std::size_t begin_;
 };
 
-// metadata.resourceVersion of a body that is one object; empty when absent.
+// metadata.resourceVersion and metadata.uid of a body that is one object; empty when absent.
 Result<std::string_view> protobuf_resource_version(std::string_view body);
+Result<std::string_view> protobuf_uid(std::string_view body);
 
 }  // namespace berth::api

@@ -268,7 +268,10 @@ bool Reflector::take_event(WatchEvent event, std::vector<RawChange>& changes) {
   }
   if (!event.resource_version.empty()) version_ = std::move(event.resource_version);
   if (event.type == "BOOKMARK") return true;
-  if (event.type != "DELETED") whole_objects_->heard(resource_, event.object);
+  if (event.type == "DELETED")
+    whole_objects_->gone(resource_, event.object);
+  else
+    whole_objects_->heard(resource_, event.object);
   const ChangeKind kind = event.type == "ADDED"     ? ChangeKind::Added
                           : event.type == "DELETED" ? ChangeKind::Deleted
                                                     : ChangeKind::Modified;

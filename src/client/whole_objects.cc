@@ -102,6 +102,11 @@ class AdditionFinder {
   const bool strategic_;
 };
 
+// Versions are decimal numbers without leading zeros.
+bool is_later(std::string_view version, std::string_view than) {
+  return version.size() != than.size() ? version.size() > than.size() : version > than;
+}
+
 }  // namespace
 
 std::optional<Json> addition_of(const Json& base, const Json& patch, Verb verb, const api::TypeInfo& type) {
@@ -110,18 +115,32 @@ std::optional<Json> addition_of(const Json& base, const Json& patch, Verb verb, 
 
 void WholeObjects::heard(const api::ResourceRef& resource, const api::RawPtr& object) {
   if (!object || !is_replaced(resource) || !api::is_protobuf(*object)) return;
-  const Result<std::string_view> version = api::protobuf_resource_version(*object);
-  if (!version || version->empty()) return;
+  const std::string_view version = api::protobuf_resource_version(*object).value_or("");
+  const std::string_view uid = api::protobuf_uid(*object).value_or("");
+  if (version.empty() || uid.empty()) return;
   const std::lock_guard lock(mutex_);
-  if (stopped_ || !by_version_.emplace(*version, object).second) return;
-  versions_.emplace_back(*version);
-  bytes_ += object->size();
-  while (bytes_ > kWholeObjectBytesMax) {
-    const auto oldest = by_version_.find(versions_.front());
-    bytes_ -= oldest->second->size();
-    by_version_.erase(oldest);
-    versions_.pop_front();
+  if (stopped_) return;
+  if (const auto found = by_uid_.find(uid); found != by_uid_.end()) {
+    if (!is_later(version, found->second->version)) return;
+    forget(found->second);
   }
+  order_.push_back({std::string(uid), std::string(version), object});
+  by_uid_.emplace(order_.back().uid, std::prev(order_.end()));
+  bytes_ += object->size();
+  while (bytes_ > kWholeObjectBytesMax) forget(order_.begin());
+}
+
+void WholeObjects::gone(const api::ResourceRef& resource, const api::RawPtr& object) {
+  if (!object || !is_replaced(resource) || !api::is_protobuf(*object)) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = by_uid_.find(api::protobuf_uid(*object).value_or(""));
+  if (found != by_uid_.end()) forget(found->second);
+}
+
+void WholeObjects::forget(Order::iterator known) {
+  bytes_ -= known->object->size();
+  by_uid_.erase(known->uid);
+  order_.erase(known);
 }
 
 std::optional<std::string> WholeObjects::instead_of(const ApiRequest& patch) {
@@ -130,14 +149,13 @@ std::optional<std::string> WholeObjects::instead_of(const ApiRequest& patch) {
   const Result<Json> wanted = parse_json(patch.body);
   if (!wanted || !wanted->is_object()) return std::nullopt;
   const Json& meta = wanted->part("metadata");
-  const api::RawPtr object = at(std::string(meta.string_at("resourceVersion")));
+  const api::RawPtr object = at(meta.string_at("uid"), meta.string_at("resourceVersion"));
   if (!object) return std::nullopt;
   const Result<api::ProtobufEnvelope> envelope = api::open_protobuf_envelope(*object);
   const api::TypeInfo* type = envelope ? api::find_kind(envelope->api_version, envelope->kind) : nullptr;
   if (!type) return std::nullopt;
   const Result<Json> base = api::decode_protobuf(*type, envelope->message, api::ManagedFields::Skip);
-  // A version is that of one write, and the patch names the object by its UID as well.
-  if (!base || base->part("metadata").string_at("uid") != meta.string_at("uid")) return std::nullopt;
+  if (!base) return std::nullopt;
   std::optional<Json> addition = addition_of(*base, *wanted, patch.verb, *type);
   if (!addition || addition->as_object().empty()) return std::nullopt;
   Result<std::string> body = api::with_added(*object, std::move(*addition));
@@ -148,15 +166,16 @@ std::optional<std::string> WholeObjects::instead_of(const ApiRequest& patch) {
 void WholeObjects::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
-  by_version_.clear();
-  versions_.clear();
+  by_uid_.clear();
+  order_.clear();
   bytes_ = 0;
 }
 
-api::RawPtr WholeObjects::at(const std::string& version) {
+api::RawPtr WholeObjects::at(std::string_view uid, std::string_view version) {
   const std::lock_guard lock(mutex_);
-  const auto found = by_version_.find(version);
-  return found == by_version_.end() ? nullptr : found->second;
+  const auto found = by_uid_.find(uid);
+  const bool known = found != by_uid_.end() && found->second->version == version;
+  return known ? found->second->object : nullptr;
 }
 
 }  // namespace berth::client

@@ -8,10 +8,11 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "api/type_table.h"
@@ -23,8 +24,11 @@ inline constexpr std::size_t kWholeObjectBytesMax = 8u << 20;  // of the bodies 
 
 class WholeObjects {
  public:
-  // An object as a watch or an answer has it. Remembered when it is one of those that are replaced.
+  // An object as a watch or an answer has it. The latest version is remembered when it is one of those that
+  // are replaced.
   void heard(const api::ResourceRef& resource, const api::RawPtr& object);
+  // The last state of an object that was deleted.
+  void gone(const api::ResourceRef& resource, const api::RawPtr& object);
 
   // The protobuf body of the PUT; nothing when it must be the patch that it is.
   std::optional<std::string> instead_of(const ApiRequest& patch);
@@ -33,13 +37,20 @@ class WholeObjects {
   void stop();
 
  private:
-  api::RawPtr at(const std::string& version);
+  struct Known {
+    std::string uid, version;
+    api::RawPtr object;
+  };
+  using Order = std::list<Known>;
+
+  api::RawPtr at(std::string_view uid, std::string_view version);
+  void forget(Order::iterator known);
 
   std::mutex mutex_;
   bool stopped_ = false;
   std::size_t bytes_ = 0;
-  std::unordered_map<std::string, api::RawPtr> by_version_;
-  std::deque<std::string> versions_;  // oldest first
+  Order order_;                                                   // the latest heard is the last
+  std::unordered_map<std::string_view, Order::iterator> by_uid_;  // views of the UIDs in `order_`
 };
 
 // The members and items that `patch` adds to the document `base`, when it does nothing else; else nothing.

@@ -17,9 +17,10 @@ const api::TypeInfo& group_type() {
   return *api::find_kind("scheduling.k8s.io/v1beta1", "PodGroup");
 }
 
-std::string claim(const std::string& version, const std::string& finalizers = "", const char* name = "c") {
+std::string claim(const std::string& version, const std::string& finalizers = "", const char* name = "c",
+                  const std::string& uid = "u1") {
   return R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1","metadata":{"name":")" +
-         std::string(name) + R"(","namespace":"ns","uid":"u1","resourceVersion":")" + version +
+         std::string(name) + R"(","namespace":"ns","uid":")" + uid + R"(","resourceVersion":")" + version +
          R"(","finalizers":[)" + finalizers +
          R"(]},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)"
          R"("count":2}}]}}})";
@@ -150,23 +151,39 @@ TEST(WholeObjects, TheConditionsOfAGroupArePutOnce) {
             to_string(*api::parse_object(protobuf_body(to_string(expected)))));
 }
 
+bool known(WholeObjects& objects, const std::string& uid, const std::string& version) {
+  const std::string adds =
+      R"({"metadata":{"uid":")" + uid + R"(","resourceVersion":")" + version + R"(","finalizers":["f"]}})";
+  return objects.instead_of(patch(Verb::MergePatch, adds)).has_value();
+}
+
+TEST(WholeObjects, KnowTheLatestVersionOfEach) {
+  WholeObjects objects;
+  objects.heard(kClaims, heard_as(claim("9")));
+  EXPECT_TRUE(known(objects, "u1", "9"));
+  objects.heard(kClaims, heard_as(claim("10")));
+  EXPECT_FALSE(known(objects, "u1", "9"));
+  EXPECT_TRUE(known(objects, "u1", "10"));
+  objects.heard(kClaims, heard_as(claim("9")));
+  EXPECT_TRUE(known(objects, "u1", "10")) << "an event may be behind an answer";
+  objects.heard(kClaims, heard_as(claim("11", "", "d", "u2")));
+  EXPECT_TRUE(known(objects, "u1", "10"));
+  EXPECT_FALSE(known(objects, "u1", "11")) << "of another object";
+  objects.gone(kClaims, heard_as(claim("12")));
+  EXPECT_FALSE(known(objects, "u1", "10"));
+  EXPECT_TRUE(known(objects, "u2", "11"));
+}
+
 TEST(WholeObjects, ForgetTheOldestBeyondTheirBytes) {
   WholeObjects objects;
   const std::string name(200'000, 'n');
-  const auto known = [&](int version) {
-    const std::string text = std::to_string(version);
-    return objects
-        .instead_of(patch(Verb::MergePatch, R"({"metadata":{"uid":"u1","resourceVersion":")" + text +
-                                                R"(","finalizers":["f"]}})"))
-        .has_value();
-  };
   constexpr int kObjects = 60;  // 12 MB
-  for (int version = 1; version <= kObjects; ++version)
-    objects.heard(kClaims, heard_as(claim(std::to_string(version), "", name.c_str())));
-  EXPECT_FALSE(known(1));
-  EXPECT_FALSE(known(kObjects / 4));
-  EXPECT_TRUE(known(kObjects - 30));
-  EXPECT_TRUE(known(kObjects));
+  for (int i = 1; i <= kObjects; ++i)
+    objects.heard(kClaims, heard_as(claim("7", "", name.c_str(), "u" + std::to_string(i))));
+  EXPECT_FALSE(known(objects, "u1", "7"));
+  EXPECT_FALSE(known(objects, "u" + std::to_string(kObjects / 4), "7"));
+  EXPECT_TRUE(known(objects, "u" + std::to_string(kObjects - 30), "7"));
+  EXPECT_TRUE(known(objects, "u" + std::to_string(kObjects), "7"));
 }
 
 // Twin: the document of the PUT is what the server would make of the patch.
