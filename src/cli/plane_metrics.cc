@@ -30,7 +30,7 @@ constexpr WriteRow kWriteRows[] = {
 }  // namespace
 
 SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
-                            const scheduling::DecisionRing& decisions) {
+                            const scheduling::DecisionCounts& decisions) {
   SchedulerFigures figures;
   for (std::size_t i = 0; i < figures.attempts.size(); ++i)
     figures.attempts[i] = decisions.count(static_cast<scheduling::DecisionResult>(i));

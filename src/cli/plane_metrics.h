@@ -24,7 +24,7 @@ struct BinderFigures {
 };
 
 SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
-                            const scheduling::DecisionRing& decisions);
+                            const scheduling::DecisionCounts& decisions);
 // Cost: visits every BindRequest.
 BinderFigures figures_of(const client::View& view, const binding::Binder& binder);
 

@@ -24,11 +24,20 @@ void DecisionHistory::append(scheduling::DecisionRecord record) {
   std::string line = decision_line(record);
   if (sink_) sink_->append(line);
   line.pop_back();
+  line.shrink_to_fit();
   const std::lock_guard lock(mutex_);
   Key key{record.kind, std::move(record.ns), std::move(record.name)};
   gates_.erase(key);
+  bytes_ += line.size();
   kept_.push_back({std::move(key), std::move(line)});
-  if (kept_.size() > kDecisionsKeptMax) kept_.pop_front();
+  forget_oldest();
+}
+
+void DecisionHistory::forget_oldest() {
+  while (kept_.size() > kDecisionsKeptMax || (bytes_ > kDecisionBytesMax && kept_.size() > 1)) {
+    bytes_ -= kept_.front().line.size();
+    kept_.pop_front();
+  }
 }
 
 void DecisionHistory::gated(scheduling::GateRecord record) {
@@ -49,7 +58,7 @@ void DecisionHistory::flush() {
 
 void DecisionHistory::remember(std::string_view lines) {
   const std::lock_guard lock(mutex_);
-  while (!lines.empty() && kept_.size() < kDecisionsKeptMax) {
+  while (!lines.empty() && kept_.size() < kDecisionsKeptMax && bytes_ < kDecisionBytesMax) {
     lines.remove_suffix(lines.back() == '\n' ? 1 : 0);
     const std::size_t begin = lines.rfind('\n') + 1;  // 0 where there is none
     const std::string_view line = lines.substr(begin);
@@ -59,8 +68,10 @@ void DecisionHistory::remember(std::string_view lines) {
     const DecisionKind kind = read->string_at("kind") == scheduling::name_of(DecisionKind::Pod)
                                   ? DecisionKind::Pod
                                   : DecisionKind::Group;
+    bytes_ += line.size();
     kept_.push_front({Key(kind, read->string_at("namespace"), read->string_at("name")), std::string(line)});
   }
+  forget_oldest();
 }
 
 std::string DecisionHistory::about(DecisionKind kind, std::string_view ns, std::string_view name) const {

@@ -16,9 +16,10 @@
 
 namespace berth::explain {
 
-inline constexpr std::size_t kDecisionsKeptMax = 16384;  // of all pods and groups
-inline constexpr std::size_t kDecisionsAnsweredMax = 8;  // of one
-inline constexpr std::size_t kGatesKeptMax = 16384;      // further ones are not stored
+inline constexpr std::size_t kDecisionsKeptMax = 16384;     // of all pods and groups
+inline constexpr std::size_t kDecisionBytesMax = 8u << 20;  // of their lines; the latest one is always kept
+inline constexpr std::size_t kDecisionsAnsweredMax = 8;     // of one
+inline constexpr std::size_t kGatesKeptMax = 16384;         // further ones are not stored
 
 class DecisionHistory final : public scheduling::DecisionLog {
  public:
@@ -44,9 +45,12 @@ class DecisionHistory final : public scheduling::DecisionLog {
     std::string line;
   };
 
+  void forget_oldest();
+
   DecisionSink* const sink_;
   mutable std::mutex mutex_;
   std::deque<RecordedDecision> kept_;
+  std::size_t bytes_ = 0;                        // of the lines in kept_
   std::map<Key, scheduling::GateRecord> gates_;  // of entities without a later decision
 };
 

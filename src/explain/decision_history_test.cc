@@ -61,6 +61,23 @@ TEST(DecisionHistory, KeepsABoundedNumber) {
   EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), Ids{});
 }
 
+TEST(DecisionHistory, KeepsABoundedNumberOfBytes) {
+  DecisionHistory history(nullptr);
+  history.append(decided("first", DecisionKind::Pod, "a"));
+  DecisionRecord gang = decided("gang", DecisionKind::Group, "g");
+  for (int i = 0; i < 1000; ++i) gang.placed.push_back({std::string(500, 'p'), std::string(500, 'n')});
+  const std::size_t fitting = kDecisionBytesMax / decision_line(gang).size();
+  for (std::size_t i = 0; i < fitting; ++i) history.append(gang);
+  EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), (Ids{"first"}));
+  history.append(gang);
+  EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), Ids{});
+  EXPECT_EQ(about(history, DecisionKind::Group, "g").int_at("attempts"), static_cast<std::int64_t>(fitting));
+
+  gang.placed.assign(1, {std::string(kDecisionBytesMax, 'p'), "n"});
+  history.append(gang);
+  EXPECT_EQ(about(history, DecisionKind::Group, "g").int_at("attempts"), 1) << "the latest is kept";
+}
+
 TEST(DecisionHistory, ForgetsAGateOnceItIsDecided) {
   DecisionHistory history(nullptr);
   const Time first = Time::from_seconds(1'000'000'000);

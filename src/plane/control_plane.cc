@@ -141,7 +141,7 @@ struct ControlPlane::Parts {
   client::ApiClient& client;
   RepairLog repairs;
   dra::CelSelectors selectors;
-  scheduling::DecisionRing decisions;
+  scheduling::DecisionCounts decisions;
   scheduling::Scheduler scheduler;
   std::unique_ptr<Engine> scheduling;
   std::unique_ptr<Engine> controllers;
@@ -227,7 +227,7 @@ const scheduling::SchedulingQueue& ControlPlane::queue() const {
 const scheduling::Scheduler& ControlPlane::scheduler() const {
   return parts_->scheduler;
 }
-const scheduling::DecisionRing& ControlPlane::decisions() const {
+const scheduling::DecisionCounts& ControlPlane::decisions() const {
   return parts_->decisions;
 }
 

@@ -77,7 +77,7 @@ class ControlPlane {
 
   // For callers that step the engines themselves.
   const scheduling::SchedulingQueue& queue() const;
-  const scheduling::DecisionRing& decisions() const;
+  const scheduling::DecisionCounts& decisions() const;
   const scheduling::Scheduler& scheduler() const;
   // Null without a binder; for the thread that steps binding().
   const binding::Binder* binder() const;

@@ -18,17 +18,9 @@ std::string_view name_of(DecisionResult result) {
   return kResults[static_cast<std::size_t>(result)];
 }
 
-void DecisionRing::append(DecisionRecord record) {
+void DecisionCounts::append(DecisionRecord record) {
   ++counts_[static_cast<std::size_t>(record.result)];
-  if (next_) next_->append(record);
-  records_.push_back(std::move(record));
-  if (records_.size() > kDecisionsKept) records_.pop_front();
-}
-
-const DecisionRecord* DecisionRing::find(std::string_view id) const {
-  for (auto at = records_.rbegin(); at != records_.rend(); ++at)
-    if (at->id == id) return &*at;
-  return nullptr;
+  if (next_) next_->append(std::move(record));
 }
 
 }  // namespace berth::scheduling

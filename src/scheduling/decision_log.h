@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -88,10 +87,8 @@ class DecisionLog {
   virtual void repaired(const RepairRecord&) {}
 };
 
-inline constexpr std::size_t kDecisionsKept = 4096;
-
-// Keeps the latest kDecisionsKept records in memory, and counts all of them. One thread.
-class DecisionRing final : public DecisionLog {
+// Counts decisions by their result, and passes them on. One thread.
+class DecisionCounts : public DecisionLog {
  public:
   void append(DecisionRecord record) override;
   void gated(GateRecord record) override {
@@ -101,16 +98,12 @@ class DecisionRing final : public DecisionLog {
     ++repairs_;
     if (next_) next_->repaired(record);
   }
-  // `next` receives every record too and outlives the ring. Null: none.
+  // `next` receives every record and outlives this. Null: none.
   void pass_on_to(DecisionLog* next) { next_ = next; }
-  const std::deque<DecisionRecord>& records() const { return records_; }
-  // Null if there never was one, or it is no longer kept.
-  const DecisionRecord* find(std::string_view id) const;
   std::uint64_t count(DecisionResult result) const { return counts_[static_cast<std::size_t>(result)]; }
   std::uint64_t repairs() const { return repairs_; }
 
  private:
-  std::deque<DecisionRecord> records_;
   std::array<std::uint64_t, kDecisionResultCount> counts_{};
   std::uint64_t repairs_ = 0;
   DecisionLog* next_ = nullptr;

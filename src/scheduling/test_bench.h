@@ -2,6 +2,8 @@
 // carries out its writes.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -24,6 +26,25 @@ class FakeSelectors final : public dra::SelectorEvaluator {
   Result<api::AttributeValue> derive(std::string_view, std::string_view, const api::Device&) override {
     return Error(ErrorCode::Unsupported, "no derived attributes here");
   }
+};
+
+// Keeps every decision.
+class DecisionList final : public DecisionCounts {
+ public:
+  void append(DecisionRecord record) override {
+    records_.push_back(record);
+    DecisionCounts::append(std::move(record));
+  }
+  const std::deque<DecisionRecord>& records() const { return records_; }
+  // Null if there never was one.
+  const DecisionRecord* find(std::string_view id) const {
+    const auto found = std::find_if(records_.begin(), records_.end(),
+                                    [&](const DecisionRecord& record) { return record.id == id; });
+    return found == records_.end() ? nullptr : &*found;
+  }
+
+ private:
+  std::deque<DecisionRecord> records_;
 };
 
 class InputList final : public InputLog {
@@ -92,7 +113,7 @@ class TestBench {
   Time now = Time::from_seconds(1'800'000'000);
   client::View view;
   FakeSelectors selectors;
-  DecisionRing decisions;
+  DecisionList decisions;
   InputList inputs;
   Scheduler scheduler;
   std::vector<client::EventNote> events;
