@@ -17,8 +17,9 @@ namespace berth::api {
 
 // Name, UID and version are at the beginning.
 inline constexpr std::size_t kHashedBytesMax = 320;
-inline constexpr std::size_t kParsedVersionsBytesMax = 256 * 1024;  // of JSON text that was not decoded yet
-inline constexpr std::size_t kDecodedVersionsBytesMax = 4 * 1024 * 1024;  // of JSON text
+inline constexpr std::size_t kParsedVersionsBytesMax = 256 * 1024;  // of text that was not decoded yet
+// Of the text. A version arrives twice within one answer's time: this is enough for all writes in flight.
+inline constexpr std::size_t kDecodedVersionsBytesMax = 512 * 1024;
 
 class DecodedVersions {
  public:

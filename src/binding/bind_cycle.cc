@@ -255,7 +255,10 @@ Effects BindCycle::record_that_it_binds() {
 // Nobody reads a status of it: it stands for the pod until the view shows the pod bound.
 Effects BindCycle::finish_in_memory(Chain chain) {
   ends_in_memory_ = chain.writes.empty();
-  if (ends_in_memory_) chain.writes.push_back(client::delete_object(key_, request_.meta.uid));
+  if (ends_in_memory_) {
+    chain.writes.push_back(client::delete_object(key_, request_.meta.uid));
+    chain.urgent = true;
+  }
   bind_writes_.first_post_bind = chain.writes.size();
   Effects effects;
   effects.chains.push_back(std::move(chain));

@@ -190,7 +190,7 @@ void MemoryRequests::Table::record_is_gone(const NamedKey& record) {
   for (const NamedKey& key : members) {
     Kept& kept = kept_.at(key);
     kept.record.clear();
-    if (!kept.leaving && !std::as_const(kept.object).find("status")) forget(key);
+    if (!kept.leaving && !kept.has_status) forget(key);
   }
 }
 

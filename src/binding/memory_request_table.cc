@@ -19,7 +19,14 @@ ApiReply conflict(std::string message) {
 }
 
 api::RawPtr text_of(const Json& object) {
-  return std::make_shared<const std::string>(to_string(object));
+  std::string text = to_string(object);
+  text.shrink_to_fit();  // it is kept
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+// Of a text of text_of().
+Json document_of(const api::RawPtr& raw) {
+  return parse_json(*raw).value_or(Json());
 }
 
 // Whether the status must be visible to others or survive this process. The end of a pod need not.
@@ -65,8 +72,8 @@ void MemoryRequests::Table::lead(std::uint64_t epoch) {
   epoch_ = epoch;
 }
 
-void MemoryRequests::Table::tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& object) {
-  for (client::WatchReceiver* receiver : receivers_) receiver->on_changes({{kind, raw, object}});
+void MemoryRequests::Table::tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& document) {
+  for (client::WatchReceiver* receiver : receivers_) receiver->on_changes({{kind, raw, document}});
 }
 
 const MemoryRequests::Table::Kept& MemoryRequests::Table::store(const NamedKey& key, Json object,
@@ -76,8 +83,9 @@ const MemoryRequests::Table::Kept& MemoryRequests::Table::store(const NamedKey& 
   if (kept.raw) bytes_ -= kept.raw->size();
   kept.raw = text_of(object);
   bytes_ += kept.raw->size();
-  kept.object = std::move(object);
-  tell(kind, kept.raw, kept.object);
+  kept.uid = std::as_const(object).part("metadata").string_at("uid");
+  kept.has_status = std::as_const(object).find("status") != nullptr;
+  tell(kind, kept.raw, object);
   return kept;
 }
 
@@ -110,7 +118,7 @@ void MemoryRequests::Table::displace(const NamedKey& key, const api::RawPtr& by,
   if (!last.record.empty()) records_[{key.ns, last.record}].replaced.insert(key);
   for (client::WatchReceiver* receiver : receivers_)
     receiver->on_changes(
-        {{client::ChangeKind::Deleted, last.raw, last.object}, {client::ChangeKind::Added, by, document}});
+        {{client::ChangeKind::Deleted, last.raw}, {client::ChangeKind::Added, by, document}});
 }
 
 void MemoryRequests::Table::forget(const NamedKey& key) {
@@ -118,7 +126,7 @@ void MemoryRequests::Table::forget(const NamedKey& key) {
   if (found == kept_.end()) return;
   const Kept last = found->second;
   drop(key);
-  tell(client::ChangeKind::Deleted, last.raw, last.object);
+  tell(client::ChangeKind::Deleted, last.raw);
 }
 
 // None if the API server must create an object, or if the answer `waits` for the record of a gang.
@@ -142,14 +150,14 @@ std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request,
   const Result<Json> body = parse_json(request.body);
   if (!body) return client::refused_reply(400, "BadRequest", "the body is no JSON");
   const Json& wanted = body->part("metadata");
-  const Json& stands = std::as_const(kept.object).part("metadata");
+  const Json before = document_of(kept.raw);
+  const Json& stands = before.part("metadata");
   const auto differs = [&](std::string_view field) {
     const std::string_view text = wanted.string_at(field);
     return !text.empty() && text != stands.string_at(field);
   };
   if (kept.leaving || differs("uid") || differs("resourceVersion"))
     return conflict("the bind request in memory has changed");
-  const Json before = kept.object;
   Json after = request.verb == Verb::Update ? *body : api::merge_patched(before, *body);
   after["metadata"] = before.part("metadata");
   const std::string_view other_half = request.subresource == "status" ? "spec" : "status";
@@ -168,11 +176,10 @@ std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request,
 // None if its gang's record must be deleted first.
 std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, const NamedKey& key,
                                                      Kept& kept) {
-  const std::string_view uid = std::as_const(kept.object).part("metadata").string_at("uid");
   const Result<Json> options = parse_json(request.body);
   const std::string_view wanted =
       options ? options->part("preconditions").string_at("uid") : std::string_view();
-  if (kept.leaving || (!wanted.empty() && wanted != uid))
+  if (kept.leaving || (!wanted.empty() && wanted != kept.uid))
     return conflict("the bind request in memory is another one");
   const auto record = records_.find({key.ns, kept.record});
   if (record != records_.end() && record->second.members.size() == 1) return std::nullopt;
@@ -318,7 +325,7 @@ void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<cl
     if (at->second.replaced.contains(key)) look_for_lost_objects(at->first, at->second);
   // The deletion of an earlier object must not hide a kept request.
   if (const auto found = kept_.find(key); found != kept_.end())
-    passed.push_back({client::ChangeKind::Added, found->second.raw, found->second.object});
+    passed.push_back({client::ChangeKind::Added, found->second.raw});
 }
 
 }  // namespace berth::binding

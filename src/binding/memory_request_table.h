@@ -35,8 +35,9 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
 
  private:
   struct Kept {
-    Json object;
-    api::RawPtr raw;       // the same as text
+    api::RawPtr raw;  // the object's text
+    std::string uid;
+    bool has_status = false;
     bool leaving = false;  // becoming an object: other writes meet Conflict
     std::string record;    // name of its gang's record in its namespace; empty: none
   };
@@ -75,7 +76,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   void displace(const client::NamedKey& key, const api::RawPtr& by, const Json& document);
   void forget(const client::NamedKey& key);
   const Kept& store(const client::NamedKey& key, Json object, client::ChangeKind kind);
-  void tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& object);
+  void tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& document = {});
 
   void appeared(const client::NamedKey& key, const api::RawPtr& object, const Json& document);
   void pass_change(client::RawChange change, std::vector<client::RawChange>& passed);

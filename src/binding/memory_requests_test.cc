@@ -88,6 +88,39 @@ TEST(MemoryRequests, ABoundPodIsAwaited) {
   EXPECT_EQ(cluster.events.size(), 1u);
 }
 
+// Else each of a thousand pods that are decided together keeps its request until all of them are begun.
+TEST(MemoryRequests, TheRequestOfABoundPodEndsBeforeOthersBegin) {
+  BinderFixture cluster({}, Requests::InMemory);
+  cluster.put(Kind::Node, kNodeN1);
+  const std::size_t pods = engine::kWritesInFlightMax + 10;
+  for (std::size_t i = 0; i < pods; ++i) {
+    const std::string n = std::to_string(i);
+    add_claim(cluster, "c" + n);
+    cluster.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"p)" + n + R"(","uid":"u-p)" + n +
+                               R"("},"spec":{"resourceClaims":[{"name":"c","resourceClaimName":"c)" + n +
+                               R"("}]}})");
+    cluster.deliver();
+    cluster.decide(R"({"metadata":{"namespace":"d","name":"p)" + n + R"("},"spec":{"podName":"p)" + n +
+                   R"(","podUID":"u-p)" + n +
+                   R"(","selectedNode":"n1","decisionID":"d1","resourceClaimAllocations":[{"name":"c",)" +
+                   R"("claimName":"c)" + n + R"(","claimUID":"u-c)" + n +
+                   R"(","allocation":{"devices":{"results":[{"request":"r","driver":"drv","pool":"pool",)" +
+                   R"("device":"d)" + n + R"("}]}}}]}})");
+  }
+  cluster.deliver();
+  ASSERT_EQ(cluster.in_flight(), engine::kWritesInFlightMax);
+  for (const char* write : {"patch resourceclaims c0", "patch resourceclaims c0/status",
+                            "patch resourceclaims c1", "create pods p0/binding"}) {
+    cluster.answer(write);
+    cluster.deliver();
+  }
+  ASSERT_EQ(cluster.kept_in_memory(), pods);
+  cluster.answer("patch resourceclaims c2");
+  EXPECT_EQ(cluster.kept_in_memory(), pods - 1);
+  cluster.run_until_idle(cluster.now());
+  EXPECT_EQ(cluster.kept_in_memory(), 0u);
+}
+
 // As after a restored backup: the API server may have lost what it accepted.
 TEST(MemoryRequests, APodThatIsNotSeenBoundIsBoundAgain) {
   Decided cluster;

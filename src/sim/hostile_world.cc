@@ -13,6 +13,7 @@ namespace {
 
 constexpr Time kStart = Time::from_seconds(1'767'225'600);  // 2026-01-01T00:00:00Z
 constexpr std::size_t kDocumentsKeptBytes = 4 * 1024 * 1024;
+constexpr std::size_t kDecodedBytesMax = 4 * 1024 * 1024;  // of all processes
 
 std::unique_ptr<store::Store> memory_store() {
   store::StoreOptions options;
@@ -61,7 +62,7 @@ struct HostileWorld::Parts {
   std::unique_ptr<client::ApiClient> user;
   SharedNetwork shared;
   // Processes share decoded objects: decoding depends on the bytes alone.
-  std::shared_ptr<api::DecodedVersions> decoded = std::make_shared<api::DecodedVersions>();
+  std::shared_ptr<api::DecodedVersions> decoded = std::make_shared<api::DecodedVersions>(kDecodedBytesMax);
   std::deque<ProcessNetwork> networks;  // stable addresses
   std::vector<std::unique_ptr<Process>> processes;
 };

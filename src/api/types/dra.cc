@@ -257,6 +257,7 @@ ResourceSlice decode_resource_slice(const Json& object, RawPtr raw) {
   if (const Json* selector = spec.find("nodeSelector")) slice.node_selector = decode_node_selector(*selector);
   slice.all_nodes = spec.bool_at("allNodes");
   slice.per_device_node_selection = spec.bool_at("perDeviceNodeSelection");
+  slice.devices.reserve(spec.items_at("devices").size());
   for (const Json& item : spec.items_at("devices")) slice.devices.push_back(decode_device(item));
   for (const Json& item : spec.items_at("sharedCounters"))
     slice.shared_counters.push_back(
