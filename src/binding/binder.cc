@@ -134,7 +134,7 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   if (!request->claims.empty()) measure(*request, record, cycle, view, now);
   if (cycle.binds()) record.announce = true;
   if (cycle.ends_in_memory()) {
-    effects.events.push_back(scheduled_event(view, *request));
+    if (!std::exchange(record.announced, true)) effects.events.push_back(scheduled_event(view, *request));
   } else if (cycle.binds() && in_memory(*request)) {
     record.bound_at = now;
     effects.wake_at = now + kBoundViewWait;

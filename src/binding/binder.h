@@ -59,10 +59,11 @@ class Binder final : public client::Reconciler {
     std::string uid;
     std::string decision;
     Time first_seen;
-    bool announce = false;  // the binding was sent: its success makes an event
-    Time bound_at = {};     // a request in memory: the binding was sent, and no failure is known
-    bool adds = false;      // the last run adds the pod to a claim by a patch without a version
-    bool failing = false;   // the last run recorded that the binding fails
+    bool announce = false;   // the binding was sent: its success makes an event
+    bool announced = false;  // a request in memory: the event was made
+    Time bound_at = {};      // a request in memory: the binding was sent, and no failure is known
+    bool adds = false;       // the last run adds the pod to a claim by a patch without a version
+    bool failing = false;    // the last run recorded that the binding fails
     std::optional<WriteFailure> write_failure = {};
     Time waiting_since = {};  // for binding conditions
     bool measured = false;    // metrics_ has counted it

@@ -372,6 +372,19 @@ TEST(MemoryRequests, AMemberThatEndedIsNotTakenFromItsRecordAgain) {
   EXPECT_EQ(cluster.stored(), std::vector<std::size_t>{});
 }
 
+TEST(MemoryRequests, ABindingIsAnnouncedOnceThoughTheRequestStays) {
+  DecidedGang cluster;
+  cluster.commit();
+  for (const std::string name : {"a", "b", "e"}) cluster.answer("create pods " + name + "/binding");
+  cluster.deliver();
+  cluster.answer("delete bindrequests " + cluster.record_of(1), InjectedFault::Refused);
+  EXPECT_GE(cluster.kept_in_memory(), 1u);
+  cluster.settle(Duration::seconds(5));
+  EXPECT_EQ(cluster.kept_in_memory(), 0u);
+  EXPECT_EQ(cluster.events.size(), 3u);
+  EXPECT_EQ(cluster.repeated_events, 0u);
+}
+
 // As many members as a record has room for, with the longest names.
 TEST(MemoryRequests, TheNamesOfEndedMembersFitIntoAnAnnotation) {
   constexpr std::size_t kNameBytes = 253;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -236,6 +237,31 @@ TEST(HttpFetcher, AStreamIsCancelledOrEndsWhenSilent) {
   fetching.fetcher->stream({.target = "/watch"}, fetching.listener());
   EXPECT_EQ(fetching.heard.take(), "status 200");
   EXPECT_EQ(fetching.heard.take(), "end nothing was heard for too long");
+}
+
+TEST(HttpFetcher, MoreStreamsMayEndAtOnceThanOneWaitReports) {
+  auto server = std::make_unique<ScriptedServer>([](int, const std::string&) {
+    return std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+  });
+  Fetching fetching(server->access());
+  constexpr int kStreams = 150;
+  for (int i = 0; i < kStreams; ++i) {
+    fetching.fetcher->stream({.target = "/watch"}, fetching.listener());
+    EXPECT_EQ(fetching.heard.take(), "status 200");
+  }
+  std::promise<void> all_have_ended;
+  StreamCallbacks holds_the_thread;
+  holds_the_thread.on_status = [&](int, const HttpHeaders&) {
+    fetching.heard.put("held");
+    all_have_ended.get_future().wait();
+  };
+  holds_the_thread.on_bytes = [](std::string_view) {};
+  holds_the_thread.on_end = [](const std::string&) {};
+  fetching.fetcher->stream({.target = "/watch"}, std::move(holds_the_thread));
+  EXPECT_EQ(fetching.heard.take(), "held");
+  server.reset();
+  all_have_ended.set_value();
+  for (int i = 0; i < kStreams; ++i) EXPECT_TRUE(fetching.heard.take().starts_with("end ")) << i;
 }
 
 TEST(HttpFetcher, TheEndTellsEveryone) {

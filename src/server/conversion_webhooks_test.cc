@@ -202,7 +202,7 @@ class ConversionWebhooksTest : public testing::Test {
   TestWebhook webhook;
   std::unique_ptr<Transport> transport;
   std::string url, warning;
-  ServerBench bench{{}, {.conversion_timeout = Duration::seconds(1)}};
+  ServerBench bench{{}, {.conversion_timeout = Duration::seconds(1)}, nullptr, nullptr, StoreThread::Own};
 };
 
 TEST_F(ConversionWebhooksTest, EveryVersionIsReadInItsShape) {

@@ -16,18 +16,25 @@
 
 namespace berth::server {
 
+enum class StoreThread {
+  Callers,  // each request is answered inline
+  Own,      // where waiting work writes on threads of its own
+};
+
 // `disk` and `pods`, the admission of pods, (or null: none) outlive it; the directory is that of
 // `store_options`.
 struct ServerBench {
   explicit ServerBench(store::StoreOptions store_options = {}, ApiServerOptions options = {},
-                       store::Disk* disk = nullptr, const api::Admission* pods = nullptr)
-      : store(open(std::move(store_options), disk)),
+                       store::Disk* disk = nullptr, const api::Admission* pods = nullptr,
+                       StoreThread thread = StoreThread::Callers)
+      : store(open(std::move(store_options), disk, thread)),
         server({*store, executor, clock, random, gates, api::accept_any_cel, pods}, std::move(options)) {
     EXPECT_TRUE(server.make_default_objects().ok());
   }
 
-  static std::unique_ptr<store::Store> open(store::StoreOptions options, store::Disk* disk) {
-    options.synchronous = true;
+  static std::unique_ptr<store::Store> open(store::StoreOptions options, store::Disk* disk,
+                                            StoreThread thread) {
+    options.synchronous = thread == StoreThread::Callers;
     return store::open_store(std::move(options), disk).value();
   }
 

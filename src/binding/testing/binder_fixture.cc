@@ -45,6 +45,8 @@ void BinderFixture::accepted(const ApiRequest& request) {
     const Json body = *parse_json(request.body);
     events.push_back({std::string(body.string_at("reason")), std::string(body.string_at("action")),
                       std::string(body.string_at("message"))});
+  } else {
+    ++repeated_events;
   }
 }
 

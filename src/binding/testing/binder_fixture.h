@@ -88,6 +88,7 @@ class BinderFixture {
 
   std::vector<std::string> log;  // accepted writes except events: "patch resourceclaims c/status"
   std::vector<SeenEvent> events;
+  std::size_t repeated_events = 0;  // writes that only raise the count of one of them
   // Called after each accepted write except events.
   std::function<void(const client::ApiRequest&)> on_write;
 
