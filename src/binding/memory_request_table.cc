@@ -129,11 +129,20 @@ void MemoryRequests::Table::forget(const NamedKey& key) {
   tell(client::ChangeKind::Deleted, last.raw);
 }
 
+bool MemoryRequests::Table::has_room_for(const ApiRequest& create) const {
+  return bytes_ + waiting_bytes_ + create.body.size() <= kMemoryRequestBytesMax;
+}
+
+bool MemoryRequests::Table::holds(const ApiRequest& request) const {
+  if (request.verb != Verb::Create) return false;
+  const std::lock_guard lock(mutex_);
+  return !objects_.contains({request.ns, request.name}) && has_room_for(request);
+}
+
 // None if the API server must create an object, or if the answer `waits` for the record of a gang.
 std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key,
                                                       const Done& done, bool& waits) {
-  if (request.verb != Verb::Create || objects_.contains(key)) return std::nullopt;
-  if (bytes_ + waiting_bytes_ + request.body.size() > kMemoryRequestBytesMax) return std::nullopt;
+  if (request.verb != Verb::Create || objects_.contains(key) || !has_room_for(request)) return std::nullopt;
   Result<Json> object = parse_json(request.body);
   if (!object) return std::nullopt;
   const api::BindRequest decoded = api::decode_bind_request(*object, nullptr);

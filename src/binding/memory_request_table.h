@@ -23,6 +23,8 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
 
   // True if the table answers the request, now or later.
   bool answer(const client::ApiRequest& request, const Done& done);
+  // Whether it is a create that the table keeps.
+  bool holds(const client::ApiRequest& request) const;
   void lead(std::uint64_t epoch);
   // Writes records for gang members that wait for one. Returns when it must be called again, as flush().
   std::optional<Time> write_records(Time now);
@@ -64,6 +66,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
     Time begun_at = {};      // the latest record
   };
 
+  bool has_room_for(const client::ApiRequest& create) const;
   std::optional<client::ApiReply> create(const client::ApiRequest& request, const client::NamedKey& key,
                                          const Done& done, bool& waits);
   std::optional<client::ApiReply> change(const client::ApiRequest& request, const client::NamedKey& key,

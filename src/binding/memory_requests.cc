@@ -51,6 +51,10 @@ void MemoryRequests::submit(client::ApiRequest request, std::function<void(clien
   inner_.submit(std::move(request), std::move(done));
 }
 
+bool MemoryRequests::holds(const client::ApiRequest& request) const {
+  return is_bind_requests(request.resource) && table_->holds(request);
+}
+
 void MemoryRequests::lead(client::Leadership leadership) {
   table_->lead(leadership.epoch);
 }

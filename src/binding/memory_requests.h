@@ -54,6 +54,8 @@ class MemoryRequests final : public client::ApiClient {
   ~MemoryRequests() override;
 
   void submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) override;
+  // Creates of BindRequests, while there is room for them.
+  bool holds(const client::ApiRequest& request) const override;
   std::optional<Time> flush(Time now) override;
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override;

@@ -89,6 +89,8 @@ class ApiClient {
  public:
   virtual ~ApiClient() = default;
   virtual void submit(ApiRequest request, std::function<void(ApiReply)> done) = 0;
+  // Whether submit() would send nothing for this request alone: it takes no place among writes in flight.
+  virtual bool holds([[maybe_unused]] const ApiRequest& request) const { return false; }
   // Called after requests were submitted. A client that batches them sends now what need not wait for more,
   // and says when it must be called again at the latest; none: after the next submit().
   virtual std::optional<Time> flush([[maybe_unused]] Time now) { return std::nullopt; }

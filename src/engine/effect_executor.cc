@@ -100,6 +100,7 @@ api::ObjectKey target_of(const ApiRequest& request) {
 
 struct EffectExecutor::ChainRun {
   bool reading = false;  // the object is being read again; a retry repeats that read
+  bool counted = false;  // its request is one of those in flight
   bool unknown = false;  // a copy of the current write may have been, or may still be, carried out
   std::size_t next = 0;
   std::uint32_t attempts = 0;
@@ -152,8 +153,10 @@ EffectExecutor::Flight* EffectExecutor::find(std::uint64_t flight) {
 }
 
 // What is begun is ended first: else a thousand chains that start together all end late.
-void EffectExecutor::want(ChainRef chain_ref, const Flight& flight) {
-  const bool first = flight.runs[chain_ref.chain].next > 0 || flight.effects.chains[chain_ref.chain].urgent;
+void EffectExecutor::want(ChainRef chain_ref, Flight& flight) {
+  ChainRun& run = flight.runs[chain_ref.chain];
+  if (client_.holds(flight.current(chain_ref.chain).request)) return send(chain_ref, flight, run);
+  const bool first = run.next > 0 || flight.effects.chains[chain_ref.chain].urgent;
   (first ? urgent_ : waiting_).push_back(chain_ref);
 }
 
@@ -179,7 +182,8 @@ void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {
   const bool keeps = port_.keeps(key);
   const api::ObjectMeta* known = keeps ? port_.known(key) : nullptr;
   run.uid_before = known ? known->uid : "";
-  ++in_flight_;
+  run.counted = !client_.holds(request);
+  in_flight_ += run.counted;
   ++counters_.writes;
   client_.submit(std::move(request),
                  [mailbox = mailbox_, decoded = decoded_, chain_ref, keeps, kind = key.kind](ApiReply reply) {
@@ -192,11 +196,12 @@ void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {
                  });
 }
 
-void EffectExecutor::send_refresh(ChainRef chain_ref, Flight& flight, ChainRun&) {
+void EffectExecutor::send_refresh(ChainRef chain_ref, Flight& flight, ChainRun& run) {
   ApiRequest request = flight.current(chain_ref.chain).request;
   request.verb = Verb::Get;
   request.subresource.clear();
   request.body.clear();
+  run.counted = true;
   ++in_flight_;
   ++counters_.refreshes;
   const api::Kind kind = target_of(request).kind;
@@ -212,10 +217,10 @@ void EffectExecutor::send_refresh(ChainRef chain_ref, Flight& flight, ChainRun&)
 }
 
 void EffectExecutor::on_answer(ClientAnswer answer, Time now) {
-  --in_flight_;
   const ChainRef chain_ref{answer.flight, answer.part};
   Flight* flight = find(chain_ref.flight);
   BERTH_ASSERT(flight, "a flight lives until every answer came");
+  in_flight_ -= flight->runs[chain_ref.chain].counted;
   if (answer.purpose == RequestPurpose::Refresh)
     on_refreshed(chain_ref, *flight, std::move(answer), now);
   else

@@ -4,7 +4,7 @@
 // sent again only when it was not sent, was throttled (429) or met a server error (5xx except 504). When the
 // view may be behind the server (Conflict, AlreadyExists, NotFound, a lost response) the object is read again
 // and put into the view before the chain ends. A write with a mark (client::Write) does not end before its
-// fate is known.
+// fate is known. Of requests that go to an API server at most `writes_in_flight_max` are under way.
 #pragma once
 
 #include <deque>
@@ -86,7 +86,7 @@ class EffectExecutor {
   };
 
   Flight* find(std::uint64_t flight);
-  void want(ChainRef chain_ref, const Flight& flight);
+  void want(ChainRef chain_ref, Flight& flight);
   void pump();
   void send(ChainRef chain_ref, Flight& flight, ChainRun& run);
   void send_refresh(ChainRef chain_ref, Flight& flight, ChainRun& run);

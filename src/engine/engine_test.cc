@@ -382,6 +382,53 @@ TEST(Engine, WhereWritesWaitChainsThatBeganAndUrgentOnesGoFirst) {
   EXPECT_EQ(fixture.api.arrived.back().name, "new");
 }
 
+// Passes on everything, and says of pods named "held-…" that it holds them.
+class HoldingClient final : public client::ApiClient {
+ public:
+  explicit HoldingClient(testing::FakeApi& inner) : inner_(inner) {}
+  void submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) override {
+    inner_.submit(std::move(request), std::move(done));
+  }
+  bool holds(const client::ApiRequest& request) const override { return request.name.starts_with("held-"); }
+  std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
+                                                       client::WatchReceiver& receiver) override {
+    return inner_.list_and_watch(std::move(resource), receiver);
+  }
+
+ private:
+  testing::FakeApi& inner_;
+};
+
+TEST(EffectExecutor, WhatTheClientHoldsTakesNoPlaceAmongTheWritesInFlight) {
+  EngineFixture fixture;  // of which only the API server is used
+  HoldingClient client(fixture.api);
+  Engine engine(client, {.writes_in_flight_max = 2});
+  SharedInformers informers(client);
+  fixture.api.put(Kind::Pod, kPodA);
+  Effects effects;
+  for (const char* name : {"sent-1", "sent-2", "sent-3", "held-1", "held-2", "sent-4", "held-3"}) {
+    fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":")" + std::string(name) + "\"}}");
+    const api::ObjectKey key{Kind::Pod, "d", name, {}};
+    effects.chains.push_back({key, {label(key, "1")}});
+  }
+  int runs = 0;
+  engine.add(std::make_unique<Scripted>(
+      [&](const View&, const api::ObjectKey& key, Time) {
+        return key.name == "a" && runs++ == 0 ? effects : Effects::nothing();
+      },
+      std::vector{client::itself(Kind::Pod)}));
+  engine.attach_to(informers);
+  informers.start();
+  while (fixture.api.deliver(0)) testing::step_to_rest(engine, fixture.clock.now());
+  EXPECT_EQ(fixture.api.requests_waiting(), 5u) << "three held ones beside two in flight";
+  for (std::size_t answered = 0; fixture.api.answer(); ++answered) {
+    testing::step_to_rest(engine, fixture.clock.now());
+    EXPECT_LE(fixture.api.requests_waiting(), 4u);
+    ASSERT_LT(answered, 7u);
+  }
+  EXPECT_EQ(fixture.api.arrived.size(), 7u);
+}
+
 // A marked create of pod "made" with spec.said "mine"; `faults` apply to one request after the other.
 struct MarkedCreate {
   explicit MarkedCreate(std::vector<InjectedFault> strikes) : faults(std::move(strikes)) {
