@@ -92,8 +92,23 @@ FieldError too_many(std::string path, std::size_t count, std::size_t count_max) 
                   (count_max == 1 ? " item" : " items"));
 }
 
+FieldErrors::FieldErrors(std::initializer_list<FieldError> errors) {
+  for (const FieldError& error : errors) push_back(error);
+}
+
+void FieldErrors::push_back(FieldError error) {
+  const std::size_t bytes = error.path.size() + error.body.size();
+  if (!errors_.empty() && (full() || bytes_ + bytes > kFieldErrorBytesMax)) {
+    ++left_off_;
+    return;
+  }
+  bytes_ += bytes;
+  errors_.push_back(std::move(error));
+}
+
 void append(FieldErrors& errors, FieldErrors more) {
   for (FieldError& error : more) errors.push_back(std::move(error));
+  errors.left_off_ += more.left_off_;
 }
 
 std::string_view go_type_of(const Json& value) {
@@ -111,7 +126,8 @@ std::string to_text(const FieldErrors& errors) {
     if (!list.empty()) list += ", ";
     list += error.path.empty() ? error.body : error.path + ": " + error.body;
   }
-  return errors.size() > 1 ? "[" + list + "]" : list;
+  if (errors.left_off() > 0) list += ", and " + std::to_string(errors.left_off()) + " more";
+  return errors.size() > 1 || errors.left_off() > 0 ? "[" + list + "]" : list;
 }
 
 FieldPath FieldPath::child(std::string_view name) const {

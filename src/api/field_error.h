@@ -30,7 +30,39 @@ struct FieldError {
   std::string path;  // "spec.devices.requests[0].name"
   std::string body;  // "Invalid value: \"x\": must be …": everything after the path
 };
-using FieldErrors = std::vector<FieldError>;
+
+inline constexpr std::size_t kFieldErrorBytesMax = 1u
+                                                   << 20;  // of the paths and bodies of one object's errors
+
+// In the order found. Errors that pass the bound are counted alone; the first one is kept whatever its
+// length.
+class FieldErrors {
+ public:
+  FieldErrors() = default;
+  FieldErrors(std::initializer_list<FieldError> errors);
+
+  void push_back(FieldError error);
+  // Further errors are left off: a loop whose errors each quote a long value ends.
+  bool full() const { return left_off_ > 0; }
+  std::size_t left_off() const { return left_off_; }
+
+  bool empty() const { return errors_.empty(); }
+  std::size_t size() const { return errors_.size(); }
+  const FieldError& operator[](std::size_t i) const { return errors_[i]; }
+  const FieldError& front() const { return errors_.front(); }
+  FieldError& back() { return errors_.back(); }
+  std::vector<FieldError>::iterator begin() { return errors_.begin(); }
+  std::vector<FieldError>::iterator end() { return errors_.end(); }
+  std::vector<FieldError>::const_iterator begin() const { return errors_.begin(); }
+  std::vector<FieldError>::const_iterator end() const { return errors_.end(); }
+
+ private:
+  friend void append(FieldErrors& errors, FieldErrors more);
+
+  std::vector<FieldError> errors_;
+  std::size_t bytes_ = 0;
+  std::size_t left_off_ = 0;
+};
 
 // "FieldValueRequired", …: the reason of a Status cause.
 std::string_view cause_reason(FieldErrorType type);
@@ -51,7 +83,7 @@ FieldError too_many(std::string path, std::size_t count, std::size_t count_max);
 void append(FieldErrors& errors, FieldErrors more);
 // Go's name of the type that a JSON value decodes into: "int64", "map[string]interface {}".
 std::string_view go_type_of(const Json& value);
-// "spec.a: Required value", or "[spec.a: …, spec.b: …]" of several.
+// "spec.a: Required value", or "[spec.a: …, spec.b: …]" of several; then how many were left off.
 std::string to_text(const FieldErrors& errors);
 
 // Builds "a.b[3].c" and "a.b[key]" without repeating string arithmetic.

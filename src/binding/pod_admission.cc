@@ -24,16 +24,18 @@ Json PodAdmission::mutate(Json pod) const {
 
 api::FieldErrors PodAdmission::validate(const Json& pod, const Json* old) const {
   if (!concerns(pod)) return {};
-  api::FieldErrors errors = binding::validate(plugins_, api::decode_pod(pod, nullptr), options_);
+  const api::FieldErrors errors = binding::validate(plugins_, api::decode_pod(pod, nullptr), options_);
   if (errors.empty() || !old) return errors;
   // A pod may have become invalid by an option: it can still be updated in everything else.
   const api::FieldErrors before = binding::validate(plugins_, api::decode_pod(*old, nullptr), options_);
-  std::erase_if(errors, [&before](const api::FieldError& error) {
-    return std::any_of(before.begin(), before.end(), [&error](const api::FieldError& known) {
-      return known.path == error.path && known.body == error.body;
+  api::FieldErrors added;
+  for (const api::FieldError& error : errors) {
+    const bool known = std::any_of(before.begin(), before.end(), [&error](const api::FieldError& earlier) {
+      return earlier.path == error.path && earlier.body == error.body;
     });
-  });
-  return errors;
+    if (!known) added.push_back(error);
+  }
+  return added;
 }
 
 }  // namespace berth::binding

@@ -189,9 +189,10 @@ void ApiServerComponent::stop(Duration grace) {
   server_->close_watches();
   if (transport_) transport_->stop(grace);
   transport_.reset();
-  // Work of the pool may submit to the store, and the store's results may post to the pool: this order ends
-  // both.
+  // Work of the pool and conversions may submit to the store, whose results may post to both: this order ends
+  // all of them.
   pool_->stop();
+  server_->stop_conversions();
   store_.reset();
   server_.reset();
   if (options_.kubeconfig_is_temporary) client::remove_kubeconfig(options_.kubeconfig);

@@ -53,8 +53,8 @@ struct DefinitionBudget {
   cel::PatternCache compiled;  // patterns of values
 };
 
-inline constexpr std::size_t kErrorsMax = 100;                  // that are named
-inline constexpr std::size_t kErrorBytesMax = 2 * 1024 * 1024;  // of their texts; the first is always kept
+inline constexpr std::size_t kErrorsMax = 100;                           // that are named
+inline constexpr std::size_t kErrorBytesMax = api::kFieldErrorBytesMax;  // the first is always kept
 
 // The errors of one walk, which asks is_full() before it goes on.
 class BoundedErrors {
@@ -78,12 +78,15 @@ class BoundedErrors {
     for (api::FieldError& error : errors) add(std::move(error));
   }
   api::FieldErrors take() {
+    api::FieldErrors taken;
+    for (api::FieldError& error : errors_) taken.push_back(std::move(error));
+    errors_.clear();
     bytes_ = 0;
-    return std::exchange(errors_, {});
+    return taken;
   }
 
  private:
-  api::FieldErrors errors_;
+  std::vector<api::FieldError> errors_;
   std::size_t bytes_ = 0;
 };
 

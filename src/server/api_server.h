@@ -59,6 +59,8 @@ class ApiServer final : public HttpHandler {
   }
   std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }
+  // Afterwards no conversion by a webhook is answered or submits to the store: called before the store ends.
+  void stop_conversions() { conversions_.stop(); }
   // Sets the result of /readyz.
   void set_ready(bool ready) { ready_ = ready; }
 

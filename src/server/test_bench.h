@@ -28,14 +28,24 @@ struct ServerBench {
                        store::Disk* disk = nullptr, const api::Admission* pods = nullptr,
                        StoreThread thread = StoreThread::Callers)
       : store(open(std::move(store_options), disk, thread)),
-        server({*store, executor, clock, random, gates, api::accept_any_cel, pods}, std::move(options)) {
+        random(random_for(thread)),
+        server({*store, executor, clock, *random, gates, api::accept_any_cel, pods}, std::move(options)) {
     EXPECT_TRUE(server.make_default_objects().ok());
+  }
+  ~ServerBench() {
+    server.stop_conversions();
+    store.reset();  // its thread calls the server
   }
 
   static std::unique_ptr<store::Store> open(store::StoreOptions options, store::Disk* disk,
                                             StoreThread thread) {
     options.synchronous = thread == StoreThread::Callers;
     return store::open_store(std::move(options), disk).value();
+  }
+
+  static std::unique_ptr<Random> random_for(StoreThread thread) {
+    if (thread == StoreThread::Own) return std::make_unique<SystemRandom>();
+    return std::make_unique<SeededRandom>(7);
   }
 
   // As the administrator.
@@ -53,7 +63,7 @@ struct ServerBench {
   std::unique_ptr<store::Store> store;
   InlineExecutor executor;
   ManualClock clock{Time::from_seconds(1'700'000'000)};
-  SeededRandom random{7};
+  std::unique_ptr<Random> random;
   api::Gates gates{api::GateDefaults::Up};
   ApiServer server;
 };

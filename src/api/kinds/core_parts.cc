@@ -67,10 +67,19 @@ FieldErrors check_against_limit(const FieldPath& path, const JsonMember& request
   return {};
 }
 
-FieldErrors check_container_claims(const FieldPath& path, const JsonArray& wanted, const JsonArray& claims) {
+std::string unknown_claim_detail(const JsonArray& claims) {
+  std::set<std::string_view> known;
+  for (const Json& claim : claims) known.insert(claim.string_at("name"));
+  std::string detail = "must be one of the names in pod.spec.resourceClaims";
+  detail += known.empty() ? " which is empty" : ": ";
+  for (std::string_view name : known) detail.append(name == *known.begin() ? "" : ", ").append(name);
+  return detail;
+}
+
+FieldErrors check_container_claims(const FieldPath& path, const JsonArray& wanted, const NamedItems& claims) {
   FieldErrors errors;
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  for (std::size_t i = 0; i < wanted.size() && !errors.full(); ++i) {
     const FieldPath at = path.index(i);
     const std::string name(wanted[i].string_at("name"));
     if (name.empty()) {
@@ -80,13 +89,7 @@ FieldErrors check_container_claims(const FieldPath& path, const JsonArray& wante
     const std::string_view request = wanted[i].string_at("request");
     const std::string key = request.empty() ? name : name + "/" + std::string(request);
     if (!seen.insert(key).second) errors.push_back(duplicate(at, key));
-    if (item_named(claims, "name", name)) continue;
-    std::set<std::string_view> known;
-    for (const Json& claim : claims) known.insert(claim.string_at("name"));
-    std::string detail = "must be one of the names in pod.spec.resourceClaims";
-    detail += known.empty() ? " which is empty" : ": ";
-    for (std::string_view other : known) detail.append(other == *known.begin() ? "" : ", ").append(other);
-    errors.push_back(not_found(at, name, detail));
+    if (!claims.find(name)) errors.push_back(not_found(at, name, unknown_claim_detail(claims.list())));
   }
   return errors;
 }
@@ -165,7 +168,7 @@ FieldErrors check_amount(const std::string& path, std::string_view resource, std
   return errors;
 }
 
-FieldErrors check_resources(const FieldPath& path, const Json& resources, const JsonArray& claims) {
+FieldErrors check_resources(const FieldPath& path, const Json& resources, const NamedItems& claims) {
   FieldErrors errors;
   const Json* limits = present(resources, "limits");
   for (std::string_view which : {"limits", "requests"})

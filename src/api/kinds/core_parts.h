@@ -24,7 +24,7 @@ bool is_extended_resource(std::string_view name);
 // Not negative; whole for extended resources. `text` is a canonical quantity.
 FieldErrors check_amount(const std::string& path, std::string_view resource, std::string_view text);
 // requests and limits of `resources`, its claims against `claims` of the pod.
-FieldErrors check_resources(const FieldPath& path, const Json& resources, const JsonArray& claims);
+FieldErrors check_resources(const FieldPath& path, const Json& resources, const NamedItems& claims);
 
 FieldErrors check_one_of(const std::string& path, std::string_view value,
                          std::initializer_list<std::string_view> supported);

@@ -120,6 +120,10 @@ const Json* NamedItems::find(std::string_view value) const {
   return at != sorted_.end() && at->first == value ? at->second : nullptr;
 }
 
+ItemSet::ItemSet(const JsonArray& list) {
+  for (const Json& item : list) add(item);
+}
+
 void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
   if (Json* member = object.find(key)) {
     *member = std::move(value);

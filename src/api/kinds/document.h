@@ -4,6 +4,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,6 +42,7 @@ class NamedItems {
   const Json* find(std::string_view value) const;
   // Whether an earlier item has the same value.
   bool is_repeated(const Json& item) const { return find(item.string_at(key_)) != &item; }
+  const JsonArray& list() const { return list_; }
 
  private:
   static constexpr std::size_t kSearchedItemsMax = 16;
@@ -47,6 +50,19 @@ class NamedItems {
   const JsonArray& list_;
   const std::string_view key_;
   std::vector<std::pair<std::string_view, const Json*>> sorted_;  // empty: there are few
+};
+
+// Items by their value. Cost: O(log n), and the item as text.
+class ItemSet {
+ public:
+  ItemSet() = default;
+  explicit ItemSet(const JsonArray& list);
+  bool has(const Json& item) const { return texts_.contains(to_string(item)); }
+  // False: an equal item is there.
+  bool add(const Json& item) { return texts_.insert(to_string(item)).second; }
+
+ private:
+  std::set<std::string> texts_;
 };
 
 // Sets a member at its place in the API's order. `object` is a canonical document of `type`.

@@ -184,6 +184,14 @@ TEST_F(Hostile, ListsThatAreTooLong) {
             "status.devices[0]: Invalid value: ");
 }
 
+TEST_F(Hostile, ConditionsInBothLists) {
+  const std::string names = as_many_as_fit("\"c#\"");
+  const std::string both =
+      R"("bindingConditions":[)" + names + R"(],"bindingFailureConditions":[)" + names + "]";
+  EXPECT_TRUE(device(both).starts_with("spec.devices[0].bindingConditions: Too many: "))
+      << device(both).substr(0, 200);
+}
+
 TEST_F(Hostile, ReferencesThatNameNothing) {
   constexpr const char* kUnknown =
       "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";

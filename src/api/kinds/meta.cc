@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/kind_rules.h"
+#include "api/kinds/document.h"
 #include "api/kinds/formats.h"
 #include "api/names.h"
 
@@ -62,7 +63,7 @@ void check_owner(FieldErrors& errors, const Json& owner, const std::string& path
 void check_owners(FieldErrors& errors, const Json& metadata) {
   const JsonArray& owners = metadata.items_at("ownerReferences");
   std::string controller;
-  for (std::size_t i = 0; i < owners.size(); ++i) {
+  for (std::size_t i = 0; i < owners.size() && !errors.full(); ++i) {
     check_owner(errors, owners[i], "metadata.ownerReferences[" + std::to_string(i) + "]");
     if (!owners[i].bool_at("controller")) continue;
     const std::string name =
@@ -98,10 +99,10 @@ void check_finalizers(FieldErrors& errors, const Json& metadata, bool may_be_pla
 }
 
 void check_new_finalizers(FieldErrors& errors, const Json& next, const Json& old) {
-  const JsonArray& before = old.items_at("finalizers");
+  const ItemSet before(old.items_at("finalizers"));
   std::string added;
   for (const Json& finalizer : next.items_at("finalizers")) {
-    if (std::find(before.begin(), before.end(), finalizer) != before.end()) continue;
+    if (before.has(finalizer)) continue;
     if (!added.empty()) added += ", ";
     added += to_string(finalizer);
   }

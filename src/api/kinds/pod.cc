@@ -141,10 +141,12 @@ void keep_all_but(Json& next, const Json& old, std::string_view subresource) {
     if (const Json* list = present(asked, "ephemeralContainers"))
       put(spec, spec_type, "ephemeralContainers", *list);
   } else {
-    for (std::string_view list : {"containers", "initContainers"})
+    for (std::string_view list : {"containers", "initContainers"}) {
+      const NamedItems resized(items(asked, list), "name");
       for (Json& container : items(spec, list))
-        if (const Json* wanted = item_named(items(asked, list), "name", container.string_at("name")))
+        if (const Json* wanted = resized.find(container.string_at("name")))
           put(container, container_type, "resources", value_or_null(wanted->find("resources")));
+    }
   }
   next["spec"] = std::move(spec);
 }
@@ -267,7 +269,7 @@ constexpr std::string_view kVolumeSources[] = {"emptyDir",
 FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
   FieldErrors errors;
   const NamedItems by_name(volumes, "name");
-  for (std::size_t i = 0; i < volumes.size(); ++i) {
+  for (std::size_t i = 0; i < volumes.size() && !errors.full(); ++i) {
     const FieldPath at = path.index(i);
     const std::string_view name = volumes[i].string_at("name");
     append(errors, check_required(at.child("name"), name, dns_label_problems));

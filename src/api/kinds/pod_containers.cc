@@ -88,7 +88,7 @@ FieldErrors check_mounts(const FieldPath& path, const JsonArray& mounts, const N
   return errors;
 }
 
-FieldErrors check_container(const FieldPath& at, const Json& container, const Json& spec,
+FieldErrors check_container(const FieldPath& at, const Json& container, const NamedItems& claims,
                             const NamedItems& volumes) {
   FieldErrors errors = check_required(at.child("name"), container.string_at("name"), dns_label_problems);
   if (container.string_at("image").empty()) errors.push_back(required(at.child("image")));
@@ -101,7 +101,7 @@ FieldErrors check_container(const FieldPath& at, const Json& container, const Js
   append(errors, check_one_of(at.child("imagePullPolicy"), container.string_at("imagePullPolicy"),
                               {"Always", "IfNotPresent", "Never"}));
   if (const Json* resources = present(container, "resources"))
-    append(errors, check_resources(at.child("resources"), *resources, items(&spec, "resourceClaims")));
+    append(errors, check_resources(at.child("resources"), *resources, claims));
   append(errors, check_probes(at, container));
   return errors;
 }
@@ -129,13 +129,14 @@ FieldErrors check_containers(const FieldPath& path, const Json& spec, std::strin
   const JsonArray& containers = items(&spec, list);
   const FieldPath at = path.child(list);
   FieldErrors errors;
+  const NamedItems claims(items(&spec, "resourceClaims"), "name");
   const NamedItems volumes(items(&spec, "volumes"), "name");
   std::set<std::string_view> taken;
   if (list != "containers")
     for (const Json& container : items(&spec, "containers")) taken.insert(container.string_at("name"));
-  for (std::size_t i = 0; i < containers.size(); ++i) {
+  for (std::size_t i = 0; i < containers.size() && !errors.full(); ++i) {
     const std::string_view name = containers[i].string_at("name");
-    append(errors, check_container(at.index(i), containers[i], spec, volumes));
+    append(errors, check_container(at.index(i), containers[i], claims, volumes));
     if (!name.empty() && !taken.insert(name).second)
       errors.push_back(duplicate(at.index(i).child("name"), name));
     const std::string_view restart = containers[i].string_at("restartPolicy");

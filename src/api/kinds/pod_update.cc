@@ -76,12 +76,13 @@ bool only_adds(const Json& next, const Json& old) {
   bool old_is_empty = true;
   bool next_is_empty = true;
   for (std::string_view list : {"matchExpressions", "matchFields"}) {
-    const JsonArray& wanted = items(&next, list);
     const JsonArray& stored = items(&old, list);
+    const JsonArray& wanted = items(&next, list);
     old_is_empty = old_is_empty && stored.empty();
     next_is_empty = next_is_empty && wanted.empty();
+    const ItemSet kept(wanted);
     for (const Json& requirement : stored)
-      if (std::find(wanted.begin(), wanted.end(), requirement) == wanted.end()) return false;
+      if (!kept.has(requirement)) return false;
   }
   return !old_is_empty || next_is_empty;
 }

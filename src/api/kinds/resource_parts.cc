@@ -40,11 +40,10 @@ FieldErrors check_toleration(const FieldPath& path, const Json& toleration, Fiel
 // One of the two lists of binding conditions.
 FieldErrors check_condition_names(const FieldPath& path, const JsonArray& names) {
   FieldErrors errors;
+  ItemSet seen;
   for (std::size_t i = 0; i < names.size(); ++i) {
     append(errors, check_format(path.index(i), names[i].as_string(), qualified_name_problems));
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(i))
-      errors.push_back(duplicate(path.index(i), names[i]));
+    if (!seen.add(names[i])) errors.push_back(duplicate(path.index(i), names[i]));
   }
   append(errors, check_count(path, names.size(), kBindingConditionsMax));
   return errors;
@@ -234,8 +233,9 @@ FieldErrors check_binding_conditions(const FieldPath& path, const Json& owner) {
   const FieldPath failed_path = path.child("bindingFailureConditions");
   FieldErrors errors = check_condition_names(wanted_path, wanted);
   append(errors, check_condition_names(failed_path, failed));
+  const ItemSet known(wanted);
   for (std::size_t i = 0; i < failed.size(); ++i)
-    if (std::find(wanted.begin(), wanted.end(), failed[i]) != wanted.end())
+    if (known.has(failed[i]))
       errors.push_back(invalid(failed_path.index(i), failed[i],
                                "bindingFailureConditions must not overlap with bindingConditions"));
   if (wanted.empty() && !failed.empty())
@@ -300,18 +300,14 @@ FieldErrors check_skipped_operations(const FieldPath& path, const JsonArray& ope
   constexpr std::string_view kPrepare = "NodePrepareResources";
   constexpr std::string_view kUnprepare = "NodeUnprepareResources";
   FieldErrors errors;
-  const auto has = [&](std::string_view name) {
-    return std::find(operations.begin(), operations.end(), Json(name)) != operations.end();
-  };
+  ItemSet seen;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const std::string_view name = operations[i].as_string();
     if (name != kAll && name != kPrepare && name != kUnprepare)
       errors.push_back(not_supported(path.index(i), name, {kAll, kPrepare, kUnprepare}));
-    if (std::find(operations.begin(), operations.end(), operations[i]) - operations.begin() <
-        static_cast<std::ptrdiff_t>(i))
-      errors.push_back(duplicate(path.index(i), name));
+    if (!seen.add(operations[i])) errors.push_back(duplicate(path.index(i), name));
   }
-  if (has(kPrepare) && !has(kUnprepare) && !has(kAll))
+  if (seen.has(kPrepare) && !seen.has(kUnprepare) && !seen.has(kAll))
     errors.push_back(
         invalid(path, operations,
                 "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"));

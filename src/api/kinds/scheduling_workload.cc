@@ -52,11 +52,11 @@ struct Tree {
 void walk(const FieldPath& path, const Json& owner, Tree& tree) {
   for (std::string_view list : {kGroups, kComposites}) {
     const JsonArray& templates = items(&owner, list);
+    const NamedItems named(templates, "name");
     for (std::size_t i = 0; i < templates.size(); ++i) {
       const FieldPath at = path.child(list).index(i);
       tree.add(templates[i]);
-      if (item_named(templates, "name", text_at(templates[i], "name")) == &templates[i])
-        tree.add_name(at, templates[i]);
+      if (!named.is_repeated(templates[i])) tree.add_name(at, templates[i]);
       if (list == kGroups) continue;
       if (items(&templates[i], kGroups).empty() && items(&templates[i], kComposites).empty())
         tree.errors.push_back(
