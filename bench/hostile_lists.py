@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""For each list and map of each kind, an object in which it is as long as a request may be: the slowest answers.
+"""For each list and map of each kind an object where it is as long as a request may be: the slowest answers.
 
 Items are made from the server's schema: once all different, once all equal. An answer takes longer than some
 hundred milliseconds if checking an item looks at all others, or if each item's error quotes them.
