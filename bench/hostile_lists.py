@@ -16,6 +16,7 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
+from hostile_requests import compact
 from served import Served
 
 BODY_BYTES = 2_600_000
@@ -106,10 +107,6 @@ class Schemas:
                 at[name] = [inner] if kind == "item" else inner
                 at = inner
         return whole
-
-
-def compact(body):
-    return json.dumps(body, separators=(",", ":"))
 
 
 def body_of(schemas, path, head, distinct):

@@ -31,8 +31,8 @@ struct FieldError {
   std::string body;  // "Invalid value: \"x\": must be …": everything after the path
 };
 
-inline constexpr std::size_t kFieldErrorBytesMax = 1u
-                                                   << 20;  // of the paths and bodies of one object's errors
+// Of the paths and bodies of one object's errors.
+inline constexpr std::size_t kFieldErrorBytesMax = 1u << 20;
 
 // In the order found. Errors that pass the bound are counted alone; the first one is kept whatever its
 // length.

@@ -5,7 +5,7 @@
 
 #include "api/decode.h"
 #include "api/gates.h"
-#include "api/kind_rules.h"
+#include "api/test_rules.h"
 
 namespace berth::dra {
 namespace {
@@ -15,12 +15,7 @@ class Admission : public testing::Test {
   // "path: text" of every refusal.
   std::string refusals(const char* kind, const std::string& text, const char* gate = "") {
     const api::Gates gates = api::Gates::parse(api::GateDefaults::Up, gate).value();
-    const api::RuleContext ctx{gates,
-                               check_cel,
-                               Time{},
-                               "",
-                               [](auto, auto, auto) { return std::optional<Json>(); },
-                               [](auto, auto) { return std::vector<Json>(); }};
+    const api::RuleContext ctx = api::context_of_empty_cluster(gates, check_cel);
     const api::KindRules& rules =
         api::rules_of("resource.k8s.io", api::find_resource_of_kind("resource.k8s.io", "v1", kind)->plural);
     Json object = api::decode_json(*api::find_kind("resource.k8s.io/v1", kind), text).value().document;

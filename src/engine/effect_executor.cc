@@ -155,7 +155,8 @@ EffectExecutor::Flight* EffectExecutor::find(std::uint64_t flight) {
 // What is begun is ended first: else a thousand chains that start together all end late.
 void EffectExecutor::want(ChainRef chain_ref, Flight& flight) {
   ChainRun& run = flight.runs[chain_ref.chain];
-  if (client_.holds(flight.current(chain_ref.chain).request)) return send(chain_ref, flight, run);
+  run.counted = !client_.holds(flight.current(chain_ref.chain).request);
+  if (!run.counted) return send(chain_ref, flight, run);
   const bool first = run.next > 0 || flight.effects.chains[chain_ref.chain].urgent;
   (first ? urgent_ : waiting_).push_back(chain_ref);
 }
@@ -182,7 +183,6 @@ void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {
   const bool keeps = port_.keeps(key);
   const api::ObjectMeta* known = keeps ? port_.known(key) : nullptr;
   run.uid_before = known ? known->uid : "";
-  run.counted = !client_.holds(request);
   in_flight_ += run.counted;
   ++counters_.writes;
   client_.submit(std::move(request),

@@ -7,7 +7,7 @@
 #include "api/gates.h"
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
-#include "api/test_cel.h"
+#include "api/test_rules.h"
 
 namespace berth::api {
 namespace {
@@ -412,12 +412,7 @@ TEST_F(GateRows, EveryGatedFieldHasARow) {
 TEST(FractionalCapacityRange, DecidesWhetherStepsAreCountedInThousandths) {
   const auto errors = [](const char* gate, const char* range, const char* value) {
     const Gates gates = Gates::parse(GateDefaults::Up, gate).value();
-    const RuleContext ctx{gates,
-                          accept_any_cel,
-                          Time{},
-                          "",
-                          [](auto, auto, auto) { return std::optional<Json>(); },
-                          [](auto, auto) { return std::vector<Json>(); }};
+    const RuleContext ctx = context_of_empty_cluster(gates);
     const Json slice =
         decode_json(*find_kind(kResource, "ResourceSlice"),
                     R"({"spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},)"

@@ -6,7 +6,7 @@
 #include "api/gates.h"
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
-#include "api/test_cel.h"
+#include "api/test_rules.h"
 
 namespace berth::api {
 namespace {
@@ -53,12 +53,7 @@ TEST(HostilePod, ClaimsThatItDoesNotHave) {
   const KindRules& rules = rules_of("", "pods");
   rules.set_defaults(pod);
   Gates gates{GateDefaults::Up};
-  RuleContext ctx{gates,
-                  accept_any_cel,
-                  Time{},
-                  "",
-                  [](auto, auto, auto) { return std::optional<Json>(); },
-                  [](auto, auto) { return std::vector<Json>(); }};
+  const RuleContext ctx = context_of_empty_cluster(gates);
   const FieldErrors errors = rules.validate_create(pod, ctx);
   ASSERT_FALSE(errors.empty());
   EXPECT_EQ(errors.front().path, "spec.containers[0].resources.claims[0]");

@@ -6,7 +6,7 @@
 #include "api/gates.h"
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
-#include "api/test_cel.h"
+#include "api/test_rules.h"
 
 namespace berth::api {
 namespace {
@@ -61,12 +61,7 @@ class Hostile : public testing::Test {
   }
 
   Gates gates{GateDefaults::Up};
-  RuleContext ctx{gates,
-                  accept_any_cel,
-                  Time{},
-                  "",
-                  [](auto, auto, auto) { return std::optional<Json>(); },
-                  [](auto, auto) { return std::vector<Json>(); }};
+  RuleContext ctx = context_of_empty_cluster(gates);
 };
 
 // `item` with '#' as its number, comma separated.

@@ -6,7 +6,7 @@
 #include "api/gates.h"
 #include "api/kind_rules.h"
 #include "api/kinds/document.h"
-#include "api/test_cel.h"
+#include "api/test_rules.h"
 
 namespace berth::api {
 namespace {
@@ -16,14 +16,6 @@ constexpr const char* kResource = "resource.k8s.io/v1";
 class VersionSkew : public testing::Test {
  protected:
   static Gates with(const char* text) { return Gates::parse(GateDefaults::Up, text).value(); }
-  static RuleContext context(const Gates& gates) {
-    return {gates,
-            accept_any_cel,
-            Time{},
-            "",
-            [](auto, auto, auto) { return std::optional<Json>(); },
-            [](auto, auto) { return std::vector<Json>(); }};
-  }
   static Json slice() {
     return decode_json(*find_kind(kResource, "ResourceSlice"),
                        R"({"spec":{"driver":"d.io","devices":[{"name":"a","consumesCounters":[{"counterSet":)"
@@ -44,8 +36,8 @@ class VersionSkew : public testing::Test {
            groups + "}]}}";
   }
   static Json stored_status(Json next, const Json& old, const Gates& gates) {
-    claims.prepare_status_update(next, old, context(gates));
-    EXPECT_TRUE(claims.validate_status_update(next, old, context(gates)).empty());
+    claims.prepare_status_update(next, old, context_of_empty_cluster(gates));
+    EXPECT_TRUE(claims.validate_status_update(next, old, context_of_empty_cluster(gates)).empty());
     return next;
   }
 
@@ -68,7 +60,7 @@ class VersionSkew : public testing::Test {
 TEST_F(VersionSkew, ServerWithGateOffStripsBothFieldsOnWritesForEveryScheduler) {
   const Gates off = with("DRADeviceCompatibilityGroups=false");
   Json made = slice();
-  slices.prepare_create(made, context(off));
+  slices.prepare_create(made, context_of_empty_cluster(off));
   EXPECT_FALSE(slice_has_groups(made));
   const Json written = stored_status(claim(allocation(snapshot)), claim(""), off);
   EXPECT_FALSE(claim_has_groups(written));
@@ -78,7 +70,7 @@ TEST_F(VersionSkew, ServerWithGateOffStripsBothFieldsOnWritesForEveryScheduler) 
 TEST_F(VersionSkew, ServerWithGateOffKeepsGroupsThatWereStoredUnlikeTheDocument) {
   const Gates off = with("DRADeviceCompatibilityGroups=false");
   Json next = slice();
-  slices.prepare_update(next, slice(), context(off));
+  slices.prepare_update(next, slice(), context_of_empty_cluster(off));
   EXPECT_TRUE(slice_has_groups(next));
 }
 
@@ -86,12 +78,12 @@ TEST_F(VersionSkew, ServerWithGateOffKeepsGroupsThatWereStoredUnlikeTheDocument)
 TEST_F(VersionSkew, ServerWithGateOnKeepsBothFieldsForEverySchedulerTheSnapshotUnlike137) {
   const Gates on = with("");
   Json made = slice();
-  slices.prepare_create(made, context(on));
+  slices.prepare_create(made, context_of_empty_cluster(on));
   EXPECT_TRUE(slice_has_groups(made));
   EXPECT_TRUE(claim_has_groups(stored_status(claim(allocation(snapshot)), claim(""), on)));
   const Gates shipped = with("BerthCompatibilityGroupSnapshot=false");
   made = slice();
-  slices.prepare_create(made, context(shipped));
+  slices.prepare_create(made, context_of_empty_cluster(shipped));
   EXPECT_TRUE(slice_has_groups(made));
   EXPECT_FALSE(claim_has_groups(stored_status(claim(allocation(snapshot)), claim(""), shipped)));
 }
@@ -110,8 +102,8 @@ TEST_F(VersionSkew, AnOldClientThatWritesAStatusBackDoesNotLoseTheSnapshot) {
   Json other = claim(R"("allocation":{"devices":{"results":[{"request":"r","driver":"d.io","pool":"p",)"
                      R"("device":"b"}]}})");
   const Gates on = with("");
-  claims.prepare_status_update(other, old, context(on));
-  EXPECT_EQ(claims.validate_status_update(other, old, context(on)).size(), 1u);
+  claims.prepare_status_update(other, old, context_of_empty_cluster(on));
+  EXPECT_EQ(claims.validate_status_update(other, old, context_of_empty_cluster(on)).size(), 1u);
 }
 
 TEST_F(VersionSkew, DowngradeInvalidatesNoAllocationAndAnUpgradeFindsTheGroupsAgain) {
@@ -120,8 +112,8 @@ TEST_F(VersionSkew, DowngradeInvalidatesNoAllocationAndAnUpgradeFindsTheGroupsAg
   const Json written = stored_status(claim(allocation(snapshot) + reserved), old, off);
   EXPECT_EQ(*written.find_path({"status", "allocation"}), *old.find_path({"status", "allocation"}));
   Json next = slice();
-  slices.prepare_update(next, slice(), context(off));
-  slices.prepare_update(next, Json(next), context(with("")));
+  slices.prepare_update(next, slice(), context_of_empty_cluster(off));
+  slices.prepare_update(next, Json(next), context_of_empty_cluster(with("")));
   EXPECT_TRUE(slice_has_groups(next));
 }
 
