@@ -9,7 +9,7 @@ namespace berth::api {
 // `gates` outlives it.
 inline RuleContext context_of_empty_cluster(const Gates& gates, CelCheck check_cel = accept_any_cel) {
   return {gates,
-          std::move(check_cel),
+          check_cel,
           Time{},
           "",
           [](auto, auto, auto) { return std::optional<Json>(); },
