@@ -106,6 +106,12 @@ void FieldErrors::push_back(FieldError error) {
   errors_.push_back(std::move(error));
 }
 
+void FieldErrors::cut(std::size_t count) {
+  if (errors_.size() > count) left_off_ = 0;
+  for (; errors_.size() > count; errors_.pop_back())
+    bytes_ -= errors_.back().path.size() + errors_.back().body.size();
+}
+
 void append(FieldErrors& errors, FieldErrors more) {
   for (FieldError& error : more) errors.push_back(std::move(error));
   errors.left_off_ += more.left_off_;

@@ -45,6 +45,8 @@ class FieldErrors {
   // Further errors are left off: a loop whose errors each quote a long value ends.
   bool full() const { return left_off_ > 0; }
   std::size_t left_off() const { return left_off_; }
+  // Forgets all but the first `count`, and how many were left off behind them.
+  void cut(std::size_t count);
 
   bool empty() const { return errors_.empty(); }
   std::size_t size() const { return errors_.size(); }

@@ -23,6 +23,20 @@ TEST(FieldErrors, AreBoundedInBytes) {
   EXPECT_EQ(many.size() + many.left_off(), 2001u) << "what is left off has no gaps";
 }
 
+TEST(FieldErrors, TheLastAreForgottenWithWhatWasLeftOffBehindThem) {
+  FieldErrors errors;
+  errors.push_back(required("a"));
+  while (!errors.full()) errors.push_back(invalid("b", std::string(kFieldErrorBytesMax / 4, 'x'), ""));
+  const std::size_t size = errors.size();
+  errors.cut(size);
+  EXPECT_TRUE(errors.full());
+  errors.cut(1);
+  EXPECT_FALSE(errors.full());
+  EXPECT_EQ(to_text(errors), "a: Required value");
+  while (!errors.full()) errors.push_back(invalid("b", std::string(kFieldErrorBytesMax / 4, 'x'), ""));
+  EXPECT_EQ(errors.size(), size) << "their bytes are free again";
+}
+
 TEST(FieldErrors, SayHowManyWereLeftOff) {
   FieldErrors errors, more;
   errors.push_back(required("a"));

@@ -53,41 +53,26 @@ struct DefinitionBudget {
   cel::PatternCache compiled;  // patterns of values
 };
 
-inline constexpr std::size_t kErrorsMax = 100;                           // that are named
-inline constexpr std::size_t kErrorBytesMax = api::kFieldErrorBytesMax;  // the first is always kept
+inline constexpr std::size_t kErrorsMax = 100;  // that are named
 
 // The errors of one walk, which asks is_full() before it goes on.
 class BoundedErrors {
  public:
-  bool is_full() const { return errors_.size() >= kErrorsMax || bytes_ > kErrorBytesMax; }
+  bool is_full() const { return errors_.size() >= kErrorsMax || errors_.full(); }
   bool empty() const { return errors_.empty(); }
   std::size_t size() const { return errors_.size(); }
   // Forgets all but the first `count`.
-  void cut(std::size_t count) {
-    while (errors_.size() > count) {
-      bytes_ -= errors_.back().path.size() + errors_.back().body.size();
-      errors_.pop_back();
-    }
-  }
+  void cut(std::size_t count) { errors_.cut(count); }
   void add(api::FieldError error) {
-    if (is_full()) return;
-    bytes_ += error.path.size() + error.body.size();
-    errors_.push_back(std::move(error));
+    if (!is_full()) errors_.push_back(std::move(error));
   }
   void add_all(api::FieldErrors errors) {
     for (api::FieldError& error : errors) add(std::move(error));
   }
-  api::FieldErrors take() {
-    api::FieldErrors taken;
-    for (api::FieldError& error : errors_) taken.push_back(std::move(error));
-    errors_.clear();
-    bytes_ = 0;
-    return taken;
-  }
+  api::FieldErrors take() { return std::exchange(errors_, {}); }
 
  private:
-  std::vector<api::FieldError> errors_;
-  std::size_t bytes_ = 0;
+  api::FieldErrors errors_;
 };
 
 }  // namespace berth::crd

@@ -21,7 +21,7 @@ TEST(Hostile, DefinitionsEndWithinTheirBounds) {
     DefinitionBudget budget;
     std::string said;
     for (const std::string& text : row.schemas) said += text_of(check_schema(json(text), "s", false, budget));
-    EXPECT_LE(said.size(), 3 * kErrorBytesMax) << row.name;
+    EXPECT_LE(said.size(), 3 * api::kFieldErrorBytesMax) << row.name;
     // Rules are estimated after all work on them is done.
     const bool is_estimate = said.find("exceeds budget by factor") != std::string::npos;
     if (row.refusal.empty())
@@ -49,7 +49,7 @@ TEST(Hostile, ObjectsEndWithinTheirBounds) {
     if (said.empty() && rules)
       said = text_of(
           check_rules(*rules, schema, object, row.old.empty() ? nullptr : &old, LazyPath(""), budget));
-    EXPECT_LE(said.size(), 3 * kErrorBytesMax) << row.name;
+    EXPECT_LE(said.size(), 3 * api::kFieldErrorBytesMax) << row.name;
     if (row.refusal.empty())
       EXPECT_EQ(said.substr(0, 500), "") << row.name;
     else
