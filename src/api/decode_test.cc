@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/canonical.h"
+#include "api/types/pod.h"
 #include "base/base64.h"
 
 namespace berth::api {
@@ -157,6 +158,20 @@ TEST(Decode, CollectsStrictErrorsInOrder) {
             (std::vector<std::string>{R"(unknown field "metadata.Name")", R"(unknown field "Data")",
                                       R"(duplicate field "data.a")"}));
   EXPECT_EQ(cased->document.find("data")->string_at("a"), "2");
+}
+
+TEST(Decode, ReadsTheOnlyGpuOfAContainer) {
+  const auto only_gpu = [](const std::string& statuses) {
+    const Json pod = *parse_json(R"({"status":{"containerStatuses":)" + statuses + "}}");
+    return decode_pod(pod, nullptr).only_gpu;
+  };
+  const std::string nic = R"({"name":"example.com/nic","resources":[{"resourceID":"nic-0"}]})";
+  const std::string two = R"({"name":"nvidia.com/gpu","resources":[{"resourceID":"a"},{"resourceID":"b"}]})";
+  const std::string one = R"({"name":"nvidia.com/gpu","resources":[{"resourceID":"GPU-1"}]})";
+  EXPECT_EQ(only_gpu("[]"), "");
+  EXPECT_EQ(only_gpu(R"([{"allocatedResourcesStatus":[)" + nic + "," + two + "]}]"), "");
+  EXPECT_EQ(only_gpu(R"([{"name":"sidecar"},{"allocatedResourcesStatus":[)" + nic + "," + one + "]}]"),
+            "GPU-1");
 }
 
 TEST(Decode, BoundsStrictErrors) {

@@ -6,24 +6,27 @@
 
 namespace berth::api {
 
+Text DecodedVersions::text_of(Kind kind) const {
+  const bool is_read = kind == Kind::ResourceClaim || kind == Kind::BindRequest || kind == Kind::Other;
+  return is_read || texts_ == Texts::OfAllKinds ? Text::Keep : Text::Drop;
+}
+
 Result<TypedObject> DecodedVersions::decode(Kind kind, RawPtr raw, const Json& document) {
-  const auto decoded = [kind](RawPtr text, const Json& parsed) {
-    return parsed.is_null() ? decode_typed(kind, std::move(text))
-                            : decode_typed(kind, std::move(text), parsed);
+  const auto decoded = [kind, text = text_of(kind)](const RawPtr& bytes, const Json& parsed) {
+    return parsed.is_null() ? decode_typed(kind, bytes, text) : decode_typed(kind, bytes, parsed, text);
   };
-  if (kind == Kind::Other || is_read_directly(kind, *raw)) return decoded(std::move(raw), document);
+  if (kind == Kind::Other || is_read_directly(kind, *raw)) return decoded(raw, document);
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = kept_.find({kind, *raw}); found != kept_.end()) return found->second;
+    if (const auto found = kept_.find({kind, *raw}); found != kept_.end()) return found->second.object;
   }
-  const Json parsed = document.is_null() ? take_parsed(raw).value_or(Json()) : document;
-  TypedObject object = TRY(decoded(std::move(raw), parsed));
-  const Version version{kind, *raw_of(object)};
+  TypedObject object = TRY(decoded(raw, document.is_null() ? take_parsed(raw).value_or(Json()) : document));
+  const Version version{kind, *raw};
   if (version.bytes.size() > bytes_max_) return object;
-  std::vector<TypedObject> left;  // destroyed without the lock
+  std::vector<Kept> left;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
-  const auto [place, is_new] = kept_.try_emplace(version, object);
-  if (!is_new) return place->second;
+  const auto [place, is_new] = kept_.try_emplace(version, Kept{std::move(raw), object});
+  if (!is_new) return place->second.object;
   order_.push_back(version);
   bytes_ += version.bytes.size();
   while (bytes_ > bytes_max_) {

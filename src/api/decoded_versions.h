@@ -2,8 +2,8 @@
 // the event of a watch, or in several processes of a simulated world, is decoded once.
 //
 // By kind and bytes, so a cached result equals that of decode_typed(); only the shared `raw` may be another,
-// equal one. Any thread; decoding happens without the lock. Bounded in bytes of JSON; oldest evicted first.
-// Cost of a hit: a hash and a comparison of the bytes.
+// equal one, or is not kept. Any thread; decoding happens without the lock. Bounded in bytes of JSON; oldest
+// evicted first. Cost of a hit: a hash and a comparison of the bytes.
 #pragma once
 
 #include <deque>
@@ -21,9 +21,15 @@ inline constexpr std::size_t kParsedVersionsBytesMax = 256 * 1024;  // of text t
 // Of the text. A version arrives twice within one answer's time: this is enough for all writes in flight.
 inline constexpr std::size_t kDecodedVersionsBytesMax = 512 * 1024;
 
+// Which kinds' objects keep their text. Controllers, agents and plans read fields there that have no typed
+// form. A scheduler and a binder do so for what they write back (ResourceClaims, BindRequests) and for kinds
+// without a typed form: all other texts, the greater part of a view of pods and nodes, need no memory there.
+enum class Texts : std::uint8_t { OfAllKinds, OfWhatBindingReads };
+
 class DecodedVersions {
  public:
-  explicit DecodedVersions(std::size_t bytes_max = kDecodedVersionsBytesMax) : bytes_max_(bytes_max) {}
+  explicit DecodedVersions(std::size_t bytes_max = kDecodedVersionsBytesMax, Texts texts = Texts::OfAllKinds)
+      : bytes_max_(bytes_max), texts_(texts) {}
 
   // Like decode_typed(). Not cached are objects without a typed form (Kind::Other) and what decoding costs
   // less than a look into the cache (is_read_directly). `document`: the parsed `raw`, or null.
@@ -36,7 +42,7 @@ class DecodedVersions {
  private:
   struct Version {
     Kind kind = Kind::Other;
-    std::string_view bytes;  // of the object's own `raw`
+    std::string_view bytes;  // of what is kept of it
     friend bool operator==(const Version&, const Version&) = default;
   };
   struct Hash {
@@ -49,11 +55,17 @@ class DecodedVersions {
     RawPtr raw;
     Json document;
   };
+  struct Kept {
+    RawPtr raw;
+    TypedObject object;
+  };
   std::optional<Json> take_parsed(const RawPtr& raw);
+  Text text_of(Kind kind) const;
 
   const std::size_t bytes_max_;
+  const Texts texts_;
   mutable std::mutex mutex_;
-  std::unordered_map<Version, TypedObject, Hash> kept_;
+  std::unordered_map<Version, Kept, Hash> kept_;
   std::deque<Version> order_;
   std::size_t bytes_ = 0;
   std::deque<Parsed> parsed_;

@@ -33,6 +33,20 @@ TEST(DecodedVersions, BytesThatWereParsedAreDecodedAlike) {
   EXPECT_TRUE(decoded.document_of(std::make_shared<const std::string>("{")).is_null());
 }
 
+TEST(DecodedVersions, ABinderKeepsTheTextsItWritesBackAlone) {
+  DecodedVersions decoded(kDecodedVersionsBytesMax, Texts::OfWhatBindingReads);
+  RawPtr text = pod("a");
+  const Pod* first = pod_of(decoded.decode(Kind::Pod, text));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->meta.name, "a");
+  EXPECT_FALSE(first->raw);
+  text.reset();
+  EXPECT_EQ(pod_of(decoded.decode(Kind::Pod, pod("a"))), first);
+  EXPECT_FALSE(pod_of(decoded.decode(Kind::Pod, pod("b"), *parse_json(*pod("b"))))->raw);
+  for (const Kind kind : {Kind::ResourceClaim, Kind::BindRequest, Kind::Other})
+    EXPECT_EQ(*raw_of(*decoded.decode(kind, pod("a"))), *pod("a"));
+}
+
 TEST(DecodedVersions, TheOldestGoFirstAndTheBoundHolds) {
   DecodedVersions decoded(10 * pod("p-0")->size());
   std::vector<Result<TypedObject>> held;

@@ -84,16 +84,17 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
   return std::make_shared<const AnyObject>(std::move(other));
 }
 
-Result<TypedObject> decode_directly(Kind kind, RawPtr raw) {
+Result<TypedObject> decode_directly(Kind kind, const RawPtr& raw, Text text) {
   const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(*raw));
   const TypeInfo* type = TRY(type_of_envelope(envelope));
   ProtobufDocument::Trouble trouble;
   const ProtobufDocument document(*type, envelope.message, trouble);
+  RawPtr kept = text == Text::Keep ? raw : nullptr;
   TypedObject object;
   if (kind == Kind::Pod)
-    object = std::make_shared<const Pod>(decode_pod(document, std::move(raw)));
+    object = std::make_shared<const Pod>(decode_pod(document, std::move(kept)));
   else
-    object = std::make_shared<const ResourceClaim>(decode_resource_claim(document, std::move(raw)));
+    object = std::make_shared<const ResourceClaim>(decode_resource_claim(document, std::move(kept)));
   if (trouble) return *std::move(trouble);
   return object;
 }
@@ -135,15 +136,15 @@ bool is_read_directly(Kind kind, std::string_view raw) {
   return (kind == Kind::Pod || kind == Kind::ResourceClaim) && is_protobuf(raw);
 }
 
-Result<TypedObject> decode_typed(Kind kind, RawPtr raw) {
-  if (is_read_directly(kind, *raw)) return decode_directly(kind, std::move(raw));
+Result<TypedObject> decode_typed(Kind kind, RawPtr raw, Text text) {
+  if (is_read_directly(kind, *raw)) return decode_directly(kind, raw, text);
   const Json document = TRY(parse_object(*raw, ManagedFields::Skip));
-  return decode_typed(kind, std::move(raw), document);
+  return decode_typed(kind, std::move(raw), document, text);
 }
 
-Result<TypedObject> decode_typed(Kind kind, RawPtr raw, const Json& document) {
+Result<TypedObject> decode_typed(Kind kind, RawPtr raw, const Json& document, Text text) {
   if (!document.is_object()) return Error(ErrorCode::Invalid, "an API object is a JSON object");
-  return decode_as(kind, document, std::move(raw));
+  return decode_as(kind, document, text == Text::Keep ? std::move(raw) : nullptr);
 }
 
 }  // namespace berth::api

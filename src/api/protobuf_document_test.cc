@@ -79,7 +79,7 @@ std::string told(const Pod& pod) {
   std::string out = told(pod.meta);
   for (const std::string* text :
        {&pod.node_name, &pod.scheduler_name, &pod.preemption_policy, &pod.priority_class, &pod.restart_policy,
-        &pod.group, &pod.phase, &pod.nominated_node, &pod.extended_claim})
+        &pod.group, &pod.phase, &pod.nominated_node, &pod.extended_claim, &pod.only_gpu})
     out += "\n" + *text;
   out += "\n" + std::to_string(pod.priority) + " " + std::to_string(pod.termination_grace_s) + "\n" +
          pairs(pod.node_selector) + told(pod.required_node_affinity) + told(pod.tolerations) + "\n" +

@@ -117,17 +117,8 @@ Chain create_reservation(const BindContext& context, const std::string& group) {
 }
 
 std::string device_of(const api::Pod& reservation) {
-  if (const std::string_view told = reservation.meta.annotation(kGpuDeviceAnnotation); !told.empty())
-    return std::string(told);
-  const Result<Json> object = api::parse_object(*reservation.raw);
-  if (!object) return "";
-  for (const Json& container : object->part("status").items_at("containerStatuses"))
-    for (const Json& resource : container.items_at("allocatedResourcesStatus")) {
-      const JsonArray& devices = resource.items_at("resources");
-      if (resource.string_at("name") == api::kGpuResource && devices.size() == 1)
-        return std::string(devices[0].string_at("resourceID"));
-    }
-  return "";
+  const std::string_view told = reservation.meta.annotation(kGpuDeviceAnnotation);
+  return told.empty() ? reservation.only_gpu : std::string(told);
 }
 
 PreBindStep failed(std::string_view reason, std::string message) {

@@ -6,7 +6,7 @@
 // deleted on its version as well, once no entry stands for a pod that can still use it: an entry that was
 // added unseen refuses the delete. Users' pods are never deleted. docs/gpu-sharing.md#reservation-pods.
 //
-// Pure, as plugins and reconcilers are. Cost: O(users of the GPU); reading the device decodes one pod.
+// Pure, as plugins and reconcilers are. Cost: O(users of the GPU).
 #pragma once
 
 #include "binding/plugin.h"

@@ -125,13 +125,20 @@ class RepairLog final : public scheduling::DecisionLog {
 
 }  // namespace
 
+api::Texts texts_read_by(const ControlPlaneOptions& options) {
+  const bool all = options.controllers || options.simulated_nodes || options.health;
+  return all ? api::Texts::OfAllKinds : api::Texts::OfWhatBindingReads;
+}
+
 struct ControlPlane::Parts {
   Parts(client::ApiClient& api_server, const api::Gates& gates, const ControlPlaneOptions& options)
       : memory(in_memory(options) ? std::make_unique<binding::MemoryRequests>(api_server) : nullptr),
         client(memory ? *memory : api_server),
         repairs(options.decisions),
         scheduler(scheduler_options(options, gates), selectors, &decisions),
-        decoded(options.decoded ? options.decoded : std::make_shared<api::DecodedVersions>()),
+        decoded(options.decoded ? options.decoded
+                                : std::make_shared<api::DecodedVersions>(api::kDecodedVersionsBytesMax,
+                                                                         texts_read_by(options))),
         informers(client, decoded) {
     decisions.pass_on_to(&repairs);
   }

@@ -51,9 +51,11 @@ struct ControlPlaneOptions {
   health::HealthFeed* health = nullptr;
   // Receives every decision, on the scheduler's thread; outlives the control plane. Null: none.
   scheduling::DecisionLog* decisions = nullptr;
-  // Shared with other control planes of one program. Null: not shared.
+  // Shared with other control planes of one program that read the same texts. Null: not shared.
   std::shared_ptr<api::DecodedVersions> decoded = nullptr;
 };
+
+api::Texts texts_read_by(const ControlPlaneOptions& options);
 
 // Owner: one thread until start(); after that the engines belong to the callers of their step().
 class ControlPlane {

@@ -63,6 +63,8 @@ struct HostileWorld::Parts {
   SharedNetwork shared;
   // Processes share decoded objects: decoding depends on the bytes alone.
   std::shared_ptr<api::DecodedVersions> decoded = std::make_shared<api::DecodedVersions>(kDecodedBytesMax);
+  std::shared_ptr<api::DecodedVersions> decoded_for_binding =
+      std::make_shared<api::DecodedVersions>(kDecodedBytesMax, api::Texts::OfWhatBindingReads);
   std::deque<ProcessNetwork> networks;  // stable addresses
   std::vector<std::unique_ptr<Process>> processes;
 };
@@ -76,7 +78,8 @@ HostileWorld::HostileWorld(std::unique_ptr<Parts> parts) : parts_(std::move(part
 HostileWorld::~HostileWorld() = default;
 
 Process& HostileWorld::add(ProcessOptions options) {
-  options.parts.decoded = parts_->decoded;
+  const bool all_texts = plane::texts_read_by(options.parts) == api::Texts::OfAllKinds;
+  options.parts.decoded = all_texts ? parts_->decoded : parts_->decoded_for_binding;
   parts_->networks.push_back(ProcessNetwork{parts_->shared, options.name});
   parts_->processes.push_back(
       std::make_unique<Process>(parts_->networks.back(), parts_->gates, std::move(options)));

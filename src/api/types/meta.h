@@ -18,7 +18,8 @@
 
 namespace berth::api {
 
-// The bytes of one version of an object, as the API server sent them: JSON or protobuf (serialized.h).
+// The bytes of one version of an object, as the API server sent them: JSON or protobuf (serialized.h). Null
+// in typed objects that do not keep them (decoded_versions.h).
 using RawPtr = std::shared_ptr<const std::string>;
 
 using StringMap = std::map<std::string, std::string, std::less<>>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/protobuf_document.h"
+#include "api/types/gpu_share.h"
 #include "base/ascii.h"
 
 namespace berth::api {
@@ -133,6 +134,18 @@ void decode_spec(const Document& spec, Pod& pod) {
   if (const auto group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
 }
 
+// Of the first container that has one GPU alone.
+template <class Document>
+std::string decode_only_gpu(const Document& status) {
+  for (const Document& container : status.items_at("containerStatuses"))
+    for (const Document& resource : container.items_at("allocatedResourcesStatus")) {
+      if (resource.string_at("name") != kGpuResource) continue;
+      const auto& devices = resource.items_at("resources");
+      if (devices.size() == 1) return std::string(devices[0].string_at("resourceID"));
+    }
+  return "";
+}
+
 template <class Document>
 void decode_status(const Document& status, Pod& pod) {
   pod.phase = status.string_at("phase");
@@ -143,6 +156,7 @@ void decode_status(const Document& status, Pod& pod) {
         {std::string(item.string_at("name")), std::string(item.string_at("resourceClaimName"))});
   if (const auto extended = status.find("extendedResourceClaimStatus"))
     pod.extended_claim = extended->string_at("resourceClaimName");
+  pod.only_gpu = decode_only_gpu(status);
   constexpr std::string_view kNodeAllocatable = "nodeAllocatableResourceClaimStatuses";
   if (has_member(status, kNodeAllocatable))
     if (const Json claims = json_at(status, kNodeAllocatable); claims.is_array())

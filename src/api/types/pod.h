@@ -97,6 +97,7 @@ struct Pod {
   std::vector<Condition> conditions;
   std::vector<PodClaimStatus> claim_statuses;
   std::string extended_claim;  // status.extendedResourceClaimStatus.resourceClaimName
+  std::string only_gpu;        // the one GPU of a container with one, as its allocatedResourcesStatus has it
   NodeAllocatableClaims node_allocatable;
 
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
