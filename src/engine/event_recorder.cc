@@ -18,9 +18,11 @@ std::string identity_of(const EventNote& note) {
   return api::to_text(note.regarding) + '\n' + note.regarding_uid;
 }
 
+// Short, as it is kept: the object, and a hash of what its event says.
 std::string series_of(const EventNote& note) {
-  return identity_of(note) + (note.warning ? "\nW\n" : "\nN\n") + note.reason + '\n' + note.action + '\n' +
-         note.message + '\n' + note.component;
+  const std::string said = (note.warning ? "W\n" : "N\n") + note.reason + '\n' + note.action + '\n' +
+                           note.message + '\n' + note.component;
+  return identity_of(note) + '\n' + hex_of(stable_hash(said));
 }
 
 Json decision_annotation(const std::string& id) {
@@ -62,8 +64,9 @@ bool EventRecorder::admit(const EventNote& note, Time now) {
   return true;
 }
 
-void EventRecorder::note(const EventNote& note, Time now) {
+void EventRecorder::note(EventNote note, Time now) {
   ++counters_.noted;
+  note.message = cut(std::move(note.message), kEventMessageBytesMax);
   if (!admit(note, now)) {
     ++counters_.dropped;
     return;
@@ -79,6 +82,7 @@ void EventRecorder::note(const EventNote& note, Time now) {
   if (series.count == 0) {
     const std::string hex = hex_of(stable_hash(key + format_micro_time(now) + std::to_string(++sequence_)));
     series.note = note;
+    series.note.message.shrink_to_fit();
     series.ns = note.regarding.ns.empty() ? "default" : note.regarding.ns;
     series.name = cut(note.regarding.name, kEventNameBytesMax - 1 - hex.size()) + "." + hex;
     series.first = now;
@@ -156,7 +160,7 @@ Json EventRecorder::object_of(const Series& series) const {
       {"metadata", Json::object({{"name", series.name}, {"namespace", series.ns}})},
       {"involvedObject", std::move(involved)},
       {"reason", note.reason},
-      {"message", cut(note.message, kEventMessageBytesMax)},
+      {"message", note.message},
       {"source", Json::object({{"component", component}})},
       {"firstTimestamp", format_time(series.first)},
       {"lastTimestamp", format_time(series.last)},

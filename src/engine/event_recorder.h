@@ -22,7 +22,7 @@ inline constexpr std::size_t kEventSourcesMax = 4096;  // objects with a stored 
 inline constexpr std::size_t kEventsInFlightMax = 128;
 inline constexpr std::int64_t kEventBurst = 25;
 inline constexpr Duration kEventRefill = Duration::minutes(5);
-inline constexpr std::size_t kEventMessageBytesMax = 1024;
+inline constexpr std::size_t kEventMessageBytesMax = 1024;  // sent and stored
 inline constexpr std::size_t kEventNameBytesMax = 253;
 
 // Events that wait for a pause between writes; further ones are dropped. Half of the series: those that wait
@@ -63,7 +63,7 @@ class EventRecorder {
   EventRecorder(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, std::string component,
                 std::string instance, EventPacing pacing = {});
 
-  void note(const client::EventNote& note, Time now);
+  void note(client::EventNote note, Time now);
   void on_answer(const ClientAnswer& answer, Time now);
 
   // Sends as many waiting events as permitted beside these writes.

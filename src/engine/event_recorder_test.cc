@@ -223,6 +223,18 @@ TEST(EventRecorder, LongTextsAreCutBetweenCharacters) {
   EXPECT_EQ(desk.api.all(kEvents)[0]->string_at("message"), text.substr(0, 1023));
 }
 
+TEST(EventRecorder, NotesThatReadAlikeOnceCutAreOneSeries) {
+  Desk desk;
+  const std::string long_text(kEventMessageBytesMax, 'x');
+  desk.note(waits(long_text + "1"));
+  desk.note(waits(long_text + "2"));
+  desk.run_until_idle();
+  const auto events = desk.api.all(kEvents);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]->string_at("message"), long_text);
+  EXPECT_EQ(events[0]->int_at("count"), 2);
+}
+
 TEST(LruMap, ForgetsWhatWasUsedLeastRecently) {
   LruMap<int> map(2);
   map.at("a") = 1;
