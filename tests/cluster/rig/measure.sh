@@ -4,9 +4,9 @@
 # makes the table. A run during which other work kept more than 0.4 of a processor busy is kept but repeated,
 # up to SPARE times per case; the report prefers the least disturbed REPS runs.
 # Environment: REPS (3), SPARE (2) repeats of disturbed runs, RIG_FLAGS (extra flags of `rig.sh up`), ONLY
-# (sched, null, null-requests, berth or berth-always), BERTH (executable; adds the kind berth), BERTH_ALWAYS=1
+# (sched, null, null-requests, null-groups, berth or berth-always), BERTH (executable; adds the kind berth), BERTH_ALWAYS=1
 # (adds Berth with a BindRequest object a pod), NULL_REQUESTS=1 (adds a null binder that writes BindRequests
-# too), CASES (file).
+# too), NULL_GROUPS=1 (adds one that writes a condition of each PodGroup too), CASES (file).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${RIG_CACHE:-$HOME/.cache/berth-rig}
@@ -31,6 +31,7 @@ run_kind() { # KIND, of the case in $label, $rig and $bench
     null-requests)
       run "$label" "$1" "$rig --crd" "$bench -null-binder -null-bind-requests -as null-requests"
       ;;
+    null-groups) run "$label" "$1" "$rig" "$bench -null-binder -null-group-conditions -as null-groups" ;;
     berth) run "$label" berth "$rig --berth $BERTH" "$bench -as berth" ;;
     berth-always)
       BERTH_FLAGS='--bind-requests Always' run "$label" "$1" "$rig --berth $BERTH" "$bench -as berth-always"
@@ -43,9 +44,10 @@ disturbed() { tail -n 1 "$out" | grep -qE '"foreignCPU":(0\.[4-9]|[1-9])'; }
 while IFS='|' read -r label rig bench; do
   label=$(echo $label)
   [[ -n $label && $label != \#* && $label =~ $pattern ]] || continue
-  for kind in sched null ${NULL_REQUESTS:+null-requests} ${BERTH:+berth} ${BERTH_ALWAYS:+berth-always}; do
+  for kind in sched null ${NULL_REQUESTS:+null-requests} ${NULL_GROUPS:+null-groups} ${BERTH:+berth} ${BERTH_ALWAYS:+berth-always}; do
     if [ "${ONLY:-$kind}" != $kind ]; then continue; fi
     if [[ $kind = null* && $bench =~ infeasible|preempt ]]; then continue; fi
+    if [[ $kind = null-groups && ! $bench =~ gang|tas ]]; then continue; fi
     spare=${SPARE:-2}
     for ((i = 0; i < ${REPS:-3}; i++)); do
       run_kind "$kind"
