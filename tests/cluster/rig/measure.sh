@@ -3,10 +3,11 @@
 # expression), each REPS times on a fresh rig, and append one JSON line per run. `rigbench report OUT.jsonl`
 # makes the table. A run during which other work kept more than 0.4 of a processor busy is kept but repeated,
 # up to SPARE times per case; the report prefers the least disturbed REPS runs.
-# Environment: REPS (3), SPARE (2) repeats of disturbed runs, RIG_FLAGS (extra flags of `rig.sh up`), ONLY
-# (sched, null, null-requests, null-groups, berth or berth-always), BERTH (executable; adds the kind berth), BERTH_ALWAYS=1
-# (adds Berth with a BindRequest object a pod), NULL_REQUESTS=1 (adds a null binder that writes BindRequests
-# too), NULL_GROUPS=1 (adds one that writes a condition of each PodGroup too), CASES (file).
+# Environment: REPS (3), SPARE (2) repeats of disturbed runs, RIG_FLAGS (extra flags of `rig.sh up`), CASES
+# (file), ONLY (one of the kinds below). Kinds: sched (kube-scheduler) and null (the null binder) always;
+# BERTH=executable adds berth; BERTH_ALWAYS=1 adds berth-always, Berth with a BindRequest object a pod;
+# NULL_REQUESTS=1 adds null-requests, a null binder that writes BindRequests too; NULL_GROUPS=1 adds
+# null-groups, one that writes a condition of each PodGroup too.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${RIG_CACHE:-$HOME/.cache/berth-rig}
@@ -41,10 +42,12 @@ run_kind() { # KIND, of the case in $label, $rig and $bench
 
 disturbed() { tail -n 1 "$out" | grep -qE '"foreignCPU":(0\.[4-9]|[1-9])'; }
 
+kinds="sched null ${NULL_REQUESTS:+null-requests} ${NULL_GROUPS:+null-groups}"
+kinds+=" ${BERTH:+berth} ${BERTH_ALWAYS:+berth-always}"
 while IFS='|' read -r label rig bench; do
   label=$(echo $label)
   [[ -n $label && $label != \#* && $label =~ $pattern ]] || continue
-  for kind in sched null ${NULL_REQUESTS:+null-requests} ${NULL_GROUPS:+null-groups} ${BERTH:+berth} ${BERTH_ALWAYS:+berth-always}; do
+  for kind in $kinds; do
     if [ "${ONLY:-$kind}" != $kind ]; then continue; fi
     if [[ $kind = null* && $bench =~ infeasible|preempt ]]; then continue; fi
     if [[ $kind = null-groups && ! $bench =~ gang|tas ]]; then continue; fi
