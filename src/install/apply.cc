@@ -100,6 +100,10 @@ std::string objects_of(const Json& definition) {
   return kind + "ies";
 }
 
+bool is_being_deleted(const Json& object) {
+  return !object.part("metadata").string_at("deletionTimestamp").empty();
+}
+
 Applied kept(std::string note) {
   return {Change::Kept, std::move(note)};
 }
@@ -114,6 +118,9 @@ std::string_view name_of(Change change) {
 
 Result<Applied> apply_object(const ServerCall& call, const Json& object) {
   const Json before = TRY(get_json(call, path_of(object)));
+  if (is_being_deleted(before))
+    return Error(ErrorCode::Unavailable, title_of(object),
+                 "is being deleted: run the command again once it is gone");
   if (object.string_at("kind") == "Namespace" && !before.is_null() && manager_of(before) != kFieldManager)
     return Applied{Change::Unchanged, "it was there before, and stays as it is"};
   Json wanted = object;
@@ -145,8 +152,7 @@ Status wait_established(const ServerCall& call, const Json& definition,
 
 Result<Applied> remove_object(const ServerCall& call, const Json& object, Definitions definitions) {
   const Json found = TRY(get_json(call, path_of(object)));
-  const bool deleting = !found.part("metadata").string_at("deletionTimestamp").empty();
-  if (found.is_null() || deleting) return Applied{};
+  if (found.is_null() || is_being_deleted(found)) return Applied{};
   if (manager_of(found) != kFieldManager)
     return kept("its label " + std::string(kManagedByLabel) + " does not say " + std::string(kFieldManager));
   const bool definition = object.string_at("kind") == "CustomResourceDefinition";

@@ -81,6 +81,19 @@ TEST(Apply, AKindThatIsNotServedIsSaidSo) {
   EXPECT_EQ(applied.error().code(), ErrorCode::Unsupported);
 }
 
+TEST(Apply, WhatIsBeingDeletedIsNotAppliedTo) {
+  FakeServer server;
+  Json leaving = bind_request_crd();
+  leaving["metadata"]["deletionTimestamp"] = "2026-11-26T07:19:37Z";
+  server.put(path_of(leaving), leaving);
+  const Result<Applied> applied = apply_object(server.call(), bind_request_crd());
+  ASSERT_FALSE(applied.ok());
+  EXPECT_EQ(applied.error().text(),
+            "CustomResourceDefinition bindrequests.scheduling.berth.dev: is being deleted: run the command "
+            "again once it is gone");
+  EXPECT_EQ(server.requests().size(), 1u) << "it would be gone with what was applied";
+}
+
 TEST(Apply, WaitsForADefinitionABoundedTime) {
   FakeServer server;
   const Json crd = bind_request_crd();
