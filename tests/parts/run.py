@@ -142,7 +142,9 @@ def a_pod_is_placed_and_bound_by_two_processes(berth):
         cluster.add_node("n1")
         cluster.add_pod("late")
         cluster.bound("early", "late")
-        assert cluster.bindings("early") == [201], cluster.bindings("early")
+        # A binder that sees the BindRequest before the condition of the pod names an older version: 409.
+        *refused, last = cluster.bindings("early")
+        assert last == 201 and set(refused) <= {409}, (refused, last)
         cluster.add_pod("foreign", "somebody-else")
         cluster.add_pod("after")
         cluster.bound("after")
