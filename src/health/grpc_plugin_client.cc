@@ -75,12 +75,14 @@ void keep_callback_threads() {
   (void)kept;
 }
 
-// The calls in flight, so that they can be cancelled and waited for.
+// The calls in flight, so that they can be cancelled and waited for. A call that an answer begins after that
+// is cancelled before it starts.
 class Calls {
  public:
   void begin(grpc::ClientContext* context) {
     const std::lock_guard lock(mutex_);
     contexts_.insert(context);
+    if (cancelled_) context->TryCancel();
   }
   void end(grpc::ClientContext* context) {
     const std::lock_guard lock(mutex_);
@@ -89,6 +91,7 @@ class Calls {
   }
   void cancel_and_wait() {
     std::unique_lock lock(mutex_);
+    cancelled_ = true;
     for (grpc::ClientContext* context : contexts_) context->TryCancel();
     ended_.wait(lock, [this] { return contexts_.empty(); });
   }
@@ -97,6 +100,7 @@ class Calls {
   std::mutex mutex_;
   std::condition_variable ended_;
   std::set<grpc::ClientContext*> contexts_;
+  bool cancelled_ = false;
 };
 
 std::string bytes_of(const grpc::ByteBuffer& buffer) {

@@ -16,8 +16,8 @@ NodeAgent::NodeAgent(std::string node, const std::string& folder, PluginClient& 
       save_(std::move(save)),
       drivers_(
           node_, client,
-          [this](std::function<void(NodePlugins&, Time)> work) {
-            post_([work = std::move(work)](NodeAgent& self, Time now) { work(self.drivers_, now); });
+          [post = post_](std::function<void(NodePlugins&, Time)> work) {
+            post([work = std::move(work)](NodeAgent& self, Time now) { work(self.drivers_, now); });
           },
           {[this](Time now) {
              const bool added = saved_devices_ != drivers_.cache().devices_added();
@@ -33,8 +33,8 @@ NodeAgent::NodeAgent(std::string node, const std::string& folder, PluginClient& 
           timing, role),
       plugins_(
           node_, folder + "/device-plugins", client,
-          [this](std::function<void(DevicePlugins&, Time)> work) {
-            post_([work = std::move(work)](NodeAgent& self, Time now) { work(self.plugins_, now); });
+          [post = post_](std::function<void(DevicePlugins&, Time)> work) {
+            post([work = std::move(work)](NodeAgent& self, Time now) { work(self.plugins_, now); });
           },
           [this](Time now) {
             changed(Durable::Soon, now);

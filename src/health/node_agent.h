@@ -1,10 +1,11 @@
 // The agent of one node: its DRA drivers and what they prepared, its device plugins and who holds their
 // devices, and its checkpoint.
 //
-// Owner: one thread, on which `post` also delivers every answer. Reads no clock. Publishes a snapshot after
-// every change that readers see. A device, and what a container holds, is in the checkpoint before it is
-// shown, a claim before a driver is asked to prepare it; other changes follow within kCheckpointPeriod,
-// repeated reports within kHeartbeatCheckpointPeriod.
+// Owner: one thread, on which `post` also delivers every answer. Answers of calls in flight call their copy
+// of `post` after the agent is gone, too; it drops them. Reads no clock. Publishes a snapshot after every
+// change that readers see. A device, and what a container holds, is in the checkpoint before it is shown, a
+// claim before a driver is asked to prepare it; other changes follow within kCheckpointPeriod, repeated
+// reports within kHeartbeatCheckpointPeriod.
 #pragma once
 
 #include <set>

@@ -386,14 +386,22 @@ TEST_F(Agents, WhatAnAgentThatDiedHadAskedForIsUnprepared) {
   EXPECT_EQ(one->calls().back(), "NodeUnprepareResources d/x");
 }
 
-// A socket that answers every connection with garbage.
-struct Noise {
-  explicit Noise(const std::string& path) : descriptor(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+// A socket that takes connections and says nothing: calls to it are in flight until they are cancelled.
+struct Silence {
+  explicit Silence(const std::string& path) : descriptor(::socket(AF_UNIX, SOCK_STREAM, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
     EXPECT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     EXPECT_EQ(::listen(descriptor, 8), 0);
+  }
+  ~Silence() { ::close(descriptor); }
+  int descriptor;
+};
+
+// It answers every connection with garbage.
+struct Noise : Silence {
+  explicit Noise(const std::string& path) : Silence(path) {
     thread = std::thread([this] {
       for (int peer = ::accept(descriptor, nullptr, nullptr); peer >= 0;
            peer = ::accept(descriptor, nullptr, nullptr)) {
@@ -407,9 +415,7 @@ struct Noise {
   ~Noise() {
     ::shutdown(descriptor, SHUT_RDWR);
     thread.join();
-    ::close(descriptor);
   }
-  int descriptor;
   std::atomic<int> met{0};
   std::thread thread;
 };
@@ -435,6 +441,19 @@ TEST_F(Agents, NoiseAndFilesAreSurvived) {
   const auto one = driver("folder/a.sock", {reported("gpu-1", Health::Healthy)});
   EXPECT_TRUE(shows("Healthy")) << shown();
   EXPECT_TRUE(hidden->answers().empty());
+}
+
+// The answers to the calls in flight come when the agent that made them is gone.
+TEST_F(Agents, ANodeAndTheAgentsEndWhilePluginsAreCalled) {
+  const Silence first(socket("a.sock"));
+  const Silence second(root + "/nodes/node-2/plugins_registry/a.sock");
+  ASSERT_TRUE(eventually([&] { return feed.introducing("node-1") && feed.introducing("node-2"); }));
+  feed.put_node("node-1", HealthFeed::Presence::Here);
+  feed.put_node("node-1", HealthFeed::Presence::Gone);
+  ASSERT_TRUE(eventually([&] { return !feed.serves("node-1"); }));
+  EXPECT_TRUE(feed.introducing("node-2"));
+  agents.reset();
+  EXPECT_TRUE(feed.introducing("node-2")) << "nobody answered";
 }
 
 TEST_F(Agents, FoldersOfANodeBeyondTheFirstAreMadeWhenSomebodyWantsThem) {

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "health/node_agent.h"
 #include "health/plugin_messages.h"
 
 namespace berth::health {
@@ -32,22 +36,30 @@ class PlayedClient final : public PluginClient {
     introductions[socket] = std::move(answer);
   }
   void notify(const std::string& socket, Registered registered, const std::string&,
-              std::function<void(Status)>) override {
+              std::function<void(Status)> answer) override {
     calls.push_back((registered == Registered::Yes ? "registered " : "refused ") + socket);
+    fail_late(std::move(answer));
   }
-  void allocate(const std::string&, AllocateCall, std::function<void(Result<AllocateAnswer>)>) override {
+  void allocate(const std::string&, AllocateCall,
+                std::function<void(Result<AllocateAnswer>)> answer) override {
     calls.push_back("Allocate");
+    fail_late(std::move(answer));
   }
-  void call(const std::string&, const ClaimCall&, std::function<void(Result<ClaimResults>)>) override {
+  void call(const std::string&, const ClaimCall&, std::function<void(Result<ClaimResults>)> answer) override {
     calls.push_back("claims");
+    fail_late(std::move(answer));
   }
   std::unique_ptr<Stream> watch(const std::string& socket, HealthService, StreamHandlers handlers) override {
     opened.push_back({socket, std::move(handlers)});
     live.insert(opened.size() - 1);
     return std::make_unique<PlayedStream>(*this, opened.size() - 1);
   }
+  void fail_late(auto answer) {
+    late_failures.push_back([answer = std::move(answer)] { answer(Error(ErrorCode::Unavailable, "late")); });
+  }
   std::vector<std::string> calls;
   std::map<std::string, std::function<void(Result<PluginInfo>)>> introductions;
+  std::vector<std::function<void()>> late_failures;  // each ends one call that is not answered yet
   std::vector<Open> opened;
   std::set<std::size_t> live;
 };
@@ -309,6 +321,58 @@ TEST(NodePluginsTest, HostileNamesDoNotReachAnybody) {
     EXPECT_EQ(devices.size(), c.shown ? 1u : 0u) << c.pool << " " << c.device;
     for (const auto& [name, health] : devices) EXPECT_LE(health.message.size(), kMessageBytesMax);
   }
+}
+
+// A node whose agent has a call of every kind in flight. The agent is destroyed where it stands and its
+// memory cleared, so that whoever still reads it fails in every build.
+struct AgentWithCalls {
+  AgentWithCalls() {
+    feed.serve("node-1");
+    agent->appeared("/r/gpu.sock", now);
+    client.introductions.at("/r/gpu.sock")(
+        PluginInfo{"DRAPlugin", "gpu.example.com", "", {"v1.DRAPlugin", "v1.DRAResourceHealth"}});
+    agent->registered({"v1beta1", "a.sock", "example.com/nic"}, now);
+    client.opened.back().handlers.message({{{"", "nic-1"}, {Health::Healthy, ""}}});
+    NeededClaim claim{{"u", "d", "c"}, {{"gpu.example.com", NodeOperations::PrepareAndUnprepare}}};
+    feed.put_pods(
+        "node-1",
+        {{"p", "d", "p", {{"main", ContainerNeeds::Runs::Regular, {{"example.com/nic", 1}}, {}}}, {claim}}});
+    agent->pods_changed(now);
+    agent->appeared("/r/slow.sock", now);
+  }
+  ~AgentWithCalls() {
+    if (agent) end();
+  }
+  void end() {
+    std::destroy_at(std::exchange(agent, nullptr));
+    std::fill(std::begin(memory), std::end(memory), std::byte{0});
+  }
+
+  Time now = Time::from_seconds(1000);
+  PlayedClient client;
+  HealthFeed feed;
+  int dropped = 0;
+  alignas(NodeAgent) std::byte memory[sizeof(NodeAgent)] = {};
+  NodeAgent* agent = ::new (memory) NodeAgent(
+      "node-1", "/n", client, feed,
+      [this](const std::function<void(NodeAgent&, Time)>& work) {
+        if (agent)
+          work(*agent, now);
+        else
+          ++dropped;
+      },
+      [](NodeAgent::Kept) { return Status(); }, {}, NodeRole::OwnsNodes);
+};
+
+TEST(NodeAgentTest, AnswersThatComeAfterItsEndAreDropped) {
+  AgentWithCalls node;
+  EXPECT_EQ(node.client.calls, (std::vector<std::string>{"GetInfo /r/gpu.sock", "registered /r/gpu.sock",
+                                                         "Allocate", "claims", "GetInfo /r/slow.sock"}));
+  node.end();
+  EXPECT_EQ(node.client.live.size(), 0u) << "streams end with it";
+  node.client.introductions.at("/r/slow.sock")(Error(ErrorCode::Unavailable, "late"));
+  for (const auto& fail : node.client.late_failures) fail();
+  EXPECT_EQ(node.dropped, 4);
 }
 
 }  // namespace
