@@ -277,6 +277,10 @@ class Dead(CheckTest):
         self.assertEqual(self.found(dead, {"Makefile": "x:\n\ttools/aa.sh\n", "tools/a.sh": "#!/bin/sh\n"}),
                          [("tools/a.sh", 1)])
 
+    def test_the_root_has_only_files_that_tools_look_for(self):
+        self.accepts(dead, {"Makefile": "", ".gitignore": "/build/\n", "examples/.t": "server: x\n"})
+        self.assertEqual(self.found(dead, {".t": "server: x\n"}), [(".t", 1)])
+
 
 class Parity(CheckTest):
     LIST = {"tests/cluster/parity/differences.txt": "# why\nreason yaml 3 Another parser.\n  broken\n"}

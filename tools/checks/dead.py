@@ -1,4 +1,4 @@
-"""Files that nothing reaches: unbuilt sources, headers nobody includes, unlinked docs, uncalled scripts."""
+"""Files that nothing reaches: unbuilt sources, unincluded headers, unlinked docs, uncalled scripts, strays."""
 import posixpath
 import re
 
@@ -8,6 +8,8 @@ from .tree import Finding, room_of
 NAME = "dead"
 # Found by place: no link needed.
 ROOT_DOCS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "NOTICE.md")
+ROOT_FILES = ROOT_DOCS + (".clang-format", ".clang-tidy", ".gitignore", "CMakeLists.txt", "CMakePresets.json",
+                          "LICENSE", "Makefile")
 SUITES = ("tests/*_test.py", "tests/**/*_test.py", "tests/*/run.py", "tests/*/test_*.py")
 CALLERS = ("Makefile", "*.md", "*.sh", "*.py", "*.cmake", "CMakeLists.txt", "*.cc", "*.json", ".ci/*",
            "tools/*", "*.yaml", "*.toml", "*/package.json")
@@ -72,9 +74,17 @@ def uncalled_scripts(tree):
                           "call it, name it in a README, or remove it")
 
 
+def strays(tree):
+    for path in tree.files:
+        if "/" not in path and path not in ROOT_FILES and not tree.is_allowed(NAME, path, "root"):
+            yield Finding(path, 1, NAME, "no tool looks for this file in the root",
+                          "remove it, move it into a folder, or add it to ROOT_FILES")
+
+
 def run(tree):
     yield from unbuilt_sources(tree)
     yield from unincluded_headers(tree)
     yield from unlinked_docs(tree)
     yield from uncalled_scripts(tree)
+    yield from strays(tree)
     yield from tree.stale_allowances(NAME)
