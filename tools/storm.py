@@ -4,6 +4,7 @@
     tools/storm.py --seeds 300             # seeds 1 to 300
     tools/storm.py --seeds 300 --first 1001
     tools/storm.py --minutes 60            # from --first on, until the time is over
+    tools/storm.py --seeds 300 --minutes 8 # those that are done within the time; says how many were not
     tools/storm.py --only 42               # one seed, or a file that an earlier storm left
     tools/storm.py --defect gang-minimum-not-read   # one of the museum switched on, until a seed finds it
 """
@@ -12,6 +13,7 @@ import collections
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -20,7 +22,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHOWN_MAX = 20  # failed seeds that are listed
 SHRINK_SECONDS_MAX = 900
-SEEDS_A_PORTION = 20  # of one worker, with --minutes
+SEEDS = 300
+SEEDS_A_PORTION = 5  # of one worker
+STUCK_SECONDS_MIN = 60  # when the time is over, a seed that ran so long
+STUCK_TIMES_MIN = 20  # and so many times the longest of the others has no end
 
 
 class Totals:
@@ -32,12 +37,14 @@ class Totals:
         self.done = 0
         self.failed = {}
         self.virtual_ms = self.pods = self.bindings = self.writes = 0
+        self.longest_seconds = 0
         self.faults = collections.Counter()
         self.coverage = collections.defaultdict(collections.Counter)
 
-    def add(self, result):
+    def add(self, result, seconds):
         with self.lock:
             self.done += 1
+            self.longest_seconds = max(self.longest_seconds, seconds)
             self.virtual_ms += result["virtualMs"]
             self.pods += result["pods"]
             self.bindings += result["bindings"]
@@ -57,44 +64,70 @@ class Totals:
             self.done += 1
             self.failed[seed] = [f"died: {how}"]
 
+    def stopped(self, seed, seconds):
+        """The time is over: a seed that ran unlike the others fails, another one was not run."""
+        with self.lock:
+            if seconds > max(STUCK_SECONDS_MIN, STUCK_TIMES_MIN * self.longest_seconds):
+                self.done += 1
+                self.failed[seed] = [f"no end after {seconds:.0f} s; no other seed took more than "
+                                     f"{self.longest_seconds:.1f} s"]
 
-def work(program, seeds, totals, ignored):
-    """Runs a list of seeds with equal steps; goes on behind one that ends the worker."""
+
+def work(program, seeds, totals, ignored, end=float("inf")):
+    """Runs a list of seeds with equal steps until `end`; goes on behind one that ends the worker."""
     while seeds:
         step = seeds[1] - seeds[0] if len(seeds) > 1 else 1
         command = [program, "run", str(seeds[0]), str(step), str(len(seeds)), *ignored]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as worker:
-            current = seeds[0]
+            limit = threading.Timer(min(end - time.monotonic(), threading.TIMEOUT_MAX), worker.kill)
+            limit.daemon = True
+            limit.start()
+            current, began = seeds[0], time.monotonic()
             finished = set()
             for line in worker.stdout:
+                if not line.endswith("\n"):
+                    break  # it was killed
                 result = json.loads(line)
-                current = result.get("begins", current)
+                if "begins" in result:
+                    current, began = result["begins"], time.monotonic()
                 if "seed" in result:
-                    totals.add(result)
+                    totals.add(result, time.monotonic() - began)
                     finished.add(result["seed"])
                 if totals.is_found_before(current):
+                    limit.cancel()
                     worker.kill()
                     return
+            limit.cancel()
             errors = worker.stderr.read().strip()
         if len(finished) == len(seeds):
+            return
+        if worker.returncode == -signal.SIGKILL and time.monotonic() >= end:
+            if current not in finished:
+                totals.stopped(current, time.monotonic() - began)
             return
         totals.died(current, errors.splitlines()[-1] if errors else f"exit {worker.returncode}")
         seeds = [seed for seed in seeds if seed > current]
 
 
-class SeedsUntil:
-    """Portions of seeds for workers, until the time is over."""
+class Portions:
+    """Seeds for workers, a few at a time: `count` of them (0: without end), until the time is over."""
 
-    def __init__(self, first, minutes):
+    def __init__(self, first, count, minutes):
         self.lock = threading.Lock()
         self.next = first
-        self.end = time.monotonic() + 60 * minutes
+        self.stop = first + count if count else float("inf")
+        self.end = time.monotonic() + (60 * minutes or float("inf"))
+
+    def take(self):
+        with self.lock:
+            if time.monotonic() >= self.end:
+                return []
+            first, self.next = self.next, min(self.next + SEEDS_A_PORTION, self.stop)
+            return list(range(first, self.next))
 
     def work(self, program, totals, ignored):
-        while time.monotonic() < self.end:
-            with self.lock:
-                first, self.next = self.next, self.next + SEEDS_A_PORTION
-            work(program, list(range(first, first + SEEDS_A_PORTION)), totals, ignored)
+        while seeds := self.take():
+            work(program, seeds, totals, ignored, self.end)
 
 
 def print_coverage(totals):
@@ -184,7 +217,7 @@ def run_all(program, seeds, jobs, totals, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=300)
+    parser.add_argument("--seeds", type=int, help=f"how many; without --minutes {SEEDS}")
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--only", default="")
@@ -199,15 +232,13 @@ def main():
     if words.only:
         return run_only(program, words.only, ignored + ([f"--defect={words.defect}"] if words.defect else []))
     if words.defect:
-        return look_for(program, words.defect, words.first, words.seeds, words.jobs, ignored)
+        return look_for(program, words.defect, words.first, words.seeds or SEEDS, words.jobs, ignored)
 
     totals = Totals()
     began = time.monotonic()
-    if words.minutes > 0:
-        until = SeedsUntil(words.first, words.minutes)
-        run_threads(words.jobs, lambda _: until.work(program, totals, ignored))
-    else:
-        run_all(program, list(range(words.first, words.first + words.seeds)), words.jobs, totals, ignored)
+    count = words.seeds or (0 if words.minutes else SEEDS)
+    portions = Portions(words.first, count, words.minutes)
+    run_threads(words.jobs, lambda _: portions.work(program, totals, ignored))
     seconds = time.monotonic() - began
 
     faults = sum(totals.faults.values())
@@ -216,6 +247,9 @@ def main():
           f"{totals.writes} writes, {faults} faults")
     print_coverage(totals)
     print("\nfaults: " + ", ".join(f"{name} {count}" for name, count in sorted(totals.faults.items())))
+    if totals.done < count:
+        print(f"the time is over: {count - totals.done} of {count} seeds were not run; "
+              f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores")
     for seed in sorted(totals.failed)[:SHOWN_MAX]:
         print(f"seed {seed}: {totals.failed[seed][0]}")
     if totals.failed and not words.no_shrink:
