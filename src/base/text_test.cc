@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/hex.h"
 #include "base/lru_map.h"
+#include "base/printable.h"
 #include "base/text_file.h"
 #include "base/utf8.h"
 
@@ -51,6 +52,28 @@ TEST(Utf8, ACutLeavesWholeCharacters) {
   const std::size_t expected[] = {0, 1, 1, 3, 3, 3, 3, 7, 7};
   for (std::size_t bytes_max = 0; bytes_max < std::size(expected); ++bytes_max)
     EXPECT_EQ(cut_offset(text, bytes_max), expected[bytes_max]) << bytes_max;
+}
+
+TEST(Printable, WritesOutWhatSteersATerminal) {
+  const std::pair<std::string, std::string> pairs[] = {
+      {"", ""},
+      {"plain \xc3\xa4\xf0\x9f\x9a\xa2", "plain \xc3\xa4\xf0\x9f\x9a\xa2"},
+      {"\x1b[31mred\x1b]0;t\x07", "\\x1b[31mred\\x1b]0;t\\x07"},
+      {"a\rb\x7f", "a\\x0db\\x7f"},
+      {"\xc2\x9b"
+       "2J",
+       "\\x9b2J"},
+      {"\xe2\x80\xae"
+       "fdp",
+       "\\u202efdp"},
+      {"\x80", "\xef\xbf\xbd"},
+      {std::string("a\0b", 3), "a\\x00b"},
+  };
+  for (const auto& [text, shown] : pairs) EXPECT_EQ(printable(text), shown);
+  EXPECT_EQ(printable("a\n\tb"), "a\n\tb");
+  EXPECT_EQ(printable_line("a\n\tb"), "a  b");
+  EXPECT_EQ(to_string(printable_lines(parse_json(R"({"a":["x\ny",1,{"b":"\u009b"}]})").value())),
+            R"({"a":["x y",1,{"b":"\\x9b"}]})");
 }
 
 TEST(Hex, DigitsAreReadInBothCasesAndWrittenInOne) {

@@ -21,7 +21,7 @@ constexpr Subject kSubjects[] = {{"pods/", DecisionKind::Pod}, {"podgroups/", De
 }  // namespace
 
 void DecisionHistory::append(scheduling::DecisionRecord record) {
-  std::string line = decision_line(record);
+  std::string line = decision_line(record), uid = std::move(record.uid);
   if (sink_) sink_->append(line);
   line.pop_back();
   line.shrink_to_fit();
@@ -29,7 +29,7 @@ void DecisionHistory::append(scheduling::DecisionRecord record) {
   Key key{record.kind, std::move(record.ns), std::move(record.name)};
   gates_.erase(key);
   bytes_ += line.size();
-  kept_.push_back({std::move(key), std::move(line)});
+  kept_.push_back({std::move(key), std::move(uid), std::move(line)});
   forget_oldest();
 }
 
@@ -69,7 +69,8 @@ void DecisionHistory::remember(std::string_view lines) {
                                   ? DecisionKind::Pod
                                   : DecisionKind::Group;
     bytes_ += line.size();
-    kept_.push_front({Key(kind, read->string_at("namespace"), read->string_at("name")), std::string(line)});
+    kept_.push_front({Key(kind, read->string_at("namespace"), read->string_at("name")),
+                      std::string(read->string_at("uid")), std::string(line)});
   }
   forget_oldest();
 }
@@ -79,8 +80,12 @@ std::string DecisionHistory::about(DecisionKind kind, std::string_view ns, std::
   const std::lock_guard lock(mutex_);
   std::string text = "{\"decisions\":[";
   std::size_t attempts = 0;
+  std::string_view uid;  // of the latest decision that names one
   for (auto at = kept_.rbegin(); at != kept_.rend(); ++at) {
-    if (at->key != key || ++attempts > kDecisionsAnsweredMax) continue;
+    if (at->key != key) continue;
+    if (uid.empty()) uid = at->uid;
+    if (!at->uid.empty() && at->uid != uid) break;
+    if (++attempts > kDecisionsAnsweredMax) continue;
     text.append(attempts == 1 ? "" : ",").append(at->line);
   }
   text += "]";

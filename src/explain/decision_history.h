@@ -35,13 +35,14 @@ class DecisionHistory final : public scheduling::DecisionLog {
   void remember(std::string_view lines);
 
   // {"decisions":[the latest first],"attempts":3,"gate":{"time":…,"why":…}}; attempts and gate only where
-  // they exist.
+  // they exist. Without decisions of earlier objects of that name, as far as their UIDs are known.
   std::string about(scheduling::DecisionKind kind, std::string_view ns, std::string_view name) const;
 
  private:
   using Key = std::tuple<scheduling::DecisionKind, std::string, std::string>;  // namespace, name
   struct RecordedDecision {
     Key key;
+    std::string uid;  // empty: not known
     std::string line;
   };
 

@@ -38,6 +38,27 @@ TEST(DecisionHistory, TellsTheDecisionsOfOneTheLatestFirst) {
   EXPECT_EQ(to_string(about(history, DecisionKind::Pod, "c")), R"({"decisions":[]})");
 }
 
+// Pods of a StatefulSet, of a DaemonSet and of users come again under their names.
+TEST(DecisionHistory, CountsNoDecisionAboutAnEarlierObjectOfThatName) {
+  DecisionHistory history(nullptr);
+  const auto decide = [&](const std::string& id, const std::string& uid) {
+    DecisionRecord record = decided(id, DecisionKind::Pod, "a");
+    record.uid = uid;
+    history.append(std::move(record));
+  };
+  for (const char* id : {"d1", "d2", "d3"}) decide(id, "first");
+  decide("d4", "second");
+  decide("d5", "");  // of a process that recorded no UIDs, or a decision taken back
+  EXPECT_EQ(ids(about(history, DecisionKind::Pod, "a")), (Ids{"d5", "d4"}));
+  EXPECT_EQ(about(history, DecisionKind::Pod, "a").int_at("attempts"), 2);
+  DecisionHistory later(nullptr);
+  DecisionRecord old = decided("d1", DecisionKind::Pod, "a"), recent = decided("d2", DecisionKind::Pod, "a");
+  old.uid = "first";
+  recent.uid = "second";
+  later.remember(decision_line(old) + decision_line(recent));
+  EXPECT_EQ(ids(about(later, DecisionKind::Pod, "a")), (Ids{"d2"}));
+}
+
 TEST(DecisionHistory, TellsWhatWasSaidOfMembers) {
   DecisionHistory history(nullptr);
   DecisionRecord record = decided("d1", DecisionKind::Group, "g");

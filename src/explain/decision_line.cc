@@ -13,6 +13,7 @@ std::string decision_line(const scheduling::DecisionRecord& record) {
                             {"result", name_of(record.result)},
                             {"reason", record.reason},
                             {"message", record.message}});
+  if (!record.uid.empty()) line["uid"] = record.uid;
   Json& placed = line["placed"] = Json::array();
   for (const scheduling::PlacedPod& pod : record.placed)
     placed.as_array().push_back(Json::object({{"pod", pod.pod}, {"node", pod.node}}));

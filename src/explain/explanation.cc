@@ -22,15 +22,63 @@ std::string age(Time since, Time now) {
   return human_age(std::max(Duration(), now - since));
 }
 
+// Without the decisions about an earlier object of that name: it had another UID, or they are older than this
+// one.
+Json own_record(Json record, const api::ObjectMeta& meta, bool by_uid) {
+  if (record.items_at("decisions").empty()) return record;
+  JsonArray& decisions = record["decisions"].as_array();
+  const std::size_t dropped = std::erase_if(decisions, [&](const Json& decision) {
+    const std::string_view uid = decision.string_at("uid");
+    if (by_uid && !uid.empty()) return uid != meta.uid;
+    const Result<Time> at = parse_time(decision.string_at("time"));
+    return at && meta.created.is_set() && *at < meta.created;
+  });
+  if (dropped > 0) record["attempts"] = static_cast<std::int64_t>(decisions.size());
+  return record;
+}
+
+std::string_view event_time(const Json& event) {
+  const std::string_view last = event.string_at("lastTimestamp");
+  return last.empty() ? event.string_at("eventTime") : last;
+}
+
+// Whether the scheduler has turned to the pod again since the binding failed: a decision or a gate is on
+// record, or where no record is served an event about the pod is newer.
+bool is_superseded(const BindRequest& request, const Json& record, const Json& events,
+                   const std::string& pod_uid) {
+  if (request.phase != BindPhase::Failed) return false;
+  if (!record.part("gate").is_null()) return true;
+  for (const Json& decision : record.items_at("decisions")) {
+    if (decision.string_at("id") == request.decision_id) return false;
+    if (decision.string_at("result") != "Undone") return true;
+  }
+  const api::Condition* bound = api::find_condition(request.conditions, api::kBound);
+  if (!bound || !bound->last_transition.is_set()) return false;
+  const JsonArray& told = events.items_at("items");
+  return std::any_of(told.begin(), told.end(), [&](const Json& event) {
+    const Result<Time> at = parse_time(event_time(event));
+    return event.part("involvedObject").string_at("uid") == pod_uid && at && *at > bound->last_transition;
+  });
+}
+
 // One pod, decoded, with its related objects.
 struct Sight {
-  explicit Sight(const PodFacts& facts) : facts(facts), pod(api::decode_pod(facts.pod, nullptr)) {
-    if (!facts.bind_request.is_null()) request = api::decode_bind_request(facts.bind_request, nullptr);
+  explicit Sight(const PodFacts& facts)
+      : facts(facts),
+        pod(api::decode_pod(facts.pod, nullptr)),
+        record(pod.group.empty() ? own_record(facts.record, pod.meta, true)
+                                 : own_record(facts.group_record, pod.meta, false)) {
+    if (!facts.bind_request.is_null()) {
+      request = api::decode_bind_request(facts.bind_request, nullptr);
+      if (is_superseded(*request, record, facts.events, pod.meta.uid)) request.swap(failed_before);
+    }
     for (const Json& claim : facts.claims) claims.push_back(api::decode_resource_claim(claim, nullptr));
   }
   const PodFacts& facts;
   api::Pod pod;
+  Json record;  // of the pod, or of its group
   std::optional<BindRequest> request;
+  std::optional<BindRequest> failed_before;  // the latest binding failed, and a newer decision is on record
   std::vector<api::ResourceClaim> claims;
 };
 
@@ -57,11 +105,6 @@ std::string_view member_explanation(const Json* decision, std::string_view pod) 
   for (const Json& member : decision->items_at("members"))
     if (member.string_at("pod") == pod) return member.string_at("explanation");
   return "";
-}
-
-std::string_view event_time(const Json& event) {
-  const std::string_view last = event.string_at("lastTimestamp");
-  return last.empty() ? event.string_at("eventTime") : last;
 }
 
 // The message for the pod: the latest event about its condition, which extends the condition's sentence; else
@@ -91,6 +134,28 @@ Json decision_json(const Json& decision, const Json& record) {
   return json;
 }
 
+Json request_json(const BindRequest& request) {
+  Json json = Json::object({{"name", request.meta.name}, {"phase", api::name_of(request.phase)}});
+  put(json, "step", api::name_of(request.step));
+  put(json, "reason", request.reason);
+  put(json, "message", request.message);
+  if (request.failed_attempts > 0) json["failedAttempts"] = std::int64_t{request.failed_attempts};
+  if (request.next_attempt.is_set()) json["nextAttemptTime"] = format_time(request.next_attempt);
+  return json;
+}
+
+// Adds the binding that failed to the row of its decision, which may be forgotten.
+void put_failed_binding(Json& history, const BindRequest& failed) {
+  JsonArray& rows = history.as_array();
+  auto row = std::find_if(rows.begin(), rows.end(), [&](const Json& known) {
+    return known.string_at("id") == failed.decision_id && known.string_at("result") == "Placed";
+  });
+  if (row == rows.end())
+    row = rows.insert(row, Json::object({{"id", failed.decision_id}, {"result", "Placed"}}));
+  (*row)["said"] = "on " + failed.node + ", but could not be bound: " + failed.message;
+  (*row)["bindRequest"] = request_json(failed);
+}
+
 Json history_json(const Json& record) {
   Json history = Json::array();
   for (const Json& decision : record.items_at("decisions")) {
@@ -107,12 +172,14 @@ Json history_json(const Json& record) {
 }
 
 // Decision, refused nodes and history of a record.
-void put_record(Json& json, const Json& record, std::string_view id) {
+void put_record(Json& json, const Json& record, std::string_view id,
+                const std::optional<BindRequest>& failed_before) {
   const Json* decision = decision_of(record, id);
-  if (!decision) return;
-  json["decision"] = decision_json(*decision, record);
-  if (!decision->items_at("refused").empty()) json["refused"] = *decision->find("refused");
-  if (record.items_at("decisions").size() > 1) json["history"] = history_json(record);
+  if (decision) json["decision"] = decision_json(*decision, record);
+  if (decision && !decision->items_at("refused").empty()) json["refused"] = *decision->find("refused");
+  if (record.items_at("decisions").size() <= 1 && !failed_before) return;
+  json["history"] = history_json(record);
+  if (failed_before) put_failed_binding(json["history"], *failed_before);
 }
 
 // Calls `visit` with every entry of allocatedResourcesStatus[].resources in the pod's status.
@@ -210,16 +277,6 @@ Json gpu_share_json(const Sight& sight) {
   if (share.empty()) return Json();
   return Json::object(
       {{"groups", api::to_json(share.groups)}, {"portion", api::gpu_portion(share.hundredths)}});
-}
-
-Json request_json(const BindRequest& request) {
-  Json json = Json::object({{"name", request.meta.name}, {"phase", api::name_of(request.phase)}});
-  put(json, "step", api::name_of(request.step));
-  put(json, "reason", request.reason);
-  put(json, "message", request.message);
-  if (request.failed_attempts > 0) json["failedAttempts"] = std::int64_t{request.failed_attempts};
-  if (request.next_attempt.is_set()) json["nextAttemptTime"] = format_time(request.next_attempt);
-  return json;
 }
 
 // The binding condition that a bind request waits for.
@@ -324,9 +381,19 @@ State binding_state(const BindRequest& request, const Json& waiting, Time now) {
   return {"Binding", on + "; the binder is at work"};
 }
 
+// A member may fit where its group does not.
+std::string no_place(const api::Pod& pod, const Json& decision) {
+  if (pod.group.empty()) return "waits: no node takes it";
+  const bool refused = !member_explanation(&decision, pod.meta.name).empty();
+  return std::string("waits: ") + (refused ? "no node takes it, and " : "") + "its group " + pod.group +
+         " was not placed";
+}
+
 State waiting_state(const Sight& sight, const Json* decision, const Json& gate, Time now) {
   if (!gate.is_null()) {
-    const Result<Time> since = parse_time(gate.string_at("time"));
+    Result<Time> since = parse_time(gate.string_at("time"));
+    // An earlier pod of that name may have waited behind the same gate.
+    if (since) since = std::max(*since, sight.pod.meta.created);
     return {"Gated", "is not tried yet" + (since ? ", for " + age(*since, now) + " so far: " : ": ") +
                          std::string(gate.string_at("why"))};
   }
@@ -335,7 +402,7 @@ State waiting_state(const Sight& sight, const Json* decision, const Json& gate, 
     const std::string result(decision->string_at("result"));
     const Result<Time> at = parse_time(decision->string_at("time"));
     const std::string ago = at ? ", decided " + age(*at, now) + " ago" : "";
-    if (result == "Unschedulable") return {result, "waits: no node takes it" + ago};
+    if (result == "Unschedulable") return {result, no_place(sight.pod, *decision) + ago};
     if (result == "Error") return {result, "waits: the attempt ended with an error" + ago};
     if (result == "Undone") return {result, "waits: a decision was taken back" + ago};
     return {"Placing", "has a place, which is being written" + ago};
@@ -355,9 +422,7 @@ State state_of(const Sight& sight, const Json* decision, const Json& waiting, Ti
     return {runs ? "Running" : "Bound", (runs ? "runs on " : "is bound to ") + pod.node_name};
   }
   if (sight.request) return binding_state(*sight.request, waiting, now);
-  const bool alone = pod.group.empty();
-  const Json& record = alone ? sight.facts.record : sight.facts.group_record;
-  return waiting_state(sight, decision, record.part("gate"), now);
+  return waiting_state(sight, decision, sight.record.part("gate"), now);
 }
 
 std::string with_group(const api::Pod& pod, const Json* decision) {
@@ -381,9 +446,8 @@ bool has_unhealthy_device(const PodFacts& facts) {
 Json explain_pod(const PodFacts& facts, Time now) {
   const Sight sight(facts);
   const api::Pod& pod = sight.pod;
-  const Json& record = pod.group.empty() ? facts.record : facts.group_record;
   const std::string id = sight.request ? sight.request->decision_id : "";
-  const Json* decision = decision_of(record, id);
+  const Json* decision = decision_of(sight.record, id);
   const Json waiting = waits_for(sight);
   const State state = state_of(sight, decision, waiting, now);
   Json json = Json::object({{"kind", "Pod"},
@@ -393,7 +457,7 @@ Json explain_pod(const PodFacts& facts, Time now) {
                             {"summary", state.summary + with_group(pod, decision)}});
   put(json, "node", pod.bound() ? pod.node_name : sight.request ? sight.request->node : "");
   put(json, "group", pod.group);
-  put_record(json, record, id);
+  put_record(json, sight.record, id, sight.failed_before);
   put(json, "member", member_explanation(pod.group.empty() ? nullptr : decision, pod.meta.name));
   if (facts.record.is_null()) json["note"] = kNotServed;
   if (!waiting.is_null()) json["waitsFor"] = waiting;
@@ -406,12 +470,13 @@ Json explain_pod(const PodFacts& facts, Time now) {
 
 Json explain_group(const GroupFacts& facts, Time now) {
   const api::PodGroup group = api::decode_pod_group(facts.group, nullptr);
-  const Json* decision = decision_of(facts.record, "");
+  const Json record = own_record(facts.record, group.meta, true);
+  const Json* decision = decision_of(record, "");
   Json members = Json::array();
   std::size_t placed = 0;
   for (const PodFacts& member : facts.members) {
     PodFacts known = member;
-    known.record = known.group_record = facts.record;
+    known.record = known.group_record = record;
     const Json whole = explain_pod(known, now);
     placed += whole.find("node") ? 1 : 0;
     Json row = Json::object({});
@@ -430,7 +495,7 @@ Json explain_group(const GroupFacts& facts, Time now) {
       group.gang_min ? "a gang of at least " + std::to_string(*group.gang_min) : "a group without a minimum";
   std::string summary = wants + ": " + std::to_string(count) + (count == 1 ? " pod, " : " pods, ") +
                         std::to_string(placed) + " with a node";
-  const Json& gate = facts.record.part("gate");
+  const Json& gate = record.part("gate");
   const bool waits = placed < count || count == 0;
   if (waits && !gate.is_null()) summary.append("; not tried yet: ").append(gate.string_at("why"));
   std::string state = !waits ? "Placed" : !gate.is_null() ? "Gated" : "Pending";
@@ -440,7 +505,7 @@ Json explain_group(const GroupFacts& facts, Time now) {
                             {"name", group.meta.name},
                             {"state", state},
                             {"summary", summary}});
-  put_record(json, facts.record, "");
+  put_record(json, record, "", std::nullopt);
   if (facts.record.is_null()) json["note"] = kNotServed;
   json["members"] = std::move(members);
   return json;

@@ -32,8 +32,8 @@ struct GroupFacts {
 
 // {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member","refused":[…],
 // "waitsFor":{…},"bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}; fields that
-// do not apply are absent. "member" is the part about this pod of its group's decision. Ages are relative to
-// `now`.
+// do not apply are absent. "member" is the part about this pod of its group's decision. A binding that failed
+// before the newest decision is in the row of its own decision, as "bindRequest". Ages are relative to `now`.
 Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
@@ -43,7 +43,7 @@ bool has_unhealthy_device(const PodFacts& facts);
 
 enum class Detail { Table, Wide };
 enum class Colour { No, Yes };
-// For a terminal, in lines of about 100 columns.
+// For a terminal, in lines of about 100 columns; control characters are written out.
 std::string explanation_text(const Json& explanation, Detail detail, Colour colour);
 
 }  // namespace berth::explain

@@ -140,6 +140,115 @@ TEST(Explanation, OfAPlacedPodTellsHowFarTheBinderIs) {
   }
 }
 
+// A bind request lives as long as its pod: that one failed once is not why the pod waits now.
+TEST(Explanation, AFailedBindingIsHistoryOnceTheSchedulerDecidedAgain) {
+  struct Case {
+    const char* newer;  // the decisions after d1, the latest first
+    const char* gate;
+    const char* state;
+    const char* summary;
+  };
+  const std::string d1 = R"({"id":"d1","time":"2026-01-01T00:00:01.500000Z","result":"Placed","message":"",)"
+                         R"("placed":[{"pod":"p","node":"n1"}]})";
+  for (const Case& one : std::vector<Case>{
+           {"", "", "BindingFailed", "is placed on n1, but could not be bound: the card refused"},
+           {R"({"id":"d2","time":"2026-01-01T00:01:30Z","result":"Unschedulable","message":"0/1 x."},)", "",
+            "Unschedulable", "waits: no node takes it, decided 10s ago"},
+           {R"({"id":"d2","time":"2026-01-01T00:01:30Z","result":"Error","message":"m"},)", "", "Error",
+            "waits: the attempt ended with an error, decided 10s ago"},
+           {R"({"id":"d2","time":"2026-01-01T00:01:30Z","result":"Placed","message":""},)", "", "Placing",
+            "has a place, which is being written, decided 10s ago"},
+           {"", R"(,"gate":{"time":"2026-01-01T00:01:00Z","why":"waits for ResourceClaim x"})", "Gated",
+            "is not tried yet, for 40s so far: waits for ResourceClaim x"},
+       }) {
+    PodFacts facts = facts_of(R"({"attempts":2,"decisions":[)" + (one.newer + d1) + "]" + one.gate + "}");
+    facts.bind_request =
+        placed_request(R"({"phase":"Failed","step":"RolledBack","message":"the card refused"})");
+    facts.bind_request["spec"]["receivedGPU"] = json_of(R"({"count":1,"portion":"0.50"})");
+    facts.bind_request["spec"]["selectedGPUGroups"] = json_of(R"(["gpu-0"])");
+    const Json json = explain_pod(facts, kNow);
+    EXPECT_EQ(json.string_at("state"), one.state);
+    EXPECT_EQ(json.string_at("summary"), one.summary);
+    const bool fails = json.string_at("state") == "BindingFailed";
+    for (const char* field : {"node", "bindRequest", "devices", "gpuShare"})
+      EXPECT_EQ(json.find(field) != nullptr, fails) << one.state << ": " << field;
+    if (fails) continue;
+    const Json& row = json.items_at("history").back();
+    EXPECT_EQ(row.string_at("said"), "on n1, but could not be bound: the card refused");
+    EXPECT_EQ(row.part("bindRequest").string_at("phase"), "Failed");
+    const std::string text = explanation_text(json, Detail::Table, Colour::No);
+    EXPECT_NE(text.find("EARLIER\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("on n1, but could not be bound: the card refused"), std::string::npos) << text;
+  }
+}
+
+TEST(Explanation, AFailedBindingWhoseDecisionIsForgottenIsHistoryToo) {
+  PodFacts facts = facts_of(kRefused);
+  facts.bind_request = placed_request(R"({"phase":"Failed","step":"RolledBack","message":"m"})");
+  const Json json = explain_pod(facts, kNow);
+  EXPECT_EQ(json.string_at("state"), "Unschedulable");
+  EXPECT_EQ(json.items_at("history").back().string_at("id"), "d1");
+  PodFacts member = facts;
+  member.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
+  member.group_record = member.record;
+  EXPECT_EQ(explain_pod(member, kNow).string_at("state"), "Unschedulable") << "of a gang as well";
+}
+
+// Without a record the events say that the pod was tried again.
+TEST(Explanation, AFailedBindingIsHistoryOnceANewerEventTellsOfThePod) {
+  PodFacts facts = facts_of("");
+  facts.bind_request = placed_request(
+      R"({"phase":"Failed","step":"RolledBack","message":"m","conditions":[{"type":"Bound","status":"False",)"
+      R"("reason":"Failed","lastTransitionTime":"2026-01-01T00:00:30Z"}]})");
+  facts.pod["status"]["conditions"] =
+      json_of(R"([{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/1 x."}])");
+  const auto state_with_event_at = [&](const char* time) {
+    facts.events = json_of(std::string(R"({"items":[{"involvedObject":{"uid":"12345678-0"},)") +
+                           R"("message":"0/1 x. Ours.","lastTimestamp":")" + time + R"("}]})");
+    return std::string(explain_pod(facts, kNow).string_at("state"));
+  };
+  EXPECT_EQ(state_with_event_at("2026-01-01T00:00:20Z"), "BindingFailed");
+  EXPECT_EQ(state_with_event_at("2026-01-01T00:00:40Z"), "Unschedulable");
+}
+
+TEST(Explanation, TellsNoDecisionAboutAnEarlierPodOfThatName) {
+  PodFacts facts = facts_of(
+      R"({"attempts":16,"decisions":[{"id":"d9","time":"2026-01-01T00:00:05Z","result":"Unschedulable",)"
+      R"("message":"m","uid":"another"}]})");
+  EXPECT_EQ(explain_pod(facts, kNow).string_at("state"), "Pending");
+  EXPECT_EQ(explain_pod(facts, kNow).find("decision"), nullptr);
+  // Lines of an earlier version name no UID.
+  facts.record = json_of(
+      R"({"attempts":16,"decisions":[{"id":"d9","time":"2026-01-01T00:00:05Z","result":"Unschedulable",)"
+      R"("message":"m"},{"id":"d8","time":"2025-12-31T23:59:00Z","result":"Error","message":"m"}]})");
+  const Json json = explain_pod(facts, kNow);
+  EXPECT_EQ(json.part("decision").string_at("id"), "d9");
+  EXPECT_EQ(json.part("decision").int_at("attempts"), 1);
+}
+
+TEST(Explanation, AMemberThatFitsIsNotToldThatNoNodeTakesIt) {
+  PodFacts facts = facts_of("");
+  facts.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
+  facts.record = json_of(R"({"decisions":[]})");
+  facts.group_record =
+      json_of(R"({"decisions":[{"id":"d","time":"2026-01-01T00:01:30Z","result":"Unschedulable",)"
+              R"("message":"m","members":[{"pod":"q","explanation":"Of q."}]}]})");
+  EXPECT_EQ(explain_pod(facts, kNow).string_at("summary"),
+            "waits: its group g was not placed, decided 10s ago");
+  facts.pod["metadata"]["name"] = "q";
+  EXPECT_EQ(explain_pod(facts, kNow).string_at("summary"),
+            "waits: no node takes it, and its group g was not placed, decided 10s ago");
+}
+
+TEST(Explanation, WritesOutEscapeCodes) {
+  PodFacts facts = facts_of(kRefused);
+  facts.record["decisions"].as_array().front()["explanation"] = "class \x1b[2J\x1b[31mx";
+  const Json json = explain_pod(facts, kNow);
+  const std::string text = explanation_text(json, Detail::Wide, Colour::No);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_NE(text.find("class \\x1b[2J\\x1b[31mx"), std::string::npos) << text;
+}
+
 TEST(Explanation, ShowsTheShareOfGpusThatWasDecidedOrThatTheBoundPodHas) {
   PodFacts facts = facts_of(kPlaced);
   facts.bind_request = placed_request(R"({"phase":"Pending"})");

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
+#include "base/utf8.h"
 #include "explain/explanation.h"
 
 namespace berth::explain {
@@ -204,18 +206,27 @@ void add_members(Page& page, const JsonArray& members, Detail detail) {
   }
 }
 
+bool has_failed_binding(const Json& row) {
+  return !row.part("bindRequest").is_null();
+}
+
 void add_history(Page& page, const JsonArray& history) {
   page.heading("EARLIER");
   std::vector<Cells> rows = {{"DECISION", "AT (UTC)", "RESULT", "SAID"}};
   for (const Json& row : history)
-    rows.push_back({text_at(row, "id"), clock_of(row.string_at("time")), text_at(row, "result"),
-                    or_dash(text_at(row, "said").substr(0, kLineColumns))});
+    rows.push_back(
+        {text_at(row, "id"), clock_of(row.string_at("time")), text_at(row, "result"),
+         or_dash(text_at(row, "said").substr(0, cut_offset(row.string_at("said"), kLineColumns)))});
   page.table(rows);
+  for (const Json& row : history)
+    if (has_failed_binding(row) && row.string_at("said").size() > kLineColumns)
+      page.wrapped(text_at(row, "id") + " was " + text_at(row, "said"), 2);
 }
 
 }  // namespace
 
-std::string explanation_text(const Json& explanation, Detail detail, Colour colour) {
+std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
+  const Json explanation = printable_lines(raw);
   constexpr std::array<std::string_view, 4> kGood = {"Running", "Succeeded", "Placed", "Bound"};
   Page page(colour);
   const std::string state = text_at(explanation, "state");
@@ -234,7 +245,9 @@ std::string explanation_text(const Json& explanation, Detail detail, Colour colo
   if (const Json* share = explanation.find("gpuShare")) add_gpu_share(page, *share);
   if (const Json* request = explanation.find("bindRequest")) add_request(page, *request);
   if (!section("steps").empty()) add_steps(page, section("steps"));
-  if (detail == Detail::Wide && !section("history").empty()) add_history(page, section("history"));
+  const JsonArray& history = section("history");
+  const bool failed = std::any_of(history.begin(), history.end(), has_failed_binding);
+  if ((detail == Detail::Wide || failed) && !history.empty()) add_history(page, history);
   if (const std::string note = text_at(explanation, "note"); !note.empty()) {
     page.line("");
     page.wrapped(note, 2);

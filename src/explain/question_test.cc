@@ -45,7 +45,7 @@ TEST(Question, OfAPodReadsItsRecordsRequestAndClaims) {
       R"({"decisions":[{"id":"d1","time":"2026-01-01T00:01:30Z","result":"Unschedulable"}]})";
   const Result<Json> json = pages.ask(api::Kind::Pod, "p");
   ASSERT_TRUE(json.ok()) << json.error().text();
-  EXPECT_EQ(json->string_at("summary"), "waits: no node takes it, decided 10s ago");
+  EXPECT_EQ(json->string_at("summary"), "waits: its group g was not placed, decided 10s ago");
   EXPECT_EQ(pages.asked, (Paths{kPods + "/p", kDecisions + "pods/ns/p", kDecisions + "podgroups/ns/g",
                                 "/apis/scheduling.berth.dev/v1alpha1/namespaces/ns/bindrequests/p-12345678",
                                 "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/named", kEvents}))

@@ -59,6 +59,7 @@ struct DecisionRecord {
   std::string explanation;            // Berth's own part of the message
   std::uint64_t inputs_digest = 0;
   std::vector<ExplainedMember> members = {};  // of a group: those that were tried and refused
+  std::string uid = {};  // of the pod or PodGroup: another may have its name later; empty: not known
 };
 
 // Why a pod or a group is not tried.

@@ -60,6 +60,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   cluster_.commit(transaction, id);
   InFlight flight;
   DecisionRecord record{id, now, DecisionKind::Group, group.meta.ns, group.meta.name};
+  record.uid = group.meta.uid;
   record.reason = "Scheduled";
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
@@ -124,6 +125,7 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   client::Effects effects;
   effects.decision_id = id;
   DecisionRecord record{id, now, DecisionKind::Group, input.group->meta.ns, input.group->meta.name};
+  record.uid = input.group->meta.uid;
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
     const MemberOutcome& member = outcome.members[i];
     const bool own_words = !member.sentence.empty();

@@ -482,7 +482,9 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
        {{pod.meta.name, node_name}},
        {},
        "",
-       0});
+       0,
+       {},
+       pod.meta.uid});
   in_flight_[id] = {std::move(entry), {pod.meta.uid}};
   return effects;
 }
@@ -507,7 +509,9 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
        {},
        decision.fit_error.named(cluster_),
        std::move(decision.explanation),
-       0});
+       0,
+       {},
+       pod.meta.uid});
   if (!failed) overtaking_.refused(entry.key, pod.priority);
   if (failed || (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     queue_.put_after_error(std::move(entry), now);
@@ -569,7 +573,9 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
        {},
        {},
        "",
-       0});
+       0,
+       {},
+       flight.entry.key.kind == EntityKind::Pod ? flight.member_uids.front() : ""});
   if (!queue_.contains(flight.entry.key)) queue_.put_after_error(std::move(flight.entry), now);
   queue_.wake(kEventPodGone, now);
   reconsider(view, now);
