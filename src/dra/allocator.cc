@@ -59,9 +59,11 @@ AllocationVerdict Allocator::allocate(const AllocationRequest& any, model::NodeI
     no.invalid_pools = no.invalid_pools || pool.state == PoolState::Invalid;
   if (explain == Explain::Words) {
     no.reason = search.why();
+    const std::string pools = search.pool_notes();
     no.certificate = search.certificate();
     // A block of several requests together is a better reason than the refused devices of the last request.
     if (no.certificate->request.empty()) no.reason = to_words(*no.certificate);
+    no.reason += pools;
   }
   return no;
 }

@@ -77,7 +77,7 @@ TEST_F(AllocatorTest, TakesTheFirstDevicesAndSaysHowManyAreMissing) {
   EXPECT_EQ(text(allocate(claim("again", 2))),
             "needs 2 devices of class gpu.example.com, 1 is free (gpu-0, gpu-1 taken)");
   EXPECT_EQ(text(allocate(claim("none", 1, "false"))),
-            "none of the 3 devices on node-1 is of class gpu.example.com as request r selects");
+            "3 devices on node-1 are of class gpu.example.com; selector #0 of request r refuses all of them");
   EXPECT_EQ(
       text(allocate(claim("error", 1, "error"))),
       "failed: claim default/error: selector #0 on device gpu.example.com/node-1/gpu-2: CEL runtime error: "

@@ -40,6 +40,9 @@ std::string to_words(const Certificate& certificate) {
       return "needs " + devices + (subject.empty() ? "" : " of " + subject) + "; " + have +
              (have == "1" ? " is" : " are") + " usable and free" + items;
     case CertificateKind::Match:
+      if (certificate.have.is_zero())
+        return "needs " + devices + " with the same " + subject +
+               "; none that it may take has this attribute" + certificate.hint;
       return "needs " + devices + " with the same " + subject + "; the best group has " + have + items;
     case CertificateKind::Distinct:
       return "needs " + devices + " that differ in " + subject + "; it has " + have +

@@ -275,8 +275,11 @@ Json gpu_share_json(const Sight& sight) {
   const api::GpuSharePtr bound = sight.pod.bound() ? api::gpu_share_of(sight.pod) : nullptr;
   const api::GpuShare share = bound ? *bound : sight.request ? sight.request->gpu_share : api::GpuShare{};
   if (share.empty()) return Json();
-  return Json::object(
-      {{"groups", api::to_json(share.groups)}, {"portion", api::gpu_portion(share.hundredths)}});
+  Json json =
+      Json::object({{"groups", api::to_json(share.groups)}, {"portion", api::gpu_portion(share.hundredths)}});
+  const std::optional<api::GpuShareRequest> asked = api::gpu_share_request(sight.pod.meta);
+  if (asked && asked->memory_mib > 0) json["asked"] = std::to_string(asked->memory_mib) + " MiB";
+  return json;
 }
 
 // The binding condition that a bind request waits for.

@@ -264,6 +264,11 @@ TEST(Explanation, ShowsTheShareOfGpusThatWasDecidedOrThatTheBoundPodHas) {
       json_of(R"({"gpu-fraction":"0.25","scheduling.berth.dev/gpu-groups":"gpu-1",)"
               R"("scheduling.berth.dev/gpu-portion":"0.25"})");
   EXPECT_EQ(to_string(explain_pod(facts, kNow).part("gpuShare")), R"({"groups":["gpu-1"],"portion":"0.25"})");
+  facts.pod["metadata"]["annotations"].as_object().erase("gpu-fraction");
+  facts.pod["metadata"]["annotations"]["gpu-memory"] = "2000";
+  EXPECT_NE(explanation_text(explain_pod(facts, kNow), Detail::Table, Colour::No)
+                .find("0.25 of gpu-1 (2000 MiB of each asked for, rounded up to hundredths)"),
+            std::string::npos);
 }
 
 TEST(Explanation, ShowsTheHealthOfDevicesAndWhoTaintsThem) {

@@ -161,7 +161,9 @@ void add_gpu_share(Page& page, const Json& share) {
   std::string groups;
   for (const Json& group : share.items_at("groups"))
     groups.append(groups.empty() ? "" : ", ").append(group.as_string());
-  page.line("  " + text_at(share, "portion") + " of " + groups);
+  const std::string asked = text_at(share, "asked");
+  page.line("  " + text_at(share, "portion") + " of " + groups +
+            (asked.empty() ? "" : " (" + asked + " of each asked for, rounded up to hundredths)"));
 }
 
 void add_request(Page& page, const Json& request) {

@@ -1,10 +1,10 @@
 #include "dra/pools/inventory.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/known_defects.h"
+#include "dra/pools/pool_faults.h"
 
 namespace berth::dra {
 namespace {
@@ -34,43 +34,6 @@ bool relevant(const ResourceSlice& slice, const NodeRow& node) {
   if (slice.node_selector)
     return node.live && api::matches(*slice.node_selector, node.live->meta.labels, node.name);
   return slice.per_device_node_selection && devices_here(slice, node).any();
-}
-
-bool has_groups(const ResourceSlice& slice) {
-  for (const api::Device& device : slice.devices)
-    for (const api::CounterConsumption& entry : device.consumes)
-      if (!entry.groups.empty()) return true;
-  return false;
-}
-
-using CounterSets = std::map<std::string_view, const api::CounterSet*>;
-
-bool consumes_unknown(const api::Device& device, const CounterSets& sets) {
-  for (const api::CounterConsumption& entry : device.consumes) {
-    const auto set = sets.find(entry.counter_set);
-    if (set == sets.end()) return true;
-    for (const auto& [counter, amount] : entry.counters)
-      if (!set->second->counters.contains(counter)) return true;
-  }
-  return false;
-}
-
-// True when a name is declared twice, an undeclared counter is consumed, or a slice is too large.
-bool contradicts_itself(const NodePool& pool) {
-  CounterSets sets;
-  for (const SlicePtr& slice : pool.slices)
-    for (const api::CounterSet& set : slice->live->shared_counters)
-      if (!sets.emplace(set.name, &set).second) return true;
-  std::set<std::string_view> devices;
-  for (std::size_t i = 0; i < pool.slices.size(); ++i) {
-    const ResourceSlice& slice = *pool.slices[i]->live;
-    if (slice.devices.size() > kSliceDevicesMax) return true;
-    for (const api::Device& device : slice.devices) {
-      if (pool.here[i].any() && !devices.insert(device.name).second) return true;
-      if (consumes_unknown(device, sets)) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -106,25 +69,26 @@ std::unique_ptr<NodeDevices> Inventory::build(model::NodeId id) {
   for (const model::PoolId pool : cluster_.pools_of(id))
     pools.emplace(std::pair(cluster_.pool(pool).driver, cluster_.pool(pool).pool), pool);
   for (const auto& [key, pool] : pools)
-    if (std::optional<NodePool> gathered = gather(pool, node)) devices->pools.push_back(std::move(*gathered));
+    if (std::optional<NodePool> gathered = gather(pool, node, devices->unseen))
+      devices->pools.push_back(std::move(*gathered));
   order(*devices);
   return devices;
 }
 
 // Slices of a disabled feature do not exist: their pool becomes incomplete.
-bool Inventory::dropped(const ResourceSlice& slice) const {
-  if (!gates_.partitionable_devices && (slice.per_device_node_selection || !slice.shared_counters.empty()))
-    return true;
-  return !gates_.compatibility_groups && has_groups(slice);
-}
-
-std::optional<NodePool> Inventory::gather(model::PoolId id, const NodeRow& node) {
+std::optional<NodePool> Inventory::gather(model::PoolId id, const NodeRow& node,
+                                          std::vector<std::string>& unseen) {
   const model::PoolRow& row = cluster_.pool(id);
+  SliceCounts counts;
   std::int64_t generation = -1, highest = -1;
   const ResourceSlice* first = nullptr;  // its slice count decides; slices with a nodeName come first
   std::size_t kept = 0;
   for (const auto& [name, slice] : row.slices) {
-    if (dropped(*slice.live)) continue;
+    if (const std::string_view gate = missing_gate(*slice.live, gates_); !gate.empty()) {
+      counts.left_out += relevant(*slice.live, node) ? 1 : 0;
+      counts.gate = gate;
+      continue;
+    }
     highest = std::max(highest, slice.live->generation);
     if (slice.live->generation < generation || !relevant(*slice.live, node)) continue;
     if (slice.live->generation > generation) {
@@ -135,21 +99,44 @@ std::optional<NodePool> Inventory::gather(model::PoolId id, const NodeRow& node)
     ++kept;
     if (!first || (first->node_name.empty() && !slice.live->node_name.empty())) first = slice.live.get();
   }
-  if (!first) return std::nullopt;
-  const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(first->slice_count, 0));
-  if (kept != wanted && highest > generation) return std::nullopt;
+  counts.generation = generation;
+  counts.newest = highest;
+  counts.found = kept;
+  if (!first) {
+    if (counts.left_out > 0) unseen.push_back(pool_text(row) + " " + fault_text(counts));
+    return std::nullopt;
+  }
+  counts.wanted = static_cast<std::size_t>(std::max<std::int64_t>(first->slice_count, 0));
+  if (kept != counts.wanted && highest > generation) {
+    unseen.push_back(pool_text(row) + " " + fault_text(counts));
+    return std::nullopt;
+  }
+  return gathered(id, node, counts);
+}
+
+// Of one generation; of one that is whole on the node only the slices for the node.
+NodePool Inventory::gathered(model::PoolId id, const NodeRow& node, SliceCounts counts) {
+  const model::PoolRow& row = cluster_.pool(id);
+  const bool whole = counts.found == counts.wanted;
   NodePool pool;
   pool.id = id;
   for (const auto& [name, slice] : row.slices) {
-    if (dropped(*slice.live) || slice.live->generation != generation) continue;
+    if (slice.live->generation != counts.generation || !missing_gate(*slice.live, gates_).empty()) continue;
     const bool targets = relevant(*slice.live, node);
-    if (kept == wanted && !targets) continue;
+    if (whole && !targets) continue;
     pool.slices.push_back(compiled(id, name, slice));
     pool.here.push_back(targets ? devices_here(*slice.live, node) : Mask());
   }
-  if (kept != wanted && pool.slices.size() < wanted) pool.state = PoolState::Incomplete;
-  if (pool.state == PoolState::Usable && contradicts_itself(pool)) pool.state = PoolState::Invalid;
-  if (pool.state == PoolState::Usable) compile_counters(pool);
+  if (!whole && pool.slices.size() < counts.wanted) {
+    pool.state = PoolState::Incomplete;
+    counts.found = pool.slices.size();
+    pool.fault = pool_text(row) + " " + fault_text(counts);
+  } else if (const std::string contradiction = contradiction_of(pool); !contradiction.empty()) {
+    pool.state = PoolState::Invalid;
+    pool.fault = pool_text(row) + " " + contradiction;
+  } else {
+    compile_counters(pool);
+  }
   return pool;
 }
 

@@ -29,6 +29,8 @@ inline constexpr std::size_t kSlicesBeforeSweep = 4096;
 inline constexpr std::size_t kNodesBeforeSweep = 1024;
 inline constexpr std::size_t kNodesKeptMax = 65536;
 
+struct SliceCounts;  // pool_faults.h
+
 class Inventory {
  public:
   Inventory(const model::Cluster& cluster, SelectorEvaluator& evaluator, DeviceGates gates)
@@ -52,8 +54,10 @@ class Inventory {
 
  private:
   std::unique_ptr<NodeDevices> build(model::NodeId node);
-  std::optional<NodePool> gather(model::PoolId id, const model::NodeRow& node);
-  bool dropped(const api::ResourceSlice& slice) const;
+  // Nothing when the node sees no slices of the pool that count; `unseen` says so where it has some.
+  std::optional<NodePool> gather(model::PoolId id, const model::NodeRow& node,
+                                 std::vector<std::string>& unseen);
+  NodePool gathered(model::PoolId id, const model::NodeRow& node, SliceCounts counts);
   SlicePtr compiled(model::PoolId pool, const std::string& name, const model::SliceRow& row);
   void sweep_slices();
   void sweep_nodes();

@@ -61,6 +61,7 @@ enum class PoolState : std::uint8_t { Usable, Incomplete, Invalid };
 struct NodePool {
   model::PoolId id;
   PoolState state = PoolState::Usable;
+  std::string fault;             // in words, with the pool's name; empty for a usable one
   std::vector<SlicePtr> slices;  // of the generation in use, also those for other nodes, by name
   std::vector<Mask> here;  // per slice: its devices that this node may use; empty for other nodes' slices
   bool has_binding_conditions = false;
@@ -100,7 +101,8 @@ struct DeviceRef {
 };
 
 struct NodeDevices {
-  std::vector<NodePool> pools;  // by driver and name
+  std::vector<NodePool> pools;      // by driver and name
+  std::vector<std::string> unseen;  // faults of further pools, whose slices for this node do not count
   std::vector<DeviceRun> order;
   std::vector<std::unique_ptr<ValueTable>> values;
   std::vector<SlicePtr> slices;    // those with devices here, in the order of flat numbers

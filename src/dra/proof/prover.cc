@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "dra/pools/attribute_names.h"
 #include "dra/pools/capacity.h"
 
 namespace berth::dra {
@@ -41,6 +42,16 @@ std::string text_of_scalar(const api::AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* version = std::get_if<api::AttributeVersion>(&value)) return version->text;
   return {};
+}
+
+// The first counter of the pool with too little left for the device, as its refusal names it; kNoCounter:
+// none.
+constexpr std::uint32_t kNoCounter = ~std::uint32_t{0};
+std::uint32_t short_counter(const NodePool& pool, const CounterDraws& draws) {
+  for (const CounterDraw& draw : draws)
+    for (const auto& [counter, amount] : draw.counters)
+      if (amount > pool.available[counter]) return counter;
+  return kNoCounter;
 }
 
 }  // namespace
@@ -130,8 +141,8 @@ Certificate Prover::of_eligibility(const CompiledSubRequest& sub, Eligibility el
       add_item(out, name_of(place) + " " + taint->key + (taint->value.empty() ? "" : "=" + taint->value) +
                         ":" + taint->effect);
     }
-  if (out.kind == CertificateKind::Selector || out.kind == CertificateKind::Counter)
-    for (const DeviceRef& place : here) add_item(out, name_of(place));
+  if (out.kind == CertificateKind::Selector)
+    for (const DeviceRef& place : of_class(sub, here)) add_item(out, name_of(place));
   if (out.kind != CertificateKind::Count) return out;
   std::vector<DeviceRef> rest;  // those that pass this rule
   for (std::size_t later = index_of(eligibility) + 1; later < kEligibilities; ++later)
@@ -141,6 +152,20 @@ Certificate Prover::of_eligibility(const CompiledSubRequest& sub, Eligibility el
   });
   for (const DeviceRef& place : rest) add_item(out, name_of(place));
   return out;
+}
+
+// Those of the request's class, which come nearer than devices of other classes; all, when none is of it.
+std::vector<DeviceRef> Prover::of_class(const CompiledSubRequest& sub,
+                                        const std::vector<DeviceRef>& places) const {
+  const EligibilityCheck& check = problem_.eligibility_check();
+  SelectorCache& cache = check.inventory.selector_cache();
+  const SelectorSetId id = cache.intern(sub.device_class->selectors, {});
+  const SelectorSetRef held = cache.reference(id);
+  std::vector<DeviceRef> nearer;
+  for (const DeviceRef& place : places)
+    if (check.inventory.selected(check.devices.slice_at(place), id).match.test(place.device))
+      nearer.push_back(place);
+  return nearer.empty() ? places : nearer;
 }
 
 // The first requested capacity that too few devices have enough of: the requested amount, and the largest
@@ -179,30 +204,50 @@ bool Prover::capacity_numbers(const CompiledSubRequest& sub, const Counts& refus
   return false;
 }
 
-// The cheapest of the devices refused for a counter, and that counter.
+// The counter that the first of these devices is short of, the least that one of them draws from it, and
+// those that it is too little for. The text of a refused device names the same counter.
 void Prover::counter_numbers(const Counts& refused, Certificate& out) const {
-  const EligibilityCheck& eligibility_check = problem_.eligibility_check();
-  bool first = true;
-  for (const DeviceRef& place : refused[index_of(Eligibility::Counter)]) {
-    const DeviceRun& device_run = eligibility_check.devices.order[place.device_run];
-    const NodePool& pool = eligibility_check.devices.pools[device_run.pool];
-    for (const CounterDraw& draw : pool.draws[device_run.slice][place.device])
+  const NodeDevices& devices = problem_.eligibility_check().devices;
+  const std::vector<DeviceRef>& here = refused[index_of(Eligibility::Counter)];
+  const DeviceRef* first = nullptr;
+  for (const DeviceRef& place : here) {
+    if (short_counter(devices.pools[devices.order[place.device_run].pool], devices.draws_at(place)) ==
+        kNoCounter)
+      continue;
+    first = &place;
+    break;
+  }
+  if (!first) return overdrawn_numbers(here, out);
+  const std::uint32_t pool_index = devices.order[first->device_run].pool;
+  const NodePool& pool = devices.pools[pool_index];
+  const std::uint32_t chosen = short_counter(pool, devices.draws_at(*first));
+  out.subject = pool.counter_names[chosen];
+  out.have = pool.available[chosen];
+  bool any = false;
+  for (const DeviceRef& place : here) {
+    if (devices.order[place.device_run].pool != pool_index) continue;
+    for (const CounterDraw& draw : devices.draws_at(place))
       for (const auto& [counter, amount] : draw.counters) {
-        if (amount <= pool.available[counter] || (!first && amount >= out.need)) continue;
-        out.subject = pool.counter_names[counter];
-        out.need = amount;
-        out.have = pool.available[counter];
-        first = false;
+        if (counter != chosen || amount <= out.have) continue;
+        out.need = any ? std::min(out.need, amount) : amount;
+        any = true;
+        add_item(out, name_of(place));
       }
-    if (!first || !pool.overdrawn) continue;
-    // A negative counter blocks every device that draws from the pool.
-    for (std::size_t counter = 0; counter < pool.available.size(); ++counter) {
+  }
+}
+
+// A negative counter blocks every device that draws from the pool.
+void Prover::overdrawn_numbers(const std::vector<DeviceRef>& here, Certificate& out) const {
+  const NodeDevices& devices = problem_.eligibility_check().devices;
+  for (const DeviceRef& place : here) {
+    const NodePool& pool = devices.pools[devices.order[place.device_run].pool];
+    if (!pool.overdrawn) continue;
+    add_item(out, name_of(place));
+    for (std::size_t counter = 0; counter < pool.available.size() && out.subject.empty(); ++counter) {
       if (!pool.available[counter].is_negative()) continue;
       out.subject = pool.counter_names[counter];
       out.need = Quantity();
       out.have = pool.available[counter];
-      first = false;
-      break;
     }
   }
 }
@@ -260,6 +305,17 @@ std::string Prover::value_text(const Refutation& no, std::uint32_t value) const 
   return {};
 }
 
+// What the devices have instead of the attribute.
+std::string Prover::attributes_of(const std::vector<std::uint32_t>& places,
+                                  const std::string& attribute) const {
+  const NodeDevices& devices = problem_.eligibility_check().devices;
+  std::set<std::string> names;
+  for (const std::uint32_t place : places)
+    add_attribute_names(names, devices.slice_at(problem_.places[place]).live->driver,
+                        devices.device_at(problem_.places[place]));
+  return nearest_attributes_text(attribute, names);
+}
+
 Certificate Prover::of(const Refutation& no) const {
   Certificate out;
   out.kind = no.kind;
@@ -283,6 +339,8 @@ Certificate Prover::of(const Refutation& no) const {
     out.claim = compiled_.claims[no.claim].claim->meta.name;
     out.subject = compiled_.claims[no.claim].compiled_spec->constraints[no.constraint].attribute;
     const ValueTable& table = *values_[no.claim][no.constraint];
+    if (no.kind == CertificateKind::Match && no.by_numbers && no.have == 0)
+      out.hint = attributes_of(places, out.subject);
     std::vector<std::uint32_t> seen;
     for (const std::uint32_t place : places)
       for (const std::uint32_t id : table.ids(0, problem_.flat_of(place))) {

@@ -29,10 +29,13 @@ class Prover {
                              std::size_t need, std::size_t have) const;
   bool capacity_numbers(const CompiledSubRequest& sub, const Counts& refused, std::size_t need,
                         std::size_t have, Certificate& out) const;
+  std::vector<DeviceRef> of_class(const CompiledSubRequest& sub, const std::vector<DeviceRef>& places) const;
   void counter_numbers(const Counts& refused, Certificate& out) const;
+  void overdrawn_numbers(const std::vector<DeviceRef>& here, Certificate& out) const;
   void group_members(const Counts& refused, Certificate& out) const;
   Certificate of(const Refutation& no) const;
   void name_slots(const Refutation& no, Certificate& out) const;
+  std::string attributes_of(const std::vector<std::uint32_t>& places, const std::string& attribute) const;
   std::string value_text(const Refutation& no, std::uint32_t value) const;
   void add_item(Certificate& out, std::string item) const;
 

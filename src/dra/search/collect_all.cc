@@ -32,7 +32,8 @@ bool all_pools_usable(SearchContext& context, const std::string& where) {
     if (pool.state == PoolState::Usable) continue;
     const model::PoolRow& row = context.cluster.pool(pool.id);
     context.fail(where + ": asks for all devices, but resource pool " + row.driver + "/" + row.pool +
-                 " is currently " + (pool.state == PoolState::Invalid ? "invalid" : "being updated"));
+                     " is currently " + (pool.state == PoolState::Invalid ? "invalid" : "being updated"),
+                 pool.fault);
     return false;
   }
   return true;

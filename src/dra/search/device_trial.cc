@@ -81,7 +81,10 @@ TrialResult DeviceTrial::check_constraints(RequestRef at, DeviceRef place) {
     const std::string& name = context_.compiled->claims[at.claim].compiled_spec->constraints[index].attribute;
     if (error) return fail(derivation_error(context_, place, name, *error));
     if (!context_.error.empty()) return TrialResult::Fatal;  // in a proof's try without an earlier rule
-    return refuse(at, place, [&] { return constraint_text(constraint.is_match(), name); });
+    return refuse(at, place, [&] {
+      return constraint_text(constraint.is_match(), name, context_.devices->slice_at(place),
+                             context_.devices->device_at(place), !values.ids(variant, flat).empty());
+    });
   }
   return TrialResult::Passed;
 }

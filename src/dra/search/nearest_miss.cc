@@ -4,11 +4,14 @@
 #include <utility>
 #include <vector>
 
+#include "dra/search/selector_miss.h"
+
 namespace berth::dra {
 namespace {
 
 // Further names are counted instead.
 constexpr std::size_t kNamesMax = 8;
+constexpr std::size_t kFaultsNamedMax = 3;  // pools
 
 std::string list_of(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
@@ -20,6 +23,44 @@ std::string list_of(std::vector<std::string> names) {
 
 std::string counted(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " device" : " devices");
+}
+
+// Stands for "request r" or "requests a, b", so that equal clauses of several alternatives are one.
+constexpr std::string_view kRequestMark = "\x01";
+
+std::string with_requests(std::string clause, std::vector<std::string> names) {
+  const std::size_t mark = clause.find(kRequestMark);
+  if (mark == std::string::npos) return clause;
+  const bool one = names.size() == 1;
+  return clause.replace(mark, kRequestMark.size(),
+                        (one ? "request " : "requests ") + list_of(std::move(names)));
+}
+
+// "8 devices on n are of class c; selector #0 of request r refuses all of them (gpu-0 has memory 40Gi)".
+std::string selector_text(const SelectorMiss& miss, const std::string& node, const std::string& class_name) {
+  std::string text = counted(miss.of_class) + " on " + node + (miss.of_class == 1 ? " is" : " are") +
+                     " of class " + class_name + "; selector #" + std::to_string(miss.selector) + " of " +
+                     std::string(kRequestMark) + " refuses ";
+  if (miss.refused == miss.of_class)
+    text += miss.refused == 1 ? "it" : "all of them";
+  else if (miss.passed == miss.of_class)
+    text += std::to_string(miss.refused) + " of them";
+  else
+    text += std::to_string(miss.refused) + " of the " + std::to_string(miss.passed) +
+            (miss.passed == 1 ? " that passes" : " that pass") + " those before";
+  return miss.nearest.empty() ? text : text + " (" + miss.nearest + ")";
+}
+
+// Whether devices of the pool would pass the selectors, as far as its slices are known.
+bool may_serve(const SearchContext& context, const NodePool& pool, const CompiledRequest& request) {
+  bool any_device = false;
+  for (std::size_t i = 0; i < pool.slices.size(); ++i) {
+    any_device |= pool.here[i].any();
+    for (const CompiledSubRequest& sub : request.alternatives)
+      if ((context.inventory.selected(*pool.slices[i], sub.selectors).match & pool.here[i]).any())
+        return true;
+  }
+  return !any_device;
 }
 
 }  // namespace
@@ -50,9 +91,40 @@ std::string NearestMiss::words(const SearchContext& context, const SearchState& 
   const std::vector<CompiledClaim>& claims = context.compiled->claims;
   if (claims.empty() || furthest_.request >= claims[furthest_.claim].requests.size()) return {};
   const std::size_t alternatives = claims[furthest_.claim].requests[furthest_.request].alternatives.size();
+  std::vector<std::pair<std::string, std::vector<std::string>>> clauses;  // and the names of their requests
+  for (std::uint32_t a = 0; a < alternatives; ++a) {
+    const RequestRef at{furthest_.claim, furthest_.request, a};
+    std::string clause = words_of(context, state, at);
+    const auto known = std::find_if(clauses.begin(), clauses.end(),
+                                    [&](const auto& other) { return other.first == clause; });
+    if (known == clauses.end())
+      clauses.push_back({std::move(clause), {context.sub(at).name}});
+    else
+      known->second.push_back(context.sub(at).name);
+  }
   std::string text;
-  for (std::uint32_t a = 0; a < alternatives; ++a)
-    text += (a ? "; or " : "") + words_of(context, state, {furthest_.claim, furthest_.request, a});
+  for (auto& [clause, names] : clauses)
+    text += (text.empty() ? "" : "; or ") + with_requests(std::move(clause), std::move(names));
+  return text;
+}
+
+std::vector<std::string> NearestMiss::faults(const SearchContext& context) const {
+  const CompiledRequest& request = context.compiled->claims[furthest_.claim].requests[furthest_.request];
+  std::vector<std::string> found;
+  for (const NodePool& pool : context.devices->pools)
+    if (!pool.fault.empty() && may_serve(context, pool, request)) found.push_back(pool.fault);
+  found.insert(found.end(), context.devices->unseen.begin(), context.devices->unseen.end());
+  return found;
+}
+
+std::string NearestMiss::pool_notes(const SearchContext& context) const {
+  const std::vector<CompiledClaim>& claims = context.compiled->claims;
+  if (claims.empty() || furthest_.request >= claims[furthest_.claim].requests.size()) return {};
+  const std::vector<std::string> found = faults(context);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(found.size(), kFaultsNamedMax); ++i) text += "; " + found[i];
+  if (found.size() > kFaultsNamedMax)
+    text += "; and " + std::to_string(found.size() - kFaultsNamedMax) + " more pools are not usable";
   return text;
 }
 
@@ -62,11 +134,12 @@ std::string NearestMiss::words_of(const SearchContext& context, const SearchStat
   const bool all = sub.spec->mode == api::AllocationMode::All;
   std::map<std::string, std::vector<std::string>> refused;  // by reason
   std::vector<std::string> taken, free;
-  std::size_t on_node = 0;
+  std::size_t on_node = 0, matching = 0;
   for (std::uint32_t s = 0; s < context.devices->order.size(); ++s) {
     const DeviceRun& run = context.devices->order[s];
     on_node += run.here.count();
     const Mask match = context.selected(run, sub).match & run.here;
+    matching += match.count();
     for (std::size_t i = match.next(0); i < kSliceDevicesMax; i = match.next(i + 1)) {
       const std::string& name = context.devices->device_at({s, i}).name;
       const auto reason = reasons_.find({s, i});
@@ -81,19 +154,26 @@ std::string NearestMiss::words_of(const SearchContext& context, const SearchStat
     }
   }
   const std::string& node = context.cluster.node(context.node).name;
-  const std::string what = "of class " + sub.spec->device_class;
-  if (on_node == 0) return node + " has no devices";
-  if (free.empty() && taken.empty() && refused.empty())
-    return "none of the " + counted(on_node) + " on " + node + " is " + what + " as request " + sub.name +
-           " selects";
+  const std::string& class_name = sub.spec->device_class;
+  const std::size_t wanted = context.wanted(sub);
+  const std::string needs = "needs " + (all ? "all " + counted(matching) : counted(wanted)) + " ";
+  if (on_node == 0) return node + (faults(context).empty() ? " has no devices" : " has no usable devices");
+  if (matching < std::max<std::size_t>(wanted, 1)) {
+    const SelectorMiss miss = selector_miss(context, sub);
+    if (miss.of_class == 0)
+      return (on_node == 1 ? "the device on " + node + " is not"
+                           : "none of the " + counted(on_node) + " on " + node + " is") +
+             " of class " + class_name;
+    if (miss.refused > 0)
+      return (wanted > 1 ? needs.substr(0, needs.size() - 1) + "; " : "") +
+             selector_text(miss, node, class_name);
+  }
   if (free.empty() && taken.empty() && refused.size() == 1 && !all && sub.spec->count == 1)
     return refused.begin()->first.starts_with("counter ")
                ? refused.begin()->first
                : list_of(refused.begin()->second) + " on " + node + ": " + refused.begin()->first;
-  std::string text =
-      all ? "needs all " + std::to_string(free.size() + taken.size() + refused.size()) + " devices "
-          : "needs " + counted(static_cast<std::size_t>(sub.spec->count)) + " ";
-  text += what + ", " + std::to_string(free.size()) + (free.size() == 1 ? " is" : " are") + " free";
+  std::string text = needs + "of class " + class_name + ", " + std::to_string(free.size()) +
+                     (free.size() == 1 ? " is" : " are") + " free";
   if (!taken.empty()) text += " (" + list_of(taken) + " taken)";
   for (const auto& [reason, names] : refused) text += "; " + list_of(names) + ": " + reason;
   return text;

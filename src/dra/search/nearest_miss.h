@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "dra/search/search_state.h"
 
@@ -33,8 +34,12 @@ class NearestMiss {
   // "needs 2 devices of class c, 0 are free (a taken); b: its taint t:NoSchedule is not tolerated". After the
   // run that `state` was reset for.
   std::string words(const SearchContext& context, const SearchState& state) const;
+  // "; pool p of driver d has 1 of 2 ResourceSlices of generation 2": pools that may have what the request
+  // wants, and are not used on this node.
+  std::string pool_notes(const SearchContext& context) const;
 
  private:
+  std::vector<std::string> faults(const SearchContext& context) const;
   std::string words_of(const SearchContext& context, const SearchState& state, RequestRef at) const;
 
   bool is_listening_ = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dra/pools/attribute_names.h"
+
 namespace berth::dra {
 namespace {
 
@@ -86,7 +88,15 @@ std::string taint_text(const api::Taint& taint) {
          " is not tolerated";
 }
 
-std::string constraint_text(bool is_match, const std::string& attribute) {
+std::string constraint_text(bool is_match, const std::string& attribute, const Slice& slice,
+                            const api::Device& device, bool has_value) {
+  if (!has_value && attribute_of(device, slice.live->driver, attribute))
+    return "its attribute " + attribute + " has no value that can be compared";
+  if (!has_value) {
+    std::set<std::string> names;
+    add_attribute_names(names, slice.live->driver, device);
+    return "it has no attribute " + attribute + nearest_attributes_text(attribute, names);
+  }
   return (is_match ? "it differs in " : "it is not distinct in ") + attribute +
          " from the devices chosen before";
 }

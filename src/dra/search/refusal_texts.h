@@ -31,6 +31,8 @@ std::string short_counter_text(const NodePool& pool, const std::string& node, st
 // For a pool with a negative counter, which no device that draws counters fits.
 std::string overdrawn_text(const NodePool& pool, const std::string& node);
 std::string taint_text(const api::Taint& taint);
-std::string constraint_text(bool is_match, const std::string& attribute);
+// `has_value`: the attribute of this name, or one that is derived for it, can be compared.
+std::string constraint_text(bool is_match, const std::string& attribute, const Slice& slice,
+                            const api::Device& device, bool has_value);
 
 }  // namespace berth::dra

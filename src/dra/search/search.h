@@ -48,6 +48,8 @@ class Search {
   }
   // Why it found nothing, when explanations were requested.
   std::string why() const { return nearest_miss_.words(context_, state_); }
+  // Why pools of the node could not serve it, to append to a reason; empty: all could.
+  std::string pool_notes() const { return nearest_miss_.pool_notes(context_); }
   // The proof for it. Invalidates the results of the run.
   Certificate certificate();
 

@@ -234,7 +234,8 @@ class DynamicResources final : public LazyFilter {
   }
 
   bool explains(const CycleState& state, const Reason& reason) const override {
-    if (reason == reason_row("CannotAllocateClaims")) return true;
+    if (reason == reason_row("CannotAllocateClaims") || reason == reason_row("InvalidResourcePools"))
+      return true;
     const bool lacks =
         reason == reason_row("InsufficientResource") || reason == reason_row("InsufficientAllocatable");
     return lacks && may_take_of_node(state);

@@ -44,6 +44,18 @@ std::string text_of(const api::GpuShareRequest& request) {
                                  : std::to_string(request.memory_mib) + " MiB");
 }
 
+// " (rounded up to 0.13 of each, 2397 MiB)": a share is whole hundredths, so less may be left than it seems.
+std::string rounding_text(const CycleState& state, NodeId node) {
+  const std::optional<std::int32_t> hundredths = hundredths_on(state, node);
+  if (request_of(state)->memory_mib == 0 || !hundredths) return "";
+  const api::StringMap& labels = state.context->cluster.node(node).live->meta.labels;
+  const std::uint64_t whole = api::parse_whole_number(labels.find(api::kGpuMemoryLabel)->second).value_or(0);
+  const std::uint64_t taken =
+      (whole * static_cast<std::uint64_t>(*hundredths) + api::kWholeGpu - 1) / api::kWholeGpu;
+  if (taken == request_of(state)->memory_mib) return "";
+  return " (rounded up to " + api::gpu_portion(*hundredths) + " of each, " + std::to_string(taken) + " MiB)";
+}
+
 const Reason& reason_on(const CycleState& state, NodeId node) {
   const std::int64_t gpus = model::amount_in(state.context->cluster.node(node).allocatable, model::kGpu);
   const bool ever = hundredths_on(state, node) && gpus >= std::int64_t{request_of(state)->devices};
@@ -86,7 +98,8 @@ class GpuSharing final : public Filter {
     const std::string share = text_of(*request_of(state));
     state.keep_if([&](NodeId node) {
       if (choice_on(state, node)) return true;
-      state.diagnosis.refuse(node, state.diagnosis.reason(reason_on(state, node), share));
+      state.diagnosis.refuse(
+          node, state.diagnosis.reason(reason_on(state, node), share + rounding_text(state, node)));
       return false;
     });
   }

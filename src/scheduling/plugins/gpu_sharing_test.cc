@@ -97,8 +97,8 @@ TEST(GpuSharing, MemoryIsAShareOfTheNodesGpus) {
   bench.run();
   EXPECT_EQ(
       refusal_of(bench, "b"),
-      "0/3 nodes are available: 1 node(s) had no GPU with 9000 MiB left, 2 node(s) had no GPU with 9000 "
-      "MiB.");
+      "0/3 nodes are available: 1 node(s) had no GPU with 9000 MiB (rounded up to 0.55 of each, 9012 MiB) "
+      "left, 2 node(s) had no GPU with 9000 MiB.");
 }
 
 TEST(GpuSharing, SeveralDevicesAreOnSeveralGpus) {
