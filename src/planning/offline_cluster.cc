@@ -5,21 +5,14 @@
 #include "api/kind_rules.h"
 #include "api/types/claim_consumer.h"
 #include "base/assert.h"
-#include "base/fnv.h"
-#include "base/random.h"
 #include "dra/cel_check.h"
+#include "planning/workload_pods.h"
 
 namespace berth::planning {
 namespace {
 
 constexpr int kClaimNameTriesMax = 8;
 constexpr std::int64_t kDefaultNow = 946'684'800;  // 2000-01-01T00:00:00Z
-
-// A UUID that depends on the object's name alone.
-std::string derived_uid(std::string_view text) {
-  SeededRandom random(fnv1a(text));
-  return random.uuid();
-}
 
 // Objects are loaded in the order of their references; pods last.
 bool is_planned(api::Kind kind) {
@@ -52,16 +45,19 @@ api::Pod with_extended_claim(const api::Pod& pod, const std::string& name, const
 
 }  // namespace
 
+Time now_of(const std::vector<Document>& documents, const PlanOptions& options) {
+  Time now = options.now;
+  if (now.is_set()) return now;
+  for (const Document& document : documents) newest(document.object, now);
+  return now.is_set() ? now : Time::from_seconds(kDefaultNow);
+}
+
 Result<std::unique_ptr<OfflineCluster>> OfflineCluster::make(std::vector<Document> documents,
                                                              const PlanOptions& options) {
   auto made = std::make_unique<OfflineCluster>(options.device_gates.node_allocatable_resources
                                                    ? model::NodeAllocatable::Counted
                                                    : model::NodeAllocatable::Ignored);
-  made->now_ = options.now;
-  if (!made->now_.is_set()) {
-    for (const Document& document : documents) newest(document.object, made->now_);
-    if (!made->now_.is_set()) made->now_ = Time::from_seconds(kDefaultNow);
-  }
+  made->now_ = now_of(documents, options);
   if (Status gathered = made->gather(std::move(documents)); !gathered) return gathered.error();
   made->admit(options);
   made->make_claims();

@@ -16,6 +16,9 @@
 
 namespace berth::planning {
 
+// The time of a plan: the given one, else the newest timestamp of the documents.
+Time now_of(const std::vector<Document>& documents, const PlanOptions& options);
+
 class OfflineCluster {
  public:
   explicit OfflineCluster(model::NodeAllocatable counting) : cluster_(counting) {}

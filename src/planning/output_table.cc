@@ -2,6 +2,8 @@
 #include <array>
 #include <map>
 
+#include "base/ascii.h"
+#include "base/printable.h"
 #include "planning/plan.h"
 
 namespace berth::planning {
@@ -57,7 +59,9 @@ std::string proof_text(const Proof& proof) {
 }
 
 // Indented, in lines of at most kLineColumns where word boundaries allow it.
-void append_wrapped(std::string& out, std::string_view text) {
+void append_wrapped(std::string& out, const std::string& words) {
+  const std::string line = printable_line(words);
+  std::string_view text = line;
   while (!text.empty()) {
     std::size_t end = text.size();
     if (end > kLineColumns) {
@@ -69,9 +73,20 @@ void append_wrapped(std::string& out, std::string_view text) {
   }
 }
 
+// Kubernetes' own sentence: the message without the explanation.
+std::string sentence_of(const Decision& decision) {
+  const std::string& own = decision.explanation;
+  std::string_view message = decision.message;
+  if (!own.empty() && message.ends_with(own)) message.remove_suffix(own.size());
+  return std::string(trimmed(message));
+}
+
 void append_why(std::string& out, const Decision& decision) {
   if (decision.result == ResultKind::Placed) return;
-  append_wrapped(out, decision.explanation.empty() ? decision.message : decision.explanation);
+  // The sentence of an error names the expression, of which the explanation is only a hint.
+  const std::string& own = decision.explanation;
+  if (own.empty() || decision.result == ResultKind::Error) append_wrapped(out, sentence_of(decision));
+  append_wrapped(out, own);
   if (decision.certificate && decision.certificate->kind != "Nodes")
     append_wrapped(out, proof_text(*decision.certificate));
 }
@@ -80,11 +95,13 @@ void append_verdicts(std::string& out, const Decision& decision, Verdicts verdic
   if (verdicts == Verdicts::Summary)
     for (const VerdictCount& count : summary_of(decision.verdicts))
       out += "    " + std::to_string(count.nodes) + (count.nodes == 1 ? " node: " : " nodes: ") +
-             (count.feasible ? "feasible" : count.plugin + ": " + count.reason) + "\n";
+             (count.feasible ? "feasible" : printable_line(count.plugin + ": " + count.reason)) + "\n";
   if (verdicts == Verdicts::All)
     for (const NodeVerdict& verdict : decision.verdicts)
-      out += "    " + verdict.node + ": " +
-             (verdict.feasible ? "feasible" : verdict.plugin + ": " + verdict.reason) + "\n";
+      out += "    " +
+             printable_line(verdict.node + ": " +
+                            (verdict.feasible ? "feasible" : verdict.plugin + ": " + verdict.reason)) +
+             "\n";
 }
 
 std::string total(const Plan& plan) {
@@ -105,7 +122,10 @@ std::string total(const Plan& plan) {
 std::string to_table(const Plan& plan, Verdicts verdicts) {
   if (plan.decisions.empty()) return "Nothing to decide: the input has no pending pod.\n";
   std::vector<Row> rows = {{"NAMESPACE", "NAME", "RESULT", "NODE", "DEVICES"}};
-  for (const Decision& decision : plan.decisions) rows.push_back(row_of(decision));
+  for (const Decision& decision : plan.decisions) {
+    rows.push_back(row_of(decision));
+    for (std::string& cell : rows.back()) cell = printable_line(cell);
+  }
   std::array<std::size_t, kColumns> widths = {};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());

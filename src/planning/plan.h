@@ -38,7 +38,8 @@ struct PlanOptions {
   const api::Gates* gates = nullptr;  // for defaults of priorities
   dra::DeviceGates device_gates = {};
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
-  bool objects = false;  // fill Plan::objects
+  bool objects = false;    // fill Plan::objects
+  bool workloads = false;  // plan the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs too
   scheduling::MakePlugins plugins = scheduling::default_plugins;
 };
 
@@ -102,6 +103,7 @@ struct Decision {
 struct Plan {
   std::vector<Decision> decisions;  // in the order they were made
   std::vector<Json> objects;        // pods, claims and bind requests as the decisions leave them
+  std::vector<std::string> notes;   // for people: workloads whose pods are left out, and why
   // True when every decision is Placed or Gated.
   bool complete() const;
 };

@@ -110,6 +110,34 @@ TEST(Plan, EachDecisionSeesTheOnesBefore) {
   EXPECT_FALSE(plan.complete());
 }
 
+TEST(Plan, TheTableNamesTheExpressionThatFailed) {
+  const Plan plan = plan_of(documents_of(std::string(kCluster) + R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: wrong, namespace: default},
+ spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, selectors: [
+   {cel: {expression: "device.attributes['d.io'].model == 'x'"}}]}}]}}}}
+)" + pod("a", ", resourceClaims: [{name: dev, resourceClaimTemplateName: wrong}]")));
+  EXPECT_EQ(decision_of(plan, "a").result, ResultKind::Error);
+  const std::string table = to_table(plan, Verdicts::None);
+  EXPECT_NE(table.find("selector #0"), std::string::npos) << table;
+  EXPECT_NE(table.find("no such key: model"), std::string::npos) << table;
+}
+
+TEST(Plan, TheTableWritesOutEscapeCodes) {
+  Plan plan;
+  Decision& decision = plan.decisions.emplace_back();
+  decision.ns = "default";
+  decision.name = "a\x1b[2J";
+  decision.message = "no \x1b]0;title\x07 node\nfits";
+  decision.verdicts = {{"n\x1b[1m", false, "P", "r\x9b"}};
+  for (const Verdicts verdicts : {Verdicts::None, Verdicts::Summary, Verdicts::All}) {
+    const std::string table = to_table(plan, verdicts);
+    EXPECT_EQ(table.find('\x1b'), std::string::npos) << table;
+    EXPECT_NE(table.find("pod/a\\x1b[2J"), std::string::npos) << table;
+    EXPECT_NE(table.find("no \\x1b]0;title\\x07 node fits"), std::string::npos) << table;
+  }
+}
+
 // A claim on half of the shareable device is the tighter fit where its other half is in use.
 TEST(Plan, TheScoringSaysWhichDevices) {
   const std::string text = std::string(kCluster) + R"(

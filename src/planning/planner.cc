@@ -8,6 +8,7 @@
 #include "base/fnv.h"
 #include "planning/judgement.h"
 #include "planning/objects.h"
+#include "planning/workload_pods.h"
 
 namespace berth::planning {
 namespace {
@@ -187,8 +188,15 @@ std::vector<Json> Planner::objects() const {
 
 Result<Plan> make_plan(std::vector<Document> documents, const PlanOptions& options,
                        dra::SelectorEvaluator& selectors) {
-  const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
-  return Planner(*offline, options, selectors).run();
+  PlanOptions dated = options;
+  dated.now = now_of(documents, options);
+  WorkloadPods input{std::move(documents), {}};
+  if (options.workloads) input = TRY(with_workload_pods(std::move(input.documents), dated.now));
+  const std::unique_ptr<OfflineCluster> offline =
+      TRY(OfflineCluster::make(std::move(input.documents), dated));
+  Plan plan = Planner(*offline, dated, selectors).run();
+  plan.notes = std::move(input.notes);
+  return plan;
 }
 
 }  // namespace berth::planning

@@ -1,0 +1,278 @@
+#include "planning/workload_pods.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "api/kind_rules.h"
+#include "api/patch.h"
+#include "api/type_table.h"
+#include "base/fnv.h"
+#include "base/random.h"
+#include "workloads/workloads.h"
+
+namespace berth::planning {
+namespace {
+
+using api::Kind;
+using api::ObjectKey;
+
+// Runs of all controllers together; a workload of many pods needs one for some hundred of them.
+constexpr std::size_t kControllerRunsMax = 100'000;
+constexpr std::size_t kNamesNotedMax = 4;
+// When pods of StatefulSets are said to have become ready: long enough ago for every minReadySeconds.
+constexpr std::string_view kReadySince = "1970-01-01T00:00:01Z";
+
+// Kinds that make pods which a plan does not, and why.
+struct LeftOut {
+  std::string_view group, kind, why;
+};
+constexpr LeftOut kLeftOut[] = {
+    {"batch", "CronJob", "its Jobs are made when their time comes"},
+    {"", "ReplicationController", "use a ReplicaSet or a Deployment"},
+};
+
+std::string_view group_of(const Json& object) {
+  const std::string_view version = object.string_at("apiVersion");
+  const std::size_t slash = version.find('/');
+  return slash == std::string_view::npos ? std::string_view() : version.substr(0, slash);
+}
+
+bool makes_pods(const Document& document) {
+  const std::string_view group = group_of(document.object);
+  return document.kind == Kind::Other && (group == "apps" || group == "batch" ||
+                                          document.object.string_at("kind") == "ReplicationController");
+}
+
+// Kinds that the controllers look at.
+bool is_read(Kind kind) {
+  return kind == Kind::Pod || kind == Kind::Node || kind == Kind::PodGroup || kind == Kind::Namespace ||
+         kind == Kind::PersistentVolumeClaim || kind == Kind::Other;
+}
+
+// No key for a kind that no table has, and without a name.
+std::optional<ObjectKey> key_of(Kind kind, const Json& object) {
+  const Json& metadata = object.part("metadata");
+  ObjectKey key{
+      kind, std::string(metadata.string_at("namespace")), std::string(metadata.string_at("name")), {}};
+  if (key.name.empty()) return std::nullopt;
+  if (kind != Kind::Other) return key;
+  const api::ResourceInfo* row =
+      api::find_resource_of_kind(object.string_at("apiVersion"), object.string_at("kind"));
+  if (!row) return std::nullopt;
+  key.resource = {std::string(row->group), std::string(row->version), std::string(row->plural)};
+  return key;
+}
+
+// As an API server completes it.
+void complete(Kind kind, Json& object) {
+  Json& metadata = object["metadata"];
+  const api::ResourceInfo* row =
+      api::find_resource_of_kind(object.string_at("apiVersion"), object.string_at("kind"));
+  const bool namespaced = kind == Kind::Other ? row && row->namespaced : api::info_of(kind).namespaced;
+  if (namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
+  if (!metadata.string_at("uid").empty()) return;
+  const std::string_view name = kind == Kind::Other ? object.string_at("kind") : api::info_of(kind).name;
+  const std::string_view ns = namespaced ? metadata.string_at("namespace") : "";
+  metadata["uid"] = derived_uid(std::string(name) + " " + (ns.empty() ? "" : std::string(ns) + "/") +
+                                std::string(metadata.string_at("name")));
+}
+
+std::string owner_kind_of(const Json& object) {
+  for (const Json& owner : object.part("metadata").items_at("ownerReferences"))
+    if (owner.bool_at("controller")) return std::string(owner.string_at("kind"));
+  return {};
+}
+
+// A StatefulSet makes its next pod when the one before is ready.
+void pretend_ready(Json& pod) {
+  const std::string_view phase = pod.part("status").string_at("phase");
+  if (phase == "Succeeded" || phase == "Failed") return;
+  pod["status"]["phase"] = "Running";
+  pod["status"]["conditions"] = Json::array(
+      {Json::object({{"type", "Ready"}, {"status", "True"}, {"lastTransitionTime", kReadySince}})});
+}
+
+Error too_many(const ObjectKey& key) {
+  return Error(
+      ErrorCode::TooLarge, api::to_text(key),
+      "wants too many pods: a plan makes at most " + std::to_string(kWorkloadPodsMax) + " of workloads");
+}
+
+// Known before a pod is made.
+bool wants_too_many(const Json& object) {
+  const Json& spec = object.part("spec");
+  constexpr auto kMax = static_cast<std::int64_t>(kWorkloadPodsMax);
+  return std::max(spec.int_at("replicas"), spec.int_at("parallelism")) > kMax;
+}
+
+// The controllers, and the objects as they see them.
+class Controllers {
+ public:
+  explicit Controllers(Time now) : now_(now) {
+    for (const workloads::WorkloadRow& row : workloads::workload_rows()) {
+      if (row.alias == "serviceaccount") continue;  // makes no pods
+      reconcilers_.push_back(row.make());
+      interests_.push_back(reconcilers_.back()->interests());
+    }
+  }
+
+  void put(const ObjectKey& key, Json object) {
+    Json& known = objects_[key] = std::move(object);
+    known["metadata"]["resourceVersion"] = std::to_string(++version_);
+    Json shown = known;
+    if (key.kind == Kind::Pod && owner_kind_of(shown) == "StatefulSet") pretend_ready(shown);
+    const Result<api::TypedObject> typed =
+        api::decode_typed(key.kind, std::make_shared<const std::string>(to_string(shown)));
+    if (!typed) return;
+    if (const auto delta = view_.put(key, *typed)) wake(*delta);
+  }
+
+  Status run() {
+    for (std::size_t runs = 0; !due_.empty(); ++runs) {
+      const auto [reconciler, key] = *due_.begin();
+      due_.erase(due_.begin());
+      const client::Effects effects = reconcilers_[reconciler]->reconcile(view_, key, now_);
+      for (const client::Chain& chain : effects.chains) carry_out(chain);
+      if (pods_made_ > kWorkloadPodsMax || runs > kControllerRunsMax) return too_many(key);
+    }
+    return {};
+  }
+
+  // In the order of their keys.
+  std::vector<Document> made() {
+    std::vector<Document> documents;
+    for (const ObjectKey& key : made_)
+      if (key.kind != Kind::Other) documents.push_back({key.kind, std::move(objects_[key])});
+    return documents;
+  }
+  bool has_pods(std::string_view uid) const {
+    return std::any_of(objects_.begin(), objects_.end(), [&](const auto& known) {
+      if (known.first.kind != Kind::Pod) return false;
+      const JsonArray& owners = known.second.part("metadata").items_at("ownerReferences");
+      return std::any_of(owners.begin(), owners.end(),
+                         [&](const Json& owner) { return owner.string_at("uid") == uid; });
+    });
+  }
+
+ private:
+  void wake(const client::Delta& delta) {
+    for (std::size_t i = 0; i < reconcilers_.size(); ++i)
+      for (const client::Interest& interest : interests_[i]) {
+        if (interest.kind != delta.key.kind || interest.resource != delta.key.resource) continue;
+        std::vector<ObjectKey> keys;
+        interest.keys(view_, delta, keys);
+        for (ObjectKey& key : keys) due_.insert({i, std::move(key)});
+      }
+  }
+
+  void carry_out(const client::Chain& chain) {
+    for (const client::Write& write : chain.writes) {
+      const auto known = objects_.find(chain.key);
+      const std::string_view uid =
+          known == objects_.end() ? "" : known->second.part("metadata").string_at("uid");
+      if (write.request.verb == client::Verb::Get && !write.stop_if_uid.empty() && uid == write.stop_if_uid)
+        return;
+      if (write.request.verb == client::Verb::Create) create(write.request);
+      if (write.request.verb == client::Verb::MergePatch) patch(write.request);
+    }
+  }
+
+  static ObjectKey key_of_request(const client::ApiRequest& request) {
+    const Kind kind = api::kind_of_resource(request.resource.group, request.resource.resource);
+    ObjectKey key{kind, request.ns, request.name, {}};
+    if (kind == Kind::Other) key.resource = request.resource;
+    return key;
+  }
+
+  void create(const client::ApiRequest& request) {
+    Result<Json> object = parse_json(request.body);
+    const ObjectKey key = key_of_request(request);
+    if (!object || objects_.contains(key)) return;
+    complete(key.kind, *object);
+    (*object)["metadata"]["creationTimestamp"] = format_time(now_);
+    const api::KindRules& rules = api::rules_of(request.resource.group, request.resource.resource);
+    if (rules.set_defaults) rules.set_defaults(*object);
+    pods_made_ += key.kind == Kind::Pod ? 1 : 0;
+    made_.insert(key);
+    put(key, std::move(*object));
+  }
+
+  void patch(const client::ApiRequest& request) {
+    const auto known = objects_.find(key_of_request(request));
+    Result<Json> changes = parse_json(request.body);
+    if (known == objects_.end() || !changes) return;
+    if (Json* metadata = changes->find("metadata")) metadata->as_object().erase("resourceVersion");
+    Json patched = api::merge_patched(known->second, *changes);
+    // The writes of a run stand on one version: what changes nothing wakes nobody.
+    if (patched != known->second) put(known->first, std::move(patched));
+  }
+
+  const Time now_;
+  std::vector<std::unique_ptr<client::Reconciler>> reconcilers_;
+  std::vector<std::vector<client::Interest>> interests_;  // of each
+  std::map<ObjectKey, Json> objects_;
+  client::View view_;
+  std::set<std::pair<std::size_t, ObjectKey>> due_;
+  std::set<ObjectKey> made_;
+  std::size_t pods_made_ = 0;
+  std::uint64_t version_ = 0;
+};
+
+std::string names_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesNotedMax); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kNamesNotedMax)
+    text += " and " + std::to_string(names.size() - kNamesNotedMax) + " more";
+  return text;
+}
+
+std::vector<std::string> notes_of(const std::vector<Document>& documents, const Controllers& controllers) {
+  std::map<std::string_view, std::vector<std::string>> by_reason;
+  for (const Document& document : documents) {
+    if (document.kind != Kind::Other) continue;
+    const Json &object = document.object, &metadata = object.part("metadata"), &spec = object.part("spec");
+    const std::string_view kind = object.string_at("kind"), group = group_of(object);
+    const std::string name = std::string(kind) + " " + std::string(metadata.string_at("namespace")) + "/" +
+                             std::string(metadata.string_at("name"));
+    for (const LeftOut& row : kLeftOut)
+      if (kind == row.kind && group == row.group) by_reason[row.why].push_back(name);
+    if (kind != "Job" || group != "batch" || controllers.has_pods(metadata.string_at("uid"))) continue;
+    if (spec.bool_at("suspend")) by_reason["suspended"].push_back(name);
+    if (!spec.string_at("managedBy").empty()) by_reason["another controller manages it"].push_back(name);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [why, names] : by_reason)
+    notes.push_back("no pods are made for " + names_of(names) + ": " + std::string(why));
+  return notes;
+}
+
+}  // namespace
+
+std::string derived_uid(std::string_view text) {
+  SeededRandom random(fnv1a(text));
+  return random.uuid();
+}
+
+Result<WorkloadPods> with_workload_pods(std::vector<Document> documents, Time now) {
+  if (std::none_of(documents.begin(), documents.end(), makes_pods))
+    return WorkloadPods{std::move(documents), {}};
+  Controllers controllers(now);
+  for (Document& document : documents) {
+    if (!is_read(document.kind)) continue;
+    complete(document.kind, document.object);
+    const std::optional<ObjectKey> key = key_of(document.kind, document.object);
+    if (!key) continue;
+    if (makes_pods(document) && wants_too_many(document.object)) return too_many(*key);
+    controllers.put(*key, document.object);
+  }
+  TRY(controllers.run());
+  WorkloadPods out{std::move(documents), {}};
+  out.notes = notes_of(out.documents, controllers);
+  for (Document& made : controllers.made()) out.documents.push_back(std::move(made));
+  return out;
+}
+
+}  // namespace berth::planning
