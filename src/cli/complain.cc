@@ -2,10 +2,12 @@
 
 #include <cstdio>
 
+#include "base/printable.h"
+
 namespace berth::cli {
 
 int complain(const Error& error) {
-  std::fprintf(stderr, "berth: %s\n", error.text().c_str());
+  std::fprintf(stderr, "berth: %s\n", printable(error.text()).c_str());
   return error.code() == ErrorCode::Invalid && error.path().starts_with("--") ? 2 : 1;
 }
 

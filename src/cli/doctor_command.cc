@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "cli/complain.h"
 #include "cli/server_calls.h"
 #include "client/kubeconfig.h"
@@ -27,7 +28,7 @@ Result<bool> examine(const DoctorCommand& command) {
   const install::Diagnosis diagnosis = install::diagnose(
       command.options, [&](client::HttpFetch fetch) { return server.call(std::move(fetch)); }, clock);
   for (const install::Finding& finding : diagnosis.findings)
-    std::printf("%s\n", install::to_line(finding).c_str());
+    std::printf("%s\n", printable_line(install::to_line(finding)).c_str());
   if (diagnosis.findings.empty())
     std::printf("Berth can schedule on %s (Kubernetes %s)\n", server.server().c_str(),
                 diagnosis.kubernetes.c_str());

@@ -16,13 +16,37 @@ namespace {
 constexpr std::size_t kManifestBytesMax = 512u << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kListSuffix = "List";
-constexpr std::size_t kFilesNamedMax = 8;  // in a note
+constexpr std::size_t kFilesNamedMax = 8;                   // in a note
+constexpr std::string_view kSnapshotMember = "rawObjects";  // of the snapshots of KAI Scheduler
+
+// Beginnings of files that are no text, and what makes text of them.
+struct Packed {
+  std::string_view magic;
+  std::string_view what, unpack;
+};
+constexpr Packed kPacked[] = {
+    {"\x1f\x8b", "gzip", "gunzip -c"},
+    {"PK\x03\x04", "zip", "unzip -p"},
+    {"\x28\xb5\x2f\xfd", "zstd", "zstd -dc"},
+    {"\xfd\x37zXZ", "xz", "xz -dc"},
+    {"BZh", "bzip2", "bzip2 -dc"},
+};
+
+Status refuse_packed(const std::string& path, std::string_view text) {
+  for (const Packed& packed : kPacked)
+    if (text.starts_with(packed.magic))
+      return Error(ErrorCode::Invalid, path,
+                   "is compressed (" + std::string(packed.what) + "): unpack it first, as with `" +
+                       std::string(packed.unpack) + " " + path + "`, and read the output with -f -");
+  return {};
+}
 
 Result<std::string> manifest_text(const std::string& path) {
   Result<std::string> text = path == "-" ? read_text(STDIN_FILENO, path, kManifestBytesMax)
                                          : read_text_file(path, kManifestBytesMax);
   if (!text && text.error().code() == ErrorCode::NotFound)
     return Error(ErrorCode::NotFound, path, "cannot be opened");
+  if (text) TRY(refuse_packed(path, *text));
   if (text && text->starts_with(kByteOrderMark)) text->erase(0, kByteOrderMark.size());
   return text;
 }
@@ -133,23 +157,88 @@ std::string namespace_of(const Manifest& manifest) {
   return std::string(ns.empty() ? "default" : ns);
 }
 
-Status check_manifest(Manifest& manifest, const api::Gates& gates) {
+namespace {
+
+// Sets the resource of a kind that is served.
+Status find_resource(Manifest& manifest, const api::Gates& gates) {
   if (!manifest.object.is_object()) return refused(manifest, "", "is no object");
-  const std::string api_version(manifest.object.string_at("apiVersion"));
-  const std::string kind(manifest.object.string_at("kind"));
+  const std::string_view api_version = manifest.object.string_at("apiVersion");
+  const std::string_view kind = manifest.object.string_at("kind");
+  if (manifest.object.find(kSnapshotMember) && api_version.empty())
+    return refused(manifest, kSnapshotMember,
+                   "is a snapshot of KAI Scheduler, whose objects have no kinds: give the output of `kubectl "
+                   "get nodes,pods,… -A -o yaml` instead");
   if (api_version.empty())
     return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
   if (kind.empty()) return refused(manifest, "kind", "is missing: write the kind, such as Pod");
   manifest.resource = api::find_resource_of_kind(api_version, kind);
-  if (!manifest.resource || !server::is_served(*manifest.resource, gates))
-    return refused(manifest, "kind",
-                   "no kind \"" + kind + "\" is served in version \"" + api_version +
-                       "\"; `kubectl api-resources` lists what is");
+  if (manifest.resource && !server::is_served(*manifest.resource, gates)) manifest.resource = nullptr;
+  return {};
+}
+
+// Refuses an object that its kind does not allow.
+Status check_fields(Manifest& manifest) {
   const Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), manifest.object);
   if (!decoded) return refused(manifest, decoded.error().path(), decoded.error().message());
   if (!decoded->strict_errors.empty())
     return refused(manifest, between_quotes(decoded->strict_errors.front()), decoded->strict_errors.front());
   return {};
+}
+
+Result<std::vector<Manifest>> parsed_manifests(const std::vector<std::string>& paths) {
+  std::vector<Manifest> manifests;
+  const ManifestFiles sources = TRY(manifest_files(paths, FolderDepth::Top));
+  for (const std::string& file : sources.files) {
+    auto text = std::make_shared<const std::string>(TRY(manifest_text(file)));
+    std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(*text, file));
+    for (api::YamlDocument& document : documents) {
+      Manifest manifest{std::move(document.value), nullptr, file, text, document.number, ""};
+      if (!document.duplicate_keys.empty()) return refused(manifest, "", document.duplicate_keys.front());
+      if (manifest.object.is_object() && is_list(manifest.object))
+        append_items(std::move(manifest), manifests);
+      else
+        manifests.push_back(std::move(manifest));
+    }
+  }
+  return manifests;
+}
+
+std::string_view group_of(std::string_view api_version) {
+  const std::size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
+}
+
+// Whether a CustomResourceDefinition among the manifests defines the kind.
+bool is_defined(const UnservedKind& kind, const std::vector<Manifest>& manifests) {
+  return std::any_of(manifests.begin(), manifests.end(), [&](const Manifest& manifest) {
+    if (manifest.resource->kind != "CustomResourceDefinition") return false;
+    const Json& spec = manifest.object.part("spec");
+    return spec.string_at("group") == group_of(kind.api_version) &&
+           spec.part("names").string_at("kind") == kind.kind;
+  });
+}
+
+void note_unserved(const Manifest& manifest, std::vector<UnservedKind>& unserved) {
+  const std::string_view api_version = manifest.object.string_at("apiVersion");
+  const std::string_view kind = manifest.object.string_at("kind");
+  auto known = std::find_if(unserved.begin(), unserved.end(), [&](const UnservedKind& other) {
+    return other.api_version == api_version && other.kind == kind;
+  });
+  if (known == unserved.end())
+    known = unserved.insert(
+        known, {std::string(api_version), std::string(kind), place_of(manifest, "kind"), 0, false});
+  ++known->count;
+}
+
+}  // namespace
+
+Status check_manifest(Manifest& manifest, const api::Gates& gates) {
+  TRY(find_resource(manifest, gates));
+  if (manifest.resource) return check_fields(manifest);
+  return refused(manifest, "kind",
+                 "no kind \"" + std::string(manifest.object.string_at("kind")) +
+                     "\" is served in version \"" + std::string(manifest.object.string_at("apiVersion")) +
+                     "\"; `kubectl api-resources` lists what is");
 }
 
 Result<ManifestFiles> manifest_files(const std::vector<std::string>& paths, FolderDepth depth) {
@@ -168,24 +257,28 @@ Result<ManifestFiles> manifest_files(const std::vector<std::string>& paths, Fold
 }
 
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates) {
-  std::vector<Manifest> manifests;
-  const ManifestFiles sources = TRY(manifest_files(paths, FolderDepth::Top));
-  for (const std::string& file : sources.files) {
-    auto text = std::make_shared<const std::string>(TRY(manifest_text(file)));
-    std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(*text, file));
-    for (api::YamlDocument& document : documents) {
-      Manifest manifest{std::move(document.value), nullptr, file, text, document.number, ""};
-      if (!document.duplicate_keys.empty()) return refused(manifest, "", document.duplicate_keys.front());
-      if (manifest.object.is_object() && is_list(manifest.object))
-        append_items(std::move(manifest), manifests);
-      else
-        manifests.push_back(std::move(manifest));
-    }
-  }
+  std::vector<Manifest> manifests = TRY(parsed_manifests(paths));
   for (Manifest& manifest : manifests)
     if (Status checked = check_manifest(manifest, gates); !checked) return checked.error();
   std::stable_partition(manifests.begin(), manifests.end(), is_namespace);
   return manifests;
+}
+
+Result<ManifestSelection> read_served_manifests(const std::vector<std::string>& paths,
+                                                const api::Gates& gates) {
+  ManifestSelection selection;
+  for (Manifest& manifest : TRY(parsed_manifests(paths))) {
+    TRY(find_resource(manifest, gates));
+    if (!manifest.resource) {
+      note_unserved(manifest, selection.unserved);
+      continue;
+    }
+    TRY(check_fields(manifest));
+    selection.manifests.push_back(std::move(manifest));
+  }
+  std::stable_partition(selection.manifests.begin(), selection.manifests.end(), is_namespace);
+  for (UnservedKind& kind : selection.unserved) kind.defined = is_defined(kind, selection.manifests);
+  return selection;
 }
 
 }  // namespace berth::cli

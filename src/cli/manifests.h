@@ -29,6 +29,19 @@ Error refused(const Manifest& manifest, std::string_view path, const std::string
 // As the server sees it: "default" where a namespace is missing, empty for a cluster-scoped kind.
 std::string namespace_of(const Manifest& manifest);
 
+// Objects of one kind that is not served.
+struct UnservedKind {
+  std::string api_version, kind;
+  std::string first_place;  // file, line and object
+  std::size_t count = 0;
+  bool defined = false;  // by a CustomResourceDefinition of the files
+};
+// What is served, and what is not.
+struct ManifestSelection {
+  std::vector<Manifest> manifests;
+  std::vector<UnservedKind> unserved;  // in the order of the files
+};
+
 // Finds the resource. Refuses kinds that are not served and fields that a kind does not have.
 Status check_manifest(Manifest& manifest, const api::Gates& gates);
 
@@ -51,5 +64,8 @@ Result<ManifestFiles> manifest_files(const std::vector<std::string>& paths, Fold
 // text that is no YAML, kinds that are not served and fields that a kind does not have, each with file,
 // document, line and field path. Namespaces come first, then the order of the files.
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates);
+// The same, but leaves out kinds that are not served.
+Result<ManifestSelection> read_served_manifests(const std::vector<std::string>& paths,
+                                                const api::Gates& gates);
 
 }  // namespace berth::cli

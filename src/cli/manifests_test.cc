@@ -58,6 +58,43 @@ TEST(Manifests, ATypedListSaysWhatItsItemsAreAndNamespacesComeFirst) {
   EXPECT_EQ(manifests->back().object.string_at("apiVersion"), "v1");
 }
 
+TEST(Manifests, KindsThatAreNotServedAreCountedWithTheirFirstPlace) {
+  const std::string text =
+      "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}}\n---\n"
+      "{apiVersion: v1, kind: Node, metadata: {name: n1}}\n---\n"
+      "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: b}}\n---\n"
+      "{apiVersion: ex.io/v1, kind: Foo, metadata: {name: f}}\n---\n"
+      "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.ex.io}, "
+      "spec: {group: ex.io, names: {kind: Foo, plural: foos}, scope: Namespaced, versions: []}}\n";
+  const ManifestFile file(text);
+  const auto read = read_served_manifests({file.path()}, api::Gates(api::GateDefaults::Up));
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  EXPECT_EQ(read->manifests.size(), 2u);
+  ASSERT_EQ(read->unserved.size(), 2u);
+  EXPECT_EQ(read->unserved[0].first_place, file.path() + ":1: document 1: kind: RayCluster a");
+  EXPECT_EQ(read->unserved[0].count, 2u);
+  EXPECT_FALSE(read->unserved[0].defined);
+  EXPECT_TRUE(read->unserved[1].defined);
+  EXPECT_FALSE(read_manifests({file.path()}, api::Gates(api::GateDefaults::Up)).ok()) << "a server refuses";
+}
+
+TEST(Manifests, PackedFilesAndSnapshotsAreNamed) {
+  struct Case {
+    std::string text;
+    const char* said;
+  };
+  for (const Case& one : std::vector<Case>{
+           {std::string("\x1f\x8b\x08\0x", 5), "is compressed (gzip): unpack it first, as with `gunzip -c "},
+           {std::string("PK\x03\x04zz"), "is compressed (zip): unpack it first"},
+           {R"({"config":{},"rawObjects":{"pods":[]}})", "is a snapshot of KAI Scheduler"},
+           {R"({"kind":"Pod"})", "is missing: write the API version"},
+       }) {
+    const auto manifests = read(one.text);
+    ASSERT_FALSE(manifests.ok());
+    EXPECT_NE(manifests.error().text().find(one.said), std::string::npos) << manifests.error().text();
+  }
+}
+
 TEST(Manifests, AFolderIsReadAtItsTopOrAsAWhole) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "berth-manifests-folder";
   std::filesystem::remove_all(folder);

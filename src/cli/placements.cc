@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "api/serialized.h"
+#include "base/printable.h"
 
 namespace berth::cli {
 namespace {
@@ -51,7 +52,7 @@ class PlacementPrinter::Lines {
   static void print(ShownPod& shown, std::string state) {
     if (state.empty() || state == shown.state) return;
     shown.state = std::move(state);
-    std::printf("  %-32s %s\n", shown.name.c_str(), shown.state.c_str());
+    std::printf("  %-32s %s\n", shown.name.c_str(), printable_line(shown.state).c_str());
     std::fflush(stdout);
   }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "api/yaml_write.h"
+#include "base/printable.h"
 #include "cli/complain.h"
 #include "cli/plan_input.h"
 #include "dra/cel_selectors.h"
@@ -40,6 +41,25 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
   }
 }
 
+void tell(const std::string& text) {
+  std::fprintf(stderr, "berth: %s\n", printable_line(text).c_str());
+}
+
+// Kinds whose definition is in the input are known to be custom: they are only counted.
+void tell_unserved(const std::vector<UnservedKind>& unserved) {
+  std::string counted;
+  for (const UnservedKind& kind : unserved) {
+    if (kind.defined) {
+      counted += (counted.empty() ? "" : ", ") + std::to_string(kind.count) + " " + kind.kind;
+      continue;
+    }
+    tell("warning: " + kind.first_place + ": no kind \"" + kind.kind + "\" is served in version \"" +
+         kind.api_version + "\": left out" +
+         (kind.count > 1 ? ", and " + std::to_string(kind.count - 1) + " more of this kind" : ""));
+  }
+  if (!counted.empty()) tell("custom resources left out: " + counted);
+}
+
 int run_plan(const PlanCommand& command, const scheduling::MakePlugins& plugins) {
   const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Up, command.feature_gates);
   if (!gates) return complain(gates.error());
@@ -57,20 +77,22 @@ int run_plan(const PlanCommand& command, const scheduling::MakePlugins& plugins)
   options.device_scoring =
       dra::device_scoring_of(command.device_scoring).value_or(dra::DeviceScoring::Reference);
   options.objects = command.output == "yaml";
+  options.workloads = true;
 
   const Result<ManifestFiles> sources =
       manifest_files(command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top);
   if (!sources) return complain(sources.error()), 1;
-  for (const std::string& note : sources->notes) std::fprintf(stderr, "berth: %s\n", note.c_str());
-  Result<std::vector<Manifest>> manifests = read_manifests(sources->files, *gates);
-  if (!manifests) return complain(manifests.error()), 1;
-  Result<PlanInput> input = plan_input(std::move(*manifests), *gates, options.now);
+  for (const std::string& note : sources->notes) tell(note);
+  Result<ManifestSelection> read = read_served_manifests(sources->files, *gates);
+  if (!read) return complain(read.error()), 1;
+  tell_unserved(read->unserved);
+  Result<PlanInput> input = plan_input(std::move(read->manifests), *gates, options.now);
   if (!input) return complain(input.error()), 1;
-  for (const std::string& warning : input->warnings)
-    std::fprintf(stderr, "berth: warning: %s\n", warning.c_str());
+  for (const std::string& warning : input->warnings) tell("warning: " + warning);
   dra::CelSelectors selectors;
   const Result<planning::Plan> plan = planning::make_plan(std::move(input->documents), options, selectors);
   if (!plan) return complain(plan.error()), 1;
+  for (const std::string& note : plan->notes) tell(note);
   print(*plan, command);
   return plan->complete() ? 0 : 1;
 }

@@ -8,11 +8,14 @@
 #include "base/assert.h"
 #include "controllers/controllers.h"
 #include "dra/cel_check.h"
+#include "planning/workload_pods.h"
 #include "server/conversions.h"
 #include "server/registry.h"
 
 namespace berth::cli {
 namespace {
+
+constexpr std::string_view kBatch = "batch", kJob = "Job";
 
 // The object in the form that a server stores: the storage version, canonical, with defaults.
 Json stored_form(Manifest& manifest) {
@@ -48,12 +51,23 @@ api::FieldErrors objections(const api::ResourceInfo& resource, const Json& docum
   return errors;
 }
 
-planning::Document stored_document(Manifest& manifest) {
+// A new Job gets its selector, which names its UID, with its other defaults.
+void complete_job(Json& job, const api::RuleContext& ctx) {
+  if (!job.part("spec").part("selector").is_null()) return;
+  Json& metadata = job["metadata"];
+  if (metadata.string_at("uid").empty())
+    metadata["uid"] = planning::derived_uid("Job " + std::string(metadata.string_at("namespace")) + "/" +
+                                            std::string(metadata.string_at("name")));
+  api::rules_of(kBatch, "jobs").prepare_create(job, ctx);
+}
+
+planning::Document stored_document(Manifest& manifest, const api::RuleContext& ctx) {
   const api::ResourceInfo& resource = *manifest.resource;
   planning::Document document{api::kind_of_resource(resource.group, resource.plural), stored_form(manifest)};
   Json& metadata = document.object["metadata"];
   if (resource.namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
   if (document.kind == api::Kind::Node) controllers::complete_simulated_node(document.object);
+  if (resource.kind == kJob && resource.group == kBatch) complete_job(document.object, ctx);
   // place_of still needs kind and name.
   manifest.object = Json::object({{"kind", resource.kind}, {"metadata", metadata}});
   return document;
@@ -94,7 +108,7 @@ Result<PlanInput> plan_input(std::vector<Manifest> manifests, const api::Gates& 
   };
   const api::RuleContext ctx{gates, dra::check_cel, now, "berth-plan", read, no_others};
   for (Manifest& manifest : manifests) {
-    planning::Document document = stored_document(manifest);
+    planning::Document document = stored_document(manifest, ctx);
     for (const api::FieldError& error : objections(*manifest.resource, document.object, ctx)) {
       if (document.kind == api::Kind::Pod)
         document.trouble += (document.trouble.empty() ? "" : "; ") + error.path + ": " + error.body;

@@ -47,6 +47,18 @@ TEST(PlanInput, TellsWhatAServerWouldRefuse) {
       << input->documents.back().trouble;
 }
 
+// The API server writes the selector of a Job, which names its UID.
+TEST(PlanInput, AJobAsPeopleWriteItIsNotRefused) {
+  const Result<PlanInput> input =
+      input_of({R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"template":{"spec":)"
+                R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})"});
+  ASSERT_TRUE(input.ok()) << input.error().text();
+  EXPECT_EQ(input->warnings, std::vector<std::string>{});
+  const Json& spec = input->documents.front().object.part("spec");
+  EXPECT_EQ(spec.part("selector").part("matchLabels").string_at("batch.kubernetes.io/controller-uid"),
+            input->documents.front().object.part("metadata").string_at("uid"));
+}
+
 TEST(PlanInput, WantsNamesAndEachObjectOnce) {
   EXPECT_EQ(input_of({pod(R"({"generateName":"p-"})", "{}")}).error().message(),
             "is missing: a plan needs names");

@@ -3,6 +3,7 @@
 
 Only the standard library. The closing line is "N passed, M failed"; the exit code is 0 when nothing failed.
 """
+import gzip
 import json
 import pathlib
 import random
@@ -208,6 +209,72 @@ def devices_take_of_their_node():
     assert code == 0
 
 
+WORKLOADS = """
+{apiVersion: v1, kind: Node, metadata: {name: n1},
+ status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3,
+ selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}},
+ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: train}, spec: {parallelism: 2, completions: 2,
+ template: {spec: {restartPolicy: Never,
+ containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}}}}
+---
+{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: "0 0 * * *",
+ jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}
+"""
+CUSTOM = """
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.ex.io},
+ spec: {group: ex.io, scope: Namespaced, names: {kind: Foo, plural: foos, singular: foo, listKind: FooList},
+ versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}
+---
+{apiVersion: ex.io/v1, kind: Foo, metadata: {name: a}}
+---
+{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: r1}}
+---
+{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: r2}}
+"""
+
+
+def workloads_are_planned_with_their_pods():
+    outcome = run("plan", "-f", "-", "-o", "json", text=WORKLOADS)
+    decisions = json.loads(outcome.stdout)["decisions"]
+    placed = sorted(one["name"].rsplit("-", 1)[0] for one in decisions if one["result"] == "Placed")
+    assert len(decisions) == 5 and len(placed) == 4, [(one["name"], one["result"]) for one in decisions]
+    assert outcome.returncode == 1 and "warning" not in outcome.stderr, outcome.stderr
+    assert "no pods are made for CronJob default/nightly" in outcome.stderr, outcome.stderr
+    # Fed back, the pods are those of the workloads: only the one without a place is left.
+    done = run("plan", "-f", "-", "-o", "yaml", text=WORKLOADS).stdout
+    again, code = plan("-f", "-", text=WORKLOADS + done)
+    assert code == 1 and len(again) == 1, again
+
+
+def kinds_that_are_not_served_are_left_out():
+    outcome = run("plan", "-f", "-", text=WORKLOADS + "\n---\n" + CUSTOM)
+    assert "5 decisions: 4 Placed" in outcome.stdout, outcome
+    told = outcome.stderr
+    left_out = 'RayCluster r1: no kind "RayCluster" is served in version "ray.io/v1": left out, and 1 more'
+    assert left_out in told, told
+    assert "custom resources left out: 1 Foo" in told and "warning: -:" in told, told
+
+
+def packed_files_are_refused_with_what_unpacks_them():
+    with tempfile.TemporaryDirectory() as scratch:
+        file = pathlib.Path(scratch, "snapshot.gz")
+        file.write_bytes(gzip.compress(b"{}"))
+        outcome = run("plan", "-f", file)
+        assert outcome.returncode == 1 and "gunzip -c" in outcome.stderr, outcome
+    assert "KAI Scheduler" in run("plan", "-f", "-", text='{"rawObjects": {}}').stderr
+
+
+def nothing_in_the_input_steers_the_terminal():
+    bad = WORKLOADS.replace("name: n1}", 'name: "n1\\e[2J"}')
+    outcome = run("plan", "-f", "-", text=bad)
+    assert "\x1b" not in outcome.stdout + outcome.stderr, outcome
+    assert "\\x1b[2J" in outcome.stdout + outcome.stderr, outcome
+
+
 def cel_answers_line_by_line():
     asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
              {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
@@ -221,7 +288,10 @@ def cel_answers_line_by_line():
 CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_never_matters,
          its_objects_are_what_it_decided, what_a_server_would_refuse_is_told_and_its_namespace_is_asked,
          verdicts_judge_every_node, bad_input_is_named,
-         the_scoring_says_which_devices, devices_take_of_their_node, cel_answers_line_by_line)
+         the_scoring_says_which_devices, devices_take_of_their_node,
+         workloads_are_planned_with_their_pods, kinds_that_are_not_served_are_left_out,
+         packed_files_are_refused_with_what_unpacks_them, nothing_in_the_input_steers_the_terminal,
+         cel_answers_line_by_line)
 
 
 def main():
