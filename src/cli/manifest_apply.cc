@@ -1,8 +1,8 @@
 #include "cli/manifest_apply.h"
 
-#include <future>
-
 #include "base/executor.h"
+#include "cli/manifest_owners.h"
+#include "cli/manifest_requests.h"
 #include "cli/stored_objects.h"
 #include "dra/cel_check.h"
 #include "server/in_process_client.h"
@@ -12,33 +12,23 @@ namespace berth::cli {
 namespace {
 
 client::ApiRequest create_request(const Manifest& manifest) {
-  client::ApiRequest request;
-  request.verb = client::Verb::Create;
-  request.resource = {std::string(manifest.resource->group), std::string(manifest.resource->version),
-                      std::string(manifest.resource->plural)};
-  request.ns = namespace_of(manifest);
+  client::ApiRequest request = request_about(manifest, client::Verb::Create);
   request.body = to_string(manifest.object);
   return request;
 }
 
 // Changes an existing object like `kubectl apply`: members in the manifest are set, the others stay.
 client::ApiRequest change_request(const Manifest& manifest) {
-  client::ApiRequest request = create_request(manifest);
+  client::ApiRequest request = request_about(manifest, client::Verb::StrategicPatch);
   Json object = manifest.object;
   object.as_object().erase("status");
-  request.verb = client::Verb::StrategicPatch;
-  request.name = manifest.object.part("metadata").string_at("name");
   request.body = to_string(object);
   return request;
 }
 
-client::ApiReply answer_to(client::ApiClient& client, client::ApiRequest request) {
-  std::promise<client::ApiReply> answered;
-  client.submit(std::move(request), [&](client::ApiReply reply) { answered.set_value(std::move(reply)); });
-  return answered.get_future().get();
-}
-
-client::ApiReply apply(client::ApiClient& client, const Manifest& manifest) {
+client::ApiReply apply(client::ApiClient& client, const Manifest& given) {
+  Manifest manifest = given;
+  manifest.object = with_owner_uids(given, client);
   client::ApiReply reply = answer_to(client, create_request(manifest));
   return reply.reason == "AlreadyExists" ? answer_to(client, change_request(manifest)) : reply;
 }
@@ -51,11 +41,6 @@ std::string_view field_of(std::string_view message) {
   std::string_view rest = message.substr(mark + kMark.size());
   if (!rest.empty() && rest.front() == '[') rest.remove_prefix(1);
   return rest.substr(0, rest.find(": "));
-}
-
-store::Key key_of(const Manifest& manifest) {
-  return {server::storage_resource(*manifest.resource), namespace_of(manifest),
-          std::string(manifest.object.part("metadata").string_at("name"))};
 }
 
 // Objects that rules of other objects read, and those that the manifests will change.

@@ -4,10 +4,13 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "cli/decision_file.h"
 #include "cli/manifest_apply.h"
+#include "cli/manifest_owners.h"
+#include "cli/manifest_status.h"
 #include "cli/placements.h"
 #include "cli/server_options.h"
 #include "cli/simulated_nodes.h"
@@ -77,6 +80,11 @@ class PlaneShown {
   ApiServerComponent& component_;
 };
 
+void warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    std::fprintf(stderr, "berth: warning: %s\n", printable_line(warning).c_str());
+}
+
 Status serve(const Configuration& config, plane::ControlPlaneOptions options, ApiServerComponent& component,
              const std::vector<Manifest>& manifests, const api::Gates& gates, const StopSignal& stop) {
   TRY(try_manifests(manifests, gates, component.store()));
@@ -91,7 +99,9 @@ Status serve(const Configuration& config, plane::ControlPlaneOptions options, Ap
   options.root_ca = component.ca_certificate();
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
   TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
+  const std::vector<Manifest> lasting = with_lasting_status(manifests, component.store());
   TRY(store_manifests(manifests, *own));
+  warn(store_lasting_status(lasting, *own));
   SimulatedNodes nodes(component.store());
   // Before the plane: no pod starts without what the agents remember of its node's drivers.
   const std::unique_ptr<health::NodeAgents> agents =
@@ -120,7 +130,7 @@ int run_up(const Configuration& configuration, const Plugins& plugins) {
   const auto admission = pod_admission(options);
   if (!admission) return complain(admission.error());
   const api::Gates gates = gates_of(Component::Up, configuration);
-  const Result<std::vector<Manifest>> manifests = read_manifests(configuration.files, gates);
+  Result<std::vector<Manifest>> manifests = read_manifests(configuration.files, gates);
   if (!manifests) return complain(manifests.error()), 1;
   ServerOptions server = server_options(configuration);
   server.warn_unacted = true;
@@ -130,7 +140,10 @@ int run_up(const Configuration& configuration, const Plugins& plugins) {
   server.pod_admission = admission->get();
   Result<std::unique_ptr<ApiServerComponent>> component = ApiServerComponent::open(std::move(server), gates);
   if (!component) return complain(component.error());
-  const Status served = serve(configuration, options, **component, *manifests, gates, stop);
+  const AdoptedManifests adopted = adopt_manifests(std::move(*manifests), (*component)->store(),
+                                                   static_cast<std::size_t>(configuration.nodes));
+  warn(adopted.warnings);
+  const Status served = serve(configuration, options, **component, adopted.manifests, gates, stop);
   (*component)->stop(Duration::millis(300));
   if (!served) return complain(served.error());
   return 0;

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
@@ -617,6 +618,60 @@ def manifest_applied_again(directory):
     )
     expect(done.returncode == 1, f"exit {done.returncode}: {done.stdout}{done.stderr}")
     has(done.stderr, "list.yaml:5: document 1: items[0].data.x: ConfigMap a")
+
+
+def dumped(kind, name, owner=None, version="v1", ns=None, **more):
+    """An object as another cluster shows it, with what its server has set."""
+    uid = lambda text: str(uuid.uuid5(uuid.NAMESPACE_DNS, text))
+    metadata = {"name": name, "uid": uid(kind + name), "resourceVersion": "77", "generation": 3,
+                "creationTimestamp": "2026-08-01T10:01:00Z", **({"namespace": ns} if ns else {})}
+    if owner:
+        metadata["ownerReferences"] = [
+            {"apiVersion": "v1", "kind": owner[0], "name": owner[1], "uid": uid("".join(owner)),
+             "controller": True}]
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **more}
+
+
+@check_alone
+def manifests_of_another_cluster(directory):
+    """Objects of a dump stay: owners are found by kind and name, devices in use and nodes ready."""
+    dra = {"version": "resource.k8s.io/v1"}
+    request = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    result = {"request": "r", "driver": "gpu.test", "pool": "node-1", "device": "g0"}
+    slices = [
+        dumped("ResourceSlice", name, ("Node", node), **dra, spec={
+            "driver": "gpu.test", "nodeName": node, "devices": [{"name": "g0"}, {"name": "g1"}],
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": 1}})
+        for name, node in (("here", "node-1"), ("gone", "ip-10-0-1-5"))]
+    container = {"name": "c", "image": "i", "resources": {"claims": [{"name": "gpu"}]}}
+    items = [
+        dumped("DeviceClass", "gpu", **dra, spec={}), *slices,
+        dumped("ResourceClaim", "busy-gpu", ("Pod", "busy"), ns="default", **dra, spec=request, status={
+            "allocation": {"devices": {"results": [result]}},
+            "reservedFor": [{"resource": "pods", "name": "busy", "uid": "of-another-server"}]}),
+        dumped("Pod", "busy", ns="default", spec={
+            "nodeName": "node-1", "resourceClaims": [{"name": "gpu", "resourceClaimName": "busy-gpu"}],
+            "containers": [container]}),
+        dumped("ConfigMap", "garbage", ns="default"),
+        dumped("Node", "far", spec={}, status={"conditions": [{"type": "Ready", "status": "True"}]}),
+    ]
+    manifest = directory / "dump.json"
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    with Cluster(directory, "--in-memory", "--nodes", "1", "-f", manifest) as k:
+        # The garbage collector is at work: it deletes an object whose owner is nowhere.
+        k("patch", "configmap", "garbage", "-p", json.dumps({"metadata": {"ownerReferences": [
+            {"apiVersion": "v1", "kind": "Pod", "name": "no", "uid": str(uuid.uuid4())}]}}))
+        k("wait", "--for=delete", "configmap/garbage", "--timeout=20s")
+        has(k("get", "resourceslices"), "here", "gone")
+        node = k.json("get", "node", "node-1")["metadata"]["uid"]
+        owners = {name: k.json("get", "resourceslice", name)["metadata"].get("ownerReferences")
+                  for name in ("here", "gone")}
+        expect(owners["gone"] is None and owners["here"][0]["uid"] == node, f"owners: {owners}")
+        claim = k.json("get", "resourceclaim", "busy-gpu")
+        expect(claim["status"]["allocation"]["devices"]["results"][0]["device"] == "g0", "allocated")
+        expect(not k.json("get", "node", "far")["spec"].get("taints"), "a node that was ready is ready")
+        pod = k.json("get", "pod", "busy")["metadata"]["uid"]
+        expect([one["uid"] for one in claim["status"]["reservedFor"]] == [pod], "its consumer is here")
 
 
 @check_alone

@@ -1,0 +1,32 @@
+// Objects of another server: what that server set is taken out, and owners are found again by kind and name.
+//
+// Every server gives objects UIDs of its own. An object whose owner has a UID that no object here has is
+// garbage: the garbage collector would delete it within a second, as the ResourceSlices of a real driver,
+// which their Node owns.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/manifests.h"
+#include "client/api_client.h"
+#include "store/store.h"
+
+namespace berth::cli {
+
+struct AdoptedManifests {
+  std::vector<Manifest> manifests;    // namespaces first, then owners before what they own
+  std::vector<std::string> warnings;  // with file and line: owners that are nowhere
+};
+
+// An owner is found when it is among the manifests, in the store, or one of the simulated nodes node-1 to
+// node-`nodes`; a reference to any other is dropped, with a warning.
+AdoptedManifests adopt_manifests(std::vector<Manifest> manifests, const store::Store& store,
+                                 std::size_t nodes);
+
+// The object with the UIDs that its owners have in the client's server; of an owner that it lacks the given
+// one. Blocks.
+Json with_owner_uids(const Manifest& manifest, client::ApiClient& client);
+
+}  // namespace berth::cli
