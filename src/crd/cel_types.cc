@@ -23,6 +23,13 @@ constexpr std::array<std::string_view, 21> kReserved = {
     "continue", "else",    "for",       "function", "if",  "import", "let",
     "loop",     "package", "namespace", "return",   "var", "void",   "while"};
 
+// Names that the grammar takes after a dot: literals and operators come first.
+constexpr std::size_t kNeverFields = 4;
+
+bool may_be_named_plainly(std::string_view name) {
+  return std::find(kReserved.begin() + kNeverFields, kReserved.end(), name) != kReserved.end();
+}
+
 struct EscapeRow {
   std::string_view plain, escaped;
 };
@@ -235,7 +242,9 @@ TypeRef CelTypes::object_of(const Schema& schema, bool is_resource) {
   const auto add = [&](std::string_view name, const Schema& below) {
     const std::optional<std::string> identifier = escaped(name);
     TypeRef type = identifier ? type_of(below, below.embedded) : nullptr;
-    if (type) fields.push_back({*identifier, std::move(type)});
+    if (!type) return;
+    if (may_be_named_plainly(name)) fields.push_back({std::string(name), type});
+    fields.push_back({*identifier, std::move(type)});
   };
   for (const Property& property : schema.properties) {
     const bool implied = is_resource && (property.name == "kind" || property.name == "apiVersion" ||

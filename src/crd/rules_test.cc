@@ -138,6 +138,46 @@ TEST(CustomRules, CostsEnd) {
             "rules will be run due to call cost exceeds limit for rule: m");
 }
 
+// Every keyword that the grammar takes after a dot, with its value, in has(), in a macro, and below another.
+TEST(CustomRules, MayNameAFieldByAKeyword) {
+  for (const std::string word :
+       {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
+        "package", "namespace", "return", "var", "void", "while"}) {
+    const std::string text = R"j({"type":"string","maxLength":9})j";
+    const std::string below = R"j({"type":"object","properties":{")j" + word + "\":" + text + "}}";
+    const std::string properties =
+        R"j({")j" + word + "\":" + below + R"j(,"l":{"type":"array","maxItems":5,"items":)j" + below + "}}";
+    const std::string rule = "has(self." + word + "." + word + ") && self." + word + "." + word +
+                             " == 'x' && self.l.all(i, i." + word + " == 'x') && self.__" + word + "__.__" +
+                             word + "__ == 'x'";
+    const auto value_of = [&](const std::string& value) {
+      const std::string object = "{\"" + word + "\":\"" + value + "\"}";
+      return R"j({"spec":{")j" + word + "\":" + object + ",\"l\":[" + object + "]}}";
+    };
+    const std::string rules = "{\"rule\":\"" + rule + R"j(","message":"m"})j";
+    EXPECT_EQ(verdict(properties, rules, value_of("x").c_str(), nullptr), "") << word;
+    EXPECT_EQ(verdict(properties, rules, value_of("y").c_str(), nullptr), "spec: Invalid value: m") << word;
+  }
+  // The grammar takes literals and operators for what they are.
+  for (const std::string word : {"true", "false", "null", "in"})
+    EXPECT_NE(verdict("{\"" + word + R"j(":{"type":"string"}})j",
+                      R"j({"rule":"self.)j" + word + R"j( == 'x'"})j", "{}", nullptr)
+                  .find("Syntax error"),
+              std::string::npos)
+        << word;
+  // The estimate of a cost does not know how long such a field is (rule_costs_test.cc has those it knows).
+  const auto problems = [](const char* rule) {
+    const std::string props =
+        R"j({"type":"object","properties":{"namespace":{"type":"string","maxLength":9}},)j"
+        R"j("x-kubernetes-validations":[{"rule":")j" +
+        std::string(rule) + R"j("}]})j";
+    return text_of(schema_errors_of(json(props)));
+  };
+  EXPECT_EQ(problems("self.__namespace__.contains('x')"), "");
+  EXPECT_NE(problems("self.namespace.contains('x')").find("estimated rule cost exceeds budget"),
+            std::string::npos);
+}
+
 TEST(CelNames, ComeBackAsTheyWere) {
   for (const char* name : {"a", "in", "x-y", "a.b", "a/b", "a__b", "namespace", "_x"}) {
     ASSERT_TRUE(escaped(name)) << name;
