@@ -394,6 +394,7 @@ api::KindRules made_rules() {
   rules.group = kDefinitionGroup;
   rules.resource = kDefinitionPlural;
   rules.has_generation = true;
+  rules.plain_finalizers = true;
   rules.set_defaults = set_defaults;
   rules.prepare_create = prepare_create;
   rules.prepare_update = prepare_update;

@@ -112,6 +112,7 @@ api::KindRules made_object_rules() {
   api::KindRules rules;
   rules.has_generation = true;
   rules.needs_version_on_update = true;
+  rules.plain_finalizers = true;
   rules.admit_create = custom_admit_create;
   rules.prepare_create = custom_prepare_create;
   rules.validate_create = custom_validate_create;

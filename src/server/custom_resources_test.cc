@@ -397,6 +397,66 @@ TEST_F(CustomResourcesTest, ObjectsAreValidated) {
       "\"spec.size\"");
 }
 
+// kubectl sends the first kind of patch that the document lists, so it lists what the server takes.
+TEST_F(CustomResourcesTest, OpenApiListsThePatchesThatTheResourceTakes) {
+  define();
+  make("a", R"({"size":3})");
+  make_map("a", R"("labels":{})");
+  struct Row {
+    std::string path, document, item;
+    std::size_t answers;
+  };
+  const Row rows[] = {
+      {gizmo("a"), "/openapi/v3/apis/ex.io/v1", "/apis/ex.io/v1/namespaces/{namespace}/gizmos/{name}", 2},
+      {"/api/v1/namespaces/default/configmaps/a", "/openapi/v3/api/v1",
+       "/api/v1/namespaces/{namespace}/configmaps/{name}", 3},
+  };
+  for (const Row& row : rows) {
+    const Json document = ask("GET", row.document).body;
+    const Json& operation = document.part("paths").part(row.item).part("patch");
+    for (const std::string type :
+         {"apply-patch+yaml", "json-patch+json", "merge-patch+json", "strategic-merge-patch+json"}) {
+      const bool listed = operation.part("requestBody").part("content").find("application/" + type);
+      const bool taken = patch(row.path, "{}", type).code != 415;
+      EXPECT_EQ(listed, taken) << row.path << " " << type;
+    }
+    EXPECT_EQ(operation.part("responses").part("200").part("content").as_object().size(), row.answers);
+  }
+}
+
+TEST_F(CustomResourcesTest, AFinalizerNeedsNoDomain) {
+  ASSERT_EQ(define().code, 201);
+  const std::string definition = std::string(kDefinitions) + "/gizmos.ex.io";
+  EXPECT_EQ(patch(definition, R"({"metadata":{"finalizers":["mine"]}})").code, 200);
+  EXPECT_EQ(patch(definition, R"({"metadata":{"finalizers":null}})").code, 200);
+  for (const std::string name :
+       {"resources-finalizer.argocd.argoproj.io", "cluster.cluster.x-k8s.io", "mine"}) {
+    const std::string member = R"("finalizers":[")" + name + "\"]";
+    EXPECT_EQ(make_owned("a", member).code, 201) << name;
+    EXPECT_EQ(patch(gizmo("a"), R"({"metadata":{"finalizers":null}})").code, 200);
+    EXPECT_EQ(patch(gizmo("a"), "{\"metadata\":{" + member + "}}").code, 200) << name;
+    patch(gizmo("a"), R"({"metadata":{"finalizers":null}})");
+    ask("DELETE", gizmo("a"));
+    // Kubernetes' own kinds are stricter.
+    EXPECT_EQ(make_map("a", member).code, 422) << name;
+  }
+  EXPECT_EQ(make_owned("a", R"("finalizers":["no name"])").code, 422);
+}
+
+TEST_F(CustomResourcesTest, DefinitionsDeletedTogetherGo) {
+  std::string other(kGizmo);
+  other.replace(other.find("\"gi\""), 4, "\"ga\"");
+  for (std::size_t at; (at = other.find("izmo")) != std::string::npos;) other.replace(at, 4, "adget");
+  define();
+  ASSERT_EQ(define(other).code, 201);
+  make("a", R"({"size":3})");
+  settle();
+  EXPECT_EQ(ask("DELETE", std::string(kDefinitions)).code, 200);
+  settle();
+  for (const std::string name : {"/gizmos.ex.io", "/gadgets.ex.io"})
+    EXPECT_EQ(ask("GET", std::string(kDefinitions) + name).code, 404) << name;
+}
+
 TEST_F(CustomResourcesTest, StatusAndScaleAreSubresources) {
   define();
   make("a", R"({"size":3})");

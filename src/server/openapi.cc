@@ -1,6 +1,7 @@
 #include "server/openapi.h"
 
 #include <cstdint>
+#include <span>
 
 #include "api/gates.h"
 #include "api/type_table.h"
@@ -31,7 +32,7 @@ std::string group_version_path(const api::ResourceInfo& resource) {
 
 // Changes whenever a document may: clients cache documents by it. Gates decide which kinds are served.
 std::string documents_hash(const ServedSet& served) {
-  constexpr int kRevision = 2;  // of the generator of documents
+  constexpr int kRevision = 3;  // of the generator of documents
   std::uint64_t hash = 14695981039346656037u + kRevision;
   for (const api::GateInfo& gate : api::gate_table())
     hash = (hash ^ static_cast<std::uint64_t>(served.gates().enabled(gate.name) ? 2 : 1)) * 1099511628211u;
@@ -84,23 +85,36 @@ std::string capitalized(std::string text) {
 }
 
 // The same schema under each media type.
-Json content(std::initializer_list<std::string_view> media_types, const std::string& schema) {
+Json content(std::span<const std::string_view> media_types, const std::string& schema) {
   Json all = Json::object();
   for (std::string_view media : media_types)
     all[media] = Json::object({{"schema", Json::object({{"$ref", "#/components/schemas/" + schema}})}});
   return Json::object({{"content", std::move(all)}});
 }
 
+// What clients may send and receive; a custom resource has no Go type, so neither strategic merge patches nor
+// protobuf. kubectl chooses the patch that it sends by the first list.
+constexpr std::string_view kPatchTypes[] = {"application/apply-patch+yaml", "application/json-patch+json",
+                                            "application/merge-patch+json",
+                                            "application/strategic-merge-patch+json"};
+constexpr std::string_view kAnswerTypes[] = {"application/json", "application/yaml",
+                                             "application/vnd.kubernetes.protobuf"};
+
+std::span<const std::string_view> patch_types(const api::ResourceInfo& resource) {
+  return std::span(kPatchTypes).first(std::size(kPatchTypes) - (resource.custom ? 1 : 0));
+}
+
+std::span<const std::string_view> answer_types(const api::ResourceInfo& resource) {
+  return std::span(kAnswerTypes).first(std::size(kAnswerTypes) - (resource.custom ? 1 : 0));
+}
+
 // One PATCH operation per kind: kubectl checks for it before it lets the server validate fields.
 Json path_item(const api::ResourceInfo& resource) {
   const std::string word = group_word(resource.group);
   const std::string object = schema_name(resource);
-  Json body = content({"application/apply-patch+yaml", "application/json-patch+json",
-                       "application/merge-patch+json", "application/strategic-merge-patch+json"},
-                      "io.k8s.apimachinery.pkg.apis.meta.v1.Patch");
+  Json body = content(patch_types(resource), "io.k8s.apimachinery.pkg.apis.meta.v1.Patch");
   body["required"] = true;
-  Json answer =
-      content({"application/json", "application/vnd.kubernetes.protobuf", "application/yaml"}, object);
+  Json answer = content(answer_types(resource), object);
   Json responses = Json::object();
   responses["200"] = answer;
   responses["201"] = std::move(answer);

@@ -152,10 +152,14 @@ void ResourceHandler::answer(const Call& call, ApiResult<Answer> made) {
   const bool writes = call->request.method != "GET";
   if (!made || !writes || !crd::is_definition(*call->target.resource))
     return convert_then(call, std::move(made), &ResourceHandler::answer_now);
+  carry_out_definitions([this, call, made = std::move(made)] { answer_now(call, made); });
+}
+
+void ResourceHandler::carry_out_definitions(std::function<void()> then) {
   // Not here: this may be the committer's thread.
-  registry_.dependencies().executor.post([this, call, made = std::move(made)] {
+  registry_.dependencies().executor.post([this, then = std::move(then)] {
     custom_.run();
-    answer_now(call, made);
+    then();
   });
 }
 

@@ -3,6 +3,7 @@
 // Owner: ApiServer. Any pool thread. Every request gets one response and one audit record.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,6 +66,7 @@ class ResourceHandler {
   ApiResult<void> list_page(const Call& call);
   ApiResult<void> watch(const Call& call);
   ApiResult<void> remove_collection(const Call& call);
+  void answer_removal(const Call& call, const ApiResult<void>& outcome, const HttpResponse& found);
 
   // resource_handler_subresources.cc
   ApiResult<void> bind(const Call& call);
@@ -82,6 +84,7 @@ class ResourceHandler {
   // Every request ends in one of these. A written definition is carried out first.
   void answer(const Call& call, ApiResult<Answer> made);
   void answer_now(const Call& call, const ApiResult<Answer>& made);
+  void carry_out_definitions(std::function<void()> then);
   // `then` with the object in the request's version, on a thread that may convert it.
   using Continuation = void (ResourceHandler::*)(const Call& call, const ApiResult<Answer>& made);
   void convert_then(const Call& call, ApiResult<Answer> made, Continuation then);

@@ -1,6 +1,7 @@
 // The verbs on a collection: list, watch, deletecollection.
 #include <mutex>
 
+#include "crd/definition_rules.h"
 #include "server/list.h"
 #include "server/matcher.h"
 #include "server/resource_handler.h"
@@ -70,12 +71,21 @@ ApiResult<void> ResourceHandler::remove_collection(const Call& call) {
     registry_.remove(std::move(target), options, write_options,
                      [this, call, removal, found](const ApiResult<Answer>& removed) {
                        const std::optional<ApiResult<void>> outcome = removal->finish(removed);
-                       if (!outcome) return;
-                       if (!outcome->ok()) return answer(call, outcome->error());
-                       respond(call, found);
+                       if (outcome) answer_removal(call, *outcome, found);
                      });
   }
   return {};
+}
+
+// What was removed before a refusal is carried out too.
+void ResourceHandler::answer_removal(const Call& call, const ApiResult<void>& outcome,
+                                     const HttpResponse& found) {
+  const auto say = [this, call, outcome, found] {
+    if (!outcome) return answer(call, outcome.error());
+    respond(call, found);
+  };
+  if (!crd::is_definition(*call->target.resource)) return say();
+  carry_out_definitions(say);
 }
 
 }  // namespace berth::server
