@@ -101,17 +101,25 @@ std::string node_of_daemon(const api::Pod& pod) {
   return "";
 }
 
+NumberedNames daemon_names(const std::string& set, const std::string& uid, const std::string& node) {
+  return NumberedNames(set + "-", uid + "/" + node);
+}
+
 // One run of a DaemonSet's key.
 class DaemonSetRun {
  public:
-  DaemonSetRun(const View& view, Parsed set, const OwnedPods::ByName& pods, Time now)
-      : view_(view), set_(std::move(set)), now_(now), min_ready_(set_.spec().int_at("minReadySeconds")) {
+  DaemonSetRun(const View& view, Parsed set, const PodsOfOwner& owned, Time now)
+      : view_(view),
+        set_(std::move(set)),
+        next_numbers_(owned.next_numbers),
+        now_(now),
+        min_ready_(set_.spec().int_at("minReadySeconds")) {
     collisions_ = set_.status().int_at("collisionCount");
     const Json& strategy = set_.spec().part("updateStrategy");
     const Json& surge = strategy.part("rollingUpdate").part("maxSurge");
     surges_ =
         strategy.string_at("type") != "OnDelete" && !surge.is_null() && scaled_amount(surge, 1, true) > 0;
-    for (const auto& [name, pod] : pods) by_node_[node_of_daemon(*pod)].emplace(name, pod);
+    for (const auto& [name, pod] : owned.pods) by_node_[node_of_daemon(*pod)].emplace(name, pod);
   }
 
   Effects go() {
@@ -239,8 +247,8 @@ class DaemonSetRun {
     if (taken_.size() >= kPodsPerRunMax) return;
     static const OwnedPods::ByName kNone;
     const auto found = by_node_.find(node);
-    const NumberedNames names(set_.meta.name + "-", set_.meta.uid + "/" + node);
-    const OwnedPods::ByName& standing = found == by_node_.end() ? kNone : found->second;
+    const NumberedNames names = daemon_names(set_.meta.name, set_.meta.uid, node);
+    const PodsOfOwner standing{found == by_node_.end() ? kNone : found->second, next_numbers_};
     for (std::string& name : next_names(view_, set_.meta.ns, names, standing, 0, 1)) {
       if (!taken_.insert(name).second) continue;  // two nodes hit one name: the next run numbers on
       Json pod = pod_from_template(set_.spec().part("template"), daemon_reference(set_), set_.meta.ns,
@@ -284,6 +292,7 @@ class DaemonSetRun {
 
   const View& view_;
   const Parsed set_;
+  const OwnedPods::NextNumbers& next_numbers_;
   const Time now_;
   const std::int64_t min_ready_;
   std::map<std::string, OwnedPods::ByName> by_node_;
@@ -324,8 +333,8 @@ class DaemonSet final : public client::Reconciler {
     if (!effects.chains.empty()) return effects;
     if (!refusal.empty())
       effects.events.push_back(event_about(*set, true, "FailedCreate", "Error creating: " + refusal));
-    const OwnedPods::ByName& pods = pods_.of(set->meta.uid);
-    Effects run = DaemonSetRun(view, std::move(*set), pods, now).go();
+    const PodsOfOwner owned{pods_.of(set->meta.uid), pods_.next_numbers(set->meta.uid)};
+    Effects run = DaemonSetRun(view, std::move(*set), owned, now).go();
     run.events.insert(run.events.end(), effects.events.begin(), effects.events.end());
     return run;
   }
@@ -345,7 +354,12 @@ class DaemonSet final : public client::Reconciler {
                       same_taint);
   }
 
-  OwnedPods pods_{daemon_sets(), "DaemonSet"};
+  OwnedPods pods_{
+      daemon_sets(),
+      "DaemonSet",
+      {.adopts_finished = true, .names = [](const api::OwnerReference& owner, const api::Pod& pod) {
+         return daemon_names(owner.name, owner.uid, node_of_daemon(pod));
+       }}};
   RefusedWrites refusals_;
 };
 

@@ -55,6 +55,7 @@ class DeploymentRun {
       return std::move(effects_);
     }
     adopt();
+    if (!effects_.chains.empty()) return std::move(effects_);  // one of them may be the newest
     note_pause(rollout_, conditions_, now_);
     if (spec.bool_at("paused") || is_scaled(rollout_)) {
       if (Revision* newest = rollout_.newest()) refresh(*newest);

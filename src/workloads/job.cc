@@ -37,7 +37,7 @@ std::optional<Verdict> standing_verdict(const Json& conditions, std::string_view
 // One run of a living Job's key.
 class JobRun {
  public:
-  JobRun(const View& view, JobState state, const OwnedPods::ByName& pods, Time now)
+  JobRun(const View& view, JobState state, const PodsOfOwner& pods, Time now)
       : view_(view),
         state_(std::move(state)),
         pods_(pods),
@@ -155,7 +155,7 @@ class JobRun {
 
   const View& view_;
   JobState state_;
-  const OwnedPods::ByName& pods_;
+  const PodsOfOwner& pods_;
   const Time now_;
   Json conditions_;
   Json start_;
@@ -169,11 +169,18 @@ class Job final : public client::Reconciler {
   std::string_view name() const override { return "job-controller"; }
 
   std::vector<client::Interest> interests() const override {
-    std::vector<client::Interest> interests = pods_.interests();
-    // Orphaned by the deletion of its Job: nobody counts it.
+    // The pods that a Job which is gone did not adopt any more. Before pods_ forgets which.
+    std::vector<client::Interest> interests = {
+        {Kind::Other, jobs(), [this](const View&, const Delta& delta, Keys& keys) {
+           const auto* gone = client::object_of<api::AnyObject>(delta.before);
+           if (!gone || delta.after) return;
+           for (std::string& name : pods_.strays_of(gone->meta.uid))
+             keys.push_back({Kind::Pod, delta.key.ns, std::move(name), {}});
+         }}};
+    for (client::Interest& interest : pods_.interests()) interests.push_back(std::move(interest));
     interests.push_back({Kind::Pod, {}, [](const View&, const Delta& delta, Keys& keys) {
                            const auto* pod = client::object_of<api::Pod>(delta.after);
-                           if (pod && is_orphan(*pod)) keys.push_back(delta.key);
+                           if (pod && lacks_owner(*pod)) keys.push_back(delta.key);
                          }});
     interests.push_back(wakes_controller(Kind::PodGroup, {}, jobs(), "Job"));
     interests.push_back(wakes_controller(Kind::Other, workload_resource(), jobs(), "Job"));
@@ -192,7 +199,7 @@ class Job final : public client::Reconciler {
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     if (key.kind == Kind::Pod) {
       const api::Pod* pod = view.pods.find(key.ns, key.name);
-      return pod && is_orphan(*pod) ? Effects::write(key, drop_tracking(*pod)) : Effects::nothing();
+      return pod && is_orphan(view, *pod) ? Effects::write(key, drop_tracking(*pod)) : Effects::nothing();
     }
     const auto job = find_parsed(view, key);
     Effects effects = let_go_of_others(key, job ? job->meta.uid : "");
@@ -200,16 +207,19 @@ class Job final : public client::Reconciler {
     const OwnedPods::ByName& pods = pods_.of(job->meta.uid);
     if (job->meta.deleting() || is_finished(*job)) {
       let_go(pods, std::nullopt, effects);
+      let_go_of_strays(view, *job, effects);
       if (!job->meta.deleting()) expire(*job, now, effects);
       return effects;
     }
-    const std::string_view manager = job->spec().string_at("managedBy");
-    if (!manager.empty() && manager != kOurController) return effects;
+    if (!is_ours(*job)) return effects;
+    const std::size_t before = effects.chains.size();
     pods_.claim(view, *job, controller_reference(*job, "batch/v1", "Job"), effects);
+    if (effects.chains.size() > before) return effects;  // how many are missing is known after that
     const std::string refusal = refusals_.take(key);
     if (!refusal.empty())
       effects.events.push_back(event_about(*job, true, "FailedCreate", "Error creating: " + refusal));
-    Effects run = JobRun(view, job_state_of(*job, pods), pods, now).go();
+    const PodsOfOwner owned{pods, pods_.next_numbers(job->meta.uid)};
+    Effects run = JobRun(view, job_state_of(*job, pods), owned, now).go();
     append(effects, std::move(run));
     return effects;
   }
@@ -219,8 +229,32 @@ class Job final : public client::Reconciler {
   }
 
  private:
-  static bool is_orphan(const api::Pod& pod) {
+  static bool lacks_owner(const api::Pod& pod) {
     return pod.meta.has_finalizer(kJobTracking) && !pod.meta.controller();
+  }
+
+  // Nobody counts it, nor will a Job adopt it.
+  bool is_orphan(const View& view, const api::Pod& pod) const {
+    if (!lacks_owner(pod)) return false;
+    for (const std::string& name : pods_.claimants_of(pod)) {
+      const auto job = find_parsed(view, key_in(jobs(), pod.meta.ns, name));
+      if (job && !job->meta.deleting() && !is_finished(*job) && is_ours(*job)) return false;
+    }
+    return true;
+  }
+
+  static bool is_ours(const Parsed& job) {
+    const std::string_view manager = job.spec().string_at("managedBy");
+    return manager.empty() || manager == kOurController;
+  }
+
+  void let_go_of_strays(const View& view, const Parsed& job, Effects& effects) const {
+    for (const std::string& name : pods_.strays_of(job.meta.uid)) {
+      const api::Pod* pod = view.pods.find(job.meta.ns, name);
+      if (!pod || !is_orphan(view, *pod)) continue;
+      if (effects.chains.size() >= kPodsPerRunMax) return;
+      effects.chains.push_back({client::key_of(Kind::Pod, pod->meta), {drop_tracking(*pod)}});
+    }
   }
 
   static void append(Effects& effects, Effects more) {
@@ -274,7 +308,13 @@ class Job final : public client::Reconciler {
     effects.chains.push_back({job.key, {client::delete_object(job.key, job.meta.uid, -1, "Foreground")}});
   }
 
-  OwnedPods pods_{jobs(), "Job"};
+  OwnedPods pods_{jobs(),
+                  "Job",
+                  {.finalizer = std::string(kJobTracking),
+                   .adopts_finished = true,
+                   .names = [](const api::OwnerReference& owner, const api::Pod& pod) {
+                     return job_pod_names(owner.name, owner.uid, completion_index(pod));
+                   }}};
   RefusedWrites refusals_;
 };
 

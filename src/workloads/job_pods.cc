@@ -33,8 +33,8 @@ void add_variable(Json& containers) {
 
 class Maker {
  public:
-  Maker(const View& view, const JobState& state, const OwnedPods::ByName& pods, const std::string& group,
-        Time now, Effects& effects)
+  Maker(const View& view, const JobState& state, const PodsOfOwner& pods, const std::string& group, Time now,
+        Effects& effects)
       : view_(view), state_(state), pods_(pods), group_(group), now_(now), effects_(effects) {}
 
   void keep() {
@@ -90,7 +90,7 @@ class Maker {
   }
 
   void create(std::size_t count) {
-    const NumberedNames names(state_.job.meta.name + "-", state_.job.meta.uid);
+    const NumberedNames names = job_pod_names(state_.job.meta.name, state_.job.meta.uid, -1);
     const auto begin = static_cast<std::uint32_t>(state_.succeeded + state_.failed);
     for (std::string& name : next_names(view_, state_.job.meta.ns, names, pods_, begin, count))
       create_pod(effects_, state_.job, pod(std::move(name), state_.job.meta.name + "-"));
@@ -98,7 +98,7 @@ class Maker {
 
   void create_indexes(std::size_t count) {
     std::map<std::int64_t, IndexPods> by_index;
-    for (const auto& [name, pod] : pods_) note(by_index[completion_index(*pod)], name, pod);
+    for (const auto& [name, pod] : pods_.pods) note(by_index[completion_index(*pod)], name, pod);
     static const IndexPods kNone;
     for (std::int64_t index = 0; index < state_.completions.value_or(0) && count > 0; ++index) {
       if (state_.completed.has(index) || state_.failed_indexes.has(index)) continue;
@@ -139,8 +139,9 @@ class Maker {
   void create_index(std::int64_t index, const IndexPods& standing) {
     const std::string number = std::to_string(index);
     const std::string base = state_.job.meta.name + "-" + number;
-    const NumberedNames names(base + "-", state_.job.meta.uid + "/" + number);
-    for (std::string& name : next_names(view_, state_.job.meta.ns, names, standing.pods, 0, 1)) {
+    const NumberedNames names = job_pod_names(state_.job.meta.name, state_.job.meta.uid, index);
+    const PodsOfOwner of_index{standing.pods, pods_.next_numbers};
+    for (std::string& name : next_names(view_, state_.job.meta.ns, names, of_index, 0, 1)) {
       Json made = pod(std::move(name), base + "-");
       Json& metadata = made["metadata"];
       metadata["labels"][kCompletionIndex] = number;
@@ -171,7 +172,7 @@ class Maker {
 
   const View& view_;
   const JobState& state_;
-  const OwnedPods::ByName& pods_;
+  const PodsOfOwner& pods_;
   const std::string& group_;
   const Time now_;
   Effects& effects_;
@@ -179,9 +180,15 @@ class Maker {
 
 }  // namespace
 
-void keep_job_pods(const View& view, const JobState& state, const OwnedPods::ByName& pods,
-                   const std::string& group, Time now, Effects& effects) {
+void keep_job_pods(const View& view, const JobState& state, const PodsOfOwner& pods, const std::string& group,
+                   Time now, Effects& effects) {
   Maker(view, state, pods, group, now, effects).keep();
+}
+
+NumberedNames job_pod_names(const std::string& job, const std::string& uid, std::int64_t index) {
+  if (index < 0) return NumberedNames(job + "-", uid);
+  const std::string number = std::to_string(index);
+  return NumberedNames(job + "-" + number + "-", uid + "/" + number);
 }
 
 }  // namespace berth::workloads

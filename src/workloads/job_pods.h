@@ -9,7 +9,10 @@ namespace berth::workloads {
 
 // Adds the creates and deletes that bring the active pods to what the Job wants. `group` is the PodGroup of
 // its pods, or empty. `effects` receives when the backoff after failures ends.
-void keep_job_pods(const View& view, const JobState& state, const OwnedPods::ByName& pods,
-                   const std::string& group, Time now, Effects& effects);
+void keep_job_pods(const View& view, const JobState& state, const PodsOfOwner& pods, const std::string& group,
+                   Time now, Effects& effects);
+
+// The sequence of names of which a pod of the Job has one; that of its index where pods have indexes.
+NumberedNames job_pod_names(const std::string& job, const std::string& uid, std::int64_t index);
 
 }  // namespace berth::workloads

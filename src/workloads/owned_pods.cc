@@ -1,5 +1,7 @@
 #include "workloads/owned_pods.h"
 
+#include <algorithm>
+
 #include "api/serialized.h"
 #include "api/type_table.h"
 
@@ -24,8 +26,8 @@ api::LabelSelector selector_in(const api::AnyObject& owner) {
 
 }  // namespace
 
-OwnedPods::OwnedPods(api::ResourceRef owners, std::string kind)
-    : resource_(std::move(owners)), kind_(std::move(kind)) {}
+OwnedPods::OwnedPods(api::ResourceRef owners, std::string kind, OwnershipRules rules)
+    : resource_(std::move(owners)), kind_(std::move(kind)), rules_(std::move(rules)) {}
 
 std::vector<client::Interest> OwnedPods::interests() const {
   return {{Kind::Other, resource_,
@@ -54,12 +56,53 @@ const api::OwnerReference* OwnedPods::owner_of(const api::Pod& pod) const {
   return ours ? owner : nullptr;
 }
 
-void OwnedPods::note_stray(const api::Pod& pod, Keys& keys) const {
-  if (pod.meta.controller() || pod.meta.deleting() || pod.finished()) return;
+const OwnedPods::NextNumbers& OwnedPods::next_numbers(std::string_view uid) const {
+  static const NextNumbers kNone;
+  const auto found = next_numbers_.find(uid);
+  return found == next_numbers_.end() ? kNone : found->second;
+}
+
+std::vector<std::string> OwnedPods::strays_of(std::string_view uid) const {
+  const auto found = strays_.find(uid);
+  if (found == strays_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+std::vector<std::string> OwnedPods::claimants_of(const api::Pod& pod) const {
+  std::vector<std::string> names;
   const auto in_namespace = owners_.find(pod.meta.ns);
-  if (in_namespace == owners_.end()) return;
+  if (in_namespace == owners_.end() || !is_stray(pod)) return names;
+  for (const auto& [name, owner] : in_namespace->second)
+    if (selects(name, owner, pod)) names.push_back(name);
+  return names;
+}
+
+bool OwnedPods::is_stray(const api::Pod& pod) const {
+  return !pod.meta.controller() && !pod.meta.deleting() && (rules_.adopts_finished || !pod.finished());
+}
+
+bool OwnedPods::selects(const std::string& name, const Owner& owner, const api::Pod& pod) const {
+  return owner.selector.matches(pod.meta.labels) &&
+         (!rules_.may_be_named || rules_.may_be_named(name, pod.meta.name));
+}
+
+void OwnedPods::note_gone(const api::Pod& pod, const api::OwnerReference& owner) const {
+  const auto in_namespace = owners_.find(pod.meta.ns);
+  if (!rules_.names || in_namespace == owners_.end()) return;
+  const auto known = in_namespace->second.find(owner.name);
+  if (known == in_namespace->second.end() || known->second.uid != owner.uid) return;
+  const NumberedNames names = rules_.names(owner, pod);
+  const auto number = names.number_of(pod.meta.name);
+  if (!number) return;
+  std::uint32_t& next = next_numbers_[owner.uid][names];
+  next = std::max(next, *number + 1);
+}
+
+void OwnedPods::note_stray(const api::Pod& pod, Keys& keys) const {
+  const auto in_namespace = owners_.find(pod.meta.ns);
+  if (in_namespace == owners_.end() || !is_stray(pod)) return;
   for (const auto& [name, owner] : in_namespace->second) {
-    if (!owner.selector.matches(pod.meta.labels)) continue;
+    if (!selects(name, owner, pod)) continue;
     strays_[owner.uid].insert(pod.meta.name);
     keys.push_back(key_in(resource_, pod.meta.ns, name));
   }
@@ -84,6 +127,7 @@ void OwnedPods::on_pod(const View&, const Delta& delta, Keys& keys) const {
   // Most pods of most clusters are none of ours.
   if (!old_owner && !owner && !owners_.contains(delta.key.ns)) return;
   index(delta, old_owner, owner);
+  if (old_owner && (!owner || owner->uid != old_owner->uid)) note_gone(*before, *old_owner);
   if (before && after && reads_alike(*before, *after)) return;
   if (before) forget_stray(*before);
   if (after) note_stray(*after, keys);
@@ -118,6 +162,7 @@ void OwnedPods::on_owner(const View& view, const Delta& delta, Keys& keys) const
   if (before && after && before->meta.uid == after->meta.uid) return;
   if (before) {
     strays_.erase(before->meta.uid);
+    next_numbers_.erase(before->meta.uid);
     auto& in_namespace = owners_[delta.key.ns];
     in_namespace.erase(delta.key.name);
     if (in_namespace.empty()) owners_.erase(delta.key.ns);
@@ -127,8 +172,7 @@ void OwnedPods::on_owner(const View& view, const Delta& delta, Keys& keys) const
   const auto& all = view.pods.all();
   for (auto at = all.lower_bound({delta.key.ns, ""}); at != all.end() && at->first.ns == delta.key.ns; ++at) {
     const api::Pod& pod = *at->second;
-    if (!pod.meta.controller() && is_active(pod) && owner.selector.matches(pod.meta.labels))
-      strays_[owner.uid].insert(pod.meta.name);
+    if (is_stray(pod) && selects(delta.key.name, owner, pod)) strays_[owner.uid].insert(pod.meta.name);
   }
 }
 
@@ -152,6 +196,11 @@ void OwnedPods::claim(const View& view, const Parsed& owner, const api::OwnerRef
       owners.push_back(api::to_json(reference));
       Json patch = Json::object();
       patch["metadata"]["ownerReferences"] = std::move(owners);
+      if (!rules_.finalizer.empty() && !pod->meta.has_finalizer(rules_.finalizer)) {
+        std::vector<std::string> finalizers = pod->meta.finalizers;
+        finalizers.push_back(rules_.finalizer);
+        patch["metadata"]["finalizers"] = api::to_json(finalizers);
+      }
       const api::ObjectKey key = client::key_of(Kind::Pod, pod->meta);
       effects.chains.push_back(
           {key, {unchanged, client::merge_patch(key, patch, pod->meta.uid, pod->meta.resource_version)}});

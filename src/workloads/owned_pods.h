@@ -5,21 +5,37 @@
 // many owners would visit every pod of the namespace.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 
 #include "api/selectors.h"
 #include "workloads/objects.h"
+#include "workloads/pod_names.h"
 
 namespace berth::workloads {
+
+// What differs between kinds of owners.
+struct OwnershipRules {
+  // A pod gets it together with its controller.
+  std::string finalizer = {};
+  // Pods that have ended are adopted too.
+  bool adopts_finished = false;
+  // Whether a pod of this name may belong to the owner; null: every one.
+  bool (*may_be_named)(const std::string& owner, std::string_view pod) = nullptr;
+  // The sequence of which the pod's name is one; null where owners name their pods otherwise.
+  std::function<NumberedNames(const api::OwnerReference& owner, const api::Pod& pod)> names = nullptr;
+};
 
 class OwnedPods {
  public:
   using ByName = std::map<std::string, PodPtr, std::less<>>;
+  // The number after the highest one of a pod that is gone.
+  using NextNumbers = std::map<NumberedNames, std::uint32_t>;
 
   // `owners` have spec.selector; `kind` is their name in owner references.
-  OwnedPods(api::ResourceRef owners, std::string kind);
+  OwnedPods(api::ResourceRef owners, std::string kind, OwnershipRules rules);
 
   // Of the owners themselves and of their pods: what wakes an owner's key.
   std::vector<client::Interest> interests() const;
@@ -29,6 +45,14 @@ class OwnedPods {
 
   // UIDs of the owners that had this name and still have pods.
   std::vector<std::string> uids_of(const api::ObjectKey& owner) const;
+
+  // Of sequences of a living owner's names whose pods were seen to go. Without them names would come back,
+  // and whoever waits for a pod to go would see its successor. Lost with the process.
+  const NextNumbers& next_numbers(std::string_view uid) const;
+
+  // The pods without a controller that the owner selects; and the names of the owners that select this one.
+  std::vector<std::string> strays_of(std::string_view uid) const;
+  std::vector<std::string> claimants_of(const api::Pod& pod) const;
 
   // Writes that make the selected pods without a controller the owner's, and let go those that its selector
   // does not select any more. Nothing for a terminating owner.
@@ -45,16 +69,21 @@ class OwnedPods {
              const api::OwnerReference* owner) const;
   void on_owner(const View& view, const Delta& delta, Keys& keys) const;
   const api::OwnerReference* owner_of(const api::Pod& pod) const;
+  bool is_stray(const api::Pod& pod) const;
+  bool selects(const std::string& name, const Owner& owner, const api::Pod& pod) const;
+  void note_gone(const api::Pod& pod, const api::OwnerReference& owner) const;
   void note_stray(const api::Pod& pod, Keys& keys) const;
   void forget_stray(const api::Pod& pod) const;
 
   const api::ResourceRef resource_;
   const std::string kind_;
+  const OwnershipRules rules_;
   // Engines tell changes through const interests.
   mutable std::map<std::string, ByName, std::less<>> by_owner_;                      // by UID
   mutable std::map<api::ObjectKey, std::set<std::string>> uids_;                     // of those in by_owner_
   mutable std::map<std::string, std::map<std::string, Owner>, std::less<>> owners_;  // by namespace and name
   mutable std::map<std::string, std::set<std::string>, std::less<>> strays_;         // names, by owner's UID
+  mutable std::map<std::string, NextNumbers, std::less<>> next_numbers_;  // of living owners, by UID
 };
 
 // Neither finished nor terminating.

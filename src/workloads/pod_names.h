@@ -5,6 +5,7 @@
 // lost is repeated with the same name, and never makes a second pod. Pure; any thread.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ class NumberedNames {
   std::string name(std::uint32_t n) const;
   // Nothing for a name of another form.
   std::optional<std::uint32_t> number_of(std::string_view name) const;
+
+  friend auto operator<=>(const NumberedNames&, const NumberedNames&) = default;
 
  private:
   std::string prefix_;

@@ -35,9 +35,11 @@ Json pod_from_template(const Json& pod_template, const api::OwnerReference& owne
 }
 
 std::vector<std::string> next_names(const View& view, std::string_view ns, const NumberedNames& names,
-                                    const OwnedPods::ByName& pods, std::uint32_t begin, std::size_t count) {
+                                    const PodsOfOwner& standing, std::uint32_t begin, std::size_t count) {
   std::uint32_t next = begin;
-  for (const auto& [name, pod] : pods)
+  const auto gone = standing.next_numbers.find(names);
+  if (gone != standing.next_numbers.end()) next = std::max(next, gone->second);
+  for (const auto& [name, pod] : standing.pods)
     if (const auto number = names.number_of(name)) next = std::max(next, *number + 1);
   std::vector<std::string> found;
   // Every number is tried once at most.

@@ -19,10 +19,17 @@ namespace berth::workloads {
 Json pod_from_template(const Json& pod_template, const api::OwnerReference& owner, std::string_view ns,
                        std::string name, std::string_view generate_name);
 
-// The names of the next `count` pods: they go on after the highest number that the owner's pods bear, or
-// after `begin`, and leave out the names of other pods of the namespace.
+// The pods of an owner and the numbers that its next ones get.
+struct PodsOfOwner {
+  const OwnedPods::ByName& pods;
+  const OwnedPods::NextNumbers& next_numbers;
+};
+
+// The names of the next `count` pods: they go on after the highest number that `standing` of the owner's pods
+// bear or that a pod which is gone had, or after `begin`. They leave out names of other pods of the
+// namespace.
 std::vector<std::string> next_names(const View& view, std::string_view ns, const NumberedNames& names,
-                                    const OwnedPods::ByName& pods, std::uint32_t begin, std::size_t count);
+                                    const PodsOfOwner& standing, std::uint32_t begin, std::size_t count);
 
 // How many pods a run may create when `missing` are missing and `standing` were accepted.
 std::size_t creates_of_run(std::size_t missing, std::size_t standing);

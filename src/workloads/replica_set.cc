@@ -34,9 +34,10 @@ class ReplicaSet final : public client::Reconciler {
     }
     const auto set = parse_other(key, *object);
     if (!set) return Effects::nothing();
-    const std::string refusal = refusals_.take(key);
     Effects effects;
     pods_.claim(view, *set, controller_reference(*set, "apps/v1", "ReplicaSet"), effects);
+    if (!effects.chains.empty()) return effects;  // how many are missing is known after that
+    const std::string refusal = refusals_.take(key);
     // Before the pods: what is refused stops the chains that have not begun.
     if (auto write = status_write(*set, wanted_status(*set, refusal, now, effects)))
       effects.chains.push_back({key, {std::move(*write)}});
@@ -79,8 +80,9 @@ class ReplicaSet final : public client::Reconciler {
       const std::size_t count = creates_of_run(wanted - active.size(), active.size());
       const std::string prefix = set.meta.name + "-";
       const NumberedNames names(prefix, set.meta.uid);
+      const PodsOfOwner standing{pods, pods_.next_numbers(set.meta.uid)};
       const api::OwnerReference owner = controller_reference(set, "apps/v1", "ReplicaSet");
-      for (const std::string& name : next_names(view, set.meta.ns, names, pods, 0, count))
+      for (const std::string& name : next_names(view, set.meta.ns, names, standing, 0, count))
         create_pod(effects, set,
                    pod_from_template(set.spec().part("template"), owner, set.meta.ns, name, prefix));
       effects.stop_on_failure = true;
@@ -133,7 +135,10 @@ class ReplicaSet final : public client::Reconciler {
     return status;
   }
 
-  OwnedPods pods_{replica_sets(), "ReplicaSet"};
+  OwnedPods pods_{
+      replica_sets(), "ReplicaSet", {.names = [](const api::OwnerReference& owner, const api::Pod&) {
+        return NumberedNames(owner.name + "-", owner.uid);
+      }}};
   RefusedWrites refusals_;
   std::map<api::ObjectKey, LastRun> last_runs_;  // of sets that exist
 };

@@ -7,12 +7,28 @@
 namespace berth::workloads {
 namespace {
 
-// The form of kubectl rollout undo: a patch that replaces the template.
+// As Go writes a map.
+Json with_sorted_members(const Json& json) {
+  if (json.is_array()) {
+    JsonArray items;
+    for (const Json& item : json.as_array()) items.push_back(with_sorted_members(item));
+    return items;
+  }
+  if (!json.is_object()) return json;
+  JsonObject::Members members(json.as_object().begin(), json.as_object().end());
+  std::sort(members.begin(), members.end(),
+            [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
+  for (JsonMember& member : members) member.value = with_sorted_members(member.value);
+  return JsonObject(std::move(members));
+}
+
+// The form of kubectl rollout undo: a patch that replaces the template. kube-controller-manager compares the
+// bytes with those of its own form, in which members are sorted: another one would restart every pod.
 Json data_of(const Json& pod_template) {
   Json replaced = pod_template;
   replaced["$patch"] = "replace";
   Json data = Json::object();
-  data["spec"]["template"] = std::move(replaced);
+  data["spec"]["template"] = with_sorted_members(replaced);
   return data;
 }
 
@@ -24,8 +40,8 @@ Json revision_object(const Parsed& owner, const api::OwnerReference& reference, 
   labels[kRevisionHash] = hash;
   metadata["labels"] = std::move(labels);
   metadata["ownerReferences"] = Json::array({api::to_json(reference)});
-  if (const std::string_view cause = owner.meta.annotation("kubernetes.io/change-cause"); !cause.empty())
-    metadata["annotations"] = Json::object({{"kubernetes.io/change-cause", cause}});
+  if (const Json* annotations = owner.document.part("metadata").find("annotations"))
+    metadata["annotations"] = *annotations;
   return Json::object({{"apiVersion", "apps/v1"},
                        {"kind", "ControllerRevision"},
                        {"metadata", std::move(metadata)},

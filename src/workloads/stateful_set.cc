@@ -23,7 +23,8 @@ std::optional<std::int64_t> ordinal_of(const std::string& set, std::string_view 
   return ordinal;
 }
 
-std::string_view hash_of(const api::Pod& pod) {
+// The name of its revision.
+std::string_view revision_label(const api::Pod& pod) {
   const auto found = pod.meta.labels.find(kRevisionHash);
   return found == pod.meta.labels.end() ? std::string_view() : found->second;
 }
@@ -67,14 +68,14 @@ class StatefulSetRun {
  private:
   bool is_wanted(std::int64_t ordinal) const { return ordinal >= start_ && ordinal < start_ + replicas_; }
   bool serves(const api::Pod& pod) { return is_active(pod) && is_available(pod, min_ready_, now_, effects_); }
-  std::string hash_in(const std::string& revision) const {
-    const TemplateRevision* found = history_.find(revision);
-    if (!found) return "";
-    const auto label = found->object.meta.labels.find(kRevisionHash);
-    return label == found->object.meta.labels.end() ? "" : label->second;
-  }
   bool is_of(const api::Pod& pod, const std::string& revision) const {
-    return hash_of(pod) == hash_in(revision);
+    const std::string_view label = revision_label(pod);
+    return label == revision || is_bare_hash_of(revision, label);
+  }
+  // Earlier versions of Berth wrote the hash alone; such a pod is not replaced for its label.
+  bool is_bare_hash_of(const std::string& revision, std::string_view label) const {
+    return !label.empty() && revision.size() == set_.meta.name.size() + 1 + label.size() &&
+           revision.starts_with(set_.meta.name + "-") && revision.ends_with(label);
   }
 
   // The pods of the wanted ordinals, in order. False when the rest has to wait.
@@ -166,7 +167,7 @@ class StatefulSetRun {
     Json& labels = pod["metadata"]["labels"];
     labels[kPodName] = name;
     labels[kPodIndex] = number;
-    labels[kRevisionHash] = hash_in(revision.name());
+    labels[kRevisionHash] = revision.name();
     Json& spec = pod["spec"];
     spec["hostname"] = name;
     if (const std::string_view service = set_.spec().string_at("serviceName"); !service.empty())
@@ -369,7 +370,11 @@ class StatefulSet final : public client::Reconciler {
     }
   }
 
-  OwnedPods pods_{stateful_sets(), "StatefulSet"};
+  OwnedPods pods_{stateful_sets(),
+                  "StatefulSet",
+                  {.adopts_finished = true, .may_be_named = [](const std::string& set, std::string_view pod) {
+                     return ordinal_of(set, pod).has_value();
+                   }}};
   RefusedWrites refusals_;
 };
 

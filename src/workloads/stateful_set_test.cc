@@ -86,5 +86,31 @@ TEST(StatefulSet, UpdatesAsManyAsMaxUnavailableAtOnce) {
   }
 }
 
+// Operators compare the two; Kubernetes writes the whole name of the revision.
+TEST(StatefulSet, PodsBearTheNameOfTheirRevision) {
+  Set set("Parallel", "{}", 1);
+  const Json& status = set.fixture.api.find(stateful_sets(), "d", "db")->part("status");
+  const Json& labels = set.fixture.api.find(Kind::Pod, "d", "db-0")->part("metadata").part("labels");
+  EXPECT_EQ(labels.string_at("controller-revision-hash"), status.string_at("currentRevision"));
+  EXPECT_EQ(status.int_at("currentReplicas"), 1);
+  // As an earlier version labelled it: it is not replaced for that.
+  const std::string hash(status.string_at("currentRevision").substr(3));
+  set.fixture.api.change(Kind::Pod, "d", "db-0",
+                         R"({"metadata":{"labels":{"controller-revision-hash":")" + hash + "\"}}}");
+  EXPECT_EQ(set.gone(), "");
+  EXPECT_EQ(set.update(), "0");
+}
+
+// kube-controller-manager compares these bytes with its own: members sorted, the template replaced as a
+// whole.
+TEST(Revisions, AreTheBytesOfKubernetes) {
+  Set set("Parallel", "{}", 1);
+  const std::vector<const Json*> revisions = set.fixture.api.all(controller_revisions());
+  ASSERT_EQ(revisions.size(), 1u);
+  EXPECT_EQ(to_string(revisions.front()->part("data")),
+            R"({"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"db"}},)"
+            R"("spec":{"containers":[]}}}})");
+}
+
 }  // namespace
 }  // namespace berth::workloads
