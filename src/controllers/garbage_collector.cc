@@ -138,8 +138,27 @@ class GarbageCollector final : public client::Reconciler {
     for (const auto& [owner, uid] : owners.absent) effects.then(unless_exists(owner, uid));
     if (owners.solid) return effects.then(with_owners(key, meta, owners.keep));
     const bool has_dependents = !dependents_of(meta.uid).empty();
+    if (owners.waiting && closes_circle(view, meta)) effects.then(with_owners(key, meta, unblocked(meta)));
     return effects.then(client::delete_object(
         key, meta.uid, -1, owners.waiting && has_dependents ? "Foreground" : "Background"));
+  }
+
+  // A dependent waits for its own dependents, perhaps for this object in the end: owners that wait for each
+  // other in a circle would never go.
+  bool closes_circle(const View& view, const api::ObjectMeta& meta) const {
+    for (const api::ObjectKey& dependent : dependents_of(meta.uid)) {
+      const auto object = view.find(dependent);
+      if (!object) continue;
+      const api::ObjectMeta& of = api::meta_of(*object);
+      if (of.deleting() && of.has_finalizer(kForeground)) return true;
+    }
+    return false;
+  }
+
+  static std::vector<api::OwnerReference> unblocked(const api::ObjectMeta& meta) {
+    std::vector<api::OwnerReference> owners = meta.owners;
+    for (api::OwnerReference& owner : owners) owner.block_owner_deletion = false;
+    return owners;
   }
 
   static client::Write with_owners(const api::ObjectKey& key, const api::ObjectMeta& meta,

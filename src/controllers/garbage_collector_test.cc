@@ -87,6 +87,17 @@ TEST_F(GarbageCollector, ForegroundWaitsForBlockingDependents) {
   EXPECT_FALSE(there(kJobs, "j"));
 }
 
+// Each owner waits for its dependents: one of them has to stop blocking.
+TEST_F(GarbageCollector, ACircleOfOwnersGoes) {
+  put(kJobs, "a", job("c", "uid-c", "true"));
+  put(kJobs, "b", job("a", "uid-a", "true"));
+  put(kJobs, "c", job("b", "uid-b", "true"));
+  begin();
+  erase(kJobs, "a", "Foreground");
+  fixture.run_until_idle();
+  for (const char* name : {"a", "b", "c"}) EXPECT_FALSE(there(kJobs, name)) << name;
+}
+
 TEST_F(GarbageCollector, OrphansLoseTheReferenceAndStay) {
   put(kJobs, "j");
   put(kMaps, "child", job("j", "uid-j", "true"));

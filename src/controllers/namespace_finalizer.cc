@@ -67,7 +67,10 @@ class NamespaceFinalizer final : public client::Reconciler {
 
   Effects delete_contents(const View& view, const std::string& ns, NamespaceRemains& remains) const {
     Effects effects;
-    for (const ServedResource& served : resources_)
+    const bool has_pods = !view.keys_in(Kind::Pod, ns, {}).empty();
+    for (const ServedResource& served : resources_) {
+      // KEP-5080: a pod may need its Secrets, policies and claims to its end.
+      if (has_pods && kind_of(served) != Kind::Pod) continue;
       for (const api::ObjectKey& key : view.keys_in(kind_of(served), ns, served.resource)) {
         const auto object = view.find(key);
         if (!object) continue;
@@ -76,6 +79,7 @@ class NamespaceFinalizer final : public client::Reconciler {
         if (meta.deleting() || effects.chains.size() == kDeletesPerRunMax) continue;
         effects.chains.push_back({key, {client::delete_object(key, meta.uid)}});
       }
+    }
     return effects;
   }
 

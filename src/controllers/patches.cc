@@ -5,19 +5,6 @@
 #include "base/stable_hash.h"
 
 namespace berth::controllers {
-namespace {
-
-// The condition, appended to the existing ones.
-Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
-  JsonArray order;
-  for (const api::Condition& standing : pod.conditions)
-    if (standing.type != wanted.type) order.push_back(Json::object({{"type", standing.type}}));
-  order.push_back(Json::object({{"type", wanted.type}}));
-  return Json::object({{"$setElementOrder/conditions", std::move(order)},
-                       {"conditions", Json::array({api::to_json(wanted)})}});
-}
-
-}  // namespace
 
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer) {
@@ -36,6 +23,15 @@ client::Write patch_status(const api::ObjectKey& key, Json status, std::string_v
       client::merge_patch(key, Json::object({{"status", std::move(status)}}), uid, if_version, "status");
   write.request.verb = client::Verb::StrategicPatch;
   return write;
+}
+
+Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
+  JsonArray order;
+  for (const api::Condition& standing : pod.conditions)
+    if (standing.type != wanted.type) order.push_back(Json::object({{"type", standing.type}}));
+  order.push_back(Json::object({{"type", wanted.type}}));
+  return Json::object({{"$setElementOrder/conditions", std::move(order)},
+                       {"conditions", Json::array({api::to_json(wanted)})}});
 }
 
 client::Effects delete_disrupted(const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,

@@ -17,6 +17,9 @@ using client::unless_exists;
 client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid,
                            std::uint64_t if_version = 0);
 
+// Members of a pod's status, for patch_status(): the condition after the standing ones.
+Json with_condition(const api::Pod& pod, const api::Condition& wanted);
+
 // Sets the pod's condition DisruptionTarget, where it does not say this yet, then deletes exactly this pod.
 client::Effects delete_disrupted(const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
                                  std::string_view message, Time now);

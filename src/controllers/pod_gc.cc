@@ -1,7 +1,8 @@
 #include <map>
+#include <optional>
 
 #include "controllers/controllers.h"
-#include "controllers/simulated.h"
+#include "controllers/patches.h"
 
 namespace berth::controllers {
 
@@ -29,24 +30,36 @@ class PodGc final : public client::Reconciler {
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     const api::Pod* pod = view.pods.find(key.ns, key.name);
-    const api::Node* node = pod && pod->bound() ? view.nodes.find("", pod->node_name) : nullptr;
-    const bool away = pod && pod->bound() && !node;
+    const bool away = pod && pod->bound() && !view.nodes.find("", pod->node_name);
     if (!away) away_since_.erase(key);
-    if (!pod || !pod->bound()) return Effects::nothing();
-    // With grace 0 it only waits for finalizers of others.
-    const bool ending = pod->meta.deleting() && pod->meta.deletion_grace_s.value_or(0) > 0;
-    if (ending && (away || is_simulated(*node))) return Effects::write(key, end_now(key, *pod));
-    if (!away || pod->meta.deleting()) return Effects::nothing();
+    // One that was never bound waits for finalizers alone.
+    if (pod && !pod->bound() && pod->meta.deleting()) return end(key, *pod, std::nullopt);
+    if (!away) return Effects::nothing();
     const Time since = away_since_.try_emplace(key, now).first->second;
-    if (now - since >= kNodeAwayMax) return Effects::write(key, end_now(key, *pod));
+    if (pod->meta.deleting() || now - since >= kNodeAwayMax)
+      return end(key, *pod,
+                 api::Condition{"DisruptionTarget", "True", "DeletionByPodGC", "PodGC: node no longer exists",
+                                now, 0});
     Effects effects;
     effects.wake_at = since + kNodeAwayMax;
     return effects;
   }
 
  private:
-  static client::Write end_now(const api::ObjectKey& key, const api::Pod& pod) {
-    return client::delete_object(key, pod.meta.uid, 0);
+  // No kubelet writes the phase, for which whoever holds the pod by a finalizer waits.
+  static Effects end(const api::ObjectKey& key, const api::Pod& pod,
+                     const std::optional<api::Condition>& condition) {
+    Effects effects;
+    effects.chains.push_back({key, {}});
+    if (!pod.finished()) {
+      Json status = condition ? with_condition(pod, *condition) : Json::object();
+      status["phase"] = "Failed";
+      effects.then(patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version));
+    }
+    // With grace 0 it only waits for finalizers of others.
+    if (!pod.meta.deleting() || pod.meta.deletion_grace_s.value_or(0) > 0)
+      effects.then(client::delete_object(key, pod.meta.uid, 0));
+    return effects.chains.front().writes.empty() ? Effects::nothing() : effects;
   }
 
   std::map<api::ObjectKey, Time> away_since_;  // bound pods whose node is absent

@@ -27,12 +27,12 @@ struct PodGcCase {
 
 TEST(PodGc, WhichPodsEndAndWhen) {
   const PodGcCase cases[] = {
-      {"deleted on a simulated node", "n", true, true, true},
+      {"deleted on a simulated node, which ends its pods itself", "n", true, false, false},
       {"alive on a simulated node", "n", false, false, false},
       {"deleted on a real node", "real", true, false, false},
       {"deleted on an absent node", "absent", true, true, true},
       {"alive on an absent node", "absent", false, false, true},
-      {"deleted and unbound", "", true, false, false},
+      {"deleted and unbound", "", true, true, true},
   };
   for (const PodGcCase& test : cases) {
     SCOPED_TRACE(test.name);
@@ -60,15 +60,37 @@ TEST(PodGc, ANodeThatComesBackInTimeKeepsItsPods) {
   EXPECT_NE(fixture.api.find(Kind::Pod, "d", "p"), nullptr);
 }
 
-TEST(PodGc, AFinalizerOfOthersIsWaitedForWithoutRepeats) {
+// No kubelet writes the phase for which a Job's controller waits.
+TEST(PodGc, APodThatAFinalizerHoldsHasFailed) {
+  struct Case {
+    const char* bound_to;
+    std::size_t writes;
+    const char* reason;
+  };
+  for (const Case& test : {Case{"", 2, ""}, Case{"absent", 2, "DeletionByPodGC"}}) {
+    EngineFixture fixture;
+    fixture.engine.add(make_pod_gc());
+    put_pod(fixture, test.bound_to, true);
+    fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"finalizers":["example.com/hold"]}})");
+    fixture.start();
+    fixture.advance(Duration::minutes(1));
+    EXPECT_EQ(fixture.api.log.size(), test.writes) << "and nothing is repeated";
+    const Json& status = fixture.api.find(Kind::Pod, "d", "p")->part("status");
+    EXPECT_EQ(status.string_at("phase"), "Failed");
+    const JsonArray& conditions = status.items_at("conditions");
+    EXPECT_EQ(conditions.empty() ? "" : conditions.front().string_at("reason"), test.reason);
+  }
+}
+
+TEST(PodGc, APodThatEndedKeepsItsPhase) {
   EngineFixture fixture;
   fixture.engine.add(make_pod_gc());
-  fixture.api.put(Kind::Node, kSimulated);
-  put_pod(fixture, "n", true);
-  fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"finalizers":["example.com/hold"]}})");
+  put_pod(fixture, "absent", true);
+  fixture.api.change(Kind::Pod, "d", "p",
+                     R"({"metadata":{"finalizers":["example.com/hold"]},"status":{"phase":"Succeeded"}})");
   fixture.start();
   fixture.advance(Duration::minutes(1));
-  EXPECT_EQ(fixture.api.log.size(), 1u);
+  EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "p")->part("status").string_at("phase"), "Succeeded");
 }
 
 }  // namespace

@@ -19,6 +19,15 @@ std::string digest_of(std::string_view seed) {
 enum class ContainerState { Creating, Running, Completed, Failed };
 
 constexpr std::int64_t kExitCodeMax = 255;
+// Of a container that is killed: 128 and the number of SIGKILL.
+constexpr std::int64_t kKilledExitCode = 137;
+
+// What all containers of a pod do at one time.
+struct ContainersAre {
+  ContainerState state = ContainerState::Creating;
+  Time started, ended;
+  std::int64_t exit_code = 0;
+};
 
 // 0 without the annotation, and for text that is no exit code.
 std::int64_t exit_code_of(const api::Pod& pod) {
@@ -26,33 +35,32 @@ std::int64_t exit_code_of(const api::Pod& pod) {
   return code >= 0 && code <= kExitCodeMax ? code : 0;
 }
 
-Json state_json(ContainerState state, const std::string& container_id, Time started, Time ended,
-                std::int64_t exit_code) {
-  if (state == ContainerState::Creating)
+Json state_json(const ContainersAre& are, const std::string& container_id) {
+  if (are.state == ContainerState::Creating)
     return Json::object({{"waiting", Json::object({{"reason", "ContainerCreating"}})}});
-  if (state == ContainerState::Running)
-    return Json::object({{"running", Json::object({{"startedAt", format_time(started)}})}});
-  const bool failed = state == ContainerState::Failed;
-  return Json::object({{"terminated", Json::object({{"exitCode", failed ? exit_code : 0},
+  if (are.state == ContainerState::Running)
+    return Json::object({{"running", Json::object({{"startedAt", format_time(are.started)}})}});
+  const bool failed = are.state == ContainerState::Failed;
+  return Json::object({{"terminated", Json::object({{"exitCode", failed ? are.exit_code : 0},
                                                     {"reason", failed ? "Error" : "Completed"},
-                                                    {"startedAt", format_time(started)},
-                                                    {"finishedAt", format_time(ended)},
+                                                    {"startedAt", format_time(are.started)},
+                                                    {"finishedAt", format_time(are.ended)},
                                                     {"containerID", container_id}})}});
 }
 
-Json container_status(const api::Pod& pod, const api::Container& container, ContainerState state,
-                      Time started, Time ended, bool ready) {
+Json container_status(const api::Pod& pod, const api::Container& container, const ContainersAre& are,
+                      bool ready) {
   const std::string id = "containerd://" + digest_of(pod.meta.uid + "/" + container.name);
   Json json = Json::object({{"name", container.name},
-                            {"state", state_json(state, id, started, ended, exit_code_of(pod))},
+                            {"state", state_json(are, id)},
                             {"lastState", Json::object()},
                             {"ready", ready},
                             {"restartCount", 0},
                             {"image", container.image},
                             {"imageID", container.image + "@sha256:" + digest_of(container.image)},
                             {"containerID", id},
-                            {"started", state == ContainerState::Running}});
-  if (state != ContainerState::Creating) return json;
+                            {"started", are.state == ContainerState::Running}});
+  if (are.state != ContainerState::Creating) return json;
   json["imageID"] = "";
   json.as_object().erase("containerID");
   return json;
@@ -65,21 +73,21 @@ Json condition(std::string_view type, bool status, std::string_view reason, Time
   return json;
 }
 
-JsonArray statuses(const api::Pod& pod, ContainerState state, Time started, Time ended) {
+JsonArray statuses(const api::Pod& pod, const ContainersAre& are) {
   JsonArray all;
   for (const api::Container& container : pod.containers)
-    all.push_back(container_status(pod, container, state, started, ended, state == ContainerState::Running));
+    all.push_back(container_status(pod, container, are, are.state == ContainerState::Running));
   return all;
 }
 
 // Init containers have succeeded; sidecars run as long as the pod does.
-JsonArray init_statuses(const api::Pod& pod, ContainerState state, Time started, Time ended) {
+JsonArray init_statuses(const api::Pod& pod, const ContainersAre& are) {
   JsonArray all;
   for (const api::Container& container : pod.init_containers) {
-    const bool running = container.restartable_init && state == ContainerState::Running;
-    all.push_back(container_status(pod, container,
-                                   running ? ContainerState::Running : ContainerState::Completed, started,
-                                   running ? started : ended, running || !container.restartable_init));
+    const bool running = container.restartable_init && are.state == ContainerState::Running;
+    ContainersAre init = are;
+    init.state = running ? ContainerState::Running : ContainerState::Completed;
+    all.push_back(container_status(pod, container, init, running || !container.restartable_init));
   }
   return all;
 }
@@ -111,9 +119,9 @@ Json created_status(const api::Pod& pod, Time now) {
   status["startTime"] = format_time(now);
   JsonArray init;
   for (const api::Container& container : pod.init_containers)
-    init.push_back(container_status(pod, container, ContainerState::Creating, now, now, false));
+    init.push_back(container_status(pod, container, {ContainerState::Creating, now, now}, false));
   if (!init.empty()) status["initContainerStatuses"] = std::move(init);
-  status["containerStatuses"] = statuses(pod, ContainerState::Creating, now, now);
+  status["containerStatuses"] = statuses(pod, {ContainerState::Creating, now, now});
   return status;
 }
 
@@ -153,17 +161,17 @@ Json running_status(const api::Pod& pod, Time now) {
   status["podIPs"] = Json::array({Json::object({{"ip", pod_ip}})});
   const bool was_created = is_created(pod);
   if (!was_created) status["startTime"] = format_time(now);
-  if (!pod.init_containers.empty())
-    status["initContainerStatuses"] = init_statuses(pod, ContainerState::Running, now, now);
-  status["containerStatuses"] = statuses(pod, ContainerState::Running, now, now);
+  const ContainersAre running{ContainerState::Running, now, now};
+  if (!pod.init_containers.empty()) status["initContainerStatuses"] = init_statuses(pod, running);
+  status["containerStatuses"] = statuses(pod, running);
   if (was_created) keep_device_health(pod, status);
   if (api::is_gpu_reservation(pod)) give_gpu(pod, status);
   return status;
 }
 
-// Of a pod whose containers have ended; no container restarts here.
-Json ended_status(const api::Pod& pod, Time started, Time now) {
-  const bool failed = exit_code_of(pod) != 0;
+// Of a pod whose containers have ended with this code; no container restarts here.
+Json ended_status(const api::Pod& pod, std::int64_t exit_code, Time started, Time now) {
+  const bool failed = exit_code != 0;
   const char* reason = failed ? "PodFailed" : "PodCompleted";
   JsonArray conditions = {condition("PodReadyToStartContainers", false, "", now),
                           condition("Initialized", true, failed ? "" : reason, started),
@@ -171,10 +179,10 @@ Json ended_status(const api::Pod& pod, Time started, Time now) {
                           condition("ContainersReady", false, reason, now)};
   Json status =
       Json::object({{"phase", failed ? "Failed" : "Succeeded"}, {"conditions", std::move(conditions)}});
-  if (!pod.init_containers.empty())
-    status["initContainerStatuses"] = init_statuses(pod, ContainerState::Completed, started, now);
-  const ContainerState ended = failed ? ContainerState::Failed : ContainerState::Completed;
-  status["containerStatuses"] = statuses(pod, ended, started, now);
+  const ContainersAre ended{failed ? ContainerState::Failed : ContainerState::Completed, started, now,
+                            exit_code};
+  if (!pod.init_containers.empty()) status["initContainerStatuses"] = init_statuses(pod, ended);
+  status["containerStatuses"] = statuses(pod, ended);
   keep_device_health(pod, status);
   return status;
 }
@@ -216,9 +224,11 @@ class SimulatedPods final : public client::Reconciler {
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     const api::Pod* pod = view.pods.find(key.ns, key.name);
-    if (!pod || !pod->bound() || pod->meta.deleting() || pod->finished()) return Effects::nothing();
+    if (!pod || !pod->bound()) return Effects::nothing();
     const api::Node* node = view.nodes.find("", pod->node_name);
     if (!node || !is_simulated(*node)) return Effects::nothing();
+    if (pod->meta.deleting()) return end(key, *pod, now);
+    if (pod->finished()) return Effects::nothing();
 
     const api::Condition* ready = api::find_condition(pod->conditions, "Ready");
     if (pod->phase != "Running" || !ready || ready->status != "True") return start(view, key, *pod, now);
@@ -226,7 +236,9 @@ class SimulatedPods final : public client::Reconciler {
     const auto run_time = annotated_duration(pod->meta, kRunTimeAnnotation);
     if (!run_time) return Effects::nothing();
     const Time started = ready->last_transition, end = started + *run_time;
-    if (now >= end) return Effects::write(key, change_status(key, *pod, ended_status(*pod, started, now)));
+    if (now >= end)
+      return Effects::write(key,
+                            change_status(key, *pod, ended_status(*pod, exit_code_of(*pod), started, now)));
     Effects effects;
     effects.wake_at = end;
     return effects;
@@ -242,6 +254,24 @@ class SimulatedPods final : public client::Reconciler {
       return Effects::write(key, change_status(key, pod, running_status(pod, now)));
     if (is_created(pod)) return Effects::nothing();
     return Effects::write(key, change_status(key, pod, created_status(pod, now)));
+  }
+
+  // Of a deleted pod. Who holds it by a finalizer waits for its phase; where nobody does, it goes at once.
+  static Effects end(const api::ObjectKey& key, const api::Pod& pod, Time now) {
+    Effects effects;
+    effects.chains.push_back({key, {}});
+    if (!pod.finished() && !pod.meta.finalizers.empty()) {
+      const Time ready = ready_since(pod);
+      const Time started = ready.is_set() ? ready : now;
+      effects.then(change_status(key, pod, ended_status(pod, kKilledExitCode, started, now)));
+    }
+    if (pod.meta.deletion_grace_s.value_or(0) > 0) effects.then(client::delete_object(key, pod.meta.uid, 0));
+    return effects.chains.front().writes.empty() ? Effects::nothing() : effects;
+  }
+
+  static Time ready_since(const api::Pod& pod) {
+    const api::Condition* ready = api::find_condition(pod.conditions, "Ready");
+    return ready && ready->status == "True" ? ready->last_transition : Time();
   }
 
   const ContainersMayStart may_start_;

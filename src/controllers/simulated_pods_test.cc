@@ -168,5 +168,50 @@ TEST(SimulatedPodsTable, OthersAreLeftAlone) {
   }
 }
 
+constexpr const char* kDeleted =
+    R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":30}})";
+
+TEST_F(SimulatedPods, ADeletedPodGoesInOneWrite) {
+  begin();
+  const std::size_t before = fixture.api.log.size();
+  fixture.api.change(Kind::Pod, "d", "p", kDeleted);
+  fixture.run_until_idle();
+  EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "p"), nullptr);
+  EXPECT_EQ(fixture.api.log.size(), before + 1);
+}
+
+// What a Job with podReplacementPolicy Failed waits for.
+TEST_F(SimulatedPods, ADeletedPodThatAFinalizerHoldsHasFailed) {
+  for (const bool runs : {true, false}) {
+    may_start = runs;
+    if (runs) begin();
+    fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"held","finalizers":["example.com/h"]},
+      "spec":{"nodeName":"node-1","containers":[{"name":"c","image":"app:1"}]}})");
+    fixture.run_until_idle();
+    fixture.api.change(Kind::Pod, "d", "held", kDeleted);
+    fixture.run_until_idle();
+    const std::size_t writes = fixture.api.log.size();
+    const Json* pod = fixture.api.find(Kind::Pod, "d", "held");
+    ASSERT_NE(pod, nullptr);
+    EXPECT_EQ(pod->part("status").string_at("phase"), "Failed");
+    EXPECT_EQ(pod->part("metadata").int_at("deletionGracePeriodSeconds"), 0);
+    const Json& state = pod->part("status").items_at("containerStatuses").front().part("state");
+    EXPECT_EQ(state.part("terminated").int_at("exitCode"), 137);
+    fixture.advance(Duration::minutes(1));
+    EXPECT_EQ(fixture.api.log.size(), writes);
+    fixture.api.remove(api::ref_of(Kind::Pod), "d", "held");
+    fixture.run_until_idle();
+  }
+}
+
+TEST_F(SimulatedPods, ADeletedPodThatHadEndedKeepsItsPhase) {
+  begin(R"({"berth.dev/run-time":"10s"})");
+  fixture.advance(Duration::seconds(11));
+  fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"finalizers":["example.com/h"]}})");
+  fixture.api.change(Kind::Pod, "d", "p", kDeleted);
+  fixture.run_until_idle();
+  EXPECT_EQ(status().string_at("phase"), "Succeeded");
+}
+
 }  // namespace
 }  // namespace berth::controllers
