@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace berth::server {
 namespace {
 
@@ -35,6 +37,26 @@ bool asks_about_self(const AccessAttributes& attributes) {
   return group && attributes.verb == "create" && attributes.resource.rfind("selfsubject", 0) == 0;
 }
 
+constexpr std::string_view kImpersonateUser = "impersonate-user";
+constexpr std::string_view kImpersonateGroup = "impersonate-group";
+
+// "impersonate-group", or nothing for a header that is none of impersonation.
+std::string impersonation_of(std::string_view header) {
+  std::string name = to_lower(header);
+  for (const std::string_view one : {kImpersonateGroup, std::string_view("impersonate-uid")})
+    if (name == one) return name;
+  return name.starts_with("impersonate-extra-") ? name : std::string();
+}
+
+// Attributes of a user that is not named: they would be ignored, and the request be the caller's own.
+ApiResult<void> check_user_is_named(const HttpRequest& request) {
+  for (const auto& [name, value] : request.headers)
+    if (const std::string asked = impersonation_of(name); !asked.empty())
+      return bad_request("requested " + asked +
+                         " without impersonating a user: " + std::string(kImpersonateUser) + " is missing");
+  return {};
+}
+
 bool is_open_path(std::string_view path) {
   for (std::string_view root : {"/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz"})
     if (path == root ||
@@ -63,21 +85,15 @@ ApiResult<User> authenticate(const HttpRequest& request) {
   } else if (!in_group(user, kAuthenticated)) {
     user.groups.emplace_back(kAuthenticated);
   }
-  const std::string_view other = request.header("Impersonate-User");
+  const std::string_view other = request.header(kImpersonateUser);
   if (other.empty()) {
-    if (request.header("Impersonate-Group").empty()) return user;
-    return bad_request("Impersonate-Group is given without Impersonate-User");
+    TRY(check_user_is_named(request));
+    return user;
   }
   TRY(authorize(user, {"impersonate", "", "users", "", other}));
   User impersonated{std::string(other), {}};
-  for (const auto& [name, value] : request.headers) {
-    static constexpr std::string_view kHeader = "impersonate-group";
-    const bool group = name.size() == kHeader.size() &&
-                       std::equal(name.begin(), name.end(), kHeader.begin(), [](char a, char b) {
-                         return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
-                       });
-    if (group) impersonated.groups.push_back(value);
-  }
+  for (const auto& [name, value] : request.headers)
+    if (impersonation_of(name) == kImpersonateGroup) impersonated.groups.push_back(value);
   if (!in_group(impersonated, kAuthenticated)) impersonated.groups.emplace_back(kAuthenticated);
   return impersonated;
 }

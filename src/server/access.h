@@ -23,7 +23,7 @@ struct AccessAttributes {
 
 // The user that the transport established, or the one that the administrator impersonates. Without
 // credentials system:anonymous; 401 for a token, since none is ever issued; 403 for a user that may not
-// impersonate.
+// impersonate; 400 for groups, a UID or extras of an impersonated user without a name.
 ApiResult<User> authenticate(const HttpRequest& request);
 
 bool is_administrator(const User& user);

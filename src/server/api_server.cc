@@ -31,12 +31,6 @@ HttpResponse no_such_resource(std::string_view group, const ServedSet& served) {
   return known ? path_not_found().to_response() : no_such_page();
 }
 
-bool is_health_path(std::string_view path) {
-  for (std::string_view root : {"/healthz", "/livez", "/readyz"})
-    if (path == root || path == std::string(root) + "/ping") return true;
-  return false;
-}
-
 }  // namespace
 
 ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)

@@ -231,6 +231,16 @@ TEST_F(ApiServerTest, KnowsWhoAsks) {
   EXPECT_EQ(answer(climber).int_at("code"), 403);
 }
 
+TEST_F(ApiServerTest, AttributesOfNobodyAreRefused) {
+  for (const char* header : {"Impersonate-Group", "impersonate-uid", "Impersonate-Extra-Scopes"}) {
+    HttpRequest asked = request("GET", kMaps);
+    asked.headers.emplace_back(header, "system:masters");
+    EXPECT_EQ(answer(asked).int_at("code"), 400) << header;
+    asked.headers.emplace_back("Impersonate-User", "eve");
+    EXPECT_EQ(answer(asked).int_at("code"), 403) << header << ", as eve";
+  }
+}
+
 TEST_F(ApiServerTest, ReviewsAreAnsweredNotStored) {
   const char* const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
   const std::string body = R"({"spec":{"resourceAttributes":{"verb":"list","resource":"pods"}}})";

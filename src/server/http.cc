@@ -16,4 +16,10 @@ const std::string* HttpRequest::parameter(std::string_view name) const {
   return nullptr;
 }
 
+bool is_health_path(std::string_view path) {
+  for (std::string_view root : {"/healthz", "/livez", "/readyz"})
+    if (path == root || (path.starts_with(root) && path.substr(root.size()) == "/ping")) return true;
+  return false;
+}
+
 }  // namespace berth::server

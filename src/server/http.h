@@ -51,6 +51,8 @@ class HttpExchange {
 
   // A chunked response of unknown length (watches).
   virtual void begin_stream(int status, Headers headers) = 0;
+  // A chunked response that ends by itself (lists): a peer that sends nothing more still wants it.
+  virtual void begin_body(int status, Headers headers) { begin_stream(status, std::move(headers)); }
   // Queues one chunk. False when the peer has disconnected or more than kStreamBufferBytesMax are unsent: the
   // stream is then closed and the caller stops.
   virtual bool send(std::string chunk) = 0;
@@ -60,6 +62,8 @@ class HttpExchange {
   // closes forgets it.
   virtual void on_room(std::function<void()> callback) { callback(); }
   virtual void end_stream() = 0;
+  // Closes the connection in the middle, so that the peer sees that something is missing.
+  virtual void cut_stream() { end_stream(); }
   // Called once, when the peer has disconnected or the stream was closed; at once if that already happened.
   virtual void on_close(std::function<void()> callback) = 0;
 };
@@ -67,6 +71,9 @@ class HttpExchange {
 inline constexpr std::size_t kStreamBufferBytesMax = 8u << 20;
 inline constexpr std::size_t kStreamFillBytes = 256u << 10;
 inline constexpr std::size_t kBodyBytesMax = 3u << 20;  // larger bodies are answered 413
+
+// /healthz, /livez and /readyz, which no load delays or refuses.
+bool is_health_path(std::string_view path);
 
 class HttpHandler {
  public:

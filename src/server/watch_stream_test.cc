@@ -101,7 +101,8 @@ TEST_F(WatchStreamTest, AStateLargerThanAnyBufferArrivesWhole) {
   constexpr std::size_t kCount = 12;
   static_assert(kCount * kValueBytes > kStreamBufferBytesMax);
   for (std::size_t i = 0; i < kCount; ++i) make("m" + std::to_string(10 + i), std::string(kValueBytes, 'x'));
-  const auto queue = std::make_shared<ResponseQueue>(AnswerForm{}, nullptr, [] {});
+  std::atomic<std::size_t> unsent = 0;
+  const auto queue = std::make_shared<ResponseQueue>(AnswerForm{}, nullptr, unsent, [] {});
   Headers query = initial_events();
   query.emplace_back("watch", "true");
   ask("GET", kSlowMaps, std::move(query), "", std::make_shared<Exchange>(queue));

@@ -118,6 +118,7 @@ std::string ResponseQueue::head(int status, const Headers& headers, std::string_
 
 void ResponseQueue::push(std::string bytes) {
   unsent_ += bytes.size();
+  unsent_of_all_ += bytes.size();
   if (!bytes_.empty() && bytes_.back().size() + bytes.size() <= kJoinBytesMax)
     bytes_.back() += bytes;
   else
@@ -143,15 +144,15 @@ void ResponseQueue::respond(HttpResponse response) {
   notify();
 }
 
-void ResponseQueue::begin_stream(int status, const Headers& headers) {
+void ResponseQueue::begin_stream(int status, const Headers& headers, bool endless) {
   const std::lock_guard lock(mutex_);
   BERTH_ASSERT(stage_ == Stage::Unanswered, "a request is answered once");
   if (closed_) return;
   if (!form_.chunks_known) form_.keep_alive = false;
   push(head(status, headers, form_.chunks_known ? "Transfer-Encoding: chunked\r\n" : ""));
   stage_ = Stage::Streaming;
-  stream_ = true;
-  if (retired_) finish_stream();
+  endless_ = endless;
+  if (retired_ && endless) finish_stream();
   notify();
 }
 
@@ -160,11 +161,9 @@ bool ResponseQueue::send(std::string chunk) {
   if (closed_ || stage_ != Stage::Streaming) return false;
   if (!form_.body_wanted || chunk.empty()) return true;
   if (unsent_ + chunk.size() > kStreamBufferBytesMax) {
-    stage_ = Stage::Cut;
-    awake_ = true;
     log(LogLevel::Warning, "a watch was cut: its peer reads too slowly",
         {{"unsent_bytes", std::to_string(unsent_)}});
-    wake_();  // also when a write is under way: that write is what does not get through
+    cut();
     return false;
   }
   if (form_.chunks_known) {
@@ -204,6 +203,17 @@ void ResponseQueue::end_stream() {
   notify();
 }
 
+void ResponseQueue::cut() {
+  stage_ = Stage::Cut;
+  awake_ = true;
+  wake_();  // also when a write is under way: that write may be what does not get through
+}
+
+void ResponseQueue::cut_stream() {
+  const std::lock_guard lock(mutex_);
+  if (!closed_ && stage_ == Stage::Streaming) cut();
+}
+
 void ResponseQueue::on_close(std::function<void()> callback) {
   {
     const std::lock_guard lock(mutex_);
@@ -219,11 +229,7 @@ void ResponseQueue::abandon() {
   {
     const std::lock_guard lock(mutex_);
     if (closed_ || stage_ == Stage::Complete || stage_ == Stage::Cut) return;
-    if (stage_ == Stage::Streaming) {
-      stage_ = Stage::Cut;
-      notify();
-      return;
-    }
+    if (stage_ == Stage::Streaming) return cut();
   }
   respond(
       status_response(500, "InternalError", "Internal error occurred: the request was dropped unanswered"));
@@ -247,6 +253,7 @@ void ResponseQueue::sent(std::size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
     unsent_ -= bytes;
+    unsent_of_all_ -= bytes;
     if (unsent_ > kRoomAgainBytes) return;
     callback = std::exchange(room_callback_, nullptr);
   }
@@ -258,9 +265,9 @@ bool ResponseQueue::is_cut() const {
   return stage_ == Stage::Cut;
 }
 
-bool ResponseQueue::is_stream() const {
+bool ResponseQueue::is_endless() const {
   const std::lock_guard lock(mutex_);
-  return stream_;
+  return endless_;
 }
 
 void ResponseQueue::retire() {
@@ -268,7 +275,7 @@ void ResponseQueue::retire() {
   if (closed_) return;
   retired_ = true;
   form_.keep_alive = false;
-  if (stage_ != Stage::Streaming) return;
+  if (stage_ != Stage::Streaming || !endless_) return;
   finish_stream();
   notify();
 }
@@ -280,6 +287,7 @@ void ResponseQueue::close() {
     if (closed_) return;
     closed_ = true;
     wake_ = nullptr;
+    unsent_of_all_ -= std::exchange(unsent_, 0);
     bytes_.clear();
     room_callback_ = nullptr;
     callback = std::move(callback_);

@@ -5,6 +5,7 @@
 // for moves and appends only. Framing (head, Content-Length, chunks) happens on the pushing thread.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -30,17 +31,20 @@ HttpResponse status_response(int code, std::string_view reason, std::string_view
 class ResponseQueue {
  public:
   // `wake` makes the connection call next(); it is called with the mutex held and must only post. `clock` (or
-  // null: no Date header) outlives it.
-  ResponseQueue(AnswerForm form, const Clock* clock, std::function<void()> wake)
-      : form_(form), clock_(clock), wake_(std::move(wake)) {}
+  // null: no Date header) and `unsent_of_all`, which counts the bytes of every queue, outlive close().
+  ResponseQueue(AnswerForm form, const Clock* clock, std::atomic<std::size_t>& unsent_of_all,
+                std::function<void()> wake)
+      : form_(form), clock_(clock), unsent_of_all_(unsent_of_all), wake_(std::move(wake)) {}
 
   // The handler's side: the promises of HttpExchange.
   void respond(HttpResponse response);
-  void begin_stream(int status, const Headers& headers);
+  // `endless`: a watch, which ends with its peer or with the server.
+  void begin_stream(int status, const Headers& headers, bool endless);
   bool send(std::string chunk);
   bool has_room() const;
   void on_room(std::function<void()> callback);
   void end_stream();
+  void cut_stream();
   void on_close(std::function<void()> callback);
   // The handler dropped the exchange: an unanswered request gets a 500, an unfinished stream is cut.
   void abandon();
@@ -51,13 +55,13 @@ class ResponseQueue {
     Later,     // nothing waits; wake() will be called
     Finished,  // the response is complete and the connection can take another request
     Last,      // the response is complete and the connection must close
-    Cut,       // the stream exceeded a bound: close without an end
+    Cut,       // the stream exceeded a bound, or its sender gave up: close without an end
   };
   Next next(std::string& bytes);
   void sent(std::size_t bytes);
   bool is_cut() const;
-  bool is_stream() const;
-  // The server stops: a stream ends cleanly, a response that has not begun gets "Connection: close".
+  bool is_endless() const;
+  // The server stops: an endless stream ends cleanly, a response that has not begun gets "Connection: close".
   void retire();
   // The connection needs this response no longer. Runs the callback; afterwards wake() is never called.
   void close();
@@ -69,16 +73,18 @@ class ResponseQueue {
   void push(std::string bytes);
   void notify();
   void finish_stream();
+  void cut();
   bool room_left() const { return closed_ || stage_ != Stage::Streaming || unsent_ < kStreamFillBytes; }
 
   mutable std::mutex mutex_;
   AnswerForm form_;
   const Clock* const clock_;
+  std::atomic<std::size_t>& unsent_of_all_;
   std::function<void()> wake_;
   bool awake_ = true;  // the connection calls next() without a wake-up
   bool closed_ = false;
   bool retired_ = false;
-  bool stream_ = false;
+  bool endless_ = false;
   Stage stage_ = Stage::Unanswered;
   std::deque<std::string> bytes_;
   std::size_t unsent_ = 0;
@@ -96,11 +102,17 @@ class Exchange final : public HttpExchange {
   Exchange& operator=(const Exchange&) = delete;
 
   void respond(HttpResponse response) override { response_queue_->respond(std::move(response)); }
-  void begin_stream(int status, Headers headers) override { response_queue_->begin_stream(status, headers); }
+  void begin_stream(int status, Headers headers) override {
+    response_queue_->begin_stream(status, headers, true);
+  }
+  void begin_body(int status, Headers headers) override {
+    response_queue_->begin_stream(status, headers, false);
+  }
   bool send(std::string chunk) override { return response_queue_->send(std::move(chunk)); }
   bool has_room() const override { return response_queue_->has_room(); }
   void on_room(std::function<void()> callback) override { response_queue_->on_room(std::move(callback)); }
   void end_stream() override { response_queue_->end_stream(); }
+  void cut_stream() override { response_queue_->cut_stream(); }
   void on_close(std::function<void()> callback) override { response_queue_->on_close(std::move(callback)); }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -20,7 +21,9 @@
 #include <vector>
 
 #include "base/log.h"
+#include "server/transport/host_names.h"
 #include "server/transport/response_queue.h"
+#include "server/transport/strangers.h"
 #include "server/transport/target.h"
 
 namespace berth::server {
@@ -44,6 +47,7 @@ constexpr Duration kRetiredLinger =
 constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 constexpr Instant kNever = Instant::max();
+constexpr std::chrono::minutes kEvictionSaidEvery(1);
 constexpr auto kAcceptPause =
     std::chrono::milliseconds(50);  // after an accept failed, usually for lack of file descriptors
 
@@ -57,8 +61,7 @@ bool is_foreign_origin(std::string_view origin) {
   if (origin.empty()) return false;
   const std::size_t scheme = origin.find("://");
   if (scheme == std::string_view::npos) return true;  // "null": a sandboxed page or a file
-  std::string_view host = origin.substr(scheme + 3);
-  host = host.starts_with('[') ? host.substr(0, host.find(']') + 1) : host.substr(0, host.find(':'));
+  const std::string_view host = host_of(origin.substr(scheme + 3));
   return host != "localhost" && host != "127.0.0.1" && host != "[::1]";
 }
 
@@ -72,33 +75,40 @@ class Connection;
 // State shared by connections. Outlives them.
 struct Shared {
   explicit Shared(HttpHandler& the_handler) : handler(the_handler) {}
-  // Counts one more stranger. False when there are enough from that address. The mutex is held.
-  bool admit_stranger(const asio::ip::address& address);
-  void forget_stranger(const asio::ip::address& address);
+  // Enters one more, a stranger, and returns who has to go for it, if someone. False: there is no slot.
+  bool admit(const std::shared_ptr<Connection>& connection, const std::string& address,
+             std::shared_ptr<Connection>& evicted);
   void forget(const Connection* connection);
+  // Changes what is known of the strangers.
+  template <class Note>
+  void note_stranger(Note note) {
+    const std::lock_guard lock(mutex);
+    note(strangers);
+  }
   std::vector<std::shared_ptr<Connection>> everyone();
 
   HttpHandler& handler;
   TransportLimits limits;
   User insecure_user;
+  std::vector<std::string> names;
   const Clock* clock = nullptr;
   TlsContext tls;  // null: plain HTTP
+  std::atomic<std::size_t> unsent_bytes = 0;
 
   std::mutex mutex;
   std::condition_variable gone;
   std::map<const Connection*, std::shared_ptr<Connection>> connections;
-  std::map<asio::ip::address, std::size_t> strangers;  // connections without credentials, by address
+  bool stopping = false;
+  Strangers strangers;
+  Instant eviction_said_at = {};
 };
 
 // One peer. Everything below runs on its strand; at most one read and one write are in flight. It waits for
 // its socket without a buffer: what is read lies on the stack until the parser has taken it.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Socket socket, asio::ip::address address, Shared& shared)
-      : shared_(shared),
-        socket_(std::move(socket)),
-        address_(std::move(address)),
-        watchdog_(socket_.get_executor()) {
+  Connection(Socket socket, Shared& shared)
+      : shared_(shared), socket_(std::move(socket)), watchdog_(socket_.get_executor()) {
     if (shared_.tls) tls_.emplace(shared_.tls.get(), socket_.native_handle());
   }
 
@@ -145,14 +155,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
   // It has shown credentials, or is gone.
   void leave_strangers();
+  void note_heard();
+  void note_answering(bool begins);
+  std::optional<HttpResponse> refusal_of(std::string_view origin, std::string_view host) const;
   void set_read_deadline(Duration from_now);
   void arm();
   void on_watchdog();
 
   Shared& shared_;
   Socket socket_;
-  const asio::ip::address address_;
   bool stranger_ = true;
+  bool heard_ = false;  // it has sent something since it was last answered
+  bool handshake_began_ = false;
   std::optional<TlsSession> tls_;
   Timer watchdog_;
   Instant watchdog_at_ = kNever;
@@ -187,17 +201,30 @@ void Shared::forget(const Connection* connection) {
   if (connections.empty()) gone.notify_all();
 }
 
-bool Shared::admit_stranger(const asio::ip::address& address) {
-  std::size_t& count = strangers[address];
-  if (count >= limits.strangers_per_address_max) return false;
-  ++count;
-  return true;
-}
-
-void Shared::forget_stranger(const asio::ip::address& address) {
+bool Shared::admit(const std::shared_ptr<Connection>& connection, const std::string& address,
+                   std::shared_ptr<Connection>& evicted) {
+  const Instant now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex);
-  const auto found = strangers.find(address);
-  if (found != strangers.end() && --found->second == 0) strangers.erase(found);
+  if (stopping) return false;
+  const Strangers::Admission admission = strangers.admit(connection.get(), address, now);
+  if (!admission.admitted) return false;
+  Strangers::Id goes = admission.evicted;
+  if (!goes && connections.size() >= limits.connections_max) {
+    goes = strangers.evict_but(connection.get());
+    if (!goes) return strangers.remove(connection.get()), false;
+  }
+  const auto found = connections.find(static_cast<const Connection*>(goes));
+  if (found != connections.end()) {
+    evicted = std::move(found->second);
+    connections.erase(found);
+  }
+  if (evicted && now - eviction_said_at >= kEvictionSaidEvery) {
+    eviction_said_at = now;
+    log(LogLevel::Warning, "connections that send nothing are closed: they take all slots",
+        {{"address", address}, {"connections", std::to_string(connections.size())}});
+  }
+  connections.emplace(connection.get(), connection);
+  return true;
 }
 
 std::vector<std::shared_ptr<Connection>> Shared::everyone() {
@@ -231,6 +258,8 @@ void Connection::await(State wanted, void (Connection::*step)()) {
 void Connection::shake_hands() {
   if (closed_) return;
   const Step step = tls_->shake_hands();
+  if (handshake_began_) note_heard();
+  handshake_began_ = true;
   if (step.state == State::Ended) {
     error_code ignored;
     if (tls_->met_plain_http()) socket_.write_some(asio::buffer(kPlainHttpAnswer), ignored);
@@ -277,6 +306,7 @@ Connection::Step Connection::transmit(std::string_view bytes) {
 }
 
 void Connection::on_input(std::string_view bytes) {
+  note_heard();
   if (lingering_) {
     lingered_bytes_ += bytes.size();
     return lingered_bytes_ > kLingerBytesMax ? close() : read();
@@ -290,7 +320,7 @@ void Connection::on_input(std::string_view bytes) {
 // The peer sends nothing more. This ends a watch; another response may still be wanted (`nc -N`).
 void Connection::on_peer_end() {
   peer_ended_ = true;
-  if (!response_queue_ || response_queue_->is_stream() || tls_) close();
+  if (!response_queue_ || response_queue_->is_endless() || tls_) close();
 }
 
 // `input` is what has been read and not parsed.
@@ -391,31 +421,73 @@ AnswerForm Connection::form_of_request() const {
 void Connection::open_response_queue(AnswerForm form) {
   parser_.reset();
   read_deadline_ = kNever;
-  response_queue_ = std::make_shared<ResponseQueue>(form, shared_.clock, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->post(&Connection::on_wake);
-  });
+  response_queue_ =
+      std::make_shared<ResponseQueue>(form, shared_.clock, shared_.unsent_bytes, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->post(&Connection::on_wake);
+      });
 }
 
 void Connection::leave_strangers() {
-  if (std::exchange(stranger_, false)) shared_.forget_stranger(address_);
+  if (!std::exchange(stranger_, false)) return;
+  shared_.note_stranger([this](Strangers& strangers) { strangers.remove(this); });
+}
+
+void Connection::note_heard() {
+  if (!stranger_ || std::exchange(heard_, true)) return;
+  shared_.note_stranger(
+      [this](Strangers& strangers) { strangers.heard(this, std::chrono::steady_clock::now()); });
+}
+
+// Whether it is one that is being answered, and may stay.
+void Connection::note_answering(bool begins) {
+  if (!stranger_) return;
+  heard_ = begins;
+  shared_.note_stranger([this, begins](Strangers& strangers) {
+    if (begins)
+      strangers.answering(this);
+    else
+      strangers.rests(this, std::chrono::steady_clock::now());
+  });
+}
+
+// Of a request that a browser may have sent for a page of others.
+std::optional<HttpResponse> Connection::refusal_of(std::string_view origin, std::string_view host) const {
+  if (tls_) return std::nullopt;
+  if (is_foreign_origin(origin))
+    return status_response(
+        403, "Forbidden", "requests of other origins are refused where every request is the administrator's");
+  if (may_be_called(host, shared_.names)) return std::nullopt;
+  return status_response(
+      403, "Forbidden",
+      "the host \"" + std::string(host_of(host)) +
+          "\" is not a name of this server, where every request is the administrator's: ask "
+          "it as localhost, or start it with --allowed-host");
 }
 
 void Connection::dispatch() {
   if (!tls_) leave_strangers();
+  note_answering(true);
   const AnswerForm form = form_of_request();
   auto message = parser_->release();
   open_response_queue(form);
-  const auto origin = message[http::field::origin];
-  if (!tls_ && is_foreign_origin({origin.data(), origin.size()})) {
-    response_queue_->respond(
-        status_response(403, "Forbidden",
-                        "requests of other origins are refused where every request is the administrator's"));
-    return drain();
-  }
+  const auto answer_at_once = [this](HttpResponse answer) {
+    response_queue_->respond(std::move(answer));
+    drain();
+  };
+  const auto text_of = [&message](http::field field) {
+    const auto text = message[field];
+    return std::string_view(text.data(), text.size());
+  };
+  if (std::optional<HttpResponse> refused =
+          refusal_of(text_of(http::field::origin), text_of(http::field::host)))
+    return answer_at_once(*std::move(refused));
   Result<Target> target = parse_target({message.target().data(), message.target().size()});
-  if (!target) {
-    response_queue_->respond(status_response(400, "BadRequest", target.error().message()));
-    return drain();
+  if (!target) return answer_at_once(status_response(400, "BadRequest", target.error().message()));
+  if (shared_.unsent_bytes > shared_.limits.unsent_bytes_max && !is_health_path(target->path)) {
+    HttpResponse later = status_response(
+        429, "TooManyRequests", "too many bytes of answers have not been read yet, please try again later");
+    later.headers.emplace_back("Retry-After", "1");
+    return answer_at_once(std::move(later));
   }
   HttpRequest request;
   request.method = std::string(message.method_string());
@@ -449,7 +521,7 @@ void Connection::drain() {
         break;
       case ResponseQueue::Next::Later:
         turn_bytes_ = 0;
-        if (peer_ended_ && response_queue_->is_stream()) return close();
+        if (peer_ended_ && response_queue_->is_endless()) return close();
         if (in_.size() < kPipelinedBytesMax) read();  // to detect a disconnecting peer
         return;
       case ResponseQueue::Next::Cut:
@@ -500,6 +572,7 @@ void Connection::on_writable() {
 }
 
 void Connection::complete(ResponseQueue::Next end) {
+  note_answering(false);
   response_queue_->close();
   response_queue_.reset();
   turn_bytes_ = 0;
@@ -569,7 +642,7 @@ void Connection::on_watchdog() {
   if (now < watchdog_at_) return;
   watchdog_at_ = kNever;
   if (now < std::min(read_deadline_, write_deadline_)) return arm();
-  if (now >= write_deadline_ && response_queue_ && response_queue_->is_stream())
+  if (now >= write_deadline_ && response_queue_ && response_queue_->is_endless())
     log(LogLevel::Warning, "a watch was cut: its peer takes nothing",
         {{"user", user_.name}, {"seconds", std::to_string(shared_.limits.stall_timeout.whole_seconds())}});
   close();
@@ -584,6 +657,9 @@ class Transport::Pool {
   ~Pool() { stop(Duration()); }
 
   Status open(const TransportOptions& options);
+  void accept_now() {
+    asio::post(strand_, [this] { accept(); });
+  }
   void stop(Duration grace);
   Endpoint local() const { return local_; }
   std::size_t connection_count() {
@@ -605,7 +681,6 @@ class Transport::Pool {
   Acceptor acceptor_;
   Timer pause_;
   Endpoint local_;
-  bool stopping_ = false;  // guarded by shared_.mutex
   std::vector<std::thread> threads_;
 };
 
@@ -633,11 +708,13 @@ Status Transport::Pool::bind(const TransportOptions& options) {
 Status Transport::Pool::open(const TransportOptions& options) {
   BERTH_ASSERT(options.threads > 0, "someone has to serve");
   shared_.limits = options.limits;
+  shared_.strangers = Strangers(options.limits.strangers_per_address_max);
   shared_.insecure_user = options.insecure_user;
+  shared_.names = options.names;
   shared_.clock = options.clock;
   if (options.tls) shared_.tls = TRY(server_tls(*options.tls));
   TRY(bind(options));
-  asio::post(strand_, [this] { accept(); });
+  if (options.accepts == Accepts::AtOnce) accept_now();
   for (unsigned i = 0; i < options.threads; ++i) threads_.emplace_back([this] { io_.run(); });
   return {};
 }
@@ -674,16 +751,13 @@ void Transport::Pool::accept() {
 
 void Transport::Pool::admit(Socket socket) {
   error_code gone;
-  const asio::ip::address address = socket.remote_endpoint(gone).address();
+  const std::string address = socket.remote_endpoint(gone).address().to_string();
   if (gone) return;
-  const auto connection = std::make_shared<Connection>(std::move(socket), address, shared_);
-  {
-    const std::lock_guard lock(shared_.mutex);
-    if (stopping_ || shared_.connections.size() >= shared_.limits.connections_max) return;
-    if (!shared_.admit_stranger(address)) return;
-    shared_.connections.emplace(connection.get(), connection);
-  }
-  connection->start();
+  const auto connection = std::make_shared<Connection>(std::move(socket), shared_);
+  std::shared_ptr<Connection> evicted;
+  const bool admitted = shared_.admit(connection, address, evicted);
+  if (evicted) evicted->post_close();
+  if (admitted) connection->start();
 }
 
 void Transport::Pool::retire_all() {
@@ -698,8 +772,8 @@ void Transport::Pool::retire_all() {
 void Transport::Pool::stop(Duration grace) {
   {
     const std::lock_guard lock(shared_.mutex);
-    if (stopping_) return;
-    stopping_ = true;
+    if (shared_.stopping) return;
+    shared_.stopping = true;
   }
   retire_all();
   {
@@ -725,6 +799,9 @@ Result<std::unique_ptr<Transport>> Transport::listen(const TransportOptions& opt
 
 Endpoint Transport::local() const {
   return pool_->local();
+}
+void Transport::accept_now() {
+  pool_->accept_now();
 }
 Status Transport::use_identity(const TlsMaterial& material) {
   return pool_->use_identity(material);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -23,9 +24,12 @@ inline constexpr std::size_t kPipelinedBytesMax = 256u << 10;  // read ahead whi
 inline constexpr std::size_t kLingerBytesMax = 32u << 20;      // discarded after a connection's last response
 
 struct TransportLimits {
-  std::size_t connections_max = 12'288;  // more are closed at once
-  // Of one address and without credentials: without a client certificate, or, in plain HTTP, a request.
+  // A further one takes the slot of the longest silent stranger (strangers.h): one without a client
+  // certificate or, in plain HTTP, a request. Without any stranger it is closed at once.
+  std::size_t connections_max = 12'288;
   std::size_t strangers_per_address_max = 1024;
+  // Of all answers together that peers have not read yet; while there are more, requests are answered 429.
+  std::size_t unsent_bytes_max = 512u << 20;
   Duration header_timeout = Duration::seconds(15);  // TLS handshake; first byte to end of the header
   Duration body_timeout = Duration::seconds(60);    // end of the header to end of the body
   Duration idle_timeout = Duration::minutes(10);    // between requests; clients keep connections for long
@@ -33,14 +37,19 @@ struct TransportLimits {
   Duration linger_timeout = Duration::seconds(2);   // for the peer to read a last response
 };
 
+// Later: connections wait with the operating system until accept_now().
+enum class Accepts { AtOnce, Later };
+
 struct TransportOptions {
   std::string address = "127.0.0.1";  // numeric, or "localhost"
   std::uint16_t port = 0;             // 0: any free one
   std::optional<TlsMaterial> tls;     // absent: plain HTTP, where every request is `insecure_user`'s
   User insecure_user;
-  const Clock* clock = nullptr;  // for the Date header, outlives the transport; null: no Date
+  std::vector<std::string> names;  // of this server in plain HTTP, beside those that need none (host_names.h)
+  const Clock* clock = nullptr;    // for the Date header, outlives the transport; null: no Date
   unsigned threads = 2;
   TransportLimits limits;
+  Accepts accepts = Accepts::AtOnce;
 };
 
 struct Endpoint {
@@ -60,6 +69,9 @@ class Transport {
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
+
+  // Of a transport that accepts later: once.
+  void accept_now();
 
   // With TLS: later connections get this identity, open ones keep theirs. Refuses (Invalid) material that is
   // not a TLS identity; then nothing changes. Thread-safe.

@@ -452,16 +452,99 @@ TEST(Transport, HeaderValuesCannotBreakOut) {
   EXPECT_NE(peer.hear_answer().find("Warning: a  Evil: b\r\n"), std::string::npos);
 }
 
-TEST(Transport, ClosesConnectionsAboveTheBound) {
+bool is_answered(TestPeer& peer) {
+  return peer.say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n") && body_of(peer.hear_answer()) == "GET /a";
+}
+
+TEST(Transport, TheLongestSilentGoesWhenAllSlotsAreTaken) {
   TransportLimits limits;
   limits.connections_max = 2;
   Serving serving(echo, {.limits = limits});
-  TestPeer one = serving.peer(), two = serving.peer();
+  TestPeer silent = serving.peer(), two = serving.peer();
   serving.wait_for_connections(2);
   TestPeer three = serving.peer();
-  EXPECT_EQ(three.hear_all(), "");
-  ASSERT_TRUE(two.say("GET /still HTTP/1.1\r\nHost: x\r\n\r\n"));
-  EXPECT_EQ(body_of(two.hear_answer()), "GET /still");
+  EXPECT_EQ(silent.hear_all(), "");
+  EXPECT_TRUE(is_answered(three));
+  EXPECT_TRUE(is_answered(two));
+  EXPECT_EQ(serving.peer().hear_all(), "") << "whoever has asked stays";
+  EXPECT_TRUE(is_answered(two));
+}
+
+TEST(Transport, AnswersByNamesThatNoOtherSiteCanHave) {
+  Serving serving(echo, {.names = {"berth.example.com"}});
+  struct Case {
+    const char* host;
+    int status;
+  };
+  for (const Case& c : {Case{"localhost", 200}, Case{"127.0.0.1:1", 200}, Case{"berth.example.com:80", 200},
+                        Case{"evil.example", 403}, Case{"evil.example:80", 403}}) {
+    TestPeer peer = serving.peer();
+    ASSERT_TRUE(peer.say("GET /secrets HTTP/1.1\r\nHost: " + std::string(c.host) + "\r\n\r\n"));
+    EXPECT_TRUE(peer.hear_answer().starts_with("HTTP/1.1 " + std::to_string(c.status))) << c.host;
+  }
+  TestPeer old = serving.peer();
+  ASSERT_TRUE(old.say("GET /old HTTP/1.0\r\n\r\n"));
+  EXPECT_EQ(body_of(old.hear_all()), "GET /old") << "no browser";
+}
+
+TEST(Transport, UnreadAnswersAreBoundedOverAllConnections) {
+  constexpr std::size_t kLargeBytes = 32u << 20;  // more than any socket takes
+  TransportLimits limits;
+  limits.unsent_bytes_max = 1u << 20;
+  Signal given;
+  Serving serving(
+      [&](HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
+        if (request.path != "/large") return echo(std::move(request), std::move(exchange));
+        exchange->respond({.status = 200, .headers = {}, .body = std::string(kLargeBytes, 'x')});
+        given.raise();
+      },
+      {.limits = limits});
+  TestPeer unread = serving.peer();
+  ASSERT_TRUE(unread.say("GET /large HTTP/1.1\r\nHost: x\r\n\r\n"));
+  ASSERT_TRUE(given.wait());
+  TestPeer other = serving.peer();
+  ASSERT_TRUE(other.say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_TRUE(other.hear_answer().starts_with("HTTP/1.1 429 "));
+  ASSERT_TRUE(other.say("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ(body_of(other.hear_answer()), "GET /readyz");
+  EXPECT_EQ(body_of(unread.hear_answer()).size(), kLargeBytes);
+  EXPECT_TRUE(is_answered(other)) << "it was read";
+}
+
+TEST(Transport, ConnectionsWaitUntilItAccepts) {
+  Serving serving(echo, {.accepts = Accepts::Later});
+  TestPeer early = serving.peer();
+  ASSERT_TRUE(early.say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ(serving.transport->connection_count(), 0u);
+  serving.transport->accept_now();
+  EXPECT_EQ(body_of(early.hear_answer()), "GET /a");
+}
+
+// A list is wanted by a peer that has nothing more to say, and when the server stops; a part of one says so.
+TEST(Transport, BodiesInPiecesEndByThemselves) {
+  std::shared_ptr<HttpExchange> body;
+  Signal begun;
+  Serving serving([&](HttpRequest, std::shared_ptr<HttpExchange> exchange) {
+    exchange->begin_body(200, {});
+    body = std::move(exchange);
+    begun.raise();
+  });
+  TestPeer peer = serving.peer();
+  ASSERT_TRUE(peer.say("GET /list HTTP/1.1\r\nHost: x\r\n\r\n"));
+  ASSERT_TRUE(begun.wait());
+  peer.end_sending();
+  EXPECT_TRUE(body->send("one "));
+  EXPECT_TRUE(body->send("two"));
+  body->end_stream();
+  EXPECT_TRUE(peer.hear_all().ends_with("two\r\n0\r\n\r\n"));
+
+  TestPeer other = serving.peer();
+  ASSERT_TRUE(other.say("GET /list HTTP/1.1\r\nHost: x\r\n\r\n"));
+  ASSERT_TRUE(begun.wait(2));
+  EXPECT_TRUE(body->send("half"));
+  body->cut_stream();
+  EXPECT_FALSE(body->send("more"));
+  EXPECT_EQ(other.hear_all().find("0\r\n\r\n"), std::string::npos);
 }
 
 TEST(Transport, TakesRequestsOfItsOwnPages) {
@@ -475,22 +558,19 @@ TEST(Transport, TakesRequestsOfItsOwnPages) {
 }
 
 // Whoever has asked for something is no stranger, and neither is one that is gone.
-TEST(Transport, ClosesConnectionsOfManyStrangers) {
+TEST(Transport, SilentPeersOfAnAddressMakeRoom) {
   TransportLimits limits;
   limits.strangers_per_address_max = 2;
   Serving serving(echo, {.limits = limits});
   TestPeer known = serving.peer();
-  ASSERT_TRUE(known.say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
-  EXPECT_EQ(body_of(known.hear_answer()), "GET /a");
-  {
-    TestPeer one = serving.peer(), two = serving.peer();
-    serving.wait_for_connections(3);
-    EXPECT_EQ(serving.peer().hear_all(), "");
-  }
-  serving.wait_for_connections(1);
+  EXPECT_TRUE(is_answered(known));
+  TestPeer one = serving.peer(), two = serving.peer();
+  serving.wait_for_connections(3);
   TestPeer later = serving.peer();
-  ASSERT_TRUE(later.say("GET /b HTTP/1.1\r\nHost: x\r\n\r\n"));
-  EXPECT_EQ(body_of(later.hear_answer()), "GET /b");
+  EXPECT_EQ(one.hear_all(), "") << "the longest silent";
+  EXPECT_TRUE(is_answered(later));
+  EXPECT_TRUE(is_answered(two));
+  EXPECT_TRUE(is_answered(known));
 }
 
 TEST(Transport, HoldsAThousandIdleWatches) {

@@ -1,0 +1,65 @@
+// The connections without credentials, and which of them goes when there are too many.
+//
+// That is the one that has sent nothing for longest: so a peer that fills the slots with silent connections
+// loses them, and whoever comes and shows a certificate, or asks something, gets in. A peer that has sent
+// something counts as heard kHeardCredit later, so that a storm of silent connections does not overtake a
+// handshake. One that is being answered stays. Not thread-safe. Cost: O(log connections).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace berth::server {
+
+inline constexpr std::chrono::seconds kHeardCredit(2);
+
+class Strangers {
+ public:
+  using Id = const void*;
+  using Instant = std::chrono::steady_clock::time_point;
+
+  explicit Strangers(std::size_t per_address_max = 0) : per_address_max_(per_address_max) {}
+
+  struct Admission {
+    bool admitted = false;  // false: all of this address are being answered
+    Id evicted = nullptr;   // who goes for it; null: there was room
+  };
+  Admission admit(Id id, const std::string& address, Instant now);
+  // It has sent something.
+  void heard(Id id, Instant now);
+  // It is being answered, until it is heard or rests.
+  void answering(Id id);
+  void rests(Id id, Instant now) { heard(id, now); }
+  // It has shown credentials, or is gone.
+  void remove(Id id);
+  // Takes the one out, other than this, that has been silent for longest; null: all are being answered.
+  Id evict_but(Id id);
+
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  using Order = std::set<std::pair<Instant, Id>>;
+  struct Entry {
+    std::string address;
+    Instant since;
+    bool is_answered = false;
+  };
+  struct OfAddress {
+    std::size_t count = 0;
+    Order order;
+  };
+
+  void place(Id id, Entry& entry, Instant since);
+  void unplace(Id id, Entry& entry);
+
+  std::size_t per_address_max_;
+  std::unordered_map<Id, Entry> entries_;
+  std::map<std::string, OfAddress> addresses_;
+  Order order_;  // those that are not being answered, the longest silent first
+};
+
+}  // namespace berth::server
