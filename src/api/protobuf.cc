@@ -288,9 +288,23 @@ std::size_t begin_envelope(std::string& out, std::string_view api_version, std::
 
 void end_envelope(std::string& out, std::size_t begin) {
   end_bytes_field(out, begin);
-  // Go writes contentEncoding and contentType although they are empty.
-  append_bytes_field(out, 3, {});
-  append_bytes_field(out, 4, {});
+  out += envelope_tail();
+}
+
+std::string envelope_head(std::string_view api_version, std::string_view kind, std::size_t message_bytes) {
+  std::string head;
+  begin_envelope(head, api_version, kind);
+  head.pop_back();  // the length of an empty message
+  append_varint(head, message_bytes);
+  return head;
+}
+
+// Go writes contentEncoding and contentType although they are empty.
+std::string envelope_tail() {
+  std::string tail;
+  append_bytes_field(tail, 3, {});
+  append_bytes_field(tail, 4, {});
+  return tail;
 }
 
 std::string enclosed_in_envelope(const ProtobufEnvelope& envelope) {

@@ -36,6 +36,9 @@ std::string enclosed_in_envelope(const ProtobufEnvelope& envelope);
 // A body whose message is appended between the two calls: `begin` is what the first returned.
 std::size_t begin_envelope(std::string& out, std::string_view api_version, std::string_view kind);
 void end_envelope(std::string& out, std::size_t begin);
+// What is before and behind a message of this size.
+std::string envelope_head(std::string_view api_version, std::string_view kind, std::size_t message_bytes);
+std::string envelope_tail();
 
 enum class ManagedFields : std::uint8_t { Decode, Skip };
 

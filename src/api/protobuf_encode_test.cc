@@ -113,12 +113,14 @@ TEST(ProtobufEncode, LengthsOfEverySizeAreRight) {
 constexpr std::string_view kMap = R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}})";
 
 TEST(ProtobufEncode, AListHasItsMetadataAndItems) {
-  ProtobufListWriter writer({"v1", "ConfigMapList", find_kind("v1", "ConfigMapList")}, 10);
-  ASSERT_TRUE(
-      writer.add_metadata(R"({"resourceVersion":"17","continue":"more","remainingItemCount":3})").ok());
-  ASSERT_TRUE(writer.add_item(kMap).ok());
-  ASSERT_TRUE(writer.add_item(R"({"metadata":{"name":"b"}})").ok());
-  const std::string body = writer.finish();
+  const ProtobufListWriter writer({"v1", "ConfigMapList", find_kind("v1", "ConfigMapList")});
+  std::string items;
+  ASSERT_TRUE(writer.append_item(items, kMap).ok());
+  ASSERT_TRUE(writer.append_item(items, R"({"metadata":{"name":"b"}})").ok());
+  const Result<std::string> head =
+      writer.head(R"({"resourceVersion":"17","continue":"more","remainingItemCount":3})", items.size());
+  ASSERT_TRUE(head.ok());
+  const std::string body = *head + items + ProtobufListWriter::tail();
   const Result<ProtobufList> list = open_protobuf_list(body);
   ASSERT_TRUE(list.ok()) << list.error().text();
   EXPECT_EQ(list->resource_version, "17");

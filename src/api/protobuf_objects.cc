@@ -83,23 +83,23 @@ Result<std::string> protobuf_frame(std::string_view event_type, const ProtobufKi
   return frame;
 }
 
-ProtobufListWriter::ProtobufListWriter(const ProtobufKind& kind, std::size_t bytes)
-    : metadata_(*kind.type->field_by_json("metadata")), items_(*kind.type->field_by_json("items")) {
-  body_.reserve(bytes);
-  begin_ = begin_envelope(body_, kind.api_version, kind.kind);
+ProtobufListWriter::ProtobufListWriter(ProtobufKind kind)
+    : kind_(std::move(kind)),
+      metadata_(*kind_.type->field_by_json("metadata")),
+      items_(*kind_.type->field_by_json("items")) {}
+
+Status ProtobufListWriter::append_item(std::string& out, std::string_view json) const {
+  return append_protobuf_field(out, items_.proto, items_.type(), json);
 }
 
-Status ProtobufListWriter::add_metadata(std::string_view json) {
-  return append_protobuf_field(body_, metadata_.proto, metadata_.type(), json);
+Result<std::string> ProtobufListWriter::head(std::string_view metadata, std::size_t items_bytes) const {
+  std::string field;
+  TRY(append_protobuf_field(field, metadata_.proto, metadata_.type(), metadata));
+  return envelope_head(kind_.api_version, kind_.kind, field.size() + items_bytes) + field;
 }
 
-Status ProtobufListWriter::add_item(std::string_view json) {
-  return append_protobuf_field(body_, items_.proto, items_.type(), json);
-}
-
-std::string ProtobufListWriter::finish() {
-  end_envelope(body_, begin_);
-  return std::move(body_);
+std::string ProtobufListWriter::tail() {
+  return envelope_tail();
 }
 
 Result<std::string_view> protobuf_resource_version(std::string_view body) {

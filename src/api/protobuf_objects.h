@@ -40,22 +40,21 @@ std::optional<std::size_t> frame_length(std::string_view bytes);
 Result<std::string> protobuf_frame(std::string_view event_type, const ProtobufKind& kind,
                                    std::string_view json);
 
-// The body of a list, written item by item from JSON texts; members without a number are left out.
+// The body of a list in pieces, written item by item from JSON texts: head, items, tail. Members without a
+// number are left out. The head says how many bytes the items take, so they are written, or measured, first.
 class ProtobufListWriter {
  public:
-  // `kind` is the list's; `bytes` is about what it will take.
-  ProtobufListWriter(const ProtobufKind& kind, std::size_t bytes);
-  // The list's metadata, before its items.
-  Status add_metadata(std::string_view json);
-  Status add_item(std::string_view json);
-  // The body; nothing is added after it.
-  std::string finish();
+  // `kind` is the list's.
+  explicit ProtobufListWriter(ProtobufKind kind);
+  Status append_item(std::string& out, std::string_view json) const;
+  // `metadata` is the list's; `items_bytes` the size of all items.
+  Result<std::string> head(std::string_view metadata, std::size_t items_bytes) const;
+  static std::string tail();
 
  private:
+  const ProtobufKind kind_;
   const FieldInfo& metadata_;
   const FieldInfo& items_;
-  std::string body_;
-  std::size_t begin_;
 };
 
 // metadata.resourceVersion and metadata.uid of a body that is one object; empty when absent.

@@ -40,8 +40,10 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
       custom_(registry_, served_),
       garbage_(registry_, served_),
       watches_(registry_),
+      lists_(registry_),
       options_(std::move(options)),
-      resources_(registry_, watches_, custom_, options_.audit, options_.warn_unacted, options_.unacted) {
+      resources_(registry_, watches_, lists_, custom_, options_.audit, options_.warn_unacted,
+                 options_.unacted) {
   if (options_.collect_custom_garbage) registry_.set_foreground_hold(garbage_);
 }
 

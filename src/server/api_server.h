@@ -16,6 +16,7 @@
 #include "server/custom_garbage.h"
 #include "server/custom_resources.h"
 #include "server/http.h"
+#include "server/list_lane.h"
 #include "server/registry.h"
 #include "server/request_path.h"
 #include "server/resource_handler.h"
@@ -50,10 +51,12 @@ class ApiServer final : public HttpHandler {
   // Creates the namespaces and priority classes of a new cluster. Waits for the store; not on a synchronous
   // store's callback.
   Status make_default_objects();
-  // Watch timeouts and bookmarks, and what deleted definitions leave to do; about every 200 ms.
+  // Watch timeouts and bookmarks, lists that take too long, and what deleted definitions leave to do; about
+  // every 200 ms.
   void tick(Time monotonic_now) {
     watches_.tick(monotonic_now);
     watches_.end_replaced(served_.now());
+    lists_.tick(monotonic_now);
     custom_.tick();
     if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
   }
@@ -77,6 +80,7 @@ class ApiServer final : public HttpHandler {
   CustomResources custom_;
   CustomGarbage garbage_;
   WatchHub watches_;
+  ListLane lists_;
   const ApiServerOptions options_;
   ResourceHandler resources_;
   std::atomic<bool> ready_{false};

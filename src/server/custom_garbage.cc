@@ -178,7 +178,9 @@ void CustomGarbage::read(const std::string& resource) {
 }
 
 void CustomGarbage::read_all(const std::string& resource) {
-  const std::unique_ptr<store::Cursor> state = registry_.store().open_cursor(resource, "");
+  store::ListQuery query;
+  query.resource = resource;
+  const std::unique_ptr<store::Cursor> state = registry_.store().open_cursor(query).value();
   while (const store::ObjectPtr object = state->next()) note(*object, false);
   read_to_[resource] = state->revision();
 }

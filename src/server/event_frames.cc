@@ -43,7 +43,7 @@ std::string EventFrames::shown(const store::ObjectPtr& object, Time now) {
   if (rendering_.form == Form::Object) return object_bytes(resource_, object->bytes);
   const bool first = !std::exchange(columns_sent_, true);
   const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(object->revision) + "\"}";
-  return table_bytes(resource_, {object}, rendering_, metadata, now, first);
+  return table_bytes(resource_, object, rendering_, metadata, now, first);
 }
 
 std::string EventFrames::bookmark(store::Revision revision, bool ends_initial_events) const {

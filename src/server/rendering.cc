@@ -178,7 +178,7 @@ std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr
     shown = std::make_shared<const store::Object>(std::move(document));
   }
   const std::string metadata = "{\"resourceVersion\":\"" + std::to_string(shown->revision) + "\"}";
-  return table_bytes(resource, {shown}, rendering, metadata, now, true);
+  return table_bytes(resource, shown, rendering, metadata, now, true);
 }
 
 namespace {
@@ -201,6 +201,17 @@ Json sorted(const Json& value) {
 
 }  // namespace
 
+std::string_view media_type_of(Encoding encoding) {
+  for (const Offer& offer : kOffers)
+    if (offer.encoding == encoding) return offer.media_type;
+  return kJson;
+}
+
+std::string yaml_of(const std::string& json) {
+  const Result<Json> document = parse_json(json);
+  return document ? api::to_yaml(sorted(*document)) : std::string();
+}
+
 HttpResponse encoded(HttpResponse response, Encoding encoding) {
   const auto type = std::find_if(response.headers.begin(), response.headers.end(),
                                  [](const auto& header) { return header.first == "Content-Type"; });
@@ -211,8 +222,8 @@ HttpResponse encoded(HttpResponse response, Encoding encoding) {
     if (!body) return not_written(body.error()).to_response();
     response.body = *std::move(body);
     type->second = api::kProtobufMediaType;
-  } else if (const Result<Json> body = parse_json(response.body)) {
-    response.body = api::to_yaml(sorted(*body));
+  } else if (std::string body = yaml_of(response.body); !body.empty()) {
+    response.body = std::move(body);
     type->second = kYaml;
   }
   return response;

@@ -39,6 +39,9 @@ ApiResult<void> check_metadata_form(Rendering& rendering, const api::ResourceInf
 std::string render_one(const api::ResourceInfo& resource, const store::ObjectPtr& object,
                        const std::string& stored, Rendering rendering, Time now);
 
+std::string_view media_type_of(Encoding encoding);
+// A JSON text as YAML, members sorted as the reference does; empty when it is no JSON.
+std::string yaml_of(const std::string& json);
 // Turns a JSON response into another encoding; other bodies stay.
 HttpResponse encoded(HttpResponse response, Encoding encoding);
 

@@ -59,10 +59,12 @@ void ResourceCall::warn(std::vector<std::string> more) {
   for (std::string& warning : more) warnings.push_back(std::move(warning));
 }
 
-ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, CustomResources& custom, Audit audit,
-                                 bool warn_unacted, std::vector<std::string> unacted)
+ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, ListLane& lists,
+                                 CustomResources& custom, Audit audit, bool warn_unacted,
+                                 std::vector<std::string> unacted)
     : registry_(registry),
       watches_(watches),
+      lists_(lists),
       custom_(custom),
       audit_(std::move(audit)),
       warn_unacted_(warn_unacted),

@@ -12,6 +12,7 @@
 #include "server/audit_record.h"
 #include "server/custom_resources.h"
 #include "server/http.h"
+#include "server/list_lane.h"
 #include "server/registry.h"
 #include "server/rendering.h"
 #include "server/request_path.h"
@@ -35,9 +36,9 @@ struct ResourceCall {
 
 class ResourceHandler {
  public:
-  // `registry`, `watches` and `custom` outlive it. `warn_unacted`, `unacted`: as in ApiServerOptions.
-  ResourceHandler(Registry& registry, WatchHub& watches, CustomResources& custom, Audit audit,
-                  bool warn_unacted, std::vector<std::string> unacted);
+  // The first four outlive it. `warn_unacted`, `unacted`: as in ApiServerOptions.
+  ResourceHandler(Registry& registry, WatchHub& watches, ListLane& lists, CustomResources& custom,
+                  Audit audit, bool warn_unacted, std::vector<std::string> unacted);
 
   // `resource` is the one of `path`, and one of `served`.
   void handle(HttpRequest request, const api::ResourceInfo& resource, ServedPtr served,
@@ -66,7 +67,8 @@ class ResourceHandler {
   ApiResult<void> list_page(const Call& call);
   ApiResult<void> watch(const Call& call);
   ApiResult<void> remove_collection(const Call& call);
-  void answer_removal(const Call& call, const ApiResult<void>& outcome, const HttpResponse& found);
+  ApiResult<ListRequest> list_request(const Call& call, ListOptions options);
+  void remove_all(const Call& call, ListRequest answer, DeleteOptions options, store::ListPage page);
 
   // resource_handler_subresources.cc
   ApiResult<void> bind(const Call& call);
@@ -93,6 +95,7 @@ class ResourceHandler {
 
   Registry& registry_;
   WatchHub& watches_;
+  ListLane& lists_;
   CustomResources& custom_;
   const Audit audit_;
   const bool warn_unacted_;

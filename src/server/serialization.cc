@@ -85,30 +85,46 @@ ApiStatus not_written(const Error& error) {
   return internal_error("not written as protobuf: " + error.text());
 }
 
-std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,
-                        Rendering rendering, std::string_view list_metadata, Time now, bool with_columns) {
+std::string table_of_no_rows(const api::ResourceInfo& resource, Rendering rendering,
+                             std::string_view list_metadata, bool with_columns) {
   const crd::ServedVersion* custom = resource.custom;
-  const TableColumns& columns = columns_of(resource);
   std::string body = type_prefix(kMetaGroup, rendering.version, "Table");
   body.append("\"metadata\":").append(list_metadata).append(",\"columnDefinitions\":");
-  body += with_columns ? to_string(custom ? custom_definitions(*custom) : definitions_json(columns)) : "null";
-  body += ",\"rows\":[";
-  bool first = true;
-  for (const store::ObjectPtr& object : objects) {
-    const Result<Json> json = parse_json(object->bytes);
-    if (!json) continue;
-    if (!first) body += ',';
-    first = false;
-    body.append("{\"cells\":")
-        .append(to_string(custom ? custom_cells(*custom, *json, now) : columns.cells(*json, now)));
-    if (rendering.include == Rendering::Include::Object)
-      body.append(",\"object\":").append(object_bytes(resource, object->bytes));
-    if (rendering.include == Rendering::Include::Metadata)
-      body.append(",\"object\":").append(metadata_bytes(rendering, object->bytes));
-    if (rendering.include == Rendering::Include::None) body.append(",\"object\":null");
-    body += '}';
+  if (!with_columns)
+    body += "null";
+  else
+    body += to_string(custom ? custom_definitions(*custom) : definitions_json(columns_of(resource)));
+  return body.append(",\"rows\":[]}");
+}
+
+std::string table_row(const api::ResourceInfo& resource, const store::ObjectPtr& object, Rendering rendering,
+                      Time now) {
+  const Result<Json> json = parse_json(object->bytes);
+  if (!json) return "";
+  const crd::ServedVersion* custom = resource.custom;
+  std::string row = "{\"cells\":";
+  row += to_string(custom ? custom_cells(*custom, *json, now) : columns_of(resource).cells(*json, now));
+  row += ",\"object\":";
+  switch (rendering.include) {
+    case Rendering::Include::Object:
+      row += object_bytes(resource, object->bytes);
+      break;
+    case Rendering::Include::Metadata:
+      row += metadata_bytes(rendering, object->bytes);
+      break;
+    case Rendering::Include::None:
+      row += "null";
+      break;
   }
-  return body.append("]}");
+  return row += '}';
+}
+
+std::string table_bytes(const api::ResourceInfo& resource, const store::ObjectPtr& object,
+                        Rendering rendering, std::string_view list_metadata, Time now, bool with_columns) {
+  std::string body = table_of_no_rows(resource, rendering, list_metadata, with_columns);
+  constexpr std::string_view kEnd = "]}";
+  body.resize(body.size() - kEnd.size());
+  return body.append(table_row(resource, object, rendering, now)).append(kEnd);
 }
 
 }  // namespace berth::server

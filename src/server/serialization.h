@@ -33,8 +33,14 @@ api::ProtobufKind protobuf_list_kind(const api::ResourceInfo& resource, Renderin
 bool is_stored_as_shown(const api::ResourceInfo& resource, Form form);
 // 500: a stored object that does not fit its type.
 ApiStatus not_written(const Error& error);
-// A Table of these objects. `with_columns` false leaves columnDefinitions null (later watch events).
-std::string table_bytes(const api::ResourceInfo& resource, const std::vector<store::ObjectPtr>& objects,
+// A Table without rows. `with_columns` false leaves columnDefinitions null (later watch events).
+std::string table_of_no_rows(const api::ResourceInfo& resource, Rendering rendering,
+                             std::string_view list_metadata, bool with_columns);
+// The row of an object; empty when the object is no JSON.
+std::string table_row(const api::ResourceInfo& resource, const store::ObjectPtr& object, Rendering rendering,
+                      Time now);
+// A Table of one object.
+std::string table_bytes(const api::ResourceInfo& resource, const store::ObjectPtr& object,
                         Rendering rendering, std::string_view list_metadata, Time now, bool with_columns);
 
 }  // namespace berth::server

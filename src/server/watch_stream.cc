@@ -40,7 +40,11 @@ bool WatchStream::set_out() {
   }
   position_ = from == 0 ? store.revision() : from;
   if (wants_state) {
-    state_ = store.open_cursor(resource(), target_.ns);
+    store::ListQuery query;
+    query.resource = resource();
+    query.ns = target_.ns;
+    query.accept = matches_.selects;
+    state_.emplace(ListReader::open(registry_, target_, query).value());  // the newest state is always there
     position_ = state_->revision();
   }
   return true;
@@ -163,13 +167,12 @@ bool WatchStream::may_be_shown(const store::WatchEvent& event) const {
 
 WatchStream::Turn WatchStream::send_state() {
   if (registry_.store().oldest_watchable() > position_) return overtaken();
-  if (has_webhook(target_)) return send_converted_state();
   for (std::size_t seen = 0; seen < kWatchTurnMax; ++seen) {
     if (!exchange_->has_room()) return Turn::Full;
-    const store::ObjectPtr object = state_->next();
-    if (!object) return end_state();
-    if (matches_.selects && !matches_.selects(*object)) continue;
-    if (!send_object("ADDED", object)) return Turn::Ended;
+    const ApiResult<store::ObjectPtr> object = state_->look();
+    if (!object) return refuse(object.error());
+    if (state_->at_end()) return end_state();
+    if (*object && !send_object("ADDED", *object)) return Turn::Ended;
   }
   return Turn::More;
 }
@@ -178,25 +181,6 @@ WatchStream::Turn WatchStream::end_state() {
   state_.reset();
   if (options_.bookmarks && (options_.send_initial_events == true || options_.version)) send_bookmark(true);
   return Turn::More;
-}
-
-WatchStream::Turn WatchStream::send_converted_state() {
-  if (!exchange_->has_room()) return Turn::Full;
-  std::vector<store::ObjectPtr> objects;
-  std::size_t bytes = 0;
-  bool at_end = false;
-  while (objects.size() < kConvertedStateMax && bytes < kConvertedStateBytes && !at_end) {
-    store::ObjectPtr object = state_->next();
-    at_end = !object;
-    if (at_end) break;
-    bytes += object->bytes.size();
-    objects.push_back(std::move(object));
-  }
-  const ApiResult<std::vector<store::ObjectPtr>> converted = in_request_version(target_, std::move(objects));
-  if (!converted) return refuse(converted.error());
-  for (const store::ObjectPtr& object : *converted)
-    if ((!matches_.selects || matches_.selects(*object)) && !send_object("ADDED", object)) return Turn::Ended;
-  return at_end ? end_state() : Turn::More;
 }
 
 ApiResult<std::vector<store::WatchEvent>> WatchStream::converted(

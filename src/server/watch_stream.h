@@ -19,6 +19,7 @@
 #include "server/event_frames.h"
 #include "server/http.h"
 #include "server/list_options.h"
+#include "server/list_reader.h"
 #include "server/matcher.h"
 #include "server/registry.h"
 #include "server/rendering.h"
@@ -28,9 +29,6 @@ namespace berth::server {
 
 // Objects or events that one turn on a pool thread looks at; then others have theirs.
 inline constexpr std::size_t kWatchTurnMax = 256;
-// Objects of the state at the start that one call of a conversion webhook gets.
-inline constexpr std::size_t kConvertedStateMax = 64;
-inline constexpr std::size_t kConvertedStateBytes = 512u << 10;
 inline constexpr std::int64_t kBookmarkPeriodS = 60;
 inline constexpr std::int64_t kWatchTimeoutDefaultS = 1800;
 // How long a version beyond the newest is waited for. Source: blockTimeout of the reference's watch cache.
@@ -66,8 +64,7 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   void post_turn();
   void take_turn();
   Turn send_state();
-  // Of a resource with a webhook: its objects and events are converted before they are looked at.
-  Turn send_converted_state();
+  // Of a resource with a webhook: its events are converted before they are looked at.
   Turn send_converted_events(std::span<const store::WatchEventPtr> events);
   ApiResult<std::vector<store::WatchEvent>> converted(std::span<const store::WatchEventPtr> events) const;
   Turn end_state();
@@ -93,8 +90,8 @@ class WatchStream final : public store::WatchSink, public std::enable_shared_fro
   Time ends_at_, bookmark_at_, future_until_;
 
   // Only of the turn under way.
-  std::unique_ptr<store::Cursor> state_;  // what is left of the state at the start
-  store::Revision position_ = 0;          // everything up to here has been sent
+  std::optional<ListReader> state_;  // what is left of the state at the start
+  store::Revision position_ = 0;     // everything up to here has been sent
   EventFrames frames_;
 
   mutable std::mutex mutex_;

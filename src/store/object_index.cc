@@ -72,10 +72,11 @@ class Walk {
   }
 
   // The number of objects that next() will still return.
-  std::size_t remaining() {
+  std::size_t remaining() const {
     if (undo_ == until_) return table_.distance(position_, end_);
+    Walk rest(*this);
     std::size_t count = 0;
-    while (next()) ++count;
+    while (rest.next()) ++count;
     return count;
   }
 
@@ -95,16 +96,26 @@ class Walk {
 
 class StateCursor final : public Cursor {
  public:
-  StateCursor(std::shared_ptr<const CowTable> table, Revision revision, const ListQuery& query)
-      : table_(std::move(table)), revision_(revision), walk_(*table_, nothing_undone_, query) {}
-  ObjectPtr next() override { return walk_.next(); }
+  StateCursor(std::shared_ptr<const CowTable> table, std::vector<WatchEventPtr> newer, Revision revision,
+              const ListQuery& query)
+      : table_(std::move(table)),
+        newer_(std::move(newer)),
+        revision_(revision),
+        undone_(undo(newer_)),
+        begin_(*table_, undone_, query),
+        walk_(begin_) {}
+  ObjectPtr next() override { return walk_->next(); }
+  std::size_t remaining() override { return walk_->remaining(); }
+  void rewind() override { walk_.emplace(begin_); }
   Revision revision() const override { return revision_; }
 
  private:
   const std::shared_ptr<const CowTable> table_;
+  const std::vector<WatchEventPtr> newer_;  // undone_ points into them
   const Revision revision_;
-  const Undone nothing_undone_;
-  Walk walk_;
+  const Undone undone_;
+  const Walk begin_;
+  std::optional<Walk> walk_;
 };
 
 }  // namespace
@@ -250,13 +261,10 @@ Result<ListPage> ObjectIndex::list(const ListQuery& query) const {
   return page;
 }
 
-std::unique_ptr<Cursor> ObjectIndex::open_cursor(std::string_view resource, std::string_view ns) const {
-  ListQuery query;
-  query.resource = resource;
-  query.ns = ns;
-  Result<Snapshot> newest = snapshot(query);
-  BERTH_ASSERT(newest.ok(), "the newest state can always be read");
-  return std::make_unique<StateCursor>(std::move(newest->table), newest->revision, query);
+Result<std::unique_ptr<Cursor>> ObjectIndex::open_cursor(const ListQuery& query) const {
+  Snapshot taken = TRY(snapshot(query));
+  return std::unique_ptr<Cursor>(
+      std::make_unique<StateCursor>(std::move(taken.table), std::move(taken.newer), taken.revision, query));
 }
 
 Result<EventPage> ObjectIndex::events_behind(std::string_view resource, Revision from,

@@ -43,7 +43,7 @@ class ObjectIndex {
   Revision oldest_watchable() const;
   std::size_t count(std::string_view resource) const;
 
-  std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const;
+  Result<std::unique_ptr<Cursor>> open_cursor(const ListQuery& query) const;
   // Cost: what it returns.
   Result<EventPage> events_behind(std::string_view resource, Revision from, std::size_t limit) const;
 

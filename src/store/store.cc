@@ -86,8 +86,8 @@ class CommittingStore final : public Store {
 
   ObjectPtr get(const Key& key) const override { return index_.get(key); }
   Result<ListPage> list(const ListQuery& query) const override { return index_.list(query); }
-  std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const override {
-    return index_.open_cursor(resource, ns);
+  Result<std::unique_ptr<Cursor>> open_cursor(const ListQuery& query) const override {
+    return index_.open_cursor(query);
   }
   Result<EventPage> events(std::string_view resource, Revision from, std::size_t limit) const override {
     return index_.events_behind(resource, from, limit);

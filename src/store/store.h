@@ -129,6 +129,10 @@ class Cursor {
   virtual ~Cursor() = default;
   // Null at the end.
   virtual ObjectPtr next() = 0;
+  // How many objects next() has left to return.
+  virtual std::size_t remaining() = 0;
+  // Begins again, with the same state.
+  virtual void rewind() = 0;
   // The state that it shows.
   virtual Revision revision() const = 0;
 };
@@ -173,8 +177,9 @@ class Store {
   virtual ObjectPtr get(const Key& key) const = 0;
   // Gone when `at` has left the window; Invalid when it is in the future.
   virtual Result<ListPage> list(const ListQuery& query) const = 0;
-  // The newest state of a resource; `ns` empty: of all namespaces. Cost: a pointer.
-  virtual std::unique_ptr<Cursor> open_cursor(std::string_view resource, std::string_view ns) const = 0;
+  // The same state without its page: `accept` and `limit` do not apply. Refuses as list() does, never the
+  // newest state. Cost: a pointer, and one for each event since `at`.
+  virtual Result<std::unique_ptr<Cursor>> open_cursor(const ListQuery& query) const = 0;
   // At most `limit` events of `resource` (empty: of every resource) behind `from`, which may lie in the
   // future. Gone when some are no longer kept.
   virtual Result<EventPage> events(std::string_view resource, Revision from, std::size_t limit) const = 0;

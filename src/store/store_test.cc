@@ -416,15 +416,34 @@ TEST(Store, ACursorReadsOneStateWhateverIsWritten) {
   const auto store = opened({.synchronous = true});
   for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(store->write(create(pod(name))).ok());
   EXPECT_TRUE(store->write(create(pod("x", "other"))).ok());
-  const std::unique_ptr<Cursor> cursor = store->open_cursor("pods", "default");
+  ListQuery query;
+  query.resource = "pods";
+  query.ns = "default";
+  const std::unique_ptr<Cursor> cursor = store->open_cursor(query).value();
   EXPECT_EQ(cursor->revision(), 4u);
   EXPECT_EQ(cursor->next()->key.name, "a");
   EXPECT_TRUE(store->write(remove(pod("b"))).ok());
   EXPECT_TRUE(store->write(update(pod("c"))).ok());
   EXPECT_TRUE(store->write(create(pod("d"))).ok());
   EXPECT_EQ(cursor->next()->key.name, "b");
+  EXPECT_EQ(cursor->remaining(), 1u);
   EXPECT_EQ(cursor->next()->revision, 3u);
   EXPECT_EQ(cursor->next(), nullptr);
+  cursor->rewind();
+  EXPECT_EQ(cursor->remaining(), 3u);
+  EXPECT_EQ(cursor->next()->key.name, "a");
+
+  query.at = 4;
+  query.after = pod("a");
+  const std::unique_ptr<Cursor> earlier = store->open_cursor(query).value();
+  EXPECT_EQ(earlier->remaining(), 2u) << "b is gone and d is new";
+  EXPECT_EQ(earlier->next()->key.name, "b");
+  EXPECT_EQ(earlier->next()->revision, 3u);
+  EXPECT_EQ(earlier->next(), nullptr);
+  earlier->rewind();
+  EXPECT_EQ(earlier->next()->key.name, "b");
+  query.at = 99;
+  EXPECT_EQ(store->open_cursor(query).error().code(), ErrorCode::Invalid);
 }
 
 // A thousand updates of a large object were a thousand large objects.

@@ -1,0 +1,57 @@
+#include "server/list_reader.h"
+
+#include "server/list.h"
+#include "server/object_versions.h"
+
+namespace berth::server {
+
+ListReader::ListReader(ObjectTarget target, const store::ListQuery& query,
+                       std::unique_ptr<store::Cursor> cursor)
+    : target_(std::move(target)),
+      accept_(query.accept),
+      cursor_(std::move(cursor)),
+      converts_(has_webhook(target_)) {}
+
+ApiResult<ListReader> ListReader::open(const Registry& registry, const ObjectTarget& target,
+                                       const store::ListQuery& query) {
+  Result<std::unique_ptr<store::Cursor>> cursor = registry.store().open_cursor(query);
+  if (!cursor) return not_listed(cursor.error(), query, registry.store().revision());
+  return ListReader(target, query, *std::move(cursor));
+}
+
+ApiResult<store::ObjectPtr> ListReader::look() {
+  store::ObjectPtr object;
+  if (!converts_) {
+    object = cursor_->next();
+  } else {
+    if (batch_at_ == batch_.size()) TRY(convert_batch());
+    if (batch_at_ < batch_.size()) object = std::move(batch_[batch_at_++]);
+  }
+  at_end_ = !object;
+  // A webhook may change labels and every field, so selectors look at what it returned.
+  if (at_end_ || !accept_ || accept_(*object)) return object;
+  return store::ObjectPtr();
+}
+
+ApiResult<void> ListReader::convert_batch() {
+  batch_.clear();
+  batch_at_ = 0;
+  std::size_t bytes = 0;
+  while (batch_.size() < kConvertedBatchMax && bytes < kConvertedBatchBytes) {
+    store::ObjectPtr object = cursor_->next();
+    if (!object) break;
+    bytes += object->bytes.size();
+    batch_.push_back(std::move(object));
+  }
+  batch_ = TRY(in_request_version(target_, std::move(batch_)));
+  return {};
+}
+
+void ListReader::rewind() {
+  cursor_->rewind();
+  batch_.clear();
+  batch_at_ = 0;
+  at_end_ = false;
+}
+
+}  // namespace berth::server

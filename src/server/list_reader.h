@@ -1,0 +1,51 @@
+// The objects of one LIST, of one state, read a few at a time in the version of the request.
+//
+// Holds the state without a copy (store::Cursor). One thread at a time; of a target with a webhook, on its
+// lane. Cost of an object: a pointer; a selector parses it; a webhook converts kConvertedBatchMax in one
+// call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "server/registry.h"
+#include "store/store.h"
+
+namespace berth::server {
+
+// Objects that one call of a conversion webhook gets.
+inline constexpr std::size_t kConvertedBatchMax = 64;
+inline constexpr std::size_t kConvertedBatchBytes = 512u << 10;
+
+class ListReader {
+ public:
+  // The state that the query names. 410 or 504 when the store does not show it. `registry` outlives it.
+  static ApiResult<ListReader> open(const Registry& registry, const ObjectTarget& target,
+                                    const store::ListQuery& query);
+
+  // Looks at the next object, whether it is selected or not. Null: it is not, or there are no more.
+  // What a webhook answers is the error.
+  ApiResult<store::ObjectPtr> look();
+  bool at_end() const { return at_end_; }
+  // Objects behind those that were looked at, selected or not.
+  std::size_t remaining() { return cursor_->remaining() + (batch_.size() - batch_at_); }
+  // Begins again, with the same state.
+  void rewind();
+  store::Revision revision() const { return cursor_->revision(); }
+
+ private:
+  ListReader(ObjectTarget target, const store::ListQuery& query, std::unique_ptr<store::Cursor> cursor);
+  // The next objects in the request's version.
+  ApiResult<void> convert_batch();
+
+  ObjectTarget target_;
+  std::function<bool(const store::Object&)> accept_;
+  std::unique_ptr<store::Cursor> cursor_;
+  const bool converts_;
+  bool at_end_ = false;
+  std::vector<store::ObjectPtr> batch_;  // of a target with a webhook
+  std::size_t batch_at_ = 0;
+};
+
+}  // namespace berth::server
