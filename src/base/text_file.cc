@@ -46,10 +46,22 @@ bool sync_folder_of(const std::string& path) {
   return synced;
 }
 
+constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
+
+// Whether the file has this text already, for its owner alone: a full disk has no room for another copy.
+bool is_written(const std::string& path, std::string_view text) {
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+  if ((facts.st_mode & ACCESSPERMS) != kOwnerOnly || facts.st_size != static_cast<off_t>(text.size()))
+    return false;
+  const Result<std::string> there = read_text_file(path, text.size());
+  return there && *there == text;
+}
+
 }  // namespace
 
 Status replace_text_file(const std::string& path, std::string_view text) {
-  constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
+  if (is_written(path, text)) return {};
   const std::string draft = path + ".new";
   const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
   if (file < 0) return unwritable(draft);
@@ -57,6 +69,7 @@ Status replace_text_file(const std::string& path, std::string_view text) {
   if (!whole) {
     const Error error = unwritable(draft);
     ::close(file);
+    ::unlink(draft.c_str());
     return error;
   }
   ::close(file);

@@ -16,7 +16,8 @@ Result<std::string> read_text_file(const std::string& path, std::size_t bytes_ma
 Result<std::string> read_text(int descriptor, const std::string& name, std::size_t bytes_max);
 
 // Replaces the whole file durably, or leaves it as it was: writes and syncs "<path>.new", renames it, syncs
-// the folder. The file is readable by its owner alone. Unavailable with the operating system's message.
+// the folder. A file that has the text already is not written. The file is readable by its owner alone.
+// Unavailable with the operating system's message.
 Status replace_text_file(const std::string& path, std::string_view text);
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 // Base64, hexadecimal digits, UTF-8, text files and LruMap.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/base64.h"
@@ -124,6 +125,22 @@ TEST(TextFile, IsReplacedAsAWholeAndADraftThatWasLeftIsInNobodysWay) {
   EXPECT_EQ(read_text_file(path + ".new", 100).error().code(), ErrorCode::NotFound);
   EXPECT_EQ(replace_text_file(path + "/in-a-file", "x").error().code(), ErrorCode::Unavailable);
   EXPECT_EQ(read_text_file(path, 100).value(), "");
+}
+
+// A full disk has no room for another copy; a draft in the way stands for it.
+TEST(TextFile, ThatHasTheTextAlreadyIsNotWritten) {
+  const std::string path = testing::TempDir() + "/unchanged-file";
+  std::filesystem::remove_all(path + ".new");
+  ASSERT_TRUE(replace_text_file(path, "6443\n").ok());
+  std::filesystem::create_directory(path + ".new");
+  EXPECT_TRUE(replace_text_file(path, "6443\n").ok());
+  EXPECT_EQ(replace_text_file(path, "6444\n").error().code(), ErrorCode::Unavailable);
+  std::filesystem::remove_all(path + ".new");
+  std::filesystem::permissions(path, std::filesystem::perms::all);
+  EXPECT_TRUE(replace_text_file(path, "6443\n").ok());
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+      << "it is its owner's again";
 }
 
 }  // namespace

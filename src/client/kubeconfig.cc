@@ -27,21 +27,6 @@ constexpr std::string_view kMarker = "# Written by berth; replaced when it start
 
 // --- The edge to the file system.
 
-Status replace_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + "." + std::to_string(::getpid()) + ".new";
-  const int file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0)
-    return Error(ErrorCode::Unavailable, draft, std::string("cannot be written: ") + std::strerror(errno));
-  const bool whole = ::fchmod(file, 0600) == 0 &&
-                     ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                     ::fsync(file) == 0;
-  ::close(file);
-  if (whole && ::rename(draft.c_str(), path.c_str()) == 0) return {};
-  const std::string reason = std::strerror(errno);
-  ::unlink(draft.c_str());
-  return Error(ErrorCode::Unavailable, path, "cannot be written: " + reason);
-}
-
 void make_directories_above(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     ::mkdir(path.substr(0, slash).c_str(), 0755);
@@ -271,7 +256,7 @@ Status write_kubeconfig(const std::string& file, const ClusterAccess& access) {
     return Error(ErrorCode::Exists, file, "was not written by berth and is left alone; name another file");
   if (!there && there.error().code() != ErrorCode::NotFound) return there.error();
   make_directories_above(file);
-  return replace_file(file, kubeconfig_text(access));
+  return replace_text_file(file, kubeconfig_text(access));
 }
 
 void remove_kubeconfig(const std::string& file) {

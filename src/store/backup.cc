@@ -45,10 +45,22 @@ Status remove_if_there(const std::string& path, Disk& disk) {
   return TRY(disk.exists(path)) ? disk.remove(path) : Status();
 }
 
-// A database that is not finished: beside it nothing of an earlier try.
-Result<std::unique_ptr<DiskFile>> make_anew(const std::string& path, Disk& disk) {
+// A database that is not finished, with what is beside it.
+Status remove_unfinished(const std::string& path, Disk& disk) {
   for (const std::string& old : {path, log_of(path), mark_of(path)}) TRY(remove_if_there(old, disk));
+  return {};
+}
+
+Result<std::unique_ptr<DiskFile>> make_anew(const std::string& path, Disk& disk) {
+  TRY(remove_unfinished(path, disk));
   return disk.open(path, Disk::Opening::OrCreate);
+}
+
+// What a failed try has made goes; a disk that refuses that too keeps it for the next one.
+template <class Made>
+Made without_rests(Made made, const std::string& partial, Disk& disk) {
+  if (!made.ok()) (void)remove_unfinished(partial, disk);
+  return made;
 }
 
 // Checks the database `path` and gives it its name. `at_least`: a revision that it gets when its own is
@@ -65,8 +77,8 @@ Result<BackupContents> finish(const std::string& path, const std::string& name, 
   }
   const std::unique_ptr<DiskFile> file = TRY(disk.open(path, Disk::Opening::Existing));
   TRY(file->sync());
-  TRY(disk.rename(path, name));
   for (const std::string& rest : {log_of(path), mark_of(path)}) TRY(remove_if_there(rest, disk));
+  TRY(disk.rename(path, name));
   return contents;
 }
 
@@ -108,8 +120,8 @@ class LiveDatabase {
   std::unique_ptr<DiskFile> log_;  // null: there is none
 };
 
-Result<BackupContents> copy_and_check(const std::string& database, const std::string& file, Disk& disk) {
-  const std::string partial = file + kPartial;
+Result<BackupContents> copy_and_check(const std::string& database, const std::string& file,
+                                      const std::string& partial, Disk& disk) {
   for (int i = 0; i < kBackupTriesMax; ++i) {
     LiveDatabase live = TRY(LiveDatabase::open(database, disk));
     if (TRY(live.copy_to(partial, disk))) return finish(partial, file, 0, disk);
@@ -117,6 +129,13 @@ Result<BackupContents> copy_and_check(const std::string& database, const std::st
   return Error(ErrorCode::Unavailable, database,
                "its log began anew during each of " + std::to_string(kBackupTriesMax) +
                    " copies; try again when fewer objects are written");
+}
+
+Result<BackupContents> copy_back(const std::string& file, const std::string& database,
+                                 const std::string& partial, Revision at_least, Disk& disk) {
+  const std::unique_ptr<DiskFile> backup = TRY(disk.open(file, Disk::Opening::Existing));
+  TRY(copy(*backup, *TRY(make_anew(partial, disk))));
+  return finish(partial, database, at_least, disk);
 }
 
 }  // namespace
@@ -132,8 +151,10 @@ Result<BackupContents> back_up(const std::string& directory, const std::string& 
   if (const Status locked = held->lock(); !locked)
     return Error(ErrorCode::Unavailable, directory, "another backup of it runs; wait until that one is done")
         .because_of(locked.error());
-  Result<BackupContents> contents = copy_and_check(database, file, disk);
-  TRY(disk.remove(lock));
+  const std::string partial = file + kPartial;
+  Result<BackupContents> contents =
+      without_rests(copy_and_check(database, file, partial, disk), partial, disk);
+  (void)disk.remove(lock);  // one that stays is held by nobody
   return contents;
 }
 
@@ -147,9 +168,7 @@ Result<BackupContents> restore(const std::string& file, const std::string& direc
                    "holds objects already; restore into another directory, or move this one away");
   TRY(disk.make_directory(directory));
   const std::string partial = database + kPartial;
-  const std::unique_ptr<DiskFile> backup = TRY(disk.open(file, Disk::Opening::Existing));
-  TRY(copy(*backup, *TRY(make_anew(partial, disk))));
-  return finish(partial, database, at_least, disk);
+  return without_rests(copy_back(file, database, partial, at_least, disk), partial, disk);
 }
 
 }  // namespace berth::store

@@ -2,7 +2,8 @@
 //
 // The file is a database as in a data directory (sqlite_log.h), checked object by object before it gets its
 // name. Both functions read and write files only through `disk` and hold no object longer than it is checked;
-// they leave nothing behind when they fail but a "<file>.partial", which the next try overwrites.
+// when they fail they leave nothing behind. A process that ends in between leaves "<file>.partial", which the
+// next try overwrites.
 #pragma once
 
 #include <cstddef>

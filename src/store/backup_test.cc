@@ -200,6 +200,25 @@ TEST_F(Backups, RefuseWhatWouldOverwriteOrIsNotThere) {
   EXPECT_EQ(restore("no-file", "other", 0, disk_).error().code(), ErrorCode::NotFound);
 }
 
+TEST_F(Backups, ThatFailLeaveNothing) {
+  fill();
+  constexpr std::uint64_t kTriesMax = 2'000;
+  std::uint64_t operation = 1;
+  for (; operation < kTriesMax; ++operation) {
+    disk_.fail_operation(operation);
+    const auto made = back_up(kDirectory, kFile, disk_);
+    if (disk_.fault_pending()) break;
+    if (made.ok()) {  // what failed was not needed
+      ASSERT_TRUE(disk_.remove(kFile).ok());
+      continue;
+    }
+    for (const std::string rest : {"", ".partial", ".partial-wal", ".partial.mark"})
+      EXPECT_FALSE(disk_.exists(kFile + rest).value()) << rest << ", operation " << operation;
+  }
+  EXPECT_GT(operation, 30u);
+  EXPECT_LT(operation, kTriesMax);
+}
+
 TEST_F(Backups, ThatAreDamagedAreNotRestored) {
   open();
   for (int i = 0; i < 5; ++i) put("p" + std::to_string(i), 1'000);

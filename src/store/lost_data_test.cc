@@ -83,9 +83,38 @@ TEST(LostData, ALogDamagedInTheMiddleIsSaid) {
   EXPECT_EQ(of_header.left_after_refusal("the write-ahead log is damaged"), 0u);
 }
 
-// What a power cut leaves of a commit that nobody was told of.
+// What is gone leaves no trace in the log; the mark beside it knows how far it went.
+TEST(LostData, ALogCutAtItsEndIsSaid) {
+  constexpr std::uintmax_t kHeaderBytes = 32;
+  const std::uintmax_t whole = std::filesystem::file_size(CrashImage().path("berth.db-wal"));
+  for (const std::uintmax_t left :
+       {std::uintmax_t{0}, std::uintmax_t{20}, kHeaderBytes, whole / 2, whole - 1}) {
+    SCOPED_TRACE(left);
+    const CrashImage image;
+    std::filesystem::resize_file(image.path("berth.db-wal"), left);
+    EXPECT_LT(image.left_after_refusal("to 20 are lost"), 20u);
+    const auto again = image.open();
+    ASSERT_TRUE(again.ok()) << "once accepted, it is done with";
+    EXPECT_EQ((*again)->revision(), 20u) << "no version is given out twice";
+  }
+}
+
+TEST(LostData, AnOlderDatabaseIsSaid) {
+  const CrashImage image;
+  const std::string kept = image.path("kept.db");
+  {
+    EXPECT_TRUE(image.open().ok());
+  }  // everything moves into the database
+  std::filesystem::copy_file(image.path("berth.db"), kept);
+  EXPECT_TRUE((*image.open())->write(create(pod("later"))).ok());
+  std::filesystem::rename(kept, image.path("berth.db"));
+  EXPECT_EQ(image.left_after_refusal("the accepted writes from version 21 to 21 are lost"), 20u);
+}
+
+// What a power cut leaves of a commit that nobody was told of: the mark does not know it.
 TEST(LostData, ATornEndIsNone) {
   const CrashImage image;
+  std::ofstream(image.path("berth.db.mark"), std::ios::trunc) << "open\n";
   const std::uintmax_t bytes = std::filesystem::file_size(image.path("berth.db-wal"));
   image.damage("berth.db-wal", bytes - 2'000);
   const auto store = image.open();

@@ -142,6 +142,39 @@ TEST(PowerCut, ALossWouldBeSeen) {
       << "a disk that lies about syncs loses data, and the check above must notice";
 }
 
+// Whatever happens in between, all of it is there or none.
+TEST(PowerCut, WhatBelongsTogetherIsThereOrNot) {
+  constexpr std::size_t kTogether = 30;
+  std::size_t none = 0, all = 0;
+  for (std::uint64_t change = 1; all < 3; ++change) {
+    ASSERT_LT(change, kOperationsMax) << "the power never stays on";
+    SimulatedDisk disk(change);
+    {
+      ASSERT_TRUE(open_store({.directory = "store"}, &disk).ok());
+    }
+    bool acknowledged = false;
+    disk.cut_power_before_change(change);
+    if (const auto store = open_store({.directory = "store"}, &disk); store.ok())
+      acknowledged = (*store)
+                         ->together([&] {
+                           for (std::size_t i = 0; i < kTogether; ++i) {
+                             const auto made = (*store)->write(
+                                 create(pod("p" + std::to_string(i)), std::string(kContentBytesMax, 'x')));
+                             if (!made) return Status(made.error());
+                           }
+                           return Status();
+                         })
+                         .ok();
+    disk.power_on();
+    const auto found = open_store({.directory = "store"}, &disk);
+    ASSERT_TRUE(found.ok()) << found.error().text();
+    const std::size_t count = (*found)->count("pods");
+    EXPECT_TRUE(count == kTogether || (count == 0 && !acknowledged)) << count << ", change " << change;
+    (count == 0 ? none : all) += 1;
+  }
+  EXPECT_GT(none, 0u);
+}
+
 enum class Afterwards { Reopen, PowerCut };
 
 void fail_each_operation(Afterwards afterwards) {

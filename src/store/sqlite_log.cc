@@ -3,8 +3,10 @@
 #include <sqlite3.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/log.h"
+#include "store/commit_mark.h"
 #include "store/object_hash.h"
 #include "store/vfs.h"
 #include "store/wal_check.h"
@@ -15,8 +17,6 @@ namespace {
 constexpr int kSchema = 2;
 constexpr int kApplicationId = 0x42727468;  // "Brth"
 constexpr const char* kFileName = "berth.db";
-constexpr std::string_view kMarkOpen = "open\n";
-constexpr std::string_view kMarkShut = "shut\n";
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kUsefulShare = 8;  // an idle checkpoint pays from this fraction of the log's bound on
 constexpr std::size_t kBackupShare = 8;  // while a backup copies, the log may grow to this multiple of it
@@ -83,12 +83,12 @@ class SqliteLogFile final : public SqliteLog {
 
   // The log stays as a file, so that one that is missing was taken away; emptied, it is not missed either.
   ~SqliteLogFile() override {
-    if (started_ && checkpoint_all().ok()) (void)write_mark(kMarkShut);
+    if (started_ && !together_ && checkpoint_all().ok()) (void)mark_->set_state(CommitMark::State::Shut);
   }
 
   Status start() {
-    const std::string mark = TRY(read_mark());
-    TRY(check_files(mark));
+    mark_.emplace(TRY(CommitMark::read(mark_of(path_), disk_)));
+    TRY(check_files());
     sqlite3* opened = nullptr;
     const int code =
         sqlite3_open_v2(path_.c_str(), &opened,
@@ -99,6 +99,7 @@ class SqliteLogFile final : public SqliteLog {
     sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     TRY(check_schema());
     TRY(check_log());
+    const Revision lost = TRY(lost_commits());
     TRY(run(kDatabaseSetup));
     if (empty_) TRY(run(kMakeTables));
     if (old_) TRY(upgrade());
@@ -112,9 +113,11 @@ class SqliteLogFile final : public SqliteLog {
     // What a power cut left behind the last commit goes, so that a log never holds rests of several. A disk
     // without room leaves it as it is.
     if (Status emptied = checkpoint_all(); !emptied && !is_full()) return emptied;
-    if (mark != kMarkOpen)
-      if (Status marked = write_mark(kMarkOpen); !marked && marked.error().code() != ErrorCode::TooLarge)
-        return marked;
+    if (Status marked = mark_->set_state(CommitMark::State::Open);
+        !marked && marked.error().code() != ErrorCode::TooLarge)
+      return marked;
+    // Clients know the lost revisions as those of other states.
+    if (lost > 0) TRY(commit({}, mark_->acknowledged()));
     started_ = true;
     return {};
   }
@@ -138,7 +141,7 @@ class SqliteLogFile final : public SqliteLog {
   }
 
   Status commit(std::span<const WatchEventPtr> events, Revision revision) override {
-    TRY(step(begin_));
+    if (!together_) TRY(step(begin_));
     std::uint64_t sum = sum_;
     for (const WatchEventPtr& event : events) {
       if (event->previous) sum -= hash_of(*event->previous);
@@ -152,13 +155,26 @@ class SqliteLogFile final : public SqliteLog {
       TRY(step(put_));
     }
     TRY(advance(revision, sum));
-    TRY(step(commit_));
+    newest_ = revision;
     sum_ = sum;
+    return together_ ? Status() : finish_commit();
+  }
+
+  Status begin_together() override {
+    TRY(step(begin_));
+    together_ = true;
     return {};
   }
 
-  bool checkpoint_useful() const override { return log_pages_ >= log_pages_max_ / kUsefulShare; }
-  bool checkpoint_due() const override { return log_pages_ >= log_pages_max_; }
+  Status end_together() override {
+    together_ = false;
+    return finish_commit();
+  }
+
+  bool checkpoint_useful() const override {
+    return !together_ && log_pages_ >= log_pages_max_ / kUsefulShare;
+  }
+  bool checkpoint_due() const override { return !together_ && log_pages_ >= log_pages_max_; }
 
   Status checkpoint() override {
     if (log_pages_ < kBackupShare * log_pages_max_ && TRY(backup_under_way())) return {};
@@ -166,8 +182,11 @@ class SqliteLogFile final : public SqliteLog {
         sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (code != SQLITE_OK) return failure("cannot tidy the write-ahead log");
     log_pages_ = 0;
-    return {};
+    return mark_->sync();
   }
+
+  bool mark_is_behind() const override { return mark_->is_behind(); }
+  Status sync_mark() override { return mark_->sync(); }
 
  private:
   static int note_log_pages(void* self, sqlite3*, const char*, int pages) {
@@ -243,18 +262,9 @@ class SqliteLogFile final : public SqliteLog {
     return !locked && locked.error().code() == ErrorCode::Conflict;
   }
 
-  Result<std::string> read_mark() {
-    if (!TRY(disk_.exists(mark_of(path_)))) return std::string();
-    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_of(path_), Disk::Opening::Existing));
-    std::string text(kMarkOpen.size(), '\0');
-    text.resize(TRY(file->read(0, text)));
-    return text;
-  }
-
-  Status write_mark(std::string_view text) {
-    const std::unique_ptr<DiskFile> file = TRY(disk_.open(mark_of(path_), Disk::Opening::OrCreate));
-    TRY(file->write(0, text));
-    return file->sync();
+  Status finish_commit() {
+    TRY(step(commit_));
+    return mark_->note(newest_);
   }
 
   Status lost(const std::string& sentence) const {
@@ -268,14 +278,14 @@ class SqliteLogFile final : public SqliteLog {
   }
 
   // Before anything is opened, which would make what is missing.
-  Status check_files(const std::string& mark) {
-    if (mark.empty()) return {};
+  Status check_files() {
+    if (mark_->state() == CommitMark::State::None) return {};
     if (!TRY(disk_.exists(path_)))
       return lost("the database is missing: every object that was stored here is lost");
     const std::unique_ptr<DiskFile> file = TRY(disk_.open(path_, Disk::Opening::Existing));
     if (TRY(file->size()) == 0)
       return lost("the database is empty: every object that was stored here is lost");
-    if (mark != kMarkOpen || TRY(disk_.exists(log_of(path_)))) return {};
+    if (mark_->state() != CommitMark::State::Open || TRY(disk_.exists(log_of(path_)))) return {};
     return lost("the write-ahead log is missing: the newest writes are lost");
   }
 
@@ -288,6 +298,18 @@ class SqliteLogFile final : public SqliteLog {
     return lost("the write-ahead log is damaged: " + std::to_string(report.commits) +
                 " commits can be read, the writes in the " +
                 std::to_string(report.bytes - report.whole_bytes) + " bytes behind them are lost");
+  }
+
+  // How many acknowledged commits neither the database nor its log has, which was accepted.
+  Result<Revision> lost_commits() {
+    const Revision found = empty_ ? 0 : TRY(revision());
+    if (found >= mark_->acknowledged()) return Revision{0};
+    const Revision count = mark_->acknowledged() - found;
+    TRY(
+        lost("the write-ahead log was cut, or a file was replaced by an older one: the accepted writes from "
+             "version " +
+             std::to_string(found + 1) + " to " + std::to_string(mark_->acknowledged()) + " are lost"));
+    return count;
   }
 
   // Moves the whole log into the database and empties it.
@@ -407,7 +429,10 @@ class SqliteLogFile final : public SqliteLog {
   bool empty_ = false;
   bool old_ = false;  // of an earlier schema
   bool started_ = false;
-  std::uint64_t sum_ = 0;  // of everything that is durable
+  bool together_ = false;  // between begin_together() and its end
+  std::optional<CommitMark> mark_;
+  Revision newest_ = 0;    // committed
+  std::uint64_t sum_ = 0;  // of everything up to it
   std::size_t log_pages_ = 0;
 };
 

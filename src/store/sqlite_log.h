@@ -37,8 +37,9 @@ class SqliteLog {
 
   // Opens or makes the file `database`, in a directory that exists, and keeps it locked. Refuses one that
   // another opener holds (Unavailable), a newer schema and a foreign file (Unsupported), and unless
-  // `accept_loss` one that has lost commits (Gone): its database or log is missing, or the log is damaged
-  // before its end. An older schema is upgraded.
+  // `accept_loss` one that has lost commits (Gone): its database or log is missing, the log is damaged before
+  // its end, or both end before the newest acknowledged commit (commit_mark.h). When that is accepted, the
+  // revisions go on behind the lost ones. An older schema is upgraded.
   static Result<std::unique_ptr<SqliteLog>> open(const std::string& database, Disk& disk,
                                                  std::size_t log_bytes_max, bool accept_loss);
 
@@ -56,8 +57,17 @@ class SqliteLog {
   virtual bool checkpoint_useful() const = 0;
   // The log has reached `log_bytes_max`: checkpoint() must not wait for an idle moment.
   virtual bool checkpoint_due() const = 0;
-  // Moves the write-ahead log into the database. Cost: two syncs and a copy of the log.
+  // Moves the write-ahead log into the database. Cost: three syncs and a copy of the log.
   virtual Status checkpoint() = 0;
+
+  // A power cut may leave an earlier revision than the newest as the acknowledged one: call sync_mark() when
+  // nothing else waits.
+  virtual bool mark_is_behind() const = 0;
+  virtual Status sync_mark() = 0;
+
+  // What is committed from now on is durable with end_together(), all of it or none.
+  virtual Status begin_together() = 0;
+  virtual Status end_together() = 0;
 };
 
 }  // namespace berth::store

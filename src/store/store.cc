@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -18,6 +19,8 @@ namespace {
 
 // After this long without a write a checkpoint delays nobody.
 constexpr std::chrono::milliseconds kQuietBeforeCheckpoint(20);
+// After this long without a write the acknowledged revision is made to survive a power cut.
+constexpr std::chrono::milliseconds kQuietBeforeMark(1000);
 // A full disk is looked at again after this long.
 constexpr std::chrono::milliseconds kFullDiskPause(1000);
 
@@ -84,6 +87,19 @@ class CommittingStore final : public Store {
                "too many writes wait: " + std::to_string(options_.queue_writes_max) + "; try again later"));
   }
 
+  Status together(const std::function<Status()>& work) override {
+    if (!log_) return work();
+    TRY(on_committer([this] { return log_->begin_together(); }));
+    const Status done = work();
+    return on_committer([&] {
+      if (!done.ok() && !failed_) set_failure(done.error());
+      if (failed_) return Status(done.ok() ? *failed_ : done.error());
+      Status durable = log_->end_together();
+      if (!durable.ok()) fail(durable.error());
+      return durable;
+    });
+  }
+
   ObjectPtr get(const Key& key) const override { return index_.get(key); }
   Result<ListPage> list(const ListQuery& query) const override { return index_.list(query); }
   Result<std::unique_ptr<Cursor>> open_cursor(const ListQuery& query) const override {
@@ -121,6 +137,20 @@ class CommittingStore final : public Store {
     return options_.synchronous ? 0 : static_cast<Revision>(SystemClock().now().micros());
   }
 
+  // Runs the step behind the writes that wait already.
+  Status on_committer(std::function<Status()> step) {
+    if (options_.synchronous) return step();
+    std::promise<Status> done;
+    {
+      std::lock_guard lock(mutex_);
+      BERTH_ASSERT(!step_, "one step at a time");
+      step_ = [&] { done.set_value(step()); };
+      asleep_ = false;
+    }
+    work_.notify_one();
+    return done.get_future().get();
+  }
+
   // A write submitted from inside a callback waits until the one at hand is finished.
   void commit_inline() {
     if (std::exchange(committing_, true)) return;
@@ -146,12 +176,18 @@ class CommittingStore final : public Store {
         checkpoint_if(log_ && log_->checkpoint_due());
       }
       taken.clear();
+      if (const auto step = take_step()) step();
     }
+  }
+
+  std::function<void()> take_step() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(step_, nullptr);
   }
 
   // Waits for work and takes all of it; runs a checkpoint when there is none for a while. False: stop.
   bool take(std::vector<Pending>& taken) {
-    const auto has_work = [this] { return !queue_.empty() || new_watch_ || stopping_; };
+    const auto has_work = [this] { return !queue_.empty() || new_watch_ || stopping_ || step_; };
     std::unique_lock lock(mutex_);
     while (!has_work()) {
       asleep_ = true;
@@ -166,6 +202,11 @@ class CommittingStore final : public Store {
         lock.unlock();
         checkpoint_if(true);
         lock.lock();
+      } else if (!failed_ && log_ && log_->mark_is_behind()) {
+        if (work_.wait_for(lock, kQuietBeforeMark) == std::cv_status::no_timeout || has_work()) continue;
+        lock.unlock();
+        sync_mark();
+        lock.lock();
       } else {
         work_.wait(lock);
       }
@@ -173,7 +214,11 @@ class CommittingStore final : public Store {
     asleep_ = false;
     new_watch_ = false;
     taken.swap(queue_);
-    return !taken.empty() || !stopping_;
+    return !taken.empty() || step_ || !stopping_;
+  }
+
+  void sync_mark() {
+    if (Status synced = log_->sync_mark(); !synced.ok()) fail(synced.error());
   }
 
   void checkpoint_if(bool wanted) {
@@ -287,6 +332,7 @@ class CommittingStore final : public Store {
   bool asleep_ = false;      // the committer needs to be woken
   bool new_watch_ = false;
   bool stopping_ = false;
+  std::function<void()> step_;  // of together(), for the committer
   std::thread committer_;
 };
 

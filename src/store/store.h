@@ -172,6 +172,10 @@ class Store {
   virtual void submit(WriteRequest write, std::function<void(WriteResult)> done) = 0;
   // Waits for the outcome. Deadlocks in a callback of this store.
   WriteResult write(WriteRequest write);
+  // Runs `work`. What is written meanwhile is decided, visible and answered as always, but durable only when
+  // this returns, all of it or none: for a start, before others are served. When `work` refuses, or the disk
+  // does, that is the error, nothing of it is durable, and the store takes no more writes.
+  virtual Status together(const std::function<Status()>& work) = 0;
 
   // Null when absent.
   virtual ObjectPtr get(const Key& key) const = 0;

@@ -473,5 +473,30 @@ TEST(Store, EventsAreReadInPages) {
   EXPECT_TRUE(store->events("pods", 99, 3)->events.empty()) << "the future is silent";
 }
 
+TEST(Together, WhatIsRefusedIsNotKept) {
+  TemporaryDirectory directory;
+  {
+    const auto store = open_store({.directory = directory.path()}).value();
+    ASSERT_TRUE(store->write(create(pod("before"))).ok());
+    const Status done = store->together([&] {
+      EXPECT_TRUE(store->write(create(pod("a"))).ok());
+      EXPECT_NE(store->get(pod("a")), nullptr) << "what follows may build on it";
+      return Status(Error(ErrorCode::Invalid, "the second manifest is wrong"));
+    });
+    EXPECT_EQ(done.error().message(), "the second manifest is wrong");
+    EXPECT_FALSE(store->write(create(pod("b"))).ok()) << "what it shows is not what is stored";
+  }
+  const auto store = open_store({.directory = directory.path()}).value();
+  EXPECT_EQ(store->count("pods"), 1u);
+  EXPECT_TRUE(store
+                  ->together([&] {
+                    EXPECT_TRUE(store->write(create(pod("c"))).ok());
+                    return Status();
+                  })
+                  .ok());
+  EXPECT_TRUE(store->write(create(pod("d"))).ok());
+  EXPECT_EQ(store->count("pods"), 3u);
+}
+
 }  // namespace
 }  // namespace berth::store
