@@ -109,6 +109,9 @@ Status ApiServerComponent::start() {
   transport.address = listen_.address;
   transport.port = listen_.port;
   transport.clock = &clock_;
+  transport.accepts = server::Accepts::Later;
+  transport.names = names_of(listen_, options_.tls_names, machine_);
+  for (const std::string& name : options_.allowed_hosts) transport.names.push_back(name);
   if (const Status files = raise_open_files(transport.limits.connections_max); !files)
     log(LogLevel::Warning, files.error().message());
   if (options_.insecure) {

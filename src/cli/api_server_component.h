@@ -28,10 +28,11 @@ struct ServerOptions {
   const api::Admission* pod_admission = nullptr;  // outlives the server; null: none
   std::string data_directory;                     // empty: in memory
   std::string listen = "127.0.0.1:0";
-  std::string certificate_directory;     // empty: made anew at every start
-  std::vector<std::string> tls_names;    // of the server's certificate, beside those of the address
-  std::string kubeconfig;                // written once the server is ready; empty: none
-  bool kubeconfig_is_temporary = false;  // removed with its folder when the server stops
+  std::string certificate_directory;       // empty: made anew at every start
+  std::vector<std::string> tls_names;      // of the server's certificate, beside those of the address
+  std::vector<std::string> allowed_hosts;  // further names in plain HTTP (server::TransportOptions::names)
+  std::string kubeconfig;                  // written once the server is ready; empty: none
+  bool kubeconfig_is_temporary = false;    // removed with its folder when the server stops
   std::string audit_log;
   std::size_t watch_window_events = store::StoreOptions{}.watch_window_events;
   bool accept_data_loss = false;
@@ -51,8 +52,10 @@ class ApiServerComponent {
   static Result<std::unique_ptr<ApiServerComponent>> open(ServerOptions options, const api::Gates& gates);
   ~ApiServerComponent();
 
-  // Binds and serves requests; /readyz fails until ready().
+  // Binds; connections wait until serve().
   Status start();
+  // Serves requests; /readyz fails until ready().
+  void serve() { transport_->accept_now(); }
   // /readyz succeeds, and the kubeconfig is written.
   Status ready();
   void stop(Duration grace);

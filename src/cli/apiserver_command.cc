@@ -16,6 +16,7 @@ int run_apiserver(const Configuration& configuration) {
       ApiServerComponent::open(server_options(configuration), gates);
   if (!component) return complain(component.error());
   if (Status started = (*component)->start(); !started) return complain(started.error());
+  (*component)->serve();
   if (Status ready = (*component)->ready(); !ready) return complain(ready.error());
   std::printf("Serving the Kubernetes API on %s\n", (*component)->url().c_str());
   if (!(*component)->kubeconfig().empty())

@@ -16,7 +16,7 @@ Status try_manifests(const std::vector<Manifest>& manifests, const api::Gates& g
                      const store::Store& store);
 
 // Creates the objects that do not exist; in existing ones it sets the members that the manifest names, except
-// status. Blocks until every response has arrived.
+// status. Blocks until every response has arrived. Within Store::together() they are durable at once.
 Status store_manifests(const std::vector<Manifest>& manifests, client::ApiClient& client);
 
 }  // namespace berth::cli

@@ -98,10 +98,14 @@ Status serve(const Configuration& config, plane::ControlPlaneOptions options, Ap
   options.health = &feed;
   options.root_ca = component.ca_certificate();
   const std::unique_ptr<DecisionFile> decisions = TRY(open_decisions(component));
-  TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
-  const std::vector<Manifest> lasting = with_lasting_status(manifests, component.store());
-  TRY(store_manifests(manifests, *own));
-  warn(store_lasting_status(lasting, *own));
+  TRY(component.store().together([&]() -> Status {
+    TRY(make_simulated_nodes(static_cast<std::size_t>(config.nodes), component.store(), *own));
+    const std::vector<Manifest> lasting = with_lasting_status(manifests, component.store());
+    TRY(store_manifests(manifests, *own));
+    warn(store_lasting_status(lasting, *own));
+    return {};
+  }));
+  component.serve();
   SimulatedNodes nodes(component.store());
   // Before the plane: no pod starts without what the agents remember of its node's drivers.
   const std::unique_ptr<health::NodeAgents> agents =

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of the whole process at random moments of a busy cluster: what was acknowledged is there, no
-device is given twice, and in the end everybody runs who can. Prints `N passed, M failed`.
+device is given twice, and in the end everybody runs who can; manifests of a start are there or not. Prints
+`N passed, M failed`.
 
 BERTH_CRASH_ROUNDS says how many kills (default 20), BERTH_CRASH_SEED from which seed.
 """
@@ -32,22 +33,30 @@ class Broken(AssertionError):
 
 
 class Cluster:
-    def __init__(self, directory):
+    def __init__(self, directory, files=(os.path.join(ROOT, "examples/cluster"),)):
         self.directory = directory
         self.kubeconfig = os.path.join(directory, "kubeconfig")
+        self.log = os.path.join(directory, "log")
+        self.files = files
 
-    def start(self):
+    def launch(self):
         if os.path.exists(self.kubeconfig):
             os.remove(self.kubeconfig)
-        log = open(os.path.join(self.directory, "log"), "ab")
-        self.process = subprocess.Popen(
-            [BERTH, "up", "--data-dir", os.path.join(self.directory, "data"), "--kubeconfig", self.kubeconfig,
-             "--insecure", "--listen", "127.0.0.1:0", "-f", os.path.join(ROOT, "examples/cluster"),
-             "--log-level", "warning"], stdout=log, stderr=log)
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [BERTH, "up", "--data-dir", os.path.join(self.directory, "data"), "--kubeconfig", self.kubeconfig,
+                 "--insecure", "--listen", "127.0.0.1:0", "--log-level", "warning"]
+                + [word for file in self.files for word in ("-f", file)], stdout=log, stderr=log)
+
+    def is_up(self):
+        return os.path.exists(self.kubeconfig)
+
+    def start(self):
+        self.launch()
         began = time.monotonic()
-        while not os.path.exists(self.kubeconfig):
+        while not self.is_up():
             if self.process.poll() is not None or time.monotonic() - began > START_SECONDS_MAX:
-                raise Broken("berth up does not come up again: " + open(log.name).read()[-400:])
+                raise Broken("berth up does not come up again: " + open(self.log).read()[-400:])
             time.sleep(0.01)
         line = next(line for line in open(self.kubeconfig) if "server:" in line)
         self.address = line.split("//")[1].strip().strip('"')
@@ -169,5 +178,40 @@ def every_kill_is_survived():
             cluster.kill()
 
 
+MANIFESTS = 400
+
+
+def manifests_are_there_or_not():
+    """A kill while `up -f` applies its files leaves all objects of them or none."""
+    chance = random.Random(SEED)
+    objects = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c%d" % i, "namespace": "default"},
+                "data": {"k": "x" * 500}} for i in range(MANIFESTS)]
+    seen = {0: 0, MANIFESTS: 0}
+    with tempfile.TemporaryDirectory(prefix="berth-crash-") as directory:
+        file = os.path.join(directory, "many.json")
+        pathlib.Path(file).write_text("\n---\n".join(map(json.dumps, objects)))
+        for number in range(ROUNDS):
+            folder = os.path.join(directory, str(number))
+            os.mkdir(folder)
+            killed = Cluster(folder, [file])
+            killed.launch()
+            end = time.monotonic() + chance.random() * 1.5
+            while time.monotonic() < end and not killed.is_up():
+                time.sleep(0.002)
+            killed.kill()
+            again = Cluster(folder, [])
+            again.start()
+            try:
+                status, listed = again.call("GET", "/api/v1/namespaces/default/configmaps")
+            finally:
+                again.kill()
+            names = [item["metadata"]["name"] for item in listed["items"]]
+            count = sum(1 for name in names if name.startswith("c"))
+            if status != 200 or count not in seen:
+                raise Broken("%d of %d objects are there after kill %d" % (count, MANIFESTS, number))
+            seen[count] += 1
+    print("killed before: %d, behind: %d" % (seen[0], seen[MANIFESTS]))
+
+
 if __name__ == "__main__":
-    sys.exit(suite.run([every_kill_is_survived], ()))
+    sys.exit(suite.run([every_kill_is_survived, manifests_are_there_or_not], ()))
