@@ -166,7 +166,7 @@ Status run(Component component, const Configuration& config, const Plugins& plug
                              {.ready = [&plane] { return plane.synced(); },
                               .metrics = [&] { return metrics_of(plane, term, clock, config); },
                               .pages = [&plane](std::string_view path) { return plane.page(path); }},
-                             machine.now()));
+                             *client, machine));
   const std::unique_ptr<WebhookServer> webhook = TRY(start_webhook(config, *admission));
   std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(component)).c_str(),
               access.server.c_str(), pages->url().c_str());

@@ -178,7 +178,7 @@ Status run_node_guest(const Configuration& config, const StopSignal& stop) {
                              {.ready = [&publication] { return publication.published(); },
                               .metrics = [&clock] { return guest_metrics(clock); },
                               .pages = [](std::string_view) { return std::optional<std::string>(); }},
-                             machine.now()));
+                             *client, machine));
   std::printf("The node-agent works on %s, beside the kubelet of %s; health and metrics are on %s\n",
               access.server.c_str(), config.kubelet_directory.c_str(), pages->url().c_str());
   std::fflush(stdout);

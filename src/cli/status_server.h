@@ -1,8 +1,8 @@
 // /healthz, /livez, /readyz, /metrics and further pages of a component.
 //
 // Plain HTTP on loopback. On any other address, for a kubelet's probes and Prometheus: TLS with a self-signed
-// certificate made at the start, like kube-scheduler's, and only those four pages, because requests there
-// have no user.
+// certificate made at the start, like kube-scheduler's, and only those four pages; /metrics only for those
+// whom the API server lets read them (metrics_access.h).
 #pragma once
 
 #include <functional>
@@ -10,9 +10,12 @@
 #include <optional>
 #include <string>
 
+#include "client/api_client.h"
 #include "server/transport/transport.h"
 
 namespace berth::cli {
+
+class MetricsAccess;
 
 struct StatusPages {
   std::function<bool()> ready;
@@ -24,15 +27,17 @@ struct StatusPages {
 class StatusServer {
  public:
   // Serves until its destruction. The functions are called on its threads. `now` is for the certificate.
-  // Refuses what parse_listen and Transport::listen refuse.
-  static Result<std::unique_ptr<StatusServer>> open(const std::string& listen, StatusPages pages, Time now);
+  // `reviewer` (who asks for /metrics, unless on loopback) and `clock` outlive it. Refuses what parse_listen
+  // and Transport::listen refuse.
+  static Result<std::unique_ptr<StatusServer>> open(const std::string& listen, StatusPages pages,
+                                                    client::ApiClient& reviewer, const Clock& clock);
   ~StatusServer();
   const std::string& url() const { return url_; }
 
  private:
   class Handler;
-  explicit StatusServer(StatusPages pages);
-  std::unique_ptr<Handler> handler_;
+  StatusServer(StatusPages pages, std::shared_ptr<MetricsAccess> access);
+  std::shared_ptr<Handler> handler_;  // also of answers under way
   std::unique_ptr<server::Transport> transport_;
   std::string url_;
 };

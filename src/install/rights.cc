@@ -16,6 +16,8 @@ constexpr std::string_view kGroups = "scheduling.k8s.io";
 constexpr std::string_view kOwn = api::kBerthGroup;
 constexpr std::string_view kStorage = "storage.k8s.io";
 constexpr std::string_view kLeases = "coordination.k8s.io";
+constexpr std::string_view kAuthentication = "authentication.k8s.io";
+constexpr std::string_view kAuthorization = "authorization.k8s.io";
 
 // What is watched and written is also read: a write that conflicts, or whose answer was lost, is read back.
 constexpr Right kRights[] = {
@@ -58,10 +60,16 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, kOwn, "devicehealthpolicies/status", "", "patch", "how many devices it taints"},
     {Scheduler, Cluster, kOwn, "nodedevicehealths", "", "list,watch",
      "device health, as node agents tell it"},
+    {Scheduler, Cluster, kAuthentication, "tokenreviews", "", "create", "who asks for its metrics"},
+    {Scheduler, Cluster, kAuthorization, "subjectaccessreviews", "", "create",
+     "whether that user may get /metrics"},
     {Scheduler, OwnNamespace, kLeases, "leases", "", "create", "leader election"},
     {Scheduler, OwnNamespace, kLeases, "leases", "berth-scheduler", "get,update", "leader election"},
     {NodeAgent, Cluster, "", "nodes", "", "get", "the owner of its report"},
     {NodeAgent, Cluster, kOwn, "nodedevicehealths", "", "get,create,patch", "its report"},
+    {NodeAgent, Cluster, kAuthentication, "tokenreviews", "", "create", "who asks for its metrics"},
+    {NodeAgent, Cluster, kAuthorization, "subjectaccessreviews", "", "create",
+     "whether that user may get /metrics"},
 };
 
 std::string spaced(std::string_view list) {

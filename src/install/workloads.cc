@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view kKubeletDirectory = "/var/lib/kubelet";
 constexpr std::string_view kNodesDirectory = "/run/berth/nodes";
 constexpr std::string_view kPortName = "https-status";
+// Where Prometheus, as every pod, finds the token of its account.
+constexpr std::string_view kAccountTokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 constexpr std::int64_t kUser = 65532;  // nobody's in common images
 // Two seconds of Berth's own (INTERFACE: SIGTERM), the release of the Lease, and the rest for a slow API
 // server.
@@ -175,7 +177,8 @@ Json metrics_service(const InstallOptions& options) {
   return service;
 }
 
-// The process makes its own certificate when it starts, so no authority has signed it.
+// The process makes its own certificate when it starts, so no authority has signed it. It lets Prometheus'
+// own account read metrics.
 Json service_monitor(const InstallOptions& options) {
   Json monitor = named("monitoring.coreos.com/v1", "ServiceMonitor", name_of(Account::Scheduler), options);
   monitor["spec"] = Json::object(
@@ -183,6 +186,7 @@ Json service_monitor(const InstallOptions& options) {
        {"endpoints",
         Json::array({Json::object({{"port", kPortName},
                                    {"scheme", "https"},
+                                   {"bearerTokenFile", kAccountTokenFile},
                                    {"tlsConfig", Json::object({{"insecureSkipVerify", true}})}})})}});
   return monitor;
 }

@@ -336,7 +336,7 @@ def policies_act_on_what_node_agents_report(berth):
         assert "spec.devices[0].health: Unsupported value" in answer["message"], answer
 
 
-def beyond_loopback_pages_are_encrypted_and_tell_no_decisions(berth):
+def beyond_loopback_pages_are_encrypted_and_ask_who_reads_metrics(berth):
     with Cluster(berth) as cluster:
         cluster.add_node("n1")
         cluster.add_pod("a")
@@ -345,14 +345,18 @@ def beyond_loopback_pages_are_encrypted_and_tell_no_decisions(berth):
         cluster.bound("a")
         trusting = ssl._create_unverified_context()
 
-        def code_of(url):
+        def code_of(url, token=None):
+            headers = {"Authorization": "Bearer " + token} if token else {}
             try:
-                return urllib.request.urlopen(url, timeout=10, context=trusting).status
+                return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10,
+                                              context=trusting).status
             except urllib.error.HTTPError as refused:
                 return refused.code
 
         local = part.url.replace("0.0.0.0", "127.0.0.1")
-        assert code_of(local + "/healthz") == code_of(local + "/metrics") == code_of(local + "/readyz") == 200
+        assert code_of(local + "/healthz") == code_of(local + "/readyz") == 200
+        assert code_of(local + "/metrics") == 401
+        assert code_of(local + "/metrics", "of nobody") == 401, "the API server knows no such token"
         page = "/berth/v1alpha1/decisions/pods/default/"
         assert code_of(local + page + "a") == 404
         on_loopback = cluster.part("scheduler", "--with-binder", "--leader-elect=false",
@@ -620,7 +624,7 @@ CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed
          one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
          parts_outlive_their_api_server,
          policies_act_on_what_node_agents_report, a_node_agent_reports_what_a_driver_says,
-         beyond_loopback_pages_are_encrypted_and_tell_no_decisions,
+         beyond_loopback_pages_are_encrypted_and_ask_who_reads_metrics,
          a_bind_request_made_by_hand_is_carried_out_or_refused, a_binder_answers_admission_reviews,
          options_are_told_and_checked,
          every_part_reads_what_it_prints, a_file_reaches_the_scheduler,
