@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/json.h"
+#include "base/printable.h"
 
 namespace berth {
 namespace {
@@ -73,6 +74,7 @@ void log(LogLevel level, std::string_view sentence, std::initializer_list<LogFie
   } else {
     line = sentence;
     append_text_fields(line, fields);
+    line = printable_line(line);  // names and messages of others must not steer the terminal
   }
   logger().log(spdlog_level(level), line);
 }

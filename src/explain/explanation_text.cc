@@ -212,17 +212,20 @@ bool has_failed_binding(const Json& row) {
   return !row.part("bindRequest").is_null();
 }
 
-void add_history(Page& page, const JsonArray& history) {
+// Without `wide` only the binding that failed.
+void add_history(Page& page, const JsonArray& history, bool wide) {
   page.heading("EARLIER");
   std::vector<Cells> rows = {{"DECISION", "AT (UTC)", "RESULT", "SAID"}};
-  for (const Json& row : history)
+  for (const Json& row : history) {
+    if (!wide && !has_failed_binding(row)) continue;
     rows.push_back(
         {text_at(row, "id"), clock_of(row.string_at("time")), text_at(row, "result"),
          or_dash(text_at(row, "said").substr(0, cut_offset(row.string_at("said"), kLineColumns)))});
+  }
   page.table(rows);
   for (const Json& row : history)
     if (has_failed_binding(row) && row.string_at("said").size() > kLineColumns)
-      page.wrapped(text_at(row, "id") + " was " + text_at(row, "said"), 2);
+      page.wrapped(text_at(row, "id") + ": " + text_at(row, "said"), 2);
 }
 
 }  // namespace
@@ -249,7 +252,8 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
   if (!section("steps").empty()) add_steps(page, section("steps"));
   const JsonArray& history = section("history");
   const bool failed = std::any_of(history.begin(), history.end(), has_failed_binding);
-  if ((detail == Detail::Wide || failed) && !history.empty()) add_history(page, history);
+  const bool wide = detail == Detail::Wide;
+  if ((wide || failed) && !history.empty()) add_history(page, history, wide);
   if (const std::string note = text_at(explanation, "note"); !note.empty()) {
     page.line("");
     page.wrapped(note, 2);
