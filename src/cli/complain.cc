@@ -11,4 +11,8 @@ int complain(const Error& error) {
   return error.code() == ErrorCode::Invalid && error.path().starts_with("--") ? 2 : 1;
 }
 
+void tell(const std::string& text) {
+  std::fprintf(stderr, "berth: %s\n", printable_line(text).c_str());
+}
+
 }  // namespace berth::cli

@@ -1,7 +1,8 @@
 // What a server drops or changes when it creates an object of a dump, and what is true of it all the same.
 //
 // The allocation of a ResourceClaim: without it its devices would count as free. The taints of a Node that is
-// Ready: a server adds that it is not, and no kubelet is there to take it away.
+// Ready: a server adds that it is not, and no kubelet is there to take it away. The status of Pods and Jobs
+// that have ended: they would run again.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace berth::cli {
 
-// Allocated ResourceClaims and Ready Nodes that the store does not have yet.
+// Those of which this is true, and that the store does not have yet.
 std::vector<Manifest> with_lasting_status(const std::vector<Manifest>& manifests, const store::Store& store);
 
 // Writes these once they are stored; consumers of claims by the UIDs that they have in the client's server,

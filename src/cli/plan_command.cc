@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "api/yaml_write.h"
-#include "base/printable.h"
 #include "cli/complain.h"
 #include "cli/plan_input.h"
 #include "dra/cel_selectors.h"
@@ -39,10 +38,6 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
   } else {
     std::fputs(planning::to_table(plan, verdicts).c_str(), stdout);
   }
-}
-
-void tell(const std::string& text) {
-  std::fprintf(stderr, "berth: %s\n", printable_line(text).c_str());
 }
 
 // Kinds whose definition is in the input are known to be custom: they are only counted.

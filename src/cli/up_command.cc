@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/log.h"
-#include "base/printable.h"
 #include "cli/complain.h"
 #include "cli/control_plane.h"
 #include "cli/decision_file.h"
@@ -81,8 +80,7 @@ class PlaneShown {
 };
 
 void warn(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings)
-    std::fprintf(stderr, "berth: warning: %s\n", printable_line(warning).c_str());
+  for (const std::string& warning : warnings) tell("warning: " + warning);
 }
 
 Status serve(const Configuration& config, plane::ControlPlaneOptions options, ApiServerComponent& component,

@@ -652,6 +652,9 @@ def manifests_of_another_cluster(directory):
         dumped("Pod", "busy", ns="default", spec={
             "nodeName": "node-1", "resourceClaims": [{"name": "gpu", "resourceClaimName": "busy-gpu"}],
             "containers": [container]}),
+        dumped("Pod", "over", ns="default",
+               spec={"nodeName": "node-1", "containers": [{"name": "c", "image": "i"}]},
+               status={"phase": "Succeeded"}),
         dumped("ConfigMap", "garbage", ns="default"),
         dumped("Node", "far", spec={}, status={"conditions": [{"type": "Ready", "status": "True"}]}),
     ]
@@ -669,6 +672,7 @@ def manifests_of_another_cluster(directory):
         expect(owners["gone"] is None and owners["here"][0]["uid"] == node, f"owners: {owners}")
         claim = k.json("get", "resourceclaim", "busy-gpu")
         expect(claim["status"]["allocation"]["devices"]["results"][0]["device"] == "g0", "allocated")
+        expect(k.json("get", "pod", "over")["status"]["phase"] == "Succeeded", "it does not run again")
         expect(not k.json("get", "node", "far")["spec"].get("taints"), "a node that was ready is ready")
         pod = k.json("get", "pod", "busy")["metadata"]["uid"]
         expect([one["uid"] for one in claim["status"]["reservedFor"]] == [pod], "its consumer is here")
