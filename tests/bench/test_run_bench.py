@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""How tools/run-bench compares rows with the recorded ones."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import pathlib
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LOADER = importlib.machinery.SourceFileLoader("run_bench", str(ROOT / "tools" / "run-bench"))
+run_bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_bench", LOADER))
+LOADER.exec_module(run_bench)
+REFERENCE = run_bench.REFERENCE
+
+
+def row(name, cpu, unit="us", **more):
+    return {"program": "a_bench", "name": name, "cpu_time": cpu, "real_time": 2 * cpu, "time_unit": unit, **more}
+
+
+class CompareTest(unittest.TestCase):
+    def test_a_machine_that_is_slower_as_a_whole_has_no_slower_row(self):
+        recorded = {REFERENCE: 100.0, "a": 10.0, "b": 1000.0}
+        twice = {name: 2 * nanoseconds for name, nanoseconds in recorded.items()}
+        self.assertEqual(run_bench.slower_rows(recorded, twice), {})
+
+    def test_rows_are_slower_by_their_ratio_to_the_reference(self):
+        recorded = {REFERENCE: 100.0, "a": 10.0, "b": 1000.0, "gone": 5.0}
+        measured = {REFERENCE: 50.0, "a": 10.0, "b": 500.0 * run_bench.SLOWER_MAX * 0.99, "new": 7.0}
+        self.assertEqual(run_bench.slower_rows(recorded, measured), {"a": 2.0})
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            run_bench.print_comparison(recorded, measured)
+        self.assertEqual(said.getvalue().splitlines(), [
+            REFERENCE + ": 50 ns, recorded 100 ns",
+            "slower: a: 10 ns, recorded 10 ns: 2.00 times, at the speed of the reference row",
+            "not recorded: new",
+            "1 of 3 rows are slower than recorded by more than %s times" % run_bench.SLOWER_MAX])
+
+    def test_threads_are_measured_as_time_passes_and_of_repetitions_the_shortest(self):
+        rows = [row("one", 3), row("one", 2), row("mean", 9, run_type="aggregate"), row("write/real_time", 4, "ms"),
+                {"program": "a_bench", "name": "bad", "error_occurred": True, "error_message": "no disk"}]
+        self.assertEqual(run_bench.measured_ns(rows), {"a_bench/one": 2e3, "a_bench/write/real_time": 8e6})
+
+
+if __name__ == "__main__":
+    unittest.main()
