@@ -15,7 +15,8 @@ REFERENCE = run_bench.REFERENCE
 
 
 def row(name, cpu, unit="us", **more):
-    return {"program": "a_bench", "name": name, "cpu_time": cpu, "real_time": 2 * cpu, "time_unit": unit, **more}
+    times = {"cpu_time": cpu, "real_time": 2 * cpu, "time_unit": unit}
+    return {"program": "a_bench", "name": name, **times, **more}
 
 
 class CompareTest(unittest.TestCase):
@@ -38,7 +39,8 @@ class CompareTest(unittest.TestCase):
             "1 of 3 rows are slower than recorded by more than %s times" % run_bench.SLOWER_MAX])
 
     def test_threads_are_measured_as_time_passes_and_of_repetitions_the_shortest(self):
-        rows = [row("one", 3), row("one", 2), row("mean", 9, run_type="aggregate"), row("write/real_time", 4, "ms"),
+        rows = [row("one", 3), row("one", 2), row("mean", 9, run_type="aggregate"),
+                row("write/real_time", 4, "ms"),
                 {"program": "a_bench", "name": "bad", "error_occurred": True, "error_message": "no disk"}]
         self.assertEqual(run_bench.measured_ns(rows), {"a_bench/one": 2e3, "a_bench/write/real_time": 8e6})
 

@@ -1,4 +1,4 @@
-"""Files that nothing reaches: unbuilt sources, unincluded headers, unlinked docs, uncalled scripts, strays."""
+"""Files that nothing reaches: unbuilt sources, unused headers, unlinked docs, uncalled scripts, strays."""
 import posixpath
 import re
 
