@@ -4,7 +4,9 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import json
 import pathlib
+import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -43,6 +45,43 @@ class CompareTest(unittest.TestCase):
                 row("write/real_time", 4, "ms"),
                 {"program": "a_bench", "name": "bad", "error_occurred": True, "error_message": "no disk"}]
         self.assertEqual(run_bench.measured_ns(rows), {"a_bench/one": 2e3, "a_bench/write/real_time": 8e6})
+
+
+class PageTest(unittest.TestCase):
+    def test_figures_have_two_digits_and_a_unit(self):
+        figures = {5.44: "5.4 ns", 238.2: "238 ns", 999.7: "1 µs", 9960: "10 µs", 31_200: "31 µs",
+                   3.3e6: "3.3 ms"}
+        for nanoseconds, text in figures.items():
+            self.assertEqual(run_bench.page_figure(nanoseconds), text)
+
+    def test_a_row_that_names_a_benchmark_gets_its_figure(self):
+        page = ("| measured | row | result | asked |\n| gang | `a_bench/Gang/4` | 12 µs | 500 µs |\n"
+                "| other | `a_bench/Other` | 1 s |\n| by hand | 3 s | 4 s |\n")
+        self.assertEqual(run_bench.page_with(page, {"a_bench/Gang/4": 31e3}), page.replace("12 µs", "31 µs"))
+
+    def test_what_a_second_costs_is_a_row_of_its_own(self):
+        rows = [row("Audit", 90, a_second=18e-6)]
+        self.assertEqual(run_bench.measured_ns(rows),
+                         {"a_bench/Audit": 90e3, "a_bench/Audit/a_second": 18e3})
+
+    def test_the_rows_that_the_page_and_the_record_name_exist(self):
+        named = {name for _, name in run_bench.FIGURE.findall(run_bench.PAGE.read_text())}
+        self.assertGreater(len(named), 30)
+        for name in named | self.recorded().keys():
+            program, function = name.split("/")[:2]
+            source = (ROOT / "bench" / (program + ".cc")).read_text()
+            self.assertTrue(re.search(r"\b%s\b" % re.escape(function), source), name)
+
+    def test_the_page_has_the_recorded_figures(self):
+        if not self.recorded():
+            self.skipTest("no run is recorded: tools/run-bench --record")
+        page = run_bench.PAGE.read_text()
+        self.assertEqual(run_bench.page_with(page, self.recorded()), page)
+
+    @staticmethod
+    def recorded():
+        path = run_bench.RECORDED
+        return json.loads(path.read_text())["ns"] if path.exists() else {}
 
 
 if __name__ == "__main__":
