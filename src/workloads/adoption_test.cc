@@ -121,6 +121,23 @@ TEST(Adoption, ADeploymentMakesNoReplicaSetBesideTheOneItAdopts) {
   EXPECT_EQ(sets.front()->part("metadata").items_at("ownerReferences").size(), 1u);
 }
 
+TEST(Adoption, NoPodIsMadeInANamespaceThatIsBeingDeleted) {
+  const OwnersCase cases[] = {{make_replica_set, replica_sets()},
+                              {make_job, jobs()},
+                              {make_stateful_set, stateful_sets()},
+                              {make_daemon_set, daemon_sets()}};
+  for (const OwnersCase& test : cases) {
+    SCOPED_TRACE(test.owners.resource);
+    World world;
+    world.fixture.engine.add(make_service_account());  // who knows namespaces
+    world.fixture.api.put(Kind::Namespace,
+                          R"({"metadata":{"name":"d","deletionTimestamp":"2026-01-01T00:00:00Z",
+                              "finalizers":["example.com/hold"]},"status":{"phase":"Terminating"}})");
+    world.begin(test.make(), test.owners);
+    EXPECT_EQ(world.creates(), 0u);
+  }
+}
+
 // Who waits for a pod to go must not find its successor under its name.
 TEST(Adoption, TheNameOfAPodThatIsGoneDoesNotComeBack) {
   const OwnersCase cases[] = {{make_replica_set, replica_sets()}, {make_daemon_set, daemon_sets()}};

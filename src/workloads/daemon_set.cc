@@ -244,7 +244,7 @@ class DaemonSetRun {
   }
 
   void create(const std::string& node) {
-    if (taken_.size() >= kPodsPerRunMax) return;
+    if (taken_.size() >= kPodsPerRunMax || !takes_pods(view_, set_.meta.ns)) return;
     static const OwnedPods::ByName kNone;
     const auto found = by_node_.find(node);
     const NumberedNames names = daemon_names(set_.meta.name, set_.meta.uid, node);

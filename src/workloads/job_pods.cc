@@ -47,7 +47,7 @@ class Maker {
     const std::int64_t ending =
         state_.replaces_failed_only ? static_cast<std::int64_t>(state_.terminating.size()) : 0;
     const std::int64_t missing = wanted - active - ending;
-    if (missing <= 0) return;
+    if (missing <= 0 || !takes_pods(view_, state_.job.meta.ns)) return;
     const bool by_index = state_.indexed && state_.limit_per_index;
     if (const auto until = backoff_until(state_); until && !by_index && now_ < *until) {
       wake_by(effects_, *until);

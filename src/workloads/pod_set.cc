@@ -50,6 +50,11 @@ std::vector<std::string> next_names(const View& view, std::string_view ns, const
   return found;
 }
 
+bool takes_pods(const View& view, const std::string& ns) {
+  const api::Namespace* found = view.namespaces.find("", ns);
+  return !found || !found->meta.deleting();
+}
+
 std::size_t creates_of_run(std::size_t missing, std::size_t standing) {
   return std::min({missing, kPodsPerRunMax, std::max(kFirstPodsMax, standing)});
 }

@@ -31,6 +31,9 @@ struct PodsOfOwner {
 std::vector<std::string> next_names(const View& view, std::string_view ns, const NumberedNames& names,
                                     const PodsOfOwner& standing, std::uint32_t begin, std::size_t count);
 
+// False in a namespace that is being deleted: every create there is refused.
+bool takes_pods(const View& view, const std::string& ns);
+
 // How many pods a run may create when `missing` are missing and `standing` were accepted.
 std::size_t creates_of_run(std::size_t missing, std::size_t standing);
 

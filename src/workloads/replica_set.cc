@@ -77,6 +77,7 @@ class ReplicaSet final : public client::Reconciler {
     const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(0, set.spec().int_at("replicas", 1)));
     last_runs_[set.key].wanted = static_cast<std::int64_t>(wanted);
     if (active.size() < wanted) {
+      if (!takes_pods(view, set.meta.ns)) return;
       const std::size_t count = creates_of_run(wanted - active.size(), active.size());
       const std::string prefix = set.meta.name + "-";
       const NumberedNames names(prefix, set.meta.uid);

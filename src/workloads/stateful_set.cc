@@ -155,6 +155,7 @@ class StatefulSetRun {
   }
 
   void create(std::int64_t ordinal) {
+    if (!takes_pods(view_, set_.meta.ns)) return;
     const std::string number = std::to_string(ordinal), name = set_.meta.name + "-" + number;
     if (view_.pods.find(set_.meta.ns, name)) {
       effects_.events.push_back(event_about(set_, true, "FailedCreate",
