@@ -76,6 +76,16 @@ Json status_of(const api::Node& node, Time now) {
   return status;
 }
 
+// Extended resources that somebody wrote into the capacity, as the documentation of Kubernetes tells people
+// to: a kubelet makes them allocatable. Null when there are none.
+Json advertised(const api::Node& node) {
+  Json allocatable = Json::object();
+  for (const auto& [name, amount] : node.capacity)
+    if (name.find('/') != std::string::npos && !node.allocatable.contains(name))
+      allocatable[name] = amount.text();
+  return allocatable.as_object().empty() ? Json() : allocatable;
+}
+
 Duration renew_period(std::size_t nodes) {
   return std::max(kRenewPeriodMin,
                   Duration::seconds(static_cast<std::int64_t>(nodes) / kRenewalsPerSecondMax));
@@ -107,6 +117,9 @@ class SimulatedNodes final : public client::Reconciler {
     if (!api::condition_is_true(node->conditions, "Ready") || node->capacity.empty() ||
         node->allocatable.empty())
       effects.chains.push_back({key, {patch_status(key, status_of(*node, now), node->meta.uid)}});
+    else if (Json more = advertised(*node); !more.is_null())
+      effects.chains.push_back(
+          {key, {patch_status(key, Json::object({{"allocatable", std::move(more)}}), node->meta.uid)}});
     Time renewed = now;
     const api::ObjectKey lease_key{Kind::Lease, std::string(kNodeLeaseNamespace), key.name, {}};
     if (!lease)

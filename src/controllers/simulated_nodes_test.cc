@@ -66,6 +66,21 @@ TEST(SimulatedNodes, CapacityThatSomebodyGaveIsKept) {
   EXPECT_EQ(node->allocatable.at("example.com/gpu").text(), "8");
 }
 
+TEST(SimulatedNodes, AResourceInTheCapacityBecomesAllocatable) {
+  EngineFixture fixture;
+  fixture.engine.add(make_simulated_nodes());
+  fixture.api.put(api::ref_of(Kind::Node), simulated_node_object(1));
+  fixture.start();
+  fixture.run_until_idle();
+  fixture.api.change(Kind::Node, "", "node-1", R"({"status":{"capacity":{"example.com/dongle":"4"}}})");
+  fixture.run_until_idle();
+  EXPECT_EQ(fixture.engine.view().nodes.find("", "node-1")->allocatable.at("example.com/dongle").text(), "4");
+  fixture.api.log.clear();
+  fixture.api.change(Kind::Node, "", "node-1", R"({"status":{"allocatable":{"example.com/dongle":"0"}}})");
+  fixture.run_until_idle();
+  EXPECT_TRUE(fixture.api.log.empty()) << "who says that it is taken keeps that";
+}
+
 TEST(SimulatedNodes, AddressesAreStable) {
   EXPECT_EQ(simulated_host_ip("node-1"), simulated_host_ip("node-1"));
   EXPECT_NE(simulated_host_ip("node-1"), simulated_host_ip("node-2"));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "api/serialized.h"
 #include "api/types/gpu_share.h"
 #include "base/hex.h"
@@ -187,8 +189,34 @@ Json ended_status(const api::Pod& pod, std::int64_t exit_code, Time started, Tim
   return status;
 }
 
+// When spec.activeDeadlineSeconds ends; few pods have it, so their text is searched before it is parsed.
+std::optional<Time> deadline_of(const api::Pod& pod) {
+  if (pod.raw->find("\"activeDeadlineSeconds\":") == std::string::npos) return std::nullopt;
+  const Result<Json> document = api::parse_object(*pod.raw);
+  const Json* seconds = document ? document->part("spec").find("activeDeadlineSeconds") : nullptr;
+  if (!seconds || !seconds->is_int()) return std::nullopt;
+  const Time started = api::decode_time(document->part("status").string_at("startTime"));
+  if (!started.is_set()) return std::nullopt;
+  return started + Duration::seconds(seconds->as_int());
+}
+
+Json overdue_status(const api::Pod& pod, Time started, Time now) {
+  Json status = ended_status(pod, kKilledExitCode, started, now);
+  status["reason"] = "DeadlineExceeded";
+  status["message"] = "Pod was active on the node longer than the specified deadline";
+  return status;
+}
+
+// Whether the status was written for an earlier spec. The first one is seen when the pod starts.
+bool is_for_earlier_spec(const api::Pod& pod) {
+  if (pod.meta.generation <= 1) return false;
+  const std::string seen = "\"status\":{\"observedGeneration\":" + std::to_string(pod.meta.generation) + ",";
+  return pod.raw->find(seen) == std::string::npos;
+}
+
 // Has the version as precondition: a late status must not restart an ended pod.
 client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json status) {
+  if (pod.meta.generation > 0) status["observedGeneration"] = pod.meta.generation;
   return patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version);
 }
 
@@ -233,14 +261,19 @@ class SimulatedPods final : public client::Reconciler {
     const api::Condition* ready = api::find_condition(pod->conditions, "Ready");
     if (pod->phase != "Running" || !ready || ready->status != "True") return start(view, key, *pod, now);
 
+    const Time started = ready->last_transition;
+    const auto deadline = deadline_of(*pod);
+    if (deadline && now >= *deadline)
+      return Effects::write(key, change_status(key, *pod, overdue_status(*pod, started, now)));
+    if (is_for_earlier_spec(*pod)) return Effects::write(key, change_status(key, *pod, Json::object()));
     const auto run_time = annotated_duration(pod->meta, kRunTimeAnnotation);
-    if (!run_time) return Effects::nothing();
-    const Time started = ready->last_transition, end = started + *run_time;
-    if (now >= end)
+    if (!run_time && !deadline) return Effects::nothing();
+    const Time end = run_time ? started + *run_time : *deadline;
+    if (run_time && now >= end)
       return Effects::write(key,
                             change_status(key, *pod, ended_status(*pod, exit_code_of(*pod), started, now)));
     Effects effects;
-    effects.wake_at = end;
+    effects.wake_at = deadline ? std::min(end, *deadline) : end;
     return effects;
   }
 

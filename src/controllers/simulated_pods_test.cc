@@ -213,5 +213,33 @@ TEST_F(SimulatedPods, ADeletedPodThatHadEndedKeepsItsPhase) {
   EXPECT_EQ(status().string_at("phase"), "Succeeded");
 }
 
+TEST_F(SimulatedPods, ADeadlineEndsThePodAlsoWhenItComesLater) {
+  begin(R"({"berth.dev/run-time":"1h"})");
+  fixture.advance(Duration::seconds(10));
+  fixture.api.change(Kind::Pod, "d", "p", R"({"spec":{"activeDeadlineSeconds":15}})");
+  fixture.advance(Duration::seconds(4));
+  EXPECT_EQ(status().string_at("phase"), "Running");
+  fixture.advance(Duration::seconds(2));
+  EXPECT_EQ(status().string_at("phase"), "Failed");
+  EXPECT_EQ(status().string_at("reason"), "DeadlineExceeded");
+}
+
+TEST_F(SimulatedPods, SayWhichSpecTheySaw) {
+  begin();
+  fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"generation":1},"status":{"phase":"Pending"}})");
+  fixture.run_until_idle();
+  EXPECT_EQ(status().int_at("observedGeneration"), 1);
+  const std::size_t before = fixture.api.log.size();
+  // As the server orders the members.
+  fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"generation":2},"status":null})");
+  fixture.api.change(
+      Kind::Pod, "d", "p",
+      R"({"status":{"observedGeneration":1,"phase":"Running","conditions":[{"type":"Ready","status":"True",
+          "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+  fixture.run_until_idle();
+  EXPECT_EQ(status().int_at("observedGeneration"), 2);
+  EXPECT_EQ(fixture.api.log.size(), before + 1);
+}
+
 }  // namespace
 }  // namespace berth::controllers
