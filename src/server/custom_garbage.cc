@@ -37,6 +37,24 @@ Registry::Change without_owners(std::string uid, std::set<std::string> drop) {
   };
 }
 
+// The object whose owners do not wait for it any more; unchanged when it is another one by now.
+Registry::Change without_blocks(std::string uid) {
+  return [uid = std::move(uid)](const Json& current) -> ApiResult<Json> {
+    if (metadata_of(current).string_at("uid") != uid) return current;
+    Json next = current;
+    JsonArray references = metadata_of(current).items_at("ownerReferences");
+    for (Json& reference : references) reference.as_object().erase("blockOwnerDeletion");
+    metadata_of(next)["ownerReferences"] = std::move(references);
+    return next;
+  };
+}
+
+bool blocks_owners(const Json& document) {
+  const JsonArray& references = metadata_of(document).items_at("ownerReferences");
+  return std::any_of(references.begin(), references.end(),
+                     [](const Json& reference) { return reference.bool_at("blockOwnerDeletion"); });
+}
+
 Registry::Change without_finalizer(std::string uid, std::string_view finalizer) {
   return [uid = std::move(uid), finalizer](const Json& current) -> ApiResult<Json> {
     Json next = current;
@@ -308,7 +326,22 @@ void CustomGarbage::collect(const store::Object& object, const Json& document) {
   Owners owners = owners_of(object, document);
   if (owners.absent.empty()) return;
   if (owners.solid) return modify(object, without_owners(object.uid, std::move(owners.absent)));
+  // Owners that wait for each other in a circle would never go; the object is deleted once it blocks none.
+  if (owners.waiting && blocks_owners(document) && has_waiting_dependent(object.uid))
+    return modify(object, without_blocks(object.uid));
   remove(object, owners.waiting && dependents_.contains(object.uid) ? "Foreground" : "Background");
+}
+
+bool CustomGarbage::has_waiting_dependent(const std::string& owner_uid) const {
+  const auto found = dependents_.find(owner_uid);
+  if (found == dependents_.end()) return false;
+  for (const store::Key& key : found->second) {
+    const store::ObjectPtr dependent = registry_.store().get(key);
+    const Result<Json> document =
+        dependent ? registry_.document_of(*dependent) : Result<Json>(Json::object());
+    if (document && is_deleting(*document) && has_finalizer(*document, kForegroundFinalizer)) return true;
+  }
+  return false;
 }
 
 void CustomGarbage::orphan(const store::Object& owner) {

@@ -62,6 +62,8 @@ class CustomGarbage final : public ForegroundHold {
   void unblock(const std::string& owner_uid, const store::Key& dependent);
 
   void act(const store::Key& key);
+  // A dependent of this owner waits for its own dependents.
+  bool has_waiting_dependent(const std::string& owner_uid) const;
   void collect(const store::Object& object, const Json& document);
   Owners owners_of(const store::Object& object, const Json& document) const;
   void orphan(const store::Object& owner);

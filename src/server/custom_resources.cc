@@ -204,6 +204,15 @@ bool CustomResources::has_objects_in(const std::string& ns) const {
   return false;
 }
 
+bool CustomResources::has_pods_in(const std::string& ns) const {
+  store::ListQuery query;
+  query.resource = "pods";
+  query.ns = ns;
+  query.limit = 1;
+  const Result<store::ListPage> page = registry_.store().list(query);
+  return page && !page->objects.empty();
+}
+
 void CustomResources::clean_namespaces() {
   const ServedPtr served = served_.now();
   if (served->definitions().empty()) return;
@@ -214,6 +223,8 @@ void CustomResources::clean_namespaces() {
   for (const store::ObjectPtr& object : page->objects) {
     if (object->bytes.find("\"deletionTimestamp\"") == std::string::npos) continue;
     waiting_ = true;
+    // As with everything else of a namespace, its pods go first (KEP-5080).
+    if (has_pods_in(object->key.name)) continue;
     for (const DefinitionPtr& definition : served->definitions())
       if (definition->namespaced) delete_objects(*definition, object->key.name);
   }

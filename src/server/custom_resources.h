@@ -32,6 +32,8 @@ class CustomResources {
   void run();
   // About every 200 ms: runs while definitions or namespaces wait for their objects.
   void tick();
+  // A namespace is being deleted: the next tick looks at its objects, and again until it is gone.
+  void wake() { waiting_ = true; }
   // Whether objects of custom resources are in the namespace: it is not gone before them.
   bool has_objects_in(const std::string& ns) const;
 
@@ -51,6 +53,7 @@ class CustomResources {
   void release(const Entry& entry);
   // False when there are none.
   bool delete_objects(const crd::Definition& definition, const std::string& ns);
+  bool has_pods_in(const std::string& ns) const;
   void clean_namespaces();
   void written(const ApiResult<Answer>& made);
 

@@ -273,6 +273,37 @@ TEST_F(CustomResourcesTest, ForegroundDeletionWaitsForBlockingDependents) {
   EXPECT_EQ(ask("GET", gizmo("a")).code, 404);
 }
 
+TEST_F(CustomResourcesTest, ACircleOfOwnersGoes) {
+  define();
+  for (const char* name : {"a", "b", "c"}) make(name, R"({"size":1})");
+  const auto owned_by_next = [&](const char* name, const char* owner) {
+    patch(gizmo(name), R"({"metadata":{)" + owned_by("Gizmo", gizmo(owner), true) + "}}");
+  };
+  owned_by_next("a", "c");
+  owned_by_next("b", "a");
+  owned_by_next("c", "b");
+  settle();
+  ask("DELETE", gizmo("a"), R"({"propagationPolicy":"Foreground"})");
+  settle();
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(ask("GET", gizmo(name)).code, 404) << name;
+}
+
+TEST_F(CustomResourcesTest, ANamespaceLosesItsPodsFirst) {
+  define();
+  ask("POST", "/api/v1/namespaces", R"({"metadata":{"name":"x"}})");
+  const std::string object = "/apis/ex.io/v1/namespaces/x/gizmos/a", pod = "/api/v1/namespaces/x/pods/p";
+  ask("POST", "/apis/ex.io/v1/namespaces/x/gizmos",
+      R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":"a"},"spec":{"size":1}})");
+  ask("POST", "/api/v1/namespaces/x/pods",
+      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  ask("DELETE", "/api/v1/namespaces/x");
+  settle();
+  EXPECT_EQ(ask("GET", object).code, 200);
+  EXPECT_EQ(ask("DELETE", pod).code, 200);
+  settle();
+  EXPECT_EQ(ask("GET", object).code, 404);
+}
+
 // The engine's collector, which knows built-in dependents only, asks for the end of the deletion.
 TEST_F(CustomResourcesTest, AForegroundDeletionOfABuiltInOwnerWaitsForCustomDependents) {
   define();

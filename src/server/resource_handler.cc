@@ -142,9 +142,11 @@ ApiResult<void> ResourceHandler::route_subresource(const Call& call) {
   const bool document = subresource == "status" || subresource == "finalize" || subresource == "resize" ||
                         subresource == "approval" || subresource == "ephemeralcontainers";
   if (document && method == "GET") return get(call);
-  if (subresource == "finalize" && custom_.has_objects_in(call->target.name))
+  if (subresource == "finalize" && custom_.has_objects_in(call->target.name)) {
+    custom_.wake();
     return conflict(call->target.resource_name(), call->target.name,
                     "objects of custom resources are left in the namespace");
+  }
   if (document && method == "PUT") return replace(call);
   if (document && method == "PATCH") return patch(call);
   return method_not_allowed();

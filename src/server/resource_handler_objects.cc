@@ -111,7 +111,11 @@ ApiResult<void> ResourceHandler::remove(const Call& call) {
   WriteOptions write_options;
   write_options.user = call->request.user.name;
   registry_.remove(call->target, std::move(options), std::move(write_options),
-                   [this, call](ApiResult<Answer> made) { answer(call, std::move(made)); });
+                   [this, call](ApiResult<Answer> made) {
+                     const api::ResourceInfo& resource = *call->target.resource;
+                     if (resource.group.empty() && resource.plural == "namespaces") custom_.wake();
+                     answer(call, std::move(made));
+                   });
   return {};
 }
 
