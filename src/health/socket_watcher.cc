@@ -95,8 +95,9 @@ SocketWatcher::~SocketWatcher() {
 
 Status SocketWatcher::serve(const std::string& node) {
   const std::string folder = root_ + "/" + node;
-  if (Status made = make_folder(folder + "/device-plugins"); !made) return made;
-  if (Status made = make_folder(folder + "/plugins_registry"); !made) return made;
+  // As a kubelet's folder: drivers keep their sockets and checkpoints in `plugins`.
+  for (const char* part : {"/device-plugins", "/plugins", "/plugins_registry"})
+    if (Status made = make_folder(folder + part); !made) return made;
   TRY(watch({node, folder + "/plugins_registry", 1}));
   with_folders_.insert(node);
   return {};
