@@ -43,6 +43,8 @@ struct RuleContext {
   // stores the object.
   std::string_view subresource = {};
   std::string_view request_group = {};
+  // The groups of `user`.
+  std::span<const std::string> user_groups = {};
   // Lists that the body has without items (Decoded::empty_lists); known for POST and PUT only.
   std::span<const std::string> empty_lists = {};
   // The resource of the request, in its version; null where the rules are asked without one.
@@ -76,6 +78,8 @@ struct KindRules {
   // Deleting without a propagationPolicy orphans dependents (Job).
   bool orphans_by_default = false;
   bool draws_name = false;  // without a name it gets a UUID
+  // A further subresource whose writes are those of the status ("approval"); RuleContext tells which it is.
+  std::string_view status_writer = {};
 
   void (*set_defaults)(Json& object) = nullptr;
   // Clears fields that a client may not set (status) and drops fields of gates that are off.

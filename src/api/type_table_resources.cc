@@ -64,6 +64,9 @@ constexpr ResourceInfo kResources[] = {
     {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition",
      "CustomResourceDefinition", kCluster, "crd,crds", "api-extensions", "status", kAll},
 
+    {"apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService", kCluster, "",
+     "api-extensions", "status", kAll},
+
     {"apps", "v1", "controllerrevisions", "controllerrevision", "ControllerRevision", kNamespaced, "", "", "",
      kAll},
     {"apps", "v1", "daemonsets", "daemonset", "DaemonSet", kNamespaced, "ds", "all", "status", kAll},

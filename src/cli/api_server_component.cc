@@ -124,6 +124,7 @@ Status ApiServerComponent::start() {
   TRY(bind(std::move(transport)));
   url_ = url_of(options_.insecure ? "http" : "https",
                 reachable_address(listen_, options_.tls_names, machine_), transport_->local().port);
+  server_->keep_own_objects({endpoint_address(listen_, machine_), transport_->local().port});
   ticker_ = std::make_unique<Ticker>(*this);
   return {};
 }

@@ -67,6 +67,13 @@ std::string reachable_address(const ListenAddress& listen, const std::vector<std
   return machine.empty() ? "127.0.0.1" : machine.front();
 }
 
+std::string endpoint_address(const ListenAddress& listen, const std::vector<std::string>& machine) {
+  if (!is_everywhere(listen) && is_ip_address(listen.address)) return listen.address;
+  for (const std::string& address : machine)
+    if (is_everywhere(listen) && is_ip_address(address)) return address;
+  return "127.0.0.1";
+}
+
 std::uint16_t remembered_port(const std::string& file) {
   const Result<std::string> text = read_text_file(file, kPortFileBytesMax);
   std::uint16_t port = 0;

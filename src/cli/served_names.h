@@ -21,6 +21,10 @@ std::vector<std::string> names_of(const ListenAddress& listen, const std::vector
 std::string reachable_address(const ListenAddress& listen, const std::vector<std::string>& given,
                               const std::vector<std::string>& machine);
 
+// For the endpoints of the Service `kubernetes`: the address; of a server on all interfaces the machine's
+// first one, else loopback.
+std::string endpoint_address(const ListenAddress& listen, const std::vector<std::string>& machine);
+
 // The port that a server without a fixed one had at its last start, kept in `file`; 0: none.
 std::uint16_t remembered_port(const std::string& file);
 // Makes the folder of the file if it is missing. Unavailable with the operating system's message.

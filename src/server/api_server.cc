@@ -39,6 +39,7 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
       served_(world.gates, conversions_),
       custom_(registry_, served_),
       garbage_(registry_, served_),
+      own_(registry_, served_),
       watches_(registry_),
       lists_(registry_),
       options_(std::move(options)),

@@ -17,6 +17,7 @@
 #include "server/custom_resources.h"
 #include "server/http.h"
 #include "server/list_lane.h"
+#include "server/own_objects.h"
 #include "server/registry.h"
 #include "server/request_path.h"
 #include "server/resource_handler.h"
@@ -51,13 +52,16 @@ class ApiServer final : public HttpHandler {
   // Creates the namespaces and priority classes of a new cluster. Waits for the store; not on a synchronous
   // store's callback.
   Status make_default_objects();
-  // Watch timeouts and bookmarks, lists that take too long, and what deleted definitions leave to do; about
-  // every 200 ms.
+  // From here on the objects that describe this server are kept (own_objects.h). Waits for the store.
+  void keep_own_objects(ServerAddress address) { own_.begin(std::move(address)); }
+  // Watch timeouts and bookmarks, lists that take too long, own objects, and what deleted definitions leave to
+  // do; about every 200 ms.
   void tick(Time monotonic_now) {
     watches_.tick(monotonic_now);
     watches_.end_replaced(served_.now());
     lists_.tick(monotonic_now);
     custom_.tick();
+    own_.tick(monotonic_now);
     if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
   }
   std::size_t open_watches() const { return watches_.open_count(); }
@@ -79,6 +83,7 @@ class ApiServer final : public HttpHandler {
   ServedResources served_;
   CustomResources custom_;
   CustomGarbage garbage_;
+  OwnObjects own_;
   WatchHub watches_;
   ListLane lists_;
   const ApiServerOptions options_;

@@ -13,7 +13,8 @@ namespace berth::server {
 namespace {
 
 // The order in which kube-apiserver lists its groups; other groups follow by name.
-constexpr std::array<std::string_view, 20> kGroupOrder = {"apps",
+constexpr std::array<std::string_view, 21> kGroupOrder = {"apiregistration.k8s.io",
+                                                          "apps",
                                                           "events.k8s.io",
                                                           "authentication.k8s.io",
                                                           "authorization.k8s.io",
@@ -35,8 +36,9 @@ constexpr std::array<std::string_view, 20> kGroupOrder = {"apps",
                                                           api::kBerthGroup};
 
 // Aggregated discovery has another order than the plain one.
-constexpr std::array<std::string_view, 6> kAggregatedFirst = {
-    "events.k8s.io", "batch", "policy", "scheduling.k8s.io", "coordination.k8s.io", "resource.k8s.io"};
+constexpr std::array<std::string_view, 7> kAggregatedFirst = {
+    "apiregistration.k8s.io", "events.k8s.io",       "batch",          "policy",
+    "scheduling.k8s.io",      "coordination.k8s.io", "resource.k8s.io"};
 
 // A subresource with a kind other than its resource's, or with verbs other than get, patch and update.
 struct SubresourceForm {

@@ -35,6 +35,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
       dependencies_.gates, dependencies_.check_cel, dependencies_.clock.now(), options.user, read, list};
   ctx.subresource = target.subresource;
   ctx.request_group = target.resource->group;
+  ctx.user_groups = options.user_groups;
   ctx.empty_lists = options.empty_lists;
   ctx.resource = target.resource;
   return ctx;

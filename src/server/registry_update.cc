@@ -193,7 +193,9 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   const ObjectTarget& target = update.target;
   const api::KindRules& rules = rules_of(target);
   const api::RuleContext ctx = context(target, update.options);
-  const bool status_only = target.subresource == "status", binds = target.subresource == "binding";
+  const bool binds = target.subresource == "binding";
+  const bool status_only = target.subresource == "status" ||
+                           (!target.subresource.empty() && target.subresource == rules.status_writer);
   if (status_only) {
     keep_all_but_status(rules, next, before, ctx);
   } else {

@@ -55,6 +55,7 @@ class ResourceHandler {
 
   // Whether objects of the resource are only stored here.
   bool is_unacted(const api::ResourceInfo& resource) const;
+  void warn_if_unacted(ResourceCall& call) const;
 
   // resource_handler_objects.cc
   ApiResult<void> get(const Call& call);

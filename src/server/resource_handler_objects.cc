@@ -47,7 +47,18 @@ ApiResult<void> check_name(const ObjectTarget& target, Json& document) {
   return name == target.name ? ApiResult<void>() : other_name(name, target.name);
 }
 
+// Who approves waits for somebody who acts on it.
+bool is_status_writer(const ObjectTarget& target) {
+  return !target.subresource.empty() && target.subresource == rules_of(target).status_writer;
+}
+
 }  // namespace
+
+void ResourceHandler::warn_if_unacted(ResourceCall& call) const {
+  if (warn_unacted_ && is_unacted(*call.target.resource))
+    call.warnings.push_back("no controller here acts on " + qualified(call.target.resource_name()) +
+                            ": it is only stored");
+}
 
 ApiResult<void> ResourceHandler::get(const Call& call) {
   ApiResult<std::optional<store::Revision>> asked = read_version(call->request);
@@ -74,10 +85,7 @@ ApiResult<void> ResourceHandler::create(const Call& call) {
   registry_.create(call->target, std::move(write.document), std::move(write.options),
                    [this, call](ApiResult<Answer> made) {
                      if (made && made->object) call->created = made->object->key.name;
-                     if (warn_unacted_ && made && is_unacted(*call->target.resource))
-                       call->warnings.push_back("no controller here acts on " +
-                                                qualified(call->target.resource_name()) +
-                                                ": it is only stored");
+                     if (made) warn_if_unacted(*call);
                      answer(call, std::move(made));
                    });
   return {};
@@ -87,7 +95,10 @@ ApiResult<void> ResourceHandler::replace(const Call& call) {
   ObjectWrite write = TRY(read_write(*call, "UpdateOptions"));
   TRY(check_name(call->target, write.document));
   registry_.update(call->target, std::move(write.document), std::move(write.options),
-                   [this, call](ApiResult<Answer> made) { answer(call, std::move(made)); });
+                   [this, call](ApiResult<Answer> made) {
+                     if (made && is_status_writer(call->target)) warn_if_unacted(*call);
+                     answer(call, std::move(made));
+                   });
   return {};
 }
 
@@ -101,6 +112,7 @@ ApiResult<void> ResourceHandler::patch(const Call& call) {
           : patch_change(call->request, *call->target.resource, validation, call->patch_warnings);
   registry_.modify(call->target, std::move(change), std::move(options), [this, call](ApiResult<Answer> made) {
     call->warn(std::move(call->patch_warnings));
+    if (made && is_status_writer(call->target)) warn_if_unacted(*call);
     answer(call, std::move(made));
   });
   return {};

@@ -43,7 +43,6 @@ bool has_controller(const api::ResourceInfo& resource) {
       {"discovery.k8s.io", ""},
       {"rbac.authorization.k8s.io", ""},
       {"admissionregistration.k8s.io", ""},
-      {"apiregistration.k8s.io", ""},
       {"certificates.k8s.io", ""},
       {"flowcontrol.apiserver.k8s.io", ""},
       {"storage.k8s.io", "csinodes"},

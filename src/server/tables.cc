@@ -484,7 +484,8 @@ constexpr TableColumns kPlain = {kPlainColumns, plain_cells};
 const TableColumns& columns_of(const api::ResourceInfo& resource) {
   // Both groups of events show the same stored objects.
   const std::string_view group = resource.group == "events.k8s.io" ? "" : resource.group;
-  for (const std::span<const TableRow> rows : {std::span<const TableRow>(kRows), workload_rows()})
+  for (const std::span<const TableRow> rows :
+       {std::span<const TableRow>(kRows), workload_rows(), cluster_rows()})
     for (const TableRow& row : rows)
       if (row.group == group && row.resource == resource.plural) return row.columns;
   return kPlain;

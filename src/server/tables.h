@@ -38,6 +38,8 @@ inline constexpr TableColumn kAge{"Age"};
 
 // For workloads and volumes (tables_workloads.cc).
 std::span<const TableRow> workload_rows();
+// For kinds that belong to the cluster (tables_cluster.cc).
+std::span<const TableRow> cluster_rows();
 
 // Name and Age for a resource without columns of its own.
 const TableColumns& columns_of(const api::ResourceInfo& resource);

@@ -33,6 +33,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // registrations are the group versions that Berth serves or decodes.
@@ -45,7 +46,7 @@ var registrations = []func(*runtime.Scheme) error{
 	rbacv1.AddToScheme, resourcev1.AddToScheme, resourcev1alpha3.AddToScheme, resourcev1beta1.AddToScheme,
 	resourcev1beta2.AddToScheme, schedulingv1.AddToScheme, schedulingv1alpha3.AddToScheme,
 	schedulingv1beta1.AddToScheme, storagev1.AddToScheme, storagemigrationv1.AddToScheme,
-	apiextensionsv1.AddToScheme,
+	apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme,
 }
 
 // metaKinds exist in every group version; the table has them once, under meta.k8s.io/v1.

@@ -6,6 +6,7 @@
 #include "api/gates_fields.h"
 #include "api/kinds/core_parts.h"
 #include "api/kinds/scheduling_parts.h"
+#include "api/kinds/stored_kinds.h"
 #include "api/types/meta.h"
 #include "base/quantity.h"
 
@@ -94,7 +95,7 @@ std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
   if (!priority->class_name.empty()) put(spec, type, "priorityClassName", priority->class_name);
   put(spec, type, "priority", priority->value);
   put(spec, type, "preemptionPolicy", priority->preemption_policy);
-  return std::nullopt;
+  return admit_runtime_class(pod, ctx);
 }
 
 // Every write of a pod passes this: defaults that were set once are restored when a patch omits them.

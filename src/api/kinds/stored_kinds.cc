@@ -8,6 +8,7 @@
 
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
+#include "api/kinds/stored_kinds.h"
 
 namespace berth::api {
 namespace {
@@ -287,7 +288,9 @@ constexpr StoredKind kStoredKinds[] = {
      set_mutating_webhook_defaults},
     {kWebhookGroup, "validatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
      set_validating_webhook_defaults},
+    {"apiregistration.k8s.io", "apiservices", kNeedsVersion, nullptr, adjust_api_services},
     {"autoscaling", "horizontalpodautoscalers", kGeneration, set_autoscaler_defaults},
+    {"certificates.k8s.io", "certificatesigningrequests", 0, nullptr, adjust_signing_requests},
     {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion, nullptr, adjust_trust_bundles},
     {"coordination.k8s.io", "leasecandidates", kNeedsVersion | kPutCreates | kPlainFinalizers | kPathSegment},
     {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults, adjust_endpoint_slices},
@@ -295,8 +298,11 @@ constexpr StoredKind kStoredKinds[] = {
     {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration},
     {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults},
     {"networking.k8s.io", "ingresses", kGeneration},
+    {"networking.k8s.io", "ipaddresses", 0, nullptr, adjust_ip_addresses},
     {"networking.k8s.io", "networkpolicies", kGeneration, set_network_policy_defaults},
-    {"node.k8s.io", "runtimeclasses", kNeedsVersion | kPutCreates | kPlainFinalizers},
+    {"networking.k8s.io", "servicecidrs", 0, nullptr, adjust_service_cidrs},
+    {"node.k8s.io", "runtimeclasses", kNeedsVersion | kPutCreates | kPlainFinalizers, nullptr,
+     adjust_runtime_classes},
     {kRbacGroup, "clusterrolebindings", kPutCreates | kPathSegment, set_role_binding_defaults},
     {kRbacGroup, "clusterroles", kPutCreates | kPathSegment},
     {kRbacGroup, "rolebindings", kPutCreates | kPathSegment, set_role_binding_defaults},

@@ -1,0 +1,17 @@
+// Kinds of kinds/stored_kinds.cc whose rules are more than traits; one .cc file each.
+#pragma once
+
+#include "api/kind_rules.h"
+
+namespace berth::api {
+
+void adjust_signing_requests(KindRules& rules);  // certificate_signing_request.cc
+void adjust_api_services(KindRules& rules);      // api_service.cc
+void adjust_runtime_classes(KindRules& rules);   // runtime_class.cc
+void adjust_ip_addresses(KindRules& rules);      // service_addresses.cc
+void adjust_service_cidrs(KindRules& rules);     // service_addresses.cc
+
+// What the class of a new pod adds to it (overhead, nodeSelector, tolerations), or why it is refused.
+std::optional<Rejection> admit_runtime_class(Json& pod, const RuleContext& ctx);  // runtime_class.cc
+
+}  // namespace berth::api

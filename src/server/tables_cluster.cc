@@ -1,0 +1,87 @@
+// Columns of kinds that belong to the cluster: certificates, runtime classes, addresses of Services, API
+// versions. Source: pkg/printers/internalversion of Kubernetes 1.37 and kube-aggregator's table converter.
+#include "server/metadata.h"
+#include "server/tables.h"
+
+namespace berth::server {
+namespace {
+
+std::string signing_state(const Json& request) {
+  const auto has = [&](std::string_view type) {
+    for (const Json& condition : request.part("status").items_at("conditions"))
+      if (condition.string_at("type") == type) return true;
+    return false;
+  };
+  std::string state = has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending";
+  if (has("Failed")) state += ",Failed";
+  if (!request.part("status").string_at("certificate").empty()) state += ",Issued";
+  return state;
+}
+
+JsonArray signing_request_cells(const Json& request, Time now) {
+  const Json& spec = request.part("spec");
+  const std::int64_t seconds = spec.int_at("expirationSeconds");
+  return {name_of(request),
+          age_of(request, now),
+          or_else(spec.string_at("signerName"), "<none>"),
+          spec.string_at("username"),
+          seconds > 0 ? human_age(Duration::seconds(seconds)) : "<none>",
+          signing_state(request)};
+}
+
+JsonArray runtime_class_cells(const Json& object, Time now) {
+  return {name_of(object), object.string_at("handler"), age_of(object, now)};
+}
+
+JsonArray ip_address_cells(const Json& object, Time now) {
+  const Json& parent = object.part("spec").part("parentRef");
+  std::string text(parent.string_at("resource"));
+  if (const std::string_view group = parent.string_at("group"); !group.empty())
+    text.append(".").append(group);
+  if (const std::string_view ns = parent.string_at("namespace"); !ns.empty()) text.append("/").append(ns);
+  text.append("/").append(parent.string_at("name"));
+  return {name_of(object), parent.is_null() ? "<none>" : text, age_of(object, now)};
+}
+
+JsonArray range_cells(const Json& object, Time now) {
+  std::string text;
+  for (const Json& range : object.part("spec").items_at("cidrs"))
+    text.append(text.empty() ? "" : ",").append(range.as_string());
+  return {name_of(object), text, age_of(object, now)};
+}
+
+JsonArray registration_cells(const Json& object, Time now) {
+  const Json& service = object.part("spec").part("service");
+  std::string available = "Unknown";
+  for (const Json& condition : object.part("status").items_at("conditions"))
+    if (condition.string_at("type") == "Available") {
+      available = condition.string_at("status");
+      if (available != "True") available.append(" (").append(condition.string_at("reason")).append(")");
+    }
+  const std::string named =
+      std::string(service.string_at("namespace")) + "/" + std::string(service.string_at("name"));
+  return {name_of(object), service.is_null() ? "Local" : named, available, age_of(object, now)};
+}
+
+constexpr TableColumn kSigningColumns[] = {
+    kName, kAge, {"SignerName"}, {"Requestor"}, {"RequestedDuration"}, {"Condition"}};
+constexpr TableColumn kRuntimeClassColumns[] = {kName, {"Handler"}, kAge};
+constexpr TableColumn kIpAddressColumns[] = {kName, {"ParentRef"}, kAge};
+constexpr TableColumn kRangeColumns[] = {kName, {"CIDRs"}, kAge};
+constexpr TableColumn kRegistrationColumns[] = {kName, {"Service"}, {"Available"}, kAge};
+
+constexpr TableRow kClusterRows[] = {
+    {"apiregistration.k8s.io", "apiservices", {kRegistrationColumns, registration_cells}},
+    {"certificates.k8s.io", "certificatesigningrequests", {kSigningColumns, signing_request_cells}},
+    {"networking.k8s.io", "ipaddresses", {kIpAddressColumns, ip_address_cells}},
+    {"networking.k8s.io", "servicecidrs", {kRangeColumns, range_cells}},
+    {"node.k8s.io", "runtimeclasses", {kRuntimeClassColumns, runtime_class_cells}},
+};
+
+}  // namespace
+
+std::span<const TableRow> cluster_rows() {
+  return kClusterRows;
+}
+
+}  // namespace berth::server
