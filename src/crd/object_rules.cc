@@ -167,4 +167,12 @@ Result<ShapedObject> shaped(const ServedVersion& version, Json document) {
   return made;
 }
 
+void shape_stored(const Definition& definition, Json& document) {
+  const ServedVersion* version = find_version(definition, document.string_at("apiVersion"));
+  if (!version) return;
+  prune(document, version->schema, true);
+  tidy_embedded(document, version->schema);
+  fill_defaults(document, version->schema);
+}
+
 }  // namespace berth::crd

@@ -26,4 +26,9 @@ struct ShapedObject {
 // measure. kind and apiVersion are left as they are.
 Result<ShapedObject> shaped(const ServedVersion& version, Json document);
 
+// A stored document as a read shows it: without members that the schema of its version lacks by now, and with
+// that schema's defaults, as far as kFallbackBytesMax. The version is the one that it says, which may be
+// another than the stored one of today.
+void shape_stored(const Definition& definition, Json& document);
+
 }  // namespace berth::crd

@@ -117,6 +117,15 @@ VersionRank rank_of(std::string_view name) {
 
 }  // namespace
 
+const ServedVersion* find_version(const Definition& definition, std::string_view api_version) {
+  const std::string_view name = api_version.substr(api_version.find('/') + 1);
+  if (definition.storage && definition.storage->name == name) return definition.storage.get();
+  for (const auto* versions : {&definition.versions, &definition.retired})
+    for (const auto& version : *versions)
+      if (version->name == name) return version.get();
+  return nullptr;
+}
+
 bool is_same_resource(const Definition& a, const Definition& b) {
   return &a == &b || (a.uid == b.uid && a.accepted == b.accepted && a.spec == b.spec);
 }
@@ -169,11 +178,12 @@ std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& a
   if (conversion.string_at("strategy") == "Webhook")
     definition->webhook = read_conversion_webhook(conversion);
   DefinitionBudget budget;
+  definition->has_other_shapes = definition->generation > 1 || spec.items_at("versions").size() > 1;
   for (const Json& version : spec.items_at("versions")) {
     const bool served = version.bool_at("served"), storage = version.bool_at("storage");
-    if (!served && !storage) continue;
     std::shared_ptr<const ServedVersion> made = read_version(*definition, version, budget);
     if (storage) definition->storage = made;
+    if (!served && !storage) definition->retired.push_back(made);
     if (served) definition->versions.push_back(std::move(made));
   }
   std::sort(definition->versions.begin(), definition->versions.end(),

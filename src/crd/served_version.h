@@ -67,14 +67,20 @@ struct Definition {
   Json spec;      // all of it
   bool namespaced = false;
   bool terminating = false;
+  // Whether objects may be stored that another schema has shaped: an earlier one, or another version's.
+  bool has_other_shapes = false;
   std::optional<ConversionWebhook> webhook;                    // that converts between its versions
   std::vector<std::shared_ptr<const ServedVersion>> versions;  // in discovery's order; those that are served
+  std::vector<std::shared_ptr<const ServedVersion>> retired;   // neither served nor stored any more
   // The version in which objects are stored; it may be one that is not served.
   std::shared_ptr<const ServedVersion> storage;
 };
 
 // `crd` is stored, so valid; `accepted` are status.acceptedNames. Null for one without schemas.
 std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& accepted);
+
+// The version that an object says it has ("ex.io/v1"), served or not; null for one that nothing is known of.
+const ServedVersion* find_version(const Definition& definition, std::string_view api_version);
 
 // Whether clients of one see the other's objects in the same way. Deletion of the definition changes nothing
 // until it is over.

@@ -527,6 +527,68 @@ TEST_F(CustomResourcesTest, VersionsDifferInTheirApiVersion) {
   EXPECT_EQ(ask("GET", gizmo("a")).code, 200);
 }
 
+// A definition gets a default and loses a member after an object was stored: every read shows the object by
+// the schema of now, and the next write stores that.
+TEST_F(CustomResourcesTest, ReadsShowStoredObjectsByTheSchemaOfNow) {
+  define();
+  make("a", R"({"size":3,"pairs":[{"k":"x"}],"mode":"z"})");
+  const std::string properties = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+  ASSERT_EQ(patch(std::string(kDefinitions) + "/gizmos.ex.io",
+                  R"([{"op":"add","path":")" + properties +
+                      R"(/color","value":{"type":"string","default":"A"}},)" + R"({"op":"add","path":")" +
+                      properties + R"(/pairs/items/properties/v/default","value":"w"},)" +
+                      R"({"op":"remove","path":")" + properties + R"(/mode"},)" +
+                      R"({"op":"replace","path":"/spec/versions/0/selectableFields/0/jsonPath",)" +
+                      R"("value":".spec.color"}])",
+                  "json-patch+json")
+                .code,
+            200);
+  const Json wanted = parse_json(R"({"size":3,"pairs":[{"k":"x","v":"w"}],"color":"A"})").value();
+  const Json read = ask("GET", gizmo("a")).body;
+  EXPECT_EQ(read.part("spec"), wanted);
+  EXPECT_EQ(ask("GET", std::string(kGizmos)).body.items_at("items").front().part("spec"), wanted);
+  EXPECT_EQ(ask("GET", std::string(kGizmos) + "?fieldSelector=spec.color=A").body.items_at("items").size(),
+            1u);
+  EXPECT_EQ(ask("GET", std::string(kGizmos) + "?fieldSelector=spec.color=B").body.items_at("items").size(),
+            0u);
+  EXPECT_NE(watch(std::string(kGizmos))->response.body.find(R"("color":"A")"), std::string::npos);
+  EXPECT_EQ(patch(gizmo("a"), R"([{"op":"test","path":"/spec/color","value":"A"}])", "json-patch+json").code,
+            200);
+  // What changes nothing stores the shape of now, and then nothing more.
+  const std::string_view version = "resourceVersion";
+  const Json stored = patch(gizmo("a"), "{}").body;
+  EXPECT_EQ(stored.part("spec"), wanted);
+  EXPECT_EQ(stored.part("metadata").int_at("generation"), 1);
+  EXPECT_EQ(patch(gizmo("a"), "{}").body.part("metadata").string_at(version),
+            stored.part("metadata").string_at(version));
+}
+
+// A read of one version of an object that another version wrote knows the members of both.
+TEST_F(CustomResourcesTest, AVersionShowsOnlyItsMembers) {
+  std::string_view both =
+      R"({"metadata":{"name":"gizmos.ex.io"},"spec":{"group":"ex.io","scope":"Namespaced",
+ "names":{"plural":"gizmos","kind":"Gizmo"},"versions":[
+  {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+     "a":{"type":"string","default":"a"},"b":{"type":"string"}}}}},
+  {"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+     "b":{"type":"string","default":"b"},"c":{"type":"string"}}}}}]}})";
+  ASSERT_EQ(define(both).code, 201);
+  const std::string second = "/apis/ex.io/v2/namespaces/default/gizmos";
+  const Reply made =
+      ask("POST", second, R"({"apiVersion":"ex.io/v2","kind":"Gizmo","metadata":{"name":"g"},"c":"c"})");
+  ASSERT_EQ(made.code, 201) << made.text;
+  // The stored version has neither c nor, until it is read, a.
+  const Json first = ask("GET", gizmo("g")).body;
+  EXPECT_EQ(first.string_at("a"), "a");
+  EXPECT_EQ(first.string_at("b"), "b");
+  EXPECT_EQ(first.find("c"), nullptr);
+  const Json again = ask("GET", second + "/g").body;
+  EXPECT_EQ(again.find("a"), nullptr);
+  EXPECT_EQ(again.find("c"), nullptr);
+  EXPECT_EQ(again.string_at("apiVersion"), "ex.io/v2");
+  EXPECT_EQ(again.string_at("b"), "b");
+}
+
 TEST_F(CustomResourcesTest, OpenApiAndTablesFollowTheDefinition) {
   define();
   make("a", R"({"size":3})");

@@ -10,7 +10,7 @@ ListReader::ListReader(ObjectTarget target, const store::ListQuery& query,
     : target_(std::move(target)),
       accept_(query.accept),
       cursor_(std::move(cursor)),
-      converts_(has_webhook(target_)) {}
+      converts_(is_shaped_by_reads(target_)) {}
 
 ApiResult<ListReader> ListReader::open(const Registry& registry, const ObjectTarget& target,
                                        const store::ListQuery& query) {
@@ -28,7 +28,7 @@ ApiResult<store::ObjectPtr> ListReader::look() {
     if (batch_at_ < batch_.size()) object = std::move(batch_[batch_at_++]);
   }
   at_end_ = !object;
-  // A webhook may change labels and every field, so selectors look at what it returned.
+  // A webhook may change labels and every field, and defaults may add fields, so selectors look at the result.
   if (at_end_ || !accept_ || accept_(*object)) return object;
   return store::ObjectPtr();
 }

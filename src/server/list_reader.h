@@ -44,7 +44,7 @@ class ListReader {
   std::unique_ptr<store::Cursor> cursor_;
   const bool converts_;
   bool at_end_ = false;
-  std::vector<store::ObjectPtr> batch_;  // of a target with a webhook
+  std::vector<store::ObjectPtr> batch_;  // of a target that reads shape
   std::size_t batch_at_ = 0;
 };
 

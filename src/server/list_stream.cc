@@ -104,7 +104,7 @@ ApiResult<void> ListStream::open() {
 
 ApiResult<void> ListStream::select(Budget& budget) {
   const store::ListQuery& query = request_.query;
-  const bool converts = has_webhook(request_.target);
+  const bool converts = is_shaped_by_reads(request_.target);
   for (; budget.objects > 0; --budget.objects) {
     store::ObjectPtr object = TRY(reader_->look());
     if (reader_->at_end()) {

@@ -1,6 +1,9 @@
 #include "server/object_versions.h"
 
+#include <algorithm>
+
 #include "crd/object_rules.h"
+#include "crd/shaping.h"
 #include "server/conversion_webhooks.h"
 #include "server/conversions.h"
 #include "server/metadata.h"
@@ -26,6 +29,11 @@ ApiResult<Json> in_shape(const api::ResourceInfo& resource, Json document) {
   return std::move(shaped->document);
 }
 
+ApiStatus too_much_growth() {
+  return plain_error("the defaults of the definition make these objects more than " +
+                     std::to_string(kShapedGrowthBytesMax) + " bytes larger: ask for fewer, with limit");
+}
+
 store::ObjectPtr with_document(const store::Object& object, Json document) {
   const store::Draft draft = draft_of(in_stored_order(std::move(document)));
   auto made = std::make_shared<store::Object>();
@@ -43,6 +51,10 @@ bool has_webhook(const ObjectTarget& target) {
   return webhooks_of(target) != nullptr;
 }
 
+bool is_shaped_by_reads(const ObjectTarget& target) {
+  return target.resource->custom && (definition_of(target).has_other_shapes || has_webhook(target));
+}
+
 void post_for(const ObjectTarget& target, Executor& executor, std::function<void()> work) {
   if (ConversionWebhooks* webhooks = webhooks_of(target))
     webhooks->lanes().post(definition_of(target).name, std::move(work));
@@ -52,18 +64,31 @@ void post_for(const ObjectTarget& target, Executor& executor, std::function<void
 
 ApiResult<std::vector<store::ObjectPtr>> in_request_version(const ObjectTarget& target,
                                                             std::vector<store::ObjectPtr> objects) {
+  if (!is_shaped_by_reads(target)) return objects;
   ConversionWebhooks* webhooks = webhooks_of(target);
-  if (!webhooks) return objects;
   const api::ResourceInfo& wanted = *target.resource;
   const std::string prefix = type_prefix(wanted.group, wanted.version, wanted.kind);
   std::vector<std::size_t> places;
   std::vector<Json> documents;
+  std::size_t growth = 0;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (!objects[i] || objects[i]->bytes.starts_with(prefix)) continue;
-    Result<Json> document = parse_json(objects[i]->bytes);
-    if (!document) return internal_error("stored object does not parse");
-    places.push_back(i);
-    documents.push_back(std::move(document).value());
+    if (!objects[i]) continue;
+    Result<Json> stored = parse_json(objects[i]->bytes);
+    if (!stored) return internal_error("stored object does not parse");
+    Json document = *stored;
+    crd::shape_stored(definition_of(target), document);
+    const bool converts = !objects[i]->bytes.starts_with(prefix);
+    if (converts && webhooks) {
+      places.push_back(i);
+      documents.push_back(std::move(document));
+      continue;
+    }
+    if (converts) crd::prune(document, wanted.custom->schema, true);
+    if (document == *stored) continue;
+    store::ObjectPtr made = with_document(*objects[i], std::move(document));
+    growth += made->bytes.size() - std::min(made->bytes.size(), objects[i]->bytes.size());
+    if (growth > kShapedGrowthBytesMax) return too_much_growth();
+    objects[i] = std::move(made);
   }
   if (places.empty()) return objects;
   documents = TRY(webhooks->convert(definition_of(target), std::move(documents), api_version_of(wanted)));
@@ -86,7 +111,11 @@ ApiResult<Answer> in_request_version(const ObjectTarget& target, Answer answer) 
 ApiResult<Json> in_stored_version(const ObjectTarget& target, Json document) {
   ConversionWebhooks* webhooks = webhooks_of(target);
   const api::ResourceInfo& stored = storage_of(*target.resource);
-  if (!webhooks || &stored == target.resource) return document;
+  if (!target.resource->custom || &stored == target.resource) return document;
+  if (!webhooks) {
+    crd::prune(document, stored.custom->schema, true);
+    return document;
+  }
   document["apiVersion"] = api_version_of(*target.resource);
   std::vector<Json> converted =
       TRY(webhooks->convert(definition_of(target), {std::move(document)}, api_version_of(stored)));
@@ -102,9 +131,16 @@ std::optional<Json> in_other_version(const ObjectTarget& target, const Json& doc
   return std::move(converted->front());
 }
 
-bool is_in_stored_version(const ObjectTarget& target, const store::Object& object) {
+bool is_stored_as_now(const ObjectTarget& target, const store::Object& object) {
+  if (!is_shaped_by_reads(target)) return true;
   const api::ResourceInfo& stored = storage_of(*target.resource);
-  return object.bytes.starts_with(type_prefix(stored.group, stored.version, stored.kind));
+  if (!object.bytes.starts_with(type_prefix(stored.group, stored.version, stored.kind))) return false;
+  const Result<Json> document = parse_json(object.bytes);
+  if (!document) return false;
+  Json shape = *document;
+  crd::shape_stored(definition_of(target), shape);
+  if (!has_webhook(target)) crd::prune(shape, target.resource->custom->schema, true);
+  return shape == *document;
 }
 
 }  // namespace berth::server

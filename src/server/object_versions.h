@@ -1,8 +1,10 @@
-// Objects between the version of a request and the stored one, where a webhook converts them.
+// Custom objects between their stored shape and that of a request: a read prunes and fills in defaults by the
+// schema of now, and a webhook converts.
 //
-// Every other resource passes unchanged and at once. For one with a webhook the functions wait for it, so
-// they are called on its lane (post_for). Inside of a request its documents have the shape of the request's
-// version and the apiVersion of the stored one, as those of every resource.
+// Every other resource passes unchanged and at once, as does a custom one whose objects have only known one
+// schema. For one with a webhook the functions wait for it, so they are called on its lane (post_for). Inside
+// of a request its documents have the shape of the request's version and the apiVersion of the stored one, as
+// those of every resource.
 #pragma once
 
 #include <functional>
@@ -17,9 +19,14 @@
 namespace berth::server {
 
 bool has_webhook(const ObjectTarget& target);
+// Whether reads may show another document than the stored one.
+bool is_shaped_by_reads(const ObjectTarget& target);
 
 // Runs `work` where objects of the target may be converted: on its lane, or on `executor`.
 void post_for(const ObjectTarget& target, Executor& executor, std::function<void()> work);
+
+// What the schemas of now may add to the objects of one answer, together.
+inline constexpr std::size_t kShapedGrowthBytesMax = 256u << 20;
 
 // Stored objects in the version of the target. Null pointers stay.
 ApiResult<std::vector<store::ObjectPtr>> in_request_version(const ObjectTarget& target,
@@ -34,7 +41,8 @@ ApiResult<Json> in_stored_version(const ObjectTarget& target, Json document);
 std::optional<Json> in_other_version(const ObjectTarget& target, const Json& document,
                                      std::string_view api_version);
 
-// Whether the bytes of the object are in the stored version of now.
-bool is_in_stored_version(const ObjectTarget& target, const store::Object& object);
+// Whether a write that changes nothing would store the same bytes: they are in the stored version, and in the
+// shape, of now.
+bool is_stored_as_now(const ObjectTarget& target, const store::Object& object);
 
 }  // namespace berth::server

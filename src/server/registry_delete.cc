@@ -66,7 +66,7 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
   if (options.dry_run) {
     std::string& body = removal->response_body;
     // An object in its stored shape: the answer converts it.
-    if (body.empty() && has_webhook(target)) {
+    if (body.empty() && is_shaped_by_reads(target)) {
       removal->done(Answer{.object = current, .warnings = std::move(removal->warnings)});
       return {};
     }

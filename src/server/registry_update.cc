@@ -45,11 +45,10 @@ void Registry::modify(ObjectTarget target, Change change, WriteOptions options, 
 
 ApiResult<Json> Registry::current_document(const ObjectTarget& target,
                                            const store::ObjectPtr& current) const {
-  const bool by_webhook = has_webhook(target);
-  Result<Json> document =
-      by_webhook ? parse_json(TRY(in_request_version(target, current))->bytes) : document_of(*current);
+  const store::ObjectPtr shown = TRY(in_request_version(target, current));
+  Result<Json> document = shown == current ? document_of(*current) : parse_json(shown->bytes);
   if (!document) return internal_error("stored object does not parse: " + document.error().text());
-  if (by_webhook) (*document)["apiVersion"] = api_version_of(storage_of(*target.resource));
+  if (has_webhook(target)) (*document)["apiVersion"] = api_version_of(storage_of(*target.resource));
   return std::move(document).value();
 }
 
@@ -70,8 +69,7 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
   TRY(apply_rules(*update, next, before));
 
-  const bool is_current = !has_webhook(target) || is_in_stored_version(target, *current);
-  if (is_current && (next == before || differ_only_in_managed_times(next, before))) {
+  if ((next == before || differ_only_in_managed_times(next, before)) && is_stored_as_now(target, *current)) {
     update->done(Answer{.object = current, .warnings = std::move(update->warnings)});
     return {};
   }

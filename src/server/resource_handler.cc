@@ -168,7 +168,7 @@ void ResourceHandler::carry_out_definitions(std::function<void()> then) {
 }
 
 void ResourceHandler::convert_then(const Call& call, ApiResult<Answer> made, Continuation then) {
-  if (!made || !has_webhook(call->target)) return (this->*then)(call, made);
+  if (!made || !is_shaped_by_reads(call->target)) return (this->*then)(call, made);
   post_for(call->target, registry_.dependencies().executor, [this, call, made = std::move(made), then] {
     (this->*then)(call, in_request_version(call->target, *made));
   });

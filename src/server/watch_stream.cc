@@ -161,7 +161,7 @@ bool WatchStream::concerns(const store::Key& key) const {
 // Also of what an event's object was: it may leave the selection. A webhook may change labels.
 bool WatchStream::may_be_shown(const store::WatchEvent& event) const {
   if (!concerns(event.object->key)) return false;
-  if (!matches_.may_select || has_webhook(target_)) return true;
+  if (!matches_.may_select || is_shaped_by_reads(target_)) return true;
   return matches_.may_select(*event.object) || (event.previous && matches_.may_select(*event.previous));
 }
 
@@ -201,7 +201,7 @@ ApiResult<std::vector<store::WatchEvent>> WatchStream::converted(
 WatchStream::Turn WatchStream::send_events() {
   const Result<store::EventPage> page = registry_.store().events(resource(), position_, kWatchTurnMax);
   if (!page) return overtaken();
-  if (has_webhook(target_) && !page->events.empty()) return send_converted_events(page->events);
+  if (is_shaped_by_reads(target_) && !page->events.empty()) return send_converted_events(page->events);
   for (const store::WatchEventPtr& event : page->events) {
     if (!exchange_->has_room()) return Turn::Full;
     if (concerns(event->object->key) && !send(*event)) return Turn::Ended;
