@@ -85,7 +85,7 @@ struct KindRules {
   // Clears fields that a client may not set (status) and drops fields of gates that are off.
   void (*prepare_create)(Json& object, const RuleContext&) = nullptr;
   void (*prepare_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
-  // Null: everything but status is taken from `old`, metadata included.
+  // Null: everything but status is taken from `old`, metadata as status_metadata() says.
   void (*prepare_status_update)(Json& next, const Json& old, const RuleContext&) = nullptr;
   FieldErrors (*validate_create)(const Json& object, const RuleContext&) = nullptr;
   FieldErrors (*validate_update)(const Json& next, const Json& old, const RuleContext&) = nullptr;
@@ -100,6 +100,10 @@ struct KindRules {
 
 // The rules of a resource; the generic ones without a row.
 const KindRules& rules_of(std::string_view group, std::string_view resource);
+
+// What a write of the status takes from the request's metadata.
+enum class StatusMetadata { None, All, AllButLabels, AllButOwners };
+StatusMetadata status_metadata(std::string_view group, std::string_view resource);
 
 // Validates metadata of every kind: name, generateName, namespace, labels, annotations, ownerReferences,
 // finalizers.

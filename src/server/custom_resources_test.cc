@@ -9,21 +9,6 @@
 namespace berth::server {
 namespace {
 
-class Said final : public HttpExchange {
- public:
-  void respond(HttpResponse said) override { response = std::move(said); }
-  void begin_stream(int status, Headers) override { response.status = status; }
-  bool send(std::string chunk) override {
-    response.body += chunk;
-    return true;
-  }
-  void end_stream() override { ended = true; }
-  void on_close(std::function<void()>) override {}
-
-  HttpResponse response{0, {}, ""};
-  bool ended = false;
-};
-
 struct Reply {
   int code = 0;
   Json body;

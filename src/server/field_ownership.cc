@@ -31,11 +31,19 @@ apply::FieldSet fields_never_stored(const ObjectTarget& target) {
     fields.insert(path_of({"status"}));
   if (target.subresource != "status") return fields;
   fields.insert(path_of({"spec"}));
-  if (!rules_of(target).prepare_status_update) {
-    fields.insert(path_of({"metadata"}));
-  } else if (target.resource->plural == "pods") {
-    fields.insert(path_of({"metadata", "deletionTimestamp"}));
-    fields.insert(path_of({"metadata", "ownerReferences"}));
+  switch (api::status_metadata(target.resource->group, target.resource->plural)) {
+    case api::StatusMetadata::None:
+      fields.insert(path_of({"metadata"}));
+      break;
+    case api::StatusMetadata::AllButLabels:
+      fields.insert(path_of({"metadata", "labels"}));
+      break;
+    case api::StatusMetadata::AllButOwners:
+      fields.insert(path_of({"metadata", "deletionTimestamp"}));
+      fields.insert(path_of({"metadata", "ownerReferences"}));
+      break;
+    case api::StatusMetadata::All:
+      break;
   }
   return fields;
 }

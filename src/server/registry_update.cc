@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/admission.h"
+#include "crd/served_version.h"
 #include "server/deletion.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
@@ -157,8 +158,12 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
 
 namespace {
 
-bool raises_generation(const api::KindRules& rules, const Json& next, const Json& before) {
+// The status of a custom object without an endpoint for it is content like any other.
+bool raises_generation(const ObjectTarget& target, const api::KindRules& rules, const Json& next,
+                       const Json& before) {
   using api::GenerationRule;
+  const crd::ServedVersion* custom = target.resource->custom;
+  if (custom && !custom->has_status && !(next.part("status") == before.part("status"))) return true;
   if (!rules.has_generation || rules.generation_rule == GenerationRule::Constant) return false;
   const Json& labels = metadata_of(next).part("labels");
   const Json& before_labels = metadata_of(before).part("labels");
@@ -169,15 +174,19 @@ bool raises_generation(const api::KindRules& rules, const Json& next, const Json
   return spec_differs(next, before);
 }
 
-// A write of the status changes nothing else, but for what the kind's rules permit, and the owners of fields.
+// A write of the status changes no spec; metadata as far as the kind permits, and the owners of fields.
 void keep_all_but_status(const api::KindRules& rules, Json& next, const Json& before,
                          const api::RuleContext& ctx) {
   const Json asked_metadata = metadata_of(std::as_const(next));
   if (rules.prepare_status_update) {
     rules.prepare_status_update(next, before, ctx);
   } else {
+    const api::StatusMetadata taken = api::status_metadata(ctx.resource->group, ctx.resource->plural);
     Json kept = before;
     copy_or_erase(kept, next, "status");
+    if (taken != api::StatusMetadata::None) kept["metadata"] = asked_metadata;
+    if (taken == api::StatusMetadata::AllButLabels)
+      copy_or_erase(metadata_of(kept), metadata_of(before), "labels");
     next = std::move(kept);
   }
   copy_or_erase(metadata_of(next), asked_metadata, "managedFields");
@@ -201,7 +210,7 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
     if (rules.admit_update) TRY(check_admission(target, rules.admit_update(next, before, ctx)));
     if (rules.prepare_update) rules.prepare_update(next, before, ctx);
   }
-  if (!binds && raises_generation(rules, next, before))
+  if (!binds && !status_only && raises_generation(target, rules, next, before))
     metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
 
   api::FieldErrors errors = api::validate_meta_update(next, before, rules);

@@ -21,6 +21,22 @@ enum class StoreThread {
   Own,      // where waiting work writes on threads of its own
 };
 
+// What a request was answered, as it comes.
+class Said final : public HttpExchange {
+ public:
+  void respond(HttpResponse said) override { response = std::move(said); }
+  void begin_stream(int status, Headers) override { response.status = status; }
+  bool send(std::string chunk) override {
+    response.body += chunk;
+    return true;
+  }
+  void end_stream() override { ended = true; }
+  void on_close(std::function<void()>) override {}
+
+  HttpResponse response{0, {}, ""};
+  bool ended = false;
+};
+
 // `disk` and `pods`, the admission of pods, (or null: none) outlive it; the directory is that of
 // `store_options`.
 struct ServerBench {

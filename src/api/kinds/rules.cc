@@ -19,7 +19,41 @@ std::map<RowName, const KindRules*> rows_by_name() {
   return rows;
 }
 
+// Kinds of before 2020 and those written like them; every other kind, a custom one too, resets metadata.
+// Source: PrepareForUpdate of the status strategies of Kubernetes 1.37 (registry/*/strategy.go).
+struct StatusMetadataRow {
+  std::string_view group, resource;
+  StatusMetadata taken = StatusMetadata::All;
+};
+constexpr StatusMetadataRow kStatusMetadata[] = {
+    {"", "namespaces"},
+    {"", "nodes"},
+    {"", "persistentvolumeclaims"},
+    {"", "persistentvolumes"},
+    {"", "pods", StatusMetadata::AllButOwners},
+    {"", "replicationcontrollers"},
+    {"", "resourcequotas"},
+    {"", "services"},
+    {"apiextensions.k8s.io", "customresourcedefinitions"},
+    {"apps", "daemonsets"},
+    {"apps", "deployments", StatusMetadata::AllButLabels},
+    {"apps", "replicasets"},
+    {"apps", "statefulsets"},
+    {"autoscaling", "horizontalpodautoscalers"},
+    {"batch", "cronjobs"},
+    {"batch", "jobs"},
+    {"certificates.k8s.io", "certificatesigningrequests"},
+    {"networking.k8s.io", "ingresses"},
+    {"policy", "poddisruptionbudgets"},
+};
+
 }  // namespace
+
+StatusMetadata status_metadata(std::string_view group, std::string_view resource) {
+  for (const StatusMetadataRow& row : kStatusMetadata)
+    if (row.group == group && row.resource == resource) return row.taken;
+  return StatusMetadata::None;
+}
 
 const KindRules& rules_of(std::string_view group, std::string_view resource) {
   static const std::map<RowName, const KindRules*> kRows = rows_by_name();
