@@ -69,6 +69,7 @@ struct Node {
   Special special = Special::None;
   bool is_last_use = false;  // Identifier: the variable is overwritten next, so its value may be moved
   bool is_free = false;      // Call: costs nothing beyond its arguments
+  bool is_in_set = false;    // Call of `in`: the list is constant and of scalars, so cel-go hashes the item
   TypeRef type;
   std::vector<const Overload*> overloads;  // those that may match, in declaration order
   int slot = -1;                           // Identifier: local variable; Comprehension: first variable's slot

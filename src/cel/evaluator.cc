@@ -31,6 +31,17 @@ bool list_index(const Value& key, std::int64_t& index) {
   return true;
 }
 
+Value not_an_index(const Value& key) {
+  if (key.is(Kind::Double)) return Value::error("unsupported index value " + text_of(key) + " in list");
+  return Value::error("unsupported index type '" + std::string(key.type_name()) + "' in list");
+}
+
+// An error even where an absent member is none.
+bool is_wrong_index(const Value& target, const Value& key) {
+  std::int64_t at = 0;
+  return target.is(Kind::List) && !list_index(key, at);
+}
+
 Extent extent_of(const Value& value) {
   return {value.kind(), size_of(value), &value, 1};
 }
@@ -144,13 +155,17 @@ bool Evaluator::find_in(const Node& node, const Value& target, const Value& key,
     if (target.as_map().find(key, out)) return true;
     std::string hint = target.as_map().missing_key_hint(key);
     fault = Value::error("no such key: " + text_of(key) + std::string(kMissingKeyAdvice) + std::move(hint));
-  } else if (target.is(Kind::List) && list_index(key, at)) {
+  } else if (target.is(Kind::List)) {
+    if (!list_index(key, at)) {
+      fault = not_an_index(key);
+      return false;
+    }
     if (at >= 0 && static_cast<std::uint64_t>(at) < target.as_list().size()) {
       out = target.as_list().at(static_cast<std::size_t>(at));
       return true;
     }
     fault = Value::error("index out of bounds: " + std::to_string(at));
-  } else if (target.is(Kind::Object) && key.is(Kind::String)) {
+  } else if (target.is(Kind::Object) && !target.as_object().is_opaque() && key.is(Kind::String)) {
     if (node.field_index >= 0) {
       out = target.as_object().field(static_cast<std::size_t>(node.field_index));
       return true;
@@ -163,7 +178,7 @@ bool Evaluator::find_in(const Node& node, const Value& target, const Value& key,
     }
     fault = Value::error("no such field '" + text_of(key) + "'");
   } else {
-    fault = Value::error("no such overload");
+    fault = Value::error("no such key: " + text_of(key));
   }
   return false;
 }
@@ -172,15 +187,15 @@ Value Evaluator::looked_up(const Node& node, const Value& target, const Value& k
   Value found, fault;
   if (target.is(Kind::Optional)) {
     if (!target.has_inner()) return target;
-    if (!find_in(node, target.inner(), key, found, fault)) return Value::none();
+    if (!find_in(node, target.inner(), key, found, fault))
+      return is_wrong_index(target.inner(), key) ? fault : Value::none();
     return found.is_error() ? found : Value::some(std::move(found));
   }
   const bool present = find_in(node, target, key, found, fault);
   if (present && found.is_error()) return found;
   if (node.is_optional) {
     if (!present) --cost_;
-    const bool container = target.is(Kind::Map) || target.is(Kind::List) || target.is(Kind::Object);
-    if (!present && !container) return fault;
+    if (!present && is_wrong_index(target, key)) return fault;
     return present ? Value::some(std::move(found)) : Value::none();
   }
   return present ? found : fault;
@@ -201,9 +216,11 @@ Value Evaluator::presence(const Node& node) {
     if (!target.has_inner()) return Value::of_bool(false);
     target = Value(target.inner());
   }
-  if (!target.is(Kind::Map) && !target.is(Kind::Object)) return Value::error("no such overload");
+  // What is no container has no members.
   Value found, fault;
-  const bool present = find_in(node, target, Value::borrow_string(node.name), found, fault);
+  const Value name = Value::borrow_string(node.name);
+  const bool present = find_in(node, target, name, found, fault);
+  if (is_wrong_index(target, name)) return fault;
   return found.is_error() ? found : Value::of_bool(present);
 }
 
@@ -276,6 +293,12 @@ Value Evaluator::optional_choice(const Node& node) {
   return node.special == Special::ValueOr ? target.inner() : target;
 }
 
+// A value that Go cannot hash fails in the reference's look-up in a constant set.
+std::string_view unhashable_type(const Value& value) {
+  if (value.is(Kind::Semver)) return "cel.Semver";
+  return value.is(Kind::Bytes) ? "types.Bytes" : "";
+}
+
 Value Evaluator::strict_call(const Node& node) {
   std::array<Value, kArgsMax> storage;
   if (node.args.size() > storage.size()) return Value::error("no such overload");
@@ -290,6 +313,9 @@ Value Evaluator::strict_call(const Node& node) {
     ++cost_;
     return fault;
   }
+  if (node.is_in_set)
+    if (const std::string_view type = unhashable_type(args[0]); !type.empty())
+      return Value::error("internal error: runtime error: hash of unhashable type " + std::string(type));
   for (const Overload* overload : node.overloads) {
     if (!overload->accepts(args)) continue;
     if (node.is_free) return overload->run(args, *this);

@@ -191,7 +191,9 @@ class LoweredProgram::Machine {
     if (evaluator_.is_over_budget()) return evaluator_.budget_error();
     if (step.op == Op::Equal) {
       cost_ += equality_cost(left, right);
-      return Value::of_bool(equal(left, right) != step.is_negated);
+      const Equality found = equality(left, right);
+      if (found == Equality::NoOverload && !step.is_negated) return Value::error("no such overload");
+      return Value::of_bool((found == Equality::Same) != step.is_negated);
     }
     if (!left.is(Kind::Int) || !right.is(Kind::Int)) return walk_from(before, step);
     ++cost_;

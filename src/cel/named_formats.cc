@@ -62,6 +62,7 @@ class NamedFormat : public ObjectSource {
  public:
   explicit NamedFormat(const Format& format) : format(format) {}
   std::string_view type_name() const override { return "kubernetes.NamedFormat"; }
+  bool is_opaque() const override { return true; }
   bool equals(const ObjectSource& other) const override {
     return &format == &static_cast<const NamedFormat&>(other).format;
   }

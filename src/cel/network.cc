@@ -158,6 +158,7 @@ class Ip : public ObjectSource {
  public:
   explicit Ip(Address address) : address(address) {}
   std::string_view type_name() const override { return "net.IP"; }
+  bool is_opaque() const override { return true; }
   bool equals(const ObjectSource& other) const override {
     return address == static_cast<const Ip&>(other).address;
   }
@@ -170,6 +171,7 @@ class Cidr : public ObjectSource {
  public:
   Cidr(Address address, int bits) : address(address), bits(bits) {}
   std::string_view type_name() const override { return "net.CIDR"; }
+  bool is_opaque() const override { return true; }
   bool equals(const ObjectSource& other) const override {
     const auto& that = static_cast<const Cidr&>(other);
     return bits == that.bits && address == that.address;

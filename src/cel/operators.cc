@@ -108,7 +108,9 @@ Value add_list(Args a, Runtime&) {
 }
 
 Value equals(Args a, Runtime&) {
-  return Value::of_bool(equal(a[0], a[1]));
+  const Equality found = equality(a[0], a[1]);
+  if (found == Equality::NoOverload) return Value::error("no such overload");
+  return Value::of_bool(found == Equality::Same);
 }
 Value differs(Args a, Runtime&) {
   return Value::of_bool(!equal(a[0], a[1]));

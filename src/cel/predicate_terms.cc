@@ -107,6 +107,7 @@ class Splitter {
     const Value& constant = node.args[constant_first ? 0 : 1]->constant;
     if (node.args[constant_first ? 0 : 1]->kind != NodeKind::Constant) return;
     const bool plain = constant.is(Kind::String) || constant.is(Kind::Int) || constant.is(Kind::Bool);
+    part.reads_first = !constant_first;
     if (plain && is_plain_reading(*node.args[constant_first ? 1 : 0])) part.equals = constant;
   }
 

@@ -47,8 +47,10 @@ class PredicateTerm {
   std::vector<AttributeRef> reads;
   bool reads_all = false;
   // Leaf of a single comparison `attribute == constant` (or != with `is_negated`): true for that value, false
-  // for every other, an error where the device has none.
+  // for every other, an error where the device has none. With the attribute first (`reads_first`) == is also
+  // an error of a version, which has no overload for a plain constant.
   std::optional<Value> equals;
+  bool reads_first = false;
   bool is_negated = false;
 
   struct TermResult {

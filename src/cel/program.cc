@@ -59,6 +59,35 @@ class Folder {
     node.args.clear();
   }
 
+  // Go's type of a constant that may not be an index.
+  static std::string_view unqualifying_type(const Node& node) {
+    if (node.kind != NodeKind::Constant) return "";
+    switch (node.constant.kind()) {
+      case Kind::Null:
+        return "types.Null";
+      case Kind::Bytes:
+        return "types.Bytes";
+      case Kind::List:
+        return "*types.baseList";
+      case Kind::Map:
+        return "*types.baseMap";
+      case Kind::Timestamp:
+        return "types.Timestamp";
+      case Kind::Duration:
+        return "types.Duration";
+      default:
+        return "";
+    }
+  }
+
+  static bool has_only_scalars(const ListSource& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Value item = list.at(i);
+      if (!item.is_number() && !item.is(Kind::String) && !item.is(Kind::Bool)) return false;
+    }
+    return true;
+  }
+
   void fold_literal(Node& node) const {
     for (const NodeRef& arg : node.args)
       if (arg->kind != NodeKind::Constant) return;
@@ -72,7 +101,11 @@ class Folder {
     if (node.name == "@in" && constant_last && node.args[1]->constant.is(Kind::List)) {
       node.is_free = true;
       if (node.args[1]->constant.as_list().size() == 0) return become(node, Value::of_bool(false)), "";
+      node.is_in_set = has_only_scalars(node.args[1]->constant.as_list());
     }
+    if (node.special == Special::Index || node.special == Special::OptionalIndex)
+      if (const std::string_view type = unqualifying_type(*node.args[1]); !type.empty())
+        return "invalid qualifier type: " + std::string(type);
     for (const std::string_view name : kFoldedCalls) {
       if (name != node.name || node.is_member || node.args.size() != 1 || !constant_last) continue;
       Value value = value_of(node);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/testing/source_dir.h"
+#include "base/text_file.h"
 #include "cel/dra_environment.h"
 #include "cel/program.h"
 
@@ -124,6 +125,25 @@ TEST(Recorded, EverySelectorAgrees) {
   EXPECT_EQ(agreed, kRecorded - static_cast<int>(std::size(kDifferences)));
   EXPECT_GE(same_cost, kSameCost) << "of " << costed;
   EXPECT_GE(same_text, kSameText) << "of " << errors;
+}
+
+// Equality of each kind with each other one, positions beyond a text, optional indexes of what is no
+// container: the whole answer, by the lowered program and, where it is not lowered, by the tree walker.
+TEST(Recorded, EqualityAndIndexesAgree) {
+  constexpr std::size_t kFileBytesMax = 1u << 20;
+  const std::string path = source_path("src/cel/testdata/equality-and-indexes.json");
+  const Json data = parse_json(read_text_file(path, kFileBytesMax).value()).value();
+  ASSERT_GT(data.items_at("rows").size(), 1500u);
+  for (const Json& row : data.items_at("rows")) {
+    const JsonArray& fields = row.as_array();
+    const Answer answer = our_answer(Json::object({{"expr", fields[0]}, {"device", data.part("device")}}));
+    const std::string& expected = fields[1].as_string();
+    EXPECT_EQ(answer.verdict, expected) << fields[0].as_string() << " " << answer.text;
+    if (fields.size() > 3 && answer.verdict == expected) {
+      EXPECT_TRUE(answer.text.starts_with(fields[3].as_string()))
+          << fields[0].as_string() << " " << answer.text;
+    }
+  }
 }
 
 // Selectors with the largest cost that k8s.io/dynamic-resource-allocation 0.37 estimates:

@@ -105,9 +105,9 @@ Value char_at(Args a, Runtime&) {
 Value index_from(const Value& in, const Value& what, std::int64_t from) {
   const std::string_view text = in.as_text(), wanted = what.as_text();
   const auto size = static_cast<std::int64_t>(size_of(in));
-  if (wanted.empty() && from >= 0 && from <= size) return Value::of_int(from);
   if (from < 0) return out_of_range(from);
-  if (from >= size && from > 0) return from == size ? Value::of_int(-1) : out_of_range(from);
+  if (wanted.empty()) return Value::of_int(std::min(from, size));
+  if (from >= size) return Value::of_int(-1);
   const std::size_t found = first_in(text, wanted, byte_offset(text, static_cast<std::size_t>(from)));
   return found == std::string_view::npos ? Value::of_int(-1)
                                          : number(code_point_count(text.substr(0, found)));
@@ -123,7 +123,9 @@ Value last_index_from(const Value& in, const Value& what, std::int64_t from) {
   std::string_view text = in.as_text();
   const std::string_view wanted = what.as_text();
   const auto size = static_cast<std::int64_t>(size_of(in)), length = static_cast<std::int64_t>(size_of(what));
-  if (from < 0 || from > size) return out_of_range(from);
+  if (from < 0) return out_of_range(from);
+  if (wanted.empty()) return Value::of_int(std::min(from, size));
+  if (from >= size) return Value::of_int(-1);
   const std::int64_t last = std::min(from, size - length);
   if (last < 0) return Value::of_int(-1);
   text = text.substr(0, byte_offset(text, static_cast<std::size_t>(last + length)));
@@ -133,7 +135,9 @@ Value last_index_from(const Value& in, const Value& what, std::int64_t from) {
   return number(code_point_count(text.substr(0, text.size() - found - wanted.size())));
 }
 Value last_index_of(Args a, Runtime&) {
-  return last_index_from(a[0], a[1], static_cast<std::int64_t>(code_point_count(a[0].as_text())));
+  const auto size = static_cast<std::int64_t>(code_point_count(a[0].as_text()));
+  return a[1].as_text().empty() ? Value::of_int(size)
+                                : last_index_from(a[0], a[1], std::max<std::int64_t>(size - 1, 0));
 }
 Value last_index_of_from(Args a, Runtime&) {
   return last_index_from(a[0], a[1], a[2].as_int());

@@ -16,6 +16,7 @@ class Url : public ObjectSource {
  public:
   explicit Url(UrlParts parts) : parts(std::move(parts)) {}
   std::string_view type_name() const override { return "kubernetes.URL"; }
+  bool is_opaque() const override { return true; }
   bool equals(const ObjectSource& other) const override {
     return parts == static_cast<const Url&>(other).parts;
   }

@@ -52,21 +52,27 @@ Order compare_numbers(const Value& a, const Value& b) {
   return compare_doubles(a.as_double(), b.as_double());
 }
 
-bool equal_lists(const ListSource& a, const ListSource& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!equal(a.at(i), b.at(i))) return false;
-  return true;
+Equality equality_of(bool same) {
+  return same ? Equality::Same : Equality::Different;
 }
 
-bool equal_maps(const MapSource& a, const MapSource& b) {
-  if (a.size() != b.size()) return false;
+Equality equality_of_lists(const ListSource& a, const ListSource& b) {
+  if (a.size() != b.size()) return Equality::Different;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (equality(a.at(i), b.at(i)) == Equality::Different) return Equality::Different;
+  return Equality::Same;
+}
+
+Equality equality_of_maps(const MapSource& a, const MapSource& b) {
+  if (a.size() != b.size()) return Equality::Different;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const Value key = a.key_at(i);
     Value left, right;
-    if (!a.find(key, left) || !b.contains(key) || !b.find(key, right) || !equal(left, right)) return false;
+    if (!a.find(key, left) || !b.contains(key) || !b.find(key, right) ||
+        equality(left, right) == Equality::Different)
+      return Equality::Different;
   }
-  return true;
+  return Equality::Same;
 }
 
 std::size_t hash_text(std::string_view text) {
@@ -255,36 +261,53 @@ std::string_view Value::type_name() const {
   return kNames[static_cast<std::size_t>(kind_)];
 }
 
-bool equal(const Value& a, const Value& b) {
-  if (!spend_work(1)) return false;
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b) == Order::Equal;
-  if (a.kind() != b.kind()) return false;
+bool is_of_library(const Value& value) {
+  return value.is(Kind::Quantity) || value.is(Kind::Semver) ||
+         (value.is(Kind::Object) && value.as_object().is_opaque());
+}
+
+namespace {
+
+// Here null is a kind like any other.
+Equality equality_of_inner(const Value& a, const Value& b) {
+  return is_of_library(a) && b.is(Kind::Null) ? Equality::NoOverload : equality(a, b);
+}
+
+}  // namespace
+
+Equality equality(const Value& a, const Value& b) {
+  if (!spend_work(1)) return Equality::Different;
+  if (a.is_number() && b.is_number()) return equality_of(compare_numbers(a, b) == Order::Equal);
+  if (a.kind() != b.kind())
+    return is_of_library(a) && !b.is(Kind::Null) ? Equality::NoOverload : Equality::Different;
   switch (a.kind()) {
     case Kind::Null:
-      return true;
+      return Equality::Same;
     case Kind::Bool:
-      return a.as_bool() == b.as_bool();
+      return equality_of(a.as_bool() == b.as_bool());
     case Kind::String:
     case Kind::Bytes:
     case Kind::Type:
     case Kind::Error:
-      return a.as_text() == b.as_text();
+      return equality_of(a.as_text() == b.as_text());
     case Kind::List:
-      return equal_lists(a.as_list(), b.as_list());
+      return equality_of_lists(a.as_list(), b.as_list());
     case Kind::Map:
-      return equal_maps(a.as_map(), b.as_map());
+      return equality_of_maps(a.as_map(), b.as_map());
     case Kind::Duration:
-      return a.as_nanos() == b.as_nanos();
+      return equality_of(a.as_nanos() == b.as_nanos());
     case Kind::Timestamp:
-      return a.as_instant() == b.as_instant();
+      return equality_of(a.as_instant() == b.as_instant());
     case Kind::Optional:
-      return a.has_inner() == b.has_inner() && (!a.has_inner() || equal(a.inner(), b.inner()));
+      if (a.has_inner() && b.has_inner()) return equality_of_inner(a.inner(), b.inner());
+      return equality_of(a.has_inner() == b.has_inner());
     case Kind::Quantity:
-      return a.as_quantity() == b.as_quantity();
+      return equality_of(a.as_quantity() == b.as_quantity());
     case Kind::Semver:
-      return a.as_semver() == b.as_semver();
+      return equality_of(a.as_semver() == b.as_semver());
     default:
-      return a.type_name() == b.type_name() && a.as_object().equals(b.as_object());
+      if (a.type_name() == b.type_name()) return equality_of(a.as_object().equals(b.as_object()));
+      return is_of_library(a) ? Equality::NoOverload : Equality::Different;
   }
 }
 

@@ -70,6 +70,8 @@ class ObjectSource {
   // The field at its position in the declared ObjectType.
   virtual Value field(std::size_t index) const;
   virtual bool equals(const ObjectSource& other) const;
+  // A library's own value, which has no fields.
+  virtual bool is_opaque() const { return false; }
   // The size for size-dependent costs; 1 for an object without a size.
   virtual std::size_t size() const { return 1; }
 };
@@ -161,8 +163,16 @@ class Value {
 };
 
 // CEL equality: numbers by value across kinds, NaN unequal, containers by content. Different kinds are
-// unequal.
-bool equal(const Value& a, const Value& b);
+// unequal, but a value of a library (quantity, semver, URL, IP…) on the left has no overload for another
+// kind: that is an error of ==, and no match anywhere else. As in cel-go, it also ends no comparison of
+// containers.
+enum class Equality : std::uint8_t { Different, Same, NoOverload };
+Equality equality(const Value& a, const Value& b);
+inline bool equal(const Value& a, const Value& b) {
+  return equality(a, b) == Equality::Same;
+}
+// Whether equality() may have no overload for it on the left.
+bool is_of_library(const Value& value);
 
 enum class Order : std::uint8_t { Less, Equal, Greater, NotANumber, Incomparable };
 Order compare(const Value& a, const Value& b);

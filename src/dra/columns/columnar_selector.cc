@@ -122,6 +122,25 @@ void ColumnarSelector::refresh(Step& step) {
   if (!step.by_device && step.columns.size() <= 1) refresh_table(step);
 }
 
+namespace {
+
+// `reading == constant`, where a value of a library, a version, on the left compares with no plain constant.
+bool may_lack_an_overload(const PredicateTerm& part, const Column* column) {
+  return column && part.reads_first && !part.is_negated && column->values().has_library_values();
+}
+
+CodeAnswers strict_equality(const Column& column, std::uint32_t hit) {
+  CodeAnswers answers;
+  for (std::uint32_t code = kNoValue; code < column.values().size(); ++code) {
+    const bool fails = code == kNoValue || cel::is_of_library(column.values().at(code));
+    answers.add(fails ? TruthValue::Error : code == hit ? TruthValue::True : TruthValue::False);
+  }
+  answers.finalize();
+  return answers;
+}
+
+}  // namespace
+
 void ColumnarSelector::refresh_table(Step& step) {
   const Column* column = step.columns.empty() ? nullptr : step.columns[0];
   const std::uint32_t size = column ? column->values().size() : 1;
@@ -129,7 +148,9 @@ void ColumnarSelector::refresh_table(Step& step) {
   step.values_seen = size;
   if (step.part->equals) {
     const std::uint32_t hit = column ? column->values().find(key_of(*step.part->equals)) : kNoValue;
-    step.answers = CodeAnswers::equality(hit, step.part->is_negated);
+    step.answers = may_lack_an_overload(*step.part, column)
+                       ? strict_equality(*column, hit)
+                       : CodeAnswers::equality(hit, step.part->is_negated);
     step.cost = step.part->cost_of_equals();
     return;
   }

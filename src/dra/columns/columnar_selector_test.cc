@@ -269,6 +269,25 @@ TEST(Columnar, KnowsTheSpecialCasesOfDomains) {
   for (const auto& [text, want] : cases) EXPECT_EQ(letters(text, devices), want) << text;
 }
 
+// A version compares with no plain constant behind it: that is an error, as of any value without an overload.
+TEST(Columnar, AVersionHasNoOverloadForAPlainConstant) {
+  api::Device none, text, version;
+  text.attributes["a"] = std::string("1.0.0");
+  version.attributes["a"] = api::AttributeVersion{"1.0.0"};
+  const std::vector<api::Device> devices = {none, text, version};
+  const std::pair<const char*, const char*> cases[] = {
+      {"device.attributes.d0.a == '1.0.0'", "ete"},
+      {"device.attributes.d0.a == '2.0.0'", "efe"},
+      {"device.attributes.d0.a != '1.0.0'", "eft"},
+      {"'1.0.0' == device.attributes.d0.a", "etf"},
+      {"'1.0.0' != device.attributes.d0.a", "eft"},
+      {"device.attributes.d0.a == '1.0.0' || true", "ttt"},
+      {"device.attributes.d0.a == semver('1.0.0')", "eft"},
+      {"device.attributes.d0.a in ['1.0.0']", "ete"},
+  };
+  for (const auto& [expression, want] : cases) EXPECT_EQ(letters(expression, devices), want) << expression;
+}
+
 TEST(Columnar, LongSetsOfCodesAreLookedUp) {
   for (const int count : {100, 300, 70000}) {
     DeviceColumns columns;

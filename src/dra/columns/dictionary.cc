@@ -38,6 +38,7 @@ std::uint32_t Dictionary::add(const ValueKey& key, cel::Value value) {
     entry.text = keep({}, key.text);
   } else if (key.form == Form::Encoded) {
     const auto index = static_cast<std::uint32_t>(others_.size());
+    has_library_values_ |= cel::is_of_library(value);
     others_.push_back(std::move(value));
     entry.text = keep({reinterpret_cast<const char*>(&index), sizeof index}, key.text);
   } else {

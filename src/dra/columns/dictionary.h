@@ -30,6 +30,8 @@ class Dictionary {
   std::uint32_t add(const ValueKey& key, cel::Value value);
   // The value of a code above 0; it borrows texts from the dictionary.
   cel::Value at(std::uint32_t code) const;
+  // Whether any of them is a version or an amount.
+  bool has_library_values() const { return has_library_values_; }
   ValueKey key_at(std::uint32_t code) const {
     const DictionaryValue& entry = entries_[code];
     switch (entry.form) {
@@ -60,6 +62,7 @@ class Dictionary {
   std::vector<DictionaryValue> entries_ = std::vector<DictionaryValue>(1);
   std::vector<std::uint32_t> index_;  // open addressing; 0 is free
   std::vector<cel::Value> others_;
+  bool has_library_values_ = false;
   std::vector<std::unique_ptr<char[]>> chunks_;
   std::size_t chunk_used_ = 0, chunk_size_ = 0, chunk_bytes_ = 0;
 };
