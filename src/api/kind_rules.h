@@ -110,6 +110,11 @@ StatusMetadata status_metadata(std::string_view group, std::string_view resource
 FieldErrors validate_meta(const Json& object, bool namespaced, const KindRules& rules);
 FieldErrors validate_meta_update(const Json& next, const Json& old, const KindRules& rules);
 
+// Zone and region of a node, which the API server writes on the pods that it gets: a map, or null for none.
+// Source: the admission plugin PodTopologyLabels.
+inline constexpr std::string_view kTopologyLabelPrefix = "topology.kubernetes.io/";
+Json topology_labels_of(const Json& node);
+
 // Rows of the families, gathered by rules_of. Each lives in the .cc file of its family.
 std::span<const KindRules>
 core_rules();  // kinds/core*.cc: pods, nodes, namespaces, configmaps, secrets, services…

@@ -21,8 +21,16 @@ struct RequestedBinding {
   std::string uid;      // precondition
   std::string version;  // precondition
   Json annotations;
+  Json labels;
   Time now;
 };
+
+void copy_entries(Json& metadata, std::string_view map, const Json& from) {
+  if (!from.is_object() || from.as_object().empty()) return;
+  Json& to = metadata[map];
+  if (!to.is_object()) to = Json::object();
+  for (const JsonMember& entry : from.as_object()) to[entry.key] = entry.value;
+}
 
 ApiResult<void> check_bindable(const RequestedBinding& asked, const Json& pod) {
   const std::string_view uid = metadata_of(pod).string_at("uid");
@@ -46,9 +54,8 @@ ApiResult<Json> bound(const RequestedBinding& asked, const Json& current) {
   TRY(check_bindable(asked, current));
   Json pod = current;
   pod["spec"]["nodeName"] = asked.node;
-  if (asked.annotations.is_object())
-    for (const JsonMember& annotation : asked.annotations.as_object())
-      metadata_of(pod)["annotations"][annotation.key] = annotation.value;
+  copy_entries(metadata_of(pod), "annotations", asked.annotations);
+  copy_entries(metadata_of(pod), "labels", asked.labels);
   set_scheduled(pod, asked.now);
   pod["status"].as_object().erase("nominatedNodeName");
   return canonical(asked.pod, std::move(pod), current);
@@ -56,7 +63,8 @@ ApiResult<Json> bound(const RequestedBinding& asked, const Json& current) {
 
 }  // namespace
 
-ApiResult<Registry::Change> binding_change(const ObjectTarget& pod, const Json& binding, Time now) {
+ApiResult<Registry::Change> binding_change(const ObjectTarget& pod, const Json& binding,
+                                           const Json& node_labels, Time now) {
   const Json& metadata = metadata_of(binding);
   const Json& node = binding.part("target");
   const std::string_view name = metadata.string_at("name"), kind = node.string_at("kind");
@@ -66,12 +74,15 @@ ApiResult<Registry::Change> binding_change(const ObjectTarget& pod, const Json& 
   if (!kind.empty() && kind != "Node")
     return plain_error("target.kind: Unsupported value: \"" + std::string(kind) +
                        "\": supported values: \"Node\", \"<empty>\"");
-  const Json* annotations = metadata.find("annotations");
+  // Kubernetes' admission copies them from the node into the binding, over the binding's own.
+  Json labels = Json::object({{"labels", metadata.part("labels")}});
+  if (kind == "Node") copy_entries(labels, "labels", node_labels);
   RequestedBinding asked{pod,
                          std::string(node.string_at("name")),
                          std::string(metadata.string_at("uid")),
                          std::string(metadata.string_at("resourceVersion")),
-                         annotations ? *annotations : Json(),
+                         metadata.part("annotations"),
+                         labels.part("labels"),
                          now};
   return Registry::Change([asked = std::move(asked)](const Json& current) { return bound(asked, current); });
 }

@@ -8,8 +8,10 @@
 
 namespace berth::server {
 
-// The change of `binding` to the pod: node, annotations and the condition PodScheduled. Refuses a binding of
-// another pod and one without a node; the change refuses a pod that is bound, gated or being deleted.
-ApiResult<Registry::Change> binding_change(const ObjectTarget& pod, const Json& binding, Time now);
+// The change of `binding` to the pod: node, annotations, labels with those of the node's topology
+// (`node_labels`), and the condition PodScheduled. Refuses a binding of another pod and one without a node;
+// the change refuses a pod that is bound, gated or being deleted.
+ApiResult<Registry::Change> binding_change(const ObjectTarget& pod, const Json& binding,
+                                           const Json& node_labels, Time now);
 
 }  // namespace berth::server

@@ -138,6 +138,7 @@ struct Deprecation {
 };
 
 constexpr Deprecation kDeprecations[] = {
+    {"", "v1", "componentstatuses", "v1.19", ""},
     {"", "v1", "endpoints", "v1.33", "", "discovery.k8s.io/v1 EndpointSlice"},
     {"coordination.k8s.io", "v1alpha2", "", "v1.35", "v1.38"},
     {"coordination.k8s.io", "v1beta1", "", "v1.36", "v1.39"},

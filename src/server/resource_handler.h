@@ -79,6 +79,7 @@ class ResourceHandler {
   ApiResult<void> log(const Call& call);
   ApiResult<void> connect(const Call& call);
   ApiResult<bool> runs_on_a_node(const ObjectTarget& pod) const;
+  ApiResult<std::string> start_time(const ObjectTarget& pod) const;
   void answer_scale(const Call& call, ApiResult<Answer> made);
   void answer_done(const Call& call, ApiResult<Answer> done);
 

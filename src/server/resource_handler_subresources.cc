@@ -9,6 +9,18 @@
 
 namespace berth::server {
 
+namespace {
+
+// Of a stored node: what its pods are labelled with. Most nodes are not parsed, as they have none.
+Json topology_labels(const Registry& registry, std::string_view node) {
+  const store::ObjectPtr stored = registry.store().get({"nodes", "", std::string(node)});
+  if (!stored || stored->bytes.find(api::kTopologyLabelPrefix) == std::string::npos) return {};
+  const Result<Json> document = registry.document_of(*stored);
+  return document ? api::topology_labels_of(*document) : Json();
+}
+
+}  // namespace
+
 ApiResult<void> ResourceHandler::bind(const Call& call) {
   WriteOptions options = TRY(write_options_of(call->request, "CreateOptions"));
   const Json binding = TRY(read_document(call->request, *api::find_kind("v1", "Binding")));
@@ -17,7 +29,8 @@ ApiResult<void> ResourceHandler::bind(const Call& call) {
   pod.subresource = "binding";
   // The older path, …/bindings, names the pod only in the body.
   if (pod.name.empty()) pod.name = metadata_of(binding).string_at("name");
-  Registry::Change change = TRY(binding_change(pod, binding, registry_.dependencies().clock.now()));
+  const Json labels = topology_labels(registry_, binding.part("target").string_at("name"));
+  Registry::Change change = TRY(binding_change(pod, binding, labels, registry_.dependencies().clock.now()));
   registry_.modify(std::move(pod), std::move(change), std::move(options),
                    [this, call](ApiResult<Answer> bound) { answer_done(call, std::move(bound)); });
   return {};
@@ -84,10 +97,28 @@ ApiResult<bool> ResourceHandler::runs_on_a_node(const ObjectTarget& pod) const {
   return !object.part("spec").string_at("nodeName").empty();
 }
 
+// When the pod began, as kubelet writes times in front of lines.
+ApiResult<std::string> ResourceHandler::start_time(const ObjectTarget& pod) const {
+  const Answer found = TRY(registry_.get(pod));
+  const Json document = registry_.document_of(*found.object).value_or(Json());
+  std::string time(document.part("status").string_at("startTime"));
+  if (time.empty()) time = document.part("metadata").string_at("creationTimestamp");
+  if (time.ends_with('Z')) time.insert(time.size() - 1, ".000000000");
+  return time;
+}
+
 ApiResult<void> ResourceHandler::log(const Call& call) {
   // Without a node there is no kubelet to call: no content.
   const bool bound = TRY(runs_on_a_node(call->target));
-  respond(call, bound ? text_response(200, "simulated pod: it writes no logs\n") : HttpResponse{204, {}, ""});
+  if (!bound) {
+    respond(call, HttpResponse{204, {}, ""});
+    return {};
+  }
+  std::string line = "simulated pod: it writes no logs\n";
+  const std::string* timestamps = call->request.parameter("timestamps");
+  if (timestamps && *timestamps != "false" && *timestamps != "0")
+    line = TRY(start_time(call->target)) + " " + line;
+  respond(call, text_response(200, std::move(line)));
   return {};
 }
 

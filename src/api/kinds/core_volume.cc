@@ -3,6 +3,7 @@
 // validated.
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
+#include "api/kinds/warning_parts.h"
 #include "base/quantity.h"
 
 namespace berth::api {
@@ -109,6 +110,9 @@ KindRules rules_for(std::string_view group, std::string_view resource, void (*se
 
 KindRules persistent_volume_rules() {
   KindRules rules = rules_for("", "persistentvolumes", set_volume_defaults);
+  rules.warnings = [](const Json& object, const Json*, const RuleContext&) {
+    return persistent_volume_warnings(object);
+  };
   rules.prepare_create = [](Json& volume, const RuleContext& ctx) {
     put(volume, core_type("PersistentVolume"), "status",
         Json::object({{"phase", "Pending"}, {"lastPhaseTransitionTime", format_time(ctx.now)}}));
@@ -118,6 +122,9 @@ KindRules persistent_volume_rules() {
 
 KindRules persistent_volume_claim_rules() {
   KindRules rules = rules_for("", "persistentvolumeclaims", set_claim_defaults);
+  rules.warnings = [](const Json& object, const Json*, const RuleContext&) {
+    return volume_claim_warnings(object);
+  };
   rules.prepare_create = [](Json& claim, const RuleContext&) {
     put(claim, core_type("PersistentVolumeClaim"), "status", Json::object({{"phase", "Pending"}}));
   };
@@ -127,7 +134,11 @@ KindRules persistent_volume_claim_rules() {
 }
 
 KindRules storage_class_rules() {
-  return rules_for("storage.k8s.io", "storageclasses", set_class_defaults);
+  KindRules rules = rules_for("storage.k8s.io", "storageclasses", set_class_defaults);
+  rules.warnings = [](const Json& object, const Json*, const RuleContext&) {
+    return storage_class_warnings(object);
+  };
+  return rules;
 }
 
 }  // namespace berth::api

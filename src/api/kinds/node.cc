@@ -1,5 +1,6 @@
 // Rules of core/v1 Node.
 #include <algorithm>
+#include <set>
 
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
@@ -88,11 +89,44 @@ FieldErrors check_ranges(const FieldPath& path, const JsonArray& ranges) {
   return errors;
 }
 
+// At most one range of each family. A text that is no range is told a second time then, as in the reference.
+FieldErrors check_families(const FieldPath& path, const JsonArray& ranges) {
+  if (ranges.size() < 2) return {};
+  FieldErrors errors;
+  std::set<int> families;
+  for (std::size_t i = 0; i < ranges.size() && !families.contains(0); ++i) {
+    families.insert(family_of_range(ranges[i].as_string()));
+    if (families.contains(0))
+      errors.push_back(
+          {FieldErrorType::Internal, path.text(),
+           "Internal error: invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[" +
+               std::to_string(i) + "]: <nil> (invalid CIDR address: " + ranges[i].as_string() + ")"});
+  }
+  if (families.size() != 2 || families.contains(0) || ranges.size() > 2)
+    errors.push_back(invalid(path, ranges, "may specify no more than one CIDR for each IP family"));
+  return errors;
+}
+
+// A cause for each range that changed; one when their number did.
+FieldErrors check_changed_ranges(const FieldPath& path, const JsonArray& ranges, const JsonArray& stored) {
+  FieldErrors errors = check_ranges(path, ranges);
+  append(errors, check_families(path, ranges));
+  std::size_t changed = stored.empty() ? 0 : 1;
+  if (ranges.size() == stored.size()) {
+    changed = 0;
+    for (std::size_t i = 0; i < ranges.size(); ++i) changed += ranges[i] == stored[i] ? 0 : 1;
+  }
+  for (std::size_t i = 0; i < changed && !errors.full(); ++i)
+    errors.push_back(forbidden(path, "node updates may not change podCIDR except from \"\" to valid"));
+  return errors;
+}
+
 FieldErrors validate_create(const Json& node, const RuleContext&) {
   const Json* spec = present(node, "spec");
   FieldErrors errors = check_taints(FieldPath("metadata").child("taints"), items(spec, "taints"));
   append(errors, check_amounts(node));
   append(errors, check_ranges(FieldPath("spec").child("podCIDRs"), items(spec, "podCIDRs")));
+  append(errors, check_families(FieldPath("spec").child("podCIDRs"), items(spec, "podCIDRs")));
   return errors;
 }
 
@@ -103,15 +137,15 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
   FieldErrors errors;
   if (!same(present(spec, "taints"), present(stored, "taints")))
     append(errors, check_taints(FieldPath("metadata").child("taints"), items(spec, "taints")));
-  const bool ranges_differ = !same(present(spec, "podCIDRs"), present(stored, "podCIDRs"));
-  if (ranges_differ && !items(stored, "podCIDRs").empty())
-    errors.push_back(
-        forbidden(path.child("podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"));
-  else if (ranges_differ)
-    append(errors, check_ranges(path.child("podCIDRs"), items(spec, "podCIDRs")));
+  if (!same(present(spec, "podCIDRs"), present(stored, "podCIDRs")))
+    append(errors,
+           check_changed_ranges(path.child("podCIDRs"), items(spec, "podCIDRs"), items(stored, "podCIDRs")));
   const std::string_view provider = stored ? stored->string_at("providerID") : "";
-  if (!provider.empty() && (!spec || spec->string_at("providerID") != provider))
-    errors.push_back(invalid(path.child("providerID"), nullptr, "field cannot be modified once set"));
+  const std::string_view wanted = spec ? spec->string_at("providerID") : "";
+  if (!provider.empty() && wanted != provider)
+    errors.push_back(
+        invalid(path.child("providerID"), nullptr,
+                wanted.empty() ? "field cannot be cleared once set" : "field cannot be modified once set"));
   return errors;
 }
 

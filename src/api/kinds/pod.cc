@@ -5,6 +5,7 @@
 
 #include "api/gates_fields.h"
 #include "api/kinds/core_parts.h"
+#include "api/kinds/network_address.h"
 #include "api/kinds/scheduling_parts.h"
 #include "api/kinds/stored_kinds.h"
 #include "api/types/meta.h"
@@ -73,7 +74,20 @@ std::optional<Priority> priority_of(const Json& spec, const RuleContext& ctx) {
   return priority;
 }
 
+// Of a pod that is created with its node.
+void label_by_node(Json& pod, const RuleContext& ctx) {
+  const std::string_view node = pod.part("spec").string_at("nodeName");
+  if (node.empty() || !ctx.read) return;
+  const std::optional<Json> found = ctx.read("nodes", "", node);
+  const Json labels = found ? topology_labels_of(*found) : Json();
+  if (labels.is_null()) return;
+  Json& metadata = pod["metadata"];
+  put_default(metadata, table_type("meta.k8s.io", "v1", "ObjectMeta"), "labels", Json::object());
+  for (const JsonMember& label : labels.as_object()) metadata["labels"][label.key] = label.value;
+}
+
 std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
+  label_by_node(pod, ctx);
   static const TypeInfo& type = core_type("PodSpec");
   const auto refuse = [](std::string message) { return Rejection{403, "Forbidden", std::move(message)}; };
   Json& spec = pod["spec"];
@@ -127,7 +141,6 @@ void prepare_create(Json& pod, const RuleContext& ctx) {
     status["conditions"] = Json::array({gated_condition(ctx.now)});
   status["qosClass"] = qos_class_of(pod);
   put(pod, type, "status", std::move(status));
-  if (Json* grace = present(spec, "terminationGracePeriodSeconds"); grace && grace->as_int() < 0) *grace = 1;
   drop_gated_fields(type, pod, nullptr, ctx.gates);
 }
 
@@ -266,7 +279,28 @@ constexpr std::string_view kVolumeSources[] = {"emptyDir",
                                                "ephemeral",
                                                "image"};
 
-// A volume has exactly one source; the contents of the source are not validated.
+// For how long a projected certificate may live: an hour to 91 days, of Kubernetes' own signers a day.
+FieldErrors check_certificates(const FieldPath& path, const JsonArray& sources) {
+  constexpr std::int64_t kLeast = 3600, kMost = 91 * 24 * 3600, kMostOfKubernetes = 24 * 3600;
+  FieldErrors errors;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Json* seconds = present_at(sources[i], {"podCertificate", "maxExpirationSeconds"});
+    if (!seconds) continue;
+    const FieldPath at = path.index(i).child("podCertificate").child("maxExpirationSeconds");
+    const std::string_view signer = sources[i].part("podCertificate").string_at("signerName");
+    const std::string_view host = signer.substr(0, signer.find("/"));
+    const bool of_kubernetes = host == "kubernetes.io" || host.ends_with(".kubernetes.io");
+    const std::int64_t most = of_kubernetes ? kMostOfKubernetes : kMost;
+    if (seconds->as_int() < kLeast)
+      errors.push_back(invalid(at, *seconds, "if provided, maxExpirationSeconds must be >= 3600"));
+    if (seconds->as_int() > most)
+      errors.push_back(
+          invalid(at, *seconds, "if provided, maxExpirationSeconds must be <= " + std::to_string(most)));
+  }
+  return errors;
+}
+
+// A volume has exactly one source; of the contents of the source only certificates are validated.
 FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
   FieldErrors errors;
   const NamedItems by_name(volumes, "name");
@@ -282,6 +316,154 @@ FieldErrors check_volumes(const FieldPath& path, const JsonArray& volumes) {
       any = true;
     }
     if (!any) errors.push_back(required(at, "must specify a volume type"));
+    if (const Json* projected = present(volumes[i], "projected"))
+      append(errors, check_certificates(at.child("projected").child("sources"), items(projected, "sources")));
+  }
+  return errors;
+}
+
+FieldErrors check_sysctls(const FieldPath& path, const Json& spec) {
+  constexpr std::size_t kSysctlBytesMax = 253;
+  const auto problems = [](std::string_view name) -> NameProblems {
+    const auto inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    bool fits = name.size() <= kSysctlBytesMax, begins = true;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      const bool divides = name[i] == '.' || name[i] == '/';
+      const bool ends = i + 1 == name.size() || name[i + 1] == '.' || name[i + 1] == '/';
+      fits &= divides ? !begins && i + 1 < name.size()
+                      : inner(name[i]) || (!begins && !ends && (name[i] == '-' || name[i] == '_'));
+      begins = divides;
+    }
+    if (fits) return {};
+    return {
+        "must have at most 253 characters and match regex "
+        "^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([\\./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$"};
+  };
+  FieldErrors errors;
+  const JsonArray& sysctls = spec.part("securityContext").items_at("sysctls");
+  const NamedItems by_name(sysctls, "name");
+  for (std::size_t i = 0; i < sysctls.size() && !errors.full(); ++i) {
+    const FieldPath at = path.child("securityContext").child("sysctls").index(i).child("name");
+    const std::string_view name = sysctls[i].string_at("name");
+    FieldErrors found;
+    if (name.empty())
+      found.push_back(required(at));
+    else
+      found = check_format(at, name, problems);
+    if (found.empty() && by_name.is_repeated(sysctls[i])) found.push_back(duplicate(at, name));
+    append(errors, std::move(found));
+  }
+  return errors;
+}
+
+// Ports of a pod on its node's network are those of the node. A template may leave that to the pod's
+// defaults.
+FieldErrors check_host_ports(const FieldPath& path, const Json& spec, bool is_pod) {
+  FieldErrors errors;
+  if (!spec.bool_at("hostNetwork")) return errors;
+  const JsonArray& containers = items(&spec, "containers");
+  for (std::size_t i = 0; i < containers.size() && !errors.full(); ++i) {
+    const JsonArray& ports = items(&containers[i], "ports");
+    for (std::size_t k = 0; k < ports.size(); ++k) {
+      const std::int64_t host = ports[k].int_at("hostPort");
+      if ((is_pod || host != 0) && host != ports[k].int_at("containerPort"))
+        errors.push_back(invalid(path.child("containers").index(i).child("ports").index(k).child("hostPort"),
+                                 host, "must match `containerPort` when `hostNetwork` is true"));
+    }
+  }
+  return errors;
+}
+
+// A subdomain whose labels may have underscores, but at their end.
+NameProblems dns_search_problems(std::string_view text) {
+  NameProblems problems;
+  if (text.size() > kDnsSubdomainBytesMax) problems.push_back(too_long_problem(kDnsSubdomainBytesMax));
+  std::string plain;
+  bool begins = true;
+  for (const char c : text) {
+    if (begins && c == '_') {
+      begins = false;
+      continue;  // one at the beginning of a label
+    }
+    plain += c == '_' ? '-' : c;
+    begins = c == '.';
+  }
+  if (!dns_subdomain_problems(plain.substr(0, kDnsSubdomainBytesMax)).empty())
+    problems.emplace_back(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+        "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+        "validation "
+        "is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')");
+  return problems;
+}
+
+constexpr std::size_t kNameserversMax = 3, kSearchesMax = 32, kSearchBytesMax = 2048;
+
+FieldErrors check_searches(const FieldPath& path, const Json& config) {
+  FieldErrors errors;
+  const JsonArray& searches = items(&config, "searches");
+  if (searches.size() > kSearchesMax)
+    errors.push_back(
+        invalid(path, searches, "must not have more than " + std::to_string(kSearchesMax) + " search paths"));
+  std::size_t bytes = searches.empty() ? 0 : searches.size() - 1;
+  for (const Json& search : searches) bytes += search.as_string().size();
+  if (bytes > kSearchBytesMax)
+    errors.push_back(invalid(path, searches,
+                             "must not have more than " + std::to_string(kSearchBytesMax) +
+                                 " characters (including spaces) in the search list"));
+  for (std::size_t i = 0; i < searches.size() && !errors.full(); ++i) {
+    std::string_view search = searches[i].as_string();
+    if (search == ".") continue;
+    if (search.ends_with('.')) search.remove_suffix(1);
+    append(errors, check_format(path.index(i), search, dns_search_problems));
+  }
+  return errors;
+}
+
+FieldErrors check_dns(const FieldPath& path, const Json& spec) {
+  const Json* config = present(spec, "dnsConfig");
+  const JsonArray& servers = items(config, "nameservers");
+  if (spec.string_at("dnsPolicy") == "None") {
+    if (!config) return {required(path, "must provide `dnsConfig` when `dnsPolicy` is None")};
+    if (servers.empty())
+      return {required(path.child("nameservers"),
+                       "must provide at least one DNS nameserver when `dnsPolicy` is None")};
+  }
+  if (!config) return {};
+  FieldErrors errors;
+  if (servers.size() > kNameserversMax)
+    errors.push_back(invalid(path.child("nameservers"), servers,
+                             "must not have more than " + std::to_string(kNameserversMax) + " nameservers"));
+  for (std::size_t i = 0; i < servers.size() && !errors.full(); ++i)
+    append(errors,
+           check_format(path.child("nameservers").index(i), servers[i].as_string(), address_problems));
+  append(errors, check_searches(path.child("searches"), *config));
+  const JsonArray& options = items(config, "options");
+  for (std::size_t i = 0; i < options.size(); ++i)
+    if (options[i].string_at("name").empty())
+      errors.push_back(required(path.child("options").index(i), "must not be empty"));
+  return errors;
+}
+
+// Of those that are given.
+FieldErrors check_names(const FieldPath& path, const Json& spec,
+                        std::initializer_list<std::string_view> names,
+                        NameProblems (*problems)(std::string_view)) {
+  FieldErrors errors;
+  for (std::string_view name : names)
+    if (const std::string_view text = spec.string_at(name); !text.empty())
+      append(errors, check_format(path.child(name), text, problems));
+  return errors;
+}
+
+FieldErrors check_aliases(const FieldPath& path, const JsonArray& aliases) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < aliases.size() && !errors.full(); ++i) {
+    append(errors, check_format(path.index(i).child("ip"), aliases[i].string_at("ip"), address_problems));
+    const JsonArray& names = items(&aliases[i], "hostnames");
+    for (std::size_t k = 0; k < names.size() && !errors.full(); ++k)
+      append(errors, check_format(path.index(i).child("hostnames").index(k), names[k].as_string(),
+                                  dns_subdomain_problems));
   }
   return errors;
 }
@@ -325,29 +507,30 @@ FieldErrors check_pod_spec(const FieldPath& path, const Json& spec, std::string_
   if (items(&spec, "containers").empty()) errors.push_back(required(path.child("containers")));
   for (std::string_view list : {"containers", "initContainers", "ephemeralContainers"})
     append(errors, check_containers(path, spec, list));
+  append(errors, check_host_ports(path, spec, !pod_name.empty()));
   append(errors, check_enums(path, spec));
+  append(errors, check_sysctls(path, spec));
   if (const Json* affinity = present(spec, "affinity"))
     append(errors, check_affinity(path.child("affinity"), *affinity));
+  append(errors, check_dns(path.child("dnsConfig"), spec));
   append(errors, check_gates(path.child("schedulingGates"), items(&spec, "schedulingGates")));
-  if (const Json* group = present(spec, "schedulingGroup"))
-    append(errors, check_group(path.child("schedulingGroup"), *group));
   append(errors,
          check_spread(path.child("topologySpreadConstraints"), items(&spec, "topologySpreadConstraints")));
-  for (std::string_view name : {"serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"})
-    if (const std::string_view text = spec.string_at(name); !text.empty())
-      append(errors, check_format(path.child(name), text, dns_subdomain_problems));
+  append(errors, check_names(path, spec, {"serviceAccountName", "nodeName"}, dns_subdomain_problems));
   if (const Json* deadline = present(spec, "activeDeadlineSeconds"); deadline && deadline->as_int() < 1)
     errors.push_back(invalid(path.child("activeDeadlineSeconds"), *deadline,
                              "must be between 1 and 2147483647, inclusive"));
-  for (std::string_view name : {"hostname", "subdomain"})
-    if (const std::string_view text = spec.string_at(name); !text.empty())
-      append(errors, check_format(path.child(name), text, dns_label_problems));
+  append(errors, check_names(path, spec, {"hostname", "subdomain"}, dns_label_problems));
   append(errors, check_pod_tolerations(path.child("tolerations"), items(&spec, "tolerations")));
+  append(errors, check_aliases(path.child("hostAliases"), items(&spec, "hostAliases")));
+  append(errors, check_names(path, spec, {"priorityClassName", "runtimeClassName"}, dns_subdomain_problems));
   if (const std::string_view policy = spec.string_at("preemptionPolicy"); !policy.empty())
     append(errors, check_one_of(path.child("preemptionPolicy"), policy, {"PreemptLowerPriority", "Never"}));
   for (const JsonMember& member : entries(present(spec, "overhead")))
     append(errors,
            check_amount(path.child("overhead").key(member.key), member.key, member.value.as_string()));
+  if (const Json* group = present(spec, "schedulingGroup"))
+    append(errors, check_group(path.child("schedulingGroup"), *group));
   return errors;
 }
 
@@ -366,6 +549,18 @@ std::string_view qos_class_of(const Json& pod) {
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
+Json topology_labels_of(const Json& node) {
+  Json labels;
+  for (std::string_view name : {"region", "zone"}) {
+    const std::string key = std::string(kTopologyLabelPrefix) + std::string(name);
+    const Json* value = node.part("metadata").part("labels").find(key);
+    if (!value) continue;
+    if (labels.is_null()) labels = Json::object();
+    labels[key] = *value;
+  }
+  return labels;
+}
+
 KindRules pod_rules() {
   KindRules rules;
   rules.resource = "pods";
@@ -377,6 +572,7 @@ KindRules pod_rules() {
   rules.prepare_create = prepare_create;
   rules.prepare_update = prepare_update;
   rules.prepare_status_update = prepare_status_update;
+  rules.warnings = pod_warnings;
   rules.validate_create = validate_create;
   rules.validate_update = validate_pod_update;
   rules.validate_status_update = validate_pod_status_update;

@@ -27,6 +27,16 @@ FieldErrors check_containers(const FieldPath& path, const Json& spec, std::strin
 FieldErrors check_probes(const FieldPath& at, const Json& container);
 NameProblems port_name_problems(std::string_view name);
 
+// Warnings about an accepted pod, and about the template in an object of another kind at a path
+// ("spec.template"); `names_pods`: its pods are named after the object. An update that leaves the generation
+// has none of a template.
+std::vector<std::string> pod_warnings(const Json& pod, const Json* old, const RuleContext& ctx);
+struct TemplatePlace {
+  std::string_view path;
+  bool names_pods = false;
+};
+std::vector<std::string> template_warnings(const Json& object, const Json* old, const TemplatePlace& place);
+
 // Updates of the main endpoint. Only the fields that Kubernetes permits may differ.
 FieldErrors validate_pod_update(const Json& next, const Json& old, const RuleContext& ctx);
 // Cost: only differences from `old` are validated.

@@ -169,6 +169,8 @@ void set_pod_defaults(Json& pod) {
     for (Json& container : items(spec, list)) requests_from_limits(*present(container, "resources"));
   if (Json* resources = present(spec, "resources")) requests_from_limits(*resources);
   if (Json* status = present(pod, "status")) join_addresses(*status);
+  // Of pods alone: a template keeps what it says.
+  if (Json* grace = present(spec, "terminationGracePeriodSeconds"); grace && grace->as_int() < 0) *grace = 1;
 }
 
 }  // namespace berth::api

@@ -131,6 +131,48 @@ void set_network_policy_defaults(Json& policy) {
   put(spec, type, "policyTypes", std::move(ways));
 }
 
+FieldErrors check_policy_port(const FieldPath& at, const Json& port) {
+  FieldErrors errors;
+  const Json *first = present(port, "port"), *last = present(port, "endPort");
+  const auto refuse = [&](std::string_view why) {
+    errors.push_back(invalid(at.child("endPort"), *last, why));
+  };
+  if (const std::string_view protocol = port.string_at("protocol"); !protocol.empty())
+    append(errors, check_one_of(at.child("protocol"), protocol, {"TCP", "UDP", "SCTP"}));
+  if (!first) {
+    if (last) refuse("may not be specified when `port` is not specified");
+  } else if (first->is_int()) {
+    append(errors, check_port(at.child("port"), first->as_int()));
+    if (last && last->as_int() < first->as_int()) refuse("must be greater than or equal to `port`");
+    if (last) append(errors, check_port(at.child("endPort"), last->as_int()));
+  } else {
+    if (last) refuse("may not be specified when `port` is non-numeric");
+    append(errors, check_format(at.child("port"), first->as_string(), port_name_problems));
+  }
+  return errors;
+}
+
+FieldErrors validate_network_policy(const Json& policy, const RuleContext&) {
+  FieldErrors errors;
+  for (std::string_view way : {"ingress", "egress"}) {
+    const JsonArray& rules = items(present(policy, "spec"), way);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const JsonArray& ports = items(&rules[i], "ports");
+      for (std::size_t k = 0; k < ports.size() && !errors.full(); ++k)
+        append(errors,
+               check_policy_port(FieldPath("spec").child(way).index(i).child("ports").index(k), ports[k]));
+    }
+  }
+  return errors;
+}
+
+void validate_network_policies(KindRules& rules) {
+  rules.validate_create = validate_network_policy;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return validate_network_policy(next, ctx);
+  };
+}
+
 // Of the subjects, service accounts are core's.
 void set_role_binding_defaults(Json& binding) {
   static const TypeInfo& role_type = table_type(kRbacGroup, "v1", "RoleRef");
@@ -259,6 +301,17 @@ void add_empty_status(Json& object, const RuleContext&) {
   object["status"] = Json::object();
 }
 
+void warn_of_template(KindRules& rules) {
+  rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
+    return template_warnings(object, old, {"template"});
+  };
+}
+void warn_of_replica_template(KindRules& rules) {
+  rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
+    return template_warnings(object, old, {"spec.template", true});
+  };
+}
+
 void adjust_migrations(KindRules& rules) {
   rules.prepare_create = add_empty_status;
   rules.validate_create = validate_migration;
@@ -280,8 +333,9 @@ constexpr std::string_view kStorageGroup = "storage.k8s.io";
 constexpr StoredKind kStoredKinds[] = {
     {"", "endpoints", kPutCreates, set_endpoints_defaults},
     {"", "limitranges", kPutCreates, nullptr, adjust_limit_ranges},
-    {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults},
-    {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults},
+    {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults, warn_of_template},
+    {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults,
+     warn_of_replica_template},
     {"", "resourcequotas", kAnswersDeleted},
     {"", "serviceaccounts", kAnswersDeleted, nullptr, adjust_service_accounts},
     {kWebhookGroup, "mutatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
@@ -299,7 +353,8 @@ constexpr StoredKind kStoredKinds[] = {
     {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults},
     {"networking.k8s.io", "ingresses", kGeneration},
     {"networking.k8s.io", "ipaddresses", 0, nullptr, adjust_ip_addresses},
-    {"networking.k8s.io", "networkpolicies", kGeneration, set_network_policy_defaults},
+    {"networking.k8s.io", "networkpolicies", kGeneration, set_network_policy_defaults,
+     validate_network_policies},
     {"networking.k8s.io", "servicecidrs", 0, nullptr, adjust_service_cidrs},
     {"node.k8s.io", "runtimeclasses", kNeedsVersion | kPutCreates | kPlainFinalizers, nullptr,
      adjust_runtime_classes},

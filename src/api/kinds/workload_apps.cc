@@ -132,7 +132,20 @@ void cron_job_defaults(Json& job) {
   put_default(spec, type, "suspend", false);
   put_default(spec, type, "successfulJobsHistoryLimit", 3);
   put_default(spec, type, "failedJobsHistoryLimit", 1);
-  if (Json* inner = present_at(spec, {"jobTemplate", "spec"})) set_template_defaults(*inner);
+  Json* inner = present_at(spec, {"jobTemplate", "spec"});
+  if (!inner) return;
+  set_failure_policy_defaults(*inner);
+  set_template_defaults(*inner);
+}
+
+std::vector<std::string> set_warnings(const Json& set, const Json* old, const RuleContext&) {
+  return template_warnings(set, old, {"spec.template"});
+}
+std::vector<std::string> named_set_warnings(const Json& set, const Json* old, const RuleContext&) {
+  return template_warnings(set, old, {"spec.template", true});
+}
+std::vector<std::string> cron_job_warnings(const Json& job, const Json* old, const RuleContext&) {
+  return template_warnings(job, old, {"spec.jobTemplate.spec.template", true});
 }
 
 struct AppsRow {
@@ -143,10 +156,13 @@ struct AppsRow {
   NameRule name_rule = NameRule::Subdomain;
   void (*prepare_create)(Json&, const RuleContext&) = nullptr;
   void (*prepare_update)(Json&, const Json&, const RuleContext&) = nullptr;
+  std::vector<std::string> (*warnings)(const Json&, const Json*, const RuleContext&) = set_warnings;
 };
 constexpr AppsRow kApps[] = {
-    {"deployments", deployment_defaults, validate_deployment, validate_deployment_update},
-    {"replicasets", replica_set_defaults, validate_replica_set, validate_replica_set_update},
+    {"deployments", deployment_defaults, validate_deployment, validate_deployment_update, NameRule::Subdomain,
+     nullptr, nullptr, named_set_warnings},
+    {"replicasets", replica_set_defaults, validate_replica_set, validate_replica_set_update,
+     NameRule::Subdomain, nullptr, nullptr, named_set_warnings},
     {"statefulsets", stateful_set_defaults, validate_stateful_set, validate_stateful_set_update,
      NameRule::Label},
     {"daemonsets", daemon_set_defaults, validate_daemon_set, validate_daemon_set_update, NameRule::Subdomain,
@@ -167,6 +183,7 @@ std::vector<KindRules> apps_rules() {
     rules.validate_update = row.validate_update;
     rules.prepare_create = row.prepare_create;
     rules.prepare_update = row.prepare_update;
+    rules.warnings = row.warnings;
     all.push_back(rules);
   }
   KindRules cron;
@@ -174,6 +191,7 @@ std::vector<KindRules> apps_rules() {
   cron.resource = "cronjobs";
   cron.has_generation = true;
   cron.set_defaults = cron_job_defaults;
+  cron.warnings = cron_job_warnings;
   all.push_back(cron);
   return all;
 }

@@ -39,6 +39,7 @@ void set_defaults(Json& job) {
   put_default(spec, type, "manualSelector", false);
   put_default(spec, type, "podReplacementPolicy",
               present(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed");
+  set_failure_policy_defaults(spec);
   set_template_defaults(spec);
   // The job's labels default to those of its pods.
   const Json* labels = present_at(spec, {"template", "metadata", "labels"});
@@ -163,7 +164,19 @@ KindRules job_rules() {
   };
   rules.validate_create = validate;
   rules.validate_update = validate_update;
+  rules.warnings = [](const Json& job, const Json* old, const RuleContext&) {
+    return template_warnings(job, old, {"spec.template", true});
+  };
   return rules;
+}
+
+void set_failure_policy_defaults(Json& job_spec) {
+  static const TypeInfo& type = batch_type("PodFailurePolicyOnPodConditionsPattern");
+  Json* policy = present(job_spec, "podFailurePolicy");
+  if (!policy) return;
+  for (Json& rule : items(*policy, "rules"))
+    for (Json& pattern : items(rule, "onPodConditions"))
+      if (pattern.string_at("status").empty()) put(pattern, type, "status", "True");
 }
 
 }  // namespace berth::api

@@ -7,7 +7,10 @@
 
 namespace berth::api {
 
-KindRules job_rules();                // workload_job.cc
+// workload_job.cc
+KindRules job_rules();
+void set_failure_policy_defaults(Json& job_spec);
+
 std::vector<KindRules> apps_rules();  // workload_apps.cc: deployments and similar kinds, cron jobs
 
 // workload_job_checks.cc
