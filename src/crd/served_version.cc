@@ -73,6 +73,7 @@ std::shared_ptr<const ServedVersion> read_version(const Definition& definition, 
           definition.group + "/" + version->name + " " + definition.kind + " is deprecated";
   }
   version->open_api = json.part("schema").part("openAPIV3Schema");
+  version->open_api_bytes = to_string(version->open_api).size();
   version->schema = read_schema(version->open_api, budget.compiled);
   const Json& subresources = json.part("subresources");
   version->has_status = subresources.find("status") != nullptr;

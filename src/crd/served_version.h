@@ -50,6 +50,7 @@ struct ServedVersion {
   std::string deprecation;  // its warning
   Schema schema;
   Json open_api;  // the schema as it was given
+  std::size_t open_api_bytes = 0;
   bool has_status = false;
   std::optional<ScalePaths> scale;
   std::vector<Column> columns;

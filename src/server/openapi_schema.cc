@@ -11,8 +11,6 @@
 namespace berth::server {
 namespace {
 
-constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
-
 // Types to which Go gives a schema of their own; all other texts and numbers are inlined in their field.
 struct NamedScalar {
   api::ValueKind kind;
@@ -214,6 +212,32 @@ std::string dots_to_commas(std::string_view text) {
   return out;
 }
 
+Json kind_mark(const api::ResourceInfo& resource, std::string_view kind) {
+  return Json::array(
+      {Json::object({{"group", resource.group}, {"kind", kind}, {"version", resource.version}})});
+}
+
+Json referred(std::string_view name) {
+  return Json::object({{"$ref", reference(name)}});
+}
+
+Json list_schema_of(const api::ResourceInfo& resource) {
+  const std::string kind =
+      resource.custom ? resource.custom->definition->list_kind : std::string(resource.kind) + "List";
+  const Json text = Json::object({{"type", "string"}});
+  Json items =
+      Json::object({{"type", "array"},
+                    {"items", Json::object({{"allOf", Json::array({referred(schema_name(resource))})}})}});
+  Json metadata = Json::object({{"allOf", Json::array({referred(std::string(kMetaSchemas) + "ListMeta")})}});
+  return Json::object({{"type", "object"},
+                       {"required", Json::array({"items"})},
+                       {"properties", Json::object({{"apiVersion", text},
+                                                    {"items", std::move(items)},
+                                                    {"kind", text},
+                                                    {"metadata", std::move(metadata)}})},
+                       {"x-kubernetes-group-version-kind", kind_mark(resource, kind)}});
+}
+
 // The schema of a definition, with the members that every object has.
 Json custom_schema_of(const api::ResourceInfo& resource) {
   Json schema = resource.custom->open_api;
@@ -222,13 +246,12 @@ Json custom_schema_of(const api::ResourceInfo& resource) {
        {"kind", Json::object({{"type", "string"}})},
        {"metadata",
         Json::object({{"allOf", Json::array({Json::object(
-                                    {{"$ref", reference(std::string(kMeta) + "ObjectMeta")}})})}})}});
+                                    {{"$ref", reference(std::string(kMetaSchemas) + "ObjectMeta")}})})}})}});
   if (const Json& given = std::as_const(schema).part("properties"); given.is_object())
     for (const JsonMember& member : given.as_object())
       if (member.key != "metadata") properties[member.key] = member.value;
   schema["properties"] = std::move(properties);
-  schema["x-kubernetes-group-version-kind"] = Json::array(
-      {Json::object({{"group", resource.group}, {"kind", resource.kind}, {"version", resource.version}})});
+  schema["x-kubernetes-group-version-kind"] = kind_mark(resource, resource.kind);
   return schema;
 }
 
@@ -236,7 +259,7 @@ Json custom_schema_of(const api::ResourceInfo& resource) {
 
 std::string schema_name(const api::TypeInfo& type) {
   const std::string tail = "." + std::string(type.version) + "." + std::string(type.name);
-  if (type.group == "meta.k8s.io") return std::string(kMeta) + std::string(type.name);
+  if (type.group == "meta.k8s.io") return std::string(kMetaSchemas) + std::string(type.name);
   if (type.group == "apiextensions.k8s.io")
     return "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions" + tail;
   if (type.group == api::kBerthGroup) return "dev.berth.scheduling" + tail;
@@ -254,21 +277,29 @@ std::string schema_name(const api::ResourceInfo& resource) {
   return name + "." + std::string(resource.version) + "." + std::string(resource.kind);
 }
 
-Json schemas_of(std::string_view group, std::string_view version, const ServedSet& served) {
-  Schemas schemas(served.gates());
-  std::vector<const api::ResourceInfo*> custom;
-  for (const api::ResourceInfo* resource : served.rows()) {
-    if (resource->group != group || resource->version != version) continue;
-    if (resource->custom)
-      custom.push_back(resource);
-    else
-      schemas.add(resource->type());
-  }
-  if (!custom.empty()) schemas.add(*api::find_type("meta.k8s.io", "v1", "ObjectMeta"));
+std::string list_schema_name(const api::ResourceInfo& resource) {
+  if (!resource.custom) return schema_name(resource) + "List";
+  const std::string name = schema_name(resource);
+  return name.substr(0, name.size() - resource.kind.size()) + resource.custom->definition->list_kind;
+}
+
+Json schemas_of(std::span<const api::ResourceInfo* const> resources, const api::Gates& gates) {
+  Schemas schemas(gates);
+  for (std::string_view type : {"ObjectMeta", "ListMeta", "Status", "DeleteOptions"})
+    schemas.add(*api::find_type("meta.k8s.io", "v1", type));
+  for (const api::ResourceInfo* resource : resources)
+    if (!resource->custom) schemas.add(resource->type());
   Json all = std::move(schemas).take();
-  for (const api::ResourceInfo* resource : custom) all[schema_name(*resource)] = custom_schema_of(*resource);
-  all[std::string(kMeta) + "Patch"] = Json::object({{"type", "object"}});
+  for (const api::ResourceInfo* resource : resources) {
+    if (resource->custom) all[schema_name(*resource)] = custom_schema_of(*resource);
+    if (has_verb(*resource, "list")) all[list_schema_name(*resource)] = list_schema_of(*resource);
+  }
+  all[std::string(kMetaSchemas) + "Patch"] = Json::object({{"type", "object"}});
   return all;
+}
+
+Json api_info() {
+  return Json::object({{"title", "Kubernetes"}, {"version", "v1.37.0"}});
 }
 
 }  // namespace berth::server

@@ -30,12 +30,6 @@ std::string with_subresource(std::string text, const ObjectTarget& target) {
   return target.subresource.empty() ? text : text + "/" + target.subresource;
 }
 
-bool allows(const api::ResourceInfo& resource, std::string_view verb) {
-  bool found = false;
-  api::for_each_listed(resource.verbs, [&](std::string_view listed) { found |= listed == verb; });
-  return found;
-}
-
 // Refuses the list form for one object, and the reverse. Watches and deletes accept either.
 ApiResult<void> check_form(ResourceCall& call) {
   const bool reads = call.request.method == "GET";
@@ -101,7 +95,7 @@ ApiResult<void> ResourceHandler::route(const Call& call) {
                 {call->verb, resource.group, with_subresource(std::string(resource.plural), target),
                  target.ns, target.name}));
   if (auto warning = deprecation_of(resource)) call->warnings.push_back(*std::move(warning));
-  if (!of_subresource && !allows(resource, call->verb)) return method_not_allowed();
+  if (!of_subresource && !has_verb(resource, call->verb)) return method_not_allowed();
   call->rendering = TRY(rendering_of(call->request, target));
   TRY(check_form(*call));
   if (of_subresource) return route_subresource(call);

@@ -31,6 +31,12 @@ bool is_served(const api::ResourceInfo& resource, const api::Gates& gates) {
   return true;
 }
 
+bool has_verb(const api::ResourceInfo& resource, std::string_view verb) {
+  bool found = false;
+  api::for_each_listed(resource.verbs, [&](std::string_view listed) { found |= listed == verb; });
+  return found;
+}
+
 bool has_controller(const api::ResourceInfo& resource) {
   struct Unacted {
     std::string_view group;
