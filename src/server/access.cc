@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/time.h"
 
 namespace berth::server {
 namespace {
@@ -116,6 +117,13 @@ ApiResult<void> authorize_path(const User& user, std::string_view method, std::s
                    .message = "forbidden: User \"" + user.name + "\" cannot " + verb + " path \"" +
                               std::string(path) + "\"",
                    .has_details = true};
+}
+
+ApiResult<void> check_timeout(const HttpRequest& request) {
+  const std::string* timeout = request.parameter("timeout");
+  if (!timeout || timeout->empty() || parse_duration(*timeout)) return {};
+  return bad_request("invalid timeout specified in the request URL - time: invalid duration \"" + *timeout +
+                     "\"");
 }
 
 }  // namespace berth::server

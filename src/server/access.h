@@ -32,4 +32,8 @@ ApiResult<void> authorize(const User& user, const AccessAttributes& attributes);
 // For paths that are not a resource.
 ApiResult<void> authorize_path(const User& user, std::string_view method, std::string_view path);
 
+// Refuses a `timeout` parameter that is no duration; requests here need no deadline. Of everything but
+// watches.
+ApiResult<void> check_timeout(const HttpRequest& request);
+
 }  // namespace berth::server

@@ -58,7 +58,8 @@ Status ApiServer::make_default_objects() {
 }
 
 void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
-  if (is_health_path(request.path)) return exchange->respond(health(request.path));
+  if (const std::optional<HealthPath> health = health_path(request.path))
+    return exchange->respond(this->health(health->page, health->check, request.parameter("verbose")));
   ApiResult<User> user = authenticate(request);
   if (!user) return exchange->respond(refused(request, user.error()));
   request.user = *std::move(user);
@@ -76,18 +77,54 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
   resources_.handle(std::move(request), *resource, std::move(served), path.resource, std::move(exchange));
 }
 
-HttpResponse ApiServer::health(std::string_view path) const {
-  if (!path.starts_with("/readyz")) return text_response(200, "ok");
-  if (!ready_) return text_response(500, "not ready");
+// Only readiness asks the store: a full disk ends no process that is alive.
+std::string ApiServer::health_problem(std::string_view page, std::string_view check) const {
+  if (page != "readyz" || check == "ping" || check == "log") return "";
+  if (!ready_) return "not ready";
   const Status store = registry_.store().health();
-  return store.ok() ? text_response(200, "ok") : text_response(500, "not ready: " + store.error().message());
+  return store.ok() ? "" : "not ready: " + store.error().message();
+}
+
+// The same as Kubernetes' service level indicators.
+std::string ApiServer::health_metrics() const {
+  std::string text =
+      "# HELP kubernetes_healthcheck [STABLE] This metric records the result of a single healthcheck.\n"
+      "# TYPE kubernetes_healthcheck gauge\n";
+  for (std::string_view page : kHealthPages)
+    for (std::string_view check : kHealthChecks)
+      text.append("kubernetes_healthcheck{name=\"")
+          .append(check)
+          .append("\",type=\"")
+          .append(page)
+          .append(health_problem(page, check).empty() ? "\"} 1\n" : "\"} 0\n");
+  return text;
+}
+
+HttpResponse ApiServer::health(std::string_view page, std::string_view check, bool verbose) const {
+  const std::string problem = health_problem(page, check);
+  if (!verbose || !check.empty())
+    return problem.empty() ? text_response(200, "ok") : text_response(500, problem);
+  std::string lines;
+  for (std::string_view name : kHealthChecks) {
+    const bool failed = name == "etcd" && !problem.empty();
+    lines.append(failed ? "[-]" : "[+]")
+        .append(name)
+        .append(failed ? " failed: " + problem : " ok")
+        .append("\n");
+  }
+  lines.append(page).append(problem.empty() ? " check passed\n" : " check failed\n");
+  return text_response(problem.empty() ? 200 : 500, lines);
 }
 
 ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const ParsedPath& path) const {
+  TRY(check_timeout(request));
   TRY(authorize_path(request.user, request.method, request.path));
   if (request.path == "/metrics" && options_.metrics)
     return HttpResponse{
         200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, options_.metrics()};
+  if (request.path == "/metrics/slis")
+    return HttpResponse{
+        200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, health_metrics()};
   if (options_.pages && request.method == "GET")
     if (std::optional<std::string> json = options_.pages(request.path))
       return json_response(200, *std::move(json));

@@ -74,7 +74,11 @@ class ApiServer final : public HttpHandler {
   Registry& registry() { return registry_; }
 
  private:
-  HttpResponse health(std::string_view path) const;
+  // Of a page as a whole (no `check`) or of one of its checks; empty: none.
+  std::string health_problem(std::string_view page, std::string_view check) const;
+  std::string health_metrics() const;
+  // `verbose`: a line for each check.
+  HttpResponse health(std::string_view page, std::string_view check, bool verbose) const;
   // For a path that names no resource: discovery, metrics and other pages.
   ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path) const;
 

@@ -440,6 +440,129 @@ TEST_F(CustomResourcesTest, OpenApiListsThePatchesThatTheResourceTakes) {
   }
 }
 
+// Argo CD, Terraform and client-go read the whole API as one document.
+TEST_F(CustomResourcesTest, OpenApiV2HasEveryKind) {
+  define();
+  ASSERT_EQ(define(R"({"metadata":{"name":"opens.ex.io"},"spec":{"group":"ex.io","scope":"Cluster",
+ "names":{"plural":"opens","kind":"Open"},"versions":[{"name":"v1","served":true,"storage":true,
+ "schema":{"openAPIV3Schema":{"type":"object","required":["n","q"],"properties":{
+   "n":{"type":"string","nullable":true},
+   "o":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}},
+   "q":{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]},
+   "e":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"a":{"type":"string"}}}}}}}]}})")
+                .code,
+            201);
+  const Reply reply = ask("GET", "/openapi/v2");
+  ASSERT_EQ(reply.code, 200);
+  const Json& definitions = reply.body.part("definitions");
+  const std::string_view head = "#/definitions/";
+  std::size_t references = 0;
+  for (std::size_t at = reply.text.find(head); at != std::string::npos; at = reply.text.find(head, at + 1)) {
+    const std::size_t begin = at + head.size();
+    const std::string name = reply.text.substr(begin, reply.text.find('"', begin) - begin);
+    ASSERT_TRUE(definitions.find(name)) << name;
+    ++references;
+  }
+  EXPECT_GT(references, 1000u);
+  EXPECT_EQ(reply.text.find("#/components"), std::string::npos);
+  EXPECT_EQ(reply.text.find(R"("oneOf":[)"), std::string::npos);
+  EXPECT_EQ(to_string(definitions.part("io.k8s.apimachinery.pkg.api.resource.Quantity")),
+            R"({"type":"string"})");
+  EXPECT_EQ(to_string(definitions.part("io.k8s.api.core.v1.Pod").part("properties").part("spec")),
+            R"({"$ref":"#/definitions/io.k8s.api.core.v1.PodSpec"})");
+  const Json& gizmo = definitions.part("io.ex.v1.Gizmo");
+  EXPECT_EQ(gizmo.part("properties").part("spec").part("properties").part("mode").string_at("default"), "a");
+  EXPECT_EQ(gizmo.items_at("x-kubernetes-group-version-kind").front().string_at("kind"), "Gizmo");
+  EXPECT_TRUE(definitions.find("io.ex.v1.GizmoList"));
+  const Json& open = definitions.part("io.ex.v1.Open");
+  EXPECT_EQ(open.items_at("required"), JsonArray{Json("q")});
+  EXPECT_EQ(to_string(open.part("properties").part("n")), "{}");
+  EXPECT_EQ(to_string(open.part("properties").part("o")), R"({"x-kubernetes-preserve-unknown-fields":true})");
+  EXPECT_EQ(to_string(open.part("properties").part("q")), R"({"x-kubernetes-int-or-string":true})");
+  EXPECT_EQ(open.part("properties").part("e").items_at("required").size(), 2u);
+  // A schema that says nothing keeps kubectl from refusing members that it does not name.
+  EXPECT_EQ(definitions.part("io.ex.v1beta1.Gizmo").find("properties"), nullptr);
+  const Json& path = reply.body.part("paths").part("/apis/ex.io/v1/namespaces/{namespace}/gizmos/{name}");
+  EXPECT_EQ(path.part("patch").items_at("consumes").size(), 3u);
+  EXPECT_EQ(path.part("get").part("responses").part("200").part("schema").string_at("$ref"),
+            "#/definitions/io.ex.v1.Gizmo");
+
+  const char* kProtobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  const auto said = [&](Headers headers) {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = "/openapi/v2";
+    request.headers = std::move(headers);
+    request.user = {"root", {"system:masters"}};
+    const auto heard = std::make_shared<Said>();
+    bench->server.handle(std::move(request), heard);
+    return heard->response;
+  };
+  const HttpResponse binary = said({{"Accept", kProtobuf}});
+  EXPECT_EQ(binary.headers.front().second, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+  EXPECT_TRUE(
+      binary.body.starts_with("\x0a\x03"
+                              "2.0"));
+  EXPECT_NE(binary.body.find("io.ex.v1.Gizmo"), std::string::npos);
+  EXPECT_EQ(said({{"Accept", "text/html"}}).status, 406);
+  std::string tag;
+  for (const auto& [name, value] : binary.headers)
+    if (name == "Etag") tag = value;
+  EXPECT_EQ(said({{"If-None-Match", tag}}).status, 304);
+  ask("DELETE", std::string(kDefinitions) + "/opens.ex.io");
+  settle();
+  EXPECT_EQ(said({{"If-None-Match", tag}}).status, 200);
+}
+
+// Without an endpoint of its own the status is content like any other.
+TEST_F(CustomResourcesTest, AStatusWithoutAnEndpointRaisesTheGeneration) {
+  ASSERT_EQ(define(R"({"metadata":{"name":"gizmos.ex.io"},"spec":{"group":"ex.io","scope":"Namespaced",
+ "names":{"plural":"gizmos","kind":"Gizmo"},"versions":[{"name":"v1","served":true,"storage":true,
+ "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})")
+                .code,
+            201);
+  make("a", R"({"size":3})");
+  const auto generation = [&](const std::string& change) {
+    return patch(gizmo("a"), change).body.part("metadata").int_at("generation");
+  };
+  EXPECT_EQ(generation(R"({"status":{"n":1}})"), 2);
+  EXPECT_EQ(generation(R"({"status":{"n":1}})"), 2);
+  EXPECT_EQ(generation(R"({"metadata":{"labels":{"x":"y"}}})"), 2);
+}
+
+TEST_F(CustomResourcesTest, TablesAreOfWhatIsStored) {
+  define();
+  make("a", R"({"size":3})");
+  const Headers table = {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}};
+  EXPECT_EQ(ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                R"({"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})", table)
+                .code,
+            406);
+  const auto lines = std::make_shared<Said>();
+  HttpRequest request;
+  request.method = "GET";
+  request.path = kGizmos;
+  request.query = {{"watch", "true"},
+                   {"allowWatchBookmarks", "true"},
+                   {"sendInitialEvents", "true"},
+                   {"resourceVersionMatch", "NotOlderThan"}};
+  request.headers = table;
+  request.user = {"root", {"system:masters"}};
+  bench->server.handle(std::move(request), lines);
+  const std::size_t at = lines->response.body.find(R"({"type":"BOOKMARK","object":{"kind":"Table")");
+  ASSERT_NE(at, std::string::npos) << lines->response.body;
+  const Json bookmark = parse_json(lines->response.body.substr(at)).value();
+  const Json& row = bookmark.part("object").items_at("rows").front();
+  EXPECT_EQ(row.part("object").part("metadata").part("annotations").string_at("k8s.io/initial-events-end"),
+            "true");
+  EXPECT_NE(row.part("object").part("metadata").string_at("resourceVersion"), "");
+  for (const char* version : {"v1", "v1beta1"}) {
+    const Json list = ask("GET", std::string("/apis/ex.io/") + version).body;
+    EXPECT_EQ(list.items_at("resources").front().string_at("storageVersionHash").empty(),
+              std::string_view(version) != "v1");
+  }
+}
+
 TEST_F(CustomResourcesTest, AFinalizerNeedsNoDomain) {
   ASSERT_EQ(define().code, 201);
   const std::string definition = std::string(kDefinitions) + "/gizmos.ex.io";

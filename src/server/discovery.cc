@@ -1,10 +1,14 @@
 #include "server/discovery.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "api/type_table.h"
+#include "base/base64.h"
+#include "server/object_target.h"
 #include "server/openapi.h"
 #include "server/served.h"
 #include "server/status.h"
@@ -117,6 +121,19 @@ Json group_json(std::string_view group, const ServedSet& served) {
   return Json::object({{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", preferred}});
 }
 
+// Tells migrators whether the stored version is still the one that they know. Of a custom resource only its
+// stored version has one. Source: StorageVersionHash of apiserver's discovery.
+std::string storage_version_hash(const api::ResourceInfo& resource) {
+  constexpr std::size_t kHashedBytes = 8;
+  const api::ResourceInfo& stored = storage_of(resource);
+  if (!has_verb(resource, "list") || (resource.custom && &stored != &resource)) return "";
+  const std::string text =
+      std::string(stored.group) + "/" + std::string(stored.version) + "/" + std::string(stored.kind);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return base64_encode(std::string_view(reinterpret_cast<const char*>(digest.data()), kHashedBytes));
+}
+
 Json legacy_resource(const api::ResourceInfo& resource) {
   Json entry = Json::object({{"name", resource.plural},
                              {"singularName", resource.singular},
@@ -125,6 +142,8 @@ Json legacy_resource(const api::ResourceInfo& resource) {
                              {"verbs", listed(resource.verbs)}});
   if (!resource.short_names.empty()) entry["shortNames"] = listed(resource.short_names);
   if (!resource.categories.empty()) entry["categories"] = listed(resource.categories);
+  if (const std::string hash = storage_version_hash(resource); !hash.empty())
+    entry["storageVersionHash"] = hash;
   return entry;
 }
 

@@ -1,5 +1,7 @@
 #include "server/event_frames.h"
 
+#include <memory>
+
 #include "api/protobuf_objects.h"
 #include "server/serialization.h"
 
@@ -46,15 +48,21 @@ std::string EventFrames::shown(const store::ObjectPtr& object, Time now) {
   return table_bytes(resource_, object, rendering_, metadata, now, first);
 }
 
-std::string EventFrames::bookmark(store::Revision revision, bool ends_initial_events) const {
+std::string EventFrames::bookmark(store::Revision revision, bool ends_initial_events, Time now) {
   Json metadata =
       Json::object({{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", Json()}});
   if (ends_initial_events) metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
-  const bool partial = rendering_.form != Form::Object;
-  const Json object =
+  const bool partial = rendering_.form == Form::Metadata;
+  Json object =
       Json::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : resource_.kind},
                     {"apiVersion", partial ? meta_version_of(rendering_) : api_version_of(resource_)},
                     {"metadata", std::move(metadata)}});
+  if (rendering_.form == Form::Table) {
+    auto row = std::make_shared<store::Object>();
+    row->revision = revision;
+    row->bytes = to_string(object);
+    return frame("BOOKMARK", shown(row, now)).value();
+  }
   return frame("BOOKMARK", to_string(object)).value();
 }
 

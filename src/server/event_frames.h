@@ -24,7 +24,7 @@ class EventFrames {
   // `type`: ADDED, MODIFIED, DELETED. 500 for an object that protobuf cannot hold.
   ApiResult<std::string> of_object(std::string_view type, const store::ObjectPtr& object, Time now);
   // What has been sent is complete up to `revision`.
-  std::string bookmark(store::Revision revision, bool ends_initial_events) const;
+  std::string bookmark(store::Revision revision, bool ends_initial_events, Time now);
   // The last event of a watch.
   std::string error(const ApiStatus& status) const;
 

@@ -16,10 +16,16 @@ const std::string* HttpRequest::parameter(std::string_view name) const {
   return nullptr;
 }
 
-bool is_health_path(std::string_view path) {
-  for (std::string_view root : {"/healthz", "/livez", "/readyz"})
-    if (path == root || (path.starts_with(root) && path.substr(root.size()) == "/ping")) return true;
-  return false;
+std::optional<HealthPath> health_path(std::string_view path) {
+  for (std::string_view page : kHealthPages) {
+    const std::string root = "/" + std::string(page);
+    if (path == root || path == root + "/") return HealthPath{page, ""};
+    if (!path.starts_with(root + "/")) continue;
+    const std::string_view check = path.substr(root.size() + 1);
+    for (std::string_view known : kHealthChecks)
+      if (check == known) return HealthPath{page, known};
+  }
+  return std::nullopt;
 }
 
 }  // namespace berth::server

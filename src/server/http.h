@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,8 +73,14 @@ inline constexpr std::size_t kStreamBufferBytesMax = 8u << 20;
 inline constexpr std::size_t kStreamFillBytes = 256u << 10;
 inline constexpr std::size_t kBodyBytesMax = 3u << 20;  // larger bodies are answered 413
 
-// /healthz, /livez and /readyz, which no load delays or refuses.
-bool is_health_path(std::string_view path);
+// The pages and single checks of health, which no load delays or refuses: "healthz" and "etcd" of
+// "/healthz/etcd"; the store takes the place of etcd. Nothing for another path.
+struct HealthPath {
+  std::string_view page, check;
+};
+inline constexpr std::string_view kHealthPages[] = {"healthz", "livez", "readyz"};
+inline constexpr std::string_view kHealthChecks[] = {"ping", "log", "etcd"};
+std::optional<HealthPath> health_path(std::string_view path);
 
 class HttpHandler {
  public:

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "server/accept.h"
 #include "server/serialization.h"
+#include "server/served.h"
 
 namespace berth::server {
 namespace {
@@ -80,6 +81,8 @@ std::optional<Rendering> rendering_by(const AcceptClause& clause, const Offer& o
   }
   const std::optional<Form> form = form_of(clause, offer);
   if (!form) return std::nullopt;
+  // What is not stored has no columns.
+  if (*form == Form::Table && !has_verb(resource, "list") && !has_verb(resource, "get")) return std::nullopt;
   rendering.form = *form;
   if (value_of(clause, "v") == "v1beta1") rendering.version = "v1beta1";
   return rendering;

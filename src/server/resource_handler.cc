@@ -39,14 +39,6 @@ ApiResult<void> check_form(ResourceCall& call) {
   return {};
 }
 
-// The deadline that the client asks for; requests here need none.
-ApiResult<void> check_timeout(const ResourceCall& call) {
-  const std::string* timeout = call.request.parameter("timeout");
-  if (!timeout || timeout->empty() || call.verb == "watch" || parse_duration(*timeout)) return {};
-  return bad_request("invalid timeout specified in the request URL - time: invalid duration \"" + *timeout +
-                     "\"");
-}
-
 }  // namespace
 
 void ResourceCall::warn(std::vector<std::string> more) {
@@ -86,7 +78,7 @@ void ResourceHandler::handle(HttpRequest request, const api::ResourceInfo& resou
 
 ApiResult<void> ResourceHandler::route(const Call& call) {
   const ObjectTarget& target = call->target;
-  TRY(check_timeout(*call));
+  if (call->verb != "watch") TRY(check_timeout(call->request));
   const api::ResourceInfo& resource = *target.resource;
   const bool misplaced = !resource.namespaced && !target.ns.empty();
   const bool of_subresource = !target.subresource.empty();

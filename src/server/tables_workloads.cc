@@ -1,5 +1,7 @@
 // Columns of workloads and volumes. Source: the server-side printers of Kubernetes.
+#include <algorithm>
 #include <array>
+#include <map>
 
 #include "server/metadata.h"
 #include "server/tables.h"
@@ -120,6 +122,79 @@ JsonArray role_cells(const Json& role, Time) {
   return {name_of(role), metadata_of(role).string_at("creationTimestamp")};
 }
 
+// "cpu: 50%/80%", "10/20 (avg)" of one metric: what is, of what is wanted.
+std::string metric_text(const Json& metric, const Json* now) {
+  struct Source {
+    std::string_view type, member;
+    bool is_resource;
+  };
+  static constexpr Source kSources[] = {{"External", "external", false},
+                                        {"Pods", "pods", false},
+                                        {"Object", "object", false},
+                                        {"Resource", "resource", true},
+                                        {"ContainerResource", "containerResource", true}};
+  for (const Source& source : kSources) {
+    if (metric.string_at("type") != source.type) continue;
+    const Json& target = metric.part(source.member).part("target");
+    static const Json kUnknown;
+    const Json& current = now ? now->part(source.member).part("current") : kUnknown;
+    const bool average = target.find("averageValue");
+    const std::string_view value = average ? "averageValue" : "value";
+    std::string text =
+        source.is_resource ? std::string(metric.part(source.member).string_at("name")) + ": " : "";
+    if (source.is_resource && !average) {
+      const Json *is = current.find("averageUtilization"), *wanted = target.find("averageUtilization");
+      return text + (is ? to_string(*is) + "%" : "<unknown>") + "/" +
+             (wanted ? to_string(*wanted) + "%" : "<auto>");
+    }
+    text += or_else(current.string_at(value), "<unknown>") + "/" + std::string(target.string_at(value));
+    return text + (average && (source.type == "External" || source.type == "Object") ? " (avg)" : "");
+  }
+  return "<unknown type>";
+}
+
+std::string metrics_text(const JsonArray& metrics, const JsonArray& now) {
+  constexpr std::size_t kShownMax = 2;
+  if (metrics.empty()) return "<none>";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(metrics.size(), kShownMax); ++i)
+    text += (i ? ", " : "") + metric_text(metrics[i], i < now.size() ? &now[i] : nullptr);
+  if (metrics.size() > kShownMax) text += " + " + std::to_string(metrics.size() - kShownMax) + " more...";
+  return text;
+}
+
+JsonArray autoscaler_cells(const Json& scaler, Time now) {
+  const Json &spec = scaler.part("spec"), &status = scaler.part("status");
+  const Json& target = spec.part("scaleTargetRef");
+  const Json* least = spec.find("minReplicas");
+  return {name_of(scaler),
+          std::string(target.string_at("kind")) + "/" + std::string(target.string_at("name")),
+          metrics_text(spec.items_at("metrics"), status.items_at("currentMetrics")),
+          least ? to_string(*least) : "<unset>",
+          spec.int_at("maxReplicas"),
+          status.int_at("currentReplicas"),
+          age_of(scaler, now)};
+}
+
+// Limits have a column of their own.
+JsonArray quota_cells(const Json& quota, Time now) {
+  const Json& status = quota.part("status");
+  std::map<std::string_view, const Json*> hard;
+  if (status.part("hard").is_object())
+    for (const JsonMember& entry : status.part("hard").as_object()) hard.emplace(entry.key, &entry.value);
+  std::string requests, limits;
+  for (const auto& [name, most] : hard) {
+    std::string& text = name.starts_with("limits.") ? limits : requests;
+    if (!text.empty()) text += ", ";
+    text.append(name).append(": ").append(or_else(status.part("used").string_at(name), "0"));
+    text.append("/").append(most->as_string());
+  }
+  return {name_of(quota), requests, limits, age_of(quota, now)};
+}
+
+constexpr TableColumn kAutoscalerColumns[] = {kName,       {"Reference"}, {"Targets"}, {"MinPods"},
+                                              {"MaxPods"}, {"Replicas"},  kAge};
+constexpr TableColumn kQuotaColumns[] = {kName, {"Request"}, {"Limit"}, kAge};
 constexpr TableColumn kContainers{"Containers", "string", 1};
 constexpr TableColumn kImages{"Images", "string", 1};
 constexpr TableColumn kSelector{"Selector", "string", 1};
@@ -177,6 +252,8 @@ constexpr TableRow kWorkloadRows[] = {
     {"apps", "statefulsets", {kStatefulSetColumns, stateful_set_cells}},
     {"apps", "daemonsets", {kDaemonSetColumns, daemon_set_cells}},
     {"batch", "cronjobs", {kCronJobColumns, cron_job_cells}},
+    {"autoscaling", "horizontalpodautoscalers", {kAutoscalerColumns, autoscaler_cells}},
+    {"", "resourcequotas", {kQuotaColumns, quota_cells}},
     {"", "persistentvolumes", {kVolumeColumns, volume_cells}},
     {"", "persistentvolumeclaims", {kVolumeClaimColumns, volume_claim_cells}},
     {"storage.k8s.io", "storageclasses", {kStorageClassColumns, storage_class_cells}},

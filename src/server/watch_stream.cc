@@ -307,7 +307,8 @@ store::ObjectPtr WatchStream::left_behind(const store::WatchEvent& event) {
 }
 
 void WatchStream::send_bookmark(bool ends_initial_events) {
-  if (position_ > 0) exchange_->send(frames_.bookmark(position_, ends_initial_events));
+  if (position_ > 0)
+    exchange_->send(frames_.bookmark(position_, ends_initial_events, registry_.dependencies().clock.now()));
 }
 
 }  // namespace berth::server

@@ -483,7 +483,7 @@ void Connection::dispatch() {
     return answer_at_once(*std::move(refused));
   Result<Target> target = parse_target({message.target().data(), message.target().size()});
   if (!target) return answer_at_once(status_response(400, "BadRequest", target.error().message()));
-  if (shared_.unsent_bytes > shared_.limits.unsent_bytes_max && !is_health_path(target->path)) {
+  if (shared_.unsent_bytes > shared_.limits.unsent_bytes_max && !health_path(target->path)) {
     HttpResponse later = status_response(
         429, "TooManyRequests", "too many bytes of answers have not been read yet, please try again later");
     later.headers.emplace_back("Retry-After", "1");

@@ -48,6 +48,7 @@ def reads_and_discovers(kubectl):
     has(kubectl("get", "nodes", "-o", "wide"), "INTERNAL-IP")
     has(kubectl("describe", "nodes"), "^Allocated resources:", "^Conditions:")
     has(kubectl("get", "--raw", "/readyz"), "ok")
+    has(kubectl("get", "--raw", "/readyz?verbose"), r"^\[\+\]etcd ok$", "readyz check passed")
     has(kubectl("get", "nothings", good=False), 'doesn\'t have a resource type "nothings"')
     has(kubectl("get", "pod", "absent", good=False), r'^Error from server \(NotFound\): pods "absent"')
 
@@ -81,6 +82,17 @@ def applies_client_side(kubectl):
     assert kubectl.json("get", "cm", "settings")["data"] == {"colour": "red"}
     wrong = {**SETTINGS, "dta": {"colour": "red"}}
     has(kubectl("apply", "-f", "-", body=wrong, good=False), 'unknown field "dta"')
+
+
+def applies_custom_resources(kubectl):
+    """kubectl sends a patch that /openapi/v3 lists for the kind."""
+    has(kubectl("apply", "-f", "-", body=WIDGET), "widget.shop.example.com/w created")
+    changed = {**WIDGET, "spec": {**WIDGET["spec"], "colour": "green"}}
+    has(kubectl("diff", "-f", "-", body=changed, good=False), r"^\+ +colour: green")
+    has(kubectl("apply", "-f", "-", body=changed), "configured")
+    has(kubectl("apply", "-f", "-", body=changed), "unchanged")
+    assert kubectl.json("get", "widget", "w")["spec"]["colour"] == "green"
+    kubectl("delete", "widget", "w")
 
 
 def prunes(kubectl):
@@ -216,8 +228,8 @@ def watches_and_deletes(kubectl):
     has(kubectl("delete", "cm", "absent", "--ignore-not-found"), "^$")
 
 
-VERBS = (reads_and_discovers, explains, applies_client_side, prunes, applies_server_side, changes, rolls_out,
-         shows_pods, runs_and_waits, asks_for_rights, works_on_nodes, watches_and_deletes)
+VERBS = (reads_and_discovers, explains, applies_client_side, applies_custom_resources, prunes, applies_server_side,
+         changes, rolls_out, shows_pods, runs_and_waits, asks_for_rights, works_on_nodes, watches_and_deletes)
 
 
 def case_of(minor):
