@@ -38,6 +38,7 @@ constexpr TypeName kRequest = own("BindRequest");
 constexpr TypeName kList = own("BindRequestList");
 constexpr TypeName kSpec = own("BindRequestSpec");
 constexpr TypeName kBindGroup = own("BindGroup");
+constexpr TypeName kBindLease = own("BindRequestLease");
 constexpr TypeName kGpu = own("ReceivedGPU");
 constexpr TypeName kClaim = own("ResourceClaimAllocation");
 constexpr TypeName kVolumeBinding = own("VolumeBinding");
@@ -157,6 +158,7 @@ constexpr OverlayRow kRows[] = {
     {kSpec, 0, flag("withdrawn"), kNoMessage},
     {kSpec, 0, text("schedulerName"), kNoMessage},
     {kSpec, 0, field("epoch", "int64", ValueKind::Int64, Shape::One, kOmitEmpty | kOptional), kNoMessage},
+    {kSpec, 0, part("lease", "v1alpha1.BindRequestLease", kPointer | kOmitEmpty | kOptional), kBindLease},
     {kSpec, 0, time("deadline"), kNoMessage},
     {kSpec, 0, text("receivedResourceType"), kNoMessage},
     {kSpec, 0, part("receivedGPU", "v1alpha1.ReceivedGPU", kPointer | kOmitEmpty | kOptional), kGpu},
@@ -179,6 +181,9 @@ constexpr OverlayRow kRows[] = {
     {kBindGroup, 0, text("name", 0), kNoMessage},
     {kBindGroup, 0, text("uid"), kNoMessage},
     {kBindGroup, 0, number("size", 0), kNoMessage},
+    {kBindLease, 0, text("namespace", 0), kNoMessage},
+    {kBindLease, 0, text("name", 0), kNoMessage},
+    {kBindLease, 0, text("uid", 0), kNoMessage},
     {kGpu, 0, number("count"), kNoMessage},
     {kGpu, 0, text("portion"), kNoMessage},
     {kClaim, 0, text("name", 0), kNoMessage},

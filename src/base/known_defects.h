@@ -37,6 +37,7 @@ enum class KnownDefect : std::uint8_t {
   BasicGroupAllOrNothing,
   FailedRequestStands,
   FirstListTrusted,
+  LeaseLifeIgnored,
   WithdrawalSentOnce,
   ResizeWakesNobody,
   AvoidedNodesWaitForSweep,

@@ -111,8 +111,9 @@ Effects BindCycle::step() {
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
   if (known_.late && may_fail)
     return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
-                 "a scheduler decided it in epoch " + std::to_string(request_.epoch) +
-                     " and wrote it after a later one had begun"});
+                 "a scheduler decided it in epoch " + std::to_string(request_.epoch) + " of Lease " +
+                     request_.lease.ns + "/" + request_.lease.name +
+                     " and wrote it after a later term had begun"});
   if (request_.deadline.is_set() && now_ >= request_.deadline && may_fail)
     return fail({FailureClass::OtherPlacement, "DeadlineExceeded",
                  "it was not bound by its deadline, " + format_time(request_.deadline)});

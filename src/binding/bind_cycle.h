@@ -28,7 +28,7 @@ client::EventNote event_of_pod(const client::View& view, const api::BindRequest&
 struct RequestHistory {
   Time first_seen;                              // when this process first saw the decision
   const WriteFailure* write_failure = nullptr;  // of the last run's writes; null: none
-  bool late = false;                            // EpochFence::is_late
+  bool late = false;                            // TermFence::judge
   const PendingAllocations* pending = nullptr;
   std::uint32_t post_bind_failures = 0;  // attempts of PostBind's writes that were not accepted
   std::string post_bind_failure = {};    // the latest

@@ -43,6 +43,12 @@ client::EventNote scheduled_event(const View& view, const api::BindRequest& requ
       "Successfully assigned " + request.meta.ns + "/" + request.pod_name + " to " + request.node);
 }
 
+// Null unless the run read a Lease; such a run does nothing else.
+const client::ChainOutcome* lease_read(const client::Outcome& outcome) {
+  const bool read = outcome.chains.size() == 1 && outcome.chains.front().key.kind == api::Kind::Lease;
+  return read ? &outcome.chains.front() : nullptr;
+}
+
 bool adds_consumer(const Effects& effects) {
   return std::any_of(effects.chains.begin(), effects.chains.end(), [](const client::Chain& chain) {
     return chain.key.kind == api::Kind::ResourceClaim && !chain.writes.empty() &&
@@ -51,6 +57,13 @@ bool adds_consumer(const Effects& effects) {
 }
 
 }  // namespace
+
+void TermDoubts::add(const api::BindRequest& request, TermDoubt doubt) {
+  const auto index = static_cast<std::size_t>(doubt);
+  ++counts[index];
+  latest[index] = request.meta.ns + "/" + request.meta.name + " of epoch " + std::to_string(request.epoch) +
+                  " of Lease " + request.lease.ns + "/" + request.lease.name;
+}
 
 Result<std::unique_ptr<Binder>> Binder::make(BinderOptions options) {
   Plugins plugins = TRY(options.registry.make(options.plugins));
@@ -100,8 +113,10 @@ std::vector<client::Interest> Binder::own_interests() const {
 
 Binder::RequestRecord& Binder::remember(const api::BindRequest& request, Time now) {
   RequestRecord& record = records_[key_of(request)];
-  if (record.uid != request.meta.uid || record.decision != request.decision_id)
+  if (record.uid != request.meta.uid || record.decision != request.decision_id) {
     record = {request.meta.uid, request.decision_id, now};
+    record.lease_reads = fence_->reads_begun(request);
+  }
   return record;
 }
 
@@ -117,15 +132,19 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
     return effects;
   }
   RequestRecord& record = remember(*request, now);
+  if (std::optional<Effects> reads = learn_term(*request, record, now)) return *std::move(reads);
   if (awaits_view(view, *request, record, now)) {
     Effects effects;
     effects.wake_at = record.bound_at + kBoundViewWait;
     return effects;
   }
   const std::optional<WriteFailure> write_failure = std::exchange(record.write_failure, std::nullopt);
-  const RequestHistory known{record.first_seen,         write_failure ? &*write_failure : nullptr,
-                             fence_->is_late(*request), &pending_,
-                             record.post_bind_failures, record.post_bind_failure};
+  const RequestHistory known{record.first_seen,
+                             write_failure ? &*write_failure : nullptr,
+                             record.term && record.term->kind == TermVerdict::Kind::Late,
+                             &pending_,
+                             record.post_bind_failures,
+                             record.post_bind_failure};
   BindCycle cycle(view, *request, now, known, options_, plugins_);
   Effects effects = cycle.step();
   if (now < request->deadline)
@@ -172,8 +191,38 @@ void Binder::measure(const api::BindRequest& request, RequestRecord& record, con
                  pod ? pod->scheduler_name : "");
 }
 
-bool Binder::gives_up(const api::BindRequest& request) const {
-  if (fence_->is_late(request)) return true;
+TermVerdict Binder::term_of(const api::BindRequest& request, Time now) const {
+  const auto found = records_.find(key_of(request));
+  const bool known = found != records_.end() && found->second.uid == request.meta.uid &&
+                     found->second.decision == request.decision_id;
+  if (known && found->second.term) return *found->second.term;
+  return fence_->judge(request, known ? found->second.lease_reads : fence_->reads_begun(request), now);
+}
+
+std::optional<Effects> Binder::learn_term(const api::BindRequest& request, RequestRecord& record, Time now) {
+  if (record.term) return std::nullopt;
+  const TermVerdict verdict = fence_->judge(request, record.lease_reads, now);
+  if (verdict.kind != TermVerdict::Kind::Unknown) {
+    record.term = verdict;
+    if (verdict.doubt) term_doubts_.add(request, *verdict.doubt);
+    return std::nullopt;
+  }
+  Effects effects;
+  effects.wake_at = now + kLeaseReadInterval;
+  if (std::optional<client::Write> read = fence_->read(request, now)) {
+    const client::ApiRequest& about = read->request;
+    effects.chains.push_back({{api::Kind::Lease, about.ns, about.name, {}}, {*std::move(read)}});
+    effects.wake_at = now;
+  }
+  return effects;
+}
+
+bool Binder::awaits_lease(const api::BindRequest& request, Time now) const {
+  return term_of(request, now).kind == TermVerdict::Kind::Unknown;
+}
+
+bool Binder::gives_up(const api::BindRequest& request, Time now) const {
+  if (term_of(request, now).kind != TermVerdict::Kind::Valid) return true;
   const auto found = records_.find(key_of(request));
   if (found == records_.end() || found->second.decision != request.decision_id) return false;
   return found->second.failing || found->second.write_failure.has_value();
@@ -181,6 +230,8 @@ bool Binder::gives_up(const api::BindRequest& request) const {
 
 void Binder::on_outcome(const View& view, const api::ObjectKey& key, const client::Outcome& outcome,
                         Time now) {
+  if (const client::ChainOutcome* read = lease_read(outcome))
+    return fence_->read_answered(read->key.name, read->last, now);
   const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
   pending_.failed(view, key, outcome);
   if (!request || has_ended(*request)) return;

@@ -12,11 +12,11 @@
 #include <map>
 #include <set>
 
-#include "binding/epoch_fence.h"
 #include "binding/nominations.h"
 #include "binding/pending_allocations.h"
 #include "binding/plugin.h"
 #include "binding/pre_bind_metrics.h"
+#include "binding/term_fence.h"
 #include "binding/write_failure.h"
 
 namespace berth::binding {
@@ -32,6 +32,13 @@ inline constexpr Duration kQuietGangWait = Duration::seconds(2);
 // collector deletes the others with their pods.
 inline constexpr Duration kOwnerlessRequestTtl = Duration::minutes(10);
 
+// How often a request named a term that its Lease does not have, by TermDoubt, and the latest such request.
+struct TermDoubts {
+  std::array<std::uint64_t, kTermDoubtNames.size()> counts{};
+  std::array<std::string, kTermDoubtNames.size()> latest;  // for a person
+  void add(const api::BindRequest& request, TermDoubt doubt);
+};
+
 class Binder final : public client::Reconciler {
  public:
   // Refuses unknown plugin names.
@@ -45,11 +52,14 @@ class Binder final : public client::Reconciler {
 
   const Plugins& plugins() const { return plugins_; }
   const PreBindMetrics& metrics() const { return metrics_; }
+  const TermDoubts& term_doubts() const { return term_doubts_; }
 
   // Within a process, the commit of a gang and the failure of a member exclude each other: a gang is not
   // committed while a member fails or will be refused, and no member fails while the commit is written.
   // Between processes the versions do that in part (docs/reliability.md, "What is not promised").
-  bool gives_up(const api::BindRequest& request) const;
+  bool gives_up(const api::BindRequest& request, Time now) const;
+  // Not decided yet, as its Lease is being read.
+  bool awaits_lease(const api::BindRequest& request, Time now) const;
   void begin_deciding(const std::string& decision) { deciding_.insert(decision); }
   void end_deciding(const std::string& decision) { deciding_.erase(decision); }
 
@@ -71,10 +81,14 @@ class Binder final : public client::Reconciler {
     std::uint32_t post_bind_failures = 0;
     std::string post_bind_failure = {};
     NominationRecord nomination = {};
+    std::uint64_t lease_reads = 0;                   // that had begun when it was first seen
+    std::optional<TermVerdict> term = std::nullopt;  // once it is known
   };
 
   Binder(BinderOptions options, Plugins plugins)
-      : options_(std::move(options)), plugins_(std::move(plugins)) {}
+      : options_(std::move(options)),
+        plugins_(std::move(plugins)),
+        fence_(std::make_unique<TermFence>(options_.lease_namespace)) {}
   std::vector<client::Interest> own_interests() const;
   RequestRecord& remember(const api::BindRequest& request, Time now);
   void measure(const api::BindRequest& request, RequestRecord& record, const class BindCycle& cycle,
@@ -82,6 +96,9 @@ class Binder final : public client::Reconciler {
   // `request`: null if it is gone.
   client::Effects after_end(const client::View& view, const api::ObjectKey& key,
                             const api::BindRequest* request, Time now);
+  TermVerdict term_of(const api::BindRequest& request, Time now) const;
+  // None once the request's term is known.
+  std::optional<client::Effects> learn_term(const api::BindRequest& request, RequestRecord& record, Time now);
   // When the ended request is to be deleted; none while its pod or its owner is responsible.
   static std::optional<Time> expiry_of(const client::View& view, const api::BindRequest& request);
   client::Effects announce(const client::View& view, const api::ObjectKey& key,
@@ -97,7 +114,8 @@ class Binder final : public client::Reconciler {
   PendingAllocations pending_;
   Nominations nominations_;
   PreBindMetrics metrics_;
-  std::unique_ptr<EpochFence> fence_ = std::make_unique<EpochFence>();
+  std::unique_ptr<TermFence> fence_;
+  TermDoubts term_doubts_;
 };
 
 }  // namespace berth::binding

@@ -600,38 +600,188 @@ TEST(Binder, AWithdrawnDecisionIsGivenBackAndMayBeReplaced) {
   EXPECT_EQ(status.find("terminal"), std::string::npos) << status;
 }
 
-std::string term(std::string_view scheduler, int epoch) {
-  return R"(,"decisionID":"x)" + std::to_string(epoch) + R"(","schedulerName":")" + std::string(scheduler) +
-         R"(","epoch":)" + std::to_string(epoch);
+constexpr const char* kLeaseName = "berth-scheduler";
+
+std::string of_lease(std::string_view name, std::string_view uid, int epoch) {
+  return R"(,"decisionID":"x)" + std::to_string(epoch) + R"(","schedulerName":"berth","epoch":)" +
+         std::to_string(epoch) + R"(,"lease":{"namespace":"kube-system","name":")" + std::string(name) +
+         R"(","uid":")" + std::string(uid) + R"("})";
+}
+
+std::string term(int epoch) {
+  return of_lease(kLeaseName, "u1", epoch);
+}
+
+// The scheduler's Lease, at the beginning of this term.
+void put_lease(BinderFixture& cluster, int epoch, std::string_view uid = "u1",
+               std::string_view name = kLeaseName) {
+  cluster.put(Kind::Lease, R"({"metadata":{"namespace":"kube-system","name":")" + std::string(name) +
+                               R"(","uid":")" + std::string(uid) + R"("},"spec":{"leaseTransitions":)" +
+                               std::to_string(epoch - 1) + "}}");
+}
+
+void remove_lease(BinderFixture& cluster) {
+  cluster.remove({Kind::Lease, "kube-system", kLeaseName, {}});
+}
+
+void settle(BinderFixture& cluster) {
+  cluster.run_until_idle(cluster.now() + Duration::seconds(2));
+}
+
+std::string failure_of(const BinderFixture& cluster, const std::string& name) {
+  const api::BindRequest* request = cluster.view().bind_requests.find("d", name);
+  return request ? request->reason : "gone";
+}
+
+bool binds(const BinderFixture& cluster, const std::string& name) {
+  const api::BindRequest* request = cluster.view().bind_requests.find("d", name);
+  return request && request->step == api::BindStep::Bound;
 }
 
 TEST(Binder, ALateRequestOfAnEarlierTermIsRefused) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
-  for (const char* claim : {"c1", "c2", "c3", "c4"}) add_claim(cluster, claim);
-  add_pod(cluster, "before", {"c1"}, term("berth", 1));
-  add_pod(cluster, "successor", {"c2"}, term("berth", 2));
-  add_pod(cluster, "late", {"c3"}, term("berth", 1));
-  add_pod(cluster, "of-another", {"c4"}, term("other", 1));
-  cluster.run_until_idle(cluster.now());
-  const auto& requests = cluster.view().bind_requests;
-  EXPECT_EQ(requests.find("d", "late")->reason, api::kStaleEpoch);
-  EXPECT_TRUE(api::failed_for_good(*requests.find("d", "late")));
+  put_lease(cluster, 2);
+  put_lease(cluster, 1, "u9", "other");
+  for (const char* claim : {"c1", "c2", "c3", "c4", "c5"}) add_claim(cluster, claim);
+  add_pod(cluster, "before", {"c1"}, term(1));
+  add_pod(cluster, "successor", {"c2"}, term(2));
+  add_pod(cluster, "late", {"c3"}, term(1));
+  add_pod(cluster, "of-another", {"c4"}, of_lease("other", "u9", 1));
+  add_pod(cluster, "of-a-release-before", {"c5"}, R"(,"decisionID":"y","schedulerName":"berth","epoch":1)");
+  settle(cluster);
+  EXPECT_EQ(failure_of(cluster, "late"), api::kStaleEpoch);
+  EXPECT_TRUE(api::failed_for_good(*cluster.view().bind_requests.find("d", "late")));
   EXPECT_EQ(status_text(cluster, claim_key("c3")), "");
-  for (const char* claim : {"c1", "c2", "c4"}) EXPECT_NE(status_text(cluster, claim_key(claim)), "") << claim;
+  for (const char* claim : {"c1", "c2", "c4", "c5"})
+    EXPECT_NE(status_text(cluster, claim_key(claim)), "") << claim;
+}
+
+// The first request of a term is seen before its Lease was read: a late one right behind it waits.
+TEST(Binder, ALateRequestBehindTheFirstOfATermWaitsForTheLease) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  put_lease(cluster, 1);
+  add_pod(cluster, "before", {}, term(1));
+  settle(cluster);
+  ASSERT_TRUE(binds(cluster, "before"));
+  put_lease(cluster, 2);
+  add_pod(cluster, "successor", {}, term(2));
+  add_pod(cluster, "late", {}, term(1));
+  settle(cluster);
+  EXPECT_TRUE(binds(cluster, "successor"));
+  EXPECT_EQ(failure_of(cluster, "late"), api::kStaleEpoch);
+}
+
+// Deleted by hand, or lost with an uninstall or a restored backup: its terms count from 1 again.
+TEST(Binder, ALeaseThatIsMadeAgainBeginsANewLife) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  put_lease(cluster, 5);
+  add_pod(cluster, "before", {}, term(5));
+  settle(cluster);
+  ASSERT_TRUE(binds(cluster, "before"));
+  remove_lease(cluster);
+  put_lease(cluster, 1, "u2");
+  add_pod(cluster, "after", {}, of_lease(kLeaseName, "u2", 1));
+  settle(cluster);
+  add_pod(cluster, "late", {}, term(5));
+  add_pod(cluster, "second", {}, of_lease(kLeaseName, "u2", 1));
+  settle(cluster);
+  EXPECT_TRUE(binds(cluster, "after"));
+  EXPECT_TRUE(binds(cluster, "second"));
+  EXPECT_EQ(failure_of(cluster, "late"), api::kStaleEpoch);
+  const TermDoubts& doubts = cluster.binder().term_doubts();
+  EXPECT_EQ(doubts.counts[static_cast<std::size_t>(TermDoubt::Earlier)], 1u);
+  EXPECT_EQ(doubts.latest[static_cast<std::size_t>(TermDoubt::Earlier)],
+            "d/late of epoch 5 of Lease kube-system/berth-scheduler");
+}
+
+TEST(Binder, WhatARequestSaysOfItsTermChangesNothing) {
+  struct Row {
+    const char* name;
+    std::string term;
+    TermDoubt doubt;
+  };
+  const std::string huge =
+      R"(,"decisionID":"f","schedulerName":"berth","epoch":4611686018427387904,"lease":)";
+  const Row rows[] = {
+      {"beyond its Lease", huge + R"({"namespace":"kube-system","name":"berth-scheduler","uid":"u1"})",
+       TermDoubt::Beyond},
+      {"of a Lease that never was",
+       huge + R"({"namespace":"kube-system","name":"berth-scheduler","uid":"forged"})", TermDoubt::Earlier},
+      {"of an unknown name", huge + R"({"namespace":"kube-system","name":"mine","uid":"u1"})",
+       TermDoubt::NoLease},
+      {"of a Lease of its own", huge + R"({"namespace":"d","name":"berth-scheduler","uid":"u1"})",
+       TermDoubt::OtherNamespace},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    BinderFixture cluster;
+    cluster.put(Kind::Node, kNodeN1);
+    put_lease(cluster, 2);
+    add_pod(cluster, "before", {}, term(2));
+    settle(cluster);
+    add_pod(cluster, "forged", {}, row.term);
+    add_pod(cluster, "beside", {}, term(2));
+    settle(cluster);
+    put_lease(cluster, 3);
+    add_pod(cluster, "after", {}, term(3));
+    settle(cluster);
+    add_pod(cluster, "late", {}, term(2));
+    settle(cluster);
+    for (const char* name : {"before", "beside", "after"}) EXPECT_TRUE(binds(cluster, name)) << name;
+    EXPECT_EQ(failure_of(cluster, "late"), api::kStaleEpoch) << "real terms are fenced as before";
+    EXPECT_EQ(cluster.binder().term_doubts().counts[static_cast<std::size_t>(row.doubt)],
+              row.doubt == TermDoubt::Earlier ? 2u : 1u);
+  }
+}
+
+TEST(Binder, ManyForgedTermsHoldUpNobody) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  put_lease(cluster, 1);
+  for (std::size_t i = 0; i < kClaimedTermsMax + 10; ++i) {
+    add_pod(cluster, "epoch-" + std::to_string(i), {}, term(1000 + static_cast<int>(i)));
+    add_pod(cluster, "lease-" + std::to_string(i), {}, of_lease("mine-" + std::to_string(i), "u1", 1));
+  }
+  add_pod(cluster, "real", {}, term(1));
+  settle(cluster);
+  EXPECT_TRUE(binds(cluster, "real"));
+  put_lease(cluster, 2);
+  add_pod(cluster, "successor", {}, term(2));
+  add_pod(cluster, "late", {}, term(1));
+  settle(cluster);
+  EXPECT_TRUE(binds(cluster, "successor"));
+  EXPECT_EQ(failure_of(cluster, "late"), api::kStaleEpoch);
+}
+
+// Nothing is fenced then, and bindings do not wait for it one by one.
+TEST(Binder, ALeaseThatMayNotBeReadFencesNothing) {
+  BinderFixture cluster;
+  cluster.put(Kind::Node, kNodeN1);
+  for (const char* name : {"a", "b", "c"}) add_pod(cluster, name, {}, term(1));
+  cluster.deliver();
+  ASSERT_EQ(cluster.in_flight(), 1u);
+  cluster.answer(0, InjectedFault::Refused);
+  cluster.run_until_idle(cluster.now() + kLeaseReadInterval);
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(binds(cluster, name)) << name;
+  EXPECT_EQ(cluster.binder().term_doubts().counts[static_cast<std::size_t>(TermDoubt::Unreadable)], 3u);
 }
 
 TEST(Binder, AStartedRequestContinuesInALaterTerm) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
+  put_lease(cluster, 1);
   add_claim(cluster, "c");
-  add_pod(cluster, "begun", {"c"}, term("berth", 1));
-  cluster.run_until_idle(cluster.now());
+  add_pod(cluster, "begun", {"c"}, term(1));
+  settle(cluster);
   ASSERT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
-  add_pod(cluster, "successor", {}, term("berth", 2));
-  cluster.run_until_idle(cluster.now());
+  put_lease(cluster, 2);
+  add_pod(cluster, "successor", {}, term(2));
+  settle(cluster);
   cluster.change(request_key("begun"), R"({"metadata":{"labels":{"seen":"yes"}}})");
-  cluster.run_until_idle(cluster.now());
+  settle(cluster);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "begun")->step, api::BindStep::WaitingForDevices);
 }
 
@@ -640,17 +790,18 @@ TEST(Binder, AStartedRequestContinuesInALaterTerm) {
 TEST(Binder, AMemberOfACommittedGangGoesForwardHoweverLateItIsWritten) {
   BinderFixture cluster;
   cluster.put(Kind::Node, kNodeN1);
+  put_lease(cluster, 2);
   add_group(cluster, 2);
-  const std::string member = term("berth", 1) + R"(,"group":{"name":"g","size":3})";
+  const std::string member = term(1) + R"(,"group":{"name":"g","size":3})";
   add_pod(cluster, "a", {}, member);
   add_pod(cluster, "b", {}, member);
   cluster.put(Kind::PodGroup,
               R"({"metadata":{"namespace":"d","name":"g","annotations":{"scheduling.berth.dev/decision":)"
               R"("Committed x1"}},"spec":{"schedulingPolicy":{"gang":{"minCount":2}}}})");
-  add_pod(cluster, "successor", {}, term("berth", 2));
-  cluster.run_until_idle(cluster.now());
+  add_pod(cluster, "successor", {}, term(2));
+  settle(cluster);
   add_pod(cluster, "late", {}, member);
-  cluster.run_until_idle(cluster.now());
+  settle(cluster);
   EXPECT_EQ(cluster.view().bind_requests.find("d", "late")->step, api::BindStep::Bound);
 }
 

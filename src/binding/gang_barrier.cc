@@ -170,7 +170,7 @@ bool GangBarrier::all_prepared(const View& view, const Members& members, Time no
     if (observation.state == PodObservation::State::OnOurNode) return true;
     if (!view.nodes.find("", member->node)) return false;
     const BindContext context{view, *member, observation.pod, now, now, options_};
-    return !binder_.gives_up(*member) && is_prepared(binder_.plugins(), context);
+    return !binder_.gives_up(*member, now) && is_prepared(binder_.plugins(), context);
   });
 }
 
@@ -207,6 +207,10 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   } else if (all_prepared(view, members, now)) {
     outcome = GangOutcome::Committed;
   } else {
+    const bool soon =
+        std::any_of(members.left.begin(), members.left.end(),
+                    [&](const api::BindRequest* member) { return binder_.awaits_lease(*member, now); });
+    if (soon) effects.wake_at = now + kLeaseReadInterval;
     return effects;
   }
   deciding_[key] = decision;

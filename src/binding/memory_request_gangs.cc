@@ -57,7 +57,7 @@ std::optional<Time> MemoryRequests::Table::write_records(Time now) {
   return next;
 }
 
-// Members of one scheduler and epoch, up to the bound, in the order of submission.
+// Members of one scheduler and term, up to the bound, in the order of submission.
 std::vector<MemoryRequests::Table::Creation> MemoryRequests::Table::next_record(const std::string& ns) {
   const std::lock_guard lock(mutex_);
   const auto forming = forming_.find(ns);
@@ -66,7 +66,7 @@ std::vector<MemoryRequests::Table::Creation> MemoryRequests::Table::next_record(
   const auto alike = [&waiting](const Creation& creation) {
     const Json& first = waiting.front().object.part("spec");
     const Json& spec = creation.object.part("spec");
-    return spec.int_at("epoch") == first.int_at("epoch") &&
+    return spec.int_at("epoch") == first.int_at("epoch") && spec.part("lease") == first.part("lease") &&
            spec.string_at("schedulerName") == first.string_at("schedulerName");
   };
   std::size_t bytes = 0, count = 0;

@@ -50,10 +50,11 @@ Json without_memory(Json object) {
 }
 
 // A decision of an earlier term that is written in this one must not look like a late write.
-void raise_epoch(Json& object, std::uint64_t epoch) {
+void take_over(Json& object, const client::Leadership& term) {
   Json& spec = object["spec"];
-  if (static_cast<std::uint64_t>(spec.int_at("epoch")) < epoch)
-    spec["epoch"] = static_cast<std::int64_t>(epoch);
+  const bool same_lease = std::as_const(spec).part("lease").string_at("uid") == term.lease.uid;
+  if (!same_lease || static_cast<std::uint64_t>(spec.int_at("epoch")) < term.epoch)
+    api::set_term(spec, term.epoch, term.lease);
 }
 
 NamedKey key_of(const api::ObjectMeta& meta) {
@@ -67,9 +68,9 @@ std::size_t MemoryRequests::Table::size() const {
   return kept_.size();
 }
 
-void MemoryRequests::Table::lead(std::uint64_t epoch) {
+void MemoryRequests::Table::lead(client::Leadership term) {
   const std::lock_guard lock(mutex_);
-  epoch_ = epoch;
+  term_ = std::move(term);
 }
 
 void MemoryRequests::Table::tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& document) {
@@ -178,7 +179,7 @@ std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request,
     return client::answered_reply(200, store(key, std::move(after), client::ChangeKind::Modified).raw);
   kept.leaving = true;
   leaving = std::move(after);
-  raise_epoch(leaving, epoch_);
+  take_over(leaving, term_);
   return std::nullopt;
 }
 

@@ -25,7 +25,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   bool answer(const client::ApiRequest& request, const Done& done);
   // Whether it is a create that the table keeps.
   bool holds(const client::ApiRequest& request) const;
-  void lead(std::uint64_t epoch);
+  void lead(client::Leadership term);
   // Writes records for gang members that wait for one. Returns when it must be called again, as flush().
   std::optional<Time> write_records(Time now);
 
@@ -110,7 +110,7 @@ class MemoryRequests::Table : public std::enable_shared_from_this<Table> {
   std::size_t waiting_bytes_ = 0;  // of members whose record is not stored yet
   std::set<client::WatchReceiver*> receivers_;
   std::uint64_t uids_ = 0;
-  std::uint64_t epoch_ = 0;                 // of the term that this process leads
+  client::Leadership term_;                 // that this process leads
   std::uint64_t version_ = 0;               // the latest, given out here or seen from the API server
   std::set<client::NamedKey> objects_;      // BindRequests that the API server has
   std::map<std::string, Forming> forming_;  // by namespace

@@ -56,7 +56,7 @@ bool MemoryRequests::holds(const client::ApiRequest& request) const {
 }
 
 void MemoryRequests::lead(client::Leadership leadership) {
-  table_->lead(leadership.epoch);
+  table_->lead(std::move(leadership));
 }
 
 std::optional<Time> MemoryRequests::flush(Time now) {

@@ -60,7 +60,7 @@ class MemoryRequests final : public client::ApiClient {
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override;
 
-  // Objects are created with this term's epoch from now on, also for decisions of earlier terms. Not called
+  // Objects are created with this term from now on, also for decisions of earlier terms. Not called
   // when a term ends.
   void lead(client::Leadership leadership);
 

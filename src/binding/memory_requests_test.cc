@@ -348,11 +348,13 @@ TEST(MemoryRequests, AMemberThatBecameAnObjectIsNotTakenFromALateAnswerAgain) {
 TEST(MemoryRequests, AnObjectMadeInALaterTermHasItsEpoch) {
   DecidedGang cluster;
   cluster.commit();
-  cluster.lead_in_memory({7});
+  cluster.lead_in_memory({7, {"kube-system", "berth", "u7"}});
   cluster.refuse_binding("a");
   const std::string name = api::bind_request_name("a", "u-a");
   cluster.answer("create bindrequests " + name);
-  EXPECT_EQ(cluster.find(request_key(name))->part("spec").int_at("epoch"), 7);
+  const Json& spec = cluster.find(request_key(name))->part("spec");
+  EXPECT_EQ(spec.int_at("epoch"), 7);
+  EXPECT_EQ(spec.part("lease").string_at("uid"), "u7");
 }
 
 // Other processes may see the pod's binding only after the record is gone.

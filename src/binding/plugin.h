@@ -75,6 +75,8 @@ struct BinderOptions {
   bool nominations = true;         // NominatedNodeNameForExpectation
   // From when this process first saw the decision to all its volumes bound.
   Duration volume_timeout = Duration::seconds(600);
+  // Of the Leases of schedulers whose terms are fenced (term_fence.h).
+  std::string lease_namespace = "kube-system";
   bool gpu_sharing = false;  // pods may ask for fractions of GPUs (gpu_requests.h)
   GpuReservations gpu_reservations = GpuReservations::Ledger;
   std::string gpu_reservation_image = "registry.k8s.io/pause:3.10";

@@ -27,7 +27,7 @@ class LeaderElectionRunner {
   LeaderElectionRunner(client::ApiClient& client, const Clock& clock, client::ElectionOptions options);
   // Sends the requests that are due.
   LeaderState step();
-  client::Leadership leadership() const { return {election_.epoch()}; }
+  client::Leadership leadership() const { return election_.term(); }
   // For everything but the Lease: it writes as long as this process leads.
   client::ApiClient& fenced_client() { return fenced_; }
   // Closes the fence and releases the Lease, waiting at most `limit` for the response. Does nothing while a

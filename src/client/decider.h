@@ -27,6 +27,8 @@ struct Write {
   // For a Get that guards the rest of its chain: when the object that is answered bears this UID, the chain
   // ends here as not accepted and the key runs again, with that object in its view.
   std::string stop_if_uid = {};
+  // For a Get that a reconciler asks for: on_outcome() is called with its answer also when it was accepted.
+  bool answer_to_decider = false;
   // What the stored object says once this write, a Create with a name or an Update on a version, has been
   // carried out, and says after no other write. With it the write is followed until its fate is known: a lost
   // answer, AlreadyExists and Conflict are settled by reading the object, and a write that is not there yet
@@ -112,14 +114,16 @@ class Reconciler {
     keys.push_back(about);
   }
   virtual Effects reconcile(const View& view, const api::ObjectKey& key, Time now) = 0;
-  // Called before the key runs again when a chain of its last run was not accepted. For reconcilers that
-  // classify refusals.
+  // Called before the key runs again when a chain of its last run was not accepted, or when its last write
+  // asks for it (Write::answer_to_decider). For reconcilers that classify refusals.
   virtual void on_outcome(const View& view, const api::ObjectKey& key, const Outcome& outcome, Time now);
 };
 
-// The term in which a process decides. Source: spec.leaseTransitions of the part's Lease, plus one.
+// The term in which a process decides: the Lease that it holds, and spec.leaseTransitions of it plus one.
+// Epochs of one Lease grow with every new leader; those of different Leases are not comparable.
 struct Leadership {
-  std::uint64_t epoch = 0;  // grows with every new leader; 0: nobody is elected, there is one process
+  std::uint64_t epoch = 0;  // 0: nobody is elected, there is one process
+  api::LeaseIdentity lease = {};
 };
 
 // The form with state of its own (the scheduler). `decide` is called again while it returns effects and when

@@ -12,7 +12,16 @@ const Json& spec_of(const Json& lease) {
   return spec ? *spec : kNone;
 }
 
+std::string uid_of(const Json& lease) {
+  return std::string(lease.part("metadata").string_at("uid"));
+}
+
 }  // namespace
+
+Leadership LeaderElection::term() const {
+  if (!renewed_at_.is_set()) return {};
+  return {epoch_, {options_.ns, options_.name, uid_}};
+}
 
 ApiRequest LeaderElection::request(Verb verb, std::string body) const {
   return {verb, api::ref_of(api::Kind::Lease), options_.ns, options_.name, "", std::move(body)};
@@ -57,12 +66,14 @@ void LeaderElection::answered(const ApiReply& reply, Time monotonic) {
   observe(reply, monotonic);
   renewed_at_ = sent_at_;
   epoch_ = static_cast<std::uint64_t>(transitions_seen_.value_or(0)) + 1;
+  uid_ = lease_ ? uid_of(*lease_) : "";
   step_ = lease_ ? Step::Take : Step::Read;
 }
 
 void LeaderElection::read_answered(const ApiReply& reply, Time monotonic) {
   next_at_ = monotonic + options_.retry;
-  if (reply.code == 404) {
+  if (reply.code == 404 && reply.reason == "NotFound") {  // another 404 comes from a proxy
+    renewed_at_ = Time();
     lease_.reset();
     holder_.clear();
     record_.clear();
@@ -88,7 +99,8 @@ void LeaderElection::observe(const ApiReply& reply, Time monotonic) {
   record_ = std::move(record);
   holder_ = spec.string_at("holderIdentity");
   transitions_seen_ = std::max(transitions_seen_.value_or(0), spec.int_at("leaseTransitions"));
-  if (!holder_.empty() && holder_ != options_.identity) renewed_at_ = Time();  // another candidate took it
+  const bool taken = !holder_.empty() && holder_ != options_.identity;
+  if (taken || uid_of(*lease) != uid_) renewed_at_ = Time();
   held_for_ = Duration::seconds(spec.int_at("leaseDurationSeconds"));
   lease_ = std::move(lease).value();
 }

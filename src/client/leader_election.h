@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "client/api_client.h"
+#include "client/decider.h"
 
 namespace berth::client {
 
@@ -34,9 +34,10 @@ class LeaderElection {
   bool leads(Time monotonic) const;
   // Until when it leads if no further renewal is accepted; not set when it never led or has released.
   Time deadline() const { return renewed_at_.is_set() ? renewed_at_ + options_.renew_deadline : Time(); }
-  // Of the claim that it holds: leaseTransitions plus one, at least 1; 0 when it holds none. Larger with each
-  // new holder, also when the Lease is deleted while this candidate looks on.
-  std::uint64_t epoch() const { return renewed_at_.is_set() ? epoch_ : 0; }
+  // Of the claim that it holds: the Lease, and leaseTransitions plus one; epoch 0 when it holds none. The
+  // epoch is larger with each new holder, also when the Lease is deleted while this candidate looks on. A
+  // holder whose Lease is gone, or is another one of that name, leads no more: others may lead at once.
+  Leadership term() const;
   // The holder as last seen; empty when unknown or none.
   const std::string& holder() const { return holder_; }
   // The request that gives the Lease up, so that others can lead at once; nothing when this candidate does
@@ -64,6 +65,7 @@ class LeaderElection {
   Duration held_for_;
   Time renewed_at_;
   std::uint64_t epoch_ = 0;
+  std::string uid_;                               // of the Lease that it holds
   std::optional<std::int64_t> transitions_seen_;  // the largest of any claim that was seen
 };
 

@@ -20,6 +20,7 @@ class LeaseServer {
     const bool write = request.verb != Verb::Get;
     if (write) carry_out(request, reply);
     if (!write) reply.code = lease ? 200 : 404;
+    if (reply.code == 404 && !by_proxy) reply.reason = "NotFound";
     if (reply.code < 300) reply.object = std::make_shared<const std::string>(to_string(*lease));
     if (write && losing) {
       reply = {};
@@ -33,6 +34,7 @@ class LeaseServer {
   std::optional<Json> lease;
   bool down = false;
   bool losing = false;
+  bool by_proxy = false;  // a 404 has no Status
 
  private:
   static std::string path(const ApiRequest& request) { return request.ns + "/" + request.name; }
@@ -45,6 +47,7 @@ class LeaseServer {
     reply.code = fits ? 200 : 409;
     if (!fits) return;
     sent["metadata"]["resourceVersion"] = std::to_string(++version_);
+    if (request.verb == Verb::Create) sent["metadata"]["uid"] = "u" + std::to_string(version_);
     lease = std::move(sent);
   }
   int version_ = 0;
@@ -69,6 +72,15 @@ class LeaderElectionTest : public testing::Test {
       clock.advance(Duration::millis(500));
       for (LeaderElection* candidate : candidates) run(*candidate);
       EXPECT_FALSE(a.leads(clock.monotonic()) && b.leads(clock.monotonic()));
+    }
+  }
+  // A renewal that is refused, and the read that follows.
+  void renew_and_read(LeaderElection& candidate) {
+    for (int i = 0; i < 2; ++i) {
+      clock.advance(Duration::seconds(2));
+      const auto request = candidate.next_request(clock.now(), clock.monotonic());
+      ASSERT_TRUE(request);
+      candidate.answered(server.answer(*request), clock.monotonic());
     }
   }
   bool leads(const LeaderElection& candidate) const { return candidate.leads(clock.monotonic()); }
@@ -148,21 +160,21 @@ TEST_F(LeaderElectionTest, AReleasedLeaseIsTakenSoon) {
 }
 
 TEST_F(LeaderElectionTest, EachNewHolderHasALargerEpoch) {
-  EXPECT_EQ(a.epoch(), 0u);
+  EXPECT_EQ(a.term().epoch, 0u);
   run(a);
-  EXPECT_EQ(a.epoch(), 1u);
+  EXPECT_EQ(a.term().epoch, 1u);
   EXPECT_EQ(a.deadline(), clock.monotonic() + Duration::seconds(10));
   pass(Duration::minutes(1), {&a, &b});
-  EXPECT_EQ(a.epoch(), 1u) << "renewals do not count";
-  EXPECT_EQ(b.epoch(), 0u);
+  EXPECT_EQ(a.term().epoch, 1u) << "renewals do not count";
+  EXPECT_EQ(b.term().epoch, 0u);
   pass(Duration::seconds(20), {&b});  // after a's death
-  EXPECT_EQ(b.epoch(), 2u);
+  EXPECT_EQ(b.term().epoch, 2u);
   ASSERT_EQ(server.answer(*b.release(clock.now(), clock.monotonic())).code, 200);
-  EXPECT_EQ(b.epoch(), 0u);
+  EXPECT_EQ(b.term().epoch, 0u);
   EXPECT_FALSE(b.deadline().is_set());
   LeaderElection c{of("c")};
   run(c);
-  EXPECT_EQ(c.epoch(), 3u) << "a released Lease counts up too";
+  EXPECT_EQ(c.term().epoch, 3u) << "a released Lease counts up too";
 }
 
 TEST_F(LeaderElectionTest, ADeletedLeaseDoesNotMakeTheEpochSmaller) {
@@ -174,7 +186,39 @@ TEST_F(LeaderElectionTest, ADeletedLeaseDoesNotMakeTheEpochSmaller) {
   server.lease.reset();
   pass(Duration::seconds(3), {&a});
   EXPECT_TRUE(leads(a));
-  EXPECT_EQ(a.epoch(), 6u);
+  EXPECT_EQ(a.term().epoch, 6u);
+}
+
+// Others may lead at once, so it cannot go on for its renew deadline.
+TEST_F(LeaderElectionTest, WhoseLeaseIsDeletedStopsAndItsNextTermIsOfAnotherLease) {
+  run(a);
+  const Leadership first = a.term();
+  EXPECT_EQ(first.lease, (api::LeaseIdentity{"kube-system", "berth-scheduler", "u1"}));
+  server.lease.reset();
+  renew_and_read(a);
+  EXPECT_FALSE(leads(a)) << "it has read that the Lease is gone";
+  run(a);
+  EXPECT_TRUE(leads(a));
+  EXPECT_NE(a.term().lease.uid, first.lease.uid);
+}
+
+TEST_F(LeaderElectionTest, WhoFindsAnotherLeaseOfThatNameStops) {
+  run(a);
+  (*server.lease)["metadata"]["uid"] = "restored";
+  (*server.lease)["metadata"]["resourceVersion"] = "77";
+  renew_and_read(a);
+  EXPECT_FALSE(leads(a));
+}
+
+TEST_F(LeaderElectionTest, ANotFoundOfAProxyIsNoDeletion) {
+  run(a);
+  server.by_proxy = true;
+  const std::optional<Json> lease = std::exchange(server.lease, std::nullopt);
+  pass(Duration::seconds(4), {&a});
+  EXPECT_TRUE(leads(a));
+  server.lease = lease;
+  pass(Duration::seconds(20), {&a});
+  EXPECT_TRUE(leads(a));
 }
 
 TEST_F(LeaderElectionTest, FieldsOfOthersStay) {

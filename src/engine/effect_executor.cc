@@ -384,6 +384,8 @@ void EffectExecutor::end_part(std::uint64_t id, Flight& flight) {
 
 void EffectExecutor::finish(std::uint64_t id, Flight& flight) {
   Finished finished{id, {flight.effects.decision_id, {}}, RunResult::Fine};
+  for (const client::Chain& chain : flight.effects.chains)
+    finished.told |= !chain.writes.empty() && chain.writes.back().answer_to_decider;
   for (ChainRun& run : flight.runs) {
     finished.result = std::max(finished.result, run.result);
     finished.outcome.chains.push_back(std::move(run.outcome));

@@ -56,6 +56,7 @@ class EffectExecutor {
     std::uint64_t flight = 0;
     client::Outcome outcome;
     RunResult result = RunResult::Fine;
+    bool told = false;  // the decider asks for the outcome (client::Write::answer_to_decider)
   };
 
   EffectExecutor(client::ApiClient& client, std::shared_ptr<Mailbox> mailbox, ViewPort& port,

@@ -297,7 +297,7 @@ void Engine::deliver_outcomes() {
       continue;
     }
     const auto& [reconciler, key] = flight.entry->first;
-    if (finished.result != RunResult::Fine)
+    if (finished.result != RunResult::Fine || finished.told)
       reconcilers_[reconciler]->on_outcome(view_, key, finished.outcome, now_);
     if (!begun_) {
       queue_.done(flight.entry, RunResult::Fine, std::nullopt, now_);

@@ -29,6 +29,9 @@ constexpr Bound kBindRequestBounds[] = {
     {"spec.group.size", Limit::NotNegative},
     {"spec.decisionID", Limit::LengthMax, 128},
     {"spec.epoch", Limit::NotNegative},
+    {"spec.lease.namespace", Limit::Label},
+    {"spec.lease.name", Limit::Subdomain},
+    {"spec.lease.uid", Limit::Text, 128},
     {"spec.receivedGPU.count", Limit::NotNegative},
     {"spec.receivedGPU.portion", Limit::LengthMax, 4},
     {"spec.selectedGPUGroups", Limit::ItemsMax, 32},
@@ -61,7 +64,9 @@ std::string same_member(std::string_view name) {
 std::string same_decision(const api::TypeInfo& spec) {
   std::string rule;
   for (const api::FieldInfo& field : spec.fields()) {
-    if (field.json == "withdrawn" || field.json == "epoch" || field.json == "members") continue;
+    if (field.json == "withdrawn" || field.json == "epoch" || field.json == "lease" ||
+        field.json == "members")
+      continue;
     rule += (rule.empty() ? "" : " && ") + same_member(field.json);
   }
   return rule;
@@ -82,7 +87,8 @@ Json cel_rules(const api::TypeInfo& spec) {
                "podName, podUID and selectedNode are required, unless there are members", ".spec.podName"),
       cel_rule("(" + same_member("podName") + ") && (" + same_member("podUID") + ")", "the pod is immutable",
                ".spec.podUID"),
-      cel_rule(differs + " || " + member_or("self.spec", "epoch", "0") +
+      // Another Lease counts its terms from 1 again.
+      cel_rule(differs + " || !(" + same_member("lease") + ") || " + member_or("self.spec", "epoch", "0") +
                    " >= " + member_or("oldSelf.spec", "epoch", "0"),
                "must not be decreased", ".spec.epoch"),
       cel_rule(differs + " || " + member_or("self.spec", "withdrawn", "false") + " || !" +

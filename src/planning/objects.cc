@@ -47,7 +47,7 @@ Json bind_request(const Placing& placing, const scheduling::SchedulingContext& c
                                              placing.volumes,
                                              placing.gpu_share};
   const client::Chain chain =
-      scheduling::bind_chain(context.view, binding, placing.group, placing.decision_id, 0);
+      scheduling::bind_chain(context.view, binding, placing.group, placing.decision_id, {});
   Result<Json> request = parse_json(chain.writes.front().request.body);
   BERTH_ASSERT(request.ok(), "a bind request is JSON");
   return std::move(request).value();

@@ -97,7 +97,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
         input.waiting[i],        cluster_.node(member.node).name, claim_allocations(context, member.claims),
         member.node_allocatable, options_.backoff_limit,          member.volumes,
         member.gpu_share};
-    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_.epoch));
+    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }
   log(std::move(record));

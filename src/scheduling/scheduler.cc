@@ -129,6 +129,15 @@ bool Scheduler::has_bound(const client::View& view, const api::BindRequest& requ
   return pod && api::is_bound_by(*pod, request);
 }
 
+// Of an earlier Lease of this name as well: this process holds the one that exists. Requests of an earlier
+// release name none.
+bool Scheduler::is_of_earlier_term(const api::BindRequest& request, const client::Leadership& ours) {
+  if (request.epoch == 0 || ours.epoch == 0) return false;
+  if (request.lease.empty()) return request.epoch < ours.epoch;
+  const bool same_name = request.lease.ns == ours.lease.ns && request.lease.name == ours.lease.name;
+  return same_name && (request.lease.uid != ours.lease.uid || request.epoch < ours.epoch);
+}
+
 void Scheduler::request_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto* before = client::object_of<api::BindRequest>(delta.before);
   const auto* after = client::object_of<api::BindRequest>(delta.after);
@@ -144,8 +153,8 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   // A request of an earlier term that appears after this term began landed late. Others may have its place
   // by now, so it is withdrawn and decided again.
   const bool appeared = after && (!before || after->decision_id != before->decision_id);
-  const bool earlier = after && after->epoch > 0 && after->epoch < leadership_.epoch;
-  if (appeared && earlier && !has(KnownDefect::FirstListTrusted)) withdrawals_.want(*after, now);
+  if (appeared && is_of_earlier_term(*after, leadership_) && !has(KnownDefect::FirstListTrusted))
+    withdrawals_.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
   if (!after || (failed && !had_failed)) queue_.wake(kEventPodGone, now);
@@ -467,7 +476,7 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
                                  options_.backoff_limit,
                                  reserved.volumes,
                                  reserved.gpu_share};
-  effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_.epoch));
+  effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_));
   std::set<std::string> renewed;
   renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));

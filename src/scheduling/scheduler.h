@@ -92,6 +92,7 @@ class Scheduler final : public client::StatefulDecider {
   void volume_claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
   static bool has_bound(const client::View& view, const api::BindRequest& request);
+  static bool is_of_earlier_term(const api::BindRequest& request, const client::Leadership& ours);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void start(const client::View& view, Time now);
   // Writes of TermSeals; after the last one, pods that ask for devices are evaluated.

@@ -18,7 +18,8 @@ std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& con
 }
 
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
-                         const api::BindGroup& group, const std::string& decision, std::uint64_t epoch) {
+                         const api::BindGroup& group, const std::string& decision,
+                         const client::Leadership& term) {
   const api::ObjectMeta& pod = binding.pod->meta;
   api::BindRequest request;
   request.meta.ns = pod.ns;
@@ -30,7 +31,8 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
   request.group = group;
   request.decision_id = decision;
   request.scheduler_name = binding.pod->scheduler_name;
-  request.epoch = epoch;
+  request.epoch = term.epoch;
+  request.lease = term.lease;
   request.claims = binding.claims;
   if (binding.node_allocatable) request.node_allocatable = *binding.node_allocatable;
   if (binding.volumes) request.volumes = *binding.volumes;

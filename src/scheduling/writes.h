@@ -23,7 +23,8 @@ struct BindRequestDraft {
 // Writes the decision into the pod's BindRequest: a create, or an update of one that failed for good. The
 // write is followed until its fate is known; a request of another decision ends it as not accepted.
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
-                         const api::BindGroup& group, const std::string& decision, std::uint64_t epoch);
+                         const api::BindGroup& group, const std::string& decision,
+                         const client::Leadership& term);
 
 // Puts writes that renew the claims' reservations before the BindRequest: a claim that is already reserved
 // for the pod may look idle, and a deallocation of it may be in flight. `renewed`: claims that this decision

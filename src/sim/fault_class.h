@@ -40,6 +40,7 @@ enum class FaultClass : std::uint8_t {
   Paused,
   ClockJump,
   LeaseLost,
+  LeaseDeleted,  // by a user, while nobody holds it or under its holder
   // of the API server
   Outage,
   // made by users, drivers and other controllers

@@ -80,7 +80,7 @@ void Process::lead(engine::Leading leading) {
   incarnation_->leads = leading == engine::Leading::Yes;
   incarnation_->messages = true;
   client::Leadership leadership;
-  if (incarnation_->election && incarnation_->leads) leadership.epoch = incarnation_->election->epoch();
+  if (incarnation_->election && incarnation_->leads) leadership = incarnation_->election->term();
   incarnation_->plane.lead(leading, leadership);
 }
 

@@ -97,7 +97,9 @@ void SafetyChecker::check_writer(const store::Key& key, const Writer& writer) {
   std::string holder;
   for (const Holder& one : lease_holders_[lease])
     if (one.since <= writer.left) holder = one.process;
-  if (holder != writer.process)
+  // Whoever held a Lease that a user deleted learns of it at its next renewal.
+  const Time* deleted = find(lease_deleted_, lease);
+  if (holder != writer.process && !(deleted && now_ - *deleted < kUnknowing))
     say("I8: " + writer.process + " sent a write of " + key.resource + " " + local_name(key.ns, key.name) +
         " while " + (holder.empty() ? "nobody" : holder) + " held the Lease " + lease);
 }
@@ -105,6 +107,11 @@ void SafetyChecker::check_writer(const store::Key& key, const Writer& writer) {
 void SafetyChecker::lease_event(const std::string& name, const Json* object) {
   const std::size_t slash = name.find('/');
   if (slash == std::string::npos || !name.substr(slash + 1).starts_with("berth-")) return;
+  if (!object) {
+    lease_deleted_[name.substr(slash + 1)] = now_;
+  } else if (name.substr(slash + 1) == "berth-scheduler") {
+    lives_of_lease_.emplace(object->part("metadata").string_at("uid"), lives_of_lease_.size() + 1);
+  }
   const std::string identity(object ? object->part("spec").string_at("holderIdentity") : "");
   const std::string process = identity.substr(0, identity.rfind('_'));
   std::vector<Holder>& holders = lease_holders_[name.substr(slash + 1)];
@@ -521,8 +528,10 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
   const bool decided = !before || before->decision != after.decision;
   if (decided) {
     superseded_.erase(after.name);
-    if (after.epoch > 0 && after.epoch < latest_epoch_) superseded_[after.name] = now_;
-    latest_epoch_ = std::max(latest_epoch_, after.epoch);
+    const std::size_t* life = find(lives_of_lease_, after.lease_uid);
+    const std::pair term(life ? *life : 0, after.epoch);
+    if (after.epoch > 0 && term < latest_term_) superseded_[after.name] = now_;
+    latest_term_ = std::max(latest_term_, term);
     decided_at_[after.pod_uid] = now_;
     note_minimum(after);
     if (const StoredPod* pod = state_.pod_by_uid(after.pod_uid)) fairness_.decided(*pod);

@@ -143,7 +143,9 @@ class SafetyChecker {
     Time since;
   };
   std::map<std::string, std::vector<Holder>> lease_holders_;
-  std::int64_t latest_epoch_ = 0;
+  std::pair<std::size_t, std::int64_t> latest_term_;   // the life of the scheduler's Lease, and the epoch
+  std::map<std::string, std::size_t> lives_of_lease_;  // by UID, in the order in which they were made
+  std::map<std::string, Time> lease_deleted_;          // by name
   std::map<std::string, Time> superseded_;  // requests of an older term that arrived in a newer one
   struct Minute {
     std::int64_t minute = 0;

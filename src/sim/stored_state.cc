@@ -287,7 +287,8 @@ StoredRequest read_request(const Json& object) {
           spec.int_at("epoch"),
           of_this ? status.int_at("failedAttempts") : 0,
           spec.part("group").int_at("size"),
-          of_this ? text(status, "nextAttemptTime") : ""};
+          of_this ? text(status, "nextAttemptTime") : "",
+          text(spec.part("lease"), "uid")};
 }
 
 std::vector<std::string> members_of_record(const Json& object) {

@@ -81,6 +81,7 @@ struct StoredRequest {
   std::string name, pod_name, pod_uid, node, phase, step, decision;
   std::int64_t epoch = 0, failed_attempts = 0, group_size = 0;  // members of its decision
   std::string next_attempt;                                     // of the current decision
+  std::string lease_uid;                                        // of the term
   bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };

@@ -534,6 +534,19 @@ class Storm {
       world_->events().after(back, [process] { process->start(); });
     };
   }
+  // With `stopped`, while every process that could hold it is down: as by an uninstall, or an older backup.
+  void do_delete_lease(const Json& step) {
+    const std::string name(step.string_at("name"));
+    const std::string prefix = name.substr(name.find('-') + 1) + "-";
+    if (step.bool_at("stopped"))
+      for (const auto& process : world_->processes()) {
+        if (!process->name().starts_with(prefix)) continue;
+        process->kill();
+        later(step, [started = process.get()] { started->start(); });
+      }
+    if (world_->call({Verb::Delete, api::ref_of(Kind::Lease), "kube-system", name, "", ""}).ok())
+      note(FaultClass::LeaseDeleted);
+  }
   void do_stop(const Json& step) {
     Process* process = process_in(step);
     if (!process || !process->runs() || process->paused()) return;
@@ -676,6 +689,7 @@ Storm::Handler Storm::handler_of(std::string_view name) {
                                        Row{"taint-devices", &Storm::do_taint_devices},
                                        Row{"kill", &Storm::do_kill},
                                        Row{"kill-at-write", &Storm::do_kill_at_write},
+                                       Row{"delete-lease", &Storm::do_delete_lease},
                                        Row{"stop", &Storm::do_stop},
                                        Row{"pause", &Storm::do_pause},
                                        Row{"jump-clock", &Storm::do_jump_clock},
@@ -691,8 +705,8 @@ Storm::Handler Storm::handler_of(std::string_view name) {
 }  // namespace
 
 StormPlan without_process_faults(StormPlan plan) {
-  static constexpr std::array<std::string_view, 5> kOfProcesses = {"kill", "kill-at-write", "stop", "pause",
-                                                                   "jump-clock"};
+  static constexpr std::array<std::string_view, 6> kOfProcesses = {"kill",  "kill-at-write", "stop",
+                                                                   "pause", "jump-clock",    "delete-lease"};
   std::erase_if(plan.steps, [](const Json& step) {
     return std::find(kOfProcesses.begin(), kOfProcesses.end(), step.string_at("do")) != kOfProcesses.end();
   });

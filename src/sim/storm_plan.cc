@@ -22,6 +22,7 @@ constexpr int kAimedMin = 10, kAimedMore = 6;
 // Seeds with volumes and devices that fall ill, with steps of their own random numbers: others stay as they
 // are.
 constexpr std::uint64_t kVolumesOneIn = 8, kVolumesFrom = 6;
+constexpr std::uint64_t kDeletedLeasesOneIn = 4, kDeletedLeasesFrom = 2;
 constexpr int kVolumePods = 60, kLocalDisks = 10, kFlapsMin = 12, kFlapsMore = 12;
 constexpr std::int64_t kArrivalsMs = 420'000;
 constexpr std::int64_t kTroubleMs = 470'000;
@@ -50,6 +51,7 @@ class Maker {
     // I12's limit allows for the faults of the others; with more of them the critical gang waits longer.
     make_aimed();
     if (plan_.seed % kVolumesOneIn == kVolumesFrom) make_volumes_and_health();
+    if (plan_.seed % kDeletedLeasesOneIn == kDeletedLeasesFrom && plan_.schedulers > 0) make_deleted_leases();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
     return std::move(plan_);
@@ -255,6 +257,19 @@ class Maker {
     if (group.empty() && chance(25)) {
       const char* what = one_of(std::array{"delete-pod", "force-delete-pod", "recreate-pod"});
       step(std::min(at + below(20'000), kTroubleMs), what).append("name", name);
+    }
+  }
+
+  // Under its holder only where no other candidate exists: two would lead until the first one knows.
+  void make_deleted_leases() {
+    random_ = SeededRandom(chance_of(plan_.seed, "leases", 0));
+    for (int i = 1 + pick(3); i > 0; --i) {
+      const bool scheduler = plan_.binders == 0 || chance(75);
+      const bool alone = (scheduler ? plan_.schedulers : plan_.binders) == 1;
+      JsonObject& deleted = step(60'000 + below(kTroubleMs - 100'000), "delete-lease");
+      deleted.append("name", scheduler ? "berth-scheduler" : "berth-binder");
+      deleted.append("stopped", !alone || chance(60));
+      deleted.append("forMs", 1 + below(5000));
     }
   }
 

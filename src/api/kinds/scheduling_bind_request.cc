@@ -69,6 +69,14 @@ FieldErrors check_gpu_share(const FieldPath& path, const Json& spec) {
   return errors;
 }
 
+FieldErrors check_lease(const FieldPath& path, const Json& lease) {
+  FieldErrors errors =
+      check_required(path.child("namespace"), text_at(lease, "namespace"), dns_label_problems);
+  append(errors, check_required(path.child("name"), text_at(lease, "name"), dns_subdomain_problems));
+  append(errors, check_required(path.child("uid"), text_at(lease, "uid"), short_text));
+  return errors;
+}
+
 FieldErrors check_spec(const FieldPath& path, const Json& spec) {
   FieldErrors errors =
       check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain_problems);
@@ -93,6 +101,7 @@ FieldErrors check_spec(const FieldPath& path, const Json& spec) {
                              items(&spec, "nodeAllocatableResourceClaimStatuses").size(), kClaimsMax));
   append(errors, check_counter(path, spec, "backoffLimit"));
   append(errors, check_counter(path, spec, "epoch"));
+  if (const Json* lease = present(spec, "lease")) append(errors, check_lease(path.child("lease"), *lease));
   return errors;
 }
 
@@ -126,8 +135,7 @@ Json spec_of(const Json& request) {
 
 // The decision without the fields that the scheduler may change later.
 Json decision_of(Json spec) {
-  spec.as_object().erase("withdrawn");
-  spec.as_object().erase("epoch");
+  for (const std::string_view field : {"withdrawn", "epoch", "lease"}) spec.as_object().erase(field);
   return spec;
 }
 
@@ -142,7 +150,8 @@ FieldErrors validate_update(const Json& next, const Json& old, const RuleContext
   const Json spec = spec_of(next), before = spec_of(old);
   if (spec == before) return {};
   if (decision_of(spec) == decision_of(before)) {
-    if (spec.int_at("epoch") < before.int_at("epoch"))
+    // Another Lease counts its terms from 1 again.
+    if (spec.part("lease") == before.part("lease") && spec.int_at("epoch") < before.int_at("epoch"))
       return {invalid("spec.epoch", spec.int_at("epoch"), "must not be decreased")};
     if (before.bool_at("withdrawn") && !spec.bool_at("withdrawn"))
       return {invalid("spec.withdrawn", false, "a withdrawn decision stays withdrawn")};

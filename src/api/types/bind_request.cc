@@ -51,7 +51,7 @@ Json spec_json(const BindRequest& request) {
   spec["decisionID"] = request.decision_id;
   if (request.withdrawn) spec["withdrawn"] = true;
   if (!request.scheduler_name.empty()) spec["schedulerName"] = request.scheduler_name;
-  if (request.epoch != 0) spec["epoch"] = static_cast<std::int64_t>(request.epoch);
+  set_term(spec, request.epoch, request.lease);
   if (request.deadline.is_set()) spec["deadline"] = format_time(request.deadline);
   JsonArray claims;
   for (const ClaimAllocation& claim : request.claims) {
@@ -161,6 +161,9 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
   request.withdrawn = spec.bool_at("withdrawn");
   request.scheduler_name = spec.string_at("schedulerName");
   request.epoch = static_cast<std::uint64_t>(spec.int_at("epoch"));
+  const Json& lease = spec.part("lease");
+  request.lease = {std::string(lease.string_at("namespace")), std::string(lease.string_at("name")),
+                   std::string(lease.string_at("uid"))};
   request.received_resource_type = spec.string_at("receivedResourceType");
   const Json& gpu = spec.part("receivedGPU");
   request.received_gpu_count = static_cast<std::int32_t>(gpu.int_at("count"));
@@ -212,7 +215,7 @@ Json bind_request_object(const BindRequest& request) {
 Json gang_record_object(const std::vector<Json>& requests) {
   const Json& first = requests.front().part("spec");
   Json spec = Json::object();
-  for (const std::string_view field : {"schedulerName", "epoch"})
+  for (const std::string_view field : {"schedulerName", "epoch", "lease"})
     if (const Json* value = first.find(field)) spec[field] = *value;
   const ResourceRef kind = ref_of(Kind::PodGroup);
   std::set<std::string_view> groups;
@@ -258,6 +261,13 @@ Json replacing_object(const BindRequest& standing, const BindRequest& request) {
   object["spec"] = spec_json(request);
   object.as_object().erase("status");
   return object;
+}
+
+void set_term(Json& spec, std::uint64_t epoch, const LeaseIdentity& lease) {
+  if (epoch == 0) return;
+  spec["epoch"] = static_cast<std::int64_t>(epoch);
+  if (!lease.empty())
+    spec["lease"] = Json::object({{"namespace", lease.ns}, {"name", lease.name}, {"uid", lease.uid}});
 }
 
 Json bind_request_status(const BindRequest& request) {

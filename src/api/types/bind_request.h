@@ -6,7 +6,7 @@
 // the previous one has failed. So the object itself is the tombstone of every earlier decision: a late create
 // or replacement gets AlreadyExists or Conflict. The binder owns status; a status of an earlier decision
 // reads as empty. Source: the Binder document; fields beyond it: pod UID, group, decision id, withdrawn,
-// scheduler name and epoch, deadline, progress.
+// scheduler name and term, deadline, progress.
 #pragma once
 
 #include <span>
@@ -95,6 +95,13 @@ struct BindGroup {
       0;  // members of this decision that wait for each other; 0 and 1: the pod waits for no other
 };
 
+// A Lease: its UID tells it from an earlier or later one of the same name.
+struct LeaseIdentity {
+  std::string ns, name, uid;
+  bool empty() const { return uid.empty(); }
+  friend auto operator<=>(const LeaseIdentity&, const LeaseIdentity&) = default;
+};
+
 struct BindRequest {
   RawPtr raw;
   ObjectMeta meta;
@@ -106,9 +113,11 @@ struct BindRequest {
   std::string decision_id;
   bool withdrawn = false;  // the scheduler takes the decision back: the binder releases everything
   // The deciding scheduler, by the name that pods use, and its term (client::Leadership) when the object was
-  // written: a later term may write what was kept in memory. 0: no election.
+  // written: a later term may write what was kept in memory. 0: no election. Without a Lease: of an earlier
+  // release.
   std::string scheduler_name;
   std::uint64_t epoch = 0;
+  LeaseIdentity lease;
   Time deadline;
   std::string received_resource_type;  // "Fraction" with a share; of another scheduler also "Regular"
   std::int32_t received_gpu_count = 0;
@@ -161,13 +170,15 @@ Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const
 Json bind_request_object(const BindRequest& request);
 // The object for an update that replaces the decision of `standing` by that of `request`, on its version.
 Json replacing_object(const BindRequest& standing, const BindRequest& request);
+// The term of a BindRequest's spec: `epoch` 0 writes nothing.
+void set_term(Json& spec, std::uint64_t epoch, const LeaseIdentity& lease);
 // The status alone.
 Json bind_request_status(const BindRequest& request);
 
 // The BindRequests of gangs' decisions in one object, a BindRequest that has their specs in spec.members and
 // no pod of its own (`bindRequests: WhenWaiting`; binding/memory_requests.h). Its name is derived from its
 // contents, so a repeated create finds it. Its PodGroups own it. `requests`: at least one, as made by
-// bind_request_object(), of one namespace, scheduler and epoch.
+// bind_request_object(), of one namespace, scheduler and term.
 Json gang_record_object(const std::vector<Json>& requests);
 bool is_gang_record(const Json& object);
 // As made by bind_request_object(); members without a pod's name are left out.
