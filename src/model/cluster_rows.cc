@@ -160,7 +160,8 @@ std::string Cluster::nodes_text() const {
     std::vector<std::string> taken;
     for (std::uint32_t r = 0; r < use.requested.size(); ++r)
       if (use.requested[r] != 0)
-        taken.push_back(resources_.text(ResourceId(r)) + "=" + std::to_string(use.requested[r]));
+        taken.push_back(resources_.text(ResourceId(r)) + "=" +
+                        std::to_string(amount_in(use.requested, ResourceId(r))));
     for (const GpuGroupUse& group : use.gpu_groups)
       taken.push_back("group:" + group.name + "=" + std::to_string(group.hundredths) + "/" +
                       std::to_string(group.members));

@@ -74,12 +74,12 @@ void Ledger::update_claim(ClaimId claim, ClaimReservationPtr reservation) {
 }
 
 void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by) {
-  ResourceRow& row = row_at(nodes_, node).requested;
-  if (row.size() <= resource.index()) row.resize(resource.index() + 1);
-  std::int64_t& value = row[resource.index()];
-  record({Undo::Requested, node.index(), resource.index(), value, 0});
-  // 128 charges of kAmountMax exceed 64 bits: the sum wraps around instead of overflowing.
-  value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(by));
+  ResourceSums& sums = row_at(nodes_, node).requested;
+  if (sums.size() <= resource.index()) sums.resize(resource.index() + 1);
+  __int128& value = sums[resource.index()];
+  record({Undo::Requested, node.index(), resource.index(), static_cast<std::int64_t>(value),
+          static_cast<std::int64_t>(value >> 64)});
+  value += by;
 }
 
 void Ledger::list_pod(NodeId node, PodId pod) {
@@ -219,7 +219,8 @@ void Ledger::undo_to(std::size_t size) {
     journal_.pop_back();
     switch (entry.kind) {
       case Undo::Requested:
-        nodes_[entry.row].requested[entry.detail] = entry.old_value;
+        nodes_[entry.row].requested[entry.detail] =
+            (static_cast<__int128>(entry.old_shares) << 64) | static_cast<std::uint64_t>(entry.old_value);
         break;
       case Undo::GpuGroups:
         nodes_[entry.row].gpu_groups = std::move(old_gpu_groups_.back());

@@ -45,7 +45,7 @@ struct ClaimReservation {
 using ClaimReservationPtr = std::shared_ptr<const ClaimReservation>;
 
 struct NodeUse {
-  ResourceRow requested;  // each GPU group counts as one nvidia.com/gpu
+  ResourceSums requested;  // each GPU group counts as one nvidia.com/gpu
   GpuGroups gpu_groups;
   std::vector<PodId> pods;  // ascending
 };
@@ -96,9 +96,8 @@ class Ledger {
   struct UndoRecord {
     Undo kind;
     std::uint32_t row;
-    std::uint32_t detail;  // resource, old node or claim
-    std::int64_t old_value;
-    std::int64_t old_shares;
+    std::uint32_t detail;                // resource, old node or claim
+    std::int64_t old_value, old_shares;  // of a sum of requests: its lower and upper half
   };
   struct PodCharge {
     NodeId node;

@@ -67,8 +67,7 @@ ResourceAmounts ResourceNames::amounts(const api::ResourceMap& map) {
   ResourceAmounts amounts;
   for (const auto& [name, quantity] : map) {
     const ResourceId resource = names_.intern(name);
-    const std::int64_t amount =
-        std::min(resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units(), kAmountMax);
+    const std::int64_t amount = resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units();
     if (amount != 0) amounts.push_back({resource, amount});
   }
   sort(amounts);
@@ -79,7 +78,7 @@ ResourceRow ResourceNames::row(const api::ResourceMap& map) {
   ResourceRow row;
   for (const ResourceAmount& entry : amounts(map)) {
     if (row.size() <= entry.resource.index()) row.resize(entry.resource.index() + 1);
-    row[entry.resource.index()] = entry.amount;
+    row[entry.resource.index()] = std::min(entry.amount, kOfferMax);
   }
   return row;
 }

@@ -1,6 +1,7 @@
 // Node resources as dense numbers: cpu in millicores, everything else in whole units, both rounded up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -25,9 +26,10 @@ inline bool is_asked(ResourceId resource) {
   return resource != kCpuUnasked && resource != kMemoryUnasked;
 }
 
-// The largest charge of one pod, and the largest offer of a node, of one resource: more than any machine has,
-// yet a hundred times the amount fits into 64 bits.
-inline constexpr std::int64_t kAmountMax = std::int64_t{1} << 56;
+// The most that a node offers of one resource; a larger offer counts as this. A request is exact up to it; a
+// larger one is kBeyondOffers, which no node has.
+inline constexpr std::int64_t kOfferMax = INT64_MAX - 1;
+inline constexpr std::int64_t kBeyondOffers = INT64_MAX;
 
 struct ResourceAmount {
   ResourceId resource;
@@ -43,6 +45,15 @@ using ResourceRow = std::vector<std::int64_t>;
 
 inline std::int64_t amount_in(const ResourceRow& row, ResourceId resource) {
   return resource.index() < row.size() ? row[resource.index()] : 0;
+}
+
+// Sums of requests, exact whatever pods ask for. Indexed like a ResourceRow.
+using ResourceSums = std::vector<__int128>;
+
+// A sum beyond kBeyondOffers reads as that: more than any node has.
+inline std::int64_t amount_in(const ResourceSums& sums, ResourceId resource) {
+  if (resource.index() >= sums.size()) return 0;
+  return static_cast<std::int64_t>(std::min<__int128>(sums[resource.index()], kBeyondOffers));
 }
 
 class ResourceNames {

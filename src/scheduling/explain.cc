@@ -17,13 +17,13 @@ std::string amount_text(model::ResourceId resource, std::int64_t amount) {
 // "it asks for 8; n2 comes closest with 3500m"
 std::string nearest(const CycleState& state, model::ResourceId resource, NodeId best) {
   const model::Cluster& cluster = state.context->cluster;
-  std::int64_t asked = 0;  // by itself
-  for (const model::ResourceAmount& request : cluster.pod(state.pod_id).requests)
-    if (request.resource == resource) asked = request.amount;
+  const api::ResourceMap requests = api::effective_requests(*state.pod);
+  const auto asked = requests.find(cluster.resources().text(resource));
   const std::int64_t room = free_of(cluster.node(best), cluster.ledger().node(best), resource);
   // A pod that asks for nothing itself is refused for what its devices take, which follows.
-  return (asked == 0 ? "" : "it asks for " + amount_text(resource, asked) + "; ") + cluster.node(best).name +
-         " comes closest with " + amount_text(resource, std::max<std::int64_t>(0, room)) + " free";
+  return (asked == requests.end() ? "" : "it asks for " + asked->second.text() + "; ") +
+         cluster.node(best).name + " comes closest with " +
+         amount_text(resource, std::max<std::int64_t>(0, room)) + " free";
 }
 
 std::string waits(const api::Pod& pod) {

@@ -33,7 +33,7 @@ std::int64_t GroupFit::count(NodeId node) {
     pods_.filter_only(state_);
     if (state_.candidates.empty()) return 0;
   }
-  return plugins_.fit_counter->fit_count(context_.cluster, node, demand_.requests);
+  return std::min(kFitCountMax, plugins_.fit_counter->fit_count(context_.cluster, node, demand_.requests));
 }
 
 // Whether the filters read the same of every member; if so, the signature contains it.

@@ -14,6 +14,9 @@
 
 namespace berth::scheduling {
 
+// The most that is counted for one node: more than any group has members, and sums over nodes stay exact.
+inline constexpr std::int64_t kFitCountMax = std::int64_t{1} << 40;
+
 class GroupFit {
  public:
   // All outlive it. `waiting` is not empty.

@@ -117,8 +117,8 @@ class PlacementState {
 
 // Cpu and memory of a domain after the group was placed.
 struct DomainUse {
-  std::int64_t requested[2] = {};
-  std::int64_t allocatable[2] = {};
+  __int128 requested[2] = {};  // sums over many nodes may exceed 64 bits
+  __int128 allocatable[2] = {};
   DomainUse& operator+=(const DomainUse& other);
   DomainUse& operator-=(const DomainUse& other);
 };

@@ -100,6 +100,12 @@ class NodeResourcesFitCounter final : public FitCounter {
   }
 };
 
+// `part` of `whole`, in percent; 128 bits only where the product needs them.
+std::int64_t percent_of(std::int64_t part, std::int64_t whole) {
+  if (part <= INT64_MAX / 100) return part * 100 / whole;
+  return static_cast<std::int64_t>(static_cast<__int128>(part) * 100 / whole);
+}
+
 // LeastAllocated over cpu and memory, weight 1 each: emptier nodes score higher. A container without a
 // request counts with kube-scheduler's default.
 class LeastAllocated final : public Score {
@@ -114,7 +120,7 @@ class LeastAllocated final : public Score {
   }
   void score(CycleState& state, std::int64_t weight) const override {
     const model::Cluster& cluster = state.context->cluster;
-    std::int64_t asked[2] = {0, 0};
+    __int128 asked[2] = {0, 0};
     for (const model::ResourceAmount& request : cluster.pod(state.pod_id).requests)
       for (std::size_t i = 0; i < 2; ++i)
         if (request.resource == kScored[i] || request.resource == kUnasked[i]) asked[i] += request.amount;
@@ -125,9 +131,9 @@ class LeastAllocated final : public Score {
       for (std::size_t r = 0; r < 2; ++r) {
         const std::int64_t whole = model::amount_in(row.allocatable, kScored[r]);
         if (whole <= 0) continue;
-        const std::int64_t left =
-            free_of(row, use, kScored[r]) - model::amount_in(use.requested, kUnasked[r]) - asked[r];
-        sum += left > 0 ? left * 100 / whole : 0;
+        const __int128 left = static_cast<__int128>(free_of(row, use, kScored[r])) -
+                              model::amount_in(use.requested, kUnasked[r]) - asked[r];
+        sum += left > 0 ? percent_of(static_cast<std::int64_t>(left), whole) : 0;
         ++weights;
       }
       if (weights > 0) state.scores[i] += weight * (sum / weights);
@@ -145,11 +151,9 @@ class PlacementMostAllocated final : public PlacementScorer {
       const DomainUse& use = question.results[i].use;
       std::int64_t sum = 0, weights = 0;
       for (std::size_t r = 0; r < 2; ++r) {
-        const std::int64_t whole = use.allocatable[r];
+        const __int128 whole = use.allocatable[r];
         if (whole <= 0) continue;
-        // 128 bits, because the memory of a large domain times 100 may overflow 64.
-        sum += static_cast<std::int64_t>(static_cast<__int128>(std::min(use.requested[r], whole)) *
-                                         kPlacementScoreMax / whole);
+        sum += static_cast<std::int64_t>(std::min(use.requested[r], whole) * kPlacementScoreMax / whole);
         ++weights;
       }
       if (weights > 0) scores[i] = sum / weights;
