@@ -76,8 +76,10 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   if (rules.validate_create) api::append(errors, rules.validate_create(object, ctx));
   if (admission) api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
-  if (rules.warnings && !creation->options.in_process)
-    creation->warnings = rules.warnings(object, nullptr, ctx);
+  if (!creation->options.in_process) {
+    if (rules.warnings) creation->warnings = rules.warnings(object, nullptr, ctx);
+    add_unread(target, object, nullptr, creation->warnings);
+  }
 
   if (!creation->options.dry_run) {
     // The reference's store refuses it, which a dry run does not reach.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/placement_fields.h"
 #include "api/protobuf_document.h"
 #include "api/types/gpu_share.h"
 #include "base/ascii.h"
@@ -97,13 +98,35 @@ Toleration toleration_of(const Document& item) {
           find_int(item, "tolerationSeconds")};
 }
 
+// One that does not parse selects nothing: the API server has refused it.
+template <class Document>
+LabelSelector label_selector_at(const Document& term, std::string_view field) {
+  return LabelSelector::of(json_at(term, field)).value_or(*LabelSelector::of(Json()));
+}
+
+template <class Document>
+PodAffinityTerm decode_affinity_term(const Document& item) {
+  PodAffinityTerm term;
+  term.pods = label_selector_at(item, "labelSelector");
+  term.namespaces = strings_at(item, "namespaces");
+  if (has_member(item, "namespaceSelector"))
+    term.namespace_selector = label_selector_at(item, "namespaceSelector");
+  term.topology_key = item.string_at("topologyKey");
+  return term;
+}
+
 template <class Document>
 void decode_constraints(const Document& spec, Pod& pod) {
+  pod.refused_fields = fields_set(spec, "Pod", Honouring::Refused);
   pod.node_selector = string_map_at(spec, "nodeSelector");
   if (const auto affinity = spec.find("affinity"))
     if (const auto node = affinity->find("nodeAffinity"))
       if (const auto required = node->find("requiredDuringSchedulingIgnoredDuringExecution"))
         pod.required_node_affinity = decode_node_selector(*required);
+  if (const auto affinity = spec.find("affinity"))
+    if (const auto anti = affinity->find("podAntiAffinity"))
+      for (const Document& item : anti->items_at("requiredDuringSchedulingIgnoredDuringExecution"))
+        pod.required_anti_affinity.push_back(decode_affinity_term(item));
   for (const Document& item : spec.items_at("tolerations")) pod.tolerations.push_back(toleration_of(item));
 }
 
@@ -201,7 +224,24 @@ ResourceMap sum_of_containers(const Pod& pod, ResourceMap Container::* amounts) 
   return running;
 }
 
+constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
+
+bool may_select(const LabelSelector& selector, std::string_view ns) {
+  const auto by_name = [](const LabelRequirement& one) { return one.key == kNamespaceName; };
+  const auto& asked = selector.requirements();
+  if (!std::all_of(asked.begin(), asked.end(), by_name)) return true;
+  return selector.matches(StringMap{{std::string(kNamespaceName), std::string(ns)}});
+}
+
 }  // namespace
+
+bool PodAffinityTerm::means(std::string_view own_namespace, std::string_view ns,
+                            const StringMap& labels) const {
+  const bool own = namespaces.empty() && !namespace_selector && ns == own_namespace;
+  const bool listed = std::find(namespaces.begin(), namespaces.end(), ns) != namespaces.end();
+  if (!own && !listed && !(namespace_selector && may_select(*namespace_selector, ns))) return false;
+  return pods.matches(labels);
+}
 
 bool is_decimal_integer(std::string_view text) {
   if (text == "0") return true;

@@ -1,9 +1,12 @@
 // core/v1 Pod, as far as placement, binding and reporting need it.
 #pragma once
 
+#include "api/selectors.h"
 #include "api/types/node_allocatable.h"
 
 namespace berth::api {
+
+struct PlacementField;
 
 struct ContainerClaim {
   std::string name;     // of spec.resourceClaims
@@ -66,6 +69,19 @@ struct PodClaimStatus {
   std::string claim_name;  // empty: no claim was needed
 };
 
+// A term of spec.affinity.podAntiAffinity.
+struct PodAffinityTerm {
+  LabelSelector pods;
+  std::vector<std::string> namespaces;
+  std::optional<LabelSelector> namespace_selector;
+  std::string topology_key;
+
+  // Whether a pod with these labels in this namespace is meant by the term of a pod in `own_namespace`. A
+  // namespaceSelector is evaluated on the label kubernetes.io/metadata.name; one that asks for other labels
+  // means every namespace.
+  bool means(std::string_view own_namespace, std::string_view ns, const StringMap& labels) const;
+};
+
 struct Pod {
   RawPtr raw;
   ObjectMeta meta;
@@ -85,6 +101,9 @@ struct Pod {
   std::vector<HostPort> host_ports;  // of containers and sidecars
   // Features that a node must declare in status.declaredFeatures; names of static lifetime. Source: KEP-5328.
   std::vector<std::string_view> required_features;
+  // Fields that it sets and Berth refuses (api/placement_fields.h).
+  std::vector<const PlacementField*> refused_fields;
+  std::vector<PodAffinityTerm> required_anti_affinity;  // keeps other pods away, too
   ResourceMap overhead;
   std::optional<ResourceMap> pod_level_requests, pod_level_limits;
   std::vector<std::string> scheduling_gates;
