@@ -141,6 +141,13 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
   pool_changed(pool);
 }
 
+void Cluster::list_anti_affine(PodId pod, bool anti_affine) {
+  const auto at = std::lower_bound(anti_affine_pods_.begin(), anti_affine_pods_.end(), pod);
+  const bool listed = at != anti_affine_pods_.end() && *at == pod;
+  if (anti_affine && !listed) anti_affine_pods_.insert(at, pod);
+  if (!anti_affine && listed) anti_affine_pods_.erase(at);
+}
+
 void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api::Pod>& after) {
   if (!before && !after) return;
   const api::ObjectMeta& meta = after ? after->meta : before->meta;
@@ -149,6 +156,7 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   row.live = after;
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
   row.gpu_share = after && after->bound() ? api::gpu_share_of(*after) : nullptr;
+  list_anti_affine(id, after && !after->required_anti_affinity.empty());
   // Its GPU is charged as that of its group.
   if (after && api::is_gpu_reservation(*after))
     std::erase_if(row.requests, [](const ResourceAmount& one) { return one.resource == kGpu; });

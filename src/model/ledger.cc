@@ -142,7 +142,8 @@ DeviceUse& Ledger::device_row(DeviceId device) {
 }
 
 void Ledger::device_changed(DeviceId device) {
-  row_at(busy_, device) = devices_[device.index()].free() ? 0 : 1;
+  const DeviceUse& use = devices_[device.index()];
+  row_at(busy_, device) = use.free() && use.excluded == 0 ? 0 : 1;
   const PoolId pool = row_at(pool_of_, device);
   if (!pool.valid()) return;
   row_at(pool_stamps_, pool) = ++stamp_;
@@ -246,6 +247,10 @@ void Ledger::undo_to(std::size_t size) {
         --devices_[entry.row].dedicated;
         device_changed(DeviceId(entry.row));
         break;
+      case Undo::Excluded:
+        --devices_[entry.row].excluded;
+        device_changed(DeviceId(entry.row));
+        break;
       case Undo::Consumed:
         devices_[entry.row].consumed = std::move(old_consumed_.back());
         old_consumed_.pop_back();
@@ -300,6 +305,12 @@ void Ledger::Transaction::remove_pod(PodId pod) {
 void Ledger::Transaction::hide(DeviceId device) {
   ++ledger_.device_row(device).dedicated;
   ledger_.record({Undo::Hidden, device.index(), 0, 0, 0});
+  ledger_.device_changed(device);
+}
+
+void Ledger::Transaction::exclude(DeviceId device) {
+  ++ledger_.device_row(device).excluded;
+  ledger_.record({Undo::Excluded, device.index(), 0, 0, 0});
   ledger_.device_changed(device);
 }
 

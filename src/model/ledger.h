@@ -51,8 +51,8 @@ struct NodeUse {
 };
 
 struct DeviceUse {
-  std::int32_t dedicated = 0;
-  std::int32_t shares = 0;
+  std::int32_t dedicated = 0, shares = 0;
+  std::int32_t excluded = 0;             // not to be chosen, but in no use
   std::vector<ClaimId> holders;          // ascending; once per result that reserves the device
   std::vector<CapacityAmount> consumed;  // sorted by capacity; the sum over all shares
   bool free() const { return dedicated == 0 && shares == 0; }
@@ -65,7 +65,7 @@ class Ledger {
   // A row without charges reads as empty.
   const NodeUse& node(NodeId node) const;
   const DeviceUse& device(DeviceId device) const;
-  // True when any claim reserves the device. One byte a device: the search's first test.
+  // True when a claim reserves the device or it is excluded. One byte a device: the search's first test.
   bool busy(DeviceId device) const { return device.index() < busy_.size() && busy_[device.index()] != 0; }
   // The node that the pod is charged to; none() without one.
   NodeId node_of(PodId pod) const;
@@ -76,8 +76,7 @@ class Ledger {
   // Changes with every charge to the node's resources, also by undo.
   std::uint64_t node_stamp(NodeId node) const;
   bool in_transaction() const { return open_ != nullptr; }
-  // Null without an open transaction.
-  Transaction* open_transaction() { return open_; }
+  Transaction* open_transaction() { return open_; }  // null: none
   // One entry for every stamp that changed, and for every change of a node that the Cluster itself makes.
   const Changes& changes() const { return changes_; }
   Changes& changes() { return changes_; }
@@ -92,7 +91,7 @@ class Ledger {
 
  private:
   friend class Audit;
-  enum class Undo : std::uint8_t { Requested, GpuGroups, PodNode, Claim, Device, Hidden, Consumed };
+  enum class Undo : std::uint8_t { Requested, GpuGroups, PodNode, Claim, Device, Hidden, Excluded, Consumed };
   struct UndoRecord {
     Undo kind;
     std::uint32_t row;
@@ -182,8 +181,10 @@ class Ledger::Transaction {
   // assumption.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
-  // Marks the device as in use, so that the allocator avoids it. Never becomes an assumption.
+  // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
+  // others. Never becomes an assumption.
   void hide(DeviceId device);
+  void exclude(DeviceId device);
 
   const std::vector<Step>& steps() const { return steps_; }
 

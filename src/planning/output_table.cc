@@ -87,6 +87,7 @@ void append_why(std::string& out, const Decision& decision) {
   const std::string& own = decision.explanation;
   if (own.empty() || decision.result == ResultKind::Error) append_wrapped(out, sentence_of(decision));
   append_wrapped(out, own);
+  for (const PlannedPod& pod : decision.pods) append_wrapped(out, pod.explanation);
   if (decision.certificate && decision.certificate->kind != "Nodes")
     append_wrapped(out, proof_text(*decision.certificate));
 }

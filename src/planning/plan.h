@@ -57,6 +57,8 @@ struct PlannedPod {
   std::string node;  // empty: none
   std::vector<PlannedClaim> claims;
   api::GpuSharePtr gpu_share = nullptr;  // null: none
+  // Of a refused member of a group: Kubernetes' own sentence, and Berth's part. Empty: not refused by itself.
+  std::string sentence = {}, explanation = {};
 };
 
 struct NodeVerdict {

@@ -177,6 +177,94 @@ TEST(Plan, ARefusalHasAProof) {
             std::vector<std::string>{"2 nodes: node(s) didn't match Pod's node affinity/selector (n1, n2)"});
 }
 
+std::string gang(const std::string& name, int minimum) {
+  return "\n---\n{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: " + name +
+         "}, spec: {schedulingPolicy: {gang: {minCount: " + std::to_string(minimum) + "}}}}\n";
+}
+const std::string kInGang = ", schedulingGroup: {podGroupName: g}";
+
+TEST(Plan, ARefusedGangHasAProofAndItsMembersAReason) {
+  std::string text = std::string(kCluster) + gang("g", 3);
+  for (const char* name : {"a", "b", "c"}) text += pod(name, kClaim + kInGang);
+  const Plan plan = plan_of(documents_of(text));
+  const Decision& g = decision_of(plan, "g");
+  EXPECT_EQ(g.result, ResultKind::Unschedulable);
+  ASSERT_TRUE(g.certificate);
+  EXPECT_EQ(g.certificate->kind, "Gang");
+  EXPECT_EQ(g.certificate->need.text() + " " + g.certificate->have.text(), "3 2");
+  EXPECT_EQ(g.certificate->items, std::vector<std::string>{"a, b, c: room for 2 of these 3"});
+  EXPECT_EQ(g.certificate->words, "the group needs room for 3 pods, and there is room for at most 2");
+  const std::string json = to_string(to_json(plan, Verdicts::None));
+  EXPECT_NE(json.find(R"("message":"0/2 nodes are available: )"), std::string::npos) << json;
+  const std::string table = to_table(plan, Verdicts::None);
+  EXPECT_NE(table.find("pod default/c waits:"), std::string::npos) << table;
+  EXPECT_NE(table.find("proof: Gang: the group needs"), std::string::npos) << table;
+}
+
+TEST(Plan, AGangWithAMemberThatFitsNowhereHasItsProof) {
+  const std::string eleven =
+      "\n---\n{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: many, "
+      "namespace: "
+      "default}, spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, count: "
+      "11}}]}}}}";
+  const Plan plan = plan_of(
+      documents_of(std::string(kCluster) + eleven + gang("g", 2) + pod("a", kInGang) +
+                   pod("b", ", resourceClaims: [{name: dev, resourceClaimTemplateName: many}]" + kInGang)));
+  const Decision& g = decision_of(plan, "g");
+  EXPECT_EQ(g.result, ResultKind::Unschedulable);
+  ASSERT_TRUE(g.certificate);
+  EXPECT_EQ(g.certificate->kind + " " + g.certificate->claim, "Count b-dev");
+  EXPECT_TRUE(g.certificate->words.starts_with("pod b alone: ")) << g.certificate->words;
+}
+
+TEST(Plan, AFieldThatIsNotHonouredProvesNothing) {
+  const std::string spread =
+      ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "
+      "labelSelector: {}}]";
+  const Plan plan = plan_of(documents_of(std::string(kCluster) + pod("alone", spread) + gang("g", 2) +
+                                         pod("a", kInGang) + pod("b", spread + kInGang)));
+  for (const char* name : {"alone", "g"}) {
+    const Decision& decision = decision_of(plan, name);
+    EXPECT_EQ(decision.result, ResultKind::Unknown) << name;
+    EXPECT_EQ(decision.reason, "FieldNotHonoured") << name;
+    EXPECT_FALSE(decision.certificate) << name;
+  }
+  EXPECT_NE(decision_of(plan, "alone").message.find("which Berth does not honour yet"), std::string::npos);
+  EXPECT_NE(decision_of(plan, "g").pods.at(1).explanation.find("whenUnsatisfiable: DoNotSchedule"),
+            std::string::npos);
+}
+
+TEST(Plan, AmountsAreExactUpToWhat64BitsHold) {
+  struct Case {
+    std::string offer, ask;
+    ResultKind result;
+    std::string says;
+  };
+  const std::vector<Case> cases = {
+      {"8E", "50E", ResultKind::Unschedulable, "it asks for 50E"},
+      {"8E", "100P", ResultKind::Placed, ""},
+      {"8E", "8E", ResultKind::Placed, ""},
+      {"8E", "8000000000000000001", ResultKind::Unschedulable, "it asks for 8000000000000000001"},
+      {"9223372036854775807", "9223372036854775806", ResultKind::Placed, ""},
+      {"100E", "100E", ResultKind::Unschedulable, "it asks for 100E"},
+      {"100E", "9E", ResultKind::Placed, ""},
+      {"8Gi", "8589934592001m", ResultKind::Unschedulable, "it asks for 8589934592001m"},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.ask + " of " + one.offer);
+    const Plan plan = plan_of(documents_of(
+        "{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: '8', memory: '" +
+        one.offer +
+        "', pods: '9'}}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: "
+        "c, "
+        "image: i, resources: {requests: {memory: '" +
+        one.ask + "'}}}]}}"));
+    EXPECT_EQ(decision_of(plan, "p").result, one.result) << decision_of(plan, "p").message;
+    EXPECT_NE(decision_of(plan, "p").explanation.find(one.says), std::string::npos)
+        << decision_of(plan, "p").explanation;
+  }
+}
+
 TEST(Plan, ASharedClaimTakesItsPodsToOneNode) {
   const std::string claim = R"(
 ---

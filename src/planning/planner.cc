@@ -72,7 +72,7 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       options_(options),
       core_(offline.cluster(), selectors,
             {options.device_gates, options.device_scoring, scheduling::placements_of(*options.gates),
-             options.plugins}),
+             options.plugins, kPlanProofNodesMax}),
       context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
 
 Plan Planner::run() {
@@ -142,9 +142,9 @@ void Planner::refuse_pod(const scheduling::PodDecision& refused, std::span<const
   decision.explanation = refused.explanation;
   decision.reason = refused.reason;
   decision.result = result_of(refused.result);
-  if (refused.out_of_budget) {
+  if (!refused.fit_error.unproved.empty()) {
     decision.result = ResultKind::Unknown;
-    decision.reason = "SearchBudgetEnded";
+    decision.reason = refused.fit_error.unproved;
   } else if (refused.result != DecisionResult::Error) {
     decision.certificate = prove(core_.pod_cycle(), core_.state(), refused.fit_error, nodes);
   }

@@ -9,6 +9,9 @@
 
 namespace berth::planning {
 
+// Nodes judged for the proof that one group does not fit: a plan may take its time.
+inline constexpr std::size_t kPlanProofNodesMax = 1'000'000;
+
 // One turn: a pod without a group, or a group with its pending pods.
 struct Turn {
   scheduling::QueuedEntity entry;
@@ -34,6 +37,9 @@ class Planner {
   void refuse_pod(const scheduling::PodDecision& refused, std::span<const model::NodeId> nodes,
                   Decision& decision);
   void decide_group(const Turn& turn, Decision& decision);
+  void refuse_group(const scheduling::GroupInput& input, const scheduling::GroupOutcome& outcome,
+                    Decision& decision);
+  std::optional<Proof> proof_of(const scheduling::GroupInput& input, const scheduling::GroupProof& proof);
   void place_group(const scheduling::GroupInput& input, const scheduling::GroupOutcome& outcome,
                    Decision& decision);
   struct Chosen {

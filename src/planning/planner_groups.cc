@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "planning/judgement.h"
 #include "planning/planner.h"
 
 namespace berth::planning {
@@ -41,8 +42,13 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.message = scheduling::group_gate(key, turn.group, members);
   if (decision.message.empty()) decision.message = members.unsettled;
   if (!decision.message.empty()) {
-    if (turn.group && turn.group->parent.empty() && members.unsettled.empty())
+    const bool has_parent = turn.group && !turn.group->parent.empty();
+    if (has_parent) {
+      decision.result = ResultKind::Unknown;
+      decision.reason = scheduling::kFieldNotHonoured;
+    } else if (turn.group && members.unsettled.empty()) {
       decision.certificate = too_few(*turn.group, members);
+    }
     return;
   }
   const scheduling::GroupInput input = scheduling::group_input(
@@ -52,15 +58,55 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
     return core_.decide_group(context_, input, transaction);
   }();
   if (outcome.kind == GroupOutcome::Kind::Placed) return place_group(input, outcome, decision);
-  const scheduling::GroupRefusal refusal = scheduling::group_refusal(*turn.group, outcome);
+  refuse_group(input, outcome, decision);
+}
+
+void Planner::refuse_group(const scheduling::GroupInput& input, const GroupOutcome& outcome,
+                           Decision& decision) {
+  const scheduling::GroupRefusal refusal = scheduling::group_refusal(*input.group, outcome);
   const bool failed = refusal.result == scheduling::DecisionResult::Error;
   decision.result = failed ? ResultKind::Error : ResultKind::Unschedulable;
   decision.reason = refusal.reason;
   decision.message = refusal.message();
   decision.explanation = refusal.explanation;
-  if (!outcome.out_of_budget) return;
-  decision.result = ResultKind::Unknown;
-  decision.reason = "SearchBudgetEnded";
+  for (std::size_t i = 0; i < outcome.members.size(); ++i) {
+    decision.pods[i].sentence = outcome.members[i].sentence;
+    decision.pods[i].explanation = outcome.members[i].explanation;
+  }
+  if (!outcome.unproved.empty()) {
+    decision.result = ResultKind::Unknown;
+    decision.reason = outcome.unproved;
+  } else if (outcome.proof) {
+    decision.certificate = proof_of(input, *outcome.proof);
+  }
+}
+
+// Where one member alone fits nowhere, its own proof.
+std::optional<Proof> Planner::proof_of(const scheduling::GroupInput& input,
+                                       const scheduling::GroupProof& proof) {
+  if (proof.alone_refused) {
+    const api::Pod& member = *input.waiting[*proof.alone_refused];
+    model::Ledger::Transaction transaction(offline_.cluster().ledger());
+    const scheduling::PodDecision alone = core_.decide_pod(context_, member, {}, transaction);
+    if (alone.result == scheduling::DecisionResult::Unschedulable)
+      if (auto own = prove(core_.pod_cycle(), core_.state(), alone.fit_error,
+                           core_.domains().nodes(offline_.cluster()))) {
+        own->words = "pod " + member.meta.name + " alone: " + own->words;
+        return own;
+      }
+  }
+  const auto pods = [](std::int64_t count) {
+    return std::to_string(count) + (count == 1 ? " pod" : " pods");
+  };
+  return Proof{"Gang",
+               "",
+               "",
+               "",
+               Quantity::of(proof.need),
+               Quantity::of(proof.have),
+               proof.items,
+               "the group needs room for " + pods(proof.need) + ", and there is room for at most " +
+                   std::to_string(proof.have)};
 }
 
 void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcome& outcome,

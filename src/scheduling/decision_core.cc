@@ -29,7 +29,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       plugins_(options.plugins()),
       pod_cycle_(plugins_),
       signature_cache_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, signature_cache_, options.placements) {
+      group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max) {
   allocator_.set_scoring(options.scoring);
 }
 
@@ -79,9 +79,6 @@ PodDecision DecisionCore::refusal(const SchedulingContext& context, const api::P
   if (node_count > 0)
     refused.sentence += " " + fit_error.preemption_sentence(node_count, pod.preemption_policy);
   refused.explanation = explain_pod(state_, fit_error, node_count);
-  refused.out_of_budget =
-      std::any_of(fit_error.reasons.begin(), fit_error.reasons.end(),
-                  [](const RefusedFor& reason) { return *reason.row == reason_row("SearchEnded"); });
   refused.deallocations = signature_cache_.post_filter(state_, transaction);
   return refused;
 }

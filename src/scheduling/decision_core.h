@@ -34,7 +34,6 @@ struct PodDecision {
   std::string reason;                              // of the condition
   std::string sentence;                            // Kubernetes' words; of an Error what is wrong
   std::string explanation;                         // ours
-  bool out_of_budget = false;  // Unschedulable because a search ended early: no proven "no"
   FitError fit_error;
   std::vector<client::Chain> deallocations;  // of a claim that the pod could be placed without
 
@@ -60,6 +59,7 @@ struct DecisionOptions {
   dra::DeviceScoring scoring = dra::DeviceScoring::Reference;
   Placements placements = Placements::ByTopology;
   MakePlugins plugins = default_plugins;
+  std::size_t proof_nodes_max = kGroupProofNodesMax;  // of a group's proof
 };
 
 class DecisionCore {

@@ -13,6 +13,7 @@ void Diagnosis::clear() {
   error_.clear();
   hint_.clear();
   ended_by_ = {};
+  unproved_ = {};
 }
 
 ReasonId Diagnosis::known(const Reason& row, std::string_view subject, std::string_view second,
@@ -39,17 +40,21 @@ ReasonId Diagnosis::lack_of(const Reason& row, model::ResourceId resource, std::
 void Diagnosis::refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second) {
   everywhere_ = with_subjects(row.text, subject, second);
   ended_by_ = row.plugin;
+  unproved_ = row.unproved;
 }
 
 void Diagnosis::refuse(NodeId node, ReasonId reason) {
-  const FilterStatus refusal = reasons_[reason.index()].row->refusal;
-  rows_.push_back({node, refusal, static_cast<std::uint32_t>(flat_.size()), 1});
+  const Reason& row = *reasons_[reason.index()].row;
+  if (unproved_.empty()) unproved_ = row.unproved;
+  rows_.push_back({node, row.refusal, static_cast<std::uint32_t>(flat_.size()), 1});
   flat_.push_back(reason);
 }
 
 void Diagnosis::add_reason(ReasonId reason) {
   BERTH_ASSERT(!rows_.empty(), "a further reason follows a first one");
-  rows_.back().refusal = std::max(rows_.back().refusal, reasons_[reason.index()].row->refusal);
+  const Reason& row = *reasons_[reason.index()].row;
+  if (unproved_.empty()) unproved_ = row.unproved;
+  rows_.back().refusal = std::max(rows_.back().refusal, row.refusal);
   ++rows_.back().count;
   flat_.push_back(reason);
 }

@@ -49,6 +49,8 @@ class Diagnosis {
   const std::string& hint() const { return hint_; }
   // The plugin that refused the pod everywhere or failed; empty: none.
   std::string_view ended_by() const { return ended_by_; }
+  // Why the refusals do not prove that the pod fits nowhere; empty: they do.
+  std::string_view unproved() const { return unproved_; }
 
   struct Row {
     NodeId node;
@@ -81,6 +83,7 @@ class Diagnosis {
   std::string error_;
   std::string hint_;  // of the error
   std::string_view ended_by_;
+  std::string_view unproved_;
 };
 
 }  // namespace berth::scheduling

@@ -85,8 +85,8 @@ void RefusedFor::note(const KnownReason& known) {
 }
 
 FitError add_up(const Diagnosis& diagnosis, const model::Cluster& cluster) {
-  FitError fit_error{diagnosis.error(),   diagnosis.hint(), diagnosis.everywhere(), 0, 0, {},
-                     diagnosis.ended_by()};
+  FitError fit_error{diagnosis.error(),    diagnosis.hint(),    diagnosis.everywhere(), 0, 0, {},
+                     diagnosis.ended_by(), diagnosis.unproved()};
   std::map<std::string_view, RefusedFor> by_text;
   std::map<std::string_view, std::vector<NodeId>> nodes;
   for (std::size_t i = 0; i < diagnosis.size(); ++i) {

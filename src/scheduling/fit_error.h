@@ -40,6 +40,7 @@ struct FitError {
   std::uint32_t unschedulable = 0;
   std::vector<RefusedFor> reasons;  // by text
   std::string_view ended_by = {};   // the plugin that refused the pod everywhere; empty: none
+  std::string_view unproved = {};   // why it does not prove that the pod fits nowhere; empty: it does
   friend bool operator==(const FitError&, const FitError&) = default;
 
   // The reasons with node names, for DecisionRecord.

@@ -126,6 +126,7 @@ struct PluginSet {
   std::unique_ptr<PlacementGenerator> placement_generator;
   std::unique_ptr<PlacementRefiner> placement_refiner;
   std::unique_ptr<FitCounter> fit_counter;
+  std::unique_ptr<JointFitCounter> joint_fit_counter;
   std::unique_ptr<PlacementState> placement_state;
   struct WeightedPlacementScorer {
     std::unique_ptr<PlacementScorer> scorer;

@@ -1,48 +1,50 @@
 #include "scheduling/group_cycle.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
-#include <optional>
+#include <utility>
 
 #include "scheduling/explain.h"
+#include "scheduling/group_run.h"
 
 namespace berth::scheduling {
 
-struct GroupCycle::Run {
-  const SchedulingContext& context;
-  const GroupInput& input;
-  model::Ledger::Transaction& transaction;
-  std::span<const NodeId> all_nodes;
-  GroupFit fit;
-  Topology* topology = nullptr;
-  std::vector<Placement> placements;  // before any refinement
-  const topology::FitCounts* counts = nullptr;
-  std::string refusal_of_refined;  // ours
-  bool out_of_budget = false;
-  GroupOutcome failure;  // of kind Error: ends the attempt
-
-  bool failed() const { return !failure.message.empty(); }
-  std::int32_t minimum() const { return input.group->gang_min.value_or(1); }
-  std::int32_t scheduled() const { return input.scheduled; }
-  // Members that must find a node in this attempt for it to succeed.
-  std::int32_t needed() const { return std::max(1, minimum() - scheduled()); }
-};
-
 namespace {
-
-GroupOutcome error_outcome(const GroupInput& input, std::string message, std::string explanation = {}) {
-  GroupOutcome outcome;
-  outcome.kind = GroupOutcome::Kind::Error;
-  outcome.message = std::move(message);
-  outcome.explanation = std::move(explanation);
-  outcome.members.resize(input.waiting.size());
-  return outcome;
-}
 
 std::string out_of_range(const PlacementScorer& scorer, std::int64_t score) {
   return "plugin \"" + std::string(scorer.name()) + "\" returns an invalid placement score " +
          std::to_string(score) + ", it should be in the range of [0, " + std::to_string(kPlacementScoreMax) +
          "]";
+}
+
+// The last device that the member took from those that were free; none: it took none but `known` ones.
+model::DeviceId last_taken(const model::Cluster& cluster, const MemberOutcome& outcome,
+                           const std::vector<model::DeviceId>& known) {
+  model::DeviceId last;
+  for (const ClaimChoice& choice : outcome.claims) {
+    if (cluster.ledger().reservation(choice.claim)) continue;
+    for (const api::DeviceResult& result : choice.allocation->results) {
+      const model::DeviceId device = cluster.find_device(result.driver, result.pool, result.device);
+      if (std::find(known.begin(), known.end(), device) == known.end()) last = device;
+    }
+  }
+  return last;
+}
+
+// Adds the member's choice, which was undone, to what it does not choose again: first its devices one by one,
+// then its node.
+void exclude(const model::Cluster& cluster, const MemberOutcome& outcome, TriedChoices& tried) {
+  if (outcome.node != tried.again) {
+    if (tried.again.valid()) tried.nodes.push_back(tried.again);
+    tried.again = outcome.node;
+    tried.devices.clear();
+  }
+  const model::DeviceId device = last_taken(cluster, outcome, tried.devices);
+  if (device.valid() && tried.devices.size() + 1 < kGroupDeviceChoicesMax)
+    return tried.devices.push_back(device);
+  tried.nodes.push_back(tried.again);
+  tried.again = NodeId::none();
 }
 
 }  // namespace
@@ -71,14 +73,19 @@ std::string group_error(const GroupInput& input) {
 GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
                              model::Ledger::Transaction& transaction) {
   if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
-  Run run{context, input, transaction, domains_.nodes(context.cluster),
-          GroupFit(plugins_, pods_, context, input.waiting)};
+  Run run{context,
+          input,
+          transaction,
+          domains_.nodes(context.cluster),
+          GroupFit(plugins_, pods_, context, input.waiting),
+          GroupBound(plugins_, pods_, context, input.waiting, proof_nodes_max_)};
   if (placements_ == Placements::ByTopology && !input.group->topology_keys.empty())
     run.topology = &domains_.topology(input.group->topology_keys.front(), context.cluster);
   auto placements = plugins_.placement_generator->generate(
       {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.placed, input.occupied});
   if (!placements) return error_outcome(input, placements.error().message());
   run.placements = std::move(*placements);
+  run.steps_left = kGroupStepsMax + 2 * input.waiting.size();
 
   const auto attempt = [&](const std::vector<Placement>& candidates, std::vector<std::size_t> indices) {
     Evaluations feasible = feasible_of(run, candidates, std::move(indices));
@@ -86,14 +93,18 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
     return feasible.empty() ? std::nullopt : std::optional(choose_best(run, candidates, feasible));
   };
   const auto attempt_refined = [&](Refine refine) {
-    const std::vector<Placement> candidates = refined(run, refine);
+    std::vector<Placement> candidates = refined(run, refine);
     std::vector<std::size_t> all(candidates.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    return attempt(candidates, std::move(all));
+    auto outcome = attempt(candidates, std::move(all));
+    std::move(candidates.begin(), candidates.end(), std::back_inserter(run.refined));
+    return outcome;
   };
   if (auto outcome = attempt_refined(&PlacementRefiner::refine)) return *std::move(outcome);
   if (auto outcome = attempt(run.placements, promising(run))) return *std::move(outcome);
   if (auto outcome = attempt_refined(&PlacementRefiner::last_resort)) return *std::move(outcome);
+  refute(run);
+  if (auto outcome = search(run)) return *std::move(outcome);
   return give_up(run);
 }
 
@@ -131,7 +142,8 @@ std::vector<Placement> GroupCycle::refined(Run& run, Refine refine) {
       {run.context, run.input.waiting, run.placements, run.needed(),
        [&run](NodeId node) { return run.fit.room(node); }, run.transaction, domains_});
   if (run.refusal_of_refined.empty()) run.refusal_of_refined = std::move(found.refusal);
-  run.out_of_budget |= !found.complete;
+  run.refined_all &= found.complete;
+  if (found.members_max) run.members_max = found.members_max;
   return std::move(found.placements);
 }
 
@@ -189,20 +201,37 @@ std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const Pla
   return totals;
 }
 
-bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                            ExplainMode words) {
-  const api::Pod& pod = *run.input.waiting[member];
-  const auto avoided = run.input.avoid.find(pod.meta.uid);
-  std::span<const NodeId> avoid;
-  if (avoided != run.input.avoid.end()) avoid = avoided->second;
-  const bool anywhere = placement.is_whole_cluster();
+// The best node for the member that it has not chosen before.
+NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod,
+                          const TriedChoices& tried) {
+  if (tried.again.valid())
+    if (const NodeId node = choose_again(run, pod, tried); node.valid() || state_.over()) return node;
+  std::vector<NodeId> avoid = tried.nodes;
+  if (tried.again.valid()) avoid.push_back(tried.again);
+  if (const auto own = run.input.avoid.find(pod.meta.uid); own != run.input.avoid.end())
+    avoid.insert(avoid.end(), own->second.begin(), own->second.end());
   pods_.begin(state_, run.context, pod);
-  NodeId node = pods_.choose_nominated(state_, placement.nodes, avoid);
-  if (!node.valid() && anywhere) {
-    node = signature_cache_.choose(state_, avoid);
-  } else if (!node.valid() && pods_.prepare(state_)) {
-    node = pods_.choose(state_, placement.nodes, avoid);
-  }
+  const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
+  if (nominated.valid()) return nominated;
+  if (placement.is_whole_cluster()) return signature_cache_.choose(state_, avoid);
+  return pods_.prepare(state_) ? pods_.choose(state_, placement.nodes, avoid) : NodeId::none();
+}
+
+// The node that it chose last, with other devices.
+NodeId GroupCycle::choose_again(Run& run, const api::Pod& pod, const TriedChoices& tried) {
+  const auto before = run.transaction.savepoint();
+  for (const model::DeviceId device : tried.devices) run.transaction.exclude(device);
+  pods_.begin(state_, run.context, pod);
+  const NodeId node = pods_.prepare(state_) ? pods_.choose(state_, {&tried.again, 1}, {}) : NodeId::none();
+  run.transaction.roll_back_to(before);
+  return node;
+}
+
+bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
+                            ExplainMode words, const TriedChoices& tried) {
+  const api::Pod& pod = *run.input.waiting[member];
+  const bool anywhere = placement.is_whole_cluster();
+  const NodeId node = choose(run, placement, pod, tried);
   if (!state_.diagnosis.error().empty()) {
     evaluation.error = state_.diagnosis.error();
     evaluation.explanation = explain_error(pod, state_.diagnosis.hint());
@@ -211,6 +240,8 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   MemberOutcome& outcome = evaluation.members[member];
   outcome.node = node;
   if (!node.valid()) {
+    if (evaluation.unproved.empty())
+      evaluation.unproved = anywhere ? signature_cache_.unproved(state_) : state_.diagnosis.unproved();
     if (words == ExplainMode::Explain) {
       const FitError fit_error = anywhere ? signature_cache_.fit_error(state_) : pods_.fit_error(state_);
       outcome.sentence = fit_error.fit_sentence(placement.nodes.size());
@@ -232,33 +263,92 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
 }
 
 GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, ExplainMode words) {
+  Order order(run.input.waiting.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return descend(run, placement, order, words, Returns::None, nullptr);
+}
+
+bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
+  return evaluation.error.empty() && evaluation.progress.placed > 0 &&
+         plugins_.placement_state->judge(evaluation.progress) == Feasibility::Feasible;
+}
+
+// Places the members one after the other; `steps` null: without a bound. Leaves the transaction as it was.
+GroupCycle::Evaluation GroupCycle::descend(Run& run, const Placement& placement, const Order& order,
+                                           ExplainMode words, Returns returns, std::size_t* steps) {
   Evaluation evaluation;
-  const std::size_t count = run.input.waiting.size();
-  evaluation.members.resize(count);
-  Progress& progress = evaluation.progress;
-  progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(count)};
+  evaluation.members.resize(order.size());
+  evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(order.size())};
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
   for (const ProposedAllocation& one : placement.allocations)
     run.transaction.allocate(one.pod, one.claim, run.context.cluster.reservation_for(one.allocation));
-  for (std::size_t i = 0; i < count; ++i) {
-    if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) break;
-    const bool placed = try_member(run, placement, i, evaluation, words);
-    if (!evaluation.error.empty()) break;
-    --progress.remaining;
-    if (!placed) continue;
-    ++progress.placed;
-    ++progress.scheduled;
-    for (const model::ResourceAmount& one :
-         run.context.cluster.charges(state_.pod_id, state_.reservation.node_allocatable))
-      if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
+  std::vector<Level> levels;
+  std::optional<TriedChoices> next = TriedChoices();
+  while (next) {
+    go_down(run, placement, order, words, *std::move(next), evaluation, levels, steps);
+    evaluation.tried = levels.size();
+    const bool over = !evaluation.error.empty() || is_feasible(evaluation) || (steps && *steps == 0);
+    if (over || returns == Returns::None) break;
+    next = go_back(run, order, evaluation, levels);
+    evaluation.exhausted = !next;
   }
   run.transaction.roll_back_to(before);
-  evaluation.feasible = evaluation.error.empty() && progress.placed > 0 &&
-                        plugins_.placement_state->judge(progress) == Feasibility::Feasible;
-  evaluation.complete = evaluation.feasible && static_cast<std::size_t>(progress.placed) == count;
-  evaluation.result.scheduled = progress.scheduled;
+  evaluation.feasible = is_feasible(evaluation);
+  evaluation.complete =
+      evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == order.size();
+  evaluation.result.scheduled = evaluation.progress.scheduled;
   return evaluation;
+}
+
+// `tried` is of the first member that it tries. Ends where too few members are left, or no steps.
+void GroupCycle::go_down(Run& run, const Placement& placement, const Order& order, ExplainMode words,
+                         TriedChoices tried, Evaluation& evaluation, std::vector<Level>& levels,
+                         std::size_t* steps) {
+  Progress& progress = evaluation.progress;
+  while (levels.size() < order.size()) {
+    if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) return;
+    if (steps && *steps == 0) return;
+    const std::size_t member = order[levels.size()];
+    Level level{run.transaction.savepoint(), evaluation.result.use, std::exchange(tried, {})};
+    level.placed = try_member(run, placement, member, evaluation, words, level.tried);
+    if (!evaluation.error.empty()) return;
+    if (steps) {
+      const bool anew = !level.tried.nodes.empty() || !placement.is_whole_cluster();
+      *steps -= std::min(*steps, 1 + (anew ? placement.nodes.size() / kNodesOfAStep : 0));
+    }
+    --progress.remaining;
+    if (level.placed) {
+      const MemberOutcome& outcome = evaluation.members[member];
+      ++progress.placed;
+      ++progress.scheduled;
+      evaluation.chose_only_nodes &= outcome.claims.empty() && !outcome.volumes && !outcome.gpu_share;
+      for (const model::ResourceAmount& one :
+           run.context.cluster.charges(state_.pod_id, state_.reservation.node_allocatable))
+        if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
+    }
+    levels.push_back(std::move(level));
+  }
+}
+
+// Undoes up to the latest member that was placed; what it does not choose again. None: no member was.
+std::optional<TriedChoices> GroupCycle::go_back(Run& run, const Order& order, Evaluation& evaluation,
+                                                std::vector<Level>& levels) {
+  while (!levels.empty()) {
+    Level level = std::move(levels.back());
+    levels.pop_back();
+    ++evaluation.progress.remaining;
+    if (!level.placed) continue;
+    --evaluation.progress.placed;
+    --evaluation.progress.scheduled;
+    evaluation.result.use = level.use;
+    run.transaction.roll_back_to(level.before);
+    MemberOutcome& outcome = evaluation.members[order[levels.size()]];
+    exclude(run.context.cluster, outcome, level.tried);
+    outcome = {};
+    return std::move(level.tried);
+  }
+  return std::nullopt;
 }
 
 GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& placements,
@@ -311,7 +401,8 @@ std::string GroupCycle::refusal_of(const Run& run, const Progress& progress) con
 
 GroupOutcome GroupCycle::give_up(Run& run) {
   GroupOutcome outcome;
-  outcome.out_of_budget = run.out_of_budget;
+  outcome.unproved = run.unproved;
+  if (run.unproved.empty()) outcome.proof = std::move(run.proof);
   if (run.placements.empty()) {
     outcome.members.resize(run.input.waiting.size());
     outcome.message = "no feasible placements found";
@@ -332,21 +423,30 @@ GroupOutcome GroupCycle::give_up(Run& run) {
 std::string GroupCycle::explain(Run& run) {
   std::string text = explain_domains(run);
   if (!run.refusal_of_refined.empty()) text += " " + run.refusal_of_refined;
-  if (run.out_of_budget) text += " The search for placements ended early, so this proves nothing.";
-  return text;
+  if (run.unproved.empty()) return text;
+  if (run.unproved == kFieldNotHonoured)
+    return text + " A member sets a field that Berth does not honour yet, so this proves nothing.";
+  if (!run.refined_all) return text + " The search for placements ended early, so this proves nothing.";
+  return text +
+         " Other orders of its members and other choices of devices were not all tried, so this proves "
+         "nothing.";
 }
 
 std::string GroupCycle::explain_domains(Run& run) {
   const api::PodGroup& group = *run.input.group;
   std::string text = "pod group " + group.meta.ns + "/" + group.meta.name + " waits: ";
   const std::string pods = std::to_string(run.needed()) + (run.needed() == 1 ? " more pod" : " more pods");
-  if (!run.topology) return text + "the cluster does not take the " + pods + " it needs.";
+  const bool proved = run.unproved.empty();
+  if (!run.topology)
+    return text + (proved ? "the cluster does not take" : "no place was found for") + " the " + pods +
+           " it needs.";
   const std::string& key = group.topology_keys.front();
   if (run.placements.empty()) {
     text += "no node has the label " + key;
   } else {
-    text += "none of " + std::to_string(run.placements.size()) + " domains of " + key + " takes the " + pods +
-            " it needs";
+    const std::string domains = std::to_string(run.placements.size()) + " domains of " + key;
+    text += proved ? "none of " + domains + " takes" : "no place was found in " + domains + " for";
+    text += " the " + pods + " it needs";
     const auto closest = std::max_element(run.placements.begin(), run.placements.end(),
                                           [&](const Placement& a, const Placement& b) {
                                             return run.counts->sum(a.domain) < run.counts->sum(b.domain);

@@ -3,20 +3,35 @@
 // Owner: the scheduler. All tentative changes are in the caller's transaction; a refused group leaves it
 // unchanged. Placements that fit counts rule out are not tried. The others are tried in the order of their
 // highest possible score, and the first that takes every member ends the search if no later one can score
-// more (PlacementScorer::known_before_placing). The result equals that of trying all placements. Source:
-// KEP-4671 (gang), KEP-5732 (placements); texts of kube-scheduler 1.37.0.
+// more (PlacementScorer::known_before_placing). The result equals that of trying all placements. Where none
+// takes the group in the members' own order, other orders and other choices are tried (group_search.cc),
+// unless GroupBound proves that they cannot help. Source: KEP-4671 (gang), KEP-5732 (placements); texts of
+// kube-scheduler 1.37.0.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/decider.h"
 #include "scheduling/domains.h"
+#include "scheduling/group_bound.h"
 #include "scheduling/group_fit.h"
 #include "scheduling/signature_cache.h"
 
 namespace berth::scheduling {
+
+// Orders of the members that are tried on one placement after the first one failed.
+inline constexpr std::size_t kGroupOrdersMax = 8;
+// Members tried in one attempt after the first descents failed, and two tries more for each member. A try
+// that judges nodes anew counts one more for kNodesOfAStep nodes.
+inline constexpr std::size_t kGroupStepsMax = 256;
+inline constexpr std::size_t kNodesOfAStep = 64;
+// Choices of devices that a member tries on one node.
+inline constexpr std::size_t kGroupDeviceChoicesMax = 8;
+// Nodes judged in one attempt for the proof that a group does not fit.
+inline constexpr std::size_t kGroupProofNodesMax = 1024;
 
 struct GroupInput {
   const api::PodGroup* group = nullptr;
@@ -48,8 +63,18 @@ struct GroupOutcome {
   std::vector<MemberOutcome> members;  // as GroupInput::waiting
   std::string message;                 // Kubernetes' words for the group, without those about preemption
   bool without_placements = false;     // Unschedulable because no domain exists
-  bool out_of_budget = false;          // Unschedulable because a search ended early: no proven "no"
   std::string explanation;             // ours
+  // Of an Unschedulable group: why its refusal proves nothing (as Reason::unproved); empty: `proof` proves
+  // it.
+  std::string_view unproved;
+  std::optional<GroupProof> proof;
+};
+
+// What a member does not choose again after a return to it.
+struct TriedChoices {
+  std::vector<NodeId> nodes;
+  NodeId again;  // to be chosen without `devices` first; none: no such node
+  std::vector<model::DeviceId> devices;
 };
 
 // NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
@@ -58,13 +83,15 @@ enum class Placements : std::uint8_t { NodesAlone, ByTopology };
 
 class GroupCycle {
  public:
+  // A proof judges at most `proof_nodes_max` nodes.
   GroupCycle(const PluginSet& plugins, DomainIndex& domains, SignatureCache& signature_cache,
-             Placements placements)
+             Placements placements, std::size_t proof_nodes_max)
       : plugins_(plugins),
         domains_(domains),
         signature_cache_(signature_cache),
         pods_(plugins),
-        placements_(placements) {}
+        placements_(placements),
+        proof_nodes_max_(proof_nodes_max) {}
 
   GroupOutcome run(const SchedulingContext& context, const GroupInput& input,
                    model::Ledger::Transaction& transaction);
@@ -78,7 +105,14 @@ class GroupCycle {
     std::string explanation;  // ours, of the error
     PlacementResult result;
     std::vector<MemberOutcome> members;
+    std::size_t tried = 0;         // members, in the order of the descent
+    std::string_view unproved;     // a refused member's
+    bool exhausted = false;        // no choice of a member was left to return to
+    bool chose_only_nodes = true;  // in all that was tried
   };
+  struct Level;
+  enum class Returns : std::uint8_t { None, ToEarlierMembers };
+  using Order = std::vector<std::size_t>;  // of the members
   enum class ExplainMode : std::uint8_t { None, Explain };
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
@@ -87,7 +121,23 @@ class GroupCycle {
                           std::vector<std::size_t> indices);
   Evaluation evaluate(Run& run, const Placement& placement, ExplainMode words);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                  ExplainMode words);
+                  ExplainMode words, const TriedChoices& tried = {});
+  NodeId choose(Run& run, const Placement& placement, const api::Pod& pod, const TriedChoices& tried);
+  NodeId choose_again(Run& run, const api::Pod& pod, const TriedChoices& tried);
+  Evaluation descend(Run& run, const Placement& placement, const Order& order, ExplainMode words,
+                     Returns returns, std::size_t* steps);
+  void go_down(Run& run, const Placement& placement, const Order& order, ExplainMode words,
+               TriedChoices tried, Evaluation& evaluation, std::vector<Level>& levels, std::size_t* steps);
+  std::optional<TriedChoices> go_back(Run& run, const Order& order, Evaluation& evaluation,
+                                      std::vector<Level>& levels);
+  bool is_feasible(const Evaluation& evaluation) const;
+  // group_search.cc
+  void refute(Run& run);
+  std::optional<GroupOutcome> search(Run& run);
+  enum class Found : std::uint8_t { Place, Proof, Nothing };
+  static bool is_sound(const Run& run, const Evaluation& evaluation);
+  Found try_other_orders(Run& run, const Placement& placement, Evaluation& evaluation);
+  GroupOutcome accept(Run& run, const Placement& placement, Evaluation& evaluation);
   std::vector<std::size_t> promising(Run& run);
   using Refine = Refinement (PlacementRefiner::*)(const RefinementQuestion&) const;
   std::vector<Placement> refined(Run& run, Refine refine);
@@ -108,6 +158,7 @@ class GroupCycle {
   SignatureCache& signature_cache_;
   PodCycle pods_;
   const Placements placements_;
+  const std::size_t proof_nodes_max_;
   CycleState state_;
 };
 

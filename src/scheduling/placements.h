@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@ struct Refinement {
   std::vector<Placement> placements;
   bool complete = true;  // false: the search for placements ended early
   std::string refusal;   // ours, a sentence for when none of them takes the group; empty: nothing to add
+  std::optional<std::int64_t> members_max;  // no placement takes more; none: unknown
 };
 
 struct RefinementQuestion {
@@ -95,6 +97,16 @@ class FitCounter {
   virtual Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const = 0;
   virtual std::int64_t fit_count(const model::Cluster& cluster, NodeId node,
                                  const model::ResourceAmounts& requests) const = 0;
+};
+
+// An upper bound by what members choose on the node besides their place.
+class JointFitCounter {
+ public:
+  virtual ~JointFitCounter() = default;
+  // At most how many of `alike`, pods with equal signatures of which the node takes one, it takes together in
+  // the state of the open transaction. All of them where no bound is known.
+  virtual std::int64_t count(const SchedulingContext& context, std::span<const api::Pod* const> alike,
+                             NodeId node) const = 0;
 };
 
 // The progress of a group on one placement.

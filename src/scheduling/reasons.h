@@ -22,9 +22,14 @@ struct Reason {
   std::string_view singular;  // ours, after "1 of 4 nodes "; empty: the text is quoted
   std::string_view plural;    // ours, after "3 of 4 nodes "
   FilterStatus refusal = FilterStatus::UnschedulableAndUnresolvable;
+  std::string_view unproved = {};  // why the node might take the pod all the same; empty: it cannot
 
   friend constexpr bool operator==(const Reason& a, const Reason& b) { return a.id == b.id; }
 };
+
+// Why a refusal proves nothing: the reason of `berth plan`'s Unknown.
+inline constexpr std::string_view kSearchBudgetEnded = "SearchBudgetEnded";
+inline constexpr std::string_view kFieldNotHonoured = "FieldNotHonoured";
 
 // Replaces each {} of the text by a subject.
 std::string with_subjects(std::string_view text, std::string_view first, std::string_view second = {});
@@ -43,6 +48,11 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      FilterStatus::Unschedulable},
     // Even an empty node would not have enough.
     {"InsufficientAllocatable", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}"},
+    // The chosen devices take too much of the node, and not every other choice was tried.
+    {"InsufficientResourceOfTried", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}",
+     FilterStatus::Unschedulable, kSearchBudgetEnded},
+    {"InsufficientAllocatableOfTried", "NodeResourcesFit", "Insufficient {}", "lacks {}", "lack {}",
+     FilterStatus::UnschedulableAndUnresolvable, kSearchBudgetEnded},
     {"NoGpuShareLeft", kGpuSharing, "node(s) had no {} left", "has no {} left", "have no {} left",
      FilterStatus::Unschedulable},
     // Even without other pods: too few GPUs, or none of which the memory is known to suffice.
@@ -90,7 +100,7 @@ inline constexpr auto kReasons = std::to_array<Reason>({
     // The search reached its budget.
     {"SearchEnded", kDynamicResources, "timed out trying to allocate devices",
      "was not searched to the end for devices", "were not searched to the end for devices",
-     FilterStatus::Unschedulable},
+     FilterStatus::Unschedulable, kSearchBudgetEnded},
     {"InvalidResourcePools", kDynamicResources, "invalid resource pools were encountered",
      "offers device pools that break the rules", "offer device pools that break the rules"},
     // The node cannot use the devices of an allocated claim.
@@ -114,7 +124,14 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "pod level limit for {} is insufficient to cover the limit and DRA overhead for container {}", "", ""},
     {"InvalidClaims", kDynamicResources, "{}", "", ""},  // the allocator's error
 
+    {"RepelledByPod", "InterPodAffinity", "node(s) didn't satisfy existing pods anti-affinity rules",
+     "is in a domain from which the required anti-affinity of a pod keeps it away",
+     "are in domains from which the required anti-affinity of a pod keeps it away",
+     FilterStatus::Unschedulable},
+
     // About the pod, not about a node.
+    {"FieldNotHonoured", "", "pod sets {}, which Berth does not honour yet", "", "",
+     FilterStatus::UnschedulableAndUnresolvable, kFieldNotHonoured},
     {"InvalidGpuShare", kGpuSharing,
      "the pod asks for a share of a GPU with annotations that break the rules: see {} and {}", "", ""},
     {"VolumeClaimNotFound", kVolumeBinding, "persistentvolumeclaim \"{}\" not found", "", ""},

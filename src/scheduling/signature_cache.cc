@@ -238,6 +238,16 @@ std::string SignatureCache::words_for(CachedSignature& cached, const CycleState&
   return cached.words.emplace(rank, pods_.why_not(state, node)).first->second;
 }
 
+std::string_view SignatureCache::unproved(const CycleState& state) const {
+  if (!latest_) return state.diagnosis.unproved();
+  for (const ReasonList& list : latest_->lists)
+    for (const ReasonId reason : list.reasons)
+      if (const std::string_view why = diagnosis_.reason(reason).row->unproved;
+          list.count > 0 && !why.empty())
+        return why;
+  return {};
+}
+
 FitError SignatureCache::fit_error(const CycleState& state) {
   if (!latest_ || !state.diagnosis.error().empty()) return pods_.fit_error(state);
   CachedSignature& cached = *latest_;
@@ -258,6 +268,7 @@ FitError SignatureCache::fit_error(const CycleState& state) {
     }
     for (const ReasonId reason : list.reasons) {
       const KnownReason& known = diagnosis_.reason(reason);
+      if (fit_error.unproved.empty()) fit_error.unproved = known.row->unproved;
       RefusedFor& entry = by_reason[known.text];
       entry.note(known);
       entry.count += list.count;

@@ -275,6 +275,42 @@ def nothing_in_the_input_steers_the_terminal():
     assert "\\x1b[2J" in outcome.stdout + outcome.stderr, outcome
 
 
+NODE = ('{apiVersion: v1, kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: "%d", memory: 8Gi, '
+        'pods: "9"}}}\n---\n')
+MEMBER = ('---\n{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {schedulingGroup: {podGroupName: '
+          'pair}, containers: [{name: c, image: i, resources: {requests: {cpu: "%d"}}}]}}\n')
+PAIR = ("{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: pair, namespace: default}, "
+        "spec: {schedulingPolicy: {gang: {minCount: 2}}}}\n")
+SPREAD = ("spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
+          "DoNotSchedule, labelSelector: {}}], ")
+
+
+def gang(small, large):
+    """A gang of two on nodes of 8 and 7 cpu: its pods ask for `small` and `large`."""
+    return NODE % ("n1", 8) + NODE % ("n2", 7) + PAIR + MEMBER % ("a", small) + MEMBER % ("b", large)
+
+
+def a_group_is_refused_only_with_a_proof():
+    decisions, code = plan("-f", "-", text=gang(2, 8))
+    assert code == 0, decisions
+    assert [pod["node"] for pod in decisions["pair"]["pods"]] == ["n2", "n1"], decisions
+    decisions, code = plan("-f", "-", text=gang(8, 8))
+    pair = decisions["pair"]
+    assert code == 1 and pair["result"] == "Unschedulable", pair
+    proof = pair["certificate"]
+    assert (proof["kind"], proof["need"], proof["have"]) == ("Gang", 2, 1), proof
+    assert "Insufficient cpu" in pair["pods"][1]["message"], pair
+
+
+def what_is_not_honoured_is_unknown():
+    text = gang(2, 2).replace("spec: {schedulingGroup", SPREAD + "schedulingGroup")
+    decisions, code = plan("-f", "-", text=text)
+    pair = decisions["pair"]
+    assert code == 1 and (pair["result"], pair["reason"]) == ("Unknown", "FieldNotHonoured"), pair
+    message = pair["pods"][0]["message"]
+    assert "topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule" in message, pair
+
+
 def cel_answers_line_by_line():
     asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
              {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
@@ -291,7 +327,7 @@ CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_
          the_scoring_says_which_devices, devices_take_of_their_node,
          workloads_are_planned_with_their_pods, kinds_that_are_not_served_are_left_out,
          packed_files_are_refused_with_what_unpacks_them, nothing_in_the_input_steers_the_terminal,
-         cel_answers_line_by_line)
+         a_group_is_refused_only_with_a_proof, what_is_not_honoured_is_unknown, cel_answers_line_by_line)
 
 
 def main():

@@ -259,8 +259,8 @@ void Inventory::refresh(NodeDevices& devices, std::uint32_t index) {
     device_run.blocked = Mask();
     for (std::size_t i = device_run.mask.next(0); i < kSliceDevicesMax; i = device_run.mask.next(i + 1)) {
       if (!ledger.busy(slice.devices[i])) continue;
-      if (!slice.shareable.test(i) || ledger.device(slice.devices[i]).dedicated > 0)
-        device_run.blocked.set(i);
+      const model::DeviceUse& use = ledger.device(slice.devices[i]);
+      if (!slice.shareable.test(i) || use.dedicated + use.excluded > 0) device_run.blocked.set(i);
     }
   }
   if (!pool.set_names.empty()) charge_baseline(pool);
@@ -294,6 +294,7 @@ void Inventory::charge_baseline(NodePool& pool) {
     for (std::size_t i = 0; i < pool.draws[s].size(); ++i) {
       const model::DeviceId device = pool.slices[s]->devices[i];
       if (pool.draws[s][i].empty() || !cluster_.ledger().busy(device)) continue;
+      if (cluster_.ledger().device(device).free()) continue;  // only excluded
       if (has(KnownDefect::CountersForgetShares) && cluster_.ledger().device(device).shares > 0) continue;
       for (const CounterDraw& draw : pool.draws[s][i]) {
         for (const auto& [slot, amount] : draw.counters) pool.available[slot] -= amount;

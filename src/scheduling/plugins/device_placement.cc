@@ -125,6 +125,8 @@ class Search {
 
   Refinement tell() {
     if (sets_ == 0) return std::move(found_);
+    // Every choice of devices reaches one of the sets, and none has room.
+    if (tries_ == 0 && found_.complete) found_.members_max = most_room_;
     const std::string sets =
         std::to_string(sets_) + (sets_ == 1 ? " set" : " sets") + " of nodes that see the same devices ";
     found_.refusal =

@@ -228,16 +228,19 @@ class DynamicResources final : public LazyFilter {
     // Null: device plugins serve everything here, or all claims are allocated.
     const std::int64_t preference = state.preference;
     if (*allocation_request && !found_devices(state, **allocation_request, node)) return false;
+    Tried tried = Tried::Everything;
     if (const auto lacking = shortage_by_devices(state, node))
-      choose_others(state, **allocation_request, node, *lacking, preference);
-    return !state.over() && has_room_for_devices(state, node);
+      tried = choose_others(state, **allocation_request, node, *lacking, preference);
+    return !state.over() && has_room_for_devices(state, node, tried);
   }
 
   bool explains(const CycleState& state, const Reason& reason) const override {
     if (reason == reason_row("CannotAllocateClaims") || reason == reason_row("InvalidResourcePools"))
       return true;
-    const bool lacks =
-        reason == reason_row("InsufficientResource") || reason == reason_row("InsufficientAllocatable");
+    const bool lacks = reason == reason_row("InsufficientResource") ||
+                       reason == reason_row("InsufficientAllocatable") ||
+                       reason == reason_row("InsufficientResourceOfTried") ||
+                       reason == reason_row("InsufficientAllocatableOfTried");
     return lacks && may_take_of_node(state);
   }
   // Empty if the node has no room for the pod's own requests.
@@ -260,27 +263,60 @@ class DynamicResources final : public LazyFilter {
  private:
   // The chosen devices take more of `lacking` than the node has; others may take less. kube-scheduler stops
   // at the first choice, which is kept if no other fits.
-  static void choose_others(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
-                            model::ResourceId lacking, std::int64_t preference_before) {
+  static Tried choose_others(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
+                             model::ResourceId lacking, std::int64_t preference_before) {
     const std::int64_t preference = state.preference;
     auto& allocations = state.node_slots.write<NodeDevices>().allocations;
     auto first = allocations;
-    DeviceExclusion leaving_out(state.context->cluster);
-    for (int i = 0; i < kDevicesLeftOutMax; ++i) {
-      if (!leaving_out.exclude_largest_consumer(state, node, lacking)) break;
-      dra::AllocationVerdict verdict =
-          state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
-      auto* found = std::get_if<dra::Allocations>(&verdict);
-      if (!found) break;
-      allocations.clear();
-      state.preference = preference_before;
-      take(state, *found);
-      const auto still_lacking = shortage_by_devices(state, node);
-      if (!still_lacking) return;
-      lacking = *still_lacking;
+    Tried tried = takes_least(state, node, lacking) ? Tried::Everything : Tried::Some;
+    {
+      DeviceExclusion leaving_out(state.context->cluster);
+      if (chose_less(state, allocation_request, node, lacking, preference_before, leaving_out))
+        return Tried::Everything;
+    }
+    allocations = first;
+    if (tried == Tried::Some) {
+      DeviceExclusion leaving_out(state.context->cluster);
+      if (leaving_out.exclude_too_large(state, node, lacking)) {
+        dra::AllocationVerdict verdict =
+            state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+        if (std::holds_alternative<dra::Impossible>(verdict)) tried = Tried::Everything;
+        if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
+          retake(state, *found, preference_before);
+          const auto still_lacking = shortage_by_devices(state, node);
+          if (!still_lacking ||
+              chose_less(state, allocation_request, node, *still_lacking, preference_before, leaving_out))
+            return Tried::Everything;
+        }
+      }
     }
     allocations.swap(first);
     state.preference = preference;
+    return tried;
+  }
+
+  // Leaves out the device that takes most, again and again, until a choice fits. False: none did.
+  static bool chose_less(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
+                         model::ResourceId lacking, std::int64_t preference_before,
+                         DeviceExclusion& leaving_out) {
+    for (int i = 0; i < kDevicesLeftOutMax; ++i) {
+      if (!leaving_out.exclude_largest_consumer(state, node, lacking)) return false;
+      dra::AllocationVerdict verdict =
+          state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+      auto* found = std::get_if<dra::Allocations>(&verdict);
+      if (!found) return false;
+      retake(state, *found, preference_before);
+      const auto still_lacking = shortage_by_devices(state, node);
+      if (!still_lacking) return true;
+      lacking = *still_lacking;
+    }
+    return false;
+  }
+
+  static void retake(CycleState& state, dra::Allocations& found, std::int64_t preference_before) {
+    state.node_slots.write<NodeDevices>().allocations.clear();
+    state.preference = preference_before;
+    take(state, found);
   }
 
   static void take(CycleState& state, dra::Allocations& found) {

@@ -47,6 +47,46 @@ Quantity taken_by(const api::Device& device, const std::string& resource, const 
   return sum + api::product(result->consumed_capacity.at(key), takes.mapping->multiplier);
 }
 
+// What any allocation of the device takes of the resource at least.
+Quantity least_taken_by(const api::Device& device, const std::string& resource) {
+  const auto found = device.node_allocatable.find(resource);
+  if (found == device.node_allocatable.end()) return {};
+  const api::NodeAllocatableResource& takes = found->second;
+  Quantity least;
+  if (takes.overhead && takes.overhead->per_pod) least += *takes.overhead->per_pod;
+  if (takes.mapping && takes.mapping->capacity_key.empty()) least += takes.mapping->multiplier;
+  return least;
+}
+
+// Visits the free devices of the node's pools until `visit(device, id)` is true; whether it was.
+template <class Visit>
+bool any_free_device(const model::Cluster& cluster, NodeId node, Visit visit) {
+  const auto any_in = [&](model::PoolId pool) {
+    for (const auto& [name, slice] : cluster.pool(pool).slices)
+      for (std::size_t i = 0; i < slice.devices.size(); ++i)
+        if (const model::DeviceUse& use = cluster.ledger().device(slice.devices[i]);
+            use.dedicated + use.excluded == 0 && visit(slice.live->devices[i], slice.devices[i]))
+          return true;
+    return false;
+  };
+  const std::vector<model::PoolId> own = cluster.pools_of(node);
+  const auto& wide = cluster.shared_pools();
+  return std::any_of(own.begin(), own.end(), any_in) ||
+         std::any_of(wide.begin(), wide.end(), [&](const auto& entry) { return any_in(entry.second); });
+}
+
+bool has_fixed_count(const CycleState& state) {
+  for (const ClaimChoice& choice : claims_of(state).claims) {
+    if (choice.allocation) continue;
+    for (const api::DeviceRequest& request : state.context->cluster.claim(choice.claim).live->requests)
+      if (request.prioritized ||
+          std::any_of(request.alternatives.begin(), request.alternatives.end(),
+                      [](const api::DeviceSubRequest& one) { return one.mode == api::AllocationMode::All; }))
+        return false;
+  }
+  return true;
+}
+
 bool extended_claim_takes(const CycleState& state) {
   const PodClaims& pod = claims_of(state);
   if (!pod.extended || !pod.extended->chosen) return false;
@@ -107,7 +147,7 @@ bool note_taken(CycleState& state) {
 
 }  // namespace
 
-bool has_room_for_devices(CycleState& state, NodeId node) {
+bool has_room_for_devices(CycleState& state, NodeId node, Tried tried) {
   if (!may_take_of_node(state)) return true;
   Diagnosis& diagnosis = state.diagnosis;
   if (extended_claim_takes(state)) {
@@ -123,7 +163,7 @@ bool has_room_for_devices(CycleState& state, NodeId node) {
     diagnosis.refuse(node, diagnosis.reason(*broken.row, broken.subject, broken.second));
     return false;
   }
-  return fits_or_is_refused(state, node, state.context->cluster.charges(state.pod_id, taken));
+  return fits_or_is_refused(state, node, state.context->cluster.charges(state.pod_id, taken), tried);
 }
 
 std::optional<model::ResourceId> shortage_by_devices(CycleState& state, NodeId node) {
@@ -163,21 +203,46 @@ bool DeviceExclusion::exclude_largest_consumer(const CycleState& state, NodeId n
       }
     }
   if (!greediest) return false;
-  const auto takes_less = [&](model::PoolId pool) {
-    for (const auto& [name, slice] : cluster_.pool(pool).slices)
-      for (std::size_t i = 0; i < slice.devices.size(); ++i)
-        if (cluster_.ledger().device(slice.devices[i]).dedicated == 0 &&
-            taken_by(slice.live->devices[i], resource, nullptr) < most)
-          return true;
-    return false;
+  const auto takes_less = [&](const api::Device& device, model::DeviceId) {
+    return taken_by(device, resource, nullptr) < most;
   };
-  const std::vector<model::PoolId> own = cluster_.pools_of(node);
-  const auto& wide = cluster_.shared_pools();
-  if (std::none_of(own.begin(), own.end(), takes_less) &&
-      std::none_of(wide.begin(), wide.end(), [&](const auto& entry) { return takes_less(entry.second); }))
-    return false;
-  transaction_.hide(cluster_.find_device(greediest->driver, greediest->pool, greediest->device));
+  if (!any_free_device(cluster_, node, takes_less)) return false;
+  transaction_.exclude(cluster_.find_device(greediest->driver, greediest->pool, greediest->device));
   return true;
+}
+
+bool DeviceExclusion::exclude_too_large(const CycleState& state, NodeId node, model::ResourceId lacking) {
+  // Pod-level requests cover what devices take.
+  if (state.pod->pod_level_requests) return false;
+  std::int64_t room = free_of(cluster_.node(node), cluster_.ledger().node(node), lacking);
+  for (const model::ResourceAmount& own : cluster_.pod(state.pod_id).requests)
+    if (own.resource == lacking) room = own.amount > room ? -1 : room - own.amount;
+  // One more, because the pod's own requests are rounded up.
+  const Quantity left = lacking == model::kCpu ? Quantity::millis(room + 1) : Quantity::of(room + 1);
+  std::vector<model::DeviceId> too_large;
+  any_free_device(cluster_, node, [&](const api::Device& device, model::DeviceId id) {
+    if (least_taken_by(device, cluster_.resources().text(lacking)) > left) too_large.push_back(id);
+    return false;
+  });
+  for (const model::DeviceId device : too_large) transaction_.exclude(device);
+  return !too_large.empty();
+}
+
+bool takes_least(const CycleState& state, NodeId node, model::ResourceId lacking) {
+  const model::Cluster& cluster = state.context->cluster;
+  const std::string& resource = cluster.resources().text(lacking);
+  std::optional<Quantity> each;
+  for (const auto& allocation : devices_of(state).allocations)
+    for (const api::DeviceResult& result : allocation->results) {
+      const api::Device* device = cluster.find_offer(result.driver, result.pool, result.device);
+      const Quantity amount = device ? taken_by(*device, resource, &result) : Quantity();
+      if (each && *each != amount) return false;
+      each = amount;
+    }
+  return each && has_fixed_count(state) &&
+         !any_free_device(cluster, node, [&](const api::Device& device, model::DeviceId) {
+           return taken_by(device, resource, nullptr) < *each;
+         });
 }
 
 std::string takes_text(const CycleState& state, const Allocations& allocations) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "scheduling/plugins/dynamic_resources.h"
+#include "scheduling/plugins/node_resources.h"
 
 namespace berth::scheduling::plugins {
 
@@ -15,7 +16,7 @@ inline bool may_take_of_node(const CycleState& state) {
 
 // After the choice of devices: records in NodeDevices::node_allocatable what they take. False if the node
 // lacks room for it or a rule is broken; the node is then refused or the attempt failed.
-bool has_room_for_devices(CycleState& state, NodeId node);
+bool has_room_for_devices(CycleState& state, NodeId node, Tried tried);
 
 // The first resource of which the chosen devices take more than the node has. None: there is room, or
 // something else is wrong.
@@ -35,6 +36,9 @@ class DeviceExclusion {
   // Excludes the chosen device that takes most of the resource, if the node's pools have a free one that
   // takes less. False: another choice cannot help.
   bool exclude_largest_consumer(const CycleState& state, NodeId node, model::ResourceId lacking);
+  // Excludes every free device that takes more of the resource than the node has left for the pod, so that no
+  // choice with it fits. False: there is none.
+  bool exclude_too_large(const CycleState& state, NodeId node, model::ResourceId lacking);
 
  private:
   model::Cluster& cluster_;
@@ -42,6 +46,10 @@ class DeviceExclusion {
   model::Ledger::Transaction& transaction_;
   model::Ledger::Transaction::Savepoint before_;
 };
+
+// Whether no choice of devices takes less of the resource than the one made: a fixed number of devices, and
+// none that is free takes less than any of them.
+bool takes_least(const CycleState& state, NodeId node, model::ResourceId lacking);
 
 // "its devices take 4 cpu and 2Gi memory of the node"; empty when they take nothing.
 std::string takes_text(const CycleState& state,

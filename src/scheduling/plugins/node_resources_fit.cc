@@ -16,22 +16,26 @@ bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::
   return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
 }
 
-ReasonId reason_for(CycleState& state, const model::NodeRow& row, const model::ResourceAmount& request) {
+ReasonId reason_for(CycleState& state, const model::NodeRow& row, const model::ResourceAmount& request,
+                    Tried tried) {
   if (request.resource == model::kPodSlots) return state.diagnosis.reason(reason_row("TooManyPods"));
   const bool ever = request.amount <= model::amount_in(row.allocatable, request.resource);
-  return state.diagnosis.lack_of(
-      ever ? reason_row("InsufficientResource") : reason_row("InsufficientAllocatable"), request.resource,
-      state.context->cluster.resources().text(request.resource));
+  const Reason& reason =
+      tried == Tried::Everything
+          ? (ever ? reason_row("InsufficientResource") : reason_row("InsufficientAllocatable"))
+          : (ever ? reason_row("InsufficientResourceOfTried") : reason_row("InsufficientAllocatableOfTried"));
+  return state.diagnosis.lack_of(reason, request.resource,
+                                 state.context->cluster.resources().text(request.resource));
 }
 
-void refuse(CycleState& state, NodeId node, const model::ResourceAmounts& charges) {
+void refuse(CycleState& state, NodeId node, const model::ResourceAmounts& charges, Tried tried) {
   const model::Cluster& cluster = state.context->cluster;
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   bool first = true;
   for (const model::ResourceAmount& request : charges) {
     if (fits_in(row, use, request) || delegated(state, request.resource, row)) continue;
-    const ReasonId reason = reason_for(state, row, request);
+    const ReasonId reason = reason_for(state, row, request, tried);
     if (first) {
       state.diagnosis.refuse(node, reason);
     } else {
@@ -172,9 +176,9 @@ bool fits(const CycleState& state, NodeId node, const model::ResourceAmounts& ch
   return true;
 }
 
-bool fits_or_is_refused(CycleState& state, NodeId node, const model::ResourceAmounts& charges) {
+bool fits_or_is_refused(CycleState& state, NodeId node, const model::ResourceAmounts& charges, Tried tried) {
   if (fits(state, node, charges)) return true;
-  refuse(state, node, charges);
+  refuse(state, node, charges, tried);
   return false;
 }
 

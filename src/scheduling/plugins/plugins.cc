@@ -25,6 +25,9 @@ void add(PluginSet& set, std::unique_ptr<PostFilter> plugin) {
 void add(PluginSet& set, std::unique_ptr<FitCounter> plugin) {
   set.fit_counter = std::move(plugin);
 }
+void add(PluginSet& set, std::unique_ptr<JointFitCounter> plugin) {
+  set.joint_fit_counter = std::move(plugin);
+}
 void add(PluginSet& set, std::unique_ptr<PlacementGenerator> plugin) {
   set.placement_generator = std::move(plugin);
 }
