@@ -130,10 +130,11 @@ TEST(Unread, FieldsThatPlaceAPodAreWarnedOfWhereverTheyAreWritten) {
   EXPECT_NE(warning_of(bench, "POST", pods, pod)
                 .find("spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule: Berth does not"),
             std::string::npos);
-  EXPECT_EQ(warning_of(bench, "PUT", pods + "/p", pod), "") << "it was there before";
-  EXPECT_NE(warning_of(bench, "POST", "/apis/apps/v1/namespaces/default/deployments", deployment)
-                .find("spec.template.spec.topologySpreadConstraints"),
-            std::string::npos);
+  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
+  EXPECT_NE(
+      warning_of(bench, "POST", deployments, deployment).find("spec.template.spec.topologySpreadConstraints"),
+      std::string::npos);
+  EXPECT_EQ(warning_of(bench, "PUT", deployments + "/d", deployment), "") << "it was there before";
   EXPECT_EQ(warning_of(silent, "POST", pods, pod), "") << "another scheduler may be there";
 }
 
