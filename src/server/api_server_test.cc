@@ -267,7 +267,7 @@ TEST_F(ApiServerTest, KnowsWhoAsks) {
 TEST_F(ApiServerTest, AttributesOfNobodyAreRefused) {
   for (const char* header : {"Impersonate-Group", "impersonate-uid", "Impersonate-Extra-Scopes"}) {
     HttpRequest asked = request("GET", kMaps);
-    asked.headers.emplace_back(header, "system:masters");
+    asked.headers.emplace_back(header, "developers");
     EXPECT_EQ(answer(asked).int_at("code"), 400) << header;
     asked.headers.emplace_back("Impersonate-User", "eve");
     EXPECT_EQ(answer(asked).int_at("code"), 403) << header << ", as eve";

@@ -107,15 +107,22 @@ class AwaitedReply final : public HttpExchange {
     heard.put(std::to_string(said.status) + said.body);
   }
   void begin_stream(int, Headers) override {}
+  void begin_body(int status, Headers) override { body_ = std::to_string(status); }
   bool send(std::string chunk) override {
-    heard.put(std::move(chunk));
+    if (body_)
+      *body_ += chunk;
+    else
+      heard.put(std::move(chunk));
     return true;
   }
-  void end_stream() override { heard.put("end"); }
+  void end_stream() override { heard.put(body_ ? *std::move(body_) : "end"); }
   void on_close(std::function<void()>) override {}
 
   Heard heard;
   std::string warning;
+
+ private:
+  std::optional<std::string> body_;  // of an answer in pieces, until it is whole
 };
 
 struct WebhookReply {

@@ -1,5 +1,6 @@
 #include "server/list_reader.h"
 
+#include "server/conversion_webhooks.h"
 #include "server/list.h"
 #include "server/object_versions.h"
 
@@ -37,7 +38,7 @@ ApiResult<void> ListReader::convert_batch() {
   batch_.clear();
   batch_at_ = 0;
   std::size_t bytes = 0;
-  while (batch_.size() < kConvertedBatchMax && bytes < kConvertedBatchBytes) {
+  while (batch_.size() < kConversionBatchObjectsMax && bytes < kConversionBatchBytes) {
     store::ObjectPtr object = cursor_->next();
     if (!object) break;
     bytes += object->bytes.size();

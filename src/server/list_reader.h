@@ -1,7 +1,7 @@
 // The objects of one LIST, of one state, read a few at a time in the version of the request.
 //
 // Holds the state without a copy (store::Cursor). One thread at a time; of a target with a webhook, on its
-// lane. Cost of an object: a pointer; a selector parses it; a webhook converts kConvertedBatchMax in one
+// lane. Cost of an object: a pointer; a selector parses it; a webhook converts as many as fit in one
 // call.
 #pragma once
 
@@ -13,10 +13,6 @@
 #include "store/store.h"
 
 namespace berth::server {
-
-// Objects that one call of a conversion webhook gets.
-inline constexpr std::size_t kConvertedBatchMax = 64;
-inline constexpr std::size_t kConvertedBatchBytes = 512u << 10;
 
 class ListReader {
  public:
@@ -36,7 +32,7 @@ class ListReader {
 
  private:
   ListReader(ObjectTarget target, const store::ListQuery& query, std::unique_ptr<store::Cursor> cursor);
-  // The next objects in the request's version.
+  // The next objects in the request's version: those of one call.
   ApiResult<void> convert_batch();
 
   ObjectTarget target_;

@@ -13,6 +13,7 @@ ListStream::ListStream(const Registry& registry, ListRequest request, store::Lis
 
 ListStream::Turn ListStream::take_turn(Slot slot) {
   if (streams_ && !request_.exchange->has_room()) return Turn::Full;
+  if (slot == Slot::Held && !chunk_.empty()) return send_chunk();  // of the turn without a slot
   Budget budget;
   while (phase_ != Phase::Done && !ended_ && !budget.is_spent()) {
     if (const ApiResult<void> made = step(budget); !made) {

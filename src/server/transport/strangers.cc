@@ -2,7 +2,7 @@
 
 namespace berth::server {
 
-Strangers::Admission Strangers::admit(Id id, const std::string& address, Instant now) {
+Strangers::Admission Strangers::admit(Id id, const std::string& address, Time now) {
   Admission admission;
   OfAddress& same = addresses_[address];
   if (same.count >= per_address_max_) {
@@ -18,7 +18,7 @@ Strangers::Admission Strangers::admit(Id id, const std::string& address, Instant
   return admission;
 }
 
-void Strangers::place(Id id, Entry& entry, Instant since) {
+void Strangers::place(Id id, Entry& entry, Time since) {
   entry.since = since;
   order_.emplace(since, id);
   addresses_[entry.address].order.emplace(since, id);
@@ -29,7 +29,7 @@ void Strangers::unplace(Id id, Entry& entry) {
   addresses_[entry.address].order.erase({entry.since, id});
 }
 
-void Strangers::heard(Id id, Instant now) {
+void Strangers::heard(Id id, Time now) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) return;
   unplace(id, found->second);

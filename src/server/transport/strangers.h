@@ -3,24 +3,26 @@
 // That is the one that has sent nothing for longest: so a peer that fills the slots with silent connections
 // loses them, and whoever comes and shows a certificate, or asks something, gets in. A peer that has sent
 // something counts as heard kHeardCredit later, so that a storm of silent connections does not overtake a
-// handshake. One that is being answered stays. Not thread-safe. Cost: O(log connections).
+// handshake. One that is being answered stays. Times are monotonic. Not thread-safe. Cost: O(log
+// connections).
 #pragma once
 
-#include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
+
+#include "base/time.h"
 
 namespace berth::server {
 
-inline constexpr std::chrono::seconds kHeardCredit(2);
+inline constexpr Duration kHeardCredit = Duration::seconds(2);
 
 class Strangers {
  public:
   using Id = const void*;
-  using Instant = std::chrono::steady_clock::time_point;
 
   explicit Strangers(std::size_t per_address_max = 0) : per_address_max_(per_address_max) {}
 
@@ -28,12 +30,12 @@ class Strangers {
     bool admitted = false;  // false: all of this address are being answered
     Id evicted = nullptr;   // who goes for it; null: there was room
   };
-  Admission admit(Id id, const std::string& address, Instant now);
+  Admission admit(Id id, const std::string& address, Time now);
   // It has sent something.
-  void heard(Id id, Instant now);
+  void heard(Id id, Time now);
   // It is being answered, until it is heard or rests.
   void answering(Id id);
-  void rests(Id id, Instant now) { heard(id, now); }
+  void rests(Id id, Time now) { heard(id, now); }
   // It has shown credentials, or is gone.
   void remove(Id id);
   // Takes the one out, other than this, that has been silent for longest; null: all are being answered.
@@ -42,10 +44,10 @@ class Strangers {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  using Order = std::set<std::pair<Instant, Id>>;
+  using Order = std::set<std::pair<Time, Id>>;
   struct Entry {
     std::string address;
-    Instant since;
+    Time since;
     bool is_answered = false;
   };
   struct OfAddress {
@@ -53,7 +55,7 @@ class Strangers {
     Order order;
   };
 
-  void place(Id id, Entry& entry, Instant since);
+  void place(Id id, Entry& entry, Time since);
   void unplace(Id id, Entry& entry);
 
   std::size_t per_address_max_;

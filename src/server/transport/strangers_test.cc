@@ -6,10 +6,8 @@
 namespace berth::server {
 namespace {
 
-using Instant = Strangers::Instant;
-
-Instant at(int milliseconds) {
-  return Instant() + std::chrono::milliseconds(milliseconds);
+Time at(int milliseconds) {
+  return Time::from_seconds(0) + Duration::millis(milliseconds);
 }
 
 // Peers are the addresses of these.

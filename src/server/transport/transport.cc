@@ -55,6 +55,11 @@ std::chrono::microseconds chrono_of(Duration duration) {
   return std::chrono::microseconds(duration.micros());
 }
 
+Time time_of(Instant instant) {
+  return Time::from_micros(
+      std::chrono::duration_cast<std::chrono::microseconds>(instant.time_since_epoch()).count());
+}
+
 // Whether a browser sends the request for a page that this machine did not serve. Without credentials, that
 // page would else act as the administrator. Other clients name no origin.
 bool is_foreign_origin(std::string_view origin) {
@@ -206,7 +211,7 @@ bool Shared::admit(const std::shared_ptr<Connection>& connection, const std::str
   const Instant now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex);
   if (stopping) return false;
-  const Strangers::Admission admission = strangers.admit(connection.get(), address, now);
+  const Strangers::Admission admission = strangers.admit(connection.get(), address, time_of(now));
   if (!admission.admitted) return false;
   Strangers::Id goes = admission.evicted;
   if (!goes && connections.size() >= limits.connections_max) {
@@ -435,7 +440,7 @@ void Connection::leave_strangers() {
 void Connection::note_heard() {
   if (!stranger_ || std::exchange(heard_, true)) return;
   shared_.note_stranger(
-      [this](Strangers& strangers) { strangers.heard(this, std::chrono::steady_clock::now()); });
+      [this](Strangers& strangers) { strangers.heard(this, time_of(std::chrono::steady_clock::now())); });
 }
 
 // Whether it is one that is being answered, and may stay.
@@ -446,7 +451,7 @@ void Connection::note_answering(bool begins) {
     if (begins)
       strangers.answering(this);
     else
-      strangers.rests(this, std::chrono::steady_clock::now());
+      strangers.rests(this, time_of(std::chrono::steady_clock::now()));
   });
 }
 
@@ -657,9 +662,7 @@ class Transport::Pool {
   ~Pool() { stop(Duration()); }
 
   Status open(const TransportOptions& options);
-  void accept_now() {
-    asio::post(strand_, [this] { accept(); });
-  }
+  void accept_now();
   void stop(Duration grace);
   Endpoint local() const { return local_; }
   std::size_t connection_count() {
@@ -681,6 +684,7 @@ class Transport::Pool {
   Acceptor acceptor_;
   Timer pause_;
   Endpoint local_;
+  unsigned thread_count_ = 0;
   std::vector<std::thread> threads_;
 };
 
@@ -714,9 +718,15 @@ Status Transport::Pool::open(const TransportOptions& options) {
   shared_.clock = options.clock;
   if (options.tls) shared_.tls = TRY(server_tls(*options.tls));
   TRY(bind(options));
+  thread_count_ = options.threads;
   if (options.accepts == Accepts::AtOnce) accept_now();
-  for (unsigned i = 0; i < options.threads; ++i) threads_.emplace_back([this] { io_.run(); });
   return {};
+}
+
+// The threads come last: without an accept under way they have nothing to wait for, and would end.
+void Transport::Pool::accept_now() {
+  asio::post(strand_, [this] { accept(); });
+  for (unsigned i = 0; i < thread_count_; ++i) threads_.emplace_back([this] { io_.run(); });
 }
 
 Status Transport::Pool::use_identity(const TlsMaterial& material) {

@@ -515,6 +515,7 @@ TEST(Transport, ConnectionsWaitUntilItAccepts) {
   Serving serving(echo, {.accepts = Accepts::Later});
   TestPeer early = serving.peer();
   ASSERT_TRUE(early.say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+  ::usleep(20'000);  // time in which threads without work would end
   EXPECT_EQ(serving.transport->connection_count(), 0u);
   serving.transport->accept_now();
   EXPECT_EQ(body_of(early.hear_answer()), "GET /a");
