@@ -156,11 +156,11 @@ ListLane::~ListLane() {
 }
 
 void ListLane::answer(ListRequest request) {
-  enter(std::make_shared<ListStream>(registry_, std::move(request)));
+  enter(std::make_shared<ListStream>(registry_, kept_, std::move(request)));
 }
 
 void ListLane::answer(ListRequest request, store::ListPage page) {
-  enter(std::make_shared<ListStream>(registry_, std::move(request), std::move(page)));
+  enter(std::make_shared<ListStream>(registry_, kept_, std::move(request), std::move(page)));
 }
 
 void ListLane::enter(ListPtr stream) {

@@ -44,6 +44,7 @@ class ListLane {
   void enter(std::shared_ptr<ListStream> stream);
 
   const Registry& registry_;
+  const std::shared_ptr<KeptBytes> kept_ = std::make_shared<KeptBytes>();
   const std::shared_ptr<State> state_;  // shared with callbacks of exchanges, which may outlive the lane
 };
 

@@ -6,8 +6,13 @@
 
 namespace berth::server {
 
-ListStream::ListStream(const Registry& registry, ListRequest request, store::ListPage page)
-    : registry_(registry), request_(std::move(request)), page_given_(true), page_(std::move(page)) {
+ListStream::ListStream(const Registry& registry, std::shared_ptr<KeptBytes> kept_of_all, ListRequest request,
+                       store::ListPage page)
+    : registry_(registry),
+      kept_of_all_(std::move(kept_of_all)),
+      request_(std::move(request)),
+      page_given_(true),
+      page_(std::move(page)) {
   prepare_body();
 }
 
@@ -59,7 +64,7 @@ void ListStream::begin_again() {
   if (phase_ == Phase::Done) return;
   reader_.reset();
   body_.reset();
-  kept_.clear();
+  drop_kept();
   std::string().swap(chunk_);
   writes_ = ended_ = false;
   keeps_measured_ = true;
@@ -175,15 +180,31 @@ ApiResult<std::string> ListStream::make_objects(Budget& budget) {
 ApiResult<void> ListStream::measure(Budget& budget) {
   std::string made = TRY(make_objects(budget));
   measured_bytes_ += made.size();
-  keeps_measured_ = keeps_measured_ && measured_bytes_ <= kMeasuredKeptBytes;
-  if (!keeps_measured_)
-    kept_.clear();
-  else if (!made.empty())
-    kept_.push_back(std::move(made));
+  if (!made.empty()) keep(std::move(made));
   if (!objects_ended()) return {};
   if (!keeps_measured_) rewind_objects();
   phase_ = Phase::Write;
   return {};
+}
+
+void ListStream::keep(std::string made) {
+  if (!keeps_measured_) return;
+  keeps_measured_ = measured_bytes_ <= kMeasuredKeptBytes && kept_of_all_->take(made.size());
+  if (keeps_measured_)
+    kept_.push_back(std::move(made));
+  else
+    drop_kept();
+}
+
+std::string ListStream::take_kept() {
+  std::string first = std::move(kept_.front());
+  kept_.pop_front();
+  kept_of_all_->give_back(first.size());
+  return first;
+}
+
+void ListStream::drop_kept() {
+  while (!kept_.empty()) (void)take_kept();
 }
 
 ApiResult<void> ListStream::begin_writing() {
@@ -197,9 +218,9 @@ ApiResult<void> ListStream::begin_writing() {
 ApiResult<void> ListStream::write(Budget& budget) {
   if (!writes_) TRY(begin_writing());
   if (!kept_.empty()) {
-    budget.made(kept_.front().size());
-    chunk_ += kept_.front();
-    kept_.pop_front();
+    const std::string made = take_kept();
+    budget.made(made.size());
+    chunk_ += made;
   } else {
     chunk_ += TRY(make_objects(budget));
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -25,10 +26,26 @@ namespace berth::server {
 // Objects that one turn looks at.
 inline constexpr std::size_t kListTurnMax = 512;
 inline constexpr std::size_t kListChunkBytes = 128u << 10;
-// Of a body that is measured: as much is kept, a larger one is made twice.
-inline constexpr std::size_t kMeasuredKeptBytes = 4u << 20;
+// Of bodies that are measured: as much is kept of one, and of all; others are made twice.
+inline constexpr std::size_t kMeasuredKeptBytes = 32u << 20;
+inline constexpr std::size_t kMeasuredKeptOfAllBytes = 64u << 20;
 // Of objects that a webhook converted, which nothing else keeps: a page ends there, whatever its limit.
 inline constexpr std::size_t kConvertedPageBytes = 64u << 20;
+
+// What lists keep of bodies that are measured. Thread-safe.
+class KeptBytes {
+ public:
+  // False, and nothing is taken, when it would be more than kMeasuredKeptOfAllBytes.
+  bool take(std::size_t bytes) {
+    if (taken_.fetch_add(bytes) + bytes <= kMeasuredKeptOfAllBytes) return true;
+    taken_ -= bytes;
+    return false;
+  }
+  void give_back(std::size_t bytes) { taken_ -= bytes; }
+
+ private:
+  std::atomic<std::size_t> taken_ = 0;
+};
 
 struct ListRequest {
   ObjectTarget target;
@@ -46,11 +63,18 @@ struct ListRequest {
 
 class ListStream {
  public:
-  // `registry` outlives it.
-  ListStream(const Registry& registry, ListRequest request)
-      : registry_(registry), request_(std::move(request)), page_given_(false) {}
+  // `registry` outlives it; `kept_of_all` is that of all lists.
+  ListStream(const Registry& registry, std::shared_ptr<KeptBytes> kept_of_all, ListRequest request)
+      : registry_(registry),
+        kept_of_all_(std::move(kept_of_all)),
+        request_(std::move(request)),
+        page_given_(false) {}
   // The answer has these objects.
-  ListStream(const Registry& registry, ListRequest request, store::ListPage page);
+  ListStream(const Registry& registry, std::shared_ptr<KeptBytes> kept_of_all, ListRequest request,
+             store::ListPage page);
+  ~ListStream() { drop_kept(); }
+  ListStream(const ListStream&) = delete;
+  ListStream& operator=(const ListStream&) = delete;
 
   // What a turn came to: there is more to do, the peer has no room, or the list is done.
   enum class Turn { More, Full, Done };
@@ -83,6 +107,10 @@ class ListStream {
   void end_selection();
   void prepare_body();
   ApiResult<void> measure(Budget& budget);
+  void keep(std::string made);
+  // The first of what is kept.
+  std::string take_kept();
+  void drop_kept();
   ApiResult<void> begin_writing();
   ApiResult<void> write(Budget& budget);
   // The text of the next objects.
@@ -94,6 +122,7 @@ class ListStream {
   Turn send_chunk();
 
   const Registry& registry_;
+  const std::shared_ptr<KeptBytes> kept_of_all_;
   const ListRequest request_;
   const bool page_given_;
   Phase phase_ = Phase::Open;

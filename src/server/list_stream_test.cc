@@ -153,13 +153,23 @@ TEST_F(ListStreamTest, ProtobufSaysItsSizeAndIsWhole) {
 
 // More than is kept of a measured body: it is made twice.
 TEST_F(ListStreamTest, ALargeBodyOfProtobufIsWhole) {
-  const std::string large(900'000, 'y');
-  for (const char* name : {"n1", "n2", "n3", "n4", "n5", "n6"}) write("POST", "", name, large.c_str());
+  constexpr std::size_t kLarge = 14;
+  const std::string large(2'700'000, 'y');
+  for (std::size_t i = 0; i < kLarge; ++i) write("POST", "", "n" + std::to_string(i), large.c_str());
   const auto peer = list({}, "application/vnd.kubernetes.protobuf");
   EXPECT_GT(peer->body.size(), kMeasuredKeptBytes);
   const Result<api::ProtobufList> read = api::open_protobuf_list(peer->body);
   ASSERT_TRUE(read.ok()) << read.error().text();
-  EXPECT_EQ(read->items.size(), kManyMaps + 6);
+  EXPECT_EQ(read->items.size(), kManyMaps + kLarge);
+}
+
+TEST(KeptBytes, AreBoundedOverAllLists) {
+  KeptBytes kept;
+  EXPECT_TRUE(kept.take(kMeasuredKeptOfAllBytes - 1));
+  EXPECT_FALSE(kept.take(2));
+  EXPECT_TRUE(kept.take(1));
+  kept.give_back(kMeasuredKeptOfAllBytes);
+  EXPECT_TRUE(kept.take(kMeasuredKeptOfAllBytes));
 }
 
 TEST_F(ListStreamTest, APageSaysWhereItEnds) {
