@@ -54,8 +54,8 @@ class ApiServer final : public HttpHandler {
   Status make_default_objects();
   // From here on the objects that describe this server are kept (own_objects.h). Waits for the store.
   void keep_own_objects(ServerAddress address) { own_.begin(std::move(address)); }
-  // Watch timeouts and bookmarks, lists that take too long, own objects, and what deleted definitions leave to
-  // do; about every 200 ms.
+  // Watch timeouts and bookmarks, lists that take too long, own objects, and what deleted definitions leave
+  // to do; about every 200 ms.
   void tick(Time monotonic_now) {
     watches_.tick(monotonic_now);
     watches_.end_replaced(served_.now());

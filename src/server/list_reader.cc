@@ -29,7 +29,8 @@ ApiResult<store::ObjectPtr> ListReader::look() {
     if (batch_at_ < batch_.size()) object = std::move(batch_[batch_at_++]);
   }
   at_end_ = !object;
-  // A webhook may change labels and every field, and defaults may add fields, so selectors look at the result.
+  // A webhook may change labels and every field, and defaults may add fields, so selectors look at the
+  // result.
   if (at_end_ || !accept_ || accept_(*object)) return object;
   return store::ObjectPtr();
 }

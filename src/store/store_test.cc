@@ -262,7 +262,8 @@ TEST(Store, RefusesFilesItDoesNotUnderstand) {
       {"somebody else's", "PRAGMA application_id = 7", ErrorCode::Unsupported, "not one of Berth's"},
       {"twins", "INSERT INTO objects SELECT 2, 2, resource, ns, name, uid, bytes, NULL FROM objects",
        ErrorCode::Gone, "the checksum of the newest commit"},
-      {"a revision that fell", "UPDATE state SET revision = 0", ErrorCode::Gone, "from version 1 to 3 are lost"},
+      {"a revision that fell", "UPDATE state SET revision = 0", ErrorCode::Gone,
+       "from version 1 to 3 are lost"},
   };
   for (const Foreign& one : cases) {
     SCOPED_TRACE(one.what);
