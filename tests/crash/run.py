@@ -44,8 +44,9 @@ class Cluster:
             os.remove(self.kubeconfig)
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [BERTH, "up", "--data-dir", os.path.join(self.directory, "data"), "--kubeconfig", self.kubeconfig,
-                 "--insecure", "--listen", "127.0.0.1:0", "--log-level", "warning"]
+                [BERTH, "up", "--data-dir", os.path.join(self.directory, "data"),
+                 "--kubeconfig", self.kubeconfig, "--insecure", "--listen", "127.0.0.1:0",
+                 "--log-level", "warning"]
                 + [word for file in self.files for word in ("-f", file)], stdout=log, stderr=log)
 
     def is_up(self):
@@ -184,8 +185,8 @@ MANIFESTS = 400
 def manifests_are_there_or_not():
     """A kill while `up -f` applies its files leaves all objects of them or none."""
     chance = random.Random(SEED)
-    objects = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c%d" % i, "namespace": "default"},
-                "data": {"k": "x" * 500}} for i in range(MANIFESTS)]
+    objects = [{"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "x" * 500},
+                "metadata": {"name": "c%d" % i, "namespace": "default"}} for i in range(MANIFESTS)]
     seen = {0: 0, MANIFESTS: 0}
     with tempfile.TemporaryDirectory(prefix="berth-crash-") as directory:
         file = os.path.join(directory, "many.json")
