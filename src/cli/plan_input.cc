@@ -110,9 +110,8 @@ Result<PlanInput> plan_input(std::vector<Manifest> manifests, const api::Gates& 
   for (Manifest& manifest : manifests) {
     planning::Document document = stored_document(manifest, ctx);
     for (const api::FieldError& error : objections(*manifest.resource, document.object, ctx)) {
-      if (document.kind == api::Kind::Pod)
-        document.trouble += (document.trouble.empty() ? "" : "; ") + error.path + ": " + error.body;
-      else
+      document.trouble += (document.trouble.empty() ? "" : "; ") + error.path + ": " + error.body;
+      if (document.kind != api::Kind::Pod)
         input.warnings.push_back(place_of(manifest, error.path) + ": " + error.body +
                                  " (an API server would refuse this)");
     }

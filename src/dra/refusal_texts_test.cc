@@ -125,6 +125,17 @@ TEST(RefusalTexts, APoolThatIsNotUsedIsNamedWithItsFault) {
     EXPECT_EQ(refusal_of(one.slices, one.claim, one.gates).reason, one.reason);
 }
 
+// The reason of the node is "offers device pools that break the rules".
+TEST(RefusalTexts, AnInvalidPoolIsNamedWhateverItsDevicesAre) {
+  const auto other = [](const char* name) {
+    return replaced(slice_text(name, 1, 2, kTwoDevices), "gpu.test", "other.test");
+  };
+  EXPECT_EQ(
+      refusal_of({other("a"), other("b")}, request()).reason,
+      "w1 has no usable devices; pool w1 of driver other.test has device g0 twice (in ResourceSlices a and "
+      "b)");
+}
+
 TEST(RefusalTexts, APoolOfOtherDevicesIsNotBlamed) {
   const std::string other = replaced(slice_text("o", 1, 2, kTwoDevices), "gpu.test", "other.test");
   EXPECT_EQ(refusal_of({slice_text("a", 1, 1, kTwoDevices), other}, request(R"(,"count":3)")).reason,

@@ -26,7 +26,8 @@ namespace berth::planning {
 struct Document {
   api::Kind kind = api::Kind::Other;
   Json object;
-  std::string trouble = {};  // why the API server would refuse it; the pod's decision is Error
+  // Why the API server would refuse it: of a pod the decision is Error, of a workload no pods are made.
+  std::string trouble = {};
 };
 
 enum class Verdicts : std::uint8_t { None, Summary, All };

@@ -237,6 +237,10 @@ std::vector<std::string> notes_of(const std::vector<Document>& documents, const 
     const std::string_view kind = object.string_at("kind"), group = group_of(object);
     const std::string name = std::string(kind) + " " + std::string(metadata.string_at("namespace")) + "/" +
                              std::string(metadata.string_at("name"));
+    if (makes_pods(document) && !document.trouble.empty()) {
+      by_reason["an API server would refuse it"].push_back(name);
+      continue;
+    }
     for (const LeftOut& row : kLeftOut)
       if (kind == row.kind && group == row.group) by_reason[row.why].push_back(name);
     if (kind != "Job" || group != "batch" || controllers.has_pods(metadata.string_at("uid"))) continue;
@@ -263,6 +267,7 @@ Result<WorkloadPods> with_workload_pods(std::vector<Document> documents, Time no
   for (Document& document : documents) {
     if (!is_read(document.kind)) continue;
     complete(document.kind, document.object);
+    if (makes_pods(document) && !document.trouble.empty()) continue;
     const std::optional<ObjectKey> key = key_of(document.kind, document.object);
     if (!key) continue;
     if (makes_pods(document) && wants_too_many(document.object)) return too_many(*key);

@@ -129,6 +129,18 @@ TEST(WorkloadPods, WhatIsLeftOutIsSaid) {
                 "no pods are made for Job default/w: suspended"}));
 }
 
+// Its pods would not be its own: the controller would make more for ever.
+TEST(WorkloadPods, AreNotMadeForAWorkloadThatAServerRefuses) {
+  std::vector<Document> documents = written(workload("apps/v1", "ReplicaSet", ", replicas: 3"));
+  documents.front().object["spec"]["selector"] =
+      Json::object({{"matchLabels", Json::object({{"app", "x"}})}});
+  documents.front().trouble = "spec.template.metadata.labels: `selector` does not match template `labels`";
+  const auto made = with_workload_pods(std::move(documents), kPlannedAt);
+  EXPECT_EQ(pod_names(made->documents).size(), 0u);
+  EXPECT_EQ(made->notes, std::vector<std::string>{
+                             "no pods are made for ReplicaSet default/w: an API server would refuse it"});
+}
+
 TEST(WorkloadPods, AreBounded) {
   const auto made =
       with_workload_pods(written(workload("apps/v1", "ReplicaSet", ", replicas: 2000000000")), kPlannedAt);

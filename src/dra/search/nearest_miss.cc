@@ -110,9 +110,16 @@ std::string NearestMiss::words(const SearchContext& context, const SearchState& 
 
 std::vector<std::string> NearestMiss::faults(const SearchContext& context) const {
   const CompiledRequest& request = context.compiled->claims[furthest_.claim].requests[furthest_.request];
+  const std::vector<DeviceRun>& order = context.devices->order;
+  const bool none =
+      std::none_of(order.begin(), order.end(), [](const DeviceRun& run) { return run.here.any(); });
   std::vector<std::string> found;
-  for (const NodePool& pool : context.devices->pools)
-    if (!pool.fault.empty() && may_serve(context, pool, request)) found.push_back(pool.fault);
+  for (const NodePool& pool : context.devices->pools) {
+    if (pool.fault.empty()) continue;
+    // An invalid one is a reason of its own, whatever its devices are.
+    const bool matters = none || pool.state == PoolState::Invalid || may_serve(context, pool, request);
+    if (matters) found.push_back(pool.fault);
+  }
   found.insert(found.end(), context.devices->unseen.begin(), context.devices->unseen.end());
   return found;
 }
@@ -156,7 +163,7 @@ std::string NearestMiss::words_of(const SearchContext& context, const SearchStat
   const std::string& node = context.cluster.node(context.node).name;
   const std::string& class_name = sub.spec->device_class;
   const std::size_t wanted = context.wanted(sub);
-  const std::string needs = "needs " + (all ? "all " + counted(matching) : counted(wanted)) + " ";
+  const std::string needs = "needs " + (all ? "all " + counted(matching) : counted(wanted));
   if (on_node == 0) return node + (faults(context).empty() ? " has no devices" : " has no usable devices");
   if (matching < std::max<std::size_t>(wanted, 1)) {
     const SelectorMiss miss = selector_miss(context, sub);
@@ -164,15 +171,13 @@ std::string NearestMiss::words_of(const SearchContext& context, const SearchStat
       return (on_node == 1 ? "the device on " + node + " is not"
                            : "none of the " + counted(on_node) + " on " + node + " is") +
              " of class " + class_name;
-    if (miss.refused > 0)
-      return (wanted > 1 ? needs.substr(0, needs.size() - 1) + "; " : "") +
-             selector_text(miss, node, class_name);
+    if (miss.refused > 0) return (wanted > 1 ? needs + "; " : "") + selector_text(miss, node, class_name);
   }
   if (free.empty() && taken.empty() && refused.size() == 1 && !all && sub.spec->count == 1)
     return refused.begin()->first.starts_with("counter ")
                ? refused.begin()->first
                : list_of(refused.begin()->second) + " on " + node + ": " + refused.begin()->first;
-  std::string text = needs + "of class " + class_name + ", " + std::to_string(free.size()) +
+  std::string text = needs + " of class " + class_name + ", " + std::to_string(free.size()) +
                      (free.size() == 1 ? " is" : " are") + " free";
   if (!taken.empty()) text += " (" + list_of(taken) + " taken)";
   for (const auto& [reason, names] : refused) text += "; " + list_of(names) + ": " + reason;
