@@ -57,6 +57,18 @@ TEST(ProtobufEncode, WritesGosSamplesAsGoReadsThem) {
   }
 }
 
+TEST(ProtobufEncode, TheDataOfARevisionAreTheBytesThatGoWrites) {
+  const auto body_of = [](const char* json) { return *encode_protobuf_body(json, Unnumbered::LeaveOut); };
+  EXPECT_NE(body_of(R"({"apiVersion":"apps/v1","kind":"ControllerRevision","data":{"run":"a && b <c>"}})")
+                .find(R"({"run":"a \u0026\u0026 b \u003cc\u003e"})"),
+            std::string::npos);
+  EXPECT_NE(body_of(R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","spec":{"config":[{"opaque":
+              {"driver":"d","parameters":{"run":"a && b"}}}]}})")
+                .find(R"({"run":"a && b"})"),
+            std::string::npos)
+      << "other opaque JSON is as its client wrote it";
+}
+
 // Nothing is absent from these, so nothing is left out of what Go writes.
 TEST(ProtobufEncode, AFullSampleHasGosBytes) {
   std::size_t equal = 0;
