@@ -342,6 +342,34 @@ TEST_F(ClusterKinds, EachServedVersionHasItsRegistration) {
   EXPECT_EQ(ask("GET", registrations + "/v1.apps").code, 200);
 }
 
+TEST_F(ClusterKinds, HaveTheColumnsOfKubernetes) {
+  bench.server.keep_own_objects({"fd00::1", 6443});
+  const auto cells = [&](const std::string& path) {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = path;
+    request.user = {"eve", {"system:masters"}};
+    request.headers = {{"Accept", "application/json;as=Table;g=meta.k8s.io;v=v1"}};
+    const auto exchange = std::make_shared<Collected>();
+    bench.server.handle(std::move(request), exchange);
+    const Json table = parse_json(exchange->response.body).value_or(Json());
+    std::string text;
+    for (const Json& row : table.items_at("rows"))
+      for (const Json& cell : row.items_at("cells")) text += cell.as_string() + "|";
+    return text;
+  };
+  EXPECT_EQ(cells("/api/v1/namespaces/default/endpoints/kubernetes"), "kubernetes|[fd00::1]:6443|0s|");
+  EXPECT_EQ(cells("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"),
+            "kubernetes|IPv6|6443|fd00::1|0s|");
+  EXPECT_EQ(cells("/apis/networking.k8s.io/v1/servicecidrs"), "kubernetes|10.96.0.0/16|0s|");
+  EXPECT_EQ(cells("/apis/apiregistration.k8s.io/v1/apiservices/v1.apps"), "v1.apps|Local|True|0s|");
+  ask("POST", "/apis/networking.k8s.io/v1/ipaddresses", R"({"metadata":{"name":"10.0.0.1"},"spec":
+      {"parentRef":{"resource":"services","namespace":"default","name":"a"}}})");
+  EXPECT_EQ(cells("/apis/networking.k8s.io/v1/ipaddresses"), "10.0.0.1|services/default/a|0s|");
+  ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", R"({"metadata":{"name":"kata"},"handler":"k"})");
+  EXPECT_EQ(cells("/apis/node.k8s.io/v1/runtimeclasses"), "kata|k|0s|");
+}
+
 TEST_F(ClusterKinds, AddressesAreNames) {
   const std::string addresses = "/apis/networking.k8s.io/v1/ipaddresses";
   const auto create = [&](const std::string& name) {

@@ -1,5 +1,8 @@
 // Columns of kinds that belong to the cluster: certificates, runtime classes, addresses of Services, API
 // versions. Source: pkg/printers/internalversion of Kubernetes 1.37 and kube-aggregator's table converter.
+#include <algorithm>
+#include <vector>
+
 #include "server/metadata.h"
 #include "server/tables.h"
 
@@ -50,6 +53,42 @@ JsonArray range_cells(const Json& object, Time now) {
   return {name_of(object), text, age_of(object, now)};
 }
 
+// At most three of a list, and how many more there are.
+std::string some_of(const std::vector<std::string>& all, std::string_view otherwise) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(all.size(), kShown); ++i) text += (i > 0 ? "," : "") + all[i];
+  if (all.size() > kShown) text += " + " + std::to_string(all.size() - kShown) + " more...";
+  return or_else(text, otherwise);
+}
+
+JsonArray endpoints_cells(const Json& object, Time now) {
+  std::vector<std::string> all;
+  for (const Json& subset : object.items_at("subsets")) {
+    JsonArray ports = subset.items_at("ports");
+    if (ports.empty()) ports.emplace_back();
+    for (const Json& port : ports)
+      for (const Json& address : subset.items_at("addresses")) {
+        std::string ip(address.string_at("ip"));
+        if (ip.find(':') != std::string::npos && !port.is_null()) ip = "[" + ip + "]";
+        all.push_back(port.is_null() ? ip : ip + ":" + std::to_string(port.int_at("port")));
+      }
+  }
+  return {name_of(object), some_of(all, "<none>"), age_of(object, now)};
+}
+
+JsonArray endpoint_slice_cells(const Json& object, Time now) {
+  std::vector<std::string> ports, addresses;
+  for (const Json& port : object.items_at("ports")) {
+    const std::int64_t number = port.int_at("port");
+    ports.push_back(number > 0 ? std::to_string(number) : or_else(port.string_at("name"), "*"));
+  }
+  for (const Json& endpoint : object.items_at("endpoints"))
+    for (const Json& address : endpoint.items_at("addresses")) addresses.push_back(address.as_string());
+  return {name_of(object), object.string_at("addressType"), some_of(ports, "<unset>"),
+          some_of(addresses, "<unset>"), age_of(object, now)};
+}
+
 JsonArray registration_cells(const Json& object, Time now) {
   const Json& service = object.part("spec").part("service");
   std::string available = "Unknown";
@@ -68,9 +107,13 @@ constexpr TableColumn kSigningColumns[] = {
 constexpr TableColumn kRuntimeClassColumns[] = {kName, {"Handler"}, kAge};
 constexpr TableColumn kIpAddressColumns[] = {kName, {"ParentRef"}, kAge};
 constexpr TableColumn kRangeColumns[] = {kName, {"CIDRs"}, kAge};
+constexpr TableColumn kEndpointsColumns[] = {kName, {"Endpoints"}, kAge};
+constexpr TableColumn kEndpointSliceColumns[] = {kName, {"AddressType"}, {"Ports"}, {"Endpoints"}, kAge};
 constexpr TableColumn kRegistrationColumns[] = {kName, {"Service"}, {"Available"}, kAge};
 
 constexpr TableRow kClusterRows[] = {
+    {"", "endpoints", {kEndpointsColumns, endpoints_cells}},
+    {"discovery.k8s.io", "endpointslices", {kEndpointSliceColumns, endpoint_slice_cells}},
     {"apiregistration.k8s.io", "apiservices", {kRegistrationColumns, registration_cells}},
     {"certificates.k8s.io", "certificatesigningrequests", {kSigningColumns, signing_request_cells}},
     {"networking.k8s.io", "ipaddresses", {kIpAddressColumns, ip_address_cells}},
