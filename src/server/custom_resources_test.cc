@@ -486,7 +486,10 @@ TEST_F(CustomResourcesTest, OpenApiV2HasEveryKind) {
   EXPECT_EQ(path.part("patch").items_at("consumes").size(), 3u);
   EXPECT_EQ(path.part("get").part("responses").part("200").part("schema").string_at("$ref"),
             "#/definitions/io.ex.v1.Gizmo");
+}
 
+TEST_F(CustomResourcesTest, OpenApiV2ComesAsItIsAskedFor) {
+  define();
   const char* kProtobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
   const auto said = [&](Headers headers) {
     HttpRequest request;
@@ -509,7 +512,7 @@ TEST_F(CustomResourcesTest, OpenApiV2HasEveryKind) {
   for (const auto& [name, value] : binary.headers)
     if (name == "Etag") tag = value;
   EXPECT_EQ(said({{"If-None-Match", tag}}).status, 304);
-  ask("DELETE", std::string(kDefinitions) + "/opens.ex.io");
+  ask("DELETE", std::string(kDefinitions) + "/gizmos.ex.io");
   settle();
   EXPECT_EQ(said({{"If-None-Match", tag}}).status, 200);
 }

@@ -34,6 +34,17 @@ class PodAnswers : public testing::Test, protected ServerBench {
     return ask_for("POST", kPods, R"({"metadata":{)" + metadata + R"(},"spec":{)" + spec + "}}",
                    "application/json", {{"dryRun", "All"}});
   }
+  // The texts of Warning headers, a line each.
+  static std::string texts_of(const std::string& headers) {
+    std::string plain;
+    for (std::size_t at = 0; at < headers.size();) {
+      const std::size_t end = std::min(headers.find('\n', at), headers.size());
+      constexpr std::size_t kAround = 7;  // 299 - "
+      plain += (plain.empty() ? "" : "\n") + headers.substr(at + kAround, end - at - kAround - 1);
+      at = end + 1;
+    }
+    return plain;
+  }
   static constexpr const char* kPods = "/api/v1/namespaces/default/pods";
   static constexpr const char* kContainer = R"("containers":[{"name":"c","image":"i"}])";
 };
@@ -52,32 +63,38 @@ TEST_F(PodAnswers, RefusalsNameEveryCause) {
        "None"},
       {one + own + R"(,"dnsConfig":{"nameservers":["10.0.0.1"]})", ""},
       {one + R"("dnsConfig":{"nameservers":["a","1.1.1.1","2.2.2.2","3.3.3.3"]})",
-       R"([spec.dnsConfig.nameservers: Invalid value: ["a","1.1.1.1","2.2.2.2","3.3.3.3"]: must not have more than 3 )"
-       R"(nameservers, spec.dnsConfig.nameservers[0]: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or )"
+       R"([spec.dnsConfig.nameservers: Invalid value: ["a","1.1.1.1","2.2.2.2","3.3.3.3"]: must not )"
+       R"(have more than 3 )"
+       R"(nameservers, spec.dnsConfig.nameservers[0]: Invalid value: "a": must be a valid IP address, )"
+       R"((e.g. 10.9.8.7 or )"
        R"(2001:db8::ffff)])"},
       {one + R"("dnsConfig":{"nameservers":["010.0.0.1","::ffff:1.2.3.4","fe80::1"]})",
        R"([spec.dnsConfig.nameservers[0]: Invalid value: "010.0.0.1": must not have leading 0s, )"
-       R"(spec.dnsConfig.nameservers[1]: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address])"},
+       R"(spec.dnsConfig.nameservers[1]: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped )"
+       R"(IPv6 address])"},
       {one + R"("dnsConfig":{"searches":["a.b.",".","_tcp.a_b.c"],"options":[{"name":"ndots","value":"2"}]})",
        ""},
       {one + R"("dnsConfig":{"searches":["a b"],"options":[{"value":"2"}]})",
        "spec.dnsConfig.searches[0]: Invalid"},
       {one + R"("dnsConfig":{"options":[{"value":"2"}]})",
        "spec.dnsConfig.options[0]: Required value: must not be empty"},
-      {R"("hostNetwork":true,"containers":[{"name":"c","image":"i","ports":[{"containerPort":80,"hostPort":81}]}])",
+      {R"("hostNetwork":true,"containers":[{"name":"c","image":"i","ports":[{"containerPort":80,)"
+       R"("hostPort":81}]}])",
        "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when "
        "`hostNetwork` is true"},
       {R"("hostNetwork":true,"containers":[{"name":"c","image":"i","ports":[{"containerPort":80}]}])", ""},
-      {one +
-           R"("securityContext":{"sysctls":[{"name":"kernel.shm_rmid_forced","value":"0"},{"name":"net/a.b","value":"0"}]})",
+      {one + R"("securityContext":{"sysctls":[{"name":"kernel.shm_rmid_forced","value":"0"},)"
+             R"({"name":"net/a.b","value":"0"}]})",
        ""},
-      {one +
-           R"("securityContext":{"sysctls":[{"name":"foo-","value":"b"},{"name":"","value":"b"},{"name":"a","value":"b"},{"name":"a","value":"b"}]})",
-       R"([spec.securityContext.sysctls[0].name: Invalid value: "foo-": must have at most 253 characters and match regex )"
-       R"(^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([\./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$, spec.securityContext.sysctls[1].name: )"
+      {one + R"("securityContext":{"sysctls":[{"name":"foo-","value":"b"},{"name":"","value":"b"},)"
+             R"({"name":"a","value":"b"},{"name":"a","value":"b"}]})",
+       R"([spec.securityContext.sysctls[0].name: Invalid value: "foo-": must have at most 253 )"
+       R"(characters and match regex )"
+       R"(^[a-z0-9]([-_a-z0-9]*[a-z0-9])?([\./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$, )"
+       R"(spec.securityContext.sysctls[1].name: )"
        R"(Required value, spec.securityContext.sysctls[3].name: Duplicate value: "a"])"},
-      {one +
-           R"("volumes":[{"name":"v","projected":{"sources":[{"podCertificate":{"signerName":"a.io/b","keyType":"ED25519","maxExpirationSeconds":3599}}]}}])",
+      {one + R"("volumes":[{"name":"v","projected":{"sources":[{"podCertificate":{"signerName":"a.io/b",)"
+             R"("keyType":"ED25519","maxExpirationSeconds":3599}}]}}])",
        "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 3599: if "
        "provided, "
        "maxExpirationSeconds must be >= 3600"},
@@ -107,30 +124,37 @@ TEST_F(PodAnswers, WarningsAreKubernetesWords) {
        "label is "
        "recommended: [must not contain dots]"},
       {one + R"("nodeSelector":{"beta.kubernetes.io/os":"linux"})", name,
-       R"(spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead)"},
+       R"(spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use )"
+       R"(\"kubernetes.io/os\" instead)"},
       {one + spread, name,
-       R"(spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since )"
+       R"(spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is )"
+       R"(deprecated since )"
        "v1.17; use \\\"topology.kubernetes.io/zone\\\" instead\n"
        "spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod"},
-      {one +
-           R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"a"}]}})",
+      {one + R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+             R"([{"topologyKey":"a"}]}})",
        name,
        "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a "
        "null "
        "labelSelector results in matching no pod"},
       {kContainer, name + R"(,"annotations":{"scheduler.alpha.kubernetes.io/critical-pod":""})",
-       R"(metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the )"
+       R"(metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in )"
+       R"(v1.16+; use the )"
        R"(\"priorityClassName\" field instead)"},
-      {R"("containers":[{"name":"c","image":"i","resources":{"requests":{"memory":"0.5"},"limits":{"memory":"1500m"}}}])",
+      {R"("containers":[{"name":"c","image":"i","resources":{"requests":{"memory":"0.5"},)"
+       R"("limits":{"memory":"1500m"}}}])",
        name,
        "spec.containers[0].resources.limits[memory]: fractional byte value \\\"1500m\\\" is invalid, must be "
        "an integer\n"
        "spec.containers[0].resources.requests[memory]: fractional byte value \\\"500m\\\" is invalid, must "
        "be an integer"},
-      {R"("containers":[{"name":"c","image":"i","env":[{"name":"A","value":"1"},{"name":"A","value":"$(A)2"},{"name":"A","value":"3"}]}])",
+      {R"("containers":[{"name":"c","image":"i","env":[{"name":"A","value":"1"},{"name":"A",)"
+       R"("value":"$(A)2"},{"name":"A","value":"3"}]}])",
        name,
-       R"(spec.containers[0].env[2]: hides previous definition of \"A\", which may be dropped when using apply)"},
-      {R"("containers":[{"name":"c","image":"i","ports":[{"containerPort":80},{"containerPort":80,"hostPort":80}]}])",
+       R"(spec.containers[0].env[2]: hides previous definition of \"A\", which may be dropped when )"
+       R"(using apply)"},
+      {R"("containers":[{"name":"c","image":"i","ports":[{"containerPort":80},{"containerPort":80,)"
+       R"("hostPort":80}]}])",
        name, "spec.containers[0].ports[1]: overlapping port definition with spec.containers[0].ports[0]"},
       {one + R"("imagePullSecrets":[{"name":"a"},{"name":"a"}])", name,
        R"(spec.imagePullSecrets[1].name: duplicate name \"a\")"},
@@ -140,15 +164,11 @@ TEST_F(PodAnswers, WarningsAreKubernetesWords) {
   for (const Row& row : rows) {
     const Got got = create_pod(row.spec, row.metadata);
     ASSERT_EQ(got.code, 201) << got.text;
-    std::string plain;
-    for (std::size_t at = 0; at < got.warnings.size();) {
-      const std::size_t end = std::min(got.warnings.find('\n', at), got.warnings.size());
-      constexpr std::size_t kAround = 7;  // 299 - "
-      plain += (plain.empty() ? "" : "\n") + got.warnings.substr(at + kAround, end - at - kAround - 1);
-      at = end + 1;
-    }
-    EXPECT_EQ(plain, row.warnings) << row.spec;
+    EXPECT_EQ(texts_of(got.warnings), row.warnings) << row.spec;
   }
+}
+
+TEST_F(PodAnswers, WarningsAreOfVolumesAndTemplatesToo) {
   const Got claim = ask_for("POST", "/api/v1/namespaces/default/persistentvolumeclaims",
                             R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":)"
                             R"({"requests":{"storage":"1500m"}}}})");

@@ -194,7 +194,7 @@ void keep_all_but_status(const api::KindRules& rules, Json& next, const Json& be
 
 }  // namespace
 
-// The kind's clearing, defaults and validation. A write of the status changes nothing else, and other writes
+// The kind's clearing, defaults and validation. A write of the status changes no spec, and other writes
 // not the status; the binding is not checked.
 ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& before) const {
   const ObjectTarget& target = update.target;

@@ -13,7 +13,8 @@ struct StatusRow {
 };
 
 const std::string kPodTemplate =
-    R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":)"
+    R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},)"
+    R"("spec":{"containers":)"
     R"([{"name":"c","image":"i"}]}})";
 const std::string kJobTemplate =
     R"("template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}})";

@@ -228,8 +228,9 @@ def watches_and_deletes(kubectl):
     has(kubectl("delete", "cm", "absent", "--ignore-not-found"), "^$")
 
 
-VERBS = (reads_and_discovers, explains, applies_client_side, applies_custom_resources, prunes, applies_server_side,
-         changes, rolls_out, shows_pods, runs_and_waits, asks_for_rights, works_on_nodes, watches_and_deletes)
+VERBS = (reads_and_discovers, explains, applies_client_side, applies_custom_resources, prunes,
+         applies_server_side, changes, rolls_out, shows_pods, runs_and_waits, asks_for_rights,
+         works_on_nodes, watches_and_deletes)
 
 
 def case_of(minor):
