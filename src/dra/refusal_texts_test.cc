@@ -211,6 +211,16 @@ TEST(RefusalTexts, AnAttributeThatIsMissingIsNotADifferentValue) {
   EXPECT_NE(distinct.reason.find("g0: it has no attribute d.net/numa"), std::string::npos) << distinct.reason;
 }
 
+// Kubernetes' sentence about a device that an All request must take does not name the constraint.
+TEST(RefusalTexts, AllDevicesComeWithTheConstraintThatOneBreaks) {
+  const std::string wanted =
+      R"({"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":)"
+      R"("All"}}],"constraints":[{"matchAttribute":"gpu.test/index"}]})";
+  EXPECT_EQ(refusal_of({slice_text("a", 1, 1, kCards)}, wanted).reason,
+            "claim d/c, request r: cannot add device gpu.test/w1/g1 because a claim constraint would not be "
+            "satisfied; g1: it differs in gpu.test/index from the devices chosen before");
+}
+
 TEST(RefusalTexts, AlternativesWithOneReasonAreOneClause) {
   std::string alternatives;
   for (int i = 0; i < 3; ++i)

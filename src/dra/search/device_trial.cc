@@ -81,10 +81,15 @@ TrialResult DeviceTrial::check_constraints(RequestRef at, DeviceRef place) {
     const std::string& name = context_.compiled->claims[at.claim].compiled_spec->constraints[index].attribute;
     if (error) return fail(derivation_error(context_, place, name, *error));
     if (!context_.error.empty()) return TrialResult::Fatal;  // in a proof's try without an earlier rule
-    return refuse(at, place, [&] {
+    const auto why = [&] {
       return constraint_text(constraint.is_match(), name, context_.devices->slice_at(place),
                              context_.devices->device_at(place), !values.ids(variant, flat).empty());
-    });
+    };
+    // Its refusal ends the attempt, with a sentence that does not name the constraint.
+    if (context_.sub(at).spec->mode == api::AllocationMode::All)
+      return fail(constraint_error(context_, at, place),
+                  context_.devices->device_at(place).name + ": " + why());
+    return refuse(at, place, why);
   }
   return TrialResult::Passed;
 }
@@ -111,8 +116,7 @@ TrialResult DeviceTrial::take(RequestRef at, DeviceRef place) {
     if (has(KnownDefect::RefusedCandidateKeepsCounters)) state_.charge(place);
     return refuse(at, place, [&] { return taint_text(*taint); });
   }
-  if (const TrialResult result = check_constraints(at, place); result != TrialResult::Passed)
-    return must && result == TrialResult::Refused ? fail(constraint_error(context_, at, place)) : result;
+  if (const TrialResult result = check_constraints(at, place); result != TrialResult::Passed) return result;
   if (must)
     if (const TrialResult result = check_capacity(at, place, pick); result != TrialResult::Passed) {
       state_.undo_constraints(at, sub.constraints.size());

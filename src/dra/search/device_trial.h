@@ -34,8 +34,8 @@ class DeviceTrial {
     if (nearest_miss_.wants(at)) nearest_miss_.note(place, why());
     return TrialResult::Refused;
   }
-  TrialResult fail(std::string error) {
-    context_.fail(std::move(error));
+  TrialResult fail(std::string error, std::string hint = {}) {
+    context_.fail(std::move(error), std::move(hint));
     return TrialResult::Fatal;
   }
 
