@@ -11,6 +11,7 @@
 #include "cli/control_plane.h"
 #include "cli/leader_election_runner.h"
 #include "cli/node_guest.h"
+#include "cli/plane_metrics.h"
 #include "cli/server_options.h"
 #include "cli/status_server.h"
 #include "cli/stop_signal.h"
@@ -56,8 +57,8 @@ struct Term {
   std::atomic<std::uint64_t> epoch = 0;
 };
 
-std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const SteadyClock& clock,
-                       const Configuration& config) {
+std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const client::Refusals& refusals,
+                       const SteadyClock& clock, const Configuration& config) {
   MetricsText text;
   text.family(api::family_of(api::Metric::LeaderStatus));
   text.sample({config.lease_name}, term.leads ? 1 : 0);
@@ -68,6 +69,7 @@ std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const S
   text.sample({"ahead"}, static_cast<std::uint64_t>(std::max<std::int64_t>(ahead_ms, 0)));
   text.sample({"behind"}, static_cast<std::uint64_t>(std::max<std::int64_t>(-ahead_ms, 0)));
   plane.write_metrics(text);
+  write_metrics(refusals, text);
   return text.take();
 }
 
@@ -144,12 +146,14 @@ Status run(Component component, const Configuration& config, const Plugins& plug
       TRY(client::read_kubeconfig(config.kubeconfig, "", client::KubeEnvironment::of_process()));
   client::HttpFetcherOptions http;
   http.user_agent = "berth-" + std::string(name_of(component)) + "/" + kBerthVersion;
-  const std::unique_ptr<client::ApiClient> client =
+  const std::unique_ptr<client::ApiClient> https =
       TRY(client::make_https_client(access, http, machine, {}, &server_time));
+  const auto refusals = std::make_shared<client::Refusals>(machine);
+  client::RefusalReporter client(*https, refusals);
   std::optional<LeaderElectionRunner> leading;
   Term term;
   if (config.leader_elect && component != Component::NodeAgent)
-    leading.emplace(*client, machine, election_options(config));
+    leading.emplace(client, machine, election_options(config));
   std::optional<client::Leadership> leadership = client::Leadership{};
   if (leading) {
     leadership.reset();
@@ -159,12 +163,13 @@ Status run(Component component, const Configuration& config, const Plugins& plug
   term.epoch = leadership ? leadership->epoch : 0;
   health::HealthFeed feed;
   if (component == Component::NodeAgent) options.health = &feed;
-  ControlPlaneLoops plane(leading ? leading->fenced_client() : *client, clock, gates, options, leadership);
+  ControlPlaneLoops plane(leading ? leading->fenced_client() : client, clock, gates, options, leadership);
   const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(component, config, feed, machine));
   const std::unique_ptr<StatusServer> pages =
       TRY(StatusServer::open(config.listen,
                              {.ready = [&plane] { return plane.synced(); },
-                              .metrics = [&] { return metrics_of(plane, term, clock, config); },
+                              .refused = [refusals] { return refusals->standing(); },
+                              .metrics = [&] { return metrics_of(plane, term, *refusals, clock, config); },
                               .pages = [&plane](std::string_view path) { return plane.page(path); }},
                              *client, machine));
   const std::unique_ptr<WebhookServer> webhook = TRY(start_webhook(config, *admission));

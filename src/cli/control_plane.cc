@@ -1,7 +1,10 @@
 #include "cli/control_plane.h"
 
+#include <array>
 #include <mutex>
 
+#include "base/log.h"
+#include "binding/binder.h"
 #include "cli/plane_metrics.h"
 #include "engine/loop.h"
 #include "explain/decision_history.h"
@@ -38,6 +41,39 @@ class Shown {
   Figures figures_;
 };
 
+// What the binder does with requests whose term their Lease does not have.
+constexpr std::array<std::string_view, binding::kTermDoubtNames.size()> kDoubtSentences = {
+    "BindRequests of an earlier term of their Lease; late ones are refused",
+    "BindRequests name an epoch that their Lease has not reached; it counts for nothing",
+    "BindRequests name a Lease that does not exist; their term counts for nothing",
+    "BindRequests name a Lease that may not be read; their term counts for nothing: grant `get` of it",
+    "BindRequests name a Lease in another namespace than --leader-elect-resource-namespace; their term "
+    "counts "
+    "for nothing"};
+
+// Says at warning level which BindRequests' terms are not those of their Leases: once, then once in
+// kRefusalQuiet, with their number.
+class TermDoubtLog {
+ public:
+  void look(const binding::TermDoubts& doubts, Time now) {
+    for (std::size_t i = 0; i < doubts.counts.size(); ++i) {
+      Row& row = rows_[i];
+      const bool quiet = row.told_at.is_set() && now - row.told_at < client::kRefusalQuiet;
+      if (doubts.counts[i] == row.told || quiet) continue;
+      log(LogLevel::Warning, kDoubtSentences[i],
+          {{"count", std::to_string(doubts.counts[i] - row.told)}, {"latest", doubts.latest[i]}});
+      row = {doubts.counts[i], now};
+    }
+  }
+
+ private:
+  struct Row {
+    std::uint64_t told = 0;
+    Time told_at = {};
+  };
+  std::array<Row, binding::kTermDoubtNames.size()> rows_;
+};
+
 plane::ControlPlaneOptions with_log(plane::ControlPlaneOptions options, scheduling::DecisionLog& decisions) {
   options.decisions = &decisions;
   return options;
@@ -64,6 +100,7 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration, con
   options.binding.retry_base = configuration.retry_base;
   options.binding.retry_cap = configuration.retry_cap;
   options.binding.benign_failure_conditions = configuration.benign_failure_conditions;
+  options.binding.lease_namespace = configuration.lease_namespace;
   options.binding.gpu_sharing = configuration.gpu_sharing;
   if (configuration.gpu_reservations == "Pods")
     options.binding.gpu_reservations = binding::GpuReservations::Pods;
@@ -100,6 +137,7 @@ struct ControlPlaneLoops::Parts {
   const bool binds;
   Shown<SchedulerFigures> scheduler_shown;
   Shown<BinderFigures> binder_shown;
+  TermDoubtLog term_doubts;  // of the thread that steps the binder
   plane::ControlPlane plane;
   std::unique_ptr<engine::Loop> scheduling;
   std::unique_ptr<engine::Loop> controllers;
@@ -113,9 +151,10 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   Parts& parts = *parts_;
   parts.plane.lead(leadership ? engine::Leading::Yes : engine::Leading::No,
                    leadership.value_or(client::Leadership{}));
-  const auto show_binder = [&parts](const engine::Engine* engine) {
-    if (engine == parts.plane.binding())
-      parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
+  const auto show_binder = [&parts, &clock](const engine::Engine* engine) {
+    if (engine != parts.plane.binding()) return;
+    parts.term_doubts.look(parts.plane.binder()->term_doubts(), clock.monotonic());
+    parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
   };
   if (engine::Engine* engine = parts.plane.scheduling()) {
     parts.scheduling =

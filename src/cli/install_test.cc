@@ -1,17 +1,21 @@
 // An installation compared with the other rooms: columns, rules and rights.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "api/kind_rules.h"
 #include "api/patch.h"
 #include "api/test_cel.h"
+#include "api/type_table.h"
 #include "base/testing/source_dir.h"
 #include "cli/cel_lines.h"
 #include "cli/configuration.h"
 #include "cli/control_plane.h"
 #include "cli/version.h"
+#include "client/api_path.h"
+#include "client/refusals.h"
 #include "install/chart.h"
 #include "install/crd.h"
 #include "install/rights.h"
@@ -98,6 +102,10 @@ TEST(Installation, RulesOfTheDefinitionAreThoseOfTheEmbeddedServer) {
       {"taken back", R"({"spec":{"withdrawn":true}})", R"({"withdrawn":null})", false},
       {"a later term", "{}", R"({"epoch":3})", true},
       {"an earlier term", "{}", R"({"epoch":1})", false},
+      {"the first term of another Lease", R"({"spec":{"lease":{"namespace":"n","name":"l","uid":"1"}}})",
+       R"({"epoch":1,"lease":{"uid":"2"}})", true},
+      {"an earlier term of the same Lease", R"({"spec":{"lease":{"namespace":"n","name":"l","uid":"1"}}})",
+       R"({"epoch":1})", false},
       {"another node", "{}", R"({"selectedNode":"m"})", false},
       {"another claim", "{}", R"({"resourceClaimAllocations":[{"name":"c","claimName":"y"}]})", false},
       {"a new member", "{}", R"({"backoffLimit":1})", false},
@@ -173,6 +181,101 @@ std::set<std::string> granted_watches(install::Account account) {
     if (right.account == account && right.verbs.find("list,watch") != std::string_view::npos)
       granted.insert(std::string(right.resource) + "." + std::string(right.group));
   return granted;
+}
+
+// An API server that refuses everything, as one whose account has no rights.
+class RefusesAll final : public client::ApiClient {
+ public:
+  explicit RefusesAll(const install::Right& right) : right_(right) {}
+
+  void submit(client::ApiRequest, std::function<void(client::ApiReply)> done) override {
+    done(allows ? client::answered_reply(200, std::string("{}")) : refusal("write"));
+  }
+  std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef,
+                                                       client::WatchReceiver& receiver) override {
+    for (const std::string_view request : {"list", "watch"}) receiver.on_refused(request, refusal(request));
+    if (allows) receiver.on_list({}, 1);
+    if (allows) receiver.on_changes({});
+    return std::make_unique<client::Subscription>();
+  }
+
+  bool allows = false;
+
+ private:
+  client::ApiReply refusal(std::string_view verb) const {
+    return client::refused_reply(403, "Forbidden",
+                                 "is forbidden: User \"u\" cannot " + std::string(verb) + " resource \"" +
+                                     std::string(right_.resource) + "\" in API group \"\"");
+  }
+  const install::Right& right_;
+};
+
+struct Silent final : client::WatchReceiver {
+  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_changes(std::vector<client::RawChange>) override {}
+  void on_trouble(std::string) override { ++troubles; }
+  int troubles = 0;
+};
+
+client::Verb verb_of(std::string_view name) {
+  if (name == "create") return client::Verb::Create;
+  if (name == "update") return client::Verb::Update;
+  if (name == "delete") return client::Verb::Delete;
+  return name == "get" ? client::Verb::Get : client::Verb::MergePatch;
+}
+
+// Each right of each account taken away in turn: said with the verb and the resource, and with what helps.
+TEST(Installation, AMissingRightIsNamedWhicheverItIs) {
+  for (const install::Right& right : install::rights()) {
+    std::vector<std::string> verbs;
+    api::for_each_listed(right.verbs, [&](std::string_view verb) { verbs.emplace_back(verb); });
+    for (const std::string& verb : verbs) {
+      const std::string what = verb + " " + install::title_of(right);
+      SCOPED_TRACE(what);
+      ManualClock clock(Time::from_seconds(1));
+      const auto refusals = std::make_shared<client::Refusals>(clock);
+      RefusesAll server(right);
+      client::RefusalReporter reporter(server, refusals);
+      const std::size_t slash = right.resource.find('/');
+      const api::ResourceRef resource{std::string(right.group), "v1",
+                                      std::string(right.resource.substr(0, slash))};
+      const std::string subresource(slash == std::string_view::npos ? "" : right.resource.substr(slash + 1));
+      const bool watches = verb == "list" || verb == "watch";
+      const auto ask = [&] {
+        Silent receiver;
+        if (watches)
+          (void)reporter.list_and_watch(resource, receiver);
+        else
+          reporter.submit({verb_of(verb), resource, "berth-system", "x", subresource, "{}"},
+                          [](const client::ApiReply&) {});
+        EXPECT_EQ(receiver.troubles, 0) << "said twice";
+      };
+      const auto lines_of = [&] {
+        testing::internal::CaptureStderr();
+        ask();
+        return testing::internal::GetCapturedStderr();
+      };
+      EXPECT_NE(lines_of().find("W the API server refuses what this process needs request=\"" + what),
+                std::string::npos);
+      EXPECT_EQ(lines_of(), "") << "again within a minute";
+      clock.advance(client::kRefusalQuiet);
+      EXPECT_NE(lines_of().find("more=1"), std::string::npos);
+      const std::vector<std::string> standing = refusals->standing();
+      if (right.resource == "events") {
+        EXPECT_TRUE(standing.empty()) << "it works without events";
+        continue;
+      }
+      EXPECT_TRUE(std::any_of(standing.begin(), standing.end(),
+                              [&](const std::string& text) { return text.starts_with(what); }));
+      const std::string help =
+          right.resource == "leases" ? "--leader-elect-resource-namespace" : "`berth install` grants it";
+      for (const std::string& text : standing) EXPECT_NE(text.find(help), std::string::npos) << text;
+      server.allows = true;
+      if (!watches) ask();
+      clock.advance(watches ? client::kRefusalStands : Duration());
+      EXPECT_TRUE(refusals->standing().empty());
+    }
+  }
 }
 
 TEST(Installation, GrantsTheWatchesOfTheLoops) {

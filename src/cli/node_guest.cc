@@ -15,6 +15,7 @@
 #include "api/metric_table.h"
 #include "base/log.h"
 #include "cli/control_plane.h"
+#include "cli/plane_metrics.h"
 #include "cli/server_options.h"
 #include "cli/status_server.h"
 #include "cli/version.h"
@@ -141,8 +142,9 @@ void release_start_up_pages() {
   ::dl_iterate_phdr(release_pages, nullptr);
 }
 
-std::string guest_metrics(const SteadyClock& clock) {
+std::string guest_metrics(const client::Refusals& refusals, const SteadyClock& clock) {
   MetricsText text;
+  write_metrics(refusals, text);
   text.family(api::family_of(api::Metric::ClockOffset));
   const std::int64_t ahead_ms = clock.offset().millis();
   text.sample({"ahead"}, static_cast<std::uint64_t>(std::max<std::int64_t>(ahead_ms, 0)));
@@ -160,8 +162,10 @@ Status run_node_guest(const Configuration& config, const StopSignal& stop) {
       TRY(client::read_kubeconfig(config.kubeconfig, "", client::KubeEnvironment::of_process()));
   client::HttpFetcherOptions http;
   http.user_agent = std::string("berth-node-agent/") + kBerthVersion;
-  const std::unique_ptr<client::ApiClient> client =
+  const std::unique_ptr<client::ApiClient> https =
       TRY(client::make_https_client(access, http, machine, {}, &server_time));
+  const auto refusals = std::make_shared<client::Refusals>(machine);
+  client::RefusalReporter client(*https, refusals);
   const std::string folder =
       config.nodes_directory.empty() ? state_directory() + "/nodes" : config.nodes_directory;
   health::HealthFeed feed;
@@ -172,11 +176,12 @@ Status run_node_guest(const Configuration& config, const StopSignal& stop) {
                                      health::NodeRole::BesideKubelet,
                                      config.kubelet_directory},
                                     feed, machine));
-  Publication publication(config.node, *client, feed, clock, machine);
+  Publication publication(config.node, client, feed, clock, machine);
   const std::unique_ptr<StatusServer> pages =
       TRY(StatusServer::open(config.listen,
                              {.ready = [&publication] { return publication.published(); },
-                              .metrics = [&clock] { return guest_metrics(clock); },
+                              .refused = [refusals] { return refusals->standing(); },
+                              .metrics = [&] { return guest_metrics(*refusals, clock); },
                               .pages = [](std::string_view) { return std::optional<std::string>(); }},
                              *client, machine));
   std::printf("The node-agent works on %s, beside the kubelet of %s; health and metrics are on %s\n",

@@ -45,6 +45,7 @@ SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
 BinderFigures figures_of(const client::View& view, const binding::Binder& binder) {
   BinderFigures figures;
   figures.pre_binds = binder.metrics();
+  figures.term_doubts = binder.term_doubts();
   for (const auto& [key, request] : view.bind_requests.all())
     ++figures.requests[static_cast<std::size_t>(request->phase)][static_cast<std::size_t>(request->step)];
   return figures;
@@ -71,7 +72,16 @@ void write_metrics(const BinderFigures& figures, MetricsText& text) {
         text.sample({api::name_of(static_cast<api::BindPhase>(phase)),
                      api::name_of(static_cast<api::BindStep>(step))},
                     count);
+  text.family(family_of(Metric::TermDoubts));
+  for (std::size_t i = 0; i < binding::kTermDoubtNames.size(); ++i)
+    text.sample({std::string(binding::kTermDoubtNames[i])}, figures.term_doubts.counts[i]);
   figures.pre_binds.write_metrics(text);
+}
+
+void write_metrics(const client::Refusals& refusals, MetricsText& text) {
+  text.family(family_of(Metric::RefusedRequests));
+  for (const auto& [kind, count] : refusals.counts())
+    text.sample({kind.first, std::to_string(kind.second)}, count);
 }
 
 void write_metrics(const std::vector<LoopFigures>& loops, MetricsText& text) {

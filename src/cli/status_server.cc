@@ -61,7 +61,7 @@ class StatusServer::Handler final : public server::HttpHandler,
   server::HttpResponse answer(const server::HttpRequest& request) const {
     if (!reads(request)) return page(405, "method not allowed\n");
     if (request.path == "/healthz" || request.path == "/livez") return page(200, "ok");
-    if (request.path == "/readyz") return pages_.ready() ? page(200, "ok") : page(500, "not ready");
+    if (request.path == "/readyz") return readiness();
     if (pages_.pages)
       if (std::optional<std::string> found = pages_.pages(request.path))
         return {200, {{"Content-Type", "application/json"}}, *std::move(found)};
@@ -70,6 +70,13 @@ class StatusServer::Handler final : public server::HttpHandler,
 
   server::HttpResponse metrics() const {
     return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, pages_.metrics()};
+  }
+
+  server::HttpResponse readiness() const {
+    std::string text = "not ready";
+    const std::vector<std::string> refused = pages_.refused();
+    for (const std::string& sentence : refused) text += "\n" + sentence;
+    return pages_.ready() && refused.empty() ? page(200, "ok") : page(500, std::move(text));
   }
 
   void show_metrics(server::HttpExchange& exchange) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/api_client.h"
 #include "server/transport/transport.h"
@@ -19,6 +20,8 @@ class MetricsAccess;
 
 struct StatusPages {
   std::function<bool()> ready;
+  // What the API server refuses that the component needs, a sentence each: it is not ready.
+  std::function<std::vector<std::string>()> refused;
   std::function<std::string()> metrics;  // in Prometheus' text format
   // Further pages in JSON, by path; none: no such page. Loopback only.
   std::function<std::optional<std::string>(std::string_view path)> pages;

@@ -77,6 +77,11 @@ class WatchReceiver {
   virtual void on_not_served() { on_list({}, 0); }
   // The stream broke and will be resumed; for logs and metrics.
   virtual void on_trouble(std::string text) = 0;
+  // The server answered a list or watch ("list", "watch") with an error. The client asks again.
+  virtual void on_refused(std::string_view request, const ApiReply& reply) {
+    on_trouble(std::string(request) + ": " + std::to_string(reply.code) + " " + reply.reason + ": " +
+               reply.message);
+  }
 };
 
 // Ends the watch when destroyed; the receiver is not called after that.

@@ -203,7 +203,10 @@ void Reflector::list_failed(const ApiReply& reply) {
     paging_ = Paging::Whole;  // pages that were too slow once would be too slow again
     return begin_list();
   }
-  tell([&](WatchReceiver& receiver) { receiver.on_trouble("list: " + text_of(reply)); });
+  tell([&](WatchReceiver& receiver) {
+    if (reply.delivery == Delivery::Answered && !reply.ok()) return receiver.on_refused("list", reply);
+    receiver.on_trouble("list: " + text_of(reply));
+  });
   later(std::max(next_pause(), Duration::seconds(reply.retry_after_s)), &Reflector::begin_list);
 }
 
@@ -298,7 +301,10 @@ void Reflector::watch_ended(const std::string& trouble) {
                                             : trouble;
   const bool history_lost = code == 410 || code == 404;
   if (!(history_lost && lasted))
-    tell([&](WatchReceiver& receiver) { receiver.on_trouble("watch: " + std::move(text)); });
+    tell([&](WatchReceiver& receiver) {
+      if (stream_fault_.empty() && refusal.code != 0) return receiver.on_refused("watch", refusal);
+      receiver.on_trouble("watch: " + std::move(text));
+    });
   const Duration pause = moved || (history_lost && lasted) ? Duration() : next_pause();
   later(std::max(pause, Duration::seconds(refusal.retry_after_s)),
         history_lost ? &Reflector::begin_list : &Reflector::begin_watch);

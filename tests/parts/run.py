@@ -241,6 +241,86 @@ def a_leader_that_slept_through_its_lease_sends_nothing_and_ends(berth):
         assert second.metric(leads) == 1
 
 
+def a_lease_that_is_made_again_stops_nothing(berth):
+    """As by an uninstall and an install, or an older backup: its terms count from 1 again."""
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        binder = cluster.part("binder").ready()
+        for term in range(3):
+            scheduler = cluster.part("scheduler").ready()
+            cluster.add_pod("term-%d" % term)
+            cluster.bound("term-%d" % term)
+            assert scheduler.end() == 0
+        assert cluster.call("GET", LEASE)["spec"]["leaseTransitions"] == 2
+        cluster.call("DELETE", LEASE)
+        scheduler = cluster.part("scheduler").ready()
+        for name in ("first", "second"):
+            cluster.add_pod(name)
+            cluster.bound(name)
+        epochs = {request["spec"]["podName"]: request["spec"]["epoch"]
+                  for request in cluster.call("GET", BIND_REQUESTS)["items"]}
+        assert epochs == {"term-0": 1, "term-1": 2, "term-2": 3, "first": 1, "second": 1}, epochs
+        cluster.call("DELETE", LEASE)  # under its holder, which ends as at any loss of its Lease
+        assert scheduler.process.wait(timeout=WAIT_SECONDS_MAX) == 1
+        cluster.part("scheduler").ready()
+        cluster.add_pod("third")
+        cluster.bound("third")
+        assert " W " not in binder.log.read_text(), binder.log.read_text()
+
+
+def a_second_lease_name_stops_nothing(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        cluster.part("binder").ready()
+        for name, lease in (("a", "one"), ("b", "one"), ("c", "two"), ("d", "one")):
+            scheduler = cluster.part("scheduler", "--leader-elect-resource-name", lease).ready()
+            cluster.add_pod(name)
+            cluster.bound(name)
+            assert scheduler.end() == 0
+
+
+def forged_terms_stop_nothing_and_are_told(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        binder = cluster.part("binder").ready()
+        cluster.part("scheduler").ready()
+        cluster.add_pod("before")
+        cluster.bound("before")
+        uid = cluster.call("GET", LEASE)["metadata"]["uid"]
+        for number, lease in enumerate(({"namespace": "kube-system", "name": "berth-scheduler", "uid": uid},
+                                        {"namespace": "kube-system", "name": "mine", "uid": "u"}, None)):
+            spec = {"podName": "nobody", "podUID": "u", "selectedNode": "n1", "epoch": 2 ** 62}
+            if lease:
+                spec["lease"] = lease
+            cluster.make(BIND_REQUESTS.replace("v1alpha1/", "v1alpha1/namespaces/default/"),
+                         {"kind": "BindRequest", "apiVersion": "scheduling.berth.dev/v1alpha1",
+                          "metadata": {"name": "forged-%d" % number}, "spec": spec})
+        cluster.add_pod("after")
+        cluster.bound("after")
+        eventually("it is told", lambda: "epoch that their Lease has not reached" in binder.log.read_text())
+        doubts = 'berth_bind_request_term_doubts_total{why="%s"}'
+        eventually("it is counted", lambda: binder.metric(doubts % "beyond") == 1
+                   and binder.metric(doubts % "no-lease") == 1)
+
+
+def a_refused_lease_is_told(berth):
+    with Cluster(berth) as cluster:
+        cluster.add_node("n1")
+        scheduler = cluster.part("scheduler", "--with-binder", "--leader-elect-resource-namespace", "later")
+        flag = "--leader-elect-resource-namespace"
+        eventually("/readyz names it", lambda: flag in scheduler.page("/readyz")[1])
+        code, text = scheduler.page("/readyz")
+        assert code == 500 and "create leases.coordination.k8s.io in namespace later" in text, text
+        told = [line for line in scheduler.log.read_text().splitlines() if " W " in line]
+        assert len(told) == 1 and "--leader-elect-resource-namespace" in told[0], told
+        refused = 'create leases.coordination.k8s.io in namespace later'
+        assert scheduler.metric('berth_refused_requests_total{request="%s",code="404"}' % refused) > 0
+        cluster.make("/api/v1/namespaces", {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "later"}})
+        scheduler.ready()
+        cluster.add_pod("a")
+        cluster.bound("a")
+
+
 def parts_outlive_their_api_server(berth):
     with Cluster(berth) as cluster:
         cluster.add_node("n1")
@@ -622,7 +702,8 @@ def a_control_plane_explains_across_a_restart(berth):
 
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
          one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
-         parts_outlive_their_api_server,
+         a_lease_that_is_made_again_stops_nothing, a_second_lease_name_stops_nothing,
+         forged_terms_stop_nothing_and_are_told, a_refused_lease_is_told, parts_outlive_their_api_server,
          policies_act_on_what_node_agents_report, a_node_agent_reports_what_a_driver_says,
          beyond_loopback_pages_are_encrypted_and_ask_who_reads_metrics,
          a_bind_request_made_by_hand_is_carried_out_or_refused, a_binder_answers_admission_reviews,
