@@ -41,9 +41,57 @@ void check_pools(Examination& exam) {
                  "look at the driver's pods: it did not finish publishing, or somebody deleted a slice");
 }
 
+namespace {
+
+std::string number_of(const std::vector<std::string>& names, std::string_view one, std::string_view several) {
+  return std::to_string(names.size()) + std::string(names.size() == 1 ? one : several);
+}
+
+// Epochs beyond the Lease's are forged, or of a time before a backup was restored. `lease`: null if absent.
+void check_terms(Examination& exam, const JsonArray& requests, const Json& lease) {
+  const std::string_view uid = lease.part("metadata").string_at("uid");
+  const std::int64_t epoch = lease.part("spec").int_at("leaseTransitions") + 1;
+  std::vector<std::string> beyond, late;
+  for (const Json& request : requests) {
+    const Json& spec = request.part("spec");
+    const Json& named = spec.part("lease");
+    const bool of_lease =
+        !named.is_object() || (named.string_at("namespace") == exam.options.ns &&
+                               named.string_at("name") == kLeaseName && named.string_at("uid") == uid);
+    const Json& meta = request.part("metadata");
+    const std::string name =
+        std::string(meta.string_at("namespace")) + "/" + std::string(meta.string_at("name"));
+    if (lease.is_object() && of_lease && spec.int_at("epoch") > epoch) beyond.push_back(name);
+    const Json& status = request.part("status");
+    if (status.string_at("phase") == "Failed" && status.string_at("reason") == "StaleEpoch")
+      late.push_back(name);
+  }
+  const std::string title = "Lease " + exam.options.ns + "/" + std::string(kLeaseName);
+  if (!beyond.empty())
+    exam.warns("BindRequests",
+               number_of(beyond, " names", " name") + " an epoch that " + title + " has not reached, " +
+                   std::to_string(epoch) + " (" + shortened(beyond) + ")",
+               "the binder ignores such epochs; find out who writes them, and delete them before you go back "
+               "to an earlier release, whose binder would refuse all others");
+  if (!late.empty())
+    exam.warns(
+        "BindRequests",
+        number_of(late, " was", " were") +
+            " refused, of an earlier term (StaleEpoch), and not decided "
+            "again (" +
+            shortened(late) + ")",
+        "look whether a scheduler holds " + title + ", and that all schedulers of these pods share it");
+}
+
+}  // namespace
+
 void check_leftovers(Examination& exam) {
   const std::optional<JsonArray> requests = exam.list("/apis/scheduling.berth.dev/v1alpha1/bindrequests");
   if (!requests) return;
+  if (!requests->empty())
+    if (const std::optional<Json> lease = exam.read("/apis/coordination.k8s.io/v1/namespaces/" +
+                                                    exam.options.ns + "/leases/" + std::string(kLeaseName)))
+      check_terms(exam, *requests, *lease);
   std::vector<std::string> leftover;
   for (std::size_t i = 0; i < std::min(requests->size(), kLeftoversMax); ++i) {
     const Json& request = (*requests)[i];

@@ -277,6 +277,34 @@ TEST_F(Doctor, BindRequestsWhosePodIsGone) {
   expect_line(Severity::Warns, "BindRequests: 2 are of pods that are gone (default/gone, default/there)");
 }
 
+TEST_F(Doctor, TermsOfBindRequestsThatTheLeaseDoesNotHave) {
+  const std::string lease_path = kLeases + std::string("berth-system/leases/berth-scheduler");
+  Json held = *server_.find(lease_path);
+  held["metadata"]["uid"] = "l2";
+  held["spec"]["leaseTransitions"] = 2;
+  server_.put(lease_path, held);
+  server_.put("/api/v1/namespaces/default/pods/p", json(R"({"metadata":{"uid":"u"}})"));
+  const auto put = [&](const std::string& name, const std::string& term, const std::string& status) {
+    server_.put(kBindRequests + ("/" + name),
+                json((R"({"metadata":{"namespace":"default","name":")" + name +
+                      R"("},"spec":{"podName":"p","podUID":"u")" + term + R"(},"status":)" + status + "}")
+                         .c_str()));
+  };
+  const std::string of_lease = R"(,"lease":{"namespace":"berth-system","name":"berth-scheduler","uid":)";
+  put("present", R"(,"epoch":3)" + of_lease + R"("l2"})", "{}");
+  put("earlier-lease", R"(,"epoch":70)" + of_lease + R"("l1"})", "{}");
+  put("earlier-release", R"(,"epoch":3)", "{}");
+  EXPECT_TRUE(diagnosis().findings.empty());
+  put("forged", R"(,"epoch":4)" + of_lease + R"("l2"})", "{}");
+  expect_line(Severity::Warns,
+              "BindRequests: 1 names an epoch that Lease berth-system/berth-scheduler has not reached, 3 "
+              "(default/forged)");
+  put("forged", R"(,"epoch":2)" + of_lease + R"("l2"})", R"({"phase":"Failed","reason":"StaleEpoch"})");
+  expect_line(Severity::Warns,
+              "BindRequests: 1 was refused, of an earlier term (StaleEpoch), and not decided again "
+              "(default/forged)");
+}
+
 TEST_F(Doctor, WhatMayNotBeReadIsSaid) {
   server_.answer("GET", kSlices, 403, json(R"({"message":"forbidden"})"));
   expect_line(Severity::Warns, "was not examined: the API server answers 403: forbidden");
