@@ -470,6 +470,11 @@ TEST_F(CustomResourcesTest, OpenApiV2HasEveryKind) {
             R"({"type":"string"})");
   EXPECT_EQ(to_string(definitions.part("io.k8s.api.core.v1.Pod").part("properties").part("spec")),
             R"({"$ref":"#/definitions/io.k8s.api.core.v1.PodSpec"})");
+  EXPECT_TRUE(definitions.part("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+                  .part("properties")
+                  .part("creationTimestamp")
+                  .string_at("description")
+                  .starts_with("CreationTimestamp is a timestamp"));
   const Json& gizmo = definitions.part("io.ex.v1.Gizmo");
   EXPECT_EQ(gizmo.part("properties").part("spec").part("properties").part("mode").string_at("default"), "a");
   EXPECT_EQ(gizmo.items_at("x-kubernetes-group-version-kind").front().string_at("kind"), "Gizmo");
@@ -710,6 +715,10 @@ TEST_F(CustomResourcesTest, OpenApiAndTablesFollowTheDefinition) {
   ASSERT_TRUE(schema);
   EXPECT_EQ(schema->part("properties").part("spec").part("properties").part("size").string_at("type"),
             "integer");
+  EXPECT_TRUE(schema->part("properties")
+                  .part("apiVersion")
+                  .string_at("description")
+                  .starts_with("APIVersion defines"));
   const Json table =
       ask("GET", std::string(kGizmos), "", {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}}).body;
   EXPECT_EQ(table.items_at("columnDefinitions").size(), 2u);

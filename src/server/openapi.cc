@@ -19,7 +19,7 @@ constexpr std::string_view kV3 = "/openapi/v3";
 
 // Changes whenever a document may: clients cache documents by it. Gates decide which kinds are served.
 std::string documents_hash(const ServedSet& served) {
-  constexpr int kRevision = 3;  // of the generator of documents
+  constexpr int kRevision = 4;  // of the generator of documents
   std::uint64_t hash = 14695981039346656037u + kRevision;
   for (const api::GateInfo& gate : api::gate_table())
     hash = (hash ^ static_cast<std::uint64_t>(served.gates().enabled(gate.name) ? 2 : 1)) * 1099511628211u;

@@ -1,7 +1,8 @@
 // OpenAPI v3 schemas of the API types, from the type table: used by `kubectl explain` and typed patches.
 //
-// Without descriptions: those are Kubernetes' own text. Pure, any thread. Cost: one walk of all types
-// reachable from the kinds of a group version. Source: OpenAPI documents observed from kube-apiserver 1.37.
+// Without descriptions but for those of metadata: the others are Kubernetes' own text. Pure, any thread.
+// Cost: one walk of all types reachable from the kinds of a group version. Source: OpenAPI documents observed
+// from kube-apiserver 1.37.
 #pragma once
 
 #include <span>

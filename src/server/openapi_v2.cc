@@ -36,8 +36,11 @@ Json each_schema_v2(const Json& named, Defaults defaults) {
 
 Json schema_v2(const Json& schema, Defaults defaults) {
   if (!schema.is_object()) return schema;  // additionalProperties: true
-  if (const JsonArray& all = schema.items_at("allOf"); !all.empty() && all.front().find("$ref"))
-    return referred_v2(all.front().string_at("$ref"));
+  if (const JsonArray& all = schema.items_at("allOf"); !all.empty() && all.front().find("$ref")) {
+    Json made = referred_v2(all.front().string_at("$ref"));
+    if (const Json* text = schema.find("description")) made["description"] = *text;
+    return made;
+  }
   if (schema.find("$ref")) return referred_v2(schema.string_at("$ref"));
   Json made = Json::object();
   for (const JsonMember& member : schema.as_object()) {
@@ -119,14 +122,16 @@ Json structural_v2(const Json& schema) {
   return made;
 }
 
-Json custom_v2(const api::ResourceInfo& resource, const Json& mark) {
+// `shown`: its v3 schema, which describes the members of every object.
+Json custom_v2(const api::ResourceInfo& resource, const Json& shown) {
   const Json& given = resource.custom->open_api;
   Json made = Json::object({{"type", "object"}});
   if (!given.bool_at("x-kubernetes-preserve-unknown-fields")) {
     made = structural_v2(given);
-    add_resource_members(made);
+    for (std::string_view name : {"apiVersion", "kind", "metadata"})
+      made["properties"][name] = schema_v2(shown.part("properties").part(name), Defaults::Drop);
   }
-  made["x-kubernetes-group-version-kind"] = mark;
+  made["x-kubernetes-group-version-kind"] = shown.part("x-kubernetes-group-version-kind");
   return made;
 }
 
@@ -216,7 +221,7 @@ Json openapi_v2(const ServedSet& served) {
   for (const api::ResourceInfo* row : rows) {
     if (row->custom) {
       const std::string name = schema_name(*row);
-      definitions[name] = custom_v2(*row, schemas.part(name).part("x-kubernetes-group-version-kind"));
+      definitions[name] = custom_v2(*row, schemas.part(name));
     }
     const Json items = path_items(*row);
     for (const JsonMember& item : items.as_object()) paths[item.key] = path_item_v2(item.value);

@@ -110,7 +110,7 @@ FieldErrors check_families(const FieldPath& path, const JsonArray& ranges) {
 // A cause for each range that changed; one when their number did.
 FieldErrors check_changed_ranges(const FieldPath& path, const JsonArray& ranges, const JsonArray& stored) {
   FieldErrors errors = check_ranges(path, ranges);
-  append(errors, check_families(path, ranges));
+  if (!errors.full()) append(errors, check_families(path, ranges));
   std::size_t changed = stored.empty() ? 0 : 1;
   if (ranges.size() == stored.size()) {
     changed = 0;
@@ -126,7 +126,8 @@ FieldErrors validate_create(const Json& node, const RuleContext&) {
   FieldErrors errors = check_taints(FieldPath("metadata").child("taints"), items(spec, "taints"));
   append(errors, check_amounts(node));
   append(errors, check_ranges(FieldPath("spec").child("podCIDRs"), items(spec, "podCIDRs")));
-  append(errors, check_families(FieldPath("spec").child("podCIDRs"), items(spec, "podCIDRs")));
+  if (!errors.full())
+    append(errors, check_families(FieldPath("spec").child("podCIDRs"), items(spec, "podCIDRs")));
   return errors;
 }
 

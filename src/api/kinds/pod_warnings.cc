@@ -15,6 +15,8 @@ namespace {
 
 // A text about each of many items is said of as many.
 constexpr std::size_t kPodWarningsMax = 200;
+// With as many ports of one number another one is compared.
+constexpr std::size_t kPortsComparedMax = 64;
 
 struct Replaced {
   std::string_view key, message;
@@ -253,7 +255,7 @@ class PodWarnings {
         for (const PlacedPort& other : others)
           if (const std::string_view kind = overlap(port, other); !kind.empty())
             add(port.path, std::string(kind) + " port definition with " + other.path);
-        others.push_back(port);
+        if (others.size() < kPortsComparedMax) others.push_back(port);
       }
     });
   }
