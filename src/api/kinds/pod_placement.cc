@@ -1,4 +1,7 @@
 // Where a pod may run: affinity, spread constraints.
+#include <set>
+#include <utility>
+
 #include "api/kinds/core_parts.h"
 #include "api/kinds/resource_parts.h"
 
@@ -113,18 +116,15 @@ FieldErrors check_affinity(const FieldPath& path, const Json& affinity) {
 
 FieldErrors check_spread(const FieldPath& path, const JsonArray& constraints) {
   FieldErrors errors;
-  for (std::size_t i = 0; i < constraints.size(); ++i) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (std::size_t i = 0; i < constraints.size() && !errors.full(); ++i) {
     const FieldPath at = path.index(i);
     append(errors, check_constraint(at, constraints[i]));
-    for (std::size_t j = 0; j < i; ++j) {
-      const Json& other = constraints[j];
-      const std::string_view key = constraints[i].string_at("topologyKey");
-      const std::string_view when = constraints[i].string_at("whenUnsatisfiable");
-      if (other.string_at("topologyKey") != key || other.string_at("whenUnsatisfiable") != when) continue;
+    const std::string_view key = constraints[i].string_at("topologyKey");
+    const std::string_view when = constraints[i].string_at("whenUnsatisfiable");
+    if (!seen.emplace(key, when).second)
       errors.push_back(duplicate(at.child("{topologyKey, whenUnsatisfiable}"),
                                  "{" + std::string(key) + ", " + std::string(when) + "}"));
-      break;
-    }
   }
   return errors;
 }
