@@ -1,4 +1,5 @@
 // Rules of core/v1 Service. Nothing serves the addresses; they are assigned because clients expect them.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -80,18 +81,19 @@ bool is_same_object(const Json& a, const Json& b) {
          left.string_at("namespace") == right.string_at("namespace");
 }
 
-std::set<std::string, std::less<>> addresses_of_others(const Json& service, const RuleContext& ctx) {
-  std::set<std::string, std::less<>> taken;
-  for (const Json& other : ctx.list("services", ""))
-    if (const Json* ip = present_at(other, {"spec", "clusterIP"}); ip && !is_same_object(other, service))
-      taken.insert(ip->as_string());
-  taken.erase("None");
-  return taken;
+// Only services whose text has the address are parsed.
+bool has_another(std::string_view address, const Json& service, const RuleContext& ctx) {
+  const std::string text = "\"clusterIP\":\"" + std::string(address) + "\"";
+  const std::vector<Json> found = ctx.list("services", text);
+  return std::any_of(found.begin(), found.end(),
+                     [&](const Json& other) { return !is_same_object(other, service); });
 }
 
 // The same name gets the same address as long as no other service has it.
 std::string free_address(const Json& service, const RuleContext& ctx) {
-  const std::set<std::string, std::less<>> taken = addresses_of_others(service, ctx);
+  std::set<std::string, std::less<>> taken;
+  for (const Json& other : ctx.list("services", ""))
+    if (const Json* ip = present_at(other, {"spec", "clusterIP"})) taken.insert(ip->as_string());
   const std::uint32_t hash = hash_of_name(service);
   for (std::uint32_t i = 0; i < kAddressCount; ++i) {
     std::string address = address_text(kAddressFirst + (hash + i) % kAddressCount);
@@ -246,7 +248,7 @@ FieldErrors check_allocations(const Json& service, const Json* old, const RuleCo
   const std::string_view address = spec.string_at("clusterIP");
   const bool chosen =
       !address.empty() && address != "None" && (!old || old->part("spec").string_at("clusterIP") != address);
-  if (chosen && addresses_of_others(service, ctx).contains(address))
+  if (chosen && has_another(address, service, ctx))
     errors.push_back(
         invalid("spec.clusterIPs", Json::array({address}),
                 "failed to allocate IP " + std::string(address) + ": provided IP is already allocated"));
