@@ -785,5 +785,35 @@ TEST(Loop, AThreadDrivesTheEngineAndStopsInTime) {
   EXPECT_EQ(fixture.engine.counters().deciders[0].runs, 1u);
 }
 
+// A read tells nothing by being accepted.
+TEST(Engine, TheAnswerOfAReadIsToldWhereItIsAskedFor) {
+  for (const bool asks : {false, true}) {
+    EngineFixture fixture;
+    std::vector<std::string> told;
+    bool read = false;
+    auto scripted = std::make_unique<Scripted>(
+        [&](const View&, const api::ObjectKey&, Time) {
+          if (std::exchange(read, true)) return Effects::nothing();
+          client::Write get;
+          get.request = {client::Verb::Get, api::ref_of(Kind::Lease), "kube-system", "l", "", ""};
+          get.fine_reasons = {"NotFound"};
+          get.answer_to_decider = asks;
+          return Effects::write({Kind::Lease, "kube-system", "l", {}}, std::move(get));
+        },
+        std::vector{client::itself(Kind::Pod)});
+    scripted->settled = [&](const client::Outcome& outcome) {
+      for (const client::ChainOutcome& chain : outcome.chains)
+        told.push_back(chain.key.name + " " + std::to_string(chain.ok) + " " +
+                       std::to_string(chain.last.code));
+    };
+    fixture.engine.add(std::move(scripted));
+    fixture.start();
+    fixture.api.put(Kind::Pod, kPodA);
+    fixture.run_until_idle();
+    EXPECT_TRUE(read);
+    EXPECT_EQ(told, asks ? std::vector<std::string>{"l 1 404"} : std::vector<std::string>());
+  }
+}
+
 }  // namespace
 }  // namespace berth::engine
