@@ -57,8 +57,9 @@ struct Term {
   std::atomic<std::uint64_t> epoch = 0;
 };
 
-std::string metrics_of(const ControlPlaneLoops& plane, const Term& term, const client::Refusals& refusals,
-                       const SteadyClock& clock, const Configuration& config) {
+std::string metrics_of(const ControlPlaneLoops& plane, const Term& term,
+                       const client::RefusedRequests& refusals, const SteadyClock& clock,
+                       const Configuration& config) {
   MetricsText text;
   text.family(api::family_of(api::Metric::LeaderStatus));
   text.sample({config.lease_name}, term.leads ? 1 : 0);
@@ -148,7 +149,7 @@ Status run(Component component, const Configuration& config, const Plugins& plug
   http.user_agent = "berth-" + std::string(name_of(component)) + "/" + kBerthVersion;
   const std::unique_ptr<client::ApiClient> https =
       TRY(client::make_https_client(access, http, machine, {}, &server_time));
-  const auto refusals = std::make_shared<client::Refusals>(machine);
+  const auto refusals = std::make_shared<client::RefusedRequests>(machine);
   client::RefusalReporter client(*https, refusals);
   std::optional<LeaderElectionRunner> leading;
   Term term;
@@ -171,7 +172,7 @@ Status run(Component component, const Configuration& config, const Plugins& plug
                               .refused = [refusals] { return refusals->standing(); },
                               .metrics = [&] { return metrics_of(plane, term, *refusals, clock, config); },
                               .pages = [&plane](std::string_view path) { return plane.page(path); }},
-                             *client, machine));
+                             *https, machine));
   const std::unique_ptr<WebhookServer> webhook = TRY(start_webhook(config, *admission));
   std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(component)).c_str(),
               access.server.c_str(), pages->url().c_str());

@@ -58,18 +58,18 @@ class TermDoubtLog {
   void look(const binding::TermDoubts& doubts, Time now) {
     for (std::size_t i = 0; i < doubts.counts.size(); ++i) {
       Row& row = rows_[i];
-      const bool quiet = row.told_at.is_set() && now - row.told_at < client::kRefusalQuiet;
-      if (doubts.counts[i] == row.told || quiet) continue;
+      const bool quiet = row.noted_at.is_set() && now - row.noted_at < client::kRefusalQuiet;
+      if (doubts.counts[i] == row.noted || quiet) continue;
       log(LogLevel::Warning, kDoubtSentences[i],
-          {{"count", std::to_string(doubts.counts[i] - row.told)}, {"latest", doubts.latest[i]}});
+          {{"count", std::to_string(doubts.counts[i] - row.noted)}, {"latest", doubts.latest[i]}});
       row = {doubts.counts[i], now};
     }
   }
 
  private:
   struct Row {
-    std::uint64_t told = 0;
-    Time told_at = {};
+    std::uint64_t noted = 0;
+    Time noted_at = {};
   };
   std::array<Row, binding::kTermDoubtNames.size()> rows_;
 };

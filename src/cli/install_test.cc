@@ -15,7 +15,7 @@
 #include "cli/control_plane.h"
 #include "cli/version.h"
 #include "client/api_path.h"
-#include "client/refusals.h"
+#include "client/refused_requests.h"
 #include "install/chart.h"
 #include "install/crd.h"
 #include "install/rights.h"
@@ -233,7 +233,7 @@ TEST(Installation, AMissingRightIsNamedWhicheverItIs) {
       const std::string what = verb + " " + install::title_of(right);
       SCOPED_TRACE(what);
       ManualClock clock(Time::from_seconds(1));
-      const auto refusals = std::make_shared<client::Refusals>(clock);
+      const auto refusals = std::make_shared<client::RefusedRequests>(clock);
       RefusesAll server(right);
       client::RefusalReporter reporter(server, refusals);
       const std::size_t slash = right.resource.find('/');

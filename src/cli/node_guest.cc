@@ -142,7 +142,7 @@ void release_start_up_pages() {
   ::dl_iterate_phdr(release_pages, nullptr);
 }
 
-std::string guest_metrics(const client::Refusals& refusals, const SteadyClock& clock) {
+std::string guest_metrics(const client::RefusedRequests& refusals, const SteadyClock& clock) {
   MetricsText text;
   write_metrics(refusals, text);
   text.family(api::family_of(api::Metric::ClockOffset));
@@ -164,7 +164,7 @@ Status run_node_guest(const Configuration& config, const StopSignal& stop) {
   http.user_agent = std::string("berth-node-agent/") + kBerthVersion;
   const std::unique_ptr<client::ApiClient> https =
       TRY(client::make_https_client(access, http, machine, {}, &server_time));
-  const auto refusals = std::make_shared<client::Refusals>(machine);
+  const auto refusals = std::make_shared<client::RefusedRequests>(machine);
   client::RefusalReporter client(*https, refusals);
   const std::string folder =
       config.nodes_directory.empty() ? state_directory() + "/nodes" : config.nodes_directory;
@@ -183,7 +183,7 @@ Status run_node_guest(const Configuration& config, const StopSignal& stop) {
                               .refused = [refusals] { return refusals->standing(); },
                               .metrics = [&] { return guest_metrics(*refusals, clock); },
                               .pages = [](std::string_view) { return std::optional<std::string>(); }},
-                             *client, machine));
+                             *https, machine));
   std::printf("The node-agent works on %s, beside the kubelet of %s; health and metrics are on %s\n",
               access.server.c_str(), config.kubelet_directory.c_str(), pages->url().c_str());
   std::fflush(stdout);

@@ -78,7 +78,7 @@ void write_metrics(const BinderFigures& figures, MetricsText& text) {
   figures.pre_binds.write_metrics(text);
 }
 
-void write_metrics(const client::Refusals& refusals, MetricsText& text) {
+void write_metrics(const client::RefusedRequests& refusals, MetricsText& text) {
   text.family(family_of(Metric::RefusedRequests));
   for (const auto& [kind, count] : refusals.counts())
     text.sample({kind.first, std::to_string(kind.second)}, count);

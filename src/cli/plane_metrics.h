@@ -3,7 +3,7 @@
 
 #include "base/metrics.h"
 #include "binding/binder.h"
-#include "client/refusals.h"
+#include "client/refused_requests.h"
 #include "client/view.h"
 #include "plane/control_plane.h"
 #include "scheduling/decision_log.h"
@@ -33,7 +33,7 @@ BinderFigures figures_of(const client::View& view, const binding::Binder& binder
 // The first of scheduler_names is the profile.
 void write_metrics(const SchedulerFigures& figures, const std::string& profile, MetricsText& text);
 void write_metrics(const BinderFigures& figures, MetricsText& text);
-void write_metrics(const client::Refusals& refusals, MetricsText& text);
+void write_metrics(const client::RefusedRequests& refusals, MetricsText& text);
 struct LoopFigures {
   std::string loop;
   engine::EngineCounters counters;

@@ -47,7 +47,7 @@ std::optional<GroupProof> GroupBound::refute(std::span<const NodeId> nodes, std:
   GroupProof proof{needed, 0, {}, {}};
   for (const Kind& kind : kinds_) {
     const auto members = static_cast<std::int64_t>(kind.pods.size());
-    const std::int64_t room = room_for(kind, nodes).value_or(members);
+    const std::int64_t room = fit_count(kind, nodes).value_or(members);
     proof.have += room;
     if (room == members) continue;
     proof.items.push_back(item_for(kind.pods, room));
@@ -56,7 +56,7 @@ std::optional<GroupProof> GroupBound::refute(std::span<const NodeId> nodes, std:
   return proof.have < needed ? std::optional(std::move(proof)) : std::nullopt;
 }
 
-std::optional<std::int64_t> GroupBound::room_for(const Kind& kind, std::span<const NodeId> nodes) {
+std::optional<std::int64_t> GroupBound::fit_count(const Kind& kind, std::span<const NodeId> nodes) {
   const auto members = static_cast<std::int64_t>(kind.pods.size());
   pods_.begin(state_, context_, *kind.pods.front());
   if (!pods_.prepare(state_)) {
@@ -68,7 +68,7 @@ std::optional<std::int64_t> GroupBound::room_for(const Kind& kind, std::span<con
   for (const NodeId node : nodes) {
     if (nodes_left_ == 0) return std::nullopt;
     --nodes_left_;
-    const auto room = room_on(kind, node, demand);
+    const auto room = fit_count_on(kind, node, demand);
     if (!room) return std::nullopt;
     sum += *room;
     if (sum >= members) return members;
@@ -76,8 +76,8 @@ std::optional<std::int64_t> GroupBound::room_for(const Kind& kind, std::span<con
   return sum;
 }
 
-std::optional<std::int64_t> GroupBound::room_on(const Kind& kind, NodeId node,
-                                                const FitCounter::Demand& demand) {
+std::optional<std::int64_t> GroupBound::fit_count_on(const Kind& kind, NodeId node,
+                                                     const FitCounter::Demand& demand) {
   state_.diagnosis.clear();
   state_.candidates.assign(1, node);
   pods_.filter_only(state_);

@@ -43,8 +43,8 @@ class GroupBound {
   };
   void sort_out();
   // None: unknown.
-  std::optional<std::int64_t> room_for(const Kind& kind, std::span<const NodeId> nodes);
-  std::optional<std::int64_t> room_on(const Kind& kind, NodeId node, const FitCounter::Demand& demand);
+  std::optional<std::int64_t> fit_count(const Kind& kind, std::span<const NodeId> nodes);
+  std::optional<std::int64_t> fit_count_on(const Kind& kind, NodeId node, const FitCounter::Demand& demand);
 
   const PluginSet& plugins_;
   const PodCycle& pods_;

@@ -80,8 +80,7 @@ struct StoredClaim {
 struct StoredRequest {
   std::string name, pod_name, pod_uid, node, phase, step, decision;
   std::int64_t epoch = 0, failed_attempts = 0, group_size = 0;  // members of its decision
-  std::string next_attempt;                                     // of the current decision
-  std::string lease_uid;                                        // of the term
+  std::string next_attempt, lease_uid;                          // of the current decision; of its term
   bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };

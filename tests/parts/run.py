@@ -315,7 +315,8 @@ def a_refused_lease_is_told(berth):
         assert len(told) == 1 and "--leader-elect-resource-namespace" in told[0], told
         refused = 'create leases.coordination.k8s.io in namespace later'
         assert scheduler.metric('berth_refused_requests_total{request="%s",code="404"}' % refused) > 0
-        cluster.make("/api/v1/namespaces", {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "later"}})
+        later = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "later"}}
+        cluster.make("/api/v1/namespaces", later)
         scheduler.ready()
         cluster.add_pod("a")
         cluster.bound("a")

@@ -1,4 +1,4 @@
-#include "client/refusals.h"
+#include "client/refused_requests.h"
 
 #include <atomic>
 
@@ -76,12 +76,12 @@ RefusalReason refusal_reason(const api::ResourceRef& resource, const ApiReply& r
   return {};
 }
 
-void Refusals::note(const std::string& request, const ApiReply& reply, const RefusalReason& reason) {
+void RefusedRequests::note(const std::string& request, const ApiReply& reply, const RefusalReason& reason) {
   const Time now = clock_.monotonic();
   std::uint64_t more = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (!refusals_.contains(request) && refusals_.size() >= kRefusalsMax) return;
+    if (!refusals_.contains(request) && refusals_.size() >= kRefusedRequestsMax) return;
     ++counts_[{request, reply.code}];
     Refusal& refusal = refusals_[request];
     refusal.sentence =
@@ -100,14 +100,14 @@ void Refusals::note(const std::string& request, const ApiReply& reply, const Ref
        {"more", std::to_string(more)}});
 }
 
-void Refusals::allowed(const std::string& request) {
+void RefusedRequests::allowed(const std::string& request) {
   const std::lock_guard lock(mutex_);
   if (refusals_.empty()) return;
   const auto found = refusals_.find(request);
   if (found != refusals_.end()) found->second.seen_at = Time();
 }
 
-std::vector<std::string> Refusals::standing() const {
+std::vector<std::string> RefusedRequests::standing() const {
   const Time now = clock_.monotonic();
   const std::lock_guard lock(mutex_);
   std::vector<std::string> sentences;
@@ -117,7 +117,7 @@ std::vector<std::string> Refusals::standing() const {
   return sentences;
 }
 
-std::map<std::pair<std::string, int>, std::uint64_t> Refusals::counts() const {
+std::map<std::pair<std::string, int>, std::uint64_t> RefusedRequests::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
 }
@@ -126,7 +126,8 @@ namespace {
 
 class ReportingWatch final : public Subscription, public WatchReceiver {
  public:
-  ReportingWatch(api::ResourceRef resource, WatchReceiver& receiver, std::shared_ptr<Refusals> refusals)
+  ReportingWatch(api::ResourceRef resource, WatchReceiver& receiver,
+                 std::shared_ptr<RefusedRequests> refusals)
       : resource_(std::move(resource)), receiver_(receiver), refusals_(std::move(refusals)) {}
   void begin(ApiClient& inner) { inner_ = inner.list_and_watch(resource_, *this); }
 
@@ -166,7 +167,7 @@ class ReportingWatch final : public Subscription, public WatchReceiver {
 
   const api::ResourceRef resource_;
   WatchReceiver& receiver_;
-  const std::shared_ptr<Refusals> refusals_;
+  const std::shared_ptr<RefusedRequests> refusals_;
   std::atomic<bool> refused_ = false;
   std::unique_ptr<Subscription> inner_;  // last: it ends first
 };

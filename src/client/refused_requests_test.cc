@@ -1,4 +1,4 @@
-#include "client/refusals.h"
+#include "client/refused_requests.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ const api::ResourceRef kRefusedLease = api::ref_of(api::Kind::Lease);
 const api::ResourceRef kRefusedPod = api::ref_of(api::Kind::Pod);
 const api::ResourceRef kRefusedRequest = api::ref_of(api::Kind::BindRequest);
 
-TEST(Refusals, OnlyWhatDoesNotHealByItselfCounts) {
+TEST(RefusedRequests, OnlyWhatDoesNotHealByItselfCounts) {
   struct Row {
     const char* what;
     api::ResourceRef resource;
@@ -64,9 +64,9 @@ struct Server final : ApiClient {
   WatchReceiver* receiver = nullptr;
 };
 
-TEST(Refusals, AMissingDefinitionOfBindRequestsIsNamedUntilItIsListed) {
+TEST(RefusedRequests, AMissingDefinitionOfBindRequestsIsNamedUntilItIsListed) {
   ManualClock clock(Time::from_seconds(1));
-  const auto refusals = std::make_shared<Refusals>(clock);
+  const auto refusals = std::make_shared<RefusedRequests>(clock);
   Server server;
   RefusalReporter reporter(server, refusals);
   Receiver receiver;
@@ -83,9 +83,9 @@ TEST(Refusals, AMissingDefinitionOfBindRequestsIsNamedUntilItIsListed) {
   EXPECT_TRUE(refusals->standing().empty());
 }
 
-TEST(Refusals, OtherTroubleIsPassedOn) {
+TEST(RefusedRequests, OtherTroubleIsPassedOn) {
   ManualClock clock(Time::from_seconds(1));
-  const auto refusals = std::make_shared<Refusals>(clock);
+  const auto refusals = std::make_shared<RefusedRequests>(clock);
   Server server;
   RefusalReporter reporter(server, refusals);
   Receiver receiver;

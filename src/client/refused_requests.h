@@ -2,7 +2,7 @@
 // a definition is missing.
 //
 // Each is logged at warning level with what helps, at once and then once in kRefusalQuiet, counted, and named
-// by /readyz while it lasts. Thread-safe. Memory: kRefusalsMax kinds of request.
+// by /readyz while it lasts. Thread-safe. Memory: kRefusedRequestsMax kinds of request.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace berth::client {
 
-inline constexpr std::size_t kRefusalsMax = 256;
+inline constexpr std::size_t kRefusedRequestsMax = 256;
 inline constexpr Duration kRefusalQuiet = Duration::minutes(1);
 // Every loop repeats what it needs sooner than that: a refusal that was not repeated is over.
 inline constexpr Duration kRefusalStands = Duration::minutes(2);
@@ -28,10 +28,10 @@ struct RefusalReason {
 };
 RefusalReason refusal_reason(const api::ResourceRef& resource, const ApiReply& reply);
 
-class Refusals {
+class RefusedRequests {
  public:
   // `clock` outlives it and every client that reports to it.
-  explicit Refusals(const Clock& clock) : clock_(clock) {}
+  explicit RefusedRequests(const Clock& clock) : clock_(clock) {}
 
   // `request`: "list pods", "create leases.coordination.k8s.io in namespace kube-system".
   void note(const std::string& request, const ApiReply& reply, const RefusalReason& reason);
@@ -59,7 +59,7 @@ class Refusals {
 // Reports the refusals of every list, watch and request. `inner` outlives it.
 class RefusalReporter final : public ApiClient {
  public:
-  RefusalReporter(ApiClient& inner, std::shared_ptr<Refusals> refusals)
+  RefusalReporter(ApiClient& inner, std::shared_ptr<RefusedRequests> refusals)
       : inner_(inner), refusals_(std::move(refusals)) {}
 
   void submit(ApiRequest request, std::function<void(ApiReply)> done) override;
@@ -69,7 +69,7 @@ class RefusalReporter final : public ApiClient {
 
  private:
   ApiClient& inner_;
-  const std::shared_ptr<Refusals> refusals_;
+  const std::shared_ptr<RefusedRequests> refusals_;
 };
 
 }  // namespace berth::client
