@@ -14,6 +14,14 @@ namespace {
 constexpr int kClaimNameTriesMax = 8;
 constexpr std::int64_t kDefaultNow = 946'684'800;  // 2000-01-01T00:00:00Z
 
+// Admission reads them, no decision does.
+constexpr std::string_view kRuntimeClasses = "runtimeclasses.node.k8s.io";
+
+bool is_runtime_class(const Json& object) {
+  return object.string_at("kind") == "RuntimeClass" &&
+         object.string_at("apiVersion").starts_with("node.k8s.io/");
+}
+
 // Objects are loaded in the order of their references; pods last.
 bool is_planned(api::Kind kind) {
   return kind != api::Kind::Other && kind != api::Kind::Lease;
@@ -74,6 +82,8 @@ const std::string& OfflineCluster::trouble_of(const client::NamedKey& pod) const
 
 Status OfflineCluster::gather(std::vector<Document> documents) {
   for (Document& document : documents) {
+    if (is_runtime_class(document.object))
+      runtime_classes_[std::string(document.object.part("metadata").string_at("name"))] = document.object;
     if (!is_planned(document.kind)) continue;
     const api::KindInfo& info = api::info_of(document.kind);
     Json& metadata = document.object["metadata"];
@@ -102,10 +112,15 @@ api::Kind OfflineCluster::kind_of(std::string_view resource) {
   return api::kind_of_resource(group, resource.substr(0, dot));
 }
 
-// Priorities as the API server sets them; a pod that has one keeps it.
+// Priorities and what RuntimeClasses add, as the API server sets them; a pod that has a priority was
+// admitted.
 void OfflineCluster::admit(const PlanOptions& options) {
   const auto read = [this](std::string_view resource, std::string_view ns,
                            std::string_view name) -> std::optional<Json> {
+    if (resource == kRuntimeClasses) {
+      const auto known = runtime_classes_.find(name);
+      return known == runtime_classes_.end() ? std::nullopt : std::optional(known->second);
+    }
     const auto found = documents_.find({kind_of(resource), {std::string(ns), std::string(name)}});
     return found == documents_.end() ? std::nullopt : std::optional(found->second);
   };

@@ -54,6 +54,7 @@ class OfflineCluster {
   Status decode(const dra::DeviceGates& gates);
 
   std::map<Key, Json> documents_;
+  std::map<std::string, Json, std::less<>> runtime_classes_;
   std::map<client::NamedKey, std::string> troubles_;
   client::View view_;
   model::Cluster cluster_;

@@ -92,6 +92,22 @@ TEST(Plan, ClaimsOfTemplatesGetDerivedNames) {
   EXPECT_TRUE(plan.complete());
 }
 
+// Called "sandboxed"; its pods take so much cpu more.
+std::string runtime_class(const std::string& cpu) {
+  return R"(
+---
+{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: sandboxed}, handler: h,
+ overhead: {podFixed: {cpu: )" +
+         cpu + "}}}\n";
+}
+
+TEST(Plan, APodIsAdmittedByItsRuntimeClass) {
+  const std::string asks = ", runtimeClassName: sandboxed";
+  const Plan without = plan_of(documents_of(std::string(kCluster) + pod("a", asks)));
+  EXPECT_EQ(decision_of(without, "a").result, ResultKind::Error);
+  EXPECT_EQ(decision_of(without, "a").message, "pod rejected: RuntimeClass \"sandboxed\" not found");
+}
+
 TEST(Plan, EachDecisionSeesTheOnesBefore) {
   std::string text(kCluster);
   for (const char* name : {"a", "b"}) text += pod(name, kClaim + ", priority: 0");
@@ -401,9 +417,9 @@ TEST(Plan, DevicesTakeOfTheirNode) {
                   {name: two-1, nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: "2"}}}}]}}
 )";
   const auto wants = [](const std::string& name) {
-    return pod(name, kClaim + ", nodeSelector: {at: n2}, overhead: {cpu: '1'}");
+    return pod(name, kClaim + ", nodeSelector: {at: n2}, runtimeClassName: sandboxed");
   };
-  std::string text = std::string(kCluster) + cores + wants("a") + wants("b");
+  std::string text = std::string(kCluster) + cores + runtime_class("'1'") + wants("a") + wants("b");
   text.replace(text.find("name: n2}"), 9, "name: n2, labels: {at: n2}}");
   PlanOptions options;
   options.objects = true;
@@ -470,7 +486,7 @@ TEST(Plan, AVerdictNamesThePluginThatRefused) {
   };
   const Row rows[] = {
       {", nodeSelector: {zone: none}", "NodeAffinity", "node(s) didn't match Pod's node affinity/selector"},
-      {", overhead: {cpu: 100}", "NodeResourcesFit", "Insufficient cpu"},
+      {", runtimeClassName: sandboxed", "NodeResourcesFit", "Insufficient cpu"},
       {", resourceClaims: [{name: c, resourceClaimName: odd}]", "DynamicResources",
        "request r: device class nope does not exist"},
   };
@@ -482,7 +498,8 @@ TEST(Plan, AVerdictNamesThePluginThatRefused) {
   PlanOptions options;
   options.verdicts = Verdicts::All;
   for (const Row& row : rows) {
-    const Plan plan = plan_of(documents_of(std::string(kCluster) + odd_claim + pod("a", row.spec)), options);
+    const Plan plan = plan_of(
+        documents_of(std::string(kCluster) + odd_claim + runtime_class("100") + pod("a", row.spec)), options);
     const std::vector<NodeVerdict>& verdicts = decision_of(plan, "a").verdicts;
     ASSERT_FALSE(verdicts.empty()) << row.plugin;
     EXPECT_EQ(verdicts[0].plugin, row.plugin);

@@ -111,7 +111,7 @@ TEST(Unread, FieldsThatPlaceAPodAreWarnedOfWhereverTheyAreWritten) {
   ServerBench bench({}, std::move(options)), silent;
   const std::string spec =
       R"("spec":{"containers":[{"name":"c","image":"i"}],"topologySpreadConstraints":[{"maxSkew":1,)"
-      R"("topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"}]})";
+      R"("topologyKey":"z","whenUnsatisfiable":"DoNotSchedule","labelSelector":{}}]})";
   const std::string pod = R"({"metadata":{"name":"p"},)" + spec + "}";
   const std::string deployment =
       R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{)"
