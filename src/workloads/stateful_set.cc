@@ -296,7 +296,10 @@ class StatefulSetRun {
       current = updated;
     }
     JsonObject status;
-    status.append("observedGeneration", set_.meta.generation);
+    // Not before updateRevision is that of the template.
+    const std::int64_t observed =
+        history_.current() ? set_.meta.generation : set_.status().int_at("observedGeneration");
+    status.append("observedGeneration", unless_zero(observed));
     status.append("replicas", replicas);
     status.append("readyReplicas", unless_zero(ready));
     status.append("availableReplicas", available);

@@ -40,6 +40,7 @@ struct Set {
   std::string update() {
     Json set = *fixture.api.find(stateful_sets(), "d", "db");
     set["spec"]["template"]["metadata"]["labels"]["version"] = "two";
+    set["metadata"]["generation"] = 2;
     set["metadata"].as_object().erase("resourceVersion");
     fixture.api.put(stateful_sets(), std::move(set));
     return gone();
@@ -99,6 +100,29 @@ TEST(StatefulSet, PodsBearTheNameOfTheirRevision) {
                          R"({"metadata":{"labels":{"controller-revision-hash":")" + hash + "\"}}}");
   EXPECT_EQ(set.gone(), "");
   EXPECT_EQ(set.update(), "0");
+}
+
+// Clients wait for observedGeneration and then read updateRevision: kubectl, operators, Kubernetes' e2e
+// tests.
+TEST(StatefulSet, AnObservedGenerationHasItsRevision) {
+  Set set("Parallel", "{}", 1);
+  engine::testing::FakeApi& api = set.fixture.api;
+  const std::string first(api.find(stateful_sets(), "d", "db")->part("status").string_at("updateRevision"));
+  const std::size_t before = api.arrived.size();
+  set.update();
+  std::size_t seen = 0;
+  for (std::size_t i = before; i < api.arrived.size(); ++i) {
+    const client::ApiRequest& request = api.arrived[i];
+    if (request.subresource != "status" || request.name != "db") continue;
+    const Json body = *parse_json(request.body);
+    const Json& status = body.part("status");
+    if (status.int_at("observedGeneration") != 2) continue;
+    ++seen;
+    // A patch of what changes.
+    EXPECT_NE(status.string_at("updateRevision"), "") << request.body;
+    EXPECT_NE(status.string_at("updateRevision"), first);
+  }
+  EXPECT_GT(seen, 0u);
 }
 
 // kube-controller-manager compares these bytes with its own: members sorted, the template replaced as a
