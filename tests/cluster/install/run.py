@@ -10,9 +10,12 @@ import os
 import pathlib
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -51,6 +54,18 @@ class Rig(ControlPlane):
         arguments += ["%s=%s" % item for item in replaced.items()]
         return self.start_berth(account, *arguments, "--kubeconfig",
                                 self.kubeconfig_with_token(account, NAMESPACE))
+
+    def scrape(self, account):
+        """The status of the metrics of the account's part, asked for with the token of the account itself."""
+        said = re.findall(r"health and metrics are on (\S+)", (self.folder / (account + ".log")).read_text())
+        token = self.kubectl("create", "token", account, "-n", NAMESPACE).strip()
+        request = urllib.request.Request(said[-1].replace("0.0.0.0", "127.0.0.1") + "/metrics",
+                                         headers={"Authorization": "Bearer " + token})
+        try:
+            trusting = ssl._create_unverified_context()
+            return urllib.request.urlopen(request, timeout=10, context=trusting).status
+        except urllib.error.HTTPError as refused:
+            return refused.code
 
     def requests(self, account):
         """(group, resource, verb, code) of all that the account sent."""
@@ -287,6 +302,8 @@ def granted_rights(rig, account):
 
 def assert_rights(rig, account):
     """Nothing refused; nothing granted that was not used, but for what RARE names."""
+    # An account may not read metrics; to know that, its part asks who it is and what it may.
+    assert rig.scrape(account) == 403
     granted = granted_rights(rig, account)
     rare = {row[1:] for row in RARE if row[0] == account}
 
