@@ -98,7 +98,7 @@ std::string NearestMiss::words(const SearchContext& context, const SearchState& 
     const auto known = std::find_if(clauses.begin(), clauses.end(),
                                     [&](const auto& other) { return other.first == clause; });
     if (known == clauses.end())
-      clauses.push_back({std::move(clause), {context.sub(at).name}});
+      clauses.emplace_back(std::move(clause), std::vector<std::string>{context.sub(at).name});
     else
       known->second.push_back(context.sub(at).name);
   }
