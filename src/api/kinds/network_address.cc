@@ -70,4 +70,13 @@ int family_of_range(std::string_view text) {
   return range->find(':') == std::string::npos ? 4 : 6;
 }
 
+FieldErrors check_ranges(const FieldPath& path, const JsonArray& ranges) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    if (!canonical_interface_address(ranges[i].as_string()))
+      errors.push_back(invalid(path.index(i), ranges[i],
+                               "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+  return errors;
+}
+
 }  // namespace berth::api

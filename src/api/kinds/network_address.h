@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/field_error.h"
 #include "api/names.h"
 
 namespace berth::api {
@@ -20,5 +21,7 @@ std::optional<std::string> canonical_interface_address(std::string_view text);
 NameProblems address_problems(std::string_view text);
 // 4 or 6 of an address with a prefix length; 0 for a text that is none.
 int family_of_range(std::string_view text);
+// Each of the texts is an address with a prefix length.
+FieldErrors check_ranges(const FieldPath& path, const JsonArray& ranges);
 
 }  // namespace berth::api

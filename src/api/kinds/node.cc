@@ -80,15 +80,6 @@ FieldErrors check_amounts(const Json& node) {
   return errors;
 }
 
-FieldErrors check_ranges(const FieldPath& path, const JsonArray& ranges) {
-  FieldErrors errors;
-  for (std::size_t i = 0; i < ranges.size(); ++i)
-    if (!canonical_interface_address(ranges[i].as_string()))
-      errors.push_back(invalid(path.index(i), ranges[i],
-                               "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
-  return errors;
-}
-
 // At most one range of each family. A text that is no range is told a second time then, as in the reference.
 FieldErrors check_families(const FieldPath& path, const JsonArray& ranges) {
   if (ranges.size() < 2) return {};

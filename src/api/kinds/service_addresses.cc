@@ -45,12 +45,7 @@ FieldErrors validate_ranges(const Json& object, const RuleContext&) {
   const JsonArray& ranges = items(present(object, "spec"), "cidrs");
   if (ranges.empty()) return {required(path, "at least one CIDR required")};
   if (ranges.size() > 2) return {invalid(path, ranges, "may only hold up to 2 values")};
-  FieldErrors errors;
-  for (std::size_t i = 0; i < ranges.size(); ++i)
-    if (!canonical_interface_address(ranges[i].as_string()))
-      errors.push_back(invalid(path.index(i), ranges[i],
-                               "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
-  return errors;
+  return check_ranges(path, ranges);
 }
 
 // A second range, of the other family, may be added.
