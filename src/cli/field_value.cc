@@ -5,18 +5,12 @@
 
 #include "api/canonical.h"
 #include "api/names.h"
+#include "base/overloaded.h"
 #include "cli/listen_address.h"
 #include "plane/controller_names.h"
 
 namespace berth::cli {
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
 
 Error refused(std::string message) {
   return Error(ErrorCode::Invalid, std::move(message));

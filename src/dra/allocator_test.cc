@@ -95,7 +95,7 @@ TEST_F(AllocatorTest, SeesWhatEarlierMembersOfTheTransactionTook) {
   model::Ledger::Transaction transaction(world.cluster.ledger());
   const AllocationVerdict verdict = allocate(first);
   EXPECT_EQ(text(verdict), "gpu-0");
-  transaction.allocate(world.cluster.find_pod("default", "p"), world.cluster.find_claim("default", "first"),
+  transaction.allocate(world.cluster.find_claim("default", "first"),
                        world.cluster.reservation_for(std::get<Allocations>(verdict).claims[0].allocation));
   const auto compiled = allocator.prepare(std::span(&second, 1));
   EXPECT_EQ(text(allocator.allocate(**compiled, world.cluster.find_node("node-1"))), "gpu-1");

@@ -182,9 +182,12 @@ TEST_F(KnownBugs, K133602_K136269_K133586_ADeviceInFlightIsNotGivenTwice) {
     model::Ledger::Transaction transaction(world.cluster.ledger());
     const auto allocation = std::get<Allocations>(take(one)).claims[0].allocation;
     EXPECT_EQ(allocation->results[0].device, "a");
-    transaction.allocate(world.cluster.find_pod("default", "p"), world.cluster.find_claim("default", "first"),
+    transaction.allocate(world.cluster.find_claim("default", "first"),
                          world.cluster.reservation_for(allocation));
     EXPECT_EQ(device(), "b");
+    const model::Reservation reserved{{{"c", world.cluster.find_claim("default", "first"), allocation}}};
+    transaction.place(world.cluster.find_pod("default", "p"), world.cluster.find_node("n"), {},
+                      std::make_shared<const model::Reservation>(reserved));
     world.cluster.commit(transaction, "decision");
   }
   EXPECT_EQ(device(), "b");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/known_defects.h"
+#include "base/overloaded.h"
 
 namespace berth::model {
 namespace {
@@ -225,10 +226,8 @@ bool Cluster::has_bound(const api::BindRequest& request) const {
 
 void Cluster::keep_as_assumption(const api::BindRequest& request) {
   if (!is_effective(request)) return;
-  Assumption assumption{request.decision_id, {request.meta.ns, request.pod_name},
-                        request.pod_uid,     request.node,
-                        request.claims,      request.node_allocatable,
-                        request.volumes,     request.gpu_share};
+  Assumption assumption{
+      request.decision_id, {request.meta.ns, request.pod_name}, request.pod_uid, request.node, request};
   if (outstanding(assumption)) assume(std::move(assumption));
 }
 
@@ -248,7 +247,7 @@ bool Cluster::outstanding(const Assumption& assumption) const {
   for (const auto& [name, request] : row.bind_requests)
     if (request->pod_uid == assumption.pod_uid && request->decision_id == assumption.decision) return false;
   if (!row.live->bound()) return true;
-  return std::any_of(assumption.claims.begin(), assumption.claims.end(),
+  return std::any_of(assumption.reservation.claims.begin(), assumption.reservation.claims.end(),
                      [&](const api::ClaimAllocation& claim) {
                        const ClaimId claim_id = find_claim(assumption.pod.ns, claim.claim_name);
                        if (!claim_id.valid()) return true;
@@ -266,8 +265,8 @@ Cluster::PodPlacement Cluster::place_of(const PodRow& row) {
               request->gpu_share.empty() ? nullptr : api::GpuSharePtr(request, &request->gpu_share)};
   const auto assumed = assumptions_.find(row.live->meta.uid);
   if (assumed == assumptions_.end() || assumed->second.node.empty()) return {};
-  const api::GpuShare& share = assumed->second.gpu_share;
-  return {node_id(assumed->second.node), &assumed->second.node_allocatable,
+  const api::GpuShare& share = assumed->second.reservation.gpu_share;
+  return {node_id(assumed->second.node), &assumed->second.reservation.node_allocatable,
           share.empty() ? nullptr : std::make_shared<const api::GpuShare>(share)};
 }
 
@@ -285,7 +284,8 @@ std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& ro
     if (auto allocation = carried(request->claims, request, row)) return allocation;
   }
   for (const std::string& pod_uid : row.assumed_by)
-    if (auto allocation = carried(assumptions_.at(pod_uid).claims, nullptr, row)) return allocation;
+    if (auto allocation = carried(assumptions_.at(pod_uid).reservation.claims, nullptr, row))
+      return allocation;
   return nullptr;
 }
 
@@ -306,13 +306,13 @@ void Cluster::recompute(ClaimId claim) {
 }
 
 void Cluster::recompute_all_of(const Assumption& assumption) {
-  for (const api::ClaimAllocation& claim : assumption.claims)
+  for (const api::ClaimAllocation& claim : assumption.reservation.claims)
     recompute(claim_id(assumption.pod.ns, claim.claim_name));
   recompute(pod_id(assumption.pod.ns, assumption.pod.name));
 }
 
 void Cluster::add_assumption(Assumption assumption) {
-  for (const api::ClaimAllocation& claim : assumption.claims)
+  for (const api::ClaimAllocation& claim : assumption.reservation.claims)
     claims_[claim_id(assumption.pod.ns, claim.claim_name).index()].assumed_by.insert(assumption.pod_uid);
   const std::string uid = assumption.pod_uid;
   assumptions_.insert_or_assign(uid, std::move(assumption));
@@ -322,7 +322,7 @@ Assumption Cluster::take_assumption(const std::string& pod_uid) {
   const auto found = assumptions_.find(pod_uid);
   Assumption assumption = std::move(found->second);
   assumptions_.erase(found);
-  for (const api::ClaimAllocation& claim : assumption.claims)
+  for (const api::ClaimAllocation& claim : assumption.reservation.claims)
     claims_[claim_id(assumption.pod.ns, claim.claim_name).index()].assumed_by.erase(pod_uid);
   return assumption;
 }
@@ -353,39 +353,54 @@ void Cluster::forget(std::string_view decision, std::string_view pod_uid) {
   if (found == assumptions_.end() || found->second.decision != decision) return;
   const Assumption assumption = take_assumption(std::string(pod_uid));
   recompute_all_of(assumption);
-  for (const api::ClaimAllocation& claim : assumption.claims)
+  for (const api::ClaimAllocation& claim : assumption.reservation.claims)
     retire_if_unused(claim_id(assumption.pod.ns, claim.claim_name));
   retire_if_unused(pod_id(assumption.pod.ns, assumption.pod.name));
 }
 
+api::PodReservation Cluster::named(const Reservation& reservation) const {
+  api::PodReservation named;
+  named.claims.reserve(reservation.claims.size());
+  for (const ClaimChoice& choice : reservation.claims) {
+    const ClaimRow& row = claims_[choice.claim.index()];
+    named.claims.push_back(
+        {choice.pod_claim, row.key.name, row.live ? row.live->meta.uid : "", *choice.allocation});
+    if (choice.extended) named.claims.back().extended = *choice.extended;
+  }
+  if (reservation.node_allocatable) named.node_allocatable = *reservation.node_allocatable;
+  if (reservation.volumes) named.volumes = *reservation.volumes;
+  if (reservation.gpu_share) named.gpu_share = *reservation.gpu_share;
+  return named;
+}
+
 void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision) {
-  const std::vector<Ledger::Transaction::Step> steps = transaction.steps();
-  std::map<PodId, Assumption> by_pod;
-  for (const auto& step : steps) {
-    const PodRow& row = pods_[step.pod.index()];
+  std::vector<Assumption> assumptions;
+  for (const Step& step : transaction.steps()) {
+    const Place* place = std::get_if<Place>(&step);
+    if (!place) continue;
+    const PodRow& row = pods_[place->pod.index()];
     BERTH_ASSERT(row.live != nullptr, "only pods that exist are placed");
-    Assumption& assumption = by_pod[step.pod];
-    assumption.decision = decision;
-    assumption.pod = row.key;
-    assumption.pod_uid = row.live->meta.uid;
-    if (step.node.valid()) {
-      assumption.node = nodes_[step.node.index()].name;
-      assumption.node_allocatable =
-          step.node_allocatable ? *step.node_allocatable : api::NodeAllocatableClaims{};
-      if (step.volumes) assumption.volumes = *step.volumes;
-      if (step.gpu_share) assumption.gpu_share = *step.gpu_share;
-    }
-    if (!step.claim.valid() || has(KnownDefect::InFlightAllocationDropped)) continue;
-    const ClaimRow& claim = claims_[step.claim.index()];
-    api::ClaimAllocation carried{"", claim.key.name, claim.live ? claim.live->meta.uid : "",
-                                 *step.allocation};
-    for (const api::PodClaim& named : row.live->claims)
-      if (carried.name.empty() && api::claim_object_name(*row.live, named) == claim.key.name)
-        carried.name = named.name;
-    assumption.claims.push_back(std::move(carried));
+    assumptions.push_back({std::string(decision), row.key, row.live->meta.uid,
+                           nodes_[place->node.index()].name, named(value_of(place->reservation))});
+    if (has(KnownDefect::InFlightAllocationDropped)) assumptions.back().reservation.claims.clear();
   }
   transaction.end();
-  for (auto& [pod, assumption] : by_pod) assume(std::move(assumption));
+  for (Assumption& assumption : assumptions) assume(std::move(assumption));
+}
+
+void Cluster::redo(const Plan& plan, Ledger::Transaction& transaction) {
+  const Overloaded again{
+      [&](const Place& step) {
+        const ResourceAmounts& requests = charges(step.pod, value_of(step.reservation).node_allocatable);
+        transaction.place(step.pod, step.node, requests, step.reservation);
+      },
+      [&](const Allocate& step) { transaction.allocate(step.claim, step.reservation); },
+      [&](const RemovePod& step) { transaction.remove_pod(step.pod); },
+      [&](const RemoveClaim& step) { transaction.remove_claim(step.claim); },
+      [&](const Hide& step) { transaction.hide(step.device); },
+      [&](const Exclude& step) { transaction.exclude(step.device); },
+  };
+  for (const Step& step : plan.steps) std::visit(again, step);
 }
 
 }  // namespace berth::model

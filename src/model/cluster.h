@@ -36,9 +36,13 @@ class Cluster {
   // True while the request reserves what it names: it has not failed for good, and its pod is alive and is
   // the one it was made for.
   bool is_effective(const api::BindRequest& request) const;
-  // Ends the transaction and records its steps as assumptions of `decision`; the ledger keeps their effect,
-  // but tentative removals are restored.
+  // Ends the transaction and records the pods that it placed as assumptions of `decision`; the ledger keeps
+  // their effect, but tentative removals are restored.
   void commit(Ledger::Transaction& transaction, std::string_view decision);
+  // Does the steps of a plan again: in the state in which they were taken, with the same effect.
+  void redo(const Plan& plan, Ledger::Transaction& transaction);
+  // What the reservation of a live pod is called in the API.
+  api::PodReservation named(const Reservation& reservation) const;
   // Drops the open assumptions of a decision, or of one pod of it.
   void forget(std::string_view decision);
   void forget(std::string_view decision, std::string_view pod_uid);

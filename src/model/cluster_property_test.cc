@@ -211,6 +211,15 @@ class History {
         savepoints.push_back(transaction.savepoint());
         texts.push_back(cluster.to_text());
       } else if (pick(4) == 0) {
+        const std::string after = cluster.to_text();
+        const auto from = static_cast<std::size_t>(pick(static_cast<int>(savepoints.size())));
+        const Plan plan = transaction.take_since(savepoints[from]);
+        RC_ASSERT(cluster.to_text() == texts[from]);
+        cluster.redo(plan, transaction);
+        RC_ASSERT(cluster.to_text() == after);
+        savepoints.resize(from + 1);
+        texts.resize(from + 1);
+      } else if (pick(4) == 0) {
         const auto to = static_cast<std::size_t>(pick(static_cast<int>(savepoints.size())));
         transaction.roll_back_to(savepoints[to]);
         RC_ASSERT(cluster.to_text() == texts[to]);
@@ -242,7 +251,7 @@ class History {
         return;
       case 1:
         if (pod.valid() && claim.valid() && cluster.pod(pod).live)
-          transaction.allocate(pod, claim,
+          transaction.allocate(claim,
                                cluster.reservation_for(std::make_shared<api::Allocation>(allocation())));
         return;
       case 2:
@@ -253,11 +262,16 @@ class History {
     }
   }
   void place(Ledger::Transaction& transaction, PodId pod, NodeId node) {
-    NodeAllocatablePtr by_devices;
-    if (pick(2) == 0) by_devices = std::make_shared<const api::NodeAllocatableClaims>(taken());
-    api::GpuSharePtr gpus;
-    if (pick(2) == 0) gpus = std::make_shared<const api::GpuShare>(share());
-    transaction.place(pod, node, cluster.charges(pod, by_devices), by_devices, nullptr, gpus);
+    Reservation reserved;
+    if (pick(2) == 0) reserved.node_allocatable = std::make_shared<const api::NodeAllocatableClaims>(taken());
+    if (pick(2) == 0) reserved.gpu_share = std::make_shared<const api::GpuShare>(share());
+    if (const ClaimId claim = cluster.find_claim("ns", name("k", pick(kNames)));
+        claim.valid() && pick(2) == 0) {
+      reserved.claims.push_back({"c", claim, std::make_shared<api::Allocation>(allocation())});
+      transaction.allocate(claim, cluster.reservation_for(reserved.claims.back().allocation));
+    }
+    transaction.place(pod, node, cluster.charges(pod, reserved.node_allocatable),
+                      std::make_shared<const Reservation>(std::move(reserved)));
   }
   void forget() {
     if (pick(2) == 0) return cluster.forget(name("decision", pick(2)));

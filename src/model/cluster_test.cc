@@ -69,6 +69,10 @@ TEST(Cluster, CountsABoundPodOnItsNode) {
   EXPECT_FALSE(world.cluster.find_pod("default", "a").valid());
 }
 
+ReservationPtr claims_of(std::vector<ClaimChoice> claims) {
+  return std::make_shared<const Reservation>(Reservation{std::move(claims), nullptr, nullptr, nullptr});
+}
+
 TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
   ClusterFixture world;
   Cluster& cluster = world.cluster;
@@ -81,8 +85,9 @@ TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
   chosen->results.push_back({.request = "r", .driver = "d", .pool = "p", .device = "gpu-0"});
   {
     Ledger::Transaction transaction(cluster.ledger());
-    transaction.place(a, n1, cluster.pod(a).requests);
-    transaction.allocate(a, cluster.find_claim("default", "k"), cluster.reservation_for(chosen));
+    const ClaimId k = cluster.find_claim("default", "k");
+    transaction.allocate(k, cluster.reservation_for(chosen));
+    transaction.place(a, n1, cluster.pod(a).requests, claims_of({{"k", k, chosen}}));
     cluster.commit(transaction, "d1");
   }
   const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");

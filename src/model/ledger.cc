@@ -1,6 +1,7 @@
 #include "model/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/known_defects.h"
 
@@ -283,39 +284,48 @@ void Ledger::Transaction::roll_back_to(Savepoint to) {
   steps_.resize(to.steps);
 }
 
-void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests,
-                                NodeAllocatablePtr by_devices, VolumeBindingsPtr volumes,
-                                api::GpuSharePtr gpu_share) {
-  ledger_.release_pod(pod);
-  ledger_.charge_pod(pod, {node, requests, gpu_share});
-  steps_.push_back(
-      {pod, node, ClaimId::none(), nullptr, std::move(by_devices), std::move(volumes), std::move(gpu_share)});
+Plan Ledger::Transaction::take_since(Savepoint from) {
+  const auto first = steps_.begin() + static_cast<std::ptrdiff_t>(from.steps);
+  Plan plan{{std::make_move_iterator(first), std::make_move_iterator(steps_.end())}};
+  roll_back_to(from);
+  return plan;
 }
 
-void Ledger::Transaction::allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation) {
+void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests,
+                                ReservationPtr reservation) {
+  ledger_.release_pod(pod);
+  ledger_.charge_pod(pod, {node, requests, value_of(reservation).gpu_share});
+  steps_.push_back(Place{pod, node, std::move(reservation)});
+}
+
+void Ledger::Transaction::allocate(ClaimId claim, ClaimReservationPtr reservation) {
   BERTH_ASSERT(reservation != nullptr, "an allocation is given");
-  steps_.push_back({pod, NodeId::none(), claim, reservation->allocation, nullptr, nullptr, nullptr});
+  steps_.push_back(Allocate{claim, reservation});
   ledger_.set_reservation(claim, std::move(reservation));
 }
 
 void Ledger::Transaction::remove_pod(PodId pod) {
+  steps_.push_back(RemovePod{pod});
   ledger_.release_pod(pod);
 }
 
+void Ledger::Transaction::remove_claim(ClaimId claim) {
+  steps_.push_back(RemoveClaim{claim});
+  if (ledger_.reservation(claim)) ledger_.set_reservation(claim, nullptr);
+}
+
 void Ledger::Transaction::hide(DeviceId device) {
+  steps_.push_back(Hide{device});
   ++ledger_.device_row(device).dedicated;
   ledger_.record({Undo::Hidden, device.index(), 0, 0, 0});
   ledger_.device_changed(device);
 }
 
 void Ledger::Transaction::exclude(DeviceId device) {
+  steps_.push_back(Exclude{device});
   ++ledger_.device_row(device).excluded;
   ledger_.record({Undo::Excluded, device.index(), 0, 0, 0});
   ledger_.device_changed(device);
-}
-
-void Ledger::Transaction::remove_claim(ClaimId claim) {
-  if (ledger_.reservation(claim)) ledger_.set_reservation(claim, nullptr);
 }
 
 }  // namespace berth::model

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "api/types/bind_request.h"
 #include "model/changes.h"
 #include "model/gpu_groups.h"
 #include "model/ids.h"
+#include "model/plan.h"
 #include "model/resources.h"
 
 namespace berth::model {
@@ -33,16 +33,11 @@ struct ReservedDevice {
   std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
 };
 
-// What a pod's devices consume of its node, and its claims that are to be bound with it. Null: nothing.
-using NodeAllocatablePtr = std::shared_ptr<const api::NodeAllocatableClaims>;
-using VolumeBindingsPtr = std::shared_ptr<const std::vector<api::VolumeBinding>>;
-
 // One claim's allocation with its devices as ids, in the order of allocation->results.
 struct ClaimReservation {
   std::shared_ptr<const api::Allocation> allocation;
   std::vector<ReservedDevice> devices;
 };
-using ClaimReservationPtr = std::shared_ptr<const ClaimReservation>;
 
 struct NodeUse {
   ResourceSums requested;  // each GPU group counts as one nvidia.com/gpu
@@ -151,16 +146,6 @@ class Ledger::Transaction {
     std::size_t journal;
     std::size_t steps;
   };
-  // One pod placed or one claim allocated, in order; a commit turns these into assumptions.
-  struct Step {
-    PodId pod;
-    NodeId node;    // none for a claim
-    ClaimId claim;  // none for a pod
-    std::shared_ptr<const api::Allocation> allocation;
-    NodeAllocatablePtr node_allocatable;  // of a pod
-    VolumeBindingsPtr volumes;            // of a pod
-    api::GpuSharePtr gpu_share;           // of a pod
-  };
 
   explicit Transaction(Ledger& ledger);
   ~Transaction();
@@ -170,19 +155,19 @@ class Ledger::Transaction {
   Savepoint savepoint() const { return {ledger_.journal_.size(), steps_.size()}; }
   // Undoes everything since `to`, a savepoint of this transaction that was not undone itself.
   void roll_back_to(Savepoint to);
+  // Undoes the same and returns its steps, for Cluster::redo.
+  Plan take_since(Savepoint from);
 
   // Charges the pod to the node; a pod that was charged elsewhere moves. `requests` is the whole charge,
-  // including what its devices consume (Cluster::charges).
-  void place(PodId pod, NodeId node, const ResourceAmounts& requests, NodeAllocatablePtr by_devices = nullptr,
-             VolumeBindingsPtr volumes = nullptr, api::GpuSharePtr gpu_share = nullptr);
-  // Reserves the devices for a claim of `pod`. Refuses nothing: the allocator prevents over-use.
-  void allocate(PodId pod, ClaimId claim, ClaimReservationPtr reservation);
-  // Removes the pod's charge (or the claim's reservation), as preemption tries it. Never becomes an
-  // assumption.
+  // including what its devices consume (Cluster::charges). The devices of its claims are charged by allocate.
+  void place(PodId pod, NodeId node, const ResourceAmounts& requests, ReservationPtr reservation = nullptr);
+  // Reserves the devices. Refuses nothing: the allocator prevents over-use.
+  void allocate(ClaimId claim, ClaimReservationPtr reservation);
+  // Removes the pod's charge (or the claim's reservation), as preemption tries it.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
   // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
-  // others. Never becomes an assumption.
+  // others.
   void hide(DeviceId device);
   void exclude(DeviceId device);
 

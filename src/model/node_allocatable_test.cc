@@ -107,7 +107,7 @@ TEST_F(NodeAllocatableTest, WhoeverShowsThePlaceShowsTheCharge) {
   const api::NodeAllocatableClaims taken = {{"claim", {}, {{"cpu", Quantity::of(2)}}, {}}};
   api::Pod p = pod(R"({"name":"a","resources":{"requests":{"cpu":"1","memory":"1Gi"}}})");
   put(api::Kind::Pod, p);
-  cluster.assume({"decision", {"ns", "p"}, "u", "n", {}, taken});
+  cluster.assume({"decision", {"ns", "p"}, "u", "n", {{}, {}, taken, {}}});
   EXPECT_EQ(requested(cluster, kCpu), 3000);
 
   api::BindRequest request;
@@ -159,19 +159,20 @@ TEST_F(NodeAllocatableTest, ADecisionChargesAndItsUndoLeavesNothing) {
   const PodId id = cluster.find_pod("ns", "p");
   const auto taken = std::make_shared<const api::NodeAllocatableClaims>(
       api::NodeAllocatableClaims{{"claim", {}, {{"hugepages-2Mi", Quantity::of(7)}}, {}}});
+  const auto reserved = std::make_shared<const Reservation>(Reservation{{}, taken, nullptr, nullptr});
   const ResourceId pages = [&] {
     Ledger::Transaction transaction(cluster.ledger());
-    transaction.place(id, cluster.find_node("n"), cluster.charges(id, taken), taken);
+    transaction.place(id, cluster.find_node("n"), cluster.charges(id, taken), reserved);
     const ResourceId resource = cluster.resources().find("hugepages-2Mi");
     EXPECT_EQ(requested(cluster, resource), 7);
     return resource;
   }();
   EXPECT_EQ(cluster.to_text(), before);
   Ledger::Transaction transaction(cluster.ledger());
-  transaction.place(id, cluster.find_node("n"), cluster.charges(id, taken), taken);
+  transaction.place(id, cluster.find_node("n"), cluster.charges(id, taken), reserved);
   cluster.commit(transaction, "decision");
   EXPECT_EQ(requested(cluster, pages), 7);
-  EXPECT_EQ(cluster.assumptions().at("u").node_allocatable, *taken);
+  EXPECT_EQ(cluster.assumptions().at("u").reservation.node_allocatable, *taken);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "api/types/bind_request.h"
 #include "api/types/cluster.h"
 #include "client/view.h"
 #include "model/ledger.h"
@@ -71,10 +70,7 @@ struct Assumption {
   client::NamedKey pod;
   std::string pod_uid;
   std::string node;
-  std::vector<api::ClaimAllocation> claims;
-  api::NodeAllocatableClaims node_allocatable = {};
-  std::vector<api::VolumeBinding> volumes = {};
-  api::GpuShare gpu_share = {};
+  api::PodReservation reservation;
   friend bool operator<(const Assumption& a, const Assumption& b) { return a.pod_uid < b.pod_uid; }
 };
 

@@ -39,13 +39,8 @@ Json allocated_claim(const api::ResourceClaim& claim) {
 }
 
 Json bind_request(const Placing& placing, const scheduling::SchedulingContext& context) {
-  const scheduling::BindRequestDraft binding{&placing.pod,
-                                             placing.node,
-                                             scheduling::claim_allocations(context, placing.claims),
-                                             placing.node_allocatable,
-                                             {},
-                                             placing.volumes,
-                                             placing.gpu_share};
+  const scheduling::BindRequestDraft binding{&placing.pod, placing.node,
+                                             context.cluster.named(model::value_of(placing.reservation))};
   const client::Chain chain =
       scheduling::bind_chain(context.view, binding, placing.group, placing.decision_id, {});
   Result<Json> request = parse_json(chain.writes.front().request.body);

@@ -8,10 +8,7 @@ namespace berth::planning {
 struct Placing {
   const api::Pod& pod;
   const std::string& node;
-  const std::vector<scheduling::ClaimChoice>& claims;
-  const model::NodeAllocatablePtr& node_allocatable;
-  const model::VolumeBindingsPtr& volumes;
-  const api::GpuSharePtr& gpu_share;
+  const model::ReservationPtr& reservation;
   const api::BindGroup& group;
   const std::string& decision_id;
 };

@@ -239,7 +239,7 @@ void OfflineCluster::put(api::Kind kind, T object) {
 
 // The claim that the binder would create, and the entry of the pod's status for it.
 api::ResourceClaim OfflineCluster::extended_claim(const api::Pod& pod,
-                                                  const scheduling::ClaimChoice& choice) const {
+                                                  const model::ClaimChoice& choice) const {
   const std::string& name = cluster_.claim(choice.claim).key.name;
   Json object = api::extended_claim_object(pod.meta, name, *choice.extended);
   object["metadata"]["uid"] = derived_uid("ResourceClaim " + pod.meta.ns + "/" + name);
@@ -263,11 +263,9 @@ void OfflineCluster::bind_volume(const std::string& ns, const std::string& node,
 }
 
 void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
-                          const std::vector<scheduling::ClaimChoice>& claims,
-                          const model::NodeAllocatablePtr& by_devices,
-                          const model::VolumeBindingsPtr& volumes, const api::GpuSharePtr& gpu_share) {
+                          const model::Reservation& reservation) {
   api::Pod bound = pod;
-  for (const scheduling::ClaimChoice& choice : claims) {
+  for (const model::ClaimChoice& choice : reservation.claims) {
     api::ResourceClaim claim =
         choice.extended ? extended_claim(pod, choice) : *cluster_.claim(choice.claim).live;
     if (!claim.allocation) claim.allocation = *choice.allocation;
@@ -278,13 +276,14 @@ void OfflineCluster::bind(const api::Pod& pod, const std::string& node,
     if (choice.extended) bound = with_extended_claim(pod, claim.meta.name, *choice.extended);
     put(api::Kind::ResourceClaim, std::move(claim));
   }
-  if (volumes)
-    for (const api::VolumeBinding& binding : *volumes) bind_volume(pod.meta.ns, node, binding);
-  if (gpu_share)
-    for (const auto& [key, value] : api::gpu_share_annotations(*gpu_share))
+  if (reservation.volumes)
+    for (const api::VolumeBinding& binding : *reservation.volumes) bind_volume(pod.meta.ns, node, binding);
+  if (reservation.gpu_share)
+    for (const auto& [key, value] : api::gpu_share_annotations(*reservation.gpu_share))
       bound.meta.annotations[key] = value;
   bound.node_name = node;
-  bound.node_allocatable = by_devices ? *by_devices : api::NodeAllocatableClaims{};
+  bound.node_allocatable =
+      reservation.node_allocatable ? *reservation.node_allocatable : api::NodeAllocatableClaims{};
   put(api::Kind::Pod, std::move(bound));
 }
 

@@ -32,9 +32,7 @@ class OfflineCluster {
   Time now() const { return now_; }
   // Binds the pod to the node; its claims get these allocations and the pod as a consumer, its volume claims
   // these volumes, and the pod this share of GPUs. For a volume to be provisioned the claim names the node.
-  void bind(const api::Pod& pod, const std::string& node, const std::vector<scheduling::ClaimChoice>& claims,
-            const model::NodeAllocatablePtr& by_devices, const model::VolumeBindingsPtr& volumes,
-            const api::GpuSharePtr& gpu_share);
+  void bind(const api::Pod& pod, const std::string& node, const model::Reservation& reservation);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty otherwise.
   const std::string& trouble_of(const client::NamedKey& pod) const;
 
@@ -50,7 +48,7 @@ class OfflineCluster {
   void bind_volume(const std::string& ns, const std::string& node, const api::VolumeBinding& binding);
   template <class T>
   void put(api::Kind kind, T object);
-  api::ResourceClaim extended_claim(const api::Pod& pod, const scheduling::ClaimChoice& choice) const;
+  api::ResourceClaim extended_claim(const api::Pod& pod, const model::ClaimChoice& choice) const;
   Status decode(const dra::DeviceGates& gates);
 
   std::map<Key, Json> documents_;

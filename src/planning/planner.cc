@@ -128,9 +128,7 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   if (decided.result != DecisionResult::Placed) return refuse_pod(decided, nodes, decision);
   core_.pod_cycle().judge(core_.state(), {&decided.node, 1});
   decision.score = core_.state().scores.front();
-  const scheduling::Reservation& reserved = core_.state().reservation;
-  place({pod, decided.node, reserved.claims, reserved.node_allocatable, reserved.volumes, reserved.gpu_share},
-        {}, id_of(decision), decision.pods.front());
+  place({pod, decided.node, decided.reservation}, {}, id_of(decision), decision.pods.front());
   decision.result = ResultKind::Placed;
   decision.reason = decided.reason;
   decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
@@ -154,17 +152,16 @@ void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std
                     PlannedPod& planned) {
   const api::Pod pod = chosen.pod;  // bind() replaces the view's
   planned.node = offline_.cluster().node(chosen.node).name;
-  for (const scheduling::ClaimChoice& choice : chosen.claims) {
+  const model::Reservation& reservation = model::value_of(chosen.reservation);
+  for (const model::ClaimChoice& choice : reservation.claims) {
     const model::ClaimRow& row = offline_.cluster().claim(choice.claim);
     planned.claims.push_back({row.key.name, choice.allocation});
   }
-  planned.gpu_share = chosen.gpu_share;
-  offline_.bind(pod, planned.node, chosen.claims, chosen.node_allocatable, chosen.volumes, chosen.gpu_share);
+  planned.gpu_share = reservation.gpu_share;
+  offline_.bind(pod, planned.node, reservation);
   if (!options_.objects) return;
   placed_.push_back({pod.meta.ns, pod.meta.name});
-  bind_requests_.push_back(bind_request({pod, planned.node, chosen.claims, chosen.node_allocatable,
-                                         chosen.volumes, chosen.gpu_share, group, id},
-                                        context_));
+  bind_requests_.push_back(bind_request({pod, planned.node, chosen.reservation, group, id}, context_));
 }
 
 // Each object once, in its final state: pods in their order, their claims, the bind requests.

@@ -45,10 +45,7 @@ class Planner {
   struct Chosen {
     const api::Pod& pod;
     model::NodeId node;
-    const std::vector<scheduling::ClaimChoice>& claims;
-    const model::NodeAllocatablePtr& node_allocatable;
-    const model::VolumeBindingsPtr& volumes;
-    const api::GpuSharePtr& gpu_share;
+    const model::ReservationPtr& reservation;
   };
   void place(const Chosen& chosen, const api::BindGroup& group, const std::string& id, PlannedPod& planned);
   std::vector<Json> objects() const;

@@ -121,8 +121,8 @@ void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcom
     const api::Pod& pod = *input.waiting[i];
     PlannedPod& planned = decision.pods.emplace_back(PlannedPod{pod.meta.ns, pod.meta.name, "", {}});
     if (!member.node.valid()) continue;
-    place({pod, member.node, member.claims, member.node_allocatable, member.volumes, member.gpu_share},
-          bind_group, "group/" + decision.ns + "/" + decision.name, planned);
+    place({pod, member.node, member.reservation}, bind_group, "group/" + decision.ns + "/" + decision.name,
+          planned);
   }
   const bool constrained = !group.topology_keys.empty() && !outcome.placement.empty();
   decision.result = ResultKind::Placed;

@@ -17,7 +17,13 @@ class Allocator;
 }  // namespace berth::dra
 
 namespace berth::scheduling {
+using model::ClaimChoice;
+using model::ClaimState;
 using model::PodId;
+using model::Reservation;
+using model::ReservationPtr;
+using model::value_of;
+
 // Shared by all attempts of one decision.
 struct SchedulingContext {
   const client::View& view;
@@ -26,32 +32,6 @@ struct SchedulingContext {
   Time now = {};  // not set: no allocation is late
   Duration binding_timeout = Duration::seconds(600);
 };
-// Unusable: its devices failed to get ready, or missed the binding timeout (KEP-5007).
-enum class ClaimState : std::uint8_t { Usable, Unusable };
-
-// One claim of a pod, and its allocation or the one that was chosen for it.
-struct ClaimChoice {
-  std::string pod_claim;  // name in pod.spec.resourceClaims
-  model::ClaimId claim;
-  std::shared_ptr<const api::Allocation> allocation;  // null: not allocated yet
-  ClaimState state = ClaimState::Usable;
-  std::shared_ptr<const api::ExtendedClaim> extended = nullptr;  // not null: the binder creates the claim
-};
-
-// What a decision reserves for the pod besides its node; the BindRequest carries it.
-struct Reservation {
-  std::vector<ClaimChoice> claims;             // all allocated, in the pod's order
-  model::NodeAllocatablePtr node_allocatable;  // what their devices take of the node
-  model::VolumeBindingsPtr volumes;            // the claims to be bound; null: none
-  api::GpuSharePtr gpu_share;                  // null: it has none
-  void clear() {
-    claims.clear();
-    node_allocatable.reset();
-    volumes.reset();
-    gpu_share.reset();
-  }
-};
-
 struct CycleState {
   const SchedulingContext* context = nullptr;
   const api::Pod* pod = nullptr;
@@ -62,7 +42,7 @@ struct CycleState {
   StateSlots slots;             // of the pod: written by prefilters
   StateSlots node_slots;        // of the node accepted last: written by lazy filters
   std::int64_t preference = 0;  // of the node accepted last
-  Reservation reservation;      // once a node is reserved
+  Reservation reservation;      // written by Reserve plugins
 
   bool over() const { return !diagnosis.error().empty() || diagnosis.refused_everywhere(); }
   // Keeps the candidates for which `keep(node)` is true; refuses the others for this reason.

@@ -41,21 +41,26 @@ PreEnqueueResult DecisionCore::pre_enqueue(const client::View& view, const api::
   return {};
 }
 
-NodeId DecisionCore::place_pod(const SchedulingContext& context, const api::Pod& pod,
-                               std::span<const NodeId> avoid, model::Ledger::Transaction& transaction) {
+std::optional<model::Place> DecisionCore::place_pod(const SchedulingContext& context, const api::Pod& pod,
+                                                    std::span<const NodeId> avoid,
+                                                    model::Ledger::Transaction& transaction) {
   pod_cycle_.begin(state_, context, pod);
   NodeId node = pod_cycle_.choose_nominated(state_, domains_.nodes(context.cluster), avoid);
   if (!node.valid()) node = signature_cache_.choose(state_, avoid);
-  return node.valid() && pod_cycle_.reserve(state_, node, transaction) ? node : NodeId();
+  if (!node.valid()) return std::nullopt;
+  auto reserved = pod_cycle_.reserve(state_, node, transaction);
+  if (!reserved) return std::nullopt;
+  return model::Place{state_.pod_id, node, *std::move(reserved)};
 }
 
 PodDecision DecisionCore::decide_pod(const SchedulingContext& context, const api::Pod& pod,
                                      const AvoidSet& avoid, model::Ledger::Transaction& transaction) {
   for (const model::DeviceId device : avoid.devices) transaction.hide(device);
-  const NodeId node = place_pod(context, pod, avoid.nodes, transaction);
-  if (!node.valid()) return refusal(context, pod, transaction);
+  std::optional<model::Place> found = place_pod(context, pod, avoid.nodes, transaction);
+  if (!found) return refusal(context, pod, transaction);
   PodDecision placed;
-  placed.node = node;
+  placed.node = found->node;
+  placed.reservation = std::move(found->reservation);
   placed.reason = "Scheduled";
   return placed;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ std::string joined(const std::string& sentence, const std::string& explanation);
 struct PodDecision {
   DecisionResult result = DecisionResult::Placed;  // Placed, Unschedulable or Error
   NodeId node;                                     // of Placed
+  ReservationPtr reservation;                      // of Placed
   std::string reason;                              // of the condition
   std::string sentence;                            // Kubernetes' words; of an Error what is wrong
   std::string explanation;                         // ours
@@ -74,15 +76,16 @@ class DecisionCore {
 
   // The first PreEnqueue plugin that holds the pod back; Open when none does.
   PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod) const;
-  // For a pod without a group. If it is placed, the transaction has the pod and state().reservation its
-  // claims. Otherwise the transaction is unchanged, except that the avoided devices are hidden.
+  // For a pod without a group. If it is placed, the transaction has the pod with its reservation. Otherwise
+  // the transaction is unchanged, except that the avoided devices are hidden.
   PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,
                          model::Ledger::Transaction& transaction);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction);
-  // The same without texts and without hidden devices. None when the pod fits nowhere.
-  NodeId place_pod(const SchedulingContext& context, const api::Pod& pod, std::span<const NodeId> avoid,
-                   model::Ledger::Transaction& transaction);
+  // The same without texts and without hidden devices. Not set when the pod fits nowhere.
+  std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
+                                        std::span<const NodeId> avoid,
+                                        model::Ledger::Transaction& transaction);
   GroupOutcome place_group(const SchedulingContext& context, const GroupInput& input,
                            model::Ledger::Transaction& transaction) {
     return group_cycle_.run(context, input, transaction);

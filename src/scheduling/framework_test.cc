@@ -62,7 +62,7 @@ class ReserveTest : public testing::Test {
   bool reserve(model::Ledger::Transaction& transaction) {
     bench_.begin(*bench_.view.pods.find("ns", "p"));
     const NodeId node = bench_.index.choose(bench_.state, {});
-    return bench_.pods.reserve(bench_.state, node, transaction);
+    return bench_.pods.reserve(bench_.state, node, transaction).has_value();
   }
   bool is_placed() const { return bench_.cluster.ledger().node_of(bench_.state.pod_id).valid(); }
   const std::vector<std::string>& seats() const { return bench_.state.slots.read<Seats>().taken; }

@@ -22,7 +22,7 @@ std::string out_of_range(const PlacementScorer& scorer, std::int64_t score) {
 model::DeviceId last_taken(const model::Cluster& cluster, const MemberOutcome& outcome,
                            const std::vector<model::DeviceId>& known) {
   model::DeviceId last;
-  for (const ClaimChoice& choice : outcome.claims) {
+  for (const ClaimChoice& choice : value_of(outcome.reservation).claims) {
     if (cluster.ledger().reservation(choice.claim)) continue;
     for (const api::DeviceResult& result : choice.allocation->results) {
       const model::DeviceId device = cluster.find_device(result.driver, result.pool, result.device);
@@ -251,14 +251,12 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
     }
     return false;
   }
-  if (!pods_.reserve(state_, node, run.transaction)) {
+  auto reserved = pods_.reserve(state_, node, run.transaction);
+  if (!reserved) {
     evaluation.error = state_.diagnosis.error();
     return false;
   }
-  outcome.claims = state_.reservation.claims;
-  outcome.node_allocatable = state_.reservation.node_allocatable;
-  outcome.volumes = state_.reservation.volumes;
-  outcome.gpu_share = state_.reservation.gpu_share;
+  outcome.reservation = *std::move(reserved);
   return true;
 }
 
@@ -282,7 +280,7 @@ GroupCycle::Evaluation GroupCycle::descend(Run& run, const Placement& placement,
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
   for (const ProposedAllocation& one : placement.allocations)
-    run.transaction.allocate(one.pod, one.claim, run.context.cluster.reservation_for(one.allocation));
+    run.transaction.allocate(one.claim, run.context.cluster.reservation_for(one.allocation));
   std::vector<Level> levels;
   std::optional<TriedChoices> next = TriedChoices();
   while (next) {
@@ -293,7 +291,7 @@ GroupCycle::Evaluation GroupCycle::descend(Run& run, const Placement& placement,
     next = go_back(run, order, evaluation, levels);
     evaluation.exhausted = !next;
   }
-  run.transaction.roll_back_to(before);
+  evaluation.plan = run.transaction.take_since(before);
   evaluation.feasible = is_feasible(evaluation);
   evaluation.complete =
       evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == order.size();
@@ -322,9 +320,10 @@ void GroupCycle::go_down(Run& run, const Placement& placement, const Order& orde
       const MemberOutcome& outcome = evaluation.members[member];
       ++progress.placed;
       ++progress.scheduled;
-      evaluation.chose_only_nodes &= outcome.claims.empty() && !outcome.volumes && !outcome.gpu_share;
+      const Reservation& reserved = value_of(outcome.reservation);
+      evaluation.chose_only_nodes &= reserved.empty();
       for (const model::ResourceAmount& one :
-           run.context.cluster.charges(state_.pod_id, state_.reservation.node_allocatable))
+           run.context.cluster.charges(state_.pod_id, reserved.node_allocatable))
         if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
     }
     levels.push_back(std::move(level));
@@ -371,22 +370,8 @@ GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& pla
   outcome.kind = GroupOutcome::Kind::Placed;
   outcome.placement = placements[best].name;
   outcome.members = std::move(winner.members);
-  replay(run, outcome.members);
+  run.context.cluster.redo(winner.plan, run.transaction);
   return outcome;
-}
-
-void GroupCycle::replay(Run& run, const std::vector<MemberOutcome>& members) {
-  model::Cluster& cluster = run.context.cluster;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!members[i].node.valid()) continue;
-    const api::Pod& pod = *run.input.waiting[i];
-    const PodId id = cluster.find_pod(pod.meta.ns, pod.meta.name);
-    run.transaction.place(id, members[i].node, cluster.charges(id, members[i].node_allocatable),
-                          members[i].node_allocatable, members[i].volumes, members[i].gpu_share);
-    for (const ClaimChoice& choice : members[i].claims)
-      if (choice.allocation)
-        run.transaction.allocate(id, choice.claim, cluster.reservation_for(choice.allocation));
-  }
 }
 
 std::string GroupCycle::refusal_of(const Run& run, const Progress& progress) const {

@@ -45,13 +45,10 @@ struct GroupInput {
 };
 
 struct MemberOutcome {
-  NodeId node;                      // none: not placed
-  std::vector<ClaimChoice> claims;  // of a placed member
-  model::NodeAllocatablePtr node_allocatable;
-  model::VolumeBindingsPtr volumes;
-  api::GpuSharePtr gpu_share;
-  std::string sentence;     // Kubernetes' words for a refused member; empty: not tried
-  std::string explanation;  // ours
+  NodeId node;                 // none: not placed
+  ReservationPtr reservation;  // of a placed member
+  std::string sentence;        // Kubernetes' words for a refused member; empty: not tried
+  std::string explanation;     // ours
   std::vector<RefusedNodes> refused;
   std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
 };
@@ -109,6 +106,7 @@ class GroupCycle {
     std::string_view unproved;     // a refused member's
     bool exhausted = false;        // no choice of a member was left to return to
     bool chose_only_nodes = true;  // in all that was tried
+    model::Plan plan;              // of a feasible one
   };
   struct Level;
   enum class Returns : std::uint8_t { None, ToEarlierMembers };
@@ -151,7 +149,6 @@ class GroupCycle {
   std::string refusal_of(const Run& run, const Progress& progress) const;
   std::string explain(Run& run);
   std::string explain_domains(Run& run);
-  void replay(Run& run, const std::vector<MemberOutcome>& members);
 
   const PluginSet& plugins_;
   DomainIndex& domains_;

@@ -93,10 +93,8 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   std::set<std::string> renewed;
   for (const std::size_t i : chosen) {
     const MemberOutcome& member = outcome.members[i];
-    const BindRequestDraft binding{
-        input.waiting[i],        cluster_.node(member.node).name, claim_allocations(context, member.claims),
-        member.node_allocatable, options_.backoff_limit,          member.volumes,
-        member.gpu_share};
+    const BindRequestDraft binding{input.waiting[i], cluster_.node(member.node).name,
+                                   cluster_.named(value_of(member.reservation)), options_.backoff_limit};
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }

@@ -100,7 +100,7 @@ GroupCycle::Found GroupCycle::try_other_orders(Run& run, const Placement& placem
 // Members that the search left out are tried once more behind the others, and told why not.
 GroupOutcome GroupCycle::accept(Run& run, const Placement& placement, Evaluation& evaluation) {
   const auto before = run.transaction.savepoint();
-  replay(run, evaluation.members);
+  run.context.cluster.redo(evaluation.plan, run.transaction);
   for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
     if (evaluation.members[i].node.valid()) continue;
     try_member(run, placement, i, evaluation, ExplainMode::Explain);

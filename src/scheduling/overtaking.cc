@@ -31,12 +31,12 @@ void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t prio
   }
 }
 
-void Scheduler::add_room(BackfillReservation& room, NodeId node, const std::vector<ClaimChoice>& claims) {
+void Scheduler::add_room(BackfillReservation& room, NodeId node, const ReservationPtr& reservation) {
   room.nodes.push_back(node);
-  for (const ClaimChoice& choice : claims)
-    if (const model::ClaimReservationPtr reservation =
-            choice.allocation ? cluster_.reservation_for(choice.allocation) : nullptr)
-      for (const model::ReservedDevice& held : reservation->devices) room.devices.push_back(held.device);
+  for (const ClaimChoice& choice : value_of(reservation).claims)
+    if (choice.allocation)
+      for (const model::ReservedDevice& held : cluster_.reservation_for(choice.allocation)->devices)
+        room.devices.push_back(held.device);
 }
 
 BackfillReservation Scheduler::room_of_pod(const SchedulingContext& context, const api::Pod& pod,
@@ -45,8 +45,8 @@ BackfillReservation Scheduler::room_of_pod(const SchedulingContext& context, con
   BackfillReservation room;
   const std::vector<NodeId> failed = avoid_list_.nodes(pod.meta.uid, context.now);
   avoided.insert(avoided.end(), failed.begin(), failed.end());
-  if (const NodeId node = core_.place_pod(context, pod, avoided, transaction); node.valid())
-    add_room(room, node, core_.state().reservation.claims);
+  if (const auto placed = core_.place_pod(context, pod, avoided, transaction))
+    add_room(room, placed->node, placed->reservation);
   return room;
 }
 
@@ -62,7 +62,7 @@ BackfillReservation Scheduler::room_of_group(const SchedulingContext& context, c
   const GroupOutcome outcome = core_.place_group(context, input, transaction);
   if (outcome.kind != GroupOutcome::Kind::Placed) return room;
   for (const MemberOutcome& member : outcome.members)
-    if (member.node.valid()) add_room(room, member.node, member.claims);
+    if (member.node.valid()) add_room(room, member.node, member.reservation);
   return room;
 }
 

@@ -18,7 +18,7 @@ void PodCycle::begin(CycleState& state, const SchedulingContext& context, const 
   state.diagnosis.clear();
   state.slots.clear();
   state.node_slots.clear();
-  state.reservation.clear();
+  state.reservation = {};
 }
 
 bool PodCycle::prepare(CycleState& state) const {
@@ -194,7 +194,8 @@ FitError PodCycle::fit_error(const CycleState& state) const {
   return fit_error;
 }
 
-bool PodCycle::reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const {
+std::optional<ReservationPtr> PodCycle::reserve(CycleState& state, NodeId node,
+                                                model::Ledger::Transaction& transaction) const {
   const auto before = transaction.savepoint();
   for (auto at = plugins_.reserves.begin(); at != plugins_.reserves.end(); ++at) {
     const Status reserved = (*at)->reserve(state, node, transaction);
@@ -203,13 +204,16 @@ bool PodCycle::reserve(CycleState& state, NodeId node, model::Ledger::Transactio
                                             "\": " + reserved.error().message());
     while (at != plugins_.reserves.begin()) (*--at)->unreserve(state, node);
     transaction.roll_back_to(before);
-    state.reservation.clear();
-    return false;
+    state.reservation = {};
+    return std::nullopt;
   }
-  const model::NodeAllocatablePtr& by_devices = state.reservation.node_allocatable;
-  transaction.place(state.pod_id, node, state.context->cluster.charges(state.pod_id, by_devices), by_devices,
-                    state.reservation.volumes, state.reservation.gpu_share);
-  return true;
+  ReservationPtr reserved;
+  if (!state.reservation.empty())
+    reserved = std::make_shared<const Reservation>(std::exchange(state.reservation, {}));
+  transaction.place(state.pod_id, node,
+                    state.context->cluster.charges(state.pod_id, value_of(reserved).node_allocatable),
+                    reserved);
+  return reserved;
 }
 
 std::vector<client::Chain> PodCycle::post_filter(const CycleState& state,

@@ -5,6 +5,7 @@
 // the whole cluster without judging every node.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "scheduling/fit_error.h"
@@ -49,9 +50,10 @@ class PodCycle {
   void add_scope(const CycleState& state, FilterScope& scope) const;
   // Signs what filter_only() reads of the pod. False if a filter does not sign it, or reads other nodes too.
   bool sign_filters(const CycleState& state, PodSignature& signature) const;
-  // Runs the Reserve plugins and charges the chosen node. False if a plugin failed: the diagnosis says why,
-  // the transaction is unchanged and the reservation empty.
-  [[nodiscard]] bool reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const;
+  // Runs the Reserve plugins and charges the chosen node. Not set if a plugin failed: the diagnosis says why,
+  // and the transaction is unchanged.
+  std::optional<ReservationPtr> reserve(CycleState& state, NodeId node,
+                                        model::Ledger::Transaction& transaction) const;
   // The writes for a pod that fits nowhere. Leaves the transaction unchanged.
   std::vector<client::Chain> post_filter(const CycleState& state, model::Ledger::Transaction& transaction,
                                          const PostFilter::FitsNow& fits_now) const;

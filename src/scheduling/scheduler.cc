@@ -457,25 +457,19 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   if (decision.result != DecisionResult::Placed)
     return refuse_pod(context, std::move(entry), pod, std::move(decision), avoids, id, now);
   cluster_.commit(transaction, id);
-  return bind_pod(context, std::move(entry), pod, decision.node, id, now);
+  return bind_pod(context, std::move(entry), pod, decision, id, now);
 }
 
 client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
-                                    NodeId node, const std::string& id, Time now) {
+                                    const PodDecision& decision, const std::string& id, Time now) {
   overtaking_.placed(pod.priority, now);
   forget_overtaken(entry.key, now);
 
   client::Effects effects;
   effects.decision_id = id;
-  const std::string& node_name = cluster_.node(node).name;
-  const Reservation& reserved = core_.state().reservation;
-  const BindRequestDraft binding{&pod,
-                                 node_name,
-                                 claim_allocations(context, reserved.claims),
-                                 reserved.node_allocatable,
-                                 options_.backoff_limit,
-                                 reserved.volumes,
-                                 reserved.gpu_share};
+  const std::string& node_name = cluster_.node(decision.node).name;
+  const BindRequestDraft binding{&pod, node_name, cluster_.named(value_of(decision.reservation)),
+                                 options_.backoff_limit};
   effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_));
   std::set<std::string> renewed;
   renew_reservations(context.view, binding, id, renewed, effects.chains.back());

@@ -128,7 +128,7 @@ class Scheduler final : public client::StatefulDecider {
                                   std::vector<NodeId> avoided, model::Ledger::Transaction& transaction);
   BackfillReservation room_of_group(const SchedulingContext& context, const api::PodGroup& group,
                                     std::span<const NodeId> avoided, model::Ledger::Transaction& transaction);
-  void add_room(BackfillReservation& room, NodeId node, const std::vector<ClaimChoice>& claims);
+  void add_room(BackfillReservation& room, NodeId node, const ReservationPtr& reservation);
   void remove_lower(const SchedulingContext& context, std::int32_t priority,
                     model::Ledger::Transaction& transaction);
   void forget_overtaken(const EntityKey& key, Time now);
@@ -138,7 +138,7 @@ class Scheduler final : public client::StatefulDecider {
   void enqueue(const QueuedEntity& entry, Time now);
   void put_back(QueuedEntity entry, const GroupInput& input, Time now);
   client::Effects bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
-                           NodeId node, const std::string& id, Time now);
+                           const PodDecision& decision, const std::string& id, Time now);
   client::Effects refuse_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                              PodDecision decision, bool avoids, const std::string& id, Time now);
   void log(DecisionRecord record);

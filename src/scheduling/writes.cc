@@ -5,18 +5,6 @@
 #include "client/claim_writes.h"
 
 namespace berth::scheduling {
-std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& context,
-                                                    const std::vector<ClaimChoice>& claims) {
-  std::vector<api::ClaimAllocation> allocations;
-  for (const ClaimChoice& choice : claims) {
-    const model::ClaimRow& row = context.cluster.claim(choice.claim);
-    allocations.push_back(
-        {choice.pod_claim, row.key.name, row.live ? row.live->meta.uid : "", *choice.allocation});
-    if (choice.extended) allocations.back().extended = *choice.extended;
-  }
-  return allocations;
-}
-
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
                          const api::BindGroup& group, const std::string& decision,
                          const client::Leadership& term) {
@@ -33,10 +21,7 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
   request.scheduler_name = binding.pod->scheduler_name;
   request.epoch = term.epoch;
   request.lease = term.lease;
-  request.claims = binding.claims;
-  if (binding.node_allocatable) request.node_allocatable = *binding.node_allocatable;
-  if (binding.volumes) request.volumes = *binding.volumes;
-  if (binding.gpu_share) request.gpu_share = *binding.gpu_share;
+  static_cast<api::PodReservation&>(request) = binding.reservation;
   request.backoff_limit = binding.backoff_limit;
   const api::BindRequest* failed = view.bind_requests.find(pod.ns, request.meta.name);
   client::Write write = client::create(api::Kind::BindRequest, pod.ns, api::bind_request_object(request));
@@ -52,7 +37,7 @@ void renew_reservations(const client::View& view, const BindRequestDraft& bindin
                         const std::string& decision, std::set<std::string>& renewed, client::Chain& chain) {
   if (has(KnownDefect::ReservationNotRenewed)) return;
   const api::ObjectMeta& pod = binding.pod->meta;
-  for (const api::ClaimAllocation& kept : binding.claims) {
+  for (const api::ClaimAllocation& kept : binding.reservation.claims) {
     const api::ResourceClaim* claim = view.claims.find(pod.ns, kept.claim_name);
     if (claim && api::is_reserved_for(*claim, *binding.pod) && renewed.insert(kept.claim_name).second)
       chain.writes.insert(chain.writes.begin(), client::renew_reservation(*claim, decision));

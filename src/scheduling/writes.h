@@ -13,11 +13,8 @@ namespace berth::scheduling {
 struct BindRequestDraft {
   const api::Pod* pod = nullptr;
   std::string node;
-  std::vector<api::ClaimAllocation> claims;
-  model::NodeAllocatablePtr node_allocatable = nullptr;
+  api::PodReservation reservation;
   std::optional<std::int32_t> backoff_limit = {};  // not set: the binder's own
-  model::VolumeBindingsPtr volumes = nullptr;
-  api::GpuSharePtr gpu_share = nullptr;
 };
 
 // Writes the decision into the pod's BindRequest: a create, or an update of one that failed for good. The
@@ -31,9 +28,6 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
 // has renewed.
 void renew_reservations(const client::View& view, const BindRequestDraft& binding,
                         const std::string& decision, std::set<std::string>& renewed, client::Chain& chain);
-
-std::vector<api::ClaimAllocation> claim_allocations(const SchedulingContext& context,
-                                                    const std::vector<ClaimChoice>& claims);
 
 // The condition PodScheduled=False.
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,

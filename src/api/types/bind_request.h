@@ -39,6 +39,14 @@ struct VolumeBinding {
   friend bool operator==(const VolumeBinding&, const VolumeBinding&) = default;
 };
 
+// What a pod takes of its node and of the cluster besides its requests, by names.
+struct PodReservation {
+  std::vector<ClaimAllocation> claims;
+  std::vector<VolumeBinding> volumes;
+  NodeAllocatableClaims node_allocatable;  // for the pod's status
+  GpuShare gpu_share;                      // 0 hundredths: its portion cannot be read
+};
+
 enum class BindPhase { Pending, Succeeded, Failed };
 
 // The steps of the binding process. The current step can always be derived from the live objects.
@@ -102,7 +110,7 @@ struct LeaseIdentity {
   friend auto operator<=>(const LeaseIdentity&, const LeaseIdentity&) = default;
 };
 
-struct BindRequest {
+struct BindRequest : PodReservation {
   RawPtr raw;
   ObjectMeta meta;
 
@@ -121,10 +129,6 @@ struct BindRequest {
   Time deadline;
   std::string received_resource_type;  // "Fraction" with a share; of another scheduler also "Regular"
   std::int32_t received_gpu_count = 0;
-  GpuShare gpu_share;  // 0 hundredths: its portion cannot be read
-  std::vector<ClaimAllocation> claims;
-  std::vector<VolumeBinding> volumes;
-  NodeAllocatableClaims node_allocatable;     // for the pod's status
   std::optional<std::int32_t> backoff_limit;  // attempts after the first; absent means kBackoffLimitDefault
 
   BindPhase phase = BindPhase::Pending;

@@ -43,8 +43,7 @@ class ClaimReservation final : public Reserve {
  private:
   static void allocate(const CycleState& state, const ClaimChoice& chosen,
                        model::Ledger::Transaction& transaction) {
-    transaction.allocate(state.pod_id, chosen.claim,
-                         state.context->cluster.reservation_for(chosen.allocation));
+    transaction.allocate(chosen.claim, state.context->cluster.reservation_for(chosen.allocation));
   }
 };
 

@@ -60,7 +60,7 @@ bool taken_by_others(const CycleState& state, model::ClaimId claim) {
   for (const auto& [uid, assumption] : cluster.assumptions()) {
     if (uid == state.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
     const bool names_it =
-        std::any_of(assumption.claims.begin(), assumption.claims.end(),
+        std::any_of(assumption.reservation.claims.begin(), assumption.reservation.claims.end(),
                     [&](const api::ClaimAllocation& one) { return one.claim_name == row.key.name; });
     if (names_it && foreign(assumption.pod.ns, assumption.pod.name)) return true;
   }

@@ -57,11 +57,13 @@ class PendingBindings {
   explicit PendingBindings(const SchedulingContext& context) : context_(context) {
     model::Cluster& cluster = context.cluster;
     for (const auto& [uid, assumption] : cluster.assumptions())
-      add(unwritten_, assumption.pod.ns, assumption.volumes, assumption.node);
+      add(unwritten_, assumption.pod.ns, assumption.reservation.volumes, assumption.node);
     if (const model::Ledger::Transaction* open = cluster.ledger().open_transaction())
-      for (const auto& step : open->steps())
-        if (step.volumes)
-          add(unwritten_, cluster.pod(step.pod).key.ns, *step.volumes, cluster.node(step.node).name);
+      for (const model::Step& step : open->steps())
+        if (const auto* place = std::get_if<model::Place>(&step);
+            place && value_of(place->reservation).volumes)
+          add(unwritten_, cluster.pod(place->pod).key.ns, *place->reservation->volumes,
+              cluster.node(place->node).name);
   }
 
   std::optional<PendingBinding> about(const PersistentVolumeClaim& claim) const {
