@@ -260,6 +260,89 @@ void AuditOfTheModel(benchmark::State& state) {
       benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+// The core alone, without queue and effects: nothing is committed.
+struct CoreBench {
+  client::View view;
+  dra::CelSelectors selectors;
+  model::Cluster cluster;
+  DecisionCore core{cluster, selectors, {}};
+  int version = 0;
+
+  explicit CoreBench(int nodes) {
+    for (int i = 0; i < nodes; ++i) {
+      const std::string n = std::to_string(i);
+      put(api::Kind::Node, R"("name":"node-)" + n + "\"",
+          R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
+    }
+    put_pod("waiting", "");
+  }
+  void put(api::Kind kind, const std::string& meta, const std::string& rest) {
+    const std::string text = R"({"metadata":{)" + meta + R"(,"resourceVersion":")" +
+                             std::to_string(++version) + "\"}," + rest + "}";
+    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
+    const api::ObjectMeta& found = api::meta_of(*typed);
+    cluster.apply(*view.put({kind, found.ns, found.name, {}}, *typed));
+  }
+  void put_pod(const std::string& name, const std::string& node) {
+    put(api::Kind::Pod, R"("name":")" + name + R"(","namespace":"default","uid":"u)" + name + '"',
+        R"("spec":{"nodeName":")" + node +
+            R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"8","memory":"32Gi"}}}]})");
+  }
+  void decide() {
+    const SchedulingContext context{view, cluster, core.allocator()};
+    const api::Pod& pod = *view.pods.find("default", "waiting");
+    model::Ledger::Transaction transaction(cluster.ledger());
+    transaction.lift_holds(pod.priority);
+    if (core.decide_pod(context, pod, {}, transaction).result != DecisionResult::Placed) std::abort();
+  }
+};
+
+// A decision of a lower priority while so many nodes are kept for a higher one.
+void WarmPodBelowAHold(benchmark::State& state) {
+  CoreBench bench(static_cast<int>(state.range(0)));
+  model::Hold room{1, {}, {}};
+  for (std::uint32_t i = 0; i < state.range(1); ++i)
+    room.places.push_back({model::NodeId(i), {{model::kCpu, 64'000}}, nullptr, {}});
+  const model::ScopedHold hold(bench.cluster.ledger(), std::move(room));
+  bench.decide();
+  for (auto _ : state) bench.decide();
+}
+
+void bind_one_pod_a_node(CoreBench& bench, int nodes) {
+  for (int i = 0; i < nodes; ++i) bench.put_pod("bound-" + std::to_string(i), "node-" + std::to_string(i));
+}
+
+void try_without_bound_pods(CoreBench& bench, int nodes) {
+  model::Ledger::Transaction transaction(bench.cluster.ledger());
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(nodes); ++i)
+    bench.cluster.remove(model::PodId(i + 1), transaction);
+}
+
+// A what-if without the pods of all nodes, undone.
+void TrialOfAllNodes(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  CoreBench bench(nodes);
+  bind_one_pod_a_node(bench, nodes);
+  for (auto _ : state) try_without_bound_pods(bench, nodes);
+}
+
+// The decision after it.
+void WarmPodAfterATrialOfAllNodes(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  CoreBench bench(nodes);
+  bind_one_pod_a_node(bench, nodes);
+  bench.decide();
+  for (auto _ : state) {
+    state.PauseTiming();
+    try_without_bound_pods(bench, nodes);
+    state.ResumeTiming();
+    bench.decide();
+  }
+}
+
+BENCHMARK(WarmPodBelowAHold)->ArgsProduct({{5000, 100000}, {0, 16}})->Unit(benchmark::kMicrosecond);
+BENCHMARK(TrialOfAllNodes)->Arg(100000)->Unit(benchmark::kMillisecond);
+BENCHMARK(WarmPodAfterATrialOfAllNodes)->Arg(100000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4In50Racks5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4Anywhere5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4SharesOneOf100Domains5000Nodes)->Unit(benchmark::kMicrosecond);

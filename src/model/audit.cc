@@ -145,15 +145,24 @@ class Audit::Look {
     NodeUse sum;
     for (const PodId pod : ledger_.node(node).pods)
       if (ledger_.node_of(pod) == node) charge(sum, pod);
+    add_holds(sum, node);
     if (!same(sum, ledger_.node(node))) recount(node);
   }
   void charge(NodeUse& use, PodId pod) const {
     use.pods.push_back(pod);
-    for (const ResourceAmount& one : ledger_.pods_[pod.index()].requests) {
+    add_amounts(use, ledger_.pods_[pod.index()]);
+  }
+  void add_holds(NodeUse& use, NodeId node) const {
+    for (const auto& [id, hold] : ledger_.holds())
+      for (const PodCharge& place : hold.places)
+        if (place.node == node) add_amounts(use, place);
+  }
+  static void add_amounts(NodeUse& use, const PodCharge& charge) {
+    for (const ResourceAmount& one : charge.requests) {
       if (use.requested.size() <= one.resource.index()) use.requested.resize(one.resource.index() + 1);
       use.requested[one.resource.index()] += one.amount;
     }
-    const api::GpuSharePtr& share = ledger_.pods_[pod.index()].gpu_share;
+    const api::GpuSharePtr& share = charge.gpu_share;
     if (!share) return;
     const std::size_t before = use.gpu_groups.size();
     add_share(use.gpu_groups, *share);
@@ -174,6 +183,7 @@ class Audit::Look {
     NodeUse right;
     for (std::uint32_t pod = 0; pod < ledger_.pods_.size(); ++pod)
       if (ledger_.pods_[pod].node == node) charge(right, PodId(pod));
+    add_holds(right, node);
     if (ledger_.nodes_.size() <= node.index()) ledger_.nodes_.resize(node.index() + 1);
     if (ledger_.node_stamps_.size() <= node.index()) ledger_.node_stamps_.resize(node.index() + 1);
     NodeUse& use = ledger_.nodes_[node.index()];
@@ -190,16 +200,24 @@ class Audit::Look {
     DeviceUse sum;
     for (std::size_t i = 0; i < use.holders.size(); ++i)
       if (i == 0 || use.holders[i] != use.holders[i - 1]) add(sum, device, use.holders[i]);
+    add_holds(sum, device);
     if (!same(sum, use) || ledger_.busy(device) == use.free()) recount(device);
   }
   void add(DeviceUse& use, DeviceId device, ClaimId claim) const {
     if (!ledger_.reservation(claim)) return;
-    for (const ReservedDevice& held : ledger_.reservation(claim)->devices) {
-      if (held.device != device || held.kind == DeviceUseKind::Admin) continue;
-      (held.kind == DeviceUseKind::Dedicated ? use.dedicated : use.shares) += 1;
-      use.holders.push_back(claim);
-      for (const CapacityAmount& amount : held.consumed) consume(use, amount);
-    }
+    for (const ReservedDevice& held : ledger_.reservation(claim)->devices)
+      if (add(use, device, held)) use.holders.push_back(claim);
+  }
+  void add_holds(DeviceUse& use, DeviceId device) const {
+    for (const auto& [id, hold] : ledger_.holds())
+      for (const ReservedDevice& held : hold.devices) add(use, device, held);
+  }
+  // Whether it is in use as this device.
+  static bool add(DeviceUse& use, DeviceId device, const ReservedDevice& held) {
+    if (held.device != device || held.kind == DeviceUseKind::Admin) return false;
+    (held.kind == DeviceUseKind::Dedicated ? use.dedicated : use.shares) += 1;
+    for (const CapacityAmount& amount : held.consumed) consume(use, amount);
+    return true;
   }
   static void consume(DeviceUse& use, const CapacityAmount& amount) {
     auto at = std::lower_bound(use.consumed.begin(), use.consumed.end(), amount.capacity,
@@ -221,6 +239,7 @@ class Audit::Look {
   void recount(DeviceId device) {
     DeviceUse right;
     for (std::uint32_t claim = 0; claim < ledger_.claims_.size(); ++claim) add(right, device, ClaimId(claim));
+    add_holds(right, device);
     DeviceUse& use = ledger_.device_row(device);
     const DeviceRow& row = cluster_.device(device);
     const PoolRow& pool = cluster_.pool(row.pool);
@@ -241,7 +260,7 @@ class Audit::Look {
       if (!view_.bind_requests.find(request->meta.ns, name)) gone(api::Kind::BindRequest, request);
   }
 
-  static bool same_amounts(const Ledger::PodCharge& a, const Ledger::PodCharge& b) {
+  static bool same_amounts(const PodCharge& a, const PodCharge& b) {
     return a.requests == b.requests && same_share(a.gpu_share, b.gpu_share);
   }
 
@@ -253,8 +272,7 @@ class Audit::Look {
     const auto where = [&](NodeId node) { return node.valid() ? cluster_.node(node).name : "nowhere"; };
     const NodeId was = ledger_.node_of(pod);
     if (was.valid() && !std::ranges::binary_search(ledger_.node(was).pods, pod)) recount(was);
-    const Ledger::PodCharge charged =
-        pod.index() < ledger_.pods_.size() ? ledger_.pods_[pod.index()] : Ledger::PodCharge{};
+    const PodCharge charged = ledger_.charge(pod);
     const client::NamedKey key = cluster_.pod(pod).key;
     cluster_.recompute(pod);
     const NodeId is = ledger_.node_of(pod);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
 #include "base/overloaded.h"
 
@@ -71,7 +72,7 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
   ledger_.changes().note(id);
 }
 
-Cluster::ChangeScope Cluster::changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const {
+Cluster::ChangeScope Cluster::changed_since(Changes::Position from, std::vector<NodeId>& nodes) const {
   bool wide = false;
   const bool known = ledger_.changes().visit_since(
       from, [&](NodeId node) { nodes.push_back(node); },
@@ -258,15 +259,17 @@ bool Cluster::outstanding(const Assumption& assumption) const {
 
 Cluster::PodPlacement Cluster::place_of(const PodRow& row) {
   if (!row.live || row.live->finished()) return {};
-  if (row.live->bound()) return {node_id(row.live->node_name), &row.live->node_allocatable, row.gpu_share};
+  if (row.live->bound())
+    return {node_id(row.live->node_name), &row.live->node_allocatable, nullptr, row.gpu_share};
   for (const auto& [name, request] : row.bind_requests)
     if (is_effective(*request))
-      return {node_id(request->node), &request->node_allocatable,
+      return {node_id(request->node), &request->node_allocatable, &request->claims,
               request->gpu_share.empty() ? nullptr : api::GpuSharePtr(request, &request->gpu_share)};
   const auto assumed = assumptions_.find(row.live->meta.uid);
   if (assumed == assumptions_.end() || assumed->second.node.empty()) return {};
-  const api::GpuShare& share = assumed->second.reservation.gpu_share;
-  return {node_id(assumed->second.node), &assumed->second.reservation.node_allocatable,
+  const api::PodReservation& reserved = assumed->second.reservation;
+  const api::GpuShare& share = reserved.gpu_share;
+  return {node_id(assumed->second.node), &reserved.node_allocatable, &reserved.claims,
           share.empty() ? nullptr : std::make_shared<const api::GpuShare>(share)};
 }
 
@@ -289,12 +292,35 @@ std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& ro
   return nullptr;
 }
 
+// Those that its spec and status name, and those of its request or assumption.
+std::vector<ClaimId> Cluster::used_claims(const api::Pod& pod,
+                                          const std::vector<api::ClaimAllocation>* reserved) {
+  std::vector<ClaimId> used;
+  const auto use = [&](const std::string& name) {
+    if (!name.empty()) used.push_back(claim_id(pod.meta.ns, name));
+  };
+  for (const api::PodClaim& claim : pod.claims) use(api::claim_object_name(pod, claim));
+  use(pod.extended_claim);
+  if (reserved)
+    for (const api::ClaimAllocation& claim : *reserved) use(claim.claim_name);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  return used;
+}
+
 void Cluster::recompute(PodId pod) {
   const PodRow& row = pods_[pod.index()];
-  const PodPlacement place = place_of(row);
-  if (counting_ == NodeAllocatable::Ignored || !place.by_devices || place.by_devices->empty())
-    return ledger_.update_pod(pod, place.node, row.requests, place.gpu_share);
-  ledger_.update_pod(pod, place.node, resources_.charges(*row.live, *place.by_devices), place.gpu_share);
+  PodPlacement place = place_of(row);
+  const std::vector<ClaimId> before = ledger_.charge(pod).claims;
+  PodCharge charge{place.node, {}, std::move(place.gpu_share), {}};
+  if (place.node.valid()) {
+    const bool by_devices =
+        counting_ == NodeAllocatable::Counted && place.by_devices && !place.by_devices->empty();
+    charge.requests = by_devices ? resources_.charges(*row.live, *place.by_devices) : row.requests;
+    charge.claims = used_claims(*row.live, place.claims);
+  }
+  ledger_.update_pod(pod, std::move(charge));
+  for (const ClaimId claim : before) retire_if_unused(claim);
 }
 
 void Cluster::recompute(ClaimId claim) {
@@ -386,6 +412,43 @@ void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision
   }
   transaction.end();
   for (Assumption& assumption : assumptions) assume(std::move(assumption));
+}
+
+bool Cluster::has_other_consumers(const ClaimRow& row) const {
+  if (!row.live) return false;
+  const auto holds_on = [&](const api::ClaimConsumer& consumer) {
+    if (api::is_group(consumer)) return false;  // its members are users
+    const PodId pod = find_pod(row.key.ns, consumer.name);
+    const bool known =
+        pod.valid() && pods_[pod.index()].live && pods_[pod.index()].live->meta.uid == consumer.uid;
+    return !known || !ledger_.removed(pod);
+  };
+  return std::ranges::any_of(row.live->reserved_for, holds_on);
+}
+
+void Cluster::remove(PodId pod, Ledger::Transaction& transaction) {
+  const std::vector<ClaimId> used = ledger_.charge(pod).claims;
+  transaction.remove_pod(pod);
+  for (const ClaimId claim : used)
+    if (ledger_.users(claim) == 0 && ledger_.reservation(claim) &&
+        !has_other_consumers(claims_[claim.index()]))
+      transaction.remove_claim(claim);
+}
+
+Hold Cluster::hold_for(const Plan& plan, std::int32_t priority) {
+  Hold hold{priority, {}, {}};
+  for (const Step& step : plan.steps) {
+    if (const auto* place = std::get_if<Place>(&step)) {
+      const Reservation& reservation = value_of(place->reservation);
+      hold.places.push_back(
+          {place->node, charges(place->pod, reservation.node_allocatable), reservation.gpu_share, {}});
+    }
+    if (const auto* allocate = std::get_if<Allocate>(&step)) {
+      const auto& devices = allocate->reservation->devices;
+      hold.devices.insert(hold.devices.end(), devices.begin(), devices.end());
+    }
+  }
+  return hold;
 }
 
 void Cluster::redo(const Plan& plan, Ledger::Transaction& transaction) {

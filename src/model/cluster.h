@@ -41,6 +41,10 @@ class Cluster {
   void commit(Ledger::Transaction& transaction, std::string_view decision);
   // Does the steps of a plan again: in the state in which they were taken, with the same effect.
   void redo(const Plan& plan, Ledger::Transaction& transaction);
+  // Removes the pod in a what-if, and each claim of which it was the last consumer.
+  void remove(PodId pod, Ledger::Transaction& transaction);
+  // What the plan takes, kept from entries below `priority`.
+  Hold hold_for(const Plan& plan, std::int32_t priority);
   // What the reservation of a live pod is called in the API.
   api::PodReservation named(const Reservation& reservation) const;
   // Drops the open assumptions of a decision, or of one pod of it.
@@ -89,7 +93,7 @@ class Cluster {
   enum class ChangeScope : std::uint8_t { Nodes, AllDevices, Unknown };
   // Appends the nodes that changed since `from`, a position in ledger().changes(), each at least once.
   // Classes and the set of nodes have stamps of their own.
-  ChangeScope changed_since(std::uint64_t from, std::vector<NodeId>& nodes) const;
+  ChangeScope changed_since(Changes::Position from, std::vector<NodeId>& nodes) const;
   std::uint64_t classes_stamp() const { return classes_stamp_; }
 
   const ResourceNames& resources() const { return resources_; }
@@ -123,9 +127,12 @@ class Cluster {
   struct PodPlacement {
     NodeId node;
     const api::NodeAllocatableClaims* by_devices = nullptr;
+    const std::vector<api::ClaimAllocation>* claims = nullptr;  // of its request or assumption
     api::GpuSharePtr gpu_share = nullptr;
   };
   PodPlacement place_of(const PodRow& row);
+  std::vector<ClaimId> used_claims(const api::Pod& pod, const std::vector<api::ClaimAllocation>* reserved);
+  bool has_other_consumers(const ClaimRow& row) const;
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;
 
   void add_assumption(Assumption assumption);

@@ -3,16 +3,35 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "model/cluster.h"
+#include "model/scoped_hold.h"
 
 namespace berth::model {
 namespace {
 
 constexpr int kNames = 3;
 
+// Everything that a decision reads of one node, as stamps: its row, its charges, its own pools and theirs.
+std::vector<std::uint64_t> stamps_of(const Cluster& cluster, NodeId id) {
+  const NodeRow& row = cluster.node(id);
+  std::vector<std::uint64_t> stamps = {reinterpret_cast<std::uintptr_t>(row.live.get()), row.labels_stamp,
+                                       row.slices_stamp, cluster.ledger().node_stamp(id)};
+  for (const PoolId pool : cluster.pools_of(id)) stamps.push_back(cluster.ledger().pool_stamp(pool));
+  return stamps;
+}
+std::vector<std::vector<std::uint64_t>> stamps_of(const Cluster& cluster) {
+  std::vector<std::vector<std::uint64_t>> all;
+  for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) all.push_back(stamps_of(cluster, NodeId(i)));
+  return all;
+}
+
 class History {
  public:
+  std::function<void()> between = [] {};  // called inside transactions, after every action
+
   // One random change; every choice is drawn from rapidcheck, so that failures shrink.
   void step() {
     switch (pick(10)) {
@@ -201,10 +220,14 @@ class History {
 
   // A transaction with savepoints: what is undone leaves no trace, the rest becomes an assumption.
   void decide() {
+    std::optional<ScopedHold> hold;
+    if (pick(2) == 0 && !cluster.nodes().empty()) hold.emplace(cluster.ledger(), random_hold());
     const std::string before = cluster.to_text();
+    const auto stamps_before = stamps_of(cluster);
     Ledger::Transaction transaction(cluster.ledger());
+    transaction.lift_holds(pick(2));
     std::vector<Ledger::Transaction::Savepoint> savepoints = {transaction.savepoint()};
-    std::vector<std::string> texts = {before};
+    std::vector<std::string> texts = {cluster.to_text()};
     const int actions = pick(6);
     for (int i = 0; i < actions; ++i) {
       if (pick(3) == 0) {
@@ -228,13 +251,24 @@ class History {
       } else {
         act(transaction);
       }
+      between();
     }
     if (pick(2) == 0) {
+      const std::size_t nodes = stamps_before.size();
       transaction.end();
       RC_ASSERT(cluster.to_text() == before);
+      auto stamps = stamps_of(cluster);
+      stamps.resize(nodes);
+      RC_ASSERT(stamps == stamps_before);
     } else {
       cluster.commit(transaction, name("decision", pick(2)));
     }
+  }
+  Hold random_hold() {
+    const auto node = NodeId(static_cast<std::uint32_t>(pick(static_cast<int>(cluster.nodes().size()))));
+    auto group = pick(2) == 0 ? std::make_shared<const api::GpuShare>(share()) : nullptr;
+    const auto devices = cluster.reservation_for(std::make_shared<api::Allocation>(allocation()));
+    return {pick(2), {{node, {{kCpu, pick(100)}}, std::move(group), {}}}, devices->devices};
   }
   void act(Ledger::Transaction& transaction) {
     const PodId pod = cluster.find_pod("ns", name("p", pick(kNames)));
@@ -270,8 +304,8 @@ class History {
       reserved.claims.push_back({"c", claim, std::make_shared<api::Allocation>(allocation())});
       transaction.allocate(claim, cluster.reservation_for(reserved.claims.back().allocation));
     }
-    transaction.place(pod, node, cluster.charges(pod, reserved.node_allocatable),
-                      std::make_shared<const Reservation>(std::move(reserved)));
+    const ResourceAmounts requests = cluster.charges(pod, reserved.node_allocatable);
+    transaction.place(pod, node, requests, std::make_shared<const Reservation>(std::move(reserved)));
   }
   void forget() {
     if (pick(2) == 0) return cluster.forget(name("decision", pick(2)));
@@ -281,19 +315,6 @@ class History {
   std::uint64_t version_ = 0;
 };
 
-// Everything that a decision reads of one node, as stamps: its row, its charges, its own pools and theirs.
-std::vector<std::uint64_t> stamps_of(const Cluster& cluster, NodeId id) {
-  const NodeRow& row = cluster.node(id);
-  std::vector<std::uint64_t> stamps = {reinterpret_cast<std::uintptr_t>(row.live.get()), row.labels_stamp,
-                                       row.slices_stamp, cluster.ledger().node_stamp(id)};
-  for (const PoolId pool : cluster.pools_of(id)) stamps.push_back(cluster.ledger().pool_stamp(pool));
-  return stamps;
-}
-std::vector<std::vector<std::uint64_t>> stamps_of(const Cluster& cluster) {
-  std::vector<std::vector<std::uint64_t>> all;
-  for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) all.push_back(stamps_of(cluster, NodeId(i)));
-  return all;
-}
 std::uint64_t wide_charges(const Cluster& cluster) {
   std::uint64_t sum = cluster.shared_pools_stamp();
   for (const auto& [key, pool] : cluster.shared_pools()) sum += cluster.ledger().pool_stamp(pool);
@@ -308,7 +329,7 @@ TEST(ClusterProperty, AReaderOfChangesMissesNoNode) {
       const Cluster& cluster = history.cluster;
       const auto before = stamps_of(cluster);
       const std::uint64_t wide = wide_charges(cluster), shared_pools_stamp = cluster.shared_pools_stamp();
-      const std::uint64_t from = cluster.ledger().changes().end();
+      const Changes::Position from = cluster.ledger().changes().end();
       history.step();
       std::vector<NodeId> changed;
       const Cluster::ChangeScope reach = cluster.changed_since(from, changed);
@@ -329,11 +350,101 @@ TEST(Changes, AReaderThatFellBehindIsTold) {
   std::vector<NodeId> seen;
   const auto on_node = [&](NodeId node) { seen.push_back(node); };
   const auto on_pool = [](PoolId) { ADD_FAILURE() << "only nodes were noted"; };
-  EXPECT_FALSE(changes.visit_since(1, on_node, on_pool));
+  EXPECT_FALSE(changes.visit_since({1}, on_node, on_pool));
   EXPECT_TRUE(seen.empty());
-  EXPECT_TRUE(changes.visit_since(2, on_node, on_pool));
+  EXPECT_TRUE(changes.visit_since({2}, on_node, on_pool));
   ASSERT_EQ(seen.size(), kChangesMax);
   EXPECT_EQ(seen.front(), NodeId(2));
+}
+
+// The nodes that a reader visits, and its new position.
+std::vector<NodeId> visit(const Changes& changes, Changes::Position& position) {
+  std::vector<NodeId> seen;
+  EXPECT_TRUE(changes.visit_since(position, [&](NodeId node) { seen.push_back(node); }, [](PoolId) {}));
+  position = changes.end();
+  return seen;
+}
+
+TEST(Changes, ATrialConcernsOnlyReadersThatLookInside) {
+  Changes changes;
+  Changes::Position outside = changes.end(), inside = outside;
+  const auto trial = [&](std::uint32_t nodes) {
+    for (std::uint32_t i = 0; i < nodes; ++i) changes.note(NodeId(i));
+  };
+  changes.begin_trial();
+  trial(100'000);
+  EXPECT_EQ(visit(changes, inside).size(), 100'000u);
+  changes.note(NodeId(7));
+  EXPECT_EQ(visit(changes, inside), std::vector{NodeId(7)}) << "the rest of the open trial";
+  trial(3);
+  changes.end_trial();
+  EXPECT_TRUE(visit(changes, outside).empty());
+  changes.note(NodeId(8));
+  EXPECT_EQ(visit(changes, outside), std::vector{NodeId(8)});
+  EXPECT_EQ(visit(changes, inside).size(), 100'002u) << "what it saw was undone, and there is a fact";
+
+  Changes::Position both = changes.end();
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    changes.begin_trial();
+    trial(100'000);
+    changes.end_trial();
+  }
+  EXPECT_TRUE(visit(changes, both).empty()) << "trials that nobody reads take no space";
+}
+
+TEST(Changes, AReaderLearnsThatATrialItSawWasOverwritten) {
+  Changes changes;
+  Changes::Position position;
+  changes.begin_trial();
+  changes.note(NodeId(1));
+  position = changes.end();
+  changes.end_trial();
+  for (std::uint32_t i = 0; i < kChangesMax; ++i) {
+    changes.begin_trial();
+    changes.note(NodeId(i));
+    static_cast<void>(changes.end());
+    changes.end_trial();
+  }
+  EXPECT_FALSE(changes.visit_since(position, [](NodeId) {}, [](PoolId) {}));
+}
+
+// A reader of changes that compares what it visits with the stamps that it saw.
+class Reader {
+ public:
+  explicit Reader(const Cluster& cluster)
+      : cluster_(cluster), position_(cluster.ledger().changes().end()), seen_(stamps_of(cluster)) {}
+
+  void read() {
+    std::vector<NodeId> changed;
+    RC_ASSERT(cluster_.changed_since(position_, changed) != Cluster::ChangeScope::Unknown);
+    for (std::uint32_t n = 0; n < seen_.size(); ++n)
+      if (stamps_of(cluster_, NodeId(n)) != seen_[n])
+        RC_ASSERT(std::find(changed.begin(), changed.end(), NodeId(n)) != changed.end());
+    position_ = cluster_.ledger().changes().end();
+    seen_ = stamps_of(cluster_);
+  }
+
+ private:
+  const Cluster& cluster_;
+  Changes::Position position_;
+  std::vector<std::vector<std::uint64_t>> seen_;
+};
+
+TEST(ClusterProperty, ReadersInsideAndOutsideOfTransactionsMissNoNode) {
+  EXPECT_TRUE(rc::check("every node that differs from what a reader saw is listed", [] {
+    History history;
+    std::vector<Reader> readers(3, Reader(history.cluster));
+    const auto some_read = [&] {
+      for (Reader& reader : readers)
+        if (*rc::gen::inRange(0, 3) == 0) reader.read();
+    };
+    history.between = some_read;
+    const int steps = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 40));
+    for (int i = 0; i < steps; ++i) {
+      history.step();
+      some_read();
+    }
+  }));
 }
 
 TEST(ClusterProperty, AnyHistoryEqualsItsRebuild) {

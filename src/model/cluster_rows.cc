@@ -51,7 +51,7 @@ ClaimId Cluster::claim_id(std::string_view ns, std::string_view name) {
 void Cluster::retire_if_unused(PodId pod) {
   PodRow& row = pods_[pod.index()];
   if (row.live || !row.bind_requests.empty() || !pod_ids_.find(row.key.ns, row.key.name)) return;
-  ledger_.update_pod(pod, NodeId::none(), {});
+  ledger_.update_pod(pod, {});
   pod_ids_.erase(row.key.ns, row.key.name);
   row = {};
   free_pods_.push_back(pod);
@@ -59,7 +59,7 @@ void Cluster::retire_if_unused(PodId pod) {
 
 void Cluster::retire_if_unused(ClaimId claim) {
   ClaimRow& row = claims_[claim.index()];
-  if (row.live || !row.bind_requests.empty() || !row.assumed_by.empty()) return;
+  if (row.live || !row.bind_requests.empty() || !row.assumed_by.empty() || ledger_.users(claim) > 0) return;
   if (!claim_ids_.find(row.key.ns, row.key.name)) return;
   ledger_.update_claim(claim, nullptr);
   claim_ids_.erase(row.key.ns, row.key.name);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/scoped_hold.h"
+
 namespace berth::model {
 namespace {
 
@@ -167,6 +169,100 @@ TEST(Ledger, NestedSavepointsRestoreWhatWasThere) {
     transaction.roll_back_to(outer);
     EXPECT_EQ(cluster.to_text(), before);
     transaction.place(a, n1, cluster.pod(a).requests);
+  }
+  EXPECT_EQ(cluster.to_text(), before);
+}
+
+std::string shared_claim(int version, const std::string& consumers) {
+  return "{" + meta("shared", "default", version) + R"(,"spec":{},"status":{)" + allocation("gpu-0") +
+         R"(,"reservedFor":[)" + consumers + "]}}";
+}
+std::string consumer(const std::string& pod) {
+  return R"({"resource":"pods","name":")" + pod + R"(","uid":"uid-)" + pod + R"("})";
+}
+
+// Two pods with one claim: its device comes free in a what-if without both.
+TEST(Cluster, AClaimIsFreedWithItsLastConsumer) {
+  ClusterFixture world;
+  Cluster& cluster = world.cluster;
+  world.put(api::Kind::Node, node("n1"));
+  for (const char* name : {"a", "b"}) world.put(api::Kind::Pod, pod(name, "n1", 2, "shared"));
+  world.put(api::Kind::ResourceClaim, shared_claim(3, consumer("a") + "," + consumer("b")));
+  const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");
+  const auto remove = [&](const char* name, Ledger::Transaction& transaction) {
+    cluster.remove(cluster.find_pod("default", name), transaction);
+  };
+  ASSERT_TRUE(cluster.ledger().busy(gpu));
+  const std::string before = cluster.to_text();
+  {
+    Ledger::Transaction transaction(cluster.ledger());
+    remove("a", transaction);
+    EXPECT_TRUE(cluster.ledger().busy(gpu)) << "b still uses it";
+    remove("b", transaction);
+    EXPECT_FALSE(cluster.ledger().busy(gpu));
+  }
+  EXPECT_EQ(cluster.to_text(), before);
+  world.put(api::Kind::ResourceClaim,
+            shared_claim(4, consumer("a") + "," + consumer("b") + "," + consumer("c")));
+  Ledger::Transaction transaction(cluster.ledger());
+  for (const char* name : {"a", "b"}) remove(name, transaction);
+  EXPECT_TRUE(cluster.ledger().busy(gpu)) << "c, which no what-if removes, has it reserved";
+}
+
+// A claim that is reserved for a group goes with the group's last member.
+TEST(Cluster, AGroupsClaimIsFreedWithItsLastMember) {
+  ClusterFixture world;
+  Cluster& cluster = world.cluster;
+  world.put(api::Kind::Node, node("n1"));
+  for (const char* name : {"a", "b"}) world.put(api::Kind::Pod, pod(name, "n1", 2, "shared"));
+  world.put(
+      api::Kind::ResourceClaim,
+      shared_claim(3, R"({"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"})"));
+  const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");
+  Ledger::Transaction transaction(cluster.ledger());
+  cluster.remove(cluster.find_pod("default", "b"), transaction);
+  EXPECT_TRUE(cluster.ledger().busy(gpu));
+  cluster.remove(cluster.find_pod("default", "a"), transaction);
+  EXPECT_FALSE(cluster.ledger().busy(gpu));
+}
+
+// A hold is in use for lower priorities alone, and has no pods or claims.
+TEST(Ledger, AHoldBindsEntriesBelowItsPriority) {
+  ClusterFixture world;
+  Cluster& cluster = world.cluster;
+  world.put(api::Kind::Node, node("n1"));
+  world.put(api::Kind::Pod, pod("a", "", 1, "own"));
+  world.put(api::Kind::ResourceClaim, claim("own", 2));
+  const NodeId n1 = cluster.find_node("n1");
+  const PodId a = cluster.find_pod("default", "a");
+  const std::string before = cluster.to_text();
+  const auto cpu = [&] { return amount_in(cluster.ledger().node(n1).requested, kCpu); };
+  Hold room;
+  {
+    Ledger::Transaction transaction(cluster.ledger());
+    const auto start = transaction.savepoint();
+    const auto chosen = std::make_shared<const api::Allocation>(
+        api::Allocation{.results = {{.request = "r", .driver = "d", .pool = "p", .device = "gpu-0"}}});
+    transaction.allocate(cluster.find_claim("default", "own"), cluster.reservation_for(chosen));
+    transaction.place(a, n1, cluster.pod(a).requests,
+                      std::make_shared<const Reservation>(
+                          Reservation{{{"c", cluster.find_claim("default", "own"), chosen}}}));
+    room = cluster.hold_for(transaction.take_since(start), 10);
+  }
+  const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");
+  EXPECT_EQ(cluster.to_text(), before);
+  {
+    const ScopedHold kept(cluster.ledger(), room);
+    EXPECT_EQ(cpu(), 500);
+    EXPECT_TRUE(cluster.ledger().busy(gpu));
+    EXPECT_FALSE(cluster.ledger().node_of(a).valid());
+    EXPECT_FALSE(cluster.ledger().reservation(cluster.find_claim("default", "own")));
+    Ledger::Transaction transaction(cluster.ledger());
+    transaction.lift_holds(9);
+    EXPECT_EQ(cpu(), 500);
+    transaction.lift_holds(10);
+    EXPECT_EQ(cpu(), 0);
+    EXPECT_FALSE(cluster.ledger().busy(gpu));
   }
   EXPECT_EQ(cluster.to_text(), before);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/known_defects.h"
 
@@ -59,14 +60,23 @@ void Ledger::device_belongs_to(DeviceId device, PoolId pool) {
   row_at(pool_of_, device) = pool;
 }
 
-void Ledger::update_pod(PodId pod, NodeId node, const ResourceAmounts& requests,
-                        const api::GpuSharePtr& gpu_share) {
+std::int32_t Ledger::users(ClaimId claim) const {
+  return claim.index() < users_.size() ? users_[claim.index()] : 0;
+}
+
+const PodCharge& Ledger::charge(PodId pod) const {
+  static const PodCharge kNothing;
+  return pod.index() < pods_.size() ? pods_[pod.index()] : kNothing;
+}
+
+void Ledger::update_pod(PodId pod, PodCharge charge) {
   BERTH_ASSERT(!open_, "the world does not change during a transaction");
   const PodCharge& now = row_at(pods_, pod);
-  const bool same_charge = now.requests == requests && same_share(now.gpu_share, gpu_share);
-  if (now.node == node && (!node.valid() || same_charge)) return;
+  const bool same_charge = now.requests == charge.requests && same_share(now.gpu_share, charge.gpu_share) &&
+                           now.claims == charge.claims;
+  if (now.node == charge.node && (!charge.node.valid() || same_charge)) return;
   release_pod(pod);
-  if (node.valid()) charge_pod(pod, {node, requests, gpu_share});
+  if (charge.node.valid()) charge_pod(pod, std::move(charge));
 }
 
 void Ledger::update_claim(ClaimId claim, ClaimReservationPtr reservation) {
@@ -77,30 +87,46 @@ void Ledger::update_claim(ClaimId claim, ClaimReservationPtr reservation) {
 void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by) {
   ResourceSums& sums = row_at(nodes_, node).requested;
   if (sums.size() <= resource.index()) sums.resize(resource.index() + 1);
-  __int128& value = sums[resource.index()];
-  record({Undo::Requested, node.index(), resource.index(), static_cast<std::int64_t>(value),
-          static_cast<std::int64_t>(value >> 64)});
-  value += by;
+  sums[resource.index()] += by;
 }
 
 void Ledger::list_pod(NodeId node, PodId pod) {
   insert_sorted(row_at(nodes_, node).pods, pod);
-  row_at(node_stamps_, node) = ++stamp_;
-  changes_.note(node);
 }
 
 void Ledger::unlist_pod(NodeId node, PodId pod) {
   erase_sorted(nodes_[node.index()].pods, pod);
-  row_at(node_stamps_, node) = ++stamp_;
+}
+
+std::uint64_t Ledger::node_changed(NodeId node) {
   changes_.note(node);
+  return std::exchange(row_at(node_stamps_, node), ++stamp_);
+}
+
+void Ledger::restore_node_stamp(NodeId node, std::int64_t stamp) {
+  node_stamps_[node.index()] = static_cast<std::uint64_t>(stamp);
+  if (changes_.in_trial()) changes_.note(node);
+}
+
+void Ledger::count_users(const PodCharge& charge, int by) {
+  for (const ClaimId claim : charge.claims) row_at(users_, claim) += by;
 }
 
 void Ledger::move_pod(PodId pod, PodCharge to) {
   PodCharge& charge = row_at(pods_, pod);
-  if (charge.node.valid()) unlist_pod(charge.node, pod);
-  if (to.node.valid()) list_pod(to.node, pod);
+  std::uint64_t left = 0, reached = 0;
+  if (charge.node.valid()) {
+    left = node_changed(charge.node);
+    unlist_pod(charge.node, pod);
+  }
+  if (to.node.valid()) {
+    reached = node_changed(to.node);
+    list_pod(to.node, pod);
+  }
+  count_users(charge, -1);
+  count_users(to, +1);
   if (open_) {
-    record({Undo::PodNode, pod.index(), 0, 0, 0});
+    record({Undo::Pod, pod.index(), 0, static_cast<std::int64_t>(left), static_cast<std::int64_t>(reached)});
     old_charges_.push_back(std::move(charge));
   }
   charge = std::move(to);
@@ -109,10 +135,6 @@ void Ledger::move_pod(PodId pod, PodCharge to) {
 void Ledger::change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign) {
   if (!share) return;
   GpuGroups& groups = row_at(nodes_, node).gpu_groups;
-  if (open_) {
-    record({Undo::GpuGroups, node.index(), 0, 0, 0});
-    old_gpu_groups_.push_back(groups);
-  }
   const auto before = static_cast<std::int64_t>(groups.size());
   if (sign > 0)
     add_share(groups, *share);
@@ -122,32 +144,78 @@ void Ledger::change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int s
   if (opened != 0) change_requested(node, kGpu, opened);
 }
 
-void Ledger::charge_pod(PodId pod, PodCharge charge) {
+void Ledger::add_amounts(const PodCharge& charge, int sign) {
   for (const ResourceAmount& entry : charge.requests)
-    change_requested(charge.node, entry.resource, entry.amount);
-  change_gpu_groups(charge.node, charge.gpu_share, +1);
+    change_requested(charge.node, entry.resource, sign * entry.amount);
+  change_gpu_groups(charge.node, charge.gpu_share, sign);
+}
+
+void Ledger::charge_pod(PodId pod, PodCharge charge) {
+  add_amounts(charge, +1);
   move_pod(pod, std::move(charge));
 }
 
-void Ledger::release_pod(PodId pod) {
+void Ledger::release_pod(PodId pod, bool removed) {
   const PodCharge& charge = row_at(pods_, pod);
   if (!charge.node.valid()) return;
-  for (const ResourceAmount& entry : charge.requests)
-    change_requested(charge.node, entry.resource, -entry.amount);
-  change_gpu_groups(charge.node, charge.gpu_share, -1);
-  move_pod(pod, {});
+  add_amounts(charge, -1);
+  PodCharge nothing;
+  nothing.removed = removed;
+  move_pod(pod, std::move(nothing));
+}
+
+Ledger::HoldId Ledger::add(Hold hold) {
+  BERTH_ASSERT(!open_, "the world does not change during a transaction");
+  charge_hold(hold, +1);
+  holds_.emplace(next_hold_, std::move(hold));
+  return next_hold_++;
+}
+
+void Ledger::release(HoldId hold) {
+  BERTH_ASSERT(!open_, "the world does not change during a transaction");
+  const auto found = holds_.find(hold);
+  BERTH_ASSERT(found != holds_.end(), "a hold is released once");
+  charge_hold(found->second, -1);
+  holds_.erase(found);
+}
+
+void Ledger::charge_hold(const Hold& hold, int sign) {
+  for (const PodCharge& place : hold.places) {
+    add_amounts(place, sign);
+    const std::uint64_t before = node_changed(place.node);
+    record({Undo::NodeStamp, place.node.index(), 0, static_cast<std::int64_t>(before), 0});
+  }
+  for (const ReservedDevice& held : hold.devices) {
+    if (held.kind == DeviceUseKind::Admin) continue;
+    record_counts(held.device);
+    DeviceUse& use = devices_[held.device.index()];
+    (held.kind == DeviceUseKind::Dedicated ? use.dedicated : use.shares) += sign;
+    add_consumed(held.device, held.consumed, sign);
+    device_changed(held.device);
+  }
 }
 
 DeviceUse& Ledger::device_row(DeviceId device) {
   return row_at(devices_, device);
 }
 
-void Ledger::device_changed(DeviceId device) {
+void Ledger::record_counts(DeviceId device) {
+  const DeviceUse& use = device_row(device);
+  record({Undo::Counts, device.index(), static_cast<std::uint32_t>(use.excluded), use.dedicated, use.shares});
+}
+
+void Ledger::update_busy(DeviceId device) {
   const DeviceUse& use = devices_[device.index()];
   row_at(busy_, device) = use.free() && use.excluded == 0 ? 0 : 1;
+}
+
+void Ledger::device_changed(DeviceId device) {
+  update_busy(device);
   const PoolId pool = row_at(pool_of_, device);
   if (!pool.valid()) return;
-  row_at(pool_stamps_, pool) = ++stamp_;
+  std::uint64_t& stamp = row_at(pool_stamps_, pool);
+  record({Undo::PoolStamp, pool.index(), 0, static_cast<std::int64_t>(stamp), 0});
+  stamp = ++stamp_;
   changes_.note(pool);
 }
 
@@ -212,7 +280,28 @@ void Ledger::undo_device(const UndoRecord& entry) {
     insert_sorted(use.holders, ClaimId(entry.detail));
   if (!has(KnownDefect::RollbackCorruptsLedger)) use.dedicated = static_cast<std::int32_t>(entry.old_value);
   use.shares = static_cast<std::int32_t>(entry.old_shares);
-  device_changed(device);
+  update_busy(device);
+}
+
+// Sums are whole numbers: what was added is taken away again.
+void Ledger::undo_pod(const UndoRecord& entry) {
+  const PodId pod(entry.row);
+  PodCharge& charge = pods_[entry.row];
+  PodCharge& old = old_charges_.back();
+  if (charge.node.valid()) {
+    add_amounts(charge, -1);
+    unlist_pod(charge.node, pod);
+    restore_node_stamp(charge.node, entry.old_shares);
+  }
+  if (old.node.valid()) {
+    add_amounts(old, +1);
+    list_pod(old.node, pod);
+    restore_node_stamp(old.node, entry.old_value);
+  }
+  count_users(charge, -1);
+  count_users(old, +1);
+  charge = std::move(old);
+  old_charges_.pop_back();
 }
 
 void Ledger::undo_to(std::size_t size) {
@@ -220,23 +309,15 @@ void Ledger::undo_to(std::size_t size) {
     const UndoRecord entry = journal_.back();
     journal_.pop_back();
     switch (entry.kind) {
-      case Undo::Requested:
-        nodes_[entry.row].requested[entry.detail] =
-            (static_cast<__int128>(entry.old_shares) << 64) | static_cast<std::uint64_t>(entry.old_value);
+      case Undo::Pod:
+        undo_pod(entry);
         break;
-      case Undo::GpuGroups:
-        nodes_[entry.row].gpu_groups = std::move(old_gpu_groups_.back());
-        old_gpu_groups_.pop_back();
+      case Undo::Hold:
+        for (const PodCharge& place : holds_.at(entry.row).places) add_amounts(place, +1);
         break;
-      case Undo::PodNode: {
-        PodCharge& charge = pods_[entry.row];
-        PodCharge& old = old_charges_.back();
-        if (charge.node.valid()) unlist_pod(charge.node, PodId(entry.row));
-        if (old.node.valid()) list_pod(old.node, PodId(entry.row));
-        charge = std::move(old);
-        old_charges_.pop_back();
+      case Undo::NodeStamp:
+        restore_node_stamp(NodeId(entry.row), entry.old_value);
         break;
-      }
       case Undo::Claim:
         claims_[entry.row] = std::move(old_reservations_.back());
         old_reservations_.pop_back();
@@ -244,13 +325,17 @@ void Ledger::undo_to(std::size_t size) {
       case Undo::Device:
         undo_device(entry);
         break;
-      case Undo::Hidden:
-        --devices_[entry.row].dedicated;
-        device_changed(DeviceId(entry.row));
+      case Undo::Counts: {
+        DeviceUse& use = devices_[entry.row];
+        use.dedicated = static_cast<std::int32_t>(entry.old_value);
+        use.shares = static_cast<std::int32_t>(entry.old_shares);
+        use.excluded = static_cast<std::int32_t>(entry.detail);
+        update_busy(DeviceId(entry.row));
         break;
-      case Undo::Excluded:
-        --devices_[entry.row].excluded;
-        device_changed(DeviceId(entry.row));
+      }
+      case Undo::PoolStamp:
+        pool_stamps_[entry.row] = static_cast<std::uint64_t>(entry.old_value);
+        if (changes_.in_trial()) changes_.note(PoolId(entry.row));
         break;
       case Undo::Consumed:
         devices_[entry.row].consumed = std::move(old_consumed_.back());
@@ -263,6 +348,7 @@ void Ledger::undo_to(std::size_t size) {
 Ledger::Transaction::Transaction(Ledger& ledger) : ledger_(ledger) {
   BERTH_ASSERT(!ledger_.open_, "one transaction at a time; nest with savepoints");
   ledger_.open_ = this;
+  ledger_.changes_.begin_trial();
 }
 
 Ledger::Transaction::~Transaction() {
@@ -272,6 +358,7 @@ Ledger::Transaction::~Transaction() {
 void Ledger::Transaction::end() {
   if (ended_) return;
   ended_ = true;
+  ledger_.changes_.end_trial();  // nobody reads inside any more: the undo is not logged
   ledger_.undo_to(0);
   steps_.clear();
   ledger_.open_ = nullptr;
@@ -293,8 +380,11 @@ Plan Ledger::Transaction::take_since(Savepoint from) {
 
 void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests,
                                 ReservationPtr reservation) {
+  PodCharge charge{node, requests, value_of(reservation).gpu_share, {}};
+  for (const ClaimChoice& choice : value_of(reservation).claims) charge.claims.push_back(choice.claim);
+  std::sort(charge.claims.begin(), charge.claims.end());
   ledger_.release_pod(pod);
-  ledger_.charge_pod(pod, {node, requests, value_of(reservation).gpu_share});
+  ledger_.charge_pod(pod, std::move(charge));
   steps_.push_back(Place{pod, node, std::move(reservation)});
 }
 
@@ -306,7 +396,7 @@ void Ledger::Transaction::allocate(ClaimId claim, ClaimReservationPtr reservatio
 
 void Ledger::Transaction::remove_pod(PodId pod) {
   steps_.push_back(RemovePod{pod});
-  ledger_.release_pod(pod);
+  ledger_.release_pod(pod, true);
 }
 
 void Ledger::Transaction::remove_claim(ClaimId claim) {
@@ -314,17 +404,25 @@ void Ledger::Transaction::remove_claim(ClaimId claim) {
   if (ledger_.reservation(claim)) ledger_.set_reservation(claim, nullptr);
 }
 
+void Ledger::Transaction::lift_holds(std::int32_t priority) {
+  for (const auto& [id, hold] : ledger_.holds_) {
+    if (hold.priority > priority) continue;
+    ledger_.record({Undo::Hold, id, 0, 0, 0});
+    ledger_.charge_hold(hold, -1);
+  }
+}
+
 void Ledger::Transaction::hide(DeviceId device) {
   steps_.push_back(Hide{device});
+  ledger_.record_counts(device);
   ++ledger_.device_row(device).dedicated;
-  ledger_.record({Undo::Hidden, device.index(), 0, 0, 0});
   ledger_.device_changed(device);
 }
 
 void Ledger::Transaction::exclude(DeviceId device) {
   steps_.push_back(Exclude{device});
+  ledger_.record_counts(device);
   ++ledger_.device_row(device).excluded;
-  ledger_.record({Undo::Excluded, device.index(), 0, 0, 0});
   ledger_.device_changed(device);
 }
 

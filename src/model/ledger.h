@@ -6,52 +6,16 @@
 // journal. Cost: place, allocate and their undo O(resources of the pod), O(devices of the claim).
 #pragma once
 
-#include <memory>
-#include <span>
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "model/changes.h"
-#include "model/gpu_groups.h"
 #include "model/ids.h"
 #include "model/plan.h"
-#include "model/resources.h"
+#include "model/use.h"
 
 namespace berth::model {
-
-struct CapacityAmount {
-  CapacityId capacity;
-  Quantity amount;
-  friend bool operator==(const CapacityAmount&, const CapacityAmount&) = default;
-};
-
-// Admin access is recorded in the claim's reservation but reserves nothing.
-enum class DeviceUseKind : std::uint8_t { Dedicated, Share, Admin };
-
-struct ReservedDevice {
-  DeviceId device;
-  DeviceUseKind kind = DeviceUseKind::Dedicated;
-  std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
-};
-
-// One claim's allocation with its devices as ids, in the order of allocation->results.
-struct ClaimReservation {
-  std::shared_ptr<const api::Allocation> allocation;
-  std::vector<ReservedDevice> devices;
-};
-
-struct NodeUse {
-  ResourceSums requested;  // each GPU group counts as one nvidia.com/gpu
-  GpuGroups gpu_groups;
-  std::vector<PodId> pods;  // ascending
-};
-
-struct DeviceUse {
-  std::int32_t dedicated = 0, shares = 0;
-  std::int32_t excluded = 0;             // not to be chosen, but in no use
-  std::vector<ClaimId> holders;          // ascending; once per result that reserves the device
-  std::vector<CapacityAmount> consumed;  // sorted by capacity; the sum over all shares
-  bool free() const { return dedicated == 0 && shares == 0; }
-};
 
 class Ledger {
  public:
@@ -66,9 +30,9 @@ class Ledger {
   NodeId node_of(PodId pod) const;
   // Null when the claim reserves nothing.
   const ClaimReservationPtr& reservation(ClaimId claim) const;
-  // Changes whenever a device of the pool is reserved or released, also by undo.
+  // Names the state: changes whenever a device of the pool is reserved or released; undo restores it.
   std::uint64_t pool_stamp(PoolId pool) const;
-  // Changes with every charge to the node's resources, also by undo.
+  // The same for charges to the node's resources.
   std::uint64_t node_stamp(NodeId node) const;
   bool in_transaction() const { return open_ != nullptr; }
   Transaction* open_transaction() { return open_; }  // null: none
@@ -79,40 +43,64 @@ class Ledger {
   // Sets the pool of a device: called once, before the device is charged.
   void device_belongs_to(DeviceId device, PoolId pool);
 
+  // Pods with a charge that use the claim.
+  std::int32_t users(ClaimId claim) const;
+  // True when the open transaction removed the pod.
+  bool removed(PodId pod) const { return pod.index() < pods_.size() && pods_[pod.index()].removed; }
+  // What the pod is charged with; nothing without a row.
+  const PodCharge& charge(PodId pod) const;
+
   // Sets the charge of one pod or claim; called by the Cluster, outside of transactions.
-  void update_pod(PodId pod, NodeId node, const ResourceAmounts& requests,
-                  const api::GpuSharePtr& gpu_share = nullptr);
+  void update_pod(PodId pod, PodCharge charge);
   void update_claim(ClaimId claim, ClaimReservationPtr reservation);
+
+  using HoldId = std::uint32_t;
+  // Charges the hold until its release, outside of transactions. Decisions of its priority and above lift it.
+  HoldId add(Hold hold);
+  void release(HoldId hold);
+  const std::map<HoldId, Hold>& holds() const { return holds_; }
 
  private:
   friend class Audit;
-  enum class Undo : std::uint8_t { Requested, GpuGroups, PodNode, Claim, Device, Hidden, Excluded, Consumed };
+  enum class Undo : std::uint8_t {
+    Pod,
+    Hold,
+    NodeStamp,
+    Claim,
+    Device,
+    Counts,  // of a device, without its holders
+    PoolStamp,
+    Consumed
+  };
   struct UndoRecord {
     Undo kind;
     std::uint32_t row;
-    std::uint32_t detail;                // resource, old node or claim
-    std::int64_t old_value, old_shares;  // of a sum of requests: its lower and upper half
-  };
-  struct PodCharge {
-    NodeId node;
-    ResourceAmounts requests;
-    api::GpuSharePtr gpu_share;
+    std::uint32_t detail;                // claim, or how often the device is excluded
+    std::int64_t old_value, old_shares;  // of a pod: the stamps of the node that it left and of its new one
   };
 
   void charge_pod(PodId pod, PodCharge charge);
-  void release_pod(PodId pod);
+  void release_pod(PodId pod, bool removed = false);
+  void add_amounts(const PodCharge& charge, int sign);
+  void count_users(const PodCharge& charge, int by);
+  void charge_hold(const Hold& hold, int sign);
   void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign);  // -1 removes it
   void change_requested(NodeId node, ResourceId resource, std::int64_t by);
   void move_pod(PodId pod, PodCharge to);
   void list_pod(NodeId node, PodId pod);
   void unlist_pod(NodeId node, PodId pod);
+  std::uint64_t node_changed(NodeId node);  // its stamp before
+  void restore_node_stamp(NodeId node, std::int64_t stamp);
   void set_reservation(ClaimId claim, ClaimReservationPtr reservation);
   void take(ClaimId claim, const ReservedDevice& held);
   void give_back(ClaimId claim, const ReservedDevice& held);
   void add_consumed(DeviceId device, const std::vector<CapacityAmount>& amounts, int sign);
   DeviceUse& device_row(DeviceId device);
+  void record_counts(DeviceId device);
+  void update_busy(DeviceId device);
   void device_changed(DeviceId device);
   void undo_to(std::size_t size);
+  void undo_pod(const UndoRecord& entry);
   void undo_device(const UndoRecord& entry);
   void record(UndoRecord entry) {
     if (open_) journal_.push_back(entry);
@@ -126,6 +114,9 @@ class Ledger {
   std::vector<std::uint64_t> pool_stamps_;
   std::vector<PodCharge> pods_;
   std::vector<ClaimReservationPtr> claims_;
+  std::vector<std::int32_t> users_;  // by claim
+  std::map<HoldId, Hold> holds_;
+  HoldId next_hold_ = 0;
   std::uint64_t stamp_ = 0;
   Changes changes_;
 
@@ -135,7 +126,6 @@ class Ledger {
   std::vector<ClaimReservationPtr> old_reservations_;
   std::vector<PodCharge> old_charges_;
   std::vector<std::vector<CapacityAmount>> old_consumed_;
-  std::vector<GpuGroups> old_gpu_groups_;
 };
 
 // A tentative change with nested savepoints. At most one is open; the destructor undoes what Cluster::commit
@@ -166,6 +156,8 @@ class Ledger::Transaction {
   // Removes the pod's charge (or the claim's reservation), as preemption tries it.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
+  // Takes back what holds keep from others, where the holds do not bind an entry of this priority.
+  void lift_holds(std::int32_t priority);
   // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
   // others.
   void hide(DeviceId device);

@@ -74,7 +74,7 @@ TEST_F(Audited, APodThatIsChargedElsewhere) {
   const model::PodId pod = cluster().find_pod("default", "b");
   const std::string at = cluster().node(cluster().ledger().node_of(pod)).name;
   const std::string other = at == "n1" ? "n2" : "n1";
-  cluster().ledger().update_pod(pod, cluster().find_node(other), cluster().pod(pod).requests);
+  cluster().ledger().update_pod(pod, {cluster().find_node(other), cluster().pod(pod).requests, nullptr, {}});
   expect_repaired("place of pod default/b", other, at);
 }
 

@@ -37,7 +37,7 @@ class Topology {
   topology::Tree tree_;
   topology::DomainSums<DomainUse> use_;
   LruMap<topology::FitCounts> fits_{kFitSignaturesMax};
-  std::uint64_t seen_ = 0;  // the tree's position in the change log
+  model::Changes::Position seen_;  // of the tree, in the change log
 };
 
 class DomainIndex {

@@ -30,7 +30,7 @@ class FilterScope {
   // In the order of the plugins. Pods with equal signatures must add the same number of digests.
   void add_cluster(std::uint64_t digest) { digests_.push_back(digest); }
   // The digest changes with any change of the cluster.
-  void add_cluster(const model::Cluster& cluster) { add_cluster(cluster.ledger().changes().end()); }
+  void add_cluster(const model::Cluster& cluster) { add_cluster(cluster.ledger().changes().count()); }
 
   bool is_node_alone() const { return topology_keys_.empty() && digests_.empty(); }
   const std::vector<std::string>& topology_keys() const { return topology_keys_; }

@@ -31,12 +31,8 @@ bool is_scheduled(const GroupInput& input) {
 }  // namespace
 
 GroupInput Scheduler::input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const {
-  GroupInput input =
-      group_input(group, members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
-                  [&](const api::Pod& pod) { return avoid_set(pod, now); });
-  const std::span<const model::DeviceId> kept = overtaking_.kept_devices(group.priority);
-  input.hidden.insert(input.hidden.end(), kept.begin(), kept.end());
-  return input;
+  return group_input(group, members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
+                     [&](const api::Pod& pod) { return avoid_set(pod, now); });
 }
 
 client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
@@ -46,6 +42,7 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
   model::Ledger::Transaction transaction(cluster_.ledger());
+  transaction.lift_holds(group.priority);
   const GroupOutcome outcome = core_.decide_group(context, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(context, std::move(entry), input, outcome, transaction, id, now);

@@ -111,7 +111,12 @@ EntityKey pod_entry(const std::string& name) {
   return {"default", name, EntityKind::Pod};
 }
 
+model::Hold hold_on_node_three() {
+  return {10, {{model::NodeId(3), {{model::kCpu, 500}}, nullptr, {}}}, {}};
+}
+
 TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
+  model::Ledger ledger;
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000);
   OvertakingGuard guard(limit);
@@ -121,21 +126,23 @@ TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
   guard.placed(0, start);
   EXPECT_FALSE(guard.starving(start + limit - Duration::seconds(1)));
   ASSERT_EQ(guard.starving(start + limit), pod_entry("high"));
-  guard.keep(pod_entry("high"), {{model::NodeId(3)}, {}}, start + limit);
-  EXPECT_EQ(guard.kept_nodes(9).size(), 1u);
-  EXPECT_TRUE(guard.kept_nodes(10).empty());
-  EXPECT_TRUE(guard.kept_nodes(0).size() == 1 && !guard.expire(start + limit));
+  guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, start + limit);
+  const auto in_use = [&] { return model::amount_in(ledger.node(model::NodeId(3)).requested, model::kCpu); };
+  EXPECT_EQ(in_use(), 500);
+  EXPECT_FALSE(guard.expire(start + limit));
   EXPECT_TRUE(guard.forget(pod_entry("high")));
+  EXPECT_EQ(in_use(), 0);
   EXPECT_FALSE(guard.forget(pod_entry("high")));
 }
 
 TEST(OvertakingGuard, AReservationLastsWhilePodsLeaveIt) {
+  model::Ledger ledger;
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000);
   OvertakingGuard guard(limit);
   guard.refused(pod_entry("high"), 10);
   guard.placed(0, start - limit);
-  guard.keep(pod_entry("high"), {{model::NodeId(3)}, {}}, start);
+  guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, start);
   const Duration step = kKeptStillMax - Duration::seconds(1);
   for (Time now = start + step; now < start + kKeptMax; now = now + step) {
     EXPECT_FALSE(guard.expire(now));
@@ -146,12 +153,13 @@ TEST(OvertakingGuard, AReservationLastsWhilePodsLeaveIt) {
 }
 
 TEST(OvertakingGuard, AnIdleReservationEndsAndTheNextComesLater) {
+  model::Ledger ledger;
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000), over = start + kKeptStillMax;
   OvertakingGuard guard(limit);
   for (const char* name : {"first", "second"}) guard.refused(pod_entry(name), 10);
   guard.placed(0, start - limit);
-  guard.keep(pod_entry("first"), {{model::NodeId(3)}, {}}, start);
+  guard.keep(pod_entry("first"), {ledger, hold_on_node_three()}, start);
   guard.freed(model::NodeId(4), start + limit);
   EXPECT_FALSE(guard.expire(over - Duration::millis(1)));
   EXPECT_TRUE(guard.expire(over)) << "what is freed elsewhere does not count";

@@ -56,16 +56,15 @@ std::optional<EntityKey> OvertakingGuard::starving(Time now) const {
   return std::nullopt;
 }
 
-void OvertakingGuard::keep(const EntityKey& key, BackfillReservation room, Time now) {
-  kept_ =
-      ActiveReservation{key, waiting_.at(key).priority, std::move(room), now + kKeptStillMax, now + kKeptMax};
+void OvertakingGuard::keep(const EntityKey& key, model::ScopedHold hold, Time now) {
+  kept_.emplace(ActiveReservation{key, std::move(hold), now + kKeptStillMax, now + kKeptMax});
 }
 
 void OvertakingGuard::freed(model::NodeId node, Time now) {
   if (!kept_) return;
-  const std::vector<model::NodeId>& nodes = kept_->room.nodes;
-  if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) return;
-  kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
+  const auto on_node = [&](const model::PodCharge& place) { return place.node == node; };
+  if (std::ranges::any_of(kept_->hold.hold().places, on_node))
+    kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
 }
 
 void OvertakingGuard::give_up(const EntityKey& key) {
@@ -78,15 +77,16 @@ void OvertakingGuard::give_up(const EntityKey& key) {
 
 bool OvertakingGuard::expire(Time now) {
   if (!kept_ || now < kept_->until) return false;
-  const ActiveReservation kept = std::move(*kept_);
+  const EntityKey key = kept_->key;
+  const std::vector<model::PodCharge> places = kept_->hold.hold().places;
   kept_.reset();
   keeps_again_at_ = now + limit_;
-  give_up(kept.key);
-  const auto found = waiting_.find(kept.key);
+  give_up(key);
+  const auto found = waiting_.find(key);
   if (found == waiting_.end()) return true;
   ++found->second.in_vain;
   std::vector<model::NodeId>& nodes = found->second.in_vain_nodes;
-  nodes.insert(nodes.end(), kept.room.nodes.begin(), kept.room.nodes.end());
+  for (const model::PodCharge& place : places) nodes.push_back(place.node);
   if (nodes.size() > kNodesInVainMax) nodes.clear();
   return true;
 }
@@ -99,16 +99,6 @@ std::span<const model::NodeId> OvertakingGuard::in_vain_nodes(const EntityKey& k
 
 void OvertakingGuard::forget_in_vain_nodes(const EntityKey& key) {
   if (const auto found = waiting_.find(key); found != waiting_.end()) found->second.in_vain_nodes.clear();
-}
-
-std::span<const model::NodeId> OvertakingGuard::kept_nodes(std::int32_t priority) const {
-  if (!kept_ || priority >= kept_->priority) return {};
-  return kept_->room.nodes;
-}
-
-std::span<const model::DeviceId> OvertakingGuard::kept_devices(std::int32_t priority) const {
-  if (!kept_ || priority >= kept_->priority) return {};
-  return kept_->room.devices;
 }
 
 std::optional<Time> OvertakingGuard::next_time() const {

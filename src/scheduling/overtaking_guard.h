@@ -1,14 +1,14 @@
 // Bounded overtaking: an entry that lower priorities overtook for too long gets a reservation.
 //
 // A waiting entry is overtaken when an entry of lower priority is placed. `limit` later it gets a
-// reservation: the nodes and devices that it would use if no pod of lower priority ran (the scheduler finds
-// them). Entries of lower priority do not use these until the entry is placed or gone, or kKeptMax has
-// passed. A reservation that no pod leaves for kKeptStillMax is idle and helps nobody: it ends, no entry
-// gets one for `limit`, and this entry must be overtaken twice as long before its next one. That one is
-// searched on other nodes first, because the pods on the first nodes may never end. One entry at a time has
-// a reservation: the highest priority first, then the one overtaken longest. Owner: the scheduler, one
-// thread. Cost: O(log n) a call, amortized. Memory: proportional to entries that wait. Source: backfilling
-// with a reservation for the head job (EASY); kube-scheduler has preemption instead.
+// reservation: a hold on what it would take if no pod of lower priority ran (the scheduler finds it). It
+// binds entries of lower priority until the entry is placed or gone, or kKeptMax has passed. A reservation
+// that no pod leaves for kKeptStillMax is idle and helps nobody: it ends, no entry gets one for `limit`, and
+// this entry must be overtaken twice as long before its next one. That one is searched on other nodes first,
+// because the pods on the first nodes may never end. One entry at a time has a reservation: the highest
+// priority first, then the one overtaken longest. Owner: the scheduler, one thread. Cost: O(log n) a call,
+// amortized. Memory: proportional to entries that wait. Source: backfilling with a reservation for the head
+// job (EASY); kube-scheduler has preemption instead.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "model/ids.h"
+#include "model/scoped_hold.h"
 #include "scheduling/scheduling_queue.h"
 
 namespace berth::scheduling {
@@ -27,11 +27,6 @@ inline constexpr Duration kKeptMax = Duration::minutes(10);
 inline constexpr Duration kKeptStillMax = Duration::minutes(2);
 inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // the bound of the doubled `limit`
 inline constexpr std::size_t kNodesInVainMax = 1024;              // remembered for an entry
-
-struct BackfillReservation {
-  std::vector<model::NodeId> nodes;
-  std::vector<model::DeviceId> devices;
-};
 
 class OvertakingGuard {
  public:
@@ -45,7 +40,7 @@ class OvertakingGuard {
 
   // The entry that gets the next reservation, if one is due and there is none.
   std::optional<EntityKey> starving(Time now) const;
-  void keep(const EntityKey& key, BackfillReservation room, Time now);
+  void keep(const EntityKey& key, model::ScopedHold hold, Time now);
   // Nodes that were reserved for the entry in vain; forgotten when it is placed or beyond kNodesInVainMax.
   std::span<const model::NodeId> in_vain_nodes(const EntityKey& key) const;
   // The next search covers all nodes again.
@@ -57,9 +52,6 @@ class OvertakingGuard {
   // True if the reservation ended because its time is over.
   bool expire(Time now);
 
-  // Nodes and devices that an entry of this priority must not use.
-  std::span<const model::NodeId> kept_nodes(std::int32_t priority) const;
-  std::span<const model::DeviceId> kept_devices(std::int32_t priority) const;
   std::optional<Time> next_time() const;
   void clear();
 
@@ -72,8 +64,7 @@ class OvertakingGuard {
   };
   struct ActiveReservation {
     EntityKey key;
-    std::int32_t priority = 0;
-    BackfillReservation room;
+    model::ScopedHold hold;
     Time until, until_at_most;
   };
   // Highest priority first.

@@ -448,11 +448,10 @@ void Scheduler::log(DecisionRecord record) {
 client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEntity entry,
                                       const api::Pod& pod, Time now) {
   const std::string id = next_decision(entry.key, now);
-  AvoidSet avoid = avoid_set(pod, now);
+  const AvoidSet avoid = avoid_set(pod, now);
   const bool avoids = !avoid.nodes.empty() || !avoid.devices.empty();
-  const std::span<const model::DeviceId> kept = overtaking_.kept_devices(pod.priority);
-  avoid.devices.insert(avoid.devices.end(), kept.begin(), kept.end());
   model::Ledger::Transaction transaction(cluster_.ledger());
+  transaction.lift_holds(pod.priority);
   PodDecision decision = core_.decide_pod(context, pod, avoid, transaction);
   if (decision.result != DecisionResult::Placed)
     return refuse_pod(context, std::move(entry), pod, std::move(decision), avoids, id, now);

@@ -122,17 +122,16 @@ class Scheduler final : public client::StatefulDecider {
                                const GroupOutcome& outcome, const std::string& id, Time now);
   void audit(const client::View& view, Time now);
   void keep_room(const SchedulingContext& context, const EntityKey& key);
-  BackfillReservation find_room(const SchedulingContext& context, const EntityKey& key,
-                                std::span<const NodeId> avoided);
-  BackfillReservation room_of_pod(const SchedulingContext& context, const api::Pod& pod,
-                                  std::vector<NodeId> avoided, model::Ledger::Transaction& transaction);
-  BackfillReservation room_of_group(const SchedulingContext& context, const api::PodGroup& group,
-                                    std::span<const NodeId> avoided, model::Ledger::Transaction& transaction);
-  void add_room(BackfillReservation& room, NodeId node, const ReservationPtr& reservation);
+  model::Hold find_room(const SchedulingContext& context, const EntityKey& key,
+                        std::span<const NodeId> avoided);
+  bool place_entry(const SchedulingContext& context, const api::Pod& pod, std::span<const NodeId> avoided,
+                   model::Ledger::Transaction& transaction);
+  bool place_entry(const SchedulingContext& context, const api::PodGroup& group,
+                   std::span<const NodeId> avoided, model::Ledger::Transaction& transaction);
   void remove_lower(const SchedulingContext& context, std::int32_t priority,
                     model::Ledger::Transaction& transaction);
   void forget_overtaken(const EntityKey& key, Time now);
-  // Nodes and devices of the pod's failed bindings, and nodes reserved for others; not their devices.
+  // Nodes and devices of the pod's failed bindings.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;
   SchedulingContext context_at(const client::View& view, Time now);
   void enqueue(const QueuedEntity& entry, Time now);

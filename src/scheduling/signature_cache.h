@@ -48,7 +48,7 @@ class SignatureCache {
   };
   struct CachedSignature {
     bool fresh = true;
-    std::uint64_t seen = 0;            // in ledger().changes()
+    model::Changes::Position seen;     // in ledger().changes()
     std::uint64_t node_set_stamp = 0;  // of the ranks
     std::uint64_t shared_pools_stamp = 0;
     std::vector<std::uint64_t> digests;  // of FilterScope

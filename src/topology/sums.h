@@ -64,8 +64,8 @@ class DomainSums {
   };
   std::vector<NodeShare> nodes_;
   std::vector<Amount> sums_;
-  std::vector<NodeId> changed_;  // scratch of catch_up()
-  std::uint64_t position_ = 0;   // in the change log
+  std::vector<NodeId> changed_;        // scratch of catch_up()
+  model::Changes::Position position_;  // in the change log
   bool counted_ = false;
 };
 

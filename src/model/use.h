@@ -1,0 +1,66 @@
+// Rows of the ledger: what is in use of a node and of a device, and by whom.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "api/types/gpu_share.h"
+#include "model/gpu_groups.h"
+#include "model/ids.h"
+#include "model/resources.h"
+
+namespace berth::model {
+
+struct CapacityAmount {
+  CapacityId capacity;
+  Quantity amount;
+  friend bool operator==(const CapacityAmount&, const CapacityAmount&) = default;
+};
+
+// Admin access is recorded in the claim's reservation but reserves nothing.
+enum class DeviceUseKind : std::uint8_t { Dedicated, Share, Admin };
+
+struct ReservedDevice {
+  DeviceId device;
+  DeviceUseKind kind = DeviceUseKind::Dedicated;
+  std::vector<CapacityAmount> consumed;  // of a share; sorted by capacity
+};
+
+// One claim's allocation with its devices as ids, in the order of allocation->results.
+struct ClaimReservation {
+  std::shared_ptr<const api::Allocation> allocation;
+  std::vector<ReservedDevice> devices;
+};
+
+struct NodeUse {
+  ResourceSums requested;  // each GPU group counts as one nvidia.com/gpu
+  GpuGroups gpu_groups;
+  std::vector<PodId> pods;  // ascending
+};
+
+struct DeviceUse {
+  std::int32_t dedicated = 0, shares = 0;
+  std::int32_t excluded = 0;             // not to be chosen, but in no use
+  std::vector<ClaimId> holders;          // ascending; once per result that reserves the device
+  std::vector<CapacityAmount> consumed;  // sorted by capacity; the sum over all shares
+  bool free() const { return dedicated == 0 && shares == 0; }
+};
+
+// What a pod is charged with.
+struct PodCharge {
+  NodeId node;  // none: nothing
+  ResourceAmounts requests;
+  api::GpuSharePtr gpu_share;   // null: it has none
+  std::vector<ClaimId> claims;  // which it uses
+  bool removed = false;         // by the open transaction
+};
+
+// What an entry needs later: in use for decisions of lower priority, without pods and claims of its own.
+struct Hold {
+  std::int32_t priority = 0;
+  std::vector<PodCharge> places;
+  std::vector<ReservedDevice> devices;
+};
+
+}  // namespace berth::model
