@@ -306,12 +306,21 @@ TEST(Http2Fetch, AWriteWhosePermitEndsBeforeItLeavesIsNotSent) {
     }
 }
 
+// Granted until it is revoked, which waits for the first question.
 class RevocablePermit final : public SendPermit {
  public:
-  bool granted() const override { return granted_; }
-  void revoke() { granted_ = false; }
+  bool granted() const override {
+    const bool granted = granted_;
+    asked_.put(true);
+    return granted;
+  }
+  void revoke() {
+    asked_.take();
+    granted_ = false;
+  }
 
  private:
+  mutable Inbox<bool> asked_;
   std::atomic<bool> granted_ = true;
 };
 
