@@ -10,11 +10,9 @@
 #include <span>
 #include <string_view>
 
-namespace berth::crd {
-struct ServedVersion;  // crd/served_version.h
-}
-
 namespace berth::api {
+
+class CustomVersion;  // custom_version.h
 
 enum class ValueKind : std::uint8_t {
   String,
@@ -122,7 +120,7 @@ const TypeInfo* find_type(std::string_view group, std::string_view version, std:
 const TypeInfo* find_kind(std::string_view api_version, std::string_view kind);
 
 // The resource of a URL: one row for each resource of each served version. Rows of custom resources are not
-// in this table: their definitions make them (crd/served_version.h).
+// in this table: their definitions make them (custom_version.h).
 struct ResourceInfo {
   std::string_view group;
   std::string_view version;
@@ -130,12 +128,11 @@ struct ResourceInfo {
   std::string_view singular;
   std::string_view kind;
   bool namespaced;
-  std::string_view short_names;   // comma separated
-  std::string_view categories;    // comma separated
-  std::string_view subresources;  // comma separated: "status,scale"
-  std::string_view verbs;         // comma separated, in discovery's order
-  const crd::ServedVersion* custom =
-      nullptr;  // of a custom resource: its schema and all else; null: a row of here
+  std::string_view short_names;           // comma separated
+  std::string_view categories;            // comma separated
+  std::string_view subresources;          // comma separated: "status,scale"
+  std::string_view verbs;                 // comma separated, in discovery's order
+  const CustomVersion* custom = nullptr;  // null: a row of this table
 
   // The type of the objects. Not of a custom resource.
   const TypeInfo& type() const;

@@ -6,7 +6,6 @@
 #include "cli/stored_objects.h"
 #include "dra/cel_check.h"
 #include "server/in_process_client.h"
-#include "server/registry.h"
 
 namespace berth::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "api/served_kinds.h"
 #include "cli/manifest_requests.h"
-#include "server/registry.h"
 
 namespace berth::cli {
 namespace {
@@ -62,7 +62,7 @@ std::optional<store::Key> key_of_owner(const Json& owner, const std::string& ns)
   const api::ResourceInfo* row =
       api::find_resource_of_kind(owner.string_at("apiVersion"), owner.string_at("kind"));
   if (!row) return std::nullopt;
-  return store::Key{server::storage_resource(*row), row->namespaced ? ns : std::string(),
+  return store::Key{api::storage_resource(*row), row->namespaced ? ns : std::string(),
                     std::string(owner.string_at("name"))};
 }
 

@@ -3,12 +3,12 @@
 #include <future>
 
 #include "api/serialized.h"
-#include "server/registry.h"
+#include "api/served_kinds.h"
 
 namespace berth::cli {
 
 store::Key key_of(const Manifest& manifest) {
-  return {server::storage_resource(*manifest.resource), namespace_of(manifest),
+  return {api::storage_resource(*manifest.resource), namespace_of(manifest),
           std::string(manifest.object.part("metadata").string_at("name"))};
 }
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "api/decode.h"
+#include "api/served_kinds.h"
 #include "api/yaml.h"
 #include "base/text_file.h"
-#include "server/served.h"
 
 namespace berth::cli {
 namespace {
@@ -172,7 +172,7 @@ Status find_resource(Manifest& manifest, const api::Gates& gates) {
     return refused(manifest, "apiVersion", "is missing: write the API version, such as v1");
   if (kind.empty()) return refused(manifest, "kind", "is missing: write the kind, such as Pod");
   manifest.resource = api::find_resource_of_kind(api_version, kind);
-  if (manifest.resource && !server::is_served(*manifest.resource, gates)) manifest.resource = nullptr;
+  if (manifest.resource && !api::is_served(*manifest.resource, gates)) manifest.resource = nullptr;
   return {};
 }
 

@@ -4,28 +4,27 @@
 #include <tuple>
 
 #include "api/decode.h"
-#include "api/kind_rules.h"
+#include "api/new_objects.h"
+#include "api/served_kinds.h"
 #include "base/assert.h"
 #include "controllers/controllers.h"
 #include "dra/cel_check.h"
 #include "planning/workload_pods.h"
-#include "server/conversions.h"
-#include "server/registry.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr std::string_view kBatch = "batch", kJob = "Job";
 
-// The object in the form that a server stores: the storage version, canonical, with defaults.
+const api::KindRules& rules_of(const api::ResourceInfo& resource) {
+  const api::ResourceInfo& stored = api::storage_of(resource);
+  return api::rules_of(stored.group, stored.plural);
+}
+
 Json stored_form(Manifest& manifest) {
-  const api::ResourceInfo& stored = server::storage_of(*manifest.resource);
   Result<api::Decoded> decoded = api::decode_document(manifest.resource->type(), std::move(manifest.object));
   BERTH_ASSERT(decoded.ok(), "check_manifest refused what cannot be decoded");
-  Json document = server::to_stored_shape(*manifest.resource, std::move(decoded->document));
-  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
-  if (rules.set_defaults) rules.set_defaults(document);
-  return document;
+  return api::to_stored_form(*manifest.resource, rules_of(*manifest.resource), std::move(decoded->document));
 }
 
 // Validation of an object reads no other object but its namespace.
@@ -39,16 +38,6 @@ std::optional<Json> namespace_among(const std::vector<planning::Document>& read,
 }
 std::vector<Json> no_others(std::string_view, std::string_view) {
   return {};
-}
-
-// The errors that a server would return for creating the object.
-api::FieldErrors objections(const api::ResourceInfo& resource, const Json& document,
-                            const api::RuleContext& ctx) {
-  const api::ResourceInfo& stored = server::storage_of(resource);
-  const api::KindRules& rules = api::rules_of(stored.group, stored.plural);
-  api::FieldErrors errors = api::validate_meta(document, resource.namespaced, rules);
-  if (rules.validate_create) api::append(errors, rules.validate_create(document, ctx));
-  return errors;
 }
 
 // A new Job gets its selector, which names its UID, with its other defaults.
@@ -109,7 +98,9 @@ Result<PlanInput> plan_input(std::vector<Manifest> manifests, const api::Gates& 
   const api::RuleContext ctx{gates, dra::check_cel, now, "berth-plan", read, no_others};
   for (Manifest& manifest : manifests) {
     planning::Document document = stored_document(manifest, ctx);
-    for (const api::FieldError& error : objections(*manifest.resource, document.object, ctx)) {
+    const api::ResourceInfo& resource = *manifest.resource;
+    for (const api::FieldError& error :
+         api::validate_new(document.object, resource.namespaced, rules_of(resource), ctx)) {
       document.trouble += (document.trouble.empty() ? "" : "; ") + error.path + ": " + error.body;
       if (document.kind != api::Kind::Pod)
         input.warnings.push_back(place_of(manifest, error.path) + ": " + error.body +

@@ -14,7 +14,7 @@ namespace {
 using api::FieldErrors;
 
 const ServedVersion& version_of(const api::RuleContext& ctx) {
-  return *ctx.resource->custom;
+  return *served_version(*ctx.resource);
 }
 
 std::string go_type(const Json& value) {

@@ -65,8 +65,7 @@ std::shared_ptr<const ServedVersion> read_version(const Definition& definition, 
   auto version = std::make_shared<ServedVersion>();
   version->definition = &definition;
   version->name = json.string_at("name");
-  version->deprecated = json.bool_at("deprecated");
-  if (version->deprecated) {
+  if (json.bool_at("deprecated")) {
     version->deprecation = json.string_at("deprecationWarning");
     if (version->deprecation.empty())
       version->deprecation =
@@ -117,6 +116,14 @@ VersionRank rank_of(std::string_view name) {
 }
 
 }  // namespace
+
+const api::ResourceInfo& ServedVersion::storage_row() const {
+  return definition->storage->row;
+}
+
+std::string_view ServedVersion::list_kind() const {
+  return definition->list_kind;
+}
 
 const ServedVersion* find_version(const Definition& definition, std::string_view api_version) {
   const std::string_view name = api_version.substr(api_version.find('/') + 1);

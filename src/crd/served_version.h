@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/custom_version.h"
 #include "api/type_table.h"
 #include "base/json.h"
 #include "crd/conversion_review.h"
@@ -43,11 +44,10 @@ struct SelectableField {
   std::vector<std::string> members;
 };
 
-struct ServedVersion {
+struct ServedVersion final : api::CustomVersion {
   const Definition* definition = nullptr;
   std::string name;
-  bool deprecated = false;
-  std::string deprecation;  // its warning
+  std::string deprecation;  // the warning of a deprecated version
   Schema schema;
   Json open_api;  // the schema as it was given
   std::size_t open_api_bytes = 0;
@@ -58,6 +58,10 @@ struct ServedVersion {
   std::shared_ptr<const RuleSet> rules;
   api::ResourceInfo row;  // views into this and the definition
   std::string subresources;
+
+  const api::ResourceInfo& storage_row() const override;
+  std::string_view list_kind() const override;
+  std::string_view deprecation_warning() const override { return deprecation; }
 };
 
 struct Definition {
@@ -79,6 +83,11 @@ struct Definition {
 
 // `crd` is stored, so valid; `accepted` are status.acceptedNames. Null for one without schemas.
 std::shared_ptr<const Definition> read_definition(const Json& crd, const Json& accepted);
+
+// What made the row of a custom resource; null for a row of the type table.
+inline const ServedVersion* served_version(const api::ResourceInfo& row) {
+  return static_cast<const ServedVersion*>(row.custom);
+}
 
 // The version that an object says it has ("ex.io/v1"), served or not; null for one that nothing is known of.
 const ServedVersion* find_version(const Definition& definition, std::string_view api_version);

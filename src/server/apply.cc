@@ -1,10 +1,10 @@
 #include "server/apply.h"
 
+#include "api/conversions.h"
 #include "api/decode.h"
 #include "api/patch.h"
 #include "api/yaml.h"
 #include "crd/served_version.h"
-#include "server/conversions.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/request_body.h"
@@ -78,10 +78,9 @@ ApiResult<Json> read_configuration(const HttpRequest& request, FieldValidation v
 Json scaled_object(const Json& scale, const api::ResourceInfo& resource) {
   Json object = Json::object({{"apiVersion", api_version_of(resource)}, {"kind", resource.kind}});
   if (const Json* metadata = scale.find("metadata")) object["metadata"] = *metadata;
-  if (resource.custom) {
+  if (const crd::ServedVersion* custom = crd::served_version(resource)) {
     const Json* replicas = scale.part("spec").find("replicas");
-    if (replicas && resource.custom->scale)
-      place_at(object, resource.custom->scale->replicas.members) = *replicas;
+    if (replicas && custom->scale) place_at(object, custom->scale->replicas.members) = *replicas;
   } else if (const Json* spec = scale.find("spec")) {
     object["spec"] = *spec;
   }

@@ -33,7 +33,7 @@ bool waits_for_objects(const Json& crd) {
 
 bool overlaps(const Json& crd) {
   const Json& spec = crd.part("spec");
-  return is_built_in(spec.string_at("group"), spec.part("names").string_at("plural"));
+  return api::is_built_in(spec.string_at("group"), spec.part("names").string_at("plural"));
 }
 
 // What makes a definition another one than the one before.

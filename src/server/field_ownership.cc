@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "api/conversions.h"
 #include "api/decode.h"
 #include "crd/served_version.h"
-#include "server/conversions.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
 
@@ -52,7 +52,7 @@ std::optional<Json> in_version(const ObjectTarget& target, const Json& document,
                                std::string_view api_version) {
   const api::ResourceInfo& resource = *target.resource;
   if (resource.custom) {
-    const auto& versions = resource.custom->definition->versions;
+    const auto& versions = crd::served_version(resource)->definition->versions;
     const bool served = std::any_of(versions.begin(), versions.end(), [&](const auto& version) {
       return api_version_of(version->row) == api_version;
     });
@@ -120,7 +120,7 @@ apply::FieldManager field_manager_of(const ObjectTarget& target, const WriteOpti
     return in_version(target, document, version);
   };
   if (target.resource->custom)
-    write.schema_of = [custom = target.resource->custom](std::string_view api_version) {
+    write.schema_of = [custom = crd::served_version(*target.resource)](std::string_view api_version) {
       return custom_schema(*custom->definition, api_version);
     };
   return apply::FieldManager(std::move(write));

@@ -2,7 +2,6 @@
 
 #include "api/protobuf.h"
 #include "api/yaml_write.h"
-#include "crd/served_version.h"
 #include "server/serialization.h"
 
 namespace berth::server {
@@ -26,7 +25,7 @@ std::string_view ListBody::content_type() const {
 
 std::string ListBody::kind() const {
   if (rendering_.form == Form::Metadata) return "PartialObjectMetadataList";
-  return resource_.custom ? resource_.custom->definition->list_kind : std::string(resource_.kind) + "List";
+  return api::list_kind_of(resource_);
 }
 
 std::string ListBody::empty_body(std::string_view metadata) const {

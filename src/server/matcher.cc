@@ -69,9 +69,9 @@ ApiResult<Matcher> make_matcher(const api::ResourceInfo& resource, const std::st
   Result<api::LabelSelector> labels = api::LabelSelector::parse(label_selector);
   if (!labels) return bad_request(labels.error().message());
   std::vector<std::string> own;
-  if (resource.custom) {
+  if (const crd::ServedVersion* custom = crd::served_version(resource)) {
     own.emplace_back("metadata.name");
-    for (const crd::SelectableField& field : resource.custom->selectable) own.push_back(field.name);
+    for (const crd::SelectableField& field : custom->selectable) own.push_back(field.name);
   }
   Result<api::FieldSelector> fields =
       api::FieldSelector::parse(resource.group, resource.kind, field_selector, own);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/kind_rules.h"
-#include "api/type_table.h"
+#include "api/served_kinds.h"
 #include "server/status.h"
 #include "store/store.h"
 
@@ -27,12 +27,6 @@ struct ObjectTarget {
   ResourceName resource_name() const { return {resource->group, resource->plural}; }
 };
 
-// The stored version of the resource. `resource` is a row of the type table, or of a custom resource.
-const api::ResourceInfo& storage_of(const api::ResourceInfo& resource);
-// "pods", "resourceclaims.resource.k8s.io".
-std::string storage_resource(const api::ResourceInfo& resource);
-// "v1", "apps/v1".
-std::string api_version_of(const api::ResourceInfo& resource);
 // Members of a changed object in the API's order: stored objects are canonical, and later writes share what
 // they have in common with `before`.
 ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before);

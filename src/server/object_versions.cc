@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "api/conversions.h"
 #include "crd/object_rules.h"
 #include "crd/shaping.h"
 #include "server/conversion_webhooks.h"
-#include "server/conversions.h"
 #include "server/metadata.h"
 #include "server/serialization.h"
 #include "server/served.h"
@@ -14,17 +14,18 @@ namespace berth::server {
 namespace {
 
 ConversionWebhooks* webhooks_of(const ObjectTarget& target) {
-  const bool by_webhook = target.resource->custom && target.resource->custom->definition->webhook;
+  const crd::ServedVersion* custom = crd::served_version(*target.resource);
+  const bool by_webhook = custom && custom->definition->webhook;
   return by_webhook && target.served ? target.served->webhooks() : nullptr;
 }
 
 const crd::Definition& definition_of(const ObjectTarget& target) {
-  return *target.resource->custom->definition;
+  return *crd::served_version(*target.resource)->definition;
 }
 
 // What a webhook returned, without members that the version's schema lacks and with its defaults.
 ApiResult<Json> in_shape(const api::ResourceInfo& resource, Json document) {
-  Result<crd::ShapedObject> shaped = crd::shaped(*resource.custom, std::move(document));
+  Result<crd::ShapedObject> shaped = crd::shaped(*crd::served_version(resource), std::move(document));
   if (!shaped) return plain_error(shaped.error().message());
   return std::move(shaped->document);
 }
@@ -83,7 +84,7 @@ ApiResult<std::vector<store::ObjectPtr>> in_request_version(const ObjectTarget& 
       documents.push_back(std::move(document));
       continue;
     }
-    if (converts) crd::prune(document, wanted.custom->schema, true);
+    if (converts) crd::prune(document, crd::served_version(wanted)->schema, true);
     if (document == *stored) continue;
     store::ObjectPtr made = with_document(*objects[i], std::move(document));
     growth += made->bytes.size() - std::min(made->bytes.size(), objects[i]->bytes.size());
@@ -113,7 +114,7 @@ ApiResult<Json> in_stored_version(const ObjectTarget& target, Json document) {
   const api::ResourceInfo& stored = storage_of(*target.resource);
   if (!target.resource->custom || &stored == target.resource) return document;
   if (!webhooks) {
-    crd::prune(document, stored.custom->schema, true);
+    crd::prune(document, crd::served_version(stored)->schema, true);
     return document;
   }
   document["apiVersion"] = api_version_of(*target.resource);
@@ -139,7 +140,7 @@ bool is_stored_as_now(const ObjectTarget& target, const store::Object& object) {
   if (!document) return false;
   Json shape = *document;
   crd::shape_stored(definition_of(target), shape);
-  if (!has_webhook(target)) crd::prune(shape, target.resource->custom->schema, true);
+  if (!has_webhook(target)) crd::prune(shape, crd::served_version(*target.resource)->schema, true);
   return shape == *document;
 }
 

@@ -261,8 +261,7 @@ Json referred(std::string_view name) {
 }
 
 Json list_schema_of(const api::ResourceInfo& resource) {
-  const std::string kind =
-      resource.custom ? resource.custom->definition->list_kind : std::string(resource.kind) + "List";
+  const std::string kind = list_kind_of(resource);
   const Json text = Json::object({{"type", "string"}});
   Json items =
       Json::object({{"type", "array"},
@@ -279,7 +278,7 @@ Json list_schema_of(const api::ResourceInfo& resource) {
 
 // The schema of a definition, with the members that every object has.
 Json custom_schema_of(const api::ResourceInfo& resource) {
-  Json schema = resource.custom->open_api;
+  Json schema = crd::served_version(resource)->open_api;
   Json properties = Json::object(
       {{"apiVersion", Json::object({{"type", "string"}})},
        {"kind", Json::object({{"type", "string"}})},
@@ -320,7 +319,7 @@ std::string schema_name(const api::ResourceInfo& resource) {
 std::string list_schema_name(const api::ResourceInfo& resource) {
   if (!resource.custom) return schema_name(resource) + "List";
   const std::string name = schema_name(resource);
-  return name.substr(0, name.size() - resource.kind.size()) + resource.custom->definition->list_kind;
+  return name.substr(0, name.size() - resource.kind.size()) + list_kind_of(resource);
 }
 
 Json schemas_of(std::span<const api::ResourceInfo* const> resources, const api::Gates& gates) {

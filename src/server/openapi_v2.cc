@@ -124,7 +124,7 @@ Json structural_v2(const Json& schema) {
 
 // `shown`: its v3 schema, which describes the members of every object.
 Json custom_v2(const api::ResourceInfo& resource, const Json& shown) {
-  const Json& given = resource.custom->open_api;
+  const Json& given = crd::served_version(resource)->open_api;
   Json made = Json::object({{"type", "object"}});
   if (!given.bool_at("x-kubernetes-preserve-unknown-fields")) {
     made = structural_v2(given);
@@ -204,7 +204,7 @@ std::vector<const api::ResourceInfo*> shown_rows(const ServedSet& served) {
   std::vector<const api::ResourceInfo*> rows;
   std::size_t bytes = 0;
   for (const api::ResourceInfo* row : served.rows()) {
-    if (row->custom) bytes += row->custom->open_api_bytes;
+    if (const crd::ServedVersion* custom = crd::served_version(*row)) bytes += custom->open_api_bytes;
     if (!row->custom || bytes <= kCustomSchemasBytesMax) rows.push_back(row);
   }
   return rows;

@@ -1,8 +1,8 @@
 #include "server/patch_change.h"
 
+#include "api/conversions.h"
 #include "api/decode.h"
 #include "api/patch.h"
-#include "server/conversions.h"
 #include "server/metadata.h"
 #include "server/request_body.h"
 

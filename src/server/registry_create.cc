@@ -1,5 +1,6 @@
 // POST of an object: system fields, admission, validation, and new names when a generated one exists.
 #include "api/admission.h"
+#include "api/new_objects.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
@@ -72,8 +73,7 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   const api::Admission* admission = admission_of(target);
   if (admission) object = TRY(mutated(target, *admission, std::move(object)));
   if (rules.prepare_create) rules.prepare_create(object, ctx);
-  api::FieldErrors errors = api::validate_meta(object, target.resource->namespaced, rules);
-  if (rules.validate_create) api::append(errors, rules.validate_create(object, ctx));
+  api::FieldErrors errors = api::validate_new(object, target.resource->namespaced, rules, ctx);
   if (admission) api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
   if (!creation->options.in_process) {

@@ -162,7 +162,7 @@ namespace {
 bool raises_generation(const ObjectTarget& target, const api::KindRules& rules, const Json& next,
                        const Json& before) {
   using api::GenerationRule;
-  const crd::ServedVersion* custom = target.resource->custom;
+  const crd::ServedVersion* custom = crd::served_version(*target.resource);
   if (custom && !custom->has_status && !(next.part("status") == before.part("status"))) return true;
   if (!rules.has_generation || rules.generation_rule == GenerationRule::Constant) return false;
   const Json& labels = metadata_of(next).part("labels");

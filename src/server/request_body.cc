@@ -4,11 +4,11 @@
 #include <map>
 
 #include "api/decode.h"
+#include "api/new_objects.h"
 #include "api/protobuf.h"
 #include "api/yaml.h"
 #include "base/hex.h"
 #include "crd/object_rules.h"
-#include "server/conversions.h"
 #include "server/object_target.h"
 
 namespace berth::server {
@@ -253,7 +253,7 @@ ApiResult<ReadBody> read_custom(const HttpRequest& request, const api::ResourceI
 
 ApiResult<Json> shaped_document(const api::ResourceInfo& resource, Json document,
                                 std::vector<std::string>& strict_errors) {
-  Result<crd::ShapedObject> made = crd::shaped(*resource.custom, std::move(document));
+  Result<crd::ShapedObject> made = crd::shaped(*crd::served_version(resource), std::move(document));
   if (!made)
     return bad_request(std::string(resource.kind) + " in version \"" + std::string(resource.version) +
                        "\" cannot be handled as a " + std::string(resource.kind) + ": " +
@@ -276,10 +276,7 @@ std::string_view media_type(const HttpRequest& request) {
 }
 
 Json to_storage(const api::ResourceInfo& resource, Json document) {
-  document = to_stored_shape(resource, std::move(document));
-  const api::KindRules& rules = rules_of(resource);
-  if (rules.set_defaults) rules.set_defaults(document);
-  return document;
+  return api::to_stored_form(resource, rules_of(resource), std::move(document));
 }
 
 std::vector<std::string> unknown_in_version(const HttpRequest& request, const api::ResourceInfo& resource) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "api/conversions.h"
 #include "crd/definition_rules.h"
+#include "crd/served_version.h"
 #include "server/access.h"
 #include "server/conversion_webhooks.h"
-#include "server/conversions.h"
 #include "server/object_versions.h"
 #include "server/served.h"
 
@@ -73,7 +74,8 @@ void ResourceHandler::handle(HttpRequest request, const api::ResourceInfo& resou
   };
   if (!has_webhook(call->target)) return handled();
   WaitingLanes& lanes = call->target.served->webhooks()->lanes();
-  if (!lanes.offer(resource.custom->definition->name, handled)) answer(call, too_many_requests());
+  if (!lanes.offer(crd::served_version(resource)->definition->name, handled))
+    answer(call, too_many_requests());
 }
 
 ApiResult<void> ResourceHandler::route(const Call& call) {

@@ -1,4 +1,5 @@
 // Subresources that are not part of the object: binding, eviction, scale, and those that a node serves.
+#include "crd/served_version.h"
 #include "server/apply.h"
 #include "server/binding.h"
 #include "server/eviction.h"
@@ -72,7 +73,7 @@ ApiResult<void> ResourceHandler::scale(const Call& call) {
   Registry::Change change =
       options.is_apply ? TRY(apply_change(call->request, call->target, options, FieldValidation::Ignore,
                                           registry_.dependencies().clock.now(), call->patch_warnings))
-                       : TRY(scale_change(call->request, call->target.resource->custom));
+                       : TRY(scale_change(call->request, crd::served_version(*call->target.resource)));
   registry_.modify(call->target, std::move(change), std::move(options),
                    [this, call](ApiResult<Answer> made) { answer_scale(call, std::move(made)); });
   return {};
@@ -86,7 +87,8 @@ void ResourceHandler::answer_scale_now(const Call& call, const ApiResult<Answer>
   if (!made) return answer(call, made);
   const std::string& bytes = made->object ? made->object->bytes : made->document;
   const Json object = parse_json(bytes).value_or(Json::object());
-  respond(call, json_response(made->code, to_string(scale_of(object, call->target.resource->custom))),
+  respond(call,
+          json_response(made->code, to_string(scale_of(object, crd::served_version(*call->target.resource)))),
           made->object ? made->object->revision : 0);
 }
 

@@ -7,6 +7,10 @@
 #include "server/http.h"
 #include "server/registry.h"
 
+namespace berth::crd {
+struct ServedVersion;
+}
+
 namespace berth::server {
 
 // The Scale of `object`, which is a workload, or a custom object whose version (`custom`) has that

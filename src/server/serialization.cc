@@ -1,6 +1,7 @@
 #include "server/serialization.h"
 
-#include "server/conversions.h"
+#include "api/conversions.h"
+#include "crd/served_version.h"
 #include "server/metadata.h"
 #include "server/object_target.h"
 #include "server/tables.h"
@@ -87,7 +88,7 @@ ApiStatus not_written(const Error& error) {
 
 std::string table_of_no_rows(const api::ResourceInfo& resource, Rendering rendering,
                              std::string_view list_metadata, bool with_columns) {
-  const crd::ServedVersion* custom = resource.custom;
+  const crd::ServedVersion* custom = crd::served_version(resource);
   std::string body = type_prefix(kMetaGroup, rendering.version, "Table");
   body.append("\"metadata\":").append(list_metadata).append(",\"columnDefinitions\":");
   if (!with_columns)
@@ -101,7 +102,7 @@ std::string table_row(const api::ResourceInfo& resource, const store::ObjectPtr&
                       Time now) {
   const Result<Json> json = parse_json(object->bytes);
   if (!json) return "";
-  const crd::ServedVersion* custom = resource.custom;
+  const crd::ServedVersion* custom = crd::served_version(resource);
   std::string row = "{\"cells\":";
   row += to_string(custom ? custom_cells(*custom, *json, now) : columns_of(resource).cells(*json, now));
   row += ",\"object\":";

@@ -1,81 +1,11 @@
 #include "server/served.h"
 
 #include <algorithm>
-#include <array>
-#include <tuple>
 
 #include "api/gates.h"
 #include "crd/served_version.h"
 
 namespace berth::server {
-namespace {
-
-// Resources behind a gate. Empty version: every version; empty resource: every resource of the group version.
-struct GatedResource {
-  std::string_view group, version, resource, gate;
-};
-constexpr std::array<GatedResource, 3> kGated = {{
-    {"scheduling.k8s.io", "v1beta1", "", "GenericWorkload"},
-    {"scheduling.k8s.io", "v1alpha3", "compositepodgroups", "CompositePodGroup"},
-    {"scheduling.k8s.io", "v1alpha3", "", "GenericWorkload"},
-}};
-
-}  // namespace
-
-bool is_served(const api::ResourceInfo& resource, const api::Gates& gates) {
-  for (const GatedResource& row : kGated) {
-    const bool meant = row.group == resource.group && row.version == resource.version &&
-                       (row.resource.empty() || row.resource == resource.plural);
-    if (meant && !gates.enabled(row.gate)) return false;
-  }
-  return true;
-}
-
-bool has_verb(const api::ResourceInfo& resource, std::string_view verb) {
-  bool found = false;
-  api::for_each_listed(resource.verbs, [&](std::string_view listed) { found |= listed == verb; });
-  return found;
-}
-
-bool has_controller(const api::ResourceInfo& resource) {
-  struct Unacted {
-    std::string_view group;
-    std::string_view resource;  // empty: every one of the group
-  };
-  static constexpr Unacted kUnacted[] = {
-      {"autoscaling", ""},
-      {"batch", "cronjobs"},
-      {"networking.k8s.io", ""},
-      {"discovery.k8s.io", ""},
-      {"rbac.authorization.k8s.io", ""},
-      {"admissionregistration.k8s.io", ""},
-      {"certificates.k8s.io", ""},
-      {"flowcontrol.apiserver.k8s.io", ""},
-      {"storage.k8s.io", "csinodes"},
-      {"storagemigration.k8s.io", ""},
-      {"storage.k8s.io", "volumeattachments"},
-      {"storage.k8s.io", "volumeattributesclasses"},
-      {"coordination.k8s.io", "leasecandidates"},
-      {"resource.k8s.io", "resourcepoolstatusrequests"},
-      {"scheduling.k8s.io", "compositepodgroups"},
-      {"", "services"},
-      {"", "endpoints"},
-      {"", "replicationcontrollers"},
-      {"", "resourcequotas"},
-      {"", "limitranges"},
-  };
-  for (const Unacted& row : kUnacted)
-    if (row.group == resource.group && (row.resource.empty() || row.resource == resource.plural))
-      return false;
-  return true;
-}
-
-bool is_built_in(std::string_view group, std::string_view plural) {
-  const std::span<const api::ResourceInfo> table = api::resources();
-  return std::any_of(table.begin(), table.end(), [&](const api::ResourceInfo& row) {
-    return row.group == group && row.plural == plural;
-  });
-}
 
 ServedSet::ServedSet(const api::Gates& gates, ConversionWebhooks* webhooks,
                      std::vector<DefinitionPtr> definitions)

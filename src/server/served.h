@@ -8,28 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "api/type_table.h"
+#include "api/served_kinds.h"
 
-namespace berth::api {
-class Gates;
-}
 namespace berth::crd {
 struct Definition;
 }
 
 namespace berth::server {
-
-// Of the type table. Source: the feature gates of Kubernetes 1.37.
-bool is_served(const api::ResourceInfo& resource, const api::Gates& gates);
-
-// Whether the type table has a resource of this name, in any version: definitions do not replace it.
-bool is_built_in(std::string_view group, std::string_view plural);
-
-// Whether the resource has Kubernetes' verb ("deletecollection").
-bool has_verb(const api::ResourceInfo& resource, std::string_view verb);
-
-// False for kinds that are stored although no controller of the embedded control plane handles them.
-bool has_controller(const api::ResourceInfo& resource);
 
 class ConversionWebhooks;
 using DefinitionPtr = std::shared_ptr<const crd::Definition>;

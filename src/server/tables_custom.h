@@ -7,6 +7,10 @@
 #include "base/time.h"
 #include "crd/served_version.h"
 
+namespace berth::crd {
+struct ServedVersion;
+}
+
 namespace berth::server {
 
 // Name first, then the version's own.

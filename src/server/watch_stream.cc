@@ -98,7 +98,8 @@ bool WatchStream::is_replaced(const ServedSet& served) const {
   const api::ResourceInfo& began = *target_.resource;
   if (!began.custom) return false;
   const api::ResourceInfo* now = served.find(began.group, began.version, began.plural);
-  return !now || !now->custom || !crd::is_same_resource(*began.custom->definition, *now->custom->definition);
+  const crd::ServedVersion* custom = now ? crd::served_version(*now) : nullptr;
+  return !custom || !crd::is_same_resource(*crd::served_version(began)->definition, *custom->definition);
 }
 
 void WatchStream::end() {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/type_table.h"
+#include "api/served_kinds.h"
 #include "server/registry.h"
 
 namespace berth::sim {
@@ -182,7 +182,7 @@ std::unique_ptr<client::Subscription> hostile_watch(ProcessNetwork& network, con
                                                     client::WatchReceiver& receiver) {
   const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
   BERTH_ASSERT(info, "only served resources are watched");
-  auto stream = std::make_shared<Stream>(network, server::storage_resource(*info), receiver);
+  auto stream = std::make_shared<Stream>(network, api::storage_resource(*info), receiver);
   return std::make_unique<HostileSubscription>(std::move(stream));
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "api/type_table.h"
+#include "api/served_kinds.h"
 #include "base/executor.h"
 #include "dra/cel_check.h"
 #include "server/in_process_client.h"
@@ -159,7 +159,7 @@ Json HostileWorld::read(api::Kind kind, const std::string& ns, const std::string
 std::vector<store::ObjectPtr> HostileWorld::stored(api::Kind kind) {
   const api::ResourceRef ref = api::ref_of(kind);
   store::ListQuery query;
-  query.resource = server::storage_resource(*api::find_resource(ref.group, ref.version, ref.resource));
+  query.resource = api::storage_resource(*api::find_resource(ref.group, ref.version, ref.resource));
   const Result<store::ListPage> page = parts_->store->list(query);
   BERTH_ASSERT(page.ok(), "the newest state can always be listed");
   return page->objects;
@@ -173,7 +173,7 @@ std::string HostileWorld::text() {
   std::string text;
   for (const api::ResourceInfo& resource : api::resources()) {
     store::ListQuery query;
-    query.resource = server::storage_resource(resource);
+    query.resource = api::storage_resource(resource);
     const Result<store::ListPage> page = parts_->store->list(query);
     if (!page) continue;
     for (const store::ObjectPtr& object : page->objects) text.append(object->bytes).append("\n");

@@ -1,6 +1,6 @@
 #include "sim/world.h"
 
-#include "api/type_table.h"
+#include "api/served_kinds.h"
 #include "base/clock.h"
 #include "base/executor.h"
 #include "dra/cel_check.h"
@@ -117,7 +117,7 @@ std::vector<Json> World::read_all(const api::ResourceRef& resource) {
   const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
   if (!info) return objects;
   store::ListQuery query;
-  query.resource = server::storage_resource(*info);
+  query.resource = api::storage_resource(*info);
   if (const Result<store::ListPage> page = parts_->store->list(query))
     for (const store::ObjectPtr& object : page->objects)
       objects.push_back(parse_json(object->bytes).value_or(Json()));
@@ -176,7 +176,7 @@ std::string World::text() {
   std::string text;
   for (const api::ResourceInfo& resource : api::resources()) {
     store::ListQuery query;
-    query.resource = server::storage_resource(resource);
+    query.resource = api::storage_resource(resource);
     const Result<store::ListPage> page = parts_->store->list(query);
     if (!page) continue;
     for (const store::ObjectPtr& object : page->objects) text.append(object->bytes).append("\n");

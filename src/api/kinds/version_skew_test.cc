@@ -11,20 +11,20 @@
 namespace berth::api {
 namespace {
 
-constexpr const char* kResource = "resource.k8s.io/v1";
+constexpr const char* kResourceV1 = "resource.k8s.io/v1";
 
 class VersionSkew : public testing::Test {
  protected:
   static Gates with(const char* text) { return Gates::parse(GateDefaults::Up, text).value(); }
   static Json slice() {
-    return decode_json(*find_kind(kResource, "ResourceSlice"),
+    return decode_json(*find_kind(kResourceV1, "ResourceSlice"),
                        R"({"spec":{"driver":"d.io","devices":[{"name":"a","consumesCounters":[{"counterSet":)"
                        R"("s","counters":{"m":{"value":"1"}},"compatibilityGroups":["mig"]}]}]}})")
         .value()
         .document;
   }
   static Json claim(const std::string& status) {
-    return decode_json(*find_kind(kResource, "ResourceClaim"),
+    return decode_json(*find_kind(kResourceV1, "ResourceClaim"),
                        R"({"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"x"}}]}},)"
                        R"("status":{)" +
                            status + "}}")

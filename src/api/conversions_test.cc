@@ -1,22 +1,22 @@
-#include "server/conversions.h"
+#include "api/conversions.h"
 
 #include <gtest/gtest.h>
 
-namespace berth::server {
+namespace berth::api {
 namespace {
 
-struct Row {
+struct ConversionRow {
   const char* name;
   const char *group, *version, *resource;
   const char* served;  // a canonical document of that version
   const char* stored;
 };
 
-class Conversions : public testing::TestWithParam<Row> {};
+class Conversions : public testing::TestWithParam<ConversionRow> {};
 
 TEST_P(Conversions, LeadToTheStoredShapeAndBack) {
-  const Row& row = GetParam();
-  const api::ResourceInfo* resource = api::find_resource(row.group, row.version, row.resource);
+  const ConversionRow& row = GetParam();
+  const ResourceInfo* resource = find_resource(row.group, row.version, row.resource);
   ASSERT_TRUE(resource);
   EXPECT_TRUE(needs_conversion(*resource));
   const Json served = parse_json(row.served).value(), stored = parse_json(row.stored).value();
@@ -26,7 +26,7 @@ TEST_P(Conversions, LeadToTheStoredShapeAndBack) {
   EXPECT_EQ(back, served) << to_string(back);
 }
 
-constexpr Row kRows[] = {
+constexpr ConversionRow kConversionRows[] = {
     {"Event", "events.k8s.io", "v1", "events",
      R"({"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"e","namespace":"d"},
          "eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"c.io/x","reportingInstance":"i",
@@ -59,11 +59,11 @@ constexpr Row kRows[] = {
          [{"name":"r","exactly":{"deviceClassName":"x"}}]}}}})"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Rows, Conversions, testing::ValuesIn(kRows),
+INSTANTIATE_TEST_SUITE_P(Rows, Conversions, testing::ValuesIn(kConversionRows),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ConversionsOfOneShape, OnlyNameAnotherVersion) {
-  const api::ResourceInfo* beta = api::find_resource("resource.k8s.io", "v1beta2", "resourceclaims");
+  const ResourceInfo* beta = find_resource("resource.k8s.io", "v1beta2", "resourceclaims");
   ASSERT_TRUE(beta);
   EXPECT_FALSE(needs_conversion(*beta));
   const Json stored =
@@ -72,10 +72,10 @@ TEST(ConversionsOfOneShape, OnlyNameAnotherVersion) {
 }
 
 TEST(Deprecation, NamesTheReleases) {
-  EXPECT_EQ(deprecation_of(*api::find_resource("resource.k8s.io", "v1beta1", "resourceslices")),
+  EXPECT_EQ(deprecation_of(*find_resource("resource.k8s.io", "v1beta1", "resourceslices")),
             "resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+");
-  EXPECT_EQ(deprecation_of(*api::find_resource("resource.k8s.io", "v1", "resourceslices")), std::nullopt);
+  EXPECT_EQ(deprecation_of(*find_resource("resource.k8s.io", "v1", "resourceslices")), std::nullopt);
 }
 
 }  // namespace
-}  // namespace berth::server
+}  // namespace berth::api

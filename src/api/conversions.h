@@ -10,19 +10,19 @@
 #include "api/type_table.h"
 #include "base/json.h"
 
-namespace berth::server {
+namespace berth::api {
 
 // True when objects of this version differ in shape from the stored ones.
-bool needs_conversion(const api::ResourceInfo& resource);
+bool needs_conversion(const ResourceInfo& resource);
 
 // A canonical document of `resource`'s version in its stored form: kind, apiVersion and shape.
-Json to_stored_shape(const api::ResourceInfo& resource, Json document);
+Json to_stored_shape(const ResourceInfo& resource, Json document);
 // A stored document in the form of `resource`'s version.
-Json to_served_shape(const api::ResourceInfo& resource, Json document);
+Json to_served_shape(const ResourceInfo& resource, Json document);
 // Whether that would change nothing; false where it is not known.
-bool is_in_served_shape(const api::ResourceInfo& resource, const Json& document);
+bool is_in_served_shape(const ResourceInfo& resource, const Json& document);
 
 // The Warning of a version that a later release removes.
-std::optional<std::string> deprecation_of(const api::ResourceInfo& resource);
+std::optional<std::string> deprecation_of(const ResourceInfo& resource);
 
-}  // namespace berth::server
+}  // namespace berth::api

@@ -1,13 +1,13 @@
-#include "server/conversions.h"
+#include "api/conversions.h"
 
 #include <algorithm>
 #include <array>
 
+#include "api/custom_version.h"
 #include "api/decode.h"
-#include "crd/served_version.h"
-#include "server/object_target.h"
+#include "api/served_kinds.h"
 
-namespace berth::server {
+namespace berth::api {
 namespace {
 
 struct Renamed {
@@ -148,7 +148,7 @@ constexpr Deprecation kDeprecations[] = {
     {"resource.k8s.io", "v1alpha3", "devicetaintrules", "v1.36", "v1.39"},
 };
 
-const Conversion* conversion_of(const api::ResourceInfo& resource) {
+const Conversion* conversion_of(const ResourceInfo& resource) {
   for (const Conversion& row : kConversions)
     if (row.group == resource.group && row.version == resource.version && row.resource == resource.plural)
       return &row;
@@ -156,17 +156,17 @@ const Conversion* conversion_of(const api::ResourceInfo& resource) {
 }
 
 // Canonical in the version of `resource`: members in order, zero values written like that version does.
-Json canonical(const api::ResourceInfo& resource, Json document) {
+Json canonical(const ResourceInfo& resource, Json document) {
   document["kind"] = resource.kind;
   document["apiVersion"] = api_version_of(resource);
   Json kept = document;
-  Result<api::Decoded> decoded = api::decode_document(resource.type(), std::move(document));
+  Result<Decoded> decoded = decode_document(resource.type(), std::move(document));
   return decoded ? std::move(decoded->document) : kept;
 }
 
 }  // namespace
 
-bool needs_conversion(const api::ResourceInfo& resource) {
+bool needs_conversion(const ResourceInfo& resource) {
   return conversion_of(resource) != nullptr;
 }
 
@@ -191,8 +191,8 @@ void set_type(Json& document, std::string_view kind, const std::string& version)
 
 }  // namespace
 
-Json to_stored_shape(const api::ResourceInfo& resource, Json document) {
-  const api::ResourceInfo& stored = storage_of(resource);
+Json to_stored_shape(const ResourceInfo& resource, Json document) {
+  const ResourceInfo& stored = storage_of(resource);
   if (const Conversion* conversion = conversion_of(resource)) {
     conversion->to_stored(document);
     return canonical(stored, std::move(document));
@@ -201,12 +201,12 @@ Json to_stored_shape(const api::ResourceInfo& resource, Json document) {
   return document;
 }
 
-bool is_in_served_shape(const api::ResourceInfo& resource, const Json& document) {
+bool is_in_served_shape(const ResourceInfo& resource, const Json& document) {
   return !conversion_of(resource) && document.string_at("kind") == resource.kind &&
          document.string_at("apiVersion") == api_version_of(resource);
 }
 
-Json to_served_shape(const api::ResourceInfo& resource, Json document) {
+Json to_served_shape(const ResourceInfo& resource, Json document) {
   if (const Conversion* conversion = conversion_of(resource)) {
     conversion->to_served(document);
     return canonical(resource, std::move(document));
@@ -215,9 +215,11 @@ Json to_served_shape(const api::ResourceInfo& resource, Json document) {
   return document;
 }
 
-std::optional<std::string> deprecation_of(const api::ResourceInfo& resource) {
-  if (resource.custom)
-    return resource.custom->deprecated ? std::optional(resource.custom->deprecation) : std::nullopt;
+std::optional<std::string> deprecation_of(const ResourceInfo& resource) {
+  if (resource.custom) {
+    const std::string_view warning = resource.custom->deprecation_warning();
+    return warning.empty() ? std::nullopt : std::optional<std::string>(warning);
+  }
   for (const Deprecation& row : kDeprecations) {
     const bool meant = row.resource.empty() || row.resource == resource.plural;
     if (!meant || row.group != resource.group || row.version != resource.version) continue;
@@ -231,4 +233,4 @@ std::optional<std::string> deprecation_of(const api::ResourceInfo& resource) {
   return std::nullopt;
 }
 
-}  // namespace berth::server
+}  // namespace berth::api
