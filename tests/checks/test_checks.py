@@ -88,6 +88,16 @@ class Rooms(CheckTest):
         self.accepts(rooms, {**room, "src/dra/a_test.cc": include})
         self.assertEqual(self.found(rooms, {**room, "src/dra/a.cc": include}), [("src/dra/a.cc", 1)])
 
+    def test_a_declaration_of_an_unlisted_rooms_name_is_refused(self):
+        declared = "#pragma once\nnamespace berth::store {\nstruct Key;\n}\n"
+        self.assertEqual(self.found(rooms, {**ROOM, **self.DRA, "src/dra/a.h": declared}),
+                         [("src/dra/a.h", 2)])
+        listed = {"src/dra/room.cmake": "berth_room(NAME dra ROOMS base store)\n"}
+        self.accepts(rooms, {**ROOM, **self.DRA, **listed, "src/dra/a.h": declared})
+        for own in ("namespace berth::dra {}\n", "namespace berth::dra::judge {}\n", "namespace berth {}\n",
+                    "// namespace berth::store {}\n"):
+            self.accepts(rooms, {**ROOM, **self.DRA, "src/dra/a.h": own}, about=own)
+
     def test_the_architecture_page_has_the_same_arrows(self):
         page = {"docs/architecture.md": "| [base](../src/base/README.md) | nothing |\n"
                                         "| [cel](../src/cel/README.md), [dra](../src/dra/README.md)"

@@ -1,5 +1,5 @@
-"""Room arrows: an include of another room stands in room.cmake and points down the list; READMEs exist; the
-architecture page has the same arrows."""
+"""Room arrows: an include of another room stands in room.cmake and points down the list, and no room declares
+a name of one that it does not list; READMEs exist; the architecture page has the same arrows."""
 import re
 
 from .tree import Finding, ROOM_ORDER, is_test, room_of
@@ -8,6 +8,7 @@ NAME = "rooms"
 ROOM_CALL = re.compile(r"berth_room\s*\(([^)]*)\)", re.S)
 PAGE = "docs/architecture.md"
 PAGE_ROW = re.compile(r"\| (\[.*/README\.md\)) \| ([a-z ]+) \|$")
+NAMESPACE = re.compile(r"\bnamespace\s+berth::(\w+)")
 KEYWORDS = ("NAME", "ROOMS", "LINK", "PRIVATE_LINK", "TEST_LINK", "PROTO")
 
 
@@ -54,6 +55,17 @@ def check_includes(tree, path, own, usable, where):
                       "list the room there if the arrow points down, else invert it")
 
 
+def check_namespaces(tree, path, own, usable, where):
+    """A forward declaration names another room without an include: `namespace berth::crd { struct X; }`."""
+    code = tree.code(path)
+    for match in NAMESPACE.finditer(code):
+        used = match[1]
+        if used in ROOM_ORDER and used != own and used not in usable:
+            yield Finding(path, code.count("\n", 0, match.start()) + 1, NAME,
+                          f"declares a name of room '{used}', but {where} does not list it",
+                          "declare an interface here that the other room implements")
+
+
 def check_page(tree):
     """The page's table of rooms: `| [a](…/README.md), [b](…/README.md) | base api |`."""
     shown = {}
@@ -89,6 +101,7 @@ def run(tree):
                 usable |= {link.removeprefix("berth_").removesuffix("_testing")
                            for link in lists["TEST_LINK"]}
             yield from check_includes(tree, source, room, usable, path)
+            yield from check_namespaces(tree, source, room, usable, path)
 
     for path in tree.matching("bench/*_bench.cc", "fuzz/*_fuzz.cc"):
         listed = rooms_of_program(tree, path)
