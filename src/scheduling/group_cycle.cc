@@ -1,7 +1,6 @@
 #include "scheduling/group_cycle.h"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -16,35 +15,6 @@ std::string out_of_range(const PlacementScorer& scorer, std::int64_t score) {
   return "plugin \"" + std::string(scorer.name()) + "\" returns an invalid placement score " +
          std::to_string(score) + ", it should be in the range of [0, " + std::to_string(kPlacementScoreMax) +
          "]";
-}
-
-// The last device that the member took from those that were free; none: it took none but `known` ones.
-model::DeviceId last_taken(const model::Cluster& cluster, const MemberOutcome& outcome,
-                           const std::vector<model::DeviceId>& known) {
-  model::DeviceId last;
-  for (const ClaimChoice& choice : value_of(outcome.reservation).claims) {
-    if (cluster.ledger().reservation(choice.claim)) continue;
-    for (const api::DeviceResult& result : choice.allocation->results) {
-      const model::DeviceId device = cluster.find_device(result.driver, result.pool, result.device);
-      if (std::find(known.begin(), known.end(), device) == known.end()) last = device;
-    }
-  }
-  return last;
-}
-
-// Adds the member's choice, which was undone, to what it does not choose again: first its devices one by one,
-// then its node.
-void exclude(const model::Cluster& cluster, const MemberOutcome& outcome, TriedChoices& tried) {
-  if (outcome.node != tried.again) {
-    if (tried.again.valid()) tried.nodes.push_back(tried.again);
-    tried.again = outcome.node;
-    tried.devices.clear();
-  }
-  const model::DeviceId device = last_taken(cluster, outcome, tried.devices);
-  if (device.valid() && tried.devices.size() + 1 < kGroupDeviceChoicesMax)
-    return tried.devices.push_back(device);
-  tried.nodes.push_back(tried.again);
-  tried.again = NodeId::none();
 }
 
 }  // namespace
@@ -85,7 +55,6 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
       {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.placed, input.occupied});
   if (!placements) return error_outcome(input, placements.error().message());
   run.placements = std::move(*placements);
-  run.steps_left = kGroupStepsMax + 2 * input.waiting.size();
 
   const auto attempt = [&](const std::vector<Placement>& candidates, std::vector<std::size_t> indices) {
     Evaluations feasible = feasible_of(run, candidates, std::move(indices));
@@ -96,9 +65,7 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
     std::vector<Placement> candidates = refined(run, refine);
     std::vector<std::size_t> all(candidates.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    auto outcome = attempt(candidates, std::move(all));
-    std::move(candidates.begin(), candidates.end(), std::back_inserter(run.refined));
-    return outcome;
+    return attempt(candidates, std::move(all));
   };
   if (auto outcome = attempt_refined(&PlacementRefiner::refine)) return *std::move(outcome);
   if (auto outcome = attempt(run.placements, promising(run))) return *std::move(outcome);
@@ -201,15 +168,10 @@ std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const Pla
   return totals;
 }
 
-// The best node for the member that it has not chosen before.
-NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod,
-                          const TriedChoices& tried) {
-  if (tried.again.valid())
-    if (const NodeId node = choose_again(run, pod, tried); node.valid() || state_.over()) return node;
-  std::vector<NodeId> avoid = tried.nodes;
-  if (tried.again.valid()) avoid.push_back(tried.again);
-  if (const auto own = run.input.avoid.find(pod.meta.uid); own != run.input.avoid.end())
-    avoid.insert(avoid.end(), own->second.begin(), own->second.end());
+NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod) {
+  const auto own = run.input.avoid.find(pod.meta.uid);
+  const std::span<const NodeId> avoid =
+      own == run.input.avoid.end() ? std::span<const NodeId>() : std::span<const NodeId>(own->second);
   pods_.begin(state_, run.context, pod);
   const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (nominated.valid()) return nominated;
@@ -217,21 +179,11 @@ NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& 
   return pods_.prepare(state_) ? pods_.choose(state_, placement.nodes, avoid) : NodeId::none();
 }
 
-// The node that it chose last, with other devices.
-NodeId GroupCycle::choose_again(Run& run, const api::Pod& pod, const TriedChoices& tried) {
-  const auto before = run.transaction.savepoint();
-  for (const model::DeviceId device : tried.devices) run.transaction.exclude(device);
-  pods_.begin(state_, run.context, pod);
-  const NodeId node = pods_.prepare(state_) ? pods_.choose(state_, {&tried.again, 1}, {}) : NodeId::none();
-  run.transaction.roll_back_to(before);
-  return node;
-}
-
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                            ExplainMode words, const TriedChoices& tried) {
+                            ExplainMode words) {
   const api::Pod& pod = *run.input.waiting[member];
   const bool anywhere = placement.is_whole_cluster();
-  const NodeId node = choose(run, placement, pod, tried);
+  const NodeId node = choose(run, placement, pod);
   if (!state_.diagnosis.error().empty()) {
     evaluation.error = state_.diagnosis.error();
     evaluation.explanation = explain_error(pod, state_.diagnosis.hint());
@@ -240,8 +192,6 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   MemberOutcome& outcome = evaluation.members[member];
   outcome.node = node;
   if (!node.valid()) {
-    if (evaluation.unproved.empty())
-      evaluation.unproved = anywhere ? signature_cache_.unproved(state_) : state_.diagnosis.unproved();
     if (words == ExplainMode::Explain) {
       const FitError fit_error = anywhere ? signature_cache_.fit_error(state_) : pods_.fit_error(state_);
       outcome.sentence = fit_error.fit_sentence(placement.nodes.size());
@@ -260,94 +210,45 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   return true;
 }
 
-GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, ExplainMode words) {
-  Order order(run.input.waiting.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  return descend(run, placement, order, words, Returns::None, nullptr);
-}
-
 bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
   return evaluation.error.empty() && evaluation.progress.placed > 0 &&
          plugins_.placement_state->judge(evaluation.progress) == Feasibility::Feasible;
 }
 
-// Places the members one after the other; `steps` null: without a bound. Leaves the transaction as it was.
-GroupCycle::Evaluation GroupCycle::descend(Run& run, const Placement& placement, const Order& order,
-                                           ExplainMode words, Returns returns, std::size_t* steps) {
+// Places the members one after the other, in their own order. Leaves the transaction as it was.
+GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, ExplainMode words) {
+  const std::size_t size = run.input.waiting.size();
   Evaluation evaluation;
-  evaluation.members.resize(order.size());
-  evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(order.size())};
+  evaluation.members.resize(size);
+  evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(size)};
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
   for (const ProposedAllocation& one : placement.allocations)
     run.transaction.allocate(one.claim, run.context.cluster.reservation_for(one.allocation));
-  std::vector<Level> levels;
-  std::optional<TriedChoices> next = TriedChoices();
-  while (next) {
-    go_down(run, placement, order, words, *std::move(next), evaluation, levels, steps);
-    evaluation.tried = levels.size();
-    const bool over = !evaluation.error.empty() || is_feasible(evaluation) || (steps && *steps == 0);
-    if (over || returns == Returns::None) break;
-    next = go_back(run, order, evaluation, levels);
-    evaluation.exhausted = !next;
-  }
+  go_down(run, placement, words, evaluation);
   evaluation.plan = run.transaction.take_since(before);
   evaluation.feasible = is_feasible(evaluation);
-  evaluation.complete =
-      evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == order.size();
+  evaluation.complete = evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == size;
   evaluation.result.scheduled = evaluation.progress.scheduled;
   return evaluation;
 }
 
-// `tried` is of the first member that it tries. Ends where too few members are left, or no steps.
-void GroupCycle::go_down(Run& run, const Placement& placement, const Order& order, ExplainMode words,
-                         TriedChoices tried, Evaluation& evaluation, std::vector<Level>& levels,
-                         std::size_t* steps) {
+// Ends where too few members are left.
+void GroupCycle::go_down(Run& run, const Placement& placement, ExplainMode words, Evaluation& evaluation) {
   Progress& progress = evaluation.progress;
-  while (levels.size() < order.size()) {
+  for (std::size_t member = 0; member < run.input.waiting.size(); ++member) {
     if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) return;
-    if (steps && *steps == 0) return;
-    const std::size_t member = order[levels.size()];
-    Level level{run.transaction.savepoint(), evaluation.result.use, std::exchange(tried, {})};
-    level.placed = try_member(run, placement, member, evaluation, words, level.tried);
+    const bool placed = try_member(run, placement, member, evaluation, words);
     if (!evaluation.error.empty()) return;
-    if (steps) {
-      const bool anew = !level.tried.nodes.empty() || !placement.is_whole_cluster();
-      *steps -= std::min(*steps, 1 + (anew ? placement.nodes.size() / kNodesOfAStep : 0));
-    }
     --progress.remaining;
-    if (level.placed) {
-      const MemberOutcome& outcome = evaluation.members[member];
-      ++progress.placed;
-      ++progress.scheduled;
-      const Reservation& reserved = value_of(outcome.reservation);
-      evaluation.chose_only_nodes &= reserved.empty();
-      for (const model::ResourceAmount& one :
-           run.context.cluster.charges(state_.pod_id, reserved.node_allocatable))
-        if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
-    }
-    levels.push_back(std::move(level));
+    if (!placed) continue;
+    ++progress.placed;
+    ++progress.scheduled;
+    const Reservation& reserved = value_of(evaluation.members[member].reservation);
+    for (const model::ResourceAmount& one :
+         run.context.cluster.charges(state_.pod_id, reserved.node_allocatable))
+      if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
   }
-}
-
-// Undoes up to the latest member that was placed; what it does not choose again. None: no member was.
-std::optional<TriedChoices> GroupCycle::go_back(Run& run, const Order& order, Evaluation& evaluation,
-                                                std::vector<Level>& levels) {
-  while (!levels.empty()) {
-    Level level = std::move(levels.back());
-    levels.pop_back();
-    ++evaluation.progress.remaining;
-    if (!level.placed) continue;
-    --evaluation.progress.placed;
-    --evaluation.progress.scheduled;
-    evaluation.result.use = level.use;
-    run.transaction.roll_back_to(level.before);
-    MemberOutcome& outcome = evaluation.members[order[levels.size()]];
-    exclude(run.context.cluster, outcome, level.tried);
-    outcome = {};
-    return std::move(level.tried);
-  }
-  return std::nullopt;
 }
 
 GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& placements,

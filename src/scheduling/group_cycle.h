@@ -4,7 +4,7 @@
 // unchanged. Placements that fit counts rule out are not tried. The others are tried in the order of their
 // highest possible score, and the first that takes every member ends the search if no later one can score
 // more (PlacementScorer::known_before_placing). The result equals that of trying all placements. Where none
-// takes the group in the members' own order, other orders and other choices are tried (group_search.cc),
+// takes the group in the members' own order, all choices of nodes and devices are searched (group_search.cc),
 // unless GroupBound proves that they cannot help. Source: KEP-4671 (gang), KEP-5732 (placements); texts of
 // kube-scheduler 1.37.0.
 #pragma once
@@ -18,18 +18,13 @@
 #include "scheduling/domains.h"
 #include "scheduling/group_bound.h"
 #include "scheduling/group_fit.h"
+#include "scheduling/search/gang_devices.h"
 #include "scheduling/signature_cache.h"
 
 namespace berth::scheduling {
 
-// Orders of the members that are tried on one placement after the first one failed.
-inline constexpr std::size_t kGroupOrdersMax = 8;
-// Members tried in one attempt after the first descents failed, and two tries more for each member. A try
-// that judges nodes anew counts one more for kNodesOfAStep nodes.
-inline constexpr std::size_t kGroupStepsMax = 256;
-inline constexpr std::size_t kNodesOfAStep = 64;
-// Choices of devices that a member tries on one node.
-inline constexpr std::size_t kGroupDeviceChoicesMax = 8;
+// Steps of the search in one attempt after the first descents failed.
+inline constexpr std::size_t kGroupStepsMax = 65'536;
 // Nodes judged in one attempt for the proof that a group does not fit.
 inline constexpr std::size_t kGroupProofNodesMax = 1024;
 
@@ -67,13 +62,6 @@ struct GroupOutcome {
   std::optional<GroupProof> proof;
 };
 
-// What a member does not choose again after a return to it.
-struct TriedChoices {
-  std::vector<NodeId> nodes;
-  NodeId again;  // to be chosen without `devices` first; none: no such node
-  std::vector<model::DeviceId> devices;
-};
-
 // NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
 // not count placements.
 enum class Placements : std::uint8_t { NodesAlone, ByTopology };
@@ -102,15 +90,8 @@ class GroupCycle {
     std::string explanation;  // ours, of the error
     PlacementResult result;
     std::vector<MemberOutcome> members;
-    std::size_t tried = 0;         // members, in the order of the descent
-    std::string_view unproved;     // a refused member's
-    bool exhausted = false;        // no choice of a member was left to return to
-    bool chose_only_nodes = true;  // in all that was tried
-    model::Plan plan;              // of a feasible one
+    model::Plan plan;  // of a feasible one
   };
-  struct Level;
-  enum class Returns : std::uint8_t { None, ToEarlierMembers };
-  using Order = std::vector<std::size_t>;  // of the members
   enum class ExplainMode : std::uint8_t { None, Explain };
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
@@ -119,23 +100,18 @@ class GroupCycle {
                           std::vector<std::size_t> indices);
   Evaluation evaluate(Run& run, const Placement& placement, ExplainMode words);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                  ExplainMode words, const TriedChoices& tried = {});
-  NodeId choose(Run& run, const Placement& placement, const api::Pod& pod, const TriedChoices& tried);
-  NodeId choose_again(Run& run, const api::Pod& pod, const TriedChoices& tried);
-  Evaluation descend(Run& run, const Placement& placement, const Order& order, ExplainMode words,
-                     Returns returns, std::size_t* steps);
-  void go_down(Run& run, const Placement& placement, const Order& order, ExplainMode words,
-               TriedChoices tried, Evaluation& evaluation, std::vector<Level>& levels, std::size_t* steps);
-  std::optional<TriedChoices> go_back(Run& run, const Order& order, Evaluation& evaluation,
-                                      std::vector<Level>& levels);
+                  ExplainMode words);
+  NodeId choose(Run& run, const Placement& placement, const api::Pod& pod);
+  void go_down(Run& run, const Placement& placement, ExplainMode words, Evaluation& evaluation);
   bool is_feasible(const Evaluation& evaluation) const;
   // group_search.cc
   void refute(Run& run);
   std::optional<GroupOutcome> search(Run& run);
-  enum class Found : std::uint8_t { Place, Proof, Nothing };
-  static bool is_sound(const Run& run, const Evaluation& evaluation);
-  Found try_other_orders(Run& run, const Placement& placement, Evaluation& evaluation);
-  GroupOutcome accept(Run& run, const Placement& placement, Evaluation& evaluation);
+  struct TreeRun;
+  std::optional<GroupOutcome> search_on(Run& run, const Placement& placement, Budget& budget);
+  bool fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members);
+  bool place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice& choice, MemberOutcome& outcome);
+  bool accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, const DeviceChoice& choice);
   std::vector<std::size_t> promising(Run& run);
   using Refine = Refinement (PlacementRefiner::*)(const RefinementQuestion&) const;
   std::vector<Placement> refined(Run& run, Refine refine);

@@ -19,14 +19,12 @@ struct GroupCycle::Run {
   Topology* topology = nullptr;
   std::vector<Placement> placements;  // before any refinement
   const topology::FitCounts* counts = nullptr;
-  std::vector<Placement> refined;           // all that were tried
   std::string refusal_of_refined;           // ours
   bool refined_all = true;                  // no search for placements ended early
   std::optional<std::int64_t> members_max;  // of a refinement: no placement takes more
   std::vector<std::size_t> unrefuted;  // placements that may take the group, although no try has shown it
   std::optional<GroupProof> proof;     // of the placement that comes closest; set if all are refuted
   std::string_view unproved;           // why the refusal proves nothing; empty: it does
-  std::size_t steps_left = 0;          // of search()
   GroupOutcome failure;                // of kind Error: ends the attempt
 
   bool failed() const { return !failure.message.empty(); }
@@ -34,14 +32,6 @@ struct GroupCycle::Run {
   std::int32_t scheduled() const { return input.scheduled; }
   // Members that must find a node in this attempt for it to succeed.
   std::int32_t needed() const { return std::max(1, minimum() - scheduled()); }
-};
-
-// A member that a descent has tried.
-struct GroupCycle::Level {
-  model::Ledger::Transaction::Savepoint before;
-  DomainUse use;  // before
-  TriedChoices tried;
-  bool placed = false;
 };
 
 inline GroupOutcome error_outcome(const GroupInput& input, std::string message,

@@ -1,10 +1,10 @@
-// After no placement took a group in its members' own order: the proof that none can, or other orders and
-// other choices of the members. Source: squeaky wheel optimization (Joslin, Clements 1999) for the orders.
+// After no placement took a group in its members' own order: the proof that none can, or the tree of all
+// choices (search/tree_search.h).
 #include <algorithm>
-#include <numeric>
-#include <set>
 
+#include "scheduling/explain.h"
 #include "scheduling/group_run.h"
+#include "scheduling/search/tree_search.h"
 
 namespace berth::scheduling {
 
@@ -31,88 +31,127 @@ void GroupCycle::refute(Run& run) {
   if (!run.proof) run.proof = GroupProof{needed, 0, {}, {}};
 }
 
+// One search on one placement.
+struct GroupCycle::TreeRun {
+  Run& run;
+  const Placement& placement;
+  GangDevices& devices;
+  std::vector<MemberOutcome> members = {};  // of the assignment that was accepted
+};
+
 std::optional<GroupOutcome> GroupCycle::search(Run& run) {
-  Evaluation evaluation;
-  const auto look_at = [&](const Placement& placement) {
-    const Found found = try_other_orders(run, placement, evaluation);
-    if (run.unproved != kFieldNotHonoured && !evaluation.unproved.empty()) run.unproved = evaluation.unproved;
-    return found;
-  };
-  if (!run.unrefuted.empty())
-    for (const Placement& placement : run.refined) {
-      const Found found = look_at(placement);
-      if (run.failed()) return std::move(run.failure);
-      if (found == Found::Place) return accept(run, placement, evaluation);
-    }
   run.unproved = {};
-  bool proved = true;
-  for (const std::size_t i : run.unrefuted) {
-    const Found found = look_at(run.placements[i]);
+  std::size_t steps = kGroupStepsMax;
+  for (std::size_t i = 0; i < run.unrefuted.size(); ++i) {
+    const Placement& placement = run.placements[run.unrefuted[i]];
+    // Every placement gets an equal share of what the earlier ones have left.
+    Budget budget(steps / (run.unrefuted.size() - i));
+    const std::size_t before = budget.left();
+    std::optional<GroupOutcome> found = search_on(run, placement, budget);
     if (run.failed()) return std::move(run.failure);
-    if (found == Found::Place) return accept(run, run.placements[i], evaluation);
-    if (found == Found::Nothing) proved = false;
-    const std::int64_t have = evaluation.exhausted ? run.needed() - 1 : evaluation.progress.placed;
-    if (found == Found::Proof && have > run.proof->have) run.proof = GroupProof{run.needed(), have, {}, {}};
+    if (found) return found;
+    steps -= before - budget.left();
+    if (run.needed() - 1 > run.proof->have) run.proof = GroupProof{run.needed(), run.needed() - 1, {}, {}};
   }
-  if (!proved && run.unproved.empty()) run.unproved = kSearchBudgetEnded;
   return std::nullopt;
 }
 
-// Whether refusals of members hold by themselves: no member chose devices, and none avoids a node for a
-// while.
-bool GroupCycle::is_sound(const Run& run, const Evaluation& evaluation) {
-  return evaluation.chose_only_nodes && evaluation.unproved.empty() && run.input.avoid.empty();
-}
-
-// Refused members first, as often as that gives another order; then returns to earlier members.
-GroupCycle::Found GroupCycle::try_other_orders(Run& run, const Placement& placement, Evaluation& evaluation) {
-  const std::vector<std::uint32_t>& kinds = run.bound.kinds();
-  Order order(kinds.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::set<std::vector<std::uint32_t>> seen;
-  const auto is_new = [&](const Order& one) {
-    std::vector<std::uint32_t> of_kinds;
-    for (const std::size_t member : one) of_kinds.push_back(kinds[member]);
-    return seen.insert(std::move(of_kinds)).second;
-  };
-  const auto down = [&](Returns returns) {
-    evaluation = descend(run, placement, order, ExplainMode::None, returns, &run.steps_left);
-    if (!evaluation.error.empty())
-      run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
-    return evaluation.feasible || run.failed();
-  };
-  for (std::size_t i = 0; i < kGroupOrdersMax && is_new(order); ++i) {
-    if (down(Returns::None)) return Found::Place;
-    // A search for devices that ended by its bound is too long to be repeated.
-    if (run.steps_left == 0 || evaluation.unproved == kSearchBudgetEnded) return Found::Nothing;
-    // Of equal members that choose nodes alone, the first descent places as many as there can be.
-    if (seen.size() == 1 && *std::max_element(kinds.begin(), kinds.end()) == 0 && is_sound(run, evaluation))
-      return Found::Proof;
-    std::stable_partition(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(evaluation.tried),
-                          [&](std::size_t member) { return !evaluation.members[member].node.valid(); });
+std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& placement, Budget& budget) {
+  GangDevices devices(run.context, run.transaction, run.input.waiting, budget);
+  TreeRun tree{run, placement, devices};
+  const GangProblem problem =
+      make_gang_problem({plugins_, pods_, run.context, run.input.waiting, run.input.avoid, run.bound.kinds()},
+                        placement.nodes, devices, state_, budget);
+  const TreeSearch::Moves moves{
+      [&](NodeId node, std::span<const std::size_t> members) { return fits(tree, node, members); },
+      [&](const TreeSearch::Seats& seats, const DeviceChoice& choice) {
+        return accept(tree, seats, choice);
+      }};
+  TreeSearch search(problem, devices, budget, static_cast<std::size_t>(run.needed()), moves);
+  if (search.run()) {
+    GroupOutcome outcome;
+    outcome.kind = GroupOutcome::Kind::Placed;
+    outcome.placement = placement.name;
+    outcome.members = std::move(tree.members);
+    return outcome;
   }
-  if (down(Returns::ToEarlierMembers)) return Found::Place;
-  // Every choice of nodes was tried, and each member was needed.
-  const bool all = evaluation.exhausted && static_cast<std::size_t>(run.needed()) == kinds.size();
-  return all && is_sound(run, evaluation) ? Found::Proof : Found::Nothing;
+  const bool all =
+      !budget.ended() && !search.surprised() && !devices.choices().incomplete() && run.input.avoid.empty();
+  if (run.unproved != kFieldNotHonoured && !problem.unproved.empty()) run.unproved = problem.unproved;
+  if (run.unproved.empty() && !all) run.unproved = kSearchBudgetEnded;
+  return std::nullopt;
 }
 
-// Members that the search left out are tried once more behind the others, and told why not.
-GroupOutcome GroupCycle::accept(Run& run, const Placement& placement, Evaluation& evaluation) {
+// Whether the node takes these members at once, by placing them. Leaves the transaction as it was.
+bool GroupCycle::fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members) {
+  std::vector<model::ClaimId> claims;
+  for (const std::size_t member : members)
+    for (const model::ClaimId claim : tree.devices.claims_of(member))
+      if (std::find(claims.begin(), claims.end(), claim) == claims.end()) claims.push_back(claim);
+  const auto vary = tree.run.context.cluster.devices_take_of_nodes() ? DeviceChoices::Vary::Everything
+                                                                     : DeviceChoices::Vary::Nothing;
+  return tree.devices.choices().each(claims, node, vary, [&](const DeviceChoice& choice) {
+    const auto before = tree.run.transaction.savepoint();
+    const bool fit = std::all_of(members.begin(), members.end(), [&](std::size_t member) {
+      MemberOutcome ignored;
+      return place(tree, {member, node}, choice, ignored);
+    });
+    tree.run.transaction.roll_back_to(before);
+    return fit;
+  });
+}
+
+// Places the member with the devices of the choice. False: the transaction is to be undone.
+bool GroupCycle::place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice& choice,
+                       MemberOutcome& outcome) {
+  Run& run = tree.run;
+  DeviceChoices& choices = tree.devices.choices();
+  DeviceChoice own;
+  for (const ClaimDevices& one : choice)
+    for (const model::ClaimId claim : tree.devices.claims_of(seat.member))
+      if (one.claim == claim && !run.context.cluster.ledger().reservation(claim)) own.push_back(one);
+  // What devices take of nodes is only counted for claims that the member itself allocates.
+  const bool chooses = run.context.cluster.devices_take_of_nodes();
+  if (!chooses) choices.charge(own);
   const auto before = run.transaction.savepoint();
-  run.context.cluster.redo(evaluation.plan, run.transaction);
-  for (std::size_t i = 0; i < evaluation.members.size(); ++i) {
+  if (chooses && !own.empty()) choices.exclude_others(seat.node, own);
+  pods_.begin(state_, run.context, *run.input.waiting[seat.member]);
+  if (pods_.prepare(state_)) outcome.node = pods_.choose(state_, {&seat.node, 1}, {});
+  run.transaction.roll_back_to(before);
+  std::optional<ReservationPtr> reserved;
+  if (outcome.node.valid()) reserved = pods_.reserve(state_, outcome.node, run.transaction);
+  if (!state_.diagnosis.error().empty())
+    run.failure = error_outcome(run.input, state_.diagnosis.error(),
+                                explain_error(*run.input.waiting[seat.member], state_.diagnosis.hint()));
+  if (!reserved) return false;
+  outcome.reservation = *std::move(reserved);
+  return true;
+}
+
+// Places what the search found. Members that it left out are tried once more behind the others, and told why
+// not.
+bool GroupCycle::accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, const DeviceChoice& choice) {
+  Run& run = tree.run;
+  Evaluation evaluation;
+  evaluation.members.resize(run.input.waiting.size());
+  const auto before = run.transaction.savepoint();
+  std::sort(seats.begin(), seats.end(), [](const auto& a, const auto& b) { return a.member < b.member; });
+  const bool placed = std::all_of(seats.begin(), seats.end(), [&](const GangDevices::Seat& seat) {
+    return place(tree, seat, choice, evaluation.members[seat.member]);
+  });
+  for (std::size_t i = 0; placed && i < evaluation.members.size(); ++i) {
     if (evaluation.members[i].node.valid()) continue;
-    try_member(run, placement, i, evaluation, ExplainMode::Explain);
+    try_member(run, tree.placement, i, evaluation, ExplainMode::Explain);
     if (evaluation.error.empty()) continue;
-    run.transaction.roll_back_to(before);
-    return error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
+    run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
+    break;
   }
-  GroupOutcome outcome;
-  outcome.kind = GroupOutcome::Kind::Placed;
-  outcome.placement = placement.name;
-  outcome.members = std::move(evaluation.members);
-  return outcome;
+  if (!placed || run.failed()) {
+    run.transaction.roll_back_to(before);
+    return false;
+  }
+  tree.members = std::move(evaluation.members);
+  return true;
 }
 
 }  // namespace berth::scheduling

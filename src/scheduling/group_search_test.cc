@@ -128,17 +128,37 @@ TEST(GroupSearch, EqualMembersWithAHostPortAreCountedOneANode) {
   EXPECT_EQ(latest_explanation(bench).find(kProvesNothing), std::string::npos) << latest_explanation(bench);
 }
 
-// One node takes one of them, and no two of them are alike: no bound sees it.
-TEST(GroupSearch, TooManyMembersToTryEveryOrderProvesNothing) {
+// One node takes one of them, and no two of them are alike.
+TEST(GroupSearch, ThirteenUnequalMembersAreProvedNotToFitOnTwelveNodes) {
   TestBench bench;
   for (int i = 0; i < 12; ++i) bench.put_node({"n" + std::to_string(i), "10"});
   bench.put_group("g", 13);
   for (int i = 0; i < 13; ++i) bench.put_pod({"p" + std::to_string(i), std::to_string(5100 + i) + "m", "g"});
   bench.run();
   EXPECT_EQ(bench.node_of("p0"), "");
+  EXPECT_EQ(latest_explanation(bench),
+            "pod group default/g waits: the cluster does not take the 13 more pods it needs.");
+}
+
+// Even requests never fill two nodes with an odd amount each, although the sums are equal.
+TEST(GroupSearch, ASearchThatEndsEarlyProvesNothing) {
+  TestBench bench;
+  constexpr int kMembers = 30;
+  int sum = 0;
+  bench.put_group("g", kMembers);
+  for (int i = 0; i < kMembers; ++i) {
+    const int rest = 2 * 150'001 - sum;
+    const int asked = i + 1 < kMembers ? 2 * (3000 + i * i * 7 % 4001) : rest;
+    ASSERT_GT(asked, 0);
+    sum += asked;
+    bench.put_pod({"p" + std::to_string(i), std::to_string(asked) + "m", "g"});
+  }
+  for (const char* name : {"n1", "n2"}) bench.put_node({name, "150001m", "64Gi"});
+  bench.run();
+  EXPECT_EQ(bench.node_of("p0"), "");
   EXPECT_EQ(
       latest_explanation(bench),
-      "pod group default/g waits: no place was found for the 13 more pods it needs. Other orders of its "
+      "pod group default/g waits: no place was found for the 30 more pods it needs. Other orders of its "
       "members and other choices of devices were not all tried, so this proves nothing.");
 }
 

@@ -125,8 +125,8 @@ class Search {
 
   Refinement tell() {
     if (sets_ == 0) return std::move(found_);
-    // Every choice of devices reaches one of the sets, and none has room.
-    if (tries_ == 0 && found_.complete) found_.members_max = most_room_;
+    // Every choice of devices reaches one of the sets, or is one node's own.
+    if (tries_ == 0 && found_.complete) found_.members_max = std::max(most_room_, room_of_one());
     const std::string sets =
         std::to_string(sets_) + (sets_ == 1 ? " set" : " sets") + " of nodes that see the same devices ";
     found_.refusal =
@@ -146,6 +146,13 @@ class Search {
       if (sum >= question_.needed) break;
     }
     return sum;
+  }
+
+  std::int64_t room_of_one() const {
+    std::int64_t most = 0;
+    for (const Placement& parent : question_.parents)
+      for (const NodeId node : parent.nodes) most = std::max(most, room_of({node}));
+    return most;
   }
 
   // Devices on this node that all of `reached` reach; empty: there are none.
