@@ -127,6 +127,26 @@ void GangOf4Anywhere5000Nodes(benchmark::State& state) {
   gang(state, 5000, 50, "");
 }
 
+// Of 5,000 nodes only three take a member: no placement, with the proof. Unequal: no two members are alike.
+void refused_gang(benchmark::State& state, bool unequal) {
+  Bench bench;
+  for (int i = 0; i < 5000; ++i) bench.put_node(i, 50, i % 1700 == 0 ? 12 : 4);
+  bench.put(api::Kind::PodGroup, R"("name":"g","namespace":"default","uid":"ug")",
+            R"("spec":{"schedulingPolicy":{"gang":{"minCount":4}}})");
+  for (int i = 0; i < 4; ++i)
+    bench.put_pod("p" + std::to_string(i), R"(,"schedulingGroup":{"podGroupName":"g"})",
+                  std::to_string(unequal ? 8000 + i : 8000) + "m");
+  bench.begin(Expect::No);
+  for (auto _ : state) bench.decide(state, Expect::No);
+}
+
+void GangThatCannotFit5000Nodes(benchmark::State& state) {
+  refused_gang(state, false);
+}
+void UnequalGangThatCannotFit5000Nodes(benchmark::State& state) {
+  refused_gang(state, true);
+}
+
 // The members share a channel of one of 100 domains, each a rack's pool that its nodes reach.
 void GangOf4SharesOneOf100Domains5000Nodes(benchmark::State& state) {
   constexpr int kDomains = 100;
@@ -345,6 +365,8 @@ BENCHMARK(TrialOfAllNodes)->Arg(100000)->Unit(benchmark::kMillisecond);
 BENCHMARK(WarmPodAfterATrialOfAllNodes)->Arg(100000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4In50Racks5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4Anywhere5000Nodes)->Unit(benchmark::kMicrosecond);
+BENCHMARK(GangThatCannotFit5000Nodes)->Unit(benchmark::kMicrosecond);
+BENCHMARK(UnequalGangThatCannotFit5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(GangOf4SharesOneOf100Domains5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(PodWithClaim500Nodes)->Arg(0)->Arg(2500)->Arg(4990)->Arg(5000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(WarmPodWithClaim)->ArgsProduct({{500, 5000, 50000}, {0, 16}})->Unit(benchmark::kMicrosecond);

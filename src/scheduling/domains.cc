@@ -30,7 +30,8 @@ DomainUse use_of(const model::Cluster& cluster, NodeId node) {
 }
 
 Topology::Topology(const std::string& key, const model::Cluster& cluster)
-    : tree_({key}), seen_(cluster.ledger().changes().end()) {
+    : tree_(key.empty() ? std::vector<std::string>() : std::vector<std::string>{key}),
+      seen_(cluster.ledger().changes().end()) {
   for (const auto& [name, node] : cluster.live_nodes())
     tree_.put(node, name, cluster.node(node).live->meta.labels);
 }

@@ -48,7 +48,7 @@ class DomainIndex {
   std::uint32_t rank(NodeId node) const {
     return node.index() < ranks_.size() ? ranks_[node.index()] : kNoRank;
   }
-  // Up to date. The reference is valid until the next call.
+  // Up to date. The reference is valid until the next call. An empty key: the root has all nodes.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
   // Up to date.
   DeviceScopes& device_scopes(const model::Cluster& cluster);

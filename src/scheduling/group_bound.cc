@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "scheduling/group_fit.h"
+
 namespace berth::scheduling {
 namespace {
 
@@ -42,18 +44,48 @@ const std::vector<std::uint32_t>& GroupBound::kinds() {
   return kind_of_;
 }
 
-std::optional<GroupProof> GroupBound::refute(std::span<const NodeId> nodes, std::int64_t needed) {
+std::optional<GroupProof> GroupBound::refute(Topology& topology, topology::DomainId domain,
+                                             std::span<const NodeId> nodes, std::int64_t needed) {
   sort_out();
+  if (kinds_.size() * nodes.size() > nodes_left_ && kinds_.size() <= kKindsCountedMax) {
+    const auto kept = [&](const Kind& kind) { return kept_count(kind, topology, domain); };
+    if (auto proof = refute_by(kept, needed)) return proof;
+  }
+  return refute_by([&](const Kind& kind) { return fit_count(kind, nodes); }, needed);
+}
+
+template <class Room>
+std::optional<GroupProof> GroupBound::refute_by(const Room& room_of, std::int64_t needed) {
   GroupProof proof{needed, 0, {}, {}};
   for (const Kind& kind : kinds_) {
     const auto members = static_cast<std::int64_t>(kind.pods.size());
-    const std::int64_t room = fit_count(kind, nodes).value_or(members);
+    const std::int64_t room = std::min(members, room_of(kind).value_or(members));
     proof.have += room;
     if (room == members) continue;
     proof.items.push_back(item_for(kind.pods, room));
     if (room == 0 && !proof.alone_refused) proof.alone_refused = kind.first;
   }
   return proof.have < needed ? std::optional(std::move(proof)) : std::nullopt;
+}
+
+// By what the topology keeps for the kind: its filters, if they read the node alone, and its requests.
+std::optional<std::int64_t> GroupBound::kept_count(const Kind& kind, Topology& topology,
+                                                   topology::DomainId domain) {
+  pods_.begin(state_, context_, *kind.pods.front());
+  signature_.clear();
+  if (!pods_.prepare(state_) || !pods_.sign_filters(state_, signature_)) return std::nullopt;
+  const FitCounter::Demand demand = plugins_.fit_counter->demand(context_.cluster, {kind.pods.data(), 1});
+  if (demand.beyond_filters || !signature_.begin("RequestsOfKind")) return std::nullopt;
+  signature_.put(demand.requests);
+  const topology::FitCounts& counts = topology.fit(signature_.bytes(), context_.cluster, [&](NodeId node) {
+    state_.diagnosis.clear();
+    state_.candidates.assign(1, node);
+    pods_.filter_only(state_);
+    if (!state_.diagnosis.error().empty() || !state_.diagnosis.unproved().empty()) return kFitCountMax;
+    if (state_.candidates.empty()) return std::int64_t{0};
+    return std::min(kFitCountMax, plugins_.fit_counter->fit_count(context_.cluster, node, demand.requests));
+  });
+  return counts.sum(domain);
 }
 
 std::optional<std::int64_t> GroupBound::fit_count(const Kind& kind, std::span<const NodeId> nodes) {

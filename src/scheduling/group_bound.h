@@ -5,7 +5,8 @@
 // up what every node would take of this kind alone, by filters, resources and devices; the kinds' sums,
 // each at most the number of its members, are the bound. Owner: one GroupCycle::run, on one thread; the
 // transaction is as before the first member. Cost: the filters, and for devices a few searches, a node and
-// kind; at most `nodes_max` of them, beyond which nothing is proved.
+// kind; at most `nodes_max` of them. Where these are too few, the sums by filters and resources that the
+// topology keeps from attempt to attempt: O(nodes that changed), all of them for a kind that is new.
 #pragma once
 
 #include <optional>
@@ -13,9 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/domains.h"
 #include "scheduling/pod_cycle.h"
 
 namespace berth::scheduling {
+
+// Kinds of members that are counted on nodes too many to be judged.
+inline constexpr std::size_t kKindsCountedMax = kFitSignaturesMax / 2;
 
 // What proves that a group fits nowhere: its best placement takes fewer members than are needed.
 struct GroupProof {
@@ -33,8 +38,9 @@ class GroupBound {
 
   // By member; equal for members that are alike.
   const std::vector<std::uint32_t>& kinds();
-  // The proof that `nodes` do not take `needed` members; none if they might.
-  std::optional<GroupProof> refute(std::span<const NodeId> nodes, std::int64_t needed);
+  // The proof that the nodes of the domain do not take `needed` members; none if they might.
+  std::optional<GroupProof> refute(Topology& topology, topology::DomainId domain,
+                                   std::span<const NodeId> nodes, std::int64_t needed);
 
  private:
   struct Kind {
@@ -42,7 +48,10 @@ class GroupBound {
     std::size_t first = 0;  // member
   };
   void sort_out();
+  template <class Room>
+  std::optional<GroupProof> refute_by(const Room& room_of, std::int64_t needed);
   // None: unknown.
+  std::optional<std::int64_t> kept_count(const Kind& kind, Topology& topology, topology::DomainId domain);
   std::optional<std::int64_t> fit_count(const Kind& kind, std::span<const NodeId> nodes);
   std::optional<std::int64_t> fit_count_on(const Kind& kind, NodeId node, const FitCounter::Demand& demand);
 
@@ -54,6 +63,7 @@ class GroupBound {
   std::vector<std::uint32_t> kind_of_;
   std::vector<Kind> kinds_;
   CycleState state_;
+  PodSignature signature_;
 };
 
 }  // namespace berth::scheduling

@@ -16,13 +16,17 @@ void GroupCycle::refute(Run& run) {
     run.proof = GroupProof{needed, *run.members_max, {}, {}};
     return;
   }
+  Topology& topology = run.topology ? *run.topology : domains_.topology("", run.context.cluster);
+  const bool many = !run.topology && run.all_nodes.size() > proof_nodes_max_;
+  const topology::FitCounts* const counts = many ? &run.fit.counts(topology) : run.counts;
   for (std::size_t i = 0; i < run.placements.size(); ++i) {
     const Placement& placement = run.placements[i];
+    const topology::DomainId domain = run.topology ? placement.domain : topology::Tree::root();
     std::optional<GroupProof> proof;
-    if (run.counts && run.counts->sum(placement.domain) < needed)
-      proof = GroupProof{needed, run.counts->sum(placement.domain), {}, {}};
+    if (counts && counts->sum(domain) < needed)
+      proof = GroupProof{needed, counts->sum(domain), {}, {}};
     else
-      proof = run.bound.refute(placement.nodes, needed);
+      proof = run.bound.refute(topology, domain, placement.nodes, needed);
     if (!proof)
       run.unrefuted.push_back(i);
     else if (!run.proof || proof->have > run.proof->have)

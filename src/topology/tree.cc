@@ -7,7 +7,7 @@
 namespace berth::topology {
 
 Tree::Tree(std::vector<std::string> keys) : keys_(std::move(keys)), domains_(1) {
-  BERTH_ASSERT(!keys_.empty() && keys_.size() <= kLevelsMax, "a tree has one to kLevelsMax levels");
+  BERTH_ASSERT(keys_.size() <= kLevelsMax, "a tree has at most kLevelsMax levels");
 }
 
 DomainId Tree::child_of(DomainId parent, const std::string& value) {
@@ -57,6 +57,7 @@ void Tree::put(NodeId node, std::string_view name, const api::StringMap& labels)
     ++unlabelled_;
     return;
   }
+  if (leaf == root()) return;
   std::vector<NodeId>& nodes = domains_[leaf.index()].nodes;
   const auto before = [this](NodeId a, std::string_view b) { return members_[a.index()].name < b; };
   nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), name, before), node);
@@ -70,6 +71,7 @@ void Tree::remove(NodeId node) {
     --unlabelled_;
     return;
   }
+  if (leaf == root()) return;
   std::erase(domains_[leaf.index()].nodes, node);
   drop_if_empty(leaf);
 }

@@ -31,7 +31,8 @@ struct Domain {
 
 class Tree {
  public:
-  // Label keys, outermost level first: one to kLevelsMax.
+  // Label keys, outermost level first: at most kLevelsMax. Without any, all nodes belong
+  // to the root, which does not list them.
   explicit Tree(std::vector<std::string> keys);
 
   // Places the node by its labels, or moves it. A node that lacks a label of any level belongs to no domain.
