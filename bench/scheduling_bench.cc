@@ -263,6 +263,76 @@ void ColdPod(benchmark::State& state) {
   }
 }
 
+// A cluster whose nodes come and go, and pods of different signatures that are placed nowhere.
+class Changing {
+ public:
+  Changing(int nodes, std::size_t signatures) {
+    for (int i = 0; i < nodes; ++i) apply(node(i), true);
+    for (std::size_t i = 0; i < signatures; ++i) {
+      const std::string n = std::to_string(i);
+      const std::string text = R"({"metadata":{"name":"p)" + n + R"(","namespace":"default","uid":"u)" + n +
+                               R"("},"spec":{"containers":[)" +
+                               R"({"name":"c","resources":{"requests":{"cpu":")" + std::to_string(1000 + i) +
+                               "m\"}}}]}}";
+      auto pod = api::decode_typed(api::Kind::Pod, std::make_shared<const std::string>(text));
+      cluster_.apply({{api::Kind::Pod, "default", "p" + n, {}}, std::nullopt, *pod});
+      pods_.push_back(*pod);
+    }
+    for (int i = 0; i < kChanging; ++i) changing_.push_back(node(i * (nodes / kChanging)));
+    for (int i = kChanging / 2; i < kChanging; ++i) apply(changing_[static_cast<std::size_t>(i)], false);
+    choose_all();
+  }
+  // A node leaves; the next time another one, which left long ago, joins.
+  void change() {
+    const bool joins = changes_ % 2 == 1;
+    const std::size_t i = changes_++ / 2 + (joins ? kChanging / 2 : 0);
+    apply(changing_[i % kChanging], joins);
+  }
+  void choose_all() {
+    for (const api::TypedObject& pod : pods_) {
+      cycle_.begin(state_, context_, *std::get<std::shared_ptr<const api::Pod>>(pod));
+      if (!cache_.choose(state_, {}).valid()) std::abort();
+    }
+  }
+
+ private:
+  static constexpr int kChanging = 1000;
+
+  static api::TypedObject node(int i) {
+    const std::string text = R"({"metadata":{"name":"node-)" + std::to_string(i) +
+                             R"("},"status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}}})";
+    return *api::decode_typed(api::Kind::Node, std::make_shared<const std::string>(text));
+  }
+  void apply(const api::TypedObject& node, bool joins) {
+    const api::ObjectKey key{api::Kind::Node, "", api::meta_of(node).name, {}};
+    cluster_.apply(joins ? client::Delta{key, std::nullopt, node} : client::Delta{key, node, std::nullopt});
+  }
+
+  client::View view_;
+  dra::CelSelectors selectors_;
+  SeededRandom random_{1};
+  model::Cluster cluster_;
+  dra::Allocator allocator_{cluster_, selectors_, random_};
+  const SchedulingContext context_{view_, cluster_, allocator_};
+  const PluginSet plugins_ = default_plugins();
+  const PodCycle cycle_{plugins_};
+  DomainIndex domains_;
+  SignatureCache cache_{cycle_, domains_};
+  CycleState state_;
+  std::vector<api::TypedObject> pods_, changing_;
+  std::size_t changes_ = 0;
+};
+
+// A node joins or leaves, and every known signature is asked for its best node; or none changes.
+void NodeJoinsOrLeaves32Signatures(benchmark::State& state) {
+  Changing bench(static_cast<int>(state.range(0)), kCachedSignaturesMax);
+  const bool changes = state.range(1) != 0;
+  for (auto _ : state) {
+    if (changes) bench.change();
+    bench.choose_all();
+  }
+}
+
 // What the comparison of the model with the live objects costs: one look at kAuditRows rows, and a second of
 // it. The cluster has a pool of ten devices and a bound pod with a claim on each node; the looks pass over
 // all kinds of rows in turn.
@@ -371,6 +441,9 @@ BENCHMARK(GangOf4SharesOneOf100Domains5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(PodWithClaim500Nodes)->Arg(0)->Arg(2500)->Arg(4990)->Arg(5000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(WarmPodWithClaim)->ArgsProduct({{500, 5000, 50000}, {0, 16}})->Unit(benchmark::kMicrosecond);
 BENCHMARK(ColdPod)->Arg(500)->Arg(5000)->Arg(50000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(NodeJoinsOrLeaves32Signatures)
+    ->ArgsProduct({{5000, 100000}, {0, 1}})
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK(AuditOfTheModel)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace {
 
 using model::NodeId;
 
-constexpr std::size_t kBits = 64;
-
 void append_requirements(std::string& key, const std::vector<api::Requirement>& requirements) {
   append_key(key, requirements.size());
   for (const api::Requirement& requirement : requirements) {
@@ -79,11 +77,6 @@ void NodeSet::put(NodeId node, bool member) {
   trim();
 }
 
-bool NodeSet::contains(NodeId node) const {
-  const std::size_t word = node.index() / kBits;
-  return word < words_.size() && (words_[word] >> node.index() % kBits & 1) != 0;
-}
-
 bool NodeSet::contains_all(const NodeSet& other) const {
   if (other.words_.size() > words_.size()) return false;
   for (std::size_t i = 0; i < other.words_.size(); ++i)
@@ -131,6 +124,7 @@ void DeviceScopes::read_slices(const model::Cluster& cluster) {
   for (const auto& [name, pool] : cluster.shared_pools())
     for (const auto& [slice_name, slice] : cluster.pool(pool).slices) read_slice(slice);
   labels_stamps_ = std::move(before.labels_stamps_);
+  seen_ = before.seen_;
   scopes_.resize(selectors_.size());
   for (const auto& [bytes, scope] : known_) {
     const auto old = before.known_.find(bytes);
@@ -180,19 +174,21 @@ void DeviceScopes::add_device(const api::NodeSelector& selector, model::DeviceId
 }
 
 void DeviceScopes::read_nodes(const model::Cluster& cluster) {
-  const std::vector<model::NodeRow>& rows = cluster.nodes();
-  labels_stamps_.resize(rows.size());
-  bool changed = false;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::uint64_t stamp = rows[i].live ? rows[i].labels_stamp : 0;
-    if (labels_stamps_[i] == stamp) continue;
-    labels_stamps_[i] = stamp;
-    changed = true;
-    for (std::size_t scope = 0; scope < selectors_.size(); ++scope)
-      scopes_[scope].put(NodeId(static_cast<std::uint32_t>(i)),
-                         rows[i].live && reaches(selectors_[scope], rows[i]));
-  }
-  if (!changed) return;
+  labels_stamps_.resize(cluster.nodes().size());
+  const auto read = [&](NodeId node) { read_node(cluster, node); };
+  const model::Changes& changes = cluster.ledger().changes();
+  if (!changes.visit_since(seen_, read, [](model::PoolId) {}))
+    for (std::uint32_t i = 0; i < labels_stamps_.size(); ++i) read(NodeId(i));
+  seen_ = changes.end();
+}
+
+void DeviceScopes::read_node(const model::Cluster& cluster, NodeId node) {
+  const model::NodeRow& row = cluster.node(node);
+  const std::uint64_t stamp = row.live ? row.labels_stamp : 0;
+  if (labels_stamps_[node.index()] == stamp) return;
+  labels_stamps_[node.index()] = stamp;
+  for (std::size_t scope = 0; scope < selectors_.size(); ++scope)
+    scopes_[scope].put(node, row.live && reaches(selectors_[scope], row));
   single_.clear();
   common_.clear();
 }

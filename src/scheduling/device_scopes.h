@@ -1,9 +1,9 @@
 // Which nodes see the same devices: those of a fabric, of an NVLink domain, of a multi-host partition.
 //
 // Owner: the scheduler, one thread. A scope is what a slice that is not tied to one node, or a device of it,
-// names by a node selector; devices for all nodes have none. Cost of catch_up: O(nodes), O(scopes) for each
-// node whose labels changed, O(nodes) for each new selector. Memory: one bit per scope and node, at most
-// kDeviceScopesMax scopes. Source: KEP-4381 (ResourceSlice.spec.nodeSelector, devices[].nodeSelector).
+// names by a node selector; devices for all nodes have none. Cost of catch_up: O(scopes) for each node of the
+// change log whose labels changed, O(nodes) for each new selector. Memory: one bit per scope and node, at
+// most kDeviceScopesMax scopes. Source: KEP-4381 (ResourceSlice.spec.nodeSelector, devices[].nodeSelector).
 #pragma once
 
 #include <compare>
@@ -23,7 +23,10 @@ inline constexpr std::size_t kDeviceScopesMax = 1024;
 class NodeSet {
  public:
   void put(model::NodeId node, bool member);
-  bool contains(model::NodeId node) const;
+  bool contains(model::NodeId node) const {
+    const std::size_t word = node.index() / kBits;
+    return word < words_.size() && (words_[word] >> node.index() % kBits & 1) != 0;
+  }
   bool contains_all(const NodeSet& other) const;
   NodeSet common_with(const NodeSet& other) const;
   std::size_t count() const;
@@ -31,6 +34,7 @@ class NodeSet {
   friend auto operator<=>(const NodeSet&, const NodeSet&) = default;
 
  private:
+  static constexpr std::size_t kBits = 64;
   void trim();
 
   std::vector<std::uint64_t> words_;  // the last one is not 0
@@ -60,8 +64,10 @@ class DeviceScopes {
   void add_device(const api::NodeSelector& selector, model::DeviceId device, std::size_t first_offer);
   void fill(std::size_t scope, const model::Cluster& cluster);
   void read_nodes(const model::Cluster& cluster);
+  void read_node(const model::Cluster& cluster, model::NodeId node);
 
   std::uint64_t pools_stamp_ = ~std::uint64_t{0};
+  model::Changes::Position seen_;             // in the change log
   std::vector<std::uint64_t> labels_stamps_;  // by node id; 0: not live
   std::map<std::string, std::size_t> known_;  // scope by the selector's bytes
   std::vector<api::NodeSelector> selectors_;  // by scope

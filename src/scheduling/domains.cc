@@ -64,18 +64,6 @@ const topology::FitCounts& Topology::fit(const std::string& signature, const mod
   return counts;
 }
 
-const std::vector<NodeId>& DomainIndex::nodes(const model::Cluster& cluster) {
-  if (nodes_stamp_ == cluster.node_set_stamp()) return nodes_;
-  nodes_stamp_ = cluster.node_set_stamp();
-  nodes_.clear();
-  ranks_.assign(cluster.nodes().size(), kNoRank);
-  for (const auto& [name, node] : cluster.live_nodes()) {
-    ranks_[node.index()] = static_cast<std::uint32_t>(nodes_.size());
-    nodes_.push_back(node);
-  }
-  return nodes_;
-}
-
 Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cluster) {
   Topology& topology = topologies_.at(key, [&] { return Topology(key, cluster); });
   topology.catch_up(cluster);

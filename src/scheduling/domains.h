@@ -13,13 +13,13 @@
 #include "base/lru_map.h"
 #include "scheduling/device_scopes.h"
 #include "scheduling/framework.h"
+#include "scheduling/node_order.h"
 #include "topology/sums.h"
 
 namespace berth::scheduling {
 
 inline constexpr std::size_t kTopologiesMax = 16;
 inline constexpr std::size_t kFitSignaturesMax = 32;
-inline constexpr std::uint32_t kNoRank = 0xffffffffu;
 
 class Topology {
  public:
@@ -42,12 +42,13 @@ class Topology {
 
 class DomainIndex {
  public:
-  // Live nodes by name.
-  const std::vector<NodeId>& nodes(const model::Cluster& cluster);
-  // The position of a node in the latest nodes(); kNoRank if it is not live.
-  std::uint32_t rank(NodeId node) const {
-    return node.index() < ranks_.size() ? ranks_[node.index()] : kNoRank;
+  // Up to date.
+  const NodeOrder& order(const model::Cluster& cluster) {
+    order_.catch_up(cluster);
+    return order_;
   }
+  // Live nodes by name.
+  const std::vector<NodeId>& nodes(const model::Cluster& cluster) { return order(cluster).by_name(); }
   // Up to date. The reference is valid until the next call. An empty key: the root has all nodes.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
   // Up to date.
@@ -56,9 +57,7 @@ class DomainIndex {
  private:
   LruMap<Topology> topologies_{kTopologiesMax};
   DeviceScopes device_scopes_;
-  std::vector<NodeId> nodes_;
-  std::vector<std::uint32_t> ranks_;
-  std::uint64_t nodes_stamp_ = ~std::uint64_t{0};  // the cluster's node_set_stamp of nodes_ and ranks_
+  NodeOrder order_;
 };
 
 DomainUse use_of(const model::Cluster& cluster, NodeId node);

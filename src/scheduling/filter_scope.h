@@ -16,11 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/cluster.h"
+#include "scheduling/node_order.h"
 
 namespace berth::scheduling {
-
-using model::NodeId;
 
 class FilterScope {
  public:
@@ -45,23 +43,22 @@ class FilterScope {
 // the nodes.
 class DomainMembers {
  public:
-  // `nodes` by rank; they must not change during its lifetime.
-  DomainMembers(std::string key, const model::Cluster& cluster, std::span<const NodeId> nodes);
-  // Appends the nodes that share a domain with a changed node, before or after its change. `ranks` names the
-  // changed nodes.
-  void widen(const model::Cluster& cluster, std::span<const NodeId> nodes,
-             std::span<const std::uint32_t> ranks, std::vector<NodeId>& widened);
+  DomainMembers(std::string key, const model::Cluster& cluster, const NodeOrder& order);
+  // Appends the slots of the nodes that share a domain with a changed node, before or after its change.
+  // `slots`: of the nodes that changed, joined or left.
+  void widen(const model::Cluster& cluster, const NodeOrder& order, std::span<const std::uint32_t> slots,
+             std::vector<std::uint32_t>& widened);
   // Values remembered, former ones included: at most two a node.
   std::size_t values() const { return values_.size(); }
 
  private:
   using ValueId = DenseId<struct DomainValueTag>;
   ValueId value_of(const model::Cluster& cluster, NodeId node);
-  void read_all(const model::Cluster& cluster, std::span<const NodeId> nodes);
+  void read_all(const model::Cluster& cluster, const NodeOrder& order);
 
   std::string key_;
   model::Names<ValueId> values_;
-  std::vector<ValueId> value_by_rank_;  // none: the node has no such label
+  std::vector<ValueId> value_by_slot_;  // none: no node, or it has no such label
   std::vector<bool> touched_;           // by ValueId
 };
 

@@ -160,11 +160,11 @@ void step(World12& world) {
   const std::string pod = "p" + std::to_string(pick(6));
   switch (pick(4)) {
     case 0:
-      return world.label(pick(12), pick(5) - 1);
+      return world.label(pick(14), pick(5) - 1);
     case 1:
       return world.bench.erase(api::Kind::Pod, "ns", pod);
     case 2:
-      return world.bench.erase(api::Kind::Node, "", World12::node(pick(12)));
+      return world.bench.erase(api::Kind::Node, "", World12::node(pick(14)));
     default:
       world.bench.erase(api::Kind::Pod, "ns", pod);
       return world.run(pod, pick(2) == 0 ? "a" : "b", pick(12));
@@ -201,22 +201,35 @@ TEST_P(FilterScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
 INSTANTIATE_TEST_SUITE_P(Rules, FilterScopeProperty,
                          testing::Values(Rule::Apart, Rule::Spread, Rule::Single));
 
+TEST(FilterScope, ANodeThatJoinsOrLeavesRenewsItsDomainAlone) {
+  World12 world(Rule::Apart);
+  world.run("p", "a", 1);
+  EXPECT_EQ(world.choose("a"), Answer("n03", 12));
+  world.label(12, 1);
+  EXPECT_EQ(world.choose("a"), Answer("n03", 4));
+  world.bench.erase(api::Kind::Node, "", "n03");
+  EXPECT_EQ(world.choose("a"), Answer("n04", 3));
+  // The node takes the pod that r0 had with it.
+  world.bench.erase(api::Kind::Node, "", "n01");
+  EXPECT_EQ(world.choose("a"), Answer("n00", 2));
+}
+
 TEST(DomainMembers, ForgetsValuesThatNoNodeHasAnyMore) {
   PluginBench bench;
   for (const char* name : {"n0", "n1", "n2"}) bench.put_node(name, R"("rack":"r")");
-  const std::vector<NodeId> nodes = bench.domains.nodes(bench.cluster);
-  DomainMembers members("rack", bench.cluster, nodes);
-  const std::vector<std::uint32_t> first = {0};
+  const NodeOrder& order = bench.domains.order(bench.cluster);
+  DomainMembers members("rack", bench.cluster, order);
+  const std::vector<std::uint32_t> first = {order.slot(bench.cluster.find_node("n0"))};
   for (int i = 0; i < 100; ++i) {
     bench.put_node("n0", R"("rack":"r)" + std::to_string(i) + "\"");
-    std::vector<NodeId> widened;
-    members.widen(bench.cluster, nodes, first, widened);
+    std::vector<std::uint32_t> widened;
+    members.widen(bench.cluster, order, first, widened);
     EXPECT_EQ(widened.size(), i == 0 ? 3u : 1u) << i;
-    EXPECT_LE(members.values(), 2 * nodes.size());
+    EXPECT_LE(members.values(), 2 * order.slot_count());
   }
   bench.put_node("n0", R"("rack":"r")");
-  std::vector<NodeId> widened;
-  members.widen(bench.cluster, nodes, first, widened);
+  std::vector<std::uint32_t> widened;
+  members.widen(bench.cluster, order, first, widened);
   EXPECT_EQ(widened.size(), 3u);
 }
 

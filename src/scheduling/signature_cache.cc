@@ -38,7 +38,8 @@ SignatureCache::CachedSignature& SignatureCache::cached_for() {
 
 NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) {
   latest_ = nullptr;
-  const std::vector<NodeId>& nodes = domains_.nodes(state.context->cluster);
+  order_ = &domains_.order(state.context->cluster);
+  const std::vector<NodeId>& nodes = order_->by_name();
   if (nodes.empty() || !pods_.prepare(state)) return NodeId::none();
   // With preferences the score of a node depends on other nodes.
   signature_.clear();
@@ -61,23 +62,37 @@ NodeId SignatureCache::choose_among_kept(CycleState& state) {
   return node;
 }
 
-// Makes changed_ the live nodes whose verdicts must be renewed, each once.
+// Makes changed_slots_ those of the nodes in changed_, and of all whose verdicts depend on them, each once.
 void SignatureCache::widen_changed(CachedSignature& cached, const CycleState& state) {
-  std::sort(changed_.begin(), changed_.end());
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  const bool keeps_refused = has(KnownDefect::InfeasibleNodesKept);
-  std::erase_if(changed_, [&](NodeId node) {
-    const std::uint32_t rank = domains_.rank(node);
-    return rank == kNoRank || (keeps_refused && cached.verdict[rank] != 0);
-  });
+  const auto sort_out = [this] {
+    std::sort(changed_slots_.begin(), changed_slots_.end());
+    changed_slots_.erase(std::unique(changed_slots_.begin(), changed_slots_.end()), changed_slots_.end());
+  };
+  changed_slots_.clear();
+  for (const NodeId node : changed_)
+    if (order_->slot(node) != NodeOrder::kNoSlot) changed_slots_.push_back(order_->slot(node));
+  sort_out();
+  if (has(KnownDefect::InfeasibleNodesKept))
+    std::erase_if(changed_slots_, [&](std::uint32_t slot) {
+      return order_->node(slot).valid() && cached.verdict[slot] != 0;
+    });
   if (cached.domains.empty()) return;
-  changed_ranks_.clear();
-  for (const NodeId node : changed_) changed_ranks_.push_back(domains_.rank(node));
-  const model::Cluster& cluster = state.context->cluster;
+  const std::vector<std::uint32_t> own = changed_slots_;
   for (DomainMembers& members : cached.domains)
-    members.widen(cluster, domains_.nodes(cluster), changed_ranks_, changed_);
-  std::sort(changed_.begin(), changed_.end());
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+    members.widen(state.context->cluster, *order_, own, changed_slots_);
+  sort_out();
+}
+
+// Judges the nodes of changed_slots_ again.
+void SignatureCache::judge_slots(CachedSignature& cached, CycleState& state) {
+  changed_.clear();
+  for (const std::uint32_t slot : changed_slots_) {
+    release(cached, slot);
+    if (order_->node(slot).valid()) changed_.push_back(order_->node(slot));
+  }
+  std::sort(changed_.begin(), changed_.end(),
+            [this](NodeId a, NodeId b) { return order_->before(order_->slot(a), order_->slot(b)); });
+  judge(cached, state, changed_);
 }
 
 void SignatureCache::bring_up_to_date(CachedSignature& cached, CycleState& state) {
@@ -86,15 +101,17 @@ void SignatureCache::bring_up_to_date(CachedSignature& cached, CycleState& state
   pods_.add_scope(state, scope_);
   changed_.clear();
   auto reach = model::Cluster::ChangeScope::Unknown;
-  if (!cached.fresh && cached.node_set_stamp == cluster.node_set_stamp() &&
-      cached.digests == scope_.digests())
+  if (!cached.fresh && cached.generation == order_->generation() && cached.digests == scope_.digests())
     reach = cluster.changed_since(cached.seen, changed_);
-  if (reach != model::Cluster::ChangeScope::Unknown) widen_changed(cached, state);
-  if (reach == model::Cluster::ChangeScope::Unknown || 2 * changed_.size() > cached.verdict.size()) {
+  if (reach != model::Cluster::ChangeScope::Unknown) {
+    cached.verdict.resize(order_->slot_count());
+    cached.accepted.resize(order_->slot_count());
+    widen_changed(cached, state);
+  }
+  if (reach == model::Cluster::ChangeScope::Unknown || 2 * changed_slots_.size() > order_->by_name().size()) {
     start(cached, state);
   } else {
-    for (const NodeId node : changed_) release(cached, domains_.rank(node));
-    judge(cached, state, changed_);
+    judge_slots(cached, state);
     if (reach == model::Cluster::ChangeScope::AllDevices ||
         cached.shared_pools_stamp != cluster.shared_pools_stamp())
       readmit(cached, state);
@@ -105,40 +122,40 @@ void SignatureCache::bring_up_to_date(CachedSignature& cached, CycleState& state
 
 void SignatureCache::start(CachedSignature& cached, CycleState& state) {
   const model::Cluster& cluster = state.context->cluster;
-  const std::vector<NodeId>& nodes = domains_.nodes(cluster);
+  const std::size_t slots = order_->slot_count();
   cached = {};
   cached.fresh = false;
-  cached.node_set_stamp = cluster.node_set_stamp();
+  cached.generation = order_->generation();
   cached.digests = scope_.digests();
-  for (const std::string& key : scope_.topology_keys()) cached.domains.emplace_back(key, cluster, nodes);
-  cached.verdict.assign(nodes.size(), 0);
-  cached.accepted.assign(nodes.size(), false);
-  pods_.judge(state, nodes);
-  std::vector<std::int64_t> keys(nodes.size(), TournamentTree::kOut);
+  for (const std::string& key : scope_.topology_keys()) cached.domains.emplace_back(key, cluster, *order_);
+  cached.verdict.assign(slots, 0);
+  cached.accepted.assign(slots, false);
+  pods_.judge(state, order_->by_name());
+  std::vector<std::int64_t> keys(slots, TournamentTree::kOut);
   for (std::size_t i = 0; i < state.candidates.size(); ++i)
-    keys[domains_.rank(state.candidates[i])] = state.scores[i];
-  cached.scores.start(keys);
+    keys[order_->slot(state.candidates[i])] = state.scores[i];
+  cached.scores.start(keys, order_->labels());
   std::map<model::ResourceId, std::vector<std::int64_t>> rooms;
   for (std::size_t i = 0; i < state.diagnosis.size(); ++i) {
     const Diagnosis::Row row = state.diagnosis.row(i);
-    const std::uint32_t rank = domains_.rank(row.node);
-    cached.verdict[rank] = list_of(cached, state, row, false);
+    const std::uint32_t slot = order_->slot(row.node);
+    cached.verdict[slot] = list_of(cached, state, row, false);
     for (const ReasonId reason : row.reasons) {
       const model::ResourceId resource = state.diagnosis.reason(reason).resource;
       if (!resource.valid()) continue;
       std::vector<std::int64_t>& room = rooms[resource];
-      if (room.empty()) room.assign(nodes.size(), TournamentTree::kOut);
-      room[rank] = free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource);
+      if (room.empty()) room.assign(slots, TournamentTree::kOut);
+      room[slot] = free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource);
     }
   }
-  for (const auto& [resource, room] : rooms) cached.room.at(resource).start(room);
+  for (const auto& [resource, room] : rooms) cached.room.at(resource).start(room, order_->labels());
 }
 
 void SignatureCache::judge(CachedSignature& cached, CycleState& state, std::span<const NodeId> nodes) {
   if (nodes.empty()) return;
   pods_.judge(state, nodes);
   for (std::size_t i = 0; i < state.candidates.size(); ++i)
-    cached.scores.set(domains_.rank(state.candidates[i]), state.scores[i]);
+    cached.scores.set(order_->slot(state.candidates[i]), state.scores[i], order_->labels());
   for (std::size_t i = 0; i < state.diagnosis.size(); ++i) refuse(cached, state, i, false);
 }
 
@@ -146,14 +163,11 @@ void SignatureCache::judge(CachedSignature& cached, CycleState& state, std::span
 void SignatureCache::readmit(CachedSignature& cached, CycleState& state) {
   if (!pods_.has_lazy_filters(state)) return;
   cached.accepted.assign(cached.accepted.size(), false);
-  changed_.clear();
-  const std::vector<NodeId>& nodes = domains_.nodes(state.context->cluster);
-  for (std::uint32_t rank = 0; rank < nodes.size(); ++rank)
-    if (cached.verdict[rank] != 0 && cached.lists[cached.verdict[rank] - 1].lazy) {
-      release(cached, rank);
-      changed_.push_back(nodes[rank]);
-    }
-  judge(cached, state, changed_);
+  changed_slots_.clear();
+  for (std::uint32_t slot = 0; slot < cached.verdict.size(); ++slot)
+    if (cached.verdict[slot] != 0 && cached.lists[cached.verdict[slot] - 1].lazy)
+      changed_slots_.push_back(slot);
+  judge_slots(cached, state);
 }
 
 std::uint8_t SignatureCache::list_of(CachedSignature& cached, const CycleState& state,
@@ -172,55 +186,91 @@ std::uint8_t SignatureCache::list_of(CachedSignature& cached, const CycleState& 
     for (const ReasonId reason : row.reasons) {
       const model::ResourceId resource = state.diagnosis.reason(reason).resource;
       if (resource.valid() && !cached.room.contains(resource))
-        cached.room[resource].start(std::vector(cached.verdict.size(), TournamentTree::kOut));
+        cached.room[resource].start(std::vector(cached.verdict.size(), TournamentTree::kOut),
+                                    order_->labels());
     }
   }
-  ++at->count;
+  count_in(*at, order_->slot(row.node));
   return static_cast<std::uint8_t>(at - cached.lists.begin() + 1);
+}
+
+void SignatureCache::count_in(ReasonList& list, std::uint32_t slot) const {
+  ++list.count;
+  if (!list.first_known) return;
+  const auto before = [this](std::uint32_t a, std::uint32_t b) { return order_->before(a, b); };
+  if (list.first.size() == kNodesNamedMax) {
+    if (!before(slot, list.first.back())) return;
+    list.first.pop_back();
+  }
+  list.first.insert(std::lower_bound(list.first.begin(), list.first.end(), slot, before), slot);
+}
+
+void SignatureCache::count_out(ReasonList& list, std::uint32_t slot) {
+  --list.count;
+  if (std::erase(list.first, slot) > 0 && list.first.size() < list.count) list.first_known = false;
+}
+
+// Finds the first nodes of the lists that lost one of them.
+void SignatureCache::find_first(CachedSignature& cached) const {
+  std::size_t unknown = 0;
+  for (ReasonList& list : cached.lists) {
+    if (list.first_known) continue;
+    list.first.clear();
+    list.first_known = list.count == 0;
+    unknown += list.first_known ? 0 : 1;
+  }
+  const std::vector<NodeId>& nodes = order_->by_name();
+  for (auto node = nodes.begin(); unknown > 0; ++node) {
+    const std::uint32_t slot = order_->slot(*node);
+    if (cached.verdict[slot] == 0) continue;
+    ReasonList& list = cached.lists[cached.verdict[slot] - 1];
+    if (list.first_known) continue;
+    list.first.push_back(slot);
+    list.first_known = list.first.size() == std::min<std::size_t>(list.count, kNodesNamedMax);
+    unknown -= list.first_known ? 1 : 0;
+  }
 }
 
 void SignatureCache::refuse(CachedSignature& cached, const CycleState& state, std::size_t at, bool lazy) {
   const model::Cluster& cluster = state.context->cluster;
   const Diagnosis::Row row = state.diagnosis.row(at);
-  const std::uint32_t rank = domains_.rank(row.node);
-  cached.verdict[rank] = list_of(cached, state, row, lazy);
-  cached.scores.set(rank, TournamentTree::kOut);
+  const std::uint32_t slot = order_->slot(row.node);
+  cached.verdict[slot] = list_of(cached, state, row, lazy);
+  cached.scores.set(slot, TournamentTree::kOut, order_->labels());
   for (const ReasonId reason : row.reasons)
     if (const model::ResourceId resource = state.diagnosis.reason(reason).resource; resource.valid())
       cached.room.at(resource).set(
-          rank, free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource));
+          slot, free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource), order_->labels());
 }
 
-// Forgets the verdict on the node.
-void SignatureCache::release(CachedSignature& cached, std::uint32_t rank) {
-  cached.words.erase(rank);
-  cached.accepted[rank] = false;
-  if (cached.verdict[rank] == 0) return cached.scores.set(rank, TournamentTree::kOut);
-  ReasonList& list = cached.lists[cached.verdict[rank] - 1];
-  --list.count;
-  for (auto& [resource, room] : cached.room) room.set(rank, TournamentTree::kOut);
-  cached.verdict[rank] = 0;
+// Forgets the verdict on the node of the slot.
+void SignatureCache::release(CachedSignature& cached, std::uint32_t slot) {
+  cached.words.erase(slot);
+  cached.accepted[slot] = false;
+  if (cached.verdict[slot] == 0) return cached.scores.set(slot, TournamentTree::kOut, order_->labels());
+  count_out(cached.lists[cached.verdict[slot] - 1], slot);
+  for (auto& [resource, room] : cached.room) room.set(slot, TournamentTree::kOut, order_->labels());
+  cached.verdict[slot] = 0;
 }
 
 // Runs the lazy filters on every candidate without a verdict of theirs. False if one ended the attempt.
 bool SignatureCache::ask_all(CachedSignature& cached, CycleState& state) {
-  const std::vector<NodeId>& nodes = domains_.nodes(state.context->cluster);
-  for (std::uint32_t rank = 0; rank < nodes.size(); ++rank) {
-    if (cached.accepted[rank] || cached.scores.key(rank) == TournamentTree::kOut) continue;
+  for (const NodeId node : order_->by_name()) {
+    const std::uint32_t slot = order_->slot(node);
+    if (cached.accepted[slot] || cached.scores.key(slot) == TournamentTree::kOut) continue;
     state.diagnosis.clear();
-    cached.accepted[rank] = pods_.accepts(state, nodes[rank]);
+    cached.accepted[slot] = pods_.accepts(state, node);
     if (!state.diagnosis.error().empty()) return false;
-    if (!cached.accepted[rank]) refuse(cached, state, 0, true);
+    if (!cached.accepted[slot]) refuse(cached, state, 0, true);
   }
   return true;
 }
 
 NodeId SignatureCache::best_accepted(CachedSignature& cached, CycleState& state) {
-  const std::vector<NodeId>& nodes = domains_.nodes(state.context->cluster);
   if (pods_.asks_all(state) && pods_.has_lazy_filters(state) && !ask_all(cached, state))
     return NodeId::none();
   while (!cached.scores.empty()) {
-    const NodeId node = nodes[cached.scores.best()];
+    const NodeId node = order_->node(static_cast<std::uint32_t>(cached.scores.best()));
     state.diagnosis.clear();
     if (pods_.accepts(state, node)) return node;
     if (!state.diagnosis.error().empty()) return NodeId::none();
@@ -230,12 +280,11 @@ NodeId SignatureCache::best_accepted(CachedSignature& cached, CycleState& state)
   return NodeId::none();
 }
 
-std::string SignatureCache::words_for(CachedSignature& cached, const CycleState& state, std::uint32_t rank) {
-  const auto known = cached.words.find(rank);
+std::string SignatureCache::words_for(CachedSignature& cached, const CycleState& state, std::uint32_t slot) {
+  const auto known = cached.words.find(slot);
   if (known != cached.words.end()) return known->second;
   if (cached.words.size() >= kWordsKeptMax) cached.words.clear();
-  const NodeId node = domains_.nodes(state.context->cluster)[rank];
-  return cached.words.emplace(rank, pods_.why_not(state, node)).first->second;
+  return cached.words.emplace(slot, pods_.why_not(state, order_->node(slot))).first->second;
 }
 
 std::string_view SignatureCache::unproved(const CycleState& state) const {
@@ -251,38 +300,30 @@ std::string_view SignatureCache::unproved(const CycleState& state) const {
 FitError SignatureCache::fit_error(const CycleState& state) {
   if (!latest_ || !state.diagnosis.error().empty()) return pods_.fit_error(state);
   CachedSignature& cached = *latest_;
-  const std::vector<NodeId>& nodes = domains_.nodes(state.context->cluster);
+  find_first(cached);
   FitError fit_error;
   std::map<std::string_view, RefusedFor> by_reason;
-  for (std::size_t i = 0; i < cached.lists.size(); ++i) {
-    const ReasonList& list = cached.lists[i];
+  for (const ReasonList& list : cached.lists) {
     if (list.count == 0) continue;
     (list.refusal == FilterStatus::UnschedulableAndUnresolvable ? fit_error.unresolvable
                                                                 : fit_error.unschedulable) += list.count;
-    std::vector<NodeId> first;
-    const auto verdict = static_cast<std::uint8_t>(i + 1);
-    for (auto at = cached.verdict.begin(); first.size() < std::min<std::size_t>(list.count, kNodesNamedMax);
-         ++at) {
-      at = std::find(at, cached.verdict.end(), verdict);
-      first.push_back(nodes[static_cast<std::size_t>(at - cached.verdict.begin())]);
-    }
     for (const ReasonId reason : list.reasons) {
       const KnownReason& known = diagnosis_.reason(reason);
       if (fit_error.unproved.empty()) fit_error.unproved = known.row->unproved;
       RefusedFor& entry = by_reason[known.text];
       entry.note(known);
       entry.count += list.count;
-      entry.first.insert(entry.first.end(), first.begin(), first.end());
-      if (known.resource.valid()) entry.nearest = nodes[cached.room.at(known.resource).best()];
+      for (const std::uint32_t slot : list.first) entry.first.push_back(order_->node(slot));
+      if (known.resource.valid())
+        entry.nearest = order_->node(static_cast<std::uint32_t>(cached.room.at(known.resource).best()));
     }
   }
   for (auto& [text, entry] : by_reason) {
     std::sort(entry.first.begin(), entry.first.end(),
-              [&](NodeId a, NodeId b) { return domains_.rank(a) < domains_.rank(b); });
+              [this](NodeId a, NodeId b) { return order_->before(order_->slot(a), order_->slot(b)); });
     if (entry.first.size() > kNodesNamedMax) entry.first.resize(kNodesNamedMax);
     if (pods_.has_words(state, *entry.row))
-      for (const NodeId node : entry.first)
-        entry.why.push_back(words_for(cached, state, domains_.rank(node)));
+      for (const NodeId node : entry.first) entry.why.push_back(words_for(cached, state, order_->slot(node)));
     fit_error.reasons.push_back(std::move(entry));
   }
   return fit_error;

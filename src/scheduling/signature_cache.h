@@ -3,8 +3,8 @@
 //
 // A pod that a plugin does not sign is judged anew on every node. Verdicts that depend on other nodes are
 // renewed by their FilterScope. The answer equals that of PodCycle::choose over all nodes. Owner: the
-// scheduler, one thread; reads include the open transaction. Cost: a choice O(changed nodes · log n); a new
-// signature, and a known one after a node came or went, one pass over all nodes. Memory: at most
+// scheduler, one thread; reads include the open transaction. Cost: a choice O(changed nodes · log n), where
+// a node that joined or left is one that changed; a new signature one pass over all nodes. Memory: at most
 // kCachedSignaturesMax signatures, some 30 bytes a node each; the least recently used is evicted.
 #pragma once
 
@@ -45,39 +45,47 @@ class SignatureCache {
     std::vector<ReasonId> reasons;
     bool lazy = false;
     std::uint32_t count = 0;
+    bool first_known = true;
+    std::vector<std::uint32_t> first = {};  // slots, by name; at most kNodesNamedMax
   };
+  // Columns are by slot of NodeOrder.
   struct CachedSignature {
     bool fresh = true;
-    model::Changes::Position seen;     // in ledger().changes()
-    std::uint64_t node_set_stamp = 0;  // of the ranks
+    model::Changes::Position seen;  // in ledger().changes()
+    std::uint64_t generation = 0;   // of the slots
     std::uint64_t shared_pools_stamp = 0;
     std::vector<std::uint64_t> digests;  // of FilterScope
     std::vector<DomainMembers> domains;  // one a topology key of FilterScope
-    TournamentTree scores;               // of candidates, by rank
-    std::vector<bool> accepted;          // by rank: the lazy filters accept the candidate
-    std::vector<std::uint8_t> verdict;   // by rank: 0 for a candidate, else 1 + index in lists
+    TournamentTree scores;               // of candidates
+    std::vector<bool> accepted;          // the lazy filters accept the candidate
+    std::vector<std::uint8_t> verdict;   // 0 for a candidate and for a free slot, else 1 + index in lists
     std::vector<ReasonList> lists;
-    std::map<model::ResourceId, TournamentTree> room;  // the free amount on nodes that lack it, by rank
-    std::map<std::uint32_t, std::string> words;        // by rank
+    std::map<model::ResourceId, TournamentTree> room;  // the free amount on nodes that lack it
+    std::map<std::uint32_t, std::string> words;
   };
 
   NodeId choose_among_kept(CycleState& state);
   CachedSignature& cached_for();
   void bring_up_to_date(CachedSignature& cached, CycleState& state);
   void widen_changed(CachedSignature& cached, const CycleState& state);
+  void judge_slots(CachedSignature& cached, CycleState& state);
   void start(CachedSignature& cached, CycleState& state);
   void judge(CachedSignature& cached, CycleState& state, std::span<const NodeId> nodes);
   void readmit(CachedSignature& cached, CycleState& state);
   void refuse(CachedSignature& cached, const CycleState& state, std::size_t row, bool lazy);
-  void release(CachedSignature& cached, std::uint32_t rank);
+  void release(CachedSignature& cached, std::uint32_t slot);
+  void count_in(ReasonList& list, std::uint32_t slot) const;
+  static void count_out(ReasonList& list, std::uint32_t slot);
+  void find_first(CachedSignature& cached) const;
   std::uint8_t list_of(CachedSignature& cached, const CycleState& state, const Diagnosis::Row& row,
                        bool lazy);
   bool ask_all(CachedSignature& cached, CycleState& state);
   NodeId best_accepted(CachedSignature& cached, CycleState& state);
-  std::string words_for(CachedSignature& cached, const CycleState& state, std::uint32_t rank);
+  std::string words_for(CachedSignature& cached, const CycleState& state, std::uint32_t slot);
 
   const PodCycle& pods_;
   DomainIndex& domains_;
+  const NodeOrder* order_ = nullptr;  // as of the latest choose()
   Diagnosis diagnosis_;  // swapped into the attempt while nodes are judged: one numbering of reasons for all
                          // signatures
   LruMap<CachedSignature> signatures_{kCachedSignaturesMax};
@@ -85,7 +93,7 @@ class SignatureCache {
   PodSignature signature_;
   FilterScope scope_;  // of the latest choose()
   std::vector<NodeId> changed_;
-  std::vector<std::uint32_t> changed_ranks_;
+  std::vector<std::uint32_t> changed_slots_;
 };
 
 }  // namespace berth::scheduling

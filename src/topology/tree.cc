@@ -59,21 +59,26 @@ void Tree::put(NodeId node, std::string_view name, const api::StringMap& labels)
   }
   if (leaf == root()) return;
   std::vector<NodeId>& nodes = domains_[leaf.index()].nodes;
+  nodes.insert(place_of(nodes, name), node);
+}
+
+std::vector<NodeId>::const_iterator Tree::place_of(const std::vector<NodeId>& nodes,
+                                                   std::string_view name) const {
   const auto before = [this](NodeId a, std::string_view b) { return members_[a.index()].name < b; };
-  nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), name, before), node);
+  return std::lower_bound(nodes.begin(), nodes.end(), name, before);
 }
 
 void Tree::remove(NodeId node) {
   if (node.index() >= members_.size() || !members_[node.index()].known) return;
   const DomainId leaf = members_[node.index()].leaf;
-  members_[node.index()] = {};
-  if (!leaf.valid()) {
+  if (leaf.valid() && leaf != root()) {
+    std::vector<NodeId>& nodes = domains_[leaf.index()].nodes;
+    nodes.erase(place_of(nodes, members_[node.index()].name));
+    drop_if_empty(leaf);
+  } else if (!leaf.valid()) {
     --unlabelled_;
-    return;
   }
-  if (leaf == root()) return;
-  std::erase(domains_[leaf.index()].nodes, node);
-  drop_if_empty(leaf);
+  members_[node.index()] = {};
 }
 
 DomainId Tree::leaf_of(NodeId node) const {

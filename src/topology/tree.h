@@ -1,6 +1,7 @@
 // Which nodes belong together: the tree of domains that node labels form.
 //
-// Owner: the scheduler, on its thread. Cost: one node change O(levels + nodes of its leaf), lookups O(1).
+// Owner: the scheduler, on its thread. Cost: one node change O(levels + log of the leaf's nodes) and a
+// move of 4 bytes for every node of the leaf behind it, lookups O(1).
 // Source: KEP-5732 (one key today: a tree of one level below the root).
 #pragma once
 
@@ -64,6 +65,8 @@ class Tree {
   DomainId child_of(DomainId parent, const std::string& value);
   DomainId leaf_for(const api::StringMap& labels);
   void drop_if_empty(DomainId id);
+  // Where a node of this name is, or belongs.
+  std::vector<NodeId>::const_iterator place_of(const std::vector<NodeId>& nodes, std::string_view name) const;
 
   std::vector<std::string> keys_;
   std::vector<Domain> domains_;
