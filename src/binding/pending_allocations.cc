@@ -53,10 +53,17 @@ void PendingAllocations::sent(const client::View& view, const api::BindRequest& 
     });
     if (!allocates) continue;
     Claims& claims = claims_[key];
-    if (const auto before = claims.find(claim_key); before != claims.end()) forget_devices(key, *before);
-    Entry& entry = claims[claim_key];
-    entry = {claim->meta.uid, request.decision_id, client::whole_devices(wanted.allocation)};
+    Entry entry{claim->meta.uid, request.decision_id, client::whole_devices(wanted.allocation)};
+    if (const auto before = claims.find(claim_key); before != claims.end()) {
+      forget_devices(key, *before);
+      // The answer to this write says nothing about an earlier one of unknown fate.
+      if (before->second.claim_uid == entry.claim_uid && before->second.is_unknown) {
+        entry.is_unknown = true;
+        entry.version = before->second.version;
+      }
+    }
     for (const std::string& device : entry.devices) by_device_[device].insert({key, claim_key});
+    claims[claim_key] = std::move(entry);
   }
 }
 

@@ -155,6 +155,8 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   const api::ObjectMeta& meta = after ? after->meta : before->meta;
   const PodId id = pod_id(meta.ns, meta.name);
   PodRow& row = pods_[id.index()];
+  if (before && !before->finished() && (!after || after->meta.uid != before->meta.uid || after->finished()))
+    keep_late_allocations(row, before->meta.uid);
   row.live = after;
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
   row.gpu_share = after && after->bound() ? api::gpu_share_of(*after) : nullptr;
@@ -182,6 +184,7 @@ void Cluster::apply_claim(const api::ResourceClaim* before,
   const api::ObjectMeta& meta = after ? after->meta : before->meta;
   const ClaimId id = claim_id(meta.ns, meta.name);
   claims_[id.index()].live = after;
+  end_late_allocation(id);
   recompute(id);
   for (const std::string& pod_uid : std::set(claims_[id.index()].assumed_by)) drop_confirmed(pod_uid);
   retire_if_unused(id);
@@ -289,7 +292,43 @@ std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& ro
   for (const std::string& pod_uid : row.assumed_by)
     if (auto allocation = carried(assumptions_.at(pod_uid).reservation.claims, nullptr, row))
       return allocation;
-  return nullptr;
+  return row.late.allocation;
+}
+
+void Cluster::keep_late_allocations(const PodRow& row, const std::string& pod_uid) {
+  const auto keep = [&](const std::vector<api::ClaimAllocation>& sent) {
+    for (const api::ClaimAllocation& claim : sent) {
+      const ClaimId id = find_claim(row.key.ns, claim.claim_name);
+      const auto live = id.valid() ? claims_[id.index()].live : nullptr;
+      if (!live || live->allocation || live->meta.uid != claim.claim_uid) continue;
+      expect_late(id,
+                  {std::make_shared<const api::Allocation>(claim.allocation), live->meta.resource_version});
+    }
+  };
+  for (const auto& [name, request] : row.bind_requests)
+    if (request->pod_uid == pod_uid && !api::failed_for_good(*request)) keep(request->claims);
+  if (const auto assumed = assumptions_.find(pod_uid); assumed != assumptions_.end())
+    keep(assumed->second.reservation.claims);
+}
+
+void Cluster::expect_late(ClaimId claim, LateAllocation late) {
+  claims_[claim.index()].late = std::move(late);
+  late_claims_.insert(claim);
+  recompute(claim);
+}
+
+void Cluster::forget_late(ClaimId claim) {
+  if (late_claims_.erase(claim) == 0) return;
+  claims_[claim.index()].late = {};
+  recompute(claim);
+}
+
+// Of the same version it may still come.
+void Cluster::end_late_allocation(ClaimId claim) {
+  ClaimRow& row = claims_[claim.index()];
+  if (row.late.allocation && row.live && row.live->meta.resource_version == row.late.version) return;
+  row.late = {};
+  late_claims_.erase(claim);
 }
 
 // Those that its spec and status name, and those of its request or assumption.

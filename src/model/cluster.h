@@ -2,10 +2,10 @@
 //
 // Owner: one decider, on one thread. Fed by View deltas in any order of kinds. A pod's place and a claim's
 // allocation are a pure function of the live objects, the live bind requests and the open assumptions, in
-// this precedence: live object, bind request (first by name), assumption (first by pod UID). So a rebuild
-// gives the same state. Cost: a delta O(what it names and, for a slice, the slices of its pool); lookups by
-// name O(log n), by id an index. An id stays with its object; rows of pods and claims are reused once no
-// object, request or assumption names them.
+// this precedence: live object, bind request (first by name), assumption (first by pod UID), late allocation.
+// So a rebuild gives the same state. Cost: a delta O(what it names and, for a slice, the slices of its pool);
+// lookups by name O(log n), by id an index. An id stays with its object; rows of pods and claims are reused
+// once no object, request or assumption names them.
 #pragma once
 
 #include <map>
@@ -53,6 +53,12 @@ class Cluster {
   // Adds an assumption unchanged: for replay and rebuild.
   void assume(Assumption assumption);
   const std::map<std::string, Assumption>& assumptions() const { return assumptions_; }  // by pod UID
+  // Claims with a late allocation: their devices are in use.
+  const std::set<ClaimId>& late_claims() const { return late_claims_; }
+  // The late allocation of this claim cannot be written any more.
+  void forget_late(ClaimId claim);
+  // Adds a late allocation unchanged: for replay and rebuild.
+  void expect_late(ClaimId claim, LateAllocation late);
 
   const std::vector<NodeRow>& nodes() const { return nodes_; }
   const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
@@ -135,6 +141,8 @@ class Cluster {
   bool has_other_consumers(const ClaimRow& row) const;
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;
 
+  void keep_late_allocations(const PodRow& row, const std::string& pod_uid);
+  void end_late_allocation(ClaimId claim);
   void add_assumption(Assumption assumption);
   Assumption take_assumption(const std::string& pod_uid);
   void retire_if_unused(PodId pod);
@@ -169,6 +177,7 @@ class Cluster {
   std::vector<DeviceRow> devices_;
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
+  std::set<ClaimId> late_claims_;
   ResourceAmounts charges_;  // result of the latest charges()
   std::uint64_t stamp_ = 0;
   std::uint64_t shared_pools_stamp_ = 0;

@@ -66,6 +66,10 @@ class History {
     feed(fresh, view.slices, api::Kind::ResourceSlice);
     feed(fresh, view.nodes, api::Kind::Node);
     for (const auto& [uid, assumption] : cluster.assumptions()) fresh.assume(assumption);
+    for (const ClaimId claim : cluster.late_claims()) {
+      const ClaimRow& row = cluster.claim(claim);
+      fresh.expect_late(fresh.find_claim(row.key.ns, row.key.name), row.late);
+    }
     return fresh.to_text();
   }
 

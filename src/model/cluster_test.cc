@@ -173,6 +173,37 @@ TEST(Ledger, NestedSavepointsRestoreWhatWasThere) {
   EXPECT_EQ(cluster.to_text(), before);
 }
 
+// The binder may have sent the allocation before it learns that the pod is gone.
+TEST(Cluster, DevicesOfAPodThatIsGoneStayTakenUntilItsClaimChanges) {
+  ClusterFixture world;
+  Cluster& cluster = world.cluster;
+  const auto decide = [&](int version) {
+    world.put(api::Kind::Node, node("n1"));
+    world.put(api::Kind::ResourceClaim, claim("c", version));
+    world.put(api::Kind::Pod, pod("a", "", version + 1, "c"));
+    world.put(api::Kind::BindRequest, request("a", "n1", version + 2, "Pending", "c", "gpu-0"));
+  };
+  const auto is_taken = [&] { return cluster.ledger().busy(cluster.find_device("d", "p", "gpu-0")); };
+  decide(1);
+  world.erase(api::Kind::Pod, "default", "a");
+  world.erase(api::Kind::BindRequest, "default", "br-a");
+  EXPECT_TRUE(is_taken()) << "the write may be in flight";
+  EXPECT_TRUE(cluster.ledger().node(cluster.find_node("n1")).pods.empty());
+  world.put(api::Kind::ResourceClaim, claim("c", 10));
+  EXPECT_FALSE(is_taken()) << "a write on the earlier version cannot land any more";
+  decide(11);
+  world.erase(api::Kind::Pod, "default", "a");
+  world.put(api::Kind::ResourceClaim, claim("c", 20, "gpu-0"));
+  EXPECT_TRUE(is_taken()) << "it has landed";
+  EXPECT_TRUE(cluster.late_claims().empty());
+  world.erase(api::Kind::ResourceClaim, "default", "c");
+  EXPECT_FALSE(is_taken());
+  decide(31);
+  world.erase(api::Kind::Pod, "default", "a");
+  cluster.forget_late(cluster.find_claim("default", "c"));
+  EXPECT_FALSE(is_taken()) << "the binder has written nothing";
+}
+
 std::string shared_claim(int version, const std::string& consumers) {
   return "{" + meta("shared", "default", version) + R"(,"spec":{},"status":{)" + allocation("gpu-0") +
          R"(,"reservedFor":[)" + consumers + "]}}";

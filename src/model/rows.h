@@ -35,11 +35,19 @@ struct PodRow {
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
 };
 
+// What the binder may still write for a pod that is gone or has ended: its allocation was sent, or will be
+// before the binder learns of the pod's end. It ends with the next version of the claim.
+struct LateAllocation {
+  std::shared_ptr<const api::Allocation> allocation;  // null: none
+  std::uint64_t version = 0;                          // of the claim that it was decided for
+};
+
 struct ClaimRow {
   client::NamedKey key;
   std::shared_ptr<const api::ResourceClaim> live;
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that carry this claim
   std::set<std::string> assumed_by;                     // pod UIDs
+  LateAllocation late;
 };
 
 struct SliceRow {

@@ -398,6 +398,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   reconsider(view, now);
   if (client::Effects effects = withdrawals_.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = conditions_.due(view, now); !effects.empty()) return effects;
+  if (late_.update(cluster_, now)) queue_.wake(kEventClaimChanged, now);
   if (overtaking_.expire(now)) queue_.wake(kEventPodGone, now);
   if (const std::optional<EntityKey> starving = overtaking_.starving(now))
     keep_room(context_at(view, now), *starving);
@@ -410,7 +411,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   client::Effects idle;
   for (const std::optional<Time> next :
        {queue_.next_time(), withdrawals_.next_time(), seals_.next_time(), conditions_.next_time(),
-        overtaking_.next_time(), std::optional(next_audit_)})
+        overtaking_.next_time(), late_.next_time(), std::optional(next_audit_)})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }

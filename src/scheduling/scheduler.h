@@ -23,6 +23,7 @@
 #include "scheduling/device_wait_errors.h"
 #include "scheduling/dirty_entities.h"
 #include "scheduling/input_log.h"
+#include "scheduling/late_allocations.h"
 #include "scheduling/overtaking_guard.h"
 #include "scheduling/term_seals.h"
 #include "scheduling/withdrawals.h"
@@ -159,6 +160,7 @@ class Scheduler final : public client::StatefulDecider {
   TermSeals seals_;
   bool sealing_ = false;  // pods that ask for devices are gated
   OvertakingGuard overtaking_;
+  LateAllocations late_;
   model::Audit audit_;
   Time next_audit_;
   std::map<std::string, InFlight> in_flight_;      // by decision
