@@ -1,6 +1,7 @@
 #include "binding/claim_deallocator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
@@ -119,7 +120,7 @@ class ClaimDeallocator final : public client::Reconciler {
       idle_since_.erase(key);
       return Effects::nothing();
     }
-    const Time due = seen_idle_since(key, now) + kIdleAllocationGrace;
+    const Time due = seen_idle_since(*claim, now) + kIdleAllocationGrace;
     if (now < due) {
       Effects effects;
       effects.wake_at = due;
@@ -136,14 +137,23 @@ class ClaimDeallocator final : public client::Reconciler {
   }
 
  private:
-  Time seen_idle_since(const api::ObjectKey& key, Time now) {
+  struct IdleClaim {
+    Time since;
+    std::string kept_for;  // the latest decision that renewed the reservation
+  };
+
+  // A decision that keeps the reservation is not bound at once: its BindRequest may be seen by nobody yet.
+  Time seen_idle_since(const api::ResourceClaim& claim, Time now) {
+    const api::ObjectKey key = client::key_of(api::Kind::ResourceClaim, claim.meta);
+    std::string kept_for(claim.meta.annotation(client::kKeptForAnnotation));
     const auto known = idle_since_.find(key);
-    if (known != idle_since_.end()) return known->second;
-    if (idle_since_.size() < kIdleClaimsMax) idle_since_.emplace(key, now);
+    if (known != idle_since_.end() && known->second.kept_for == kept_for) return known->second.since;
+    if (known != idle_since_.end() || idle_since_.size() < kIdleClaimsMax)
+      idle_since_[key] = {now, std::move(kept_for)};
     return now;
   }
 
-  std::map<api::ObjectKey, Time> idle_since_;
+  std::map<api::ObjectKey, IdleClaim> idle_since_;
 };
 
 }  // namespace

@@ -26,11 +26,13 @@ void put_pod(client::View& view, const std::string& name, const std::string& mor
           reason + R"("}]}})");
 }
 
-void put_claim(client::View& view, const std::string& consumers, int version = 9) {
+void put_claim(client::View& view, const std::string& consumers, int version = 9,
+               const std::string& more_meta = "") {
   const std::string results = R"({"results":[{"request":"r","driver":"drv","pool":"pool","device":"x"}]})";
   put(view, Kind::ResourceClaim, "c",
-      R"({"metadata":{"namespace":"d","name":"c","uid":"u-c","resourceVersion":")" + std::to_string(version) +
-          R"("},"status":{"allocation":{"devices":)" + results + R"(},"reservedFor":[)" + consumers + "]}}");
+      R"({"metadata":{)" + more_meta + R"("namespace":"d","name":"c","uid":"u-c","resourceVersion":")" +
+          std::to_string(version) + R"("},"status":{"allocation":{"devices":)" + results +
+          R"(},"reservedFor":[)" + consumers + "]}}");
 }
 
 const char* const kBoth = R"({"resource":"pods","name":"a","uid":"u-a"},)"
@@ -48,6 +50,21 @@ TEST(ClaimDeallocator, DeallocatesAClaimOfWaitingPodsAfterTheGrace) {
             R"({"status":{"allocation":null,"reservedFor":null,"devices":null},)"
             R"("metadata":{"uid":"u-c","resourceVersion":"9"}})"
             "\n");
+}
+
+// The decision for a waiting pod keeps the claim: its BindRequest is in memory, and the pod is bound soon.
+TEST(ClaimDeallocator, ADecisionThatKeepsTheClaimStartsTheGraceAgain) {
+  client::View view;
+  put_claim(view, kBoth);
+  put_pod(view, "a", "");
+  put_pod(view, "b", "");
+  const auto idle = make_claim_deallocator();
+  static_cast<void>(idle->reconcile(view, kClaim, kNow));
+  const Time due = kNow + kIdleAllocationGrace;
+  put_claim(view, kBoth, 10, R"("annotations":{"scheduling.berth.dev/kept-for":"d7"},)");
+  EXPECT_TRUE(idle->reconcile(view, kClaim, due).chains.empty());
+  EXPECT_TRUE(idle->reconcile(view, kClaim, due + kIdleAllocationGrace - Duration::millis(1)).chains.empty());
+  EXPECT_EQ(idle->reconcile(view, kClaim, due + kIdleAllocationGrace).chains.size(), 1u);
 }
 
 // For example a member of a gang that is too small now: no refusal follows.

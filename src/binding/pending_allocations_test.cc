@@ -8,7 +8,7 @@
 namespace berth::binding {
 namespace {
 
-class AllocationOnItsWay : public testing::Test {
+class AllocationOnItsWay : public ::testing::Test {
  protected:
   AllocationOnItsWay() {
     put_claim(1);

@@ -21,7 +21,7 @@ constexpr Duration kSlice = Duration::seconds(5);            // between two chec
 constexpr Duration kVolumeTimeout = Duration::seconds(60);   // shorter than the product's: storms are short
 constexpr std::int64_t kHealthTimeoutS = 24 * 3600;          // reports do not become stale by themselves
 constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
-constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next check while room is reserved
+constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next check: longer than any grace
 constexpr int kLooksBesideKeptRoom = 4;                      // longer than room stays reserved without use
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
@@ -112,6 +112,9 @@ class Storm {
   void judge_rest(Time end) {
     result_.at_rest = true;
     result_.broken = broken_at_rest(checker_, KeptRoom::Possible);
+    // A pod that has just ended leaves a claim that is given back after a grace.
+    if (!result_.broken.empty() && advance(world_->now() + kRestsAgain))
+      result_.broken = broken_at_rest(checker_, KeptRoom::Possible);
     std::uint64_t bindings = checker_.bindings();
     for (int looks = 1; result_.broken.empty(); ++looks) {
       std::vector<std::string> beside_kept_room = broken_at_rest(checker_);
