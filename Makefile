@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
-.PHONY: up demo build dist test check bench storm storm-long test-cluster format clean
+.PHONY: up demo build dist test check bench storm storm-long museum test-cluster format clean
 .PHONY: setup setup-check configure
 .DEFAULT_GOAL := build
 
@@ -41,7 +41,7 @@ bench: configure
 # make storm DEFECT=gang-minimum-not-read: with a defect of the museum, until a seed finds it
 SEEDS ?= 300
 storm: configure
-	@cmake --build $(RELEASE) -j $(JOBS) --target sim-storm
+	@cmake --build $(RELEASE) -j $(JOBS) --target $(if $(DEFECT),museum-storm,sim-storm)
 	@tools/storm.py --build $(RELEASE) --seeds $(SEEDS) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(DEFECT),--defect $(DEFECT))
 
@@ -50,6 +50,11 @@ FIRST ?= 1
 storm-long: configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target sim-storm
 	@tools/storm.py --build $(RELEASE) --minutes 60 --first $(FIRST)
+
+# The defects that are known: each is switched on, and a test or a storm must find it.
+museum: configure
+	@cmake --build $(RELEASE) -j $(JOBS) --target museum_test museum-storm
+	@$(RELEASE)/museum_test --gtest_brief=1
 
 test-cluster: build
 	@tools/test-cluster.sh

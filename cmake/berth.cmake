@@ -3,8 +3,11 @@
 # A room is a folder below src/ with a room.cmake that lists what it may use:
 #   berth_room(NAME <room> ROOMS <rooms it includes> LINK <packages> PRIVATE_LINK <packages of its .cc files>
 #     TEST_LINK <packages of its tests> PROTO <names of proto/*.proto to generate messages and services from>
-#     SEPARATE <pattern of sources that are alike by design and use the same names: never compiled as one>)
+#     SEPARATE <pattern of sources that are alike by design and use the same names: never compiled as one>
+#     MUSEUM <sources that ask for a switch of base/known_defects.h>)
 # Every *.cc becomes part of the library, every *_test.cc part of <room>_test, every *_main.cc a program.
+# museum_test.cc of a room, and the bench that it uses (test_bench_test.cc), are in museum_test as well;
+# sim/museum_storm_main.cc is the museum's (below).
 # What stands in src/<room>/testing/ becomes berth_<room>_testing: for this room's tests, and for those of
 # rooms that name it in TEST_LINK.
 # bench/*_bench.cc and fuzz/*_fuzz.cc become programs; their first line names the rooms: // rooms: base store
@@ -97,8 +100,48 @@ function(berth_unity target)
   endif()
 endfunction()
 
+# The museum's programs (docs/reliability.md#museum), museum_test and museum-storm: the batches that have a
+# source with a switch are compiled once more for them, with it. They are linked as objects, which define all
+# that the same batches of the archives would. No other program has a switch. Nothing is built before a target
+# asks for one of the two, so a build from nothing costs what it would without a museum.
+macro(berth_museum_room)
+  if(ROOM_MUSEUM)
+    list(LENGTH ROOM_MUSEUM count)
+    if(BERTH_UNITY)
+      math(EXPR count
+        "(${count} + ${BERTH_UNITY_SOURCES} - 1) / ${BERTH_UNITY_SOURCES} * ${BERTH_UNITY_SOURCES}")
+    endif()
+    list(SUBLIST sources 0 ${count} switched)  # fewer where the room has fewer
+    add_library(berth_${ROOM_NAME}_museum OBJECT EXCLUDE_FROM_ALL ${switched})
+    target_compile_definitions(berth_${ROOM_NAME}_museum PRIVATE BERTH_MUSEUM)
+    target_compile_options(berth_${ROOM_NAME}_museum PRIVATE $<$<CONFIG:Release>:-Og>)
+    target_link_libraries(berth_${ROOM_NAME}_museum PRIVATE berth_${ROOM_NAME} ${ROOM_PRIVATE_LINK})
+    berth_unity(berth_${ROOM_NAME}_museum)
+    set_property(GLOBAL APPEND PROPERTY BERTH_MUSEUM_ROOMS berth_${ROOM_NAME}_museum)
+  endif()
+  if(museum_tests)
+    set_property(GLOBAL APPEND PROPERTY BERTH_MUSEUM_TESTS ${museum_tests})
+    set_property(GLOBAL APPEND PROPERTY BERTH_MUSEUM_LINK berth_${ROOM_NAME} ${ROOM_TEST_LINK})
+  endif()
+endmacro()
+
+function(berth_museum)
+  foreach(property ROOMS TESTS LINK)
+    get_property(${property} GLOBAL PROPERTY BERTH_MUSEUM_${property})
+  endforeach()
+  list(REMOVE_DUPLICATES LINK)
+  add_executable(museum_test EXCLUDE_FROM_ALL ${TESTS})
+  add_executable(museum-storm EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/sim/museum_storm_main.cc)
+  foreach(program museum_test museum-storm)
+    target_compile_definitions(${program} PRIVATE BERTH_MUSEUM)
+    target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-Og>)
+    target_link_libraries(${program} PRIVATE ${ROOMS} ${LINK} berth_base_testing)
+  endforeach()
+  target_link_libraries(museum_test PRIVATE GTest::gtest GTest::gtest_main)
+endfunction()
+
 function(berth_room)
-  cmake_parse_arguments(ROOM "" "NAME;SEPARATE" "ROOMS;LINK;PRIVATE_LINK;TEST_LINK;PROTO" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME;SEPARATE" "ROOMS;LINK;PRIVATE_LINK;TEST_LINK;PROTO;MUSEUM" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${ROOM_NAME}/*.cc)
   set(tests ${sources})
   set(mains ${sources})
@@ -107,6 +150,15 @@ function(berth_room)
   list(FILTER testing INCLUDE REGEX "/testing/")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER mains INCLUDE REGEX "_main\\.cc$")
+  set(museum_tests ${tests})
+  list(FILTER museum_tests INCLUDE REGEX "/(museum|test_bench)_test\\.cc$")
+  list(FILTER mains EXCLUDE REGEX "/museum_storm_main\\.cc$")
+  if(ROOM_MUSEUM)
+    # First, so that few batches have a switch in them.
+    list(TRANSFORM ROOM_MUSEUM PREPEND ${CMAKE_SOURCE_DIR}/src/${ROOM_NAME}/)
+    list(REMOVE_ITEM sources ${ROOM_MUSEUM})
+    list(PREPEND sources ${ROOM_MUSEUM})
+  endif()
 
   if(ROOM_PROTO)
     berth_proto(${ROOM_NAME} ${ROOM_PROTO})
@@ -150,6 +202,9 @@ function(berth_room)
     target_compile_options(${ROOM_NAME}_test PRIVATE $<$<CONFIG:Release>:-Og>)
     add_test(NAME ${ROOM_NAME} COMMAND ${ROOM_NAME}_test)
   endif()
+  if(BERTH_TESTS)
+    berth_museum_room()
+  endif()
   if(NOT BERTH_TESTS)
     list(FILTER ROOM_TEST_LINK EXCLUDE REGEX "_testing$")  # there are none then
   endif()
@@ -186,6 +241,9 @@ macro(berth_rooms)
       include(${CMAKE_SOURCE_DIR}/src/${room}/room.cmake)
     endif()
   endforeach()
+  if(BERTH_TESTS)
+    berth_museum()
+  endif()
   if(BERTH_BENCH)
     find_package(benchmark REQUIRED)
     berth_single_file_programs(bench/*_bench.cc berth_benches benchmark::benchmark benchmark::benchmark_main)

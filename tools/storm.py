@@ -228,7 +228,7 @@ def main():
     parser.add_argument("--ignore", action="append", default=[], help='beginning of sentences, such as "I4:"')
     words = parser.parse_args()
     ignored = [f"--ignore={text}" for text in words.ignore]
-    program = str(ROOT / words.build / "sim-storm")
+    program = str(ROOT / words.build / ("museum-storm" if words.defect else "sim-storm"))
     if words.only:
         return run_only(program, words.only, ignored + ([f"--defect={words.defect}"] if words.defect else []))
     if words.defect:

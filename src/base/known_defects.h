@@ -1,14 +1,13 @@
 // The museum: defects that this system or another one had. Each can be switched on again, so that a test can
 // show that storms find it.
 //
-// Only tests and src/sim switch one on (tools/check defects); a program never does. One at a time, for the
-// whole process. Cost of a check: one load. How each is found: docs/reliability.md#museum.
+// The switches are compiled into the museum's programs alone (BERTH_MUSEUM; `museum` in cmake/berth.cmake):
+// in all others has() is false before the program runs. One at a time, for the whole process. What each is,
+// and how it is found: sim/museum.cc, docs/reliability.md#museum.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 namespace berth {
 
@@ -72,17 +71,7 @@ enum class KnownDefect : std::uint8_t {
   WordsFollowNumbers,
 };
 
-struct KnownDefectRow {
-  KnownDefect defect;
-  std::string_view name;        // of its plan, and on the command line
-  std::string_view wrong;       // one sentence
-  std::string_view invariants;  // that detect it, separated by spaces
-  std::string_view source;
-};
-
-std::span<const KnownDefectRow> known_defects();
-// Null for an unknown name.
-const KnownDefectRow* known_defect(std::string_view name);
+#ifdef BERTH_MUSEUM
 
 namespace detail {
 inline std::atomic<KnownDefect> switched_on{KnownDefect::None};
@@ -103,5 +92,13 @@ class WithDefect {
  private:
   const KnownDefect before_;
 };
+
+#else
+
+constexpr bool has(KnownDefect) {
+  return false;
+}
+
+#endif
 
 }  // namespace berth

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/known_defects.h"
 #include "engine/loop.h"
 #include "engine/testing/engine_fixture.h"
+#include "engine/testing/marked_create.h"
 
 namespace berth::engine {
 namespace {
@@ -14,6 +14,7 @@ using client::Effects;
 using client::View;
 using testing::EngineFixture;
 using testing::InjectedFault;
+using testing::MarkedCreate;
 
 // A reconciler of pods with decisions that the test sets.
 class Scripted final : public client::Reconciler {
@@ -429,39 +430,6 @@ TEST(EffectExecutor, WhatTheClientHoldsTakesNoPlaceAmongTheWritesInFlight) {
   EXPECT_EQ(fixture.api.arrived.size(), 7u);
 }
 
-// A marked create of pod "made" with spec.said "mine"; `faults` apply to one request after the other.
-struct MarkedCreate {
-  explicit MarkedCreate(std::vector<InjectedFault> strikes) : faults(std::move(strikes)) {
-    fixture.api.put(Kind::Pod, kPodA);
-    const auto decide = [this](const View&, const api::ObjectKey& key, Time) {
-      if (key.name != "a" || ++runs > 1) return Effects::nothing();
-      const Json object =
-          *parse_json(R"({"metadata":{"namespace":"d","name":"made"},"spec":{"said":"mine"}})");
-      client::Write write = client::create(Kind::Pod, "d", object);
-      write.mark = client::Write::Mark{{"spec", "said"}, "mine"};
-      return Effects::write({Kind::Pod, "d", "made", {}}, std::move(write));
-    };
-    auto reconciler = std::make_unique<Scripted>(decide, std::vector{client::itself(Kind::Pod)});
-    reconciler->settled = [this](const client::Outcome& outcome) { ok = outcome.chains.front().ok; };
-    fixture.engine.add(std::move(reconciler));
-    fixture.api.fault = [this](const client::ApiRequest& request) {
-      if (request.name != "made" || next >= faults.size()) return InjectedFault::None;
-      return faults[next++];
-    };
-    fixture.start();
-  }
-  std::string said() const {
-    const Json* made = fixture.api.find(Kind::Pod, "d", "made");
-    return made ? made->find_path({"spec", "said"})->as_string() : "";
-  }
-
-  EngineFixture fixture;
-  std::vector<InjectedFault> faults;
-  std::size_t next = 0;
-  int runs = 0;
-  bool ok = true;  // settle() gets failures only
-};
-
 TEST(Engine, AMarkedWriteIsFollowedUntilItsFateIsKnown) {
   const std::vector<InjectedFault> long_outage(20, InjectedFault::LostNotDone);
   for (const std::vector<InjectedFault>& faults : {std::vector<InjectedFault>{},
@@ -485,16 +453,6 @@ TEST(Engine, AMarkedWriteThatMeetsAnotherOnesObjectIsNotAccepted) {
   EXPECT_EQ(create.said(), "somebody else");
   EXPECT_FALSE(create.ok);
   EXPECT_TRUE(create.fixture.engine.view().pods.find("d", "made")) << "what stands there is in the view";
-}
-
-// The previous test shows the correct behaviour.
-TEST(MuseumByHand, AlreadyExistsCountsAsOurs) {
-  const WithDefect defect(KnownDefect::AlreadyExistsCountsAsOurs);
-  MarkedCreate create({});
-  create.fixture.api.put(Kind::Pod,
-                         R"({"metadata":{"namespace":"d","name":"made"},"spec":{"said":"somebody else"}})");
-  create.fixture.advance(Duration::minutes(5));
-  EXPECT_TRUE(create.ok);
 }
 
 TEST(Engine, ADeadlineWakesItsKey) {

@@ -1,1 +1,2 @@
-berth_room(NAME model ROOMS base api client TEST_LINK rapidcheck)
+berth_room(NAME model ROOMS base api client TEST_LINK rapidcheck
+  MUSEUM cluster.cc ledger.cc)

@@ -2,7 +2,7 @@
 // because the gang barrier aborts what is not withdrawn; the others need writes that are in flight for long.
 #include <gtest/gtest.h>
 
-#include "base/known_defects.h"
+#include "base/testing/museum.h"
 #include "client/claim_writes.h"
 #include "scheduling/test_bench.h"
 #include "scheduling/withdrawals.h"
@@ -27,9 +27,7 @@ bool is_sent_again() {
 }
 
 TEST(MuseumByHand, WithdrawalSentOnce) {
-  EXPECT_TRUE(is_sent_again());
-  const WithDefect defect(KnownDefect::WithdrawalSentOnce);
-  EXPECT_FALSE(is_sent_again());
+  expect_shown(KnownDefect::WithdrawalSentOnce, is_sent_again);
 }
 
 // Whether a pod waits while an earlier process' allocation may still land.
@@ -54,9 +52,7 @@ bool waits_for_seals() {
 }
 
 TEST(MuseumByHand, TermNotSealed) {
-  EXPECT_TRUE(waits_for_seals());
-  const WithDefect defect(KnownDefect::TermNotSealed);
-  EXPECT_FALSE(waits_for_seals());
+  expect_shown(KnownDefect::TermNotSealed, waits_for_seals);
 }
 
 // Whether a decision for a pod that its claim is reserved for renews that reservation first.
@@ -80,9 +76,7 @@ bool claim_is_renewed() {
 }
 
 TEST(MuseumByHand, ReservationNotRenewed) {
-  EXPECT_TRUE(claim_is_renewed());
-  const WithDefect defect(KnownDefect::ReservationNotRenewed);
-  EXPECT_FALSE(claim_is_renewed());
+  expect_shown(KnownDefect::ReservationNotRenewed, claim_is_renewed);
 }
 
 }  // namespace

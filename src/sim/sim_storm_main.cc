@@ -5,128 +5,15 @@
 //   sim-storm plan SEED               the plan of a seed, as a file that `only` takes
 //   sim-storm shrink SEED|FILE        the smallest plan that still fails in the same way
 //
-//   sim-storm defects                 names of the museum, each with the invariants that see it
-//
-// Options after them: --ignore=TEXT drops sentences with this prefix. --defect=NAME switches on one of the
-// museum, and judges only the invariants that detect it.
-#include <cstdio>
-#include <fstream>
-#include <optional>
-#include <sstream>
-
-#include "base/known_defects.h"
+// The option --ignore=TEXT after them drops sentences with this prefix.
 #include "base/log.h"
-#include "sim/museum.h"
-#include "sim/storm.h"
-#include "sim/storm_shrink.h"
-
-namespace berth::sim {
-namespace {
-
-Json counts_json(const FaultCounts& counts) {
-  Json json = Json::object();
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] > 0) json[name_of(static_cast<FaultClass>(i))] = static_cast<std::int64_t>(counts[i]);
-  return json;
-}
-
-Json result_json(std::uint64_t seed, const StormResult& result) {
-  Json json = Json::object({{"seed", static_cast<std::int64_t>(seed)},
-                            {"virtualMs", result.virtual_time.millis()},
-                            {"pods", static_cast<std::int64_t>(result.pods)},
-                            {"bindings", static_cast<std::int64_t>(result.bindings)},
-                            {"writes", static_cast<std::int64_t>(result.writes)},
-                            {"digest", std::to_string(result.digest)},
-                            {"faults", counts_json(result.faults)}});
-  for (std::size_t state = 0; state < kStormStates.size(); ++state)
-    json["coverage"][kStormStates[state]] = counts_json(result.coverage[state]);
-  JsonArray broken;
-  for (const std::string& sentence : result.broken) broken.emplace_back(sentence);
-  json["broken"] = std::move(broken);
-  return json;
-}
-
-// A number is a seed, anything else a file.
-Result<StormPlan> plan_of(const std::string& which) {
-  if (!which.empty() && which.find_first_not_of("0123456789") == std::string::npos)
-    return make_storm_plan(std::stoull(which));
-  std::ifstream file(which);
-  if (!file) return Error(ErrorCode::NotFound, which, "there is no such file");
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_storm_plan(text.str(), which);
-}
-
-Status run_many(std::uint64_t first, std::uint64_t step, std::uint64_t count, const StormOptions& options) {
-  for (std::uint64_t i = 0, seed = first; i < count; ++i, seed += step) {
-    std::printf("{\"begins\":%llu}\n", static_cast<unsigned long long>(seed));
-    std::fflush(stdout);
-    const StormResult result = TRY(run_storm(make_storm_plan(seed), options));
-    std::printf("%s\n", to_string(result_json(seed, result)).c_str());
-    std::fflush(stdout);
-  }
-  return {};
-}
-
-Status run_one(const std::string& which, const StormOptions& options) {
-  const StormPlan plan = TRY(plan_of(which));
-  const StormResult result = TRY(run_storm(plan, options));
-  std::printf("%s\n", to_string(result_json(plan.seed, result)).c_str());
-  return {};
-}
-
-Status shrink(const std::string& which, const StormOptions& options) {
-  const ShrunkStorm shrunk = TRY(shrink_storm(TRY(plan_of(which)), options.ignored));
-  if (shrunk.broken.empty()) return Error(ErrorCode::Invalid, which, "this storm does not fail");
-  std::printf("# %s\n%s", shrunk.broken.c_str(), storm_plan_text(shrunk.plan).c_str());
-  return {};
-}
-
-Status print_defects() {
-  for (const KnownDefectRow& row : known_defects())
-    std::printf("%s %s\n", std::string(row.name).c_str(), std::string(row.invariants).c_str());
-  return {};
-}
-
-Status run(const std::vector<std::string>& words, StormOptions options) {
-  const std::string verb = words.empty() ? "" : words[0];
-  if (verb == "run" && words.size() == 4)
-    return run_many(std::stoull(words[1]), std::stoull(words[2]), std::stoull(words[3]), options);
-  if (verb == "only" && words.size() == 3)
-    options.trace = [](const std::string& line) { std::printf("%s\n", line.c_str()); };
-  if (verb == "only" && words.size() >= 2) return run_one(words[1], options);
-  if (verb == "shrink" && words.size() == 2) return shrink(words[1], options);
-  if (verb == "defects") return print_defects();
-  if (verb != "plan" || words.size() != 2)
-    return Error(ErrorCode::Invalid, "sim-storm",
-                 "use: run FIRST STEP COUNT, only, plan or shrink SEED|FILE");
-  std::printf("%s", storm_plan_text(TRY(plan_of(words[1]))).c_str());
-  return {};
-}
-
-}  // namespace
-}  // namespace berth::sim
+#include "sim/storm_program.h"
 
 int main(int count, char** arguments) {
   berth::configure_log(berth::LogLevel::Off, berth::LogFormat::Text);
-  constexpr std::string_view kIgnore = "--ignore=", kDefect = "--defect=";
-  std::optional<berth::WithDefect> defect;
-  berth::sim::StormOptions options;
-  std::vector<std::string> words;
-  for (const std::string& word : std::vector<std::string>(arguments + 1, arguments + count)) {
-    if (word.starts_with(kIgnore)) {
-      options.ignored.push_back(word.substr(kIgnore.size()));
-    } else if (word.starts_with(kDefect)) {
-      const berth::KnownDefectRow* row = berth::known_defect(word.substr(kDefect.size()));
-      if (!row) return std::fprintf(stderr, "no such defect: %s\n", word.c_str()), 1;
-      defect.emplace(row->defect);
-      for (std::string& sentence : berth::sim::not_finding(*row))
-        options.ignored.push_back(std::move(sentence));
-    } else {
-      words.push_back(word);
-    }
-  }
-  const berth::Status ran = berth::sim::run(words, options);
-  if (!ran) std::fprintf(stderr, "%s\n", ran.error().text().c_str());
-  return ran ? 0 : 1;
+  const berth::sim::StormWords words = berth::sim::storm_words(count, arguments);
+  if (!words.defect.empty())
+    return berth::sim::exit_code_of(berth::Error(berth::ErrorCode::Invalid, "--defect",
+                                                 "this program has no switches: use museum-storm"));
+  return berth::sim::exit_code_of(berth::sim::run_storms(words.words, words.options));
 }

@@ -153,20 +153,30 @@ class Banned(CheckTest):
 class Defects(CheckTest):
     SWITCHES = {"src/base/known_defects.h": "class WithDefect {};\n"}
     ON = '#include "base/known_defects.h"\nvoid f() {\n  WithDefect on(KnownDefect::X);\n}\n'
+    ASK = '#include "base/known_defects.h"\nbool f() { return has(KnownDefect::X); }\n'
+    LISTED = {"src/dra/room.cmake": "berth_room(NAME dra ROOMS base\n  MUSEUM search/a.cc)\n"}
 
-    def test_tests_and_the_simulator_may_switch_one_on(self):
-        self.accepts(defects, {**self.SWITCHES, "src/dra/a_test.cc": self.ON, "src/sim/a_main.cc": self.ON})
+    def test_the_museums_programs_may_switch_one_on(self):
+        self.accepts(defects, {**self.SWITCHES, "src/base/testing/museum.h": self.ON,
+                               "src/sim/museum_storm_main.cc": self.ON})
 
     def test_nobody_else_may(self):
-        found = self.found(defects, {**self.SWITCHES, "src/cli/a.cc": self.ON})
-        self.assertEqual(found, [("src/cli/a.cc", 3)])
+        for path in ("src/cli/a.cc", "src/dra/museum_test.cc", "src/sim/world.cc"):
+            self.assertIn((path, 3), self.found(defects, {**self.SWITCHES, path: self.ON}))
         around = "void f() {\n  detail::switched_on = x;\n}\n"
         self.assertEqual(self.found(defects, {"bench/a_bench.cc": around}), [("bench/a_bench.cc", 2)])
 
-    def test_asking_is_free_but_not_in_a_header(self):
-        ask = '#include "base/known_defects.h"\nbool f() { return has(KnownDefect::X); }\n'
-        self.accepts(defects, {**self.SWITCHES, "src/dra/a.cc": ask})
-        self.assertEqual(self.found(defects, {**self.SWITCHES, "src/dra/a.h": ask}), [("src/dra/a.h", 1)])
+    def test_who_asks_is_listed_and_no_header(self):
+        self.accepts(defects, {**self.SWITCHES, **self.LISTED, "src/dra/search/a.cc": self.ASK})
+        self.assertEqual(self.found(defects, {**self.SWITCHES, "src/dra/b.cc": self.ASK}),
+                         [("src/dra/b.cc", 1)])
+        self.assertEqual(self.found(defects, {**self.SWITCHES, "src/dra/a.h": self.ASK}),
+                         [("src/dra/a.h", 1)])
+
+    def test_who_is_listed_asks(self):
+        silent = {"src/dra/search/a.cc": "int a;\n"}
+        self.assertEqual(self.found(defects, {**self.SWITCHES, **self.LISTED, **silent}),
+                         [("src/dra/room.cmake", 1)])
 
 
 class Quarantine(CheckTest):

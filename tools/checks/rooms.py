@@ -9,7 +9,7 @@ ROOM_CALL = re.compile(r"berth_room\s*\(([^)]*)\)", re.S)
 PAGE = "docs/architecture.md"
 PAGE_ROW = re.compile(r"\| (\[.*/README\.md\)) \| ([a-z ]+) \|$")
 NAMESPACE = re.compile(r"\bnamespace\s+berth::(\w+)")
-KEYWORDS = ("NAME", "ROOMS", "LINK", "PRIVATE_LINK", "TEST_LINK", "PROTO")
+KEYWORDS = ("NAME", "ROOMS", "LINK", "PRIVATE_LINK", "TEST_LINK", "PROTO", "MUSEUM")
 
 
 def declared(text):

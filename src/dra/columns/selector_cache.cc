@@ -6,7 +6,7 @@
 namespace berth::dra {
 namespace {
 
-constexpr std::size_t kBlockWords = 256;
+constexpr std::size_t kCacheBlockWords = 256;
 constexpr std::uint64_t kAllRows = ~std::uint64_t{0};
 
 // The bits of a slice's rows. `words` has two words beyond its rows.
@@ -170,9 +170,9 @@ void SelectorCache::answer_slice(Answers& answers, const SliceRows& rows) const 
 
 // A selector is not evaluated for a device that an earlier one refused.
 void SelectorCache::answer(Answers& answers, WordRange words) const {
-  std::uint64_t yes[kBlockWords], error[kBlockWords];
-  for (std::size_t at = words.first; at < words.last; at += kBlockWords) {
-    const std::size_t count = std::min(kBlockWords, words.last - at);
+  std::uint64_t yes[kCacheBlockWords], error[kCacheBlockWords];
+  for (std::size_t at = words.first; at < words.last; at += kCacheBlockWords) {
+    const std::size_t count = std::min(kCacheBlockWords, words.last - at);
     std::uint64_t *match = &answers.match[at], *failed = &answers.error[at];
     std::fill(match, match + count, kAllRows);
     std::fill(failed, failed + count, 0);
