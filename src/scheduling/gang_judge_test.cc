@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "scheduling/gang_world.h"
+#include "scheduling/test_gangs.h"
 
 namespace berth::scheduling {
 namespace {
@@ -73,7 +73,7 @@ std::string list(const std::vector<std::uint64_t>& seeds) {
 
 void judge_family(GangWorld (*draw)(std::uint64_t)) {
   const std::uint64_t first = number_from("BERTH_GANG_FIRST", 0);
-  const std::uint64_t rounds = number_from("BERTH_GANG_ROUNDS", 300);
+  const std::uint64_t rounds = number_from("BERTH_GANG_ROUNDS", 200);
   Tally tally;
   for (std::uint64_t seed = first; seed < first + rounds; ++seed) judge_one(draw(seed), seed, tally);
   std::printf("%d feasible, %zu missed; %d infeasible, %d unproved; %d too large to judge\n", tally.feasible,

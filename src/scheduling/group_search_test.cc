@@ -1,4 +1,4 @@
-// What a group does when its members' own order fails: other orders, other choices, or a proof.
+// What a group does when its members' own order fails: the search of all choices, or a proof.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -160,6 +160,26 @@ TEST(GroupSearch, ASearchThatEndsEarlyProvesNothing) {
       latest_explanation(bench),
       "pod group default/g waits: no place was found for the 30 more pods it needs. Other orders of its "
       "members and other choices of devices were not all tried, so this proves nothing.");
+}
+
+// On more nodes than are judged for a proof, sums that are kept prove the refusal, and follow the nodes.
+TEST(GroupSearch, ARefusalOnManyNodesIsProvedBySums) {
+  for (const bool unequal : {false, true}) {
+    TestBench bench;
+    for (std::size_t i = 0; i <= kGroupProofNodesMax; ++i)
+      bench.put_node({"n" + std::to_string(i), i == 7 ? "9" : "3"});
+    bench.put_group("g", 3);
+    for (int i = 0; i < 3; ++i)
+      bench.put_pod({"p" + std::to_string(i), std::to_string(4000 + (unequal ? i : 0)) + "m", "g"});
+    bench.run();
+    EXPECT_EQ(places_of(bench, {"p0", "p1", "p2"}), "p0: p1: p2:");
+    EXPECT_EQ(latest_explanation(bench),
+              "pod group default/g waits: the cluster does not take the 3 more pods it needs.");
+    bench.put_node({"n3", "5"});
+    bench.now = bench.now + Duration::seconds(60);
+    bench.run();
+    EXPECT_EQ(places_of(bench, {"p0", "p1", "p2"}), "p0:n7 p1:n3 p2:n7");
+  }
 }
 
 // Tries every assignment.

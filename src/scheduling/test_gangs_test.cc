@@ -1,5 +1,5 @@
 // The worlds of gang_judge_test.cc, and the answer by trying every assignment.
-#include "scheduling/gang_world.h"
+#include "scheduling/test_gangs.h"
 
 #include <algorithm>
 #include <functional>
@@ -226,6 +226,7 @@ class Planter {
     for (int i = 0; i < nodes; ++i) world_.nodes.push_back({0, 0, world_.racked ? below(racks + 1) - 1 : 0});
     if (world_.racked) world_.nodes[0].rack = 0;
     kinds_ = 1 + below(3);
+    sizes_ = one_in(3) ? 3 : 6;
     for (int i = 0; i < nodes; ++i)
       if (world_.nodes[i].rack == 0) planted_.push_back(i);
   }
@@ -330,7 +331,7 @@ class Planter {
 
   void plant_member(int own) { plant_member(own, a_planted_node(), {}); }
   void plant_member(int own, int node, std::vector<int> claims) {
-    GangWorld::Member member{below(6), below(6), std::move(claims)};
+    GangWorld::Member member{below(sizes_), below(sizes_), std::move(claims)};
     for (; own > 0; --own)
       if (const int claim = plant_claim({node}); claim >= 0) member.claims.push_back(claim);
     GangWorld::Node& place = world_.nodes[static_cast<std::size_t>(node)];
@@ -353,18 +354,21 @@ class Planter {
       if (one_in(4)) node.cpu += below(3);
       if (one_in(4)) node.memory += below(3);
     }
-    if (one_in(5) && world_.members.size() < 12) {
-      world_.members.push_back({below(6), below(6), {}});
-      if (!world_.claims.empty() && one_in(2)) {
-        world_.claims.push_back(world_.claims.front());
-        world_.members.back().claims = {static_cast<int>(world_.claims.size()) - 1};
-      }
-    }
+    for (int more = one_in(4) ? 1 + below(3) : 0; more > 0 && world_.members.size() < 12; --more)
+      add_spare_member();
     world_.planted = true;
     if (one_in(4)) spoil();
     for (std::size_t i = world_.members.size(); i > 1; --i)
       std::swap(world_.members[i - 1], world_.members[static_cast<std::size_t>(below(static_cast<int>(i)))]);
     return std::move(world_);
+  }
+
+  // Beyond the minimum.
+  void add_spare_member() {
+    world_.members.push_back({below(sizes_), below(sizes_), {}});
+    if (world_.claims.empty() || one_in(2)) return;
+    world_.claims.push_back(world_.claims.front());
+    world_.members.back().claims = {static_cast<int>(world_.claims.size()) - 1};
   }
 
   // Takes something away: the world may be infeasible then.
@@ -385,7 +389,8 @@ class Planter {
   GangWorld world_;
   std::vector<int> planted_;  // nodes of the rack with the hidden assignment
   std::vector<bool> taken_;   // by device
-  int kinds_ = 1;
+  int kinds_ = 1;             // of devices
+  int sizes_ = 6;             // that members ask for
   int numa_ = 0;
 };
 
