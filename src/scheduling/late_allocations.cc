@@ -14,6 +14,10 @@ bool LateAllocations::update(model::Cluster& cluster, Time now) {
   return ended > 0;
 }
 
+void LateAllocations::forget_all(model::Cluster& cluster) {
+  while (!cluster.late_claims().empty()) cluster.forget_late(*cluster.late_claims().begin());
+}
+
 std::optional<Time> LateAllocations::next_time() const {
   std::optional<Time> next;
   for (const auto& [claim, until] : until_) next = next ? std::min(*next, until) : until;

@@ -22,6 +22,8 @@ class LateAllocations {
   // True if devices came free since the last call.
   bool update(model::Cluster& cluster, Time now);
   std::optional<Time> next_time() const;
+  // In a standby nobody looks after them: it knows of no request when it takes over (TermSeals).
+  static void forget_all(model::Cluster& cluster);
 
  private:
   std::map<model::ClaimId, Time> until_;

@@ -186,6 +186,7 @@ void Scheduler::apply(const client::View& view, const client::Delta& delta, Time
   if (inputs_) inputs_->record({InputKind::Apply, now, delta, {}});
   state_digest_ += version_digest(delta.key, delta.after) - version_digest(delta.key, delta.before);
   taint_rules_.apply(delta, cluster_);
+  if (!leading_) LateAllocations::forget_all(cluster_);
   if (!leading_ && !has(KnownDefect::StandbyRemembers)) return;
   switch (delta.key.kind) {
     case api::Kind::Node: {
