@@ -68,11 +68,12 @@ class MemoryCheck {
     if (believed != node)
       say("believes that pod " + pod.name + " is on \"" + believed + "\"; it is on \"" + node + "\"");
   }
+  // By a claim; a hold keeps the device free for an entry that waits.
   bool is_busy(const std::string& key) const {
     const std::size_t first = key.find('/'), last = key.rfind('/');
     const model::DeviceId id = cluster_.find_device(
         key.substr(0, first), key.substr(first + 1, last - first - 1), key.substr(last + 1));
-    return id.valid() && !cluster_.ledger().device(id).free();
+    return id.valid() && !cluster_.ledger().device(id).holders.empty();
   }
 
   const std::string who_;
