@@ -34,7 +34,9 @@ void show(const char* what, std::uint64_t seed, const GangWorld& world, const Te
 }
 
 void judge_one(const GangWorld& world, std::uint64_t seed, Tally& tally) {
-  TestBench bench;
+  SchedulerOptions options;
+  options.gates.node_allocatable_resources = true;
+  TestBench bench(options);
   world.put(bench);
   bench.run();
   bool placed = false;
@@ -71,14 +73,16 @@ std::string list(const std::vector<std::uint64_t>& seeds) {
   return text;
 }
 
-void judge_family(GangWorld (*draw)(std::uint64_t)) {
+// `missed_max`: of a hundred feasible worlds.
+void judge_family(GangWorld (*draw)(std::uint64_t), std::size_t missed_max = 0) {
   const std::uint64_t first = number_from("BERTH_GANG_FIRST", 0);
   const std::uint64_t rounds = number_from("BERTH_GANG_ROUNDS", 200);
   Tally tally;
   for (std::uint64_t seed = first; seed < first + rounds; ++seed) judge_one(draw(seed), seed, tally);
   std::printf("%d feasible, %zu missed; %d infeasible, %d unproved; %d too large to judge\n", tally.feasible,
               tally.missed.size(), tally.infeasible, tally.unproved, tally.unknown);
-  EXPECT_EQ(list(tally.missed), "");
+  EXPECT_LE(tally.missed.size() * 100, missed_max * static_cast<std::size_t>(tally.feasible))
+      << list(tally.missed);
   EXPECT_EQ(list(tally.wrong), "");
   EXPECT_EQ(list(tally.invalid), "");
   EXPECT_GT(tally.feasible, static_cast<int>(rounds) / 2);
@@ -86,8 +90,8 @@ void judge_family(GangWorld (*draw)(std::uint64_t)) {
 
 // A hidden assignment is in fact one: the judge finds it.
 TEST(GangJudge, FindsWhatIsPlanted) {
-  for (GangWorld (*draw)(std::uint64_t) : {&heterogeneous_gang, &sharing_gang})
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (GangWorld (*draw)(std::uint64_t) : {&heterogeneous_gang, &sharing_gang, &taking_gang})
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
       const GangWorld world = draw(seed);
       if (!world.planted) continue;
       EXPECT_NE(fits_by_trying_all(world), std::optional(false)) << world.text();
@@ -100,6 +104,11 @@ TEST(GangJudge, AHeterogeneousGangIsPlacedWheneverItFits) {
 
 TEST(GangJudge, AGangThatSharesClaimsIsPlacedWheneverItFits) {
   judge_family(&sharing_gang);
+}
+
+// Each choice of devices takes something else of its node: more choices than there are steps.
+TEST(GangJudge, AGangWhoseDevicesTakeOfNodesIsMostlyPlacedWhereItFits) {
+  judge_family(&taking_gang, 5);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ class GroupCycle {
   std::optional<GroupOutcome> search(Run& run);
   struct TreeRun;
   std::optional<GroupOutcome> search_on(Run& run, const Placement& placement, Budget& budget);
-  bool fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members);
+  bool fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members, const DeviceChoice& choice);
   bool place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice& choice, MemberOutcome& outcome);
   bool accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, const DeviceChoice& choice);
   std::vector<std::size_t> promising(Run& run);

@@ -39,7 +39,8 @@ void GroupCycle::refute(Run& run) {
 struct GroupCycle::TreeRun {
   Run& run;
   const Placement& placement;
-  GangDevices& devices;
+  GangDevices* devices;
+  Budget& budget;
   std::vector<MemberOutcome> members = {};  // of the assignment that was accepted
 };
 
@@ -61,16 +62,17 @@ std::optional<GroupOutcome> GroupCycle::search(Run& run) {
 }
 
 std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& placement, Budget& budget) {
-  GangDevices devices(run.context, run.transaction, run.input.waiting, budget);
-  TreeRun tree{run, placement, devices};
+  TreeRun tree{run, placement, nullptr, budget};
+  const TreeSearch::Moves moves{[&](NodeId node, std::span<const std::size_t> members,
+                                    const DeviceChoice& choice) { return fits(tree, node, members, choice); },
+                                [&](const TreeSearch::Seats& seats, const DeviceChoice& choice) {
+                                  return accept(tree, seats, choice);
+                                }};
+  GangDevices devices(run.context, run.transaction, run.input.waiting, budget, moves.fits);
+  tree.devices = &devices;
   const GangProblem problem =
       make_gang_problem({plugins_, pods_, run.context, run.input.waiting, run.input.avoid, run.bound.kinds()},
                         placement.nodes, devices, state_, budget);
-  const TreeSearch::Moves moves{
-      [&](NodeId node, std::span<const std::size_t> members) { return fits(tree, node, members); },
-      [&](const TreeSearch::Seats& seats, const DeviceChoice& choice) {
-        return accept(tree, seats, choice);
-      }};
   TreeSearch search(problem, devices, budget, static_cast<std::size_t>(run.needed()), moves);
   if (search.run()) {
     GroupOutcome outcome;
@@ -86,33 +88,27 @@ std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& pla
   return std::nullopt;
 }
 
-// Whether the node takes these members at once, by placing them. Leaves the transaction as it was.
-bool GroupCycle::fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members) {
-  std::vector<model::ClaimId> claims;
-  for (const std::size_t member : members)
-    for (const model::ClaimId claim : tree.devices.claims_of(member))
-      if (std::find(claims.begin(), claims.end(), claim) == claims.end()) claims.push_back(claim);
-  const auto vary = tree.run.context.cluster.devices_take_of_nodes() ? DeviceChoices::Vary::Everything
-                                                                     : DeviceChoices::Vary::Nothing;
-  return tree.devices.choices().each(claims, node, vary, [&](const DeviceChoice& choice) {
-    const auto before = tree.run.transaction.savepoint();
-    const bool fit = std::all_of(members.begin(), members.end(), [&](std::size_t member) {
-      MemberOutcome ignored;
-      return place(tree, {member, node}, choice, ignored);
-    });
-    tree.run.transaction.roll_back_to(before);
-    return fit;
+// Whether the node takes these members with the devices of the choice. Leaves the transaction as it was.
+bool GroupCycle::fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members,
+                      const DeviceChoice& choice) {
+  if (!tree.budget.spend(members.size() * kStepsOfDevices)) return false;
+  const auto before = tree.run.transaction.savepoint();
+  const bool fit = std::all_of(members.begin(), members.end(), [&](std::size_t member) {
+    MemberOutcome ignored;
+    return place(tree, {member, node}, choice, ignored);
   });
+  tree.run.transaction.roll_back_to(before);
+  return fit;
 }
 
 // Places the member with the devices of the choice. False: the transaction is to be undone.
 bool GroupCycle::place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice& choice,
                        MemberOutcome& outcome) {
   Run& run = tree.run;
-  DeviceChoices& choices = tree.devices.choices();
+  DeviceChoices& choices = tree.devices->choices();
   DeviceChoice own;
   for (const ClaimDevices& one : choice)
-    for (const model::ClaimId claim : tree.devices.claims_of(seat.member))
+    for (const model::ClaimId claim : tree.devices->claims_of(seat.member))
       if (one.claim == claim && !run.context.cluster.ledger().reservation(claim)) own.push_back(one);
   // What devices take of nodes is only counted for claims that the member itself allocates.
   const bool chooses = run.context.cluster.devices_take_of_nodes();

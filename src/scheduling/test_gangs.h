@@ -26,6 +26,7 @@ struct GangWorld {
   };
   struct Device {
     int pool = 0, kind = 0, numa = 0;
+    int cpu = 0;             // that it takes of the node
     std::vector<int> draws;  // by the pool's counter
     bool operator==(const Device&) const = default;
   };
@@ -42,6 +43,7 @@ struct GangWorld {
   struct Member {
     int cpu = 0, memory = 0;
     std::vector<int> claims;
+    int port = 0;  // of the host; 0: none
   };
 
   std::vector<Node> nodes;
@@ -60,7 +62,7 @@ struct GangWorld {
 };
 
 // Steps of one judgement; beyond, it is unknown.
-inline constexpr std::size_t kGangJudgeStepsMax = 400'000;
+inline constexpr std::size_t kGangJudgeStepsMax = 200'000;
 
 // Whether `minimum` of the members fit together, by trying every node and every device for each; none: too
 // many to try.
@@ -70,5 +72,7 @@ std::optional<bool> fits_by_trying_all(const GangWorld& world);
 GangWorld heterogeneous_gang(std::uint64_t seed);
 // The same, where several members draw on one claim.
 GangWorld sharing_gang(std::uint64_t seed);
+// The first, with devices that take cpu of their node, and members with host ports.
+GangWorld taking_gang(std::uint64_t seed);
 
 }  // namespace berth::scheduling

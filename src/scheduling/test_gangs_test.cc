@@ -69,9 +69,12 @@ class EveryAssignment {
     for (int node = 0; node < static_cast<int>(room_.size()); ++node) {
       if (world_.racked && room_[node].rack != rack_) continue;
       if (room_[node].cpu < member.cpu || room_[node].memory < member.memory) continue;
+      if (member.port != 0 && ports_.contains({node, member.port})) continue;
       room_[node].cpu -= member.cpu;
       room_[node].memory -= member.memory;
+      if (member.port != 0) ports_.insert({node, member.port});
       const bool found = serve(member, 0, node, [&] { return place(next + 1, may_skip); });
+      if (member.port != 0) ports_.erase({node, member.port});
       room_[node].cpu += member.cpu;
       room_[node].memory += member.memory;
       if (found) return true;
@@ -122,13 +125,15 @@ class EveryAssignment {
       std::vector<int>& left = left_[device.pool];
       bool fed = true;
       for (std::size_t c = 0; c < left.size(); ++c) fed &= device.draws[c] <= left[c];
-      if (!fed) continue;
+      if (!fed || device.cpu > room_[node].cpu) continue;
+      room_[node].cpu -= device.cpu;
       for (std::size_t c = 0; c < left.size(); ++c) left[c] -= device.draws[c];
       used_[d] = true;
       taken.push_back(static_cast<int>(d));
       const bool found = devices(claim, nth, alternative, count - 1, d + 1, node, taken, then);
       taken.pop_back();
       used_[d] = false;
+      room_[node].cpu += device.cpu;
       for (std::size_t c = 0; c < left.size(); ++c) left[c] += device.draws[c];
       if (found) return true;
     }
@@ -162,6 +167,10 @@ class EveryAssignment {
         if (!used_[e] && world_.devices[e] == world_.devices[d]) ++free;
       add(free);
     }
+    for (const auto& [node, port] : ports_) {
+      add(node);
+      add(port);
+    }
     for (const auto& nodes : nodes_of_) {
       add(nodes ? static_cast<int>(nodes->size()) : 100);
       if (nodes)
@@ -174,6 +183,7 @@ class EveryAssignment {
   std::vector<int> order_;  // members, the largest first
   int rack_ = 0;
   std::vector<GangWorld::Node> room_;
+  std::set<std::pair<int, int>> ports_;  // in use, by node
   std::vector<bool> used_;
   std::vector<std::vector<int>> left_;                     // by pool and counter
   std::vector<std::optional<std::vector<int>>> nodes_of_;  // of an allocated claim
@@ -184,7 +194,7 @@ class EveryAssignment {
 // Draws a world around an assignment that it keeps to itself.
 class Planter {
  public:
-  explicit Planter(std::uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ull + 17) {}
+  explicit Planter(std::uint64_t seed) : random_(SeededRandom(seed).next()) {}
 
   GangWorld heterogeneous() {
     make_nodes();
@@ -194,6 +204,11 @@ class Planter {
     const int claims = 1 + below(2);
     for (int i = 0; i < size; ++i) plant_member(own_claims(claims));
     return finish();
+  }
+
+  GangWorld taking() {
+    takes_ = true;
+    return heterogeneous();
   }
 
   GangWorld sharing() {
@@ -235,7 +250,8 @@ class Planter {
   }
 
   void add_device(int pool, int kind, int numa, std::vector<int> draws) {
-    world_.devices.push_back({pool, kind, numa, std::move(draws)});
+    const bool own = world_.pools[static_cast<std::size_t>(pool)].nodes.size() == 1;
+    world_.devices.push_back({pool, kind, numa, takes_ && own ? below(4) : 0, std::move(draws)});
     taken_.push_back(false);
   }
 
@@ -302,6 +318,8 @@ class Planter {
       if (count == wanted || !is_free(d) || world_.devices[static_cast<std::size_t>(d)].kind != first.kind)
         continue;
       taken_[static_cast<std::size_t>(d)] = true;
+      world_.nodes[static_cast<std::size_t>(nodes.front())].cpu +=
+          world_.devices[static_cast<std::size_t>(d)].cpu;
       same_numa &= count == 0 || world_.devices[static_cast<std::size_t>(d)].numa == numa_;
       numa_ = world_.devices[static_cast<std::size_t>(d)].numa;
       ++count;
@@ -334,6 +352,9 @@ class Planter {
     GangWorld::Member member{below(sizes_), below(sizes_), std::move(claims)};
     for (; own > 0; --own)
       if (const int claim = plant_claim({node}); claim >= 0) member.claims.push_back(claim);
+    if (const int port = takes_ && one_in(4) ? 1 + below(2) : 0;
+        port != 0 && ports_.insert({node, port}).second)
+      member.port = port;
     GangWorld::Node& place = world_.nodes[static_cast<std::size_t>(node)];
     place.cpu += member.cpu;
     place.memory += member.memory;
@@ -391,6 +412,8 @@ class Planter {
   std::vector<bool> taken_;   // by device
   int kinds_ = 1;             // of devices
   int sizes_ = 6;             // that members ask for
+  bool takes_ = false;
+  std::set<std::pair<int, int>> ports_;
   int numa_ = 0;
 };
 
@@ -425,6 +448,10 @@ Json device_object(const GangWorld::Device& device, std::size_t index) {
   json["attributes"] =
       Json::object({{"kind", Json::object({{"string", kind_name(device.kind)}})},
                     {"numa", Json::object({{"int", static_cast<std::int64_t>(device.numa)}})}});
+  if (device.cpu > 0)
+    json["nodeAllocatableResources"] = Json::object(
+        {{"cpu",
+          Json::object({{"mapping", Json::object({{"deviceMultiplier", std::to_string(device.cpu)}})}})}});
   Json counters = Json::object();
   for (std::size_t c = 0; c < device.draws.size(); ++c)
     if (device.draws[c] > 0)
@@ -468,13 +495,28 @@ void put_pool(TestBench& bench, const GangWorld& world, std::size_t index) {
       Json::array({Json::object({{"name", "cards"}, {"counters", std::move(counters)}})}));
 }
 
-std::string claims_of_pod(const GangWorld::Member& member) {
-  if (member.claims.empty()) return "";
-  Json list = Json::array({});
-  for (const int claim : member.claims)
-    list.as_array().push_back(Json::object(
-        {{"name", "c" + std::to_string(claim)}, {"resourceClaimName", "c" + std::to_string(claim)}}));
-  return ",\"resourceClaims\":" + to_string(list);
+Json pod_object(const GangWorld::Member& member, const std::string& name) {
+  Json claims = Json::array({}), used = Json::array({});
+  for (const int claim : member.claims) {
+    const std::string its = "c" + std::to_string(claim);
+    claims.as_array().push_back(Json::object({{"name", its}, {"resourceClaimName", its}}));
+    used.as_array().push_back(name_only(its));
+  }
+  Json container = name_only("c");
+  container["resources"] =
+      Json::object({{"requests", Json::object({{"cpu", std::to_string(member.cpu)},
+                                               {"memory", std::to_string(member.memory) + "Gi"}})},
+                    {"claims", std::move(used)}});
+  if (member.port != 0)
+    container["ports"] =
+        Json::array({Json::object({{"hostPort", static_cast<std::int64_t>(8000 + member.port)}})});
+  return Json::object(
+      {{"metadata", Json::object({{"name", name}, {"namespace", "default"}, {"uid", "uid-" + name}})},
+       {"spec", Json::object({{"schedulerName", "berth"},
+                              {"schedulingGroup", Json::object({{"podGroupName", "g"}})},
+                              {"resourceClaims", std::move(claims)},
+                              {"containers", Json::array({std::move(container)})}})},
+       {"status", Json::object({{"phase", "Pending"}})}});
 }
 
 }  // namespace
@@ -496,13 +538,13 @@ void GangWorld::put(TestBench& bench) const {
     bench.put_json(api::Kind::ResourceClaim, claim_object(claims[c], "c" + std::to_string(c)));
   bench.put_group("g", minimum, racked ? "rack" : "");
   for (std::size_t i = 0; i < members.size(); ++i)
-    bench.put_pod({"p" + std::to_string(i), std::to_string(members[i].cpu), "g", claims_of_pod(members[i]),
-                   std::to_string(members[i].memory) + "Gi"});
+    bench.put_json(api::Kind::Pod, pod_object(members[i], "p" + std::to_string(i)));
 }
 
 std::string GangWorld::complaint_about(const TestBench& bench) const {
   std::vector<Node> left = nodes;
   std::set<int> racks;
+  std::set<std::pair<int, int>> ports;
   int placed = 0;
   std::map<std::string, std::set<std::string>> devices_of;  // by claim
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -513,7 +555,8 @@ std::string GangWorld::complaint_about(const TestBench& bench) const {
     Node& node = left[static_cast<std::size_t>(at)];
     node.cpu -= members[i].cpu;
     node.memory -= members[i].memory;
-    if (node.cpu < 0 || node.memory < 0) return place + " is overcommitted";
+    if (members[i].port != 0 && !ports.insert({at, members[i].port}).second)
+      return place + " has a port twice";
     racks.insert(node.rack);
     const auto& chosen = bench.view.bind_requests_of_pod("default", pod).front()->claims;
     if (chosen.size() != members[i].claims.size()) return pod + " lacks a claim";
@@ -521,12 +564,14 @@ std::string GangWorld::complaint_about(const TestBench& bench) const {
       std::set<std::string> names;
       for (const api::DeviceResult& result : claim.allocation.results) {
         names.insert(result.device);
+        node.cpu -= devices[static_cast<std::size_t>(std::stoi(result.device.substr(1)))].cpu;
         if (!is_in(pools[static_cast<std::size_t>(std::stoi(result.pool.substr(5)))].nodes, at))
           return pod + " does not reach " + result.device;
       }
       const auto [known, added] = devices_of.emplace(claim.claim_name, names);
       if (known->second != names) return claim.claim_name + " has two allocations";
     }
+    if (node.cpu < 0 || node.memory < 0) return place + " is overcommitted";
   }
   if (placed < minimum) return "too few are placed";
   if (racked && (racks.size() != 1 || *racks.begin() < 0)) return "several racks";
@@ -556,6 +601,7 @@ std::string GangWorld::text() const {
       if (devices[d].pool != static_cast<int>(p)) continue;
       text += "; d" + std::to_string(d) + " " + kind_name(devices[d].kind) + " numa " +
               std::to_string(devices[d].numa);
+      if (devices[d].cpu > 0) text += " takes " + std::to_string(devices[d].cpu);
       for (const int draw : devices[d].draws) text += " " + std::to_string(draw);
     }
     text += "\n";
@@ -571,6 +617,7 @@ std::string GangWorld::text() const {
   for (std::size_t i = 0; i < members.size(); ++i) {
     text += "p" + std::to_string(i) + " cpu " + std::to_string(members[i].cpu) + " memory " +
             std::to_string(members[i].memory);
+    if (members[i].port != 0) text += " port " + std::to_string(members[i].port);
     for (const int claim : members[i].claims) text += " c" + std::to_string(claim);
     text += "\n";
   }
@@ -583,6 +630,10 @@ std::optional<bool> fits_by_trying_all(const GangWorld& world) {
 
 GangWorld heterogeneous_gang(std::uint64_t seed) {
   return Planter(seed).heterogeneous();
+}
+
+GangWorld taking_gang(std::uint64_t seed) {
+  return Planter(seed).taking();
 }
 
 GangWorld sharing_gang(std::uint64_t seed) {

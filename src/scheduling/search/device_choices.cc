@@ -34,9 +34,24 @@ struct PutValue {
 bool has_more(const api::Device& device) {
   return !device.node_name.empty() || device.node_selector || device.all_nodes || !device.taints.empty() ||
          device.binds_to_node || !device.binding_conditions.empty() || device.allow_multiple ||
-         !device.node_allocatable.empty() ||
          std::any_of(device.capacity.begin(), device.capacity.end(),
                      [](const auto& one) { return one.second.policy.has_value(); });
+}
+
+void put_taken_of_node(const api::Device& device, std::string& text) {
+  for (const auto& [resource, takes] : device.node_allocatable) {
+    put_text(resource, text);
+    text += takes.mapping ? 'm' : '-';
+    if (takes.mapping) {
+      put_text(takes.mapping->capacity_key, text);
+      put_amount(takes.mapping->multiplier, text);
+    }
+    if (!takes.overhead) continue;
+    for (const auto& amount : {takes.overhead->per_pod, takes.overhead->per_container}) {
+      text += amount ? 'o' : '-';
+      if (amount) put_amount(*amount, text);
+    }
+  }
 }
 
 // Equal for devices that differ in their names alone.
@@ -61,6 +76,8 @@ std::string device_text(const api::Device& device, model::DeviceId id) {
     }
     for (const std::string& group : draw.groups) put_text(group, text);
   }
+  text += ';';
+  put_taken_of_node(device, text);
   if (has_more(device)) {
     text += '!';
     put_text(std::to_string(id.index()), text);

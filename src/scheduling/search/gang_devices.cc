@@ -6,8 +6,12 @@
 namespace berth::scheduling {
 
 GangDevices::GangDevices(const SchedulingContext& context, model::Ledger::Transaction& transaction,
-                         std::span<const api::Pod* const> waiting, Budget& budget)
-    : context_(context), transaction_(transaction), choices_(context, transaction, budget) {
+                         std::span<const api::Pod* const> waiting, Budget& budget, Judge judge)
+    : context_(context),
+      transaction_(transaction),
+      choices_(context, transaction, budget),
+      judge_(std::move(judge)),
+      taking_(context.cluster.devices_take_of_nodes()) {
   const model::Cluster& cluster = context.cluster;
   std::map<model::ClaimId, std::size_t> users;
   for (const api::Pod* pod : waiting) {
@@ -40,18 +44,22 @@ bool GangDevices::serves(NodeId node, std::span<const std::size_t> members, Devi
   for (const std::size_t member : members)
     for (const model::ClaimId claim : claims_[member])
       if (std::find(claims.begin(), claims.end(), claim) == claims.end()) claims.push_back(claim);
-  return choices_.each(claims, node, DeviceChoices::Vary::Nothing, [&](const DeviceChoice& found) {
+  const auto vary = taking_ ? DeviceChoices::Vary::Everything : DeviceChoices::Vary::Nothing;
+  return choices_.each(claims, node, vary, [&](const DeviceChoice& found) {
+    if (taking_ && !judge_(node, members, found)) return false;
     if (choice) *choice = found;
     return true;
   });
 }
 
 bool GangDevices::serves_all(const std::vector<Seat>& seats, DeviceChoice& choice) {
-  const auto before = transaction_.savepoint();
-  choices_.charge(choice);
-  const bool simply = serves_last(seats.back(), choice);
-  transaction_.roll_back_to(before);
-  if (simply) return true;
+  if (!taking_) {
+    const auto before = transaction_.savepoint();
+    choices_.charge(choice);
+    const bool simply = serves_last(seats.back(), choice);
+    transaction_.roll_back_to(before);
+    if (simply) return true;
+  }
   DeviceChoice all;
   if (!serve_from(items_for(seats), 0, all)) return false;
   choice = std::move(all);
@@ -78,7 +86,7 @@ bool GangDevices::serves_last(const Seat& seat, DeviceChoice& choice) {
 std::vector<GangDevices::Item> GangDevices::items_for(const std::vector<Seat>& seats) const {
   std::vector<Item> items;
   for (const model::ClaimId claim : shared_) {
-    Item item{NodeId::none(), {claim}, {}};
+    Item item{NodeId::none(), {claim}, {}, {}};
     for (const Seat& seat : seats) {
       const std::vector<model::ClaimId>& own = claims_[seat.member];
       if (std::find(own.begin(), own.end(), claim) == own.end()) continue;
@@ -93,7 +101,11 @@ std::vector<GangDevices::Item> GangDevices::items_for(const std::vector<Seat>& s
   for (const Seat& seat : seats)
     for (const model::ClaimId claim : claims_[seat.member])
       if (!is_shared(claim)) by_node[seat.node].push_back(claim);
-  for (auto& [node, claims] : by_node) items.push_back({node, std::move(claims), {}});
+  for (auto& [node, claims] : by_node) {
+    Item& item = items.emplace_back(Item{node, std::move(claims), {}, {}});
+    for (const Seat& seat : seats)
+      if (seat.node == node) item.members.push_back(seat.member);
+  }
   return items;
 }
 
@@ -102,12 +114,14 @@ bool GangDevices::serve_from(const std::vector<Item>& items, std::size_t next, D
   const Item& item = items[next];
   const bool last = next + 1 == items.size();
   const bool shared = is_shared(item.claims.front());
-  const auto vary = shared ? DeviceChoices::Vary::Everything
-                           : (last ? DeviceChoices::Vary::Nothing : DeviceChoices::Vary::SharedPools);
+  const auto vary = shared || taking_
+                        ? DeviceChoices::Vary::Everything
+                        : (last ? DeviceChoices::Vary::Nothing : DeviceChoices::Vary::SharedPools);
   return choices_.each(item.claims, item.node, vary, [&](const DeviceChoice& found) {
     for (const ClaimDevices& one : found)
       for (const NodeId node : item.also)
         if (!is_reached(*one.allocation, node)) return false;
+    if (taking_ && !item.members.empty() && !judge_(item.node, item.members, found)) return false;
     const auto before = transaction_.savepoint();
     const std::size_t size = choice.size();
     choices_.charge(found);

@@ -90,7 +90,7 @@ bool TreeSearch::place_one(std::size_t kind, std::size_t left, std::size_t posit
   const GangKind& one = problem_.kinds[kind];
   const std::uint32_t node = one.nodes[position];
   DeviceChoice before;
-  const bool coupled = devices_.is_coupled() && one.has_claims;
+  const bool coupled = devices_.is_coupled() && (one.has_claims || problem_.by_placing);
   seats_.push_back({one.members[one.members.size() - left], problem_.nodes[node]});
   if (coupled) {
     before = choice_;
@@ -151,19 +151,25 @@ bool TreeSearch::judge_together(NodeId node, const std::vector<std::uint16_t>& c
   for (std::size_t k = 0; k < counts.size(); ++k)
     for (std::size_t i = 0; i < counts[k]; ++i) members.push_back(problem_.kinds[k].members[i]);
   std::sort(members.begin(), members.end());
-  return problem_.by_placing ? moves_.fits(node, members) : devices_.serves(node, members, nullptr);
+  DeviceChoice ignored;
+  return serves(node, members, ignored);
+}
+
+bool TreeSearch::serves(NodeId node, std::span<const std::size_t> members, DeviceChoice& choice) {
+  if (!devices_.serves(node, members, &choice)) return false;
+  return !problem_.by_placing || devices_.is_taking() || moves_.fits(node, members, choice);
 }
 
 bool TreeSearch::finish() {
   DeviceChoice choice = choice_;
-  if (!devices_.is_coupled() && !problem_.by_placing)
+  if (!devices_.is_coupled())
     for (const std::uint32_t node : touched_) {
       std::vector<std::size_t> members;
       for (const GangDevices::Seat& seat : seats_)
         if (seat.node == problem_.nodes[node]) members.push_back(seat.member);
       std::sort(members.begin(), members.end());
       DeviceChoice own;
-      if (!devices_.serves(problem_.nodes[node], members, &own)) return false;
+      if (!serves(problem_.nodes[node], members, own)) return false;
       choice.insert(choice.end(), own.begin(), own.end());
     }
   if (moves_.accept(seats_, choice)) return true;

@@ -25,8 +25,8 @@ class TreeSearch {
  public:
   using Seats = std::vector<GangDevices::Seat>;
   struct Moves {
-    // Whether the node takes these members at once; for problems that only placing decides.
-    std::function<bool(NodeId, std::span<const std::size_t>)> fits;
+    // Whether the node takes these members with the devices of the choice.
+    GangDevices::Judge fits;
     // Places all; false: it could not.
     std::function<bool(const Seats&, const DeviceChoice&)> accept;
   };
@@ -52,6 +52,7 @@ class TreeSearch {
   bool takes(std::size_t kind, std::uint32_t node);
   bool takes_together(std::size_t kind, std::uint32_t node);
   bool judge_together(NodeId node, const std::vector<std::uint16_t>& counts);
+  bool serves(NodeId node, std::span<const std::size_t> members, DeviceChoice& choice);
   bool finish();
   void put(std::size_t kind, std::uint32_t node, int sign);
 
