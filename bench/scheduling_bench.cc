@@ -266,14 +266,14 @@ void ColdPod(benchmark::State& state) {
 // A cluster whose nodes come and go, and pods of different signatures that are placed nowhere.
 class Changing {
  public:
-  Changing(int nodes, std::size_t signatures) {
+  Changing(int nodes, std::size_t signatures, const std::string& spec = "") {
     for (int i = 0; i < nodes; ++i) apply(node(i), true);
     for (std::size_t i = 0; i < signatures; ++i) {
       const std::string n = std::to_string(i);
       const std::string text = R"({"metadata":{"name":"p)" + n + R"(","namespace":"default","uid":"u)" + n +
-                               R"("},"spec":{"containers":[)" +
+                               R"(","labels":{"app":"x"}},"spec":{"containers":[)" +
                                R"({"name":"c","resources":{"requests":{"cpu":")" + std::to_string(1000 + i) +
-                               "m\"}}}]}}";
+                               "m\"}}}]" + spec + "}}";
       auto pod = api::decode_typed(api::Kind::Pod, std::make_shared<const std::string>(text));
       cluster_.apply({{api::Kind::Pod, "default", "p" + n, {}}, std::nullopt, *pod});
       pods_.push_back(*pod);
@@ -289,18 +289,29 @@ class Changing {
     apply(changing_[i % kChanging], joins);
   }
   void choose_all() {
-    for (const api::TypedObject& pod : pods_) {
-      cycle_.begin(state_, context_, *std::get<std::shared_ptr<const api::Pod>>(pod));
-      if (!cache_.choose(state_, {}).valid()) std::abort();
-    }
+    for (std::size_t i = 0; i < pods_.size(); ++i) choose(i);
+  }
+  // Places the first pod, looks where the second one goes then, and takes the first one back.
+  void place_one() {
+    model::Ledger::Transaction transaction(cluster_.ledger());
+    if (!cycle_.reserve(state_, choose(0), transaction)) std::abort();
+    choose(1);
   }
 
  private:
   static constexpr int kChanging = 1000;
 
+  NodeId choose(std::size_t i) {
+    cycle_.begin(state_, context_, *std::get<std::shared_ptr<const api::Pod>>(pods_[i]));
+    const NodeId node = cache_.choose(state_, {});
+    if (!node.valid()) std::abort();
+    return node;
+  }
+
   static api::TypedObject node(int i) {
     const std::string text = R"({"metadata":{"name":"node-)" + std::to_string(i) +
-                             R"("},"status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}}})";
+                             R"(","labels":{"zone":"z)" + std::to_string(i % 3) +
+                             R"("}},"status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}}})";
     return *api::decode_typed(api::Kind::Node, std::make_shared<const std::string>(text));
   }
   void apply(const api::TypedObject& node, bool joins) {
@@ -315,8 +326,8 @@ class Changing {
   dra::Allocator allocator_{cluster_, selectors_, random_};
   const SchedulingContext context_{view_, cluster_, allocator_};
   const PluginSet plugins_ = default_plugins();
-  const PodCycle cycle_{plugins_};
   DomainIndex domains_;
+  const PodCycle cycle_{plugins_, domains_};
   SignatureCache cache_{cycle_, domains_};
   CycleState state_;
   std::vector<api::TypedObject> pods_, changing_;
@@ -331,6 +342,15 @@ void NodeJoinsOrLeaves32Signatures(benchmark::State& state) {
     if (changes) bench.change();
     bench.choose_all();
   }
+}
+
+// Two pods of one kind that are spread over three zones: the placement of the first refuses its zone to the
+// second.
+void SpreadOver3Zones(benchmark::State& state) {
+  Changing bench(static_cast<int>(state.range(0)), 2,
+                 R"(,"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone",)"
+                 R"("whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"x"}}}])");
+  for (auto _ : state) bench.place_one();
 }
 
 // What the comparison of the model with the live objects costs: one look at kAuditRows rows, and a second of
@@ -444,6 +464,7 @@ BENCHMARK(ColdPod)->Arg(500)->Arg(5000)->Arg(50000)->Unit(benchmark::kMicrosecon
 BENCHMARK(NodeJoinsOrLeaves32Signatures)
     ->ArgsProduct({{5000, 100000}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
+BENCHMARK(SpreadOver3Zones)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(AuditOfTheModel)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

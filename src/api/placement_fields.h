@@ -40,6 +40,7 @@ inline constexpr auto kPlacementFields = std::to_array<PlacementField>({
     {"Pod", "spec.resourceClaims"},
     {"Pod", "spec.volumes[].persistentVolumeClaim"},
     {"Pod", "spec.volumes[].ephemeral"},
+    {"Pod", "spec.topologySpreadConstraints", "whenUnsatisfiable", "DoNotSchedule"},
     {"Pod", "spec.schedulingGates"},
     {"Pod", "spec.schedulingGroup"},
     {"Pod", "status.nominatedNodeName"},
@@ -53,7 +54,6 @@ inline constexpr auto kPlacementFields = std::to_array<PlacementField>({
      Honouring::Refused},
     {"Pod", "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "", "",
      Honouring::Refused},
-    {"Pod", "spec.topologySpreadConstraints", "whenUnsatisfiable", "DoNotSchedule", Honouring::Refused},
 
     {"Pod", "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "", "",
      Honouring::Warned},

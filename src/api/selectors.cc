@@ -299,6 +299,10 @@ Result<LabelSelector> LabelSelector::of(const Json& source) {
   return selector;
 }
 
+void LabelSelector::also_requires(std::string key, std::string value) {
+  requirements_.push_back({std::move(key), LabelOperator::In, {std::move(value)}});
+}
+
 bool LabelSelector::matches(const Json* labels) const {
   return !nothing_ &&
          std::all_of(requirements_.begin(), requirements_.end(), [&](const LabelRequirement& requirement) {

@@ -234,11 +234,11 @@ TEST(Plan, AGangWithAMemberThatFitsNowhereHasItsProof) {
 }
 
 TEST(Plan, AFieldThatIsNotHonouredProvesNothing) {
-  const std::string spread =
-      ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "
-      "labelSelector: {}}]";
-  const Plan plan = plan_of(documents_of(std::string(kCluster) + pod("alone", spread) + gang("g", 2) +
-                                         pod("a", kInGang) + pod("b", spread + kInGang)));
+  const std::string affinity =
+      ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, "
+      "labelSelector: {}}]}}";
+  const Plan plan = plan_of(documents_of(std::string(kCluster) + pod("alone", affinity) + gang("g", 2) +
+                                         pod("a", kInGang) + pod("b", affinity + kInGang)));
   for (const char* name : {"alone", "g"}) {
     const Decision& decision = decision_of(plan, name);
     EXPECT_EQ(decision.result, ResultKind::Unknown) << name;
@@ -246,7 +246,7 @@ TEST(Plan, AFieldThatIsNotHonouredProvesNothing) {
     EXPECT_FALSE(decision.certificate) << name;
   }
   EXPECT_NE(decision_of(plan, "alone").message.find("which Berth does not honour yet"), std::string::npos);
-  EXPECT_NE(decision_of(plan, "g").pods.at(1).explanation.find("whenUnsatisfiable: DoNotSchedule"),
+  EXPECT_NE(decision_of(plan, "g").pods.at(1).explanation.find("spec.affinity.podAffinity"),
             std::string::npos);
 }
 

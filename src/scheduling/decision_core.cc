@@ -27,7 +27,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
                            const DecisionOptions& options)
     : allocator_(cluster, selectors, random_, options.gates),
       plugins_(options.plugins()),
-      pod_cycle_(plugins_),
+      pod_cycle_(plugins_, domains_),
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max) {
   allocator_.set_scoring(options.scoring);

@@ -70,6 +70,14 @@ Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cl
   return topology;
 }
 
+const DomainAmounts& DomainIndex::amounts(const DomainRule& rule, const model::Cluster& cluster) {
+  constexpr int kGenerationBits = 32;
+  DomainAmounts& amounts = amounts_.at(rule.topology_key + '\0' + rule.amount_bytes,
+                                       [&] { return DomainAmounts(++amounts_made_ << kGenerationBits); });
+  amounts.catch_up(cluster, rule);
+  return amounts;
+}
+
 DeviceScopes& DomainIndex::device_scopes(const model::Cluster& cluster) {
   device_scopes_.catch_up(cluster);
   return device_scopes_;

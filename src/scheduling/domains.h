@@ -12,6 +12,7 @@
 
 #include "base/lru_map.h"
 #include "scheduling/device_scopes.h"
+#include "scheduling/domain_amounts.h"
 #include "scheduling/framework.h"
 #include "scheduling/node_order.h"
 #include "topology/sums.h"
@@ -20,6 +21,7 @@ namespace berth::scheduling {
 
 inline constexpr std::size_t kTopologiesMax = 16;
 inline constexpr std::size_t kFitSignaturesMax = 32;
+inline constexpr std::size_t kDomainAmountsMax = 64;
 
 class Topology {
  public:
@@ -51,11 +53,15 @@ class DomainIndex {
   const std::vector<NodeId>& nodes(const model::Cluster& cluster) { return order(cluster).by_name(); }
   // Up to date. The reference is valid until the next call. An empty key: the root has all nodes.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
+  // Up to date. The reference is valid until the next call.
+  const DomainAmounts& amounts(const DomainRule& rule, const model::Cluster& cluster);
   // Up to date.
   DeviceScopes& device_scopes(const model::Cluster& cluster);
 
  private:
   LruMap<Topology> topologies_{kTopologiesMax};
+  LruMap<DomainAmounts> amounts_{kDomainAmountsMax};
+  std::uint64_t amounts_made_ = 0;
   DeviceScopes device_scopes_;
   NodeOrder order_;
 };

@@ -7,6 +7,7 @@ template <class Visit>
 void for_each_hint(const PluginSet& set, Visit visit) {
   for (const auto& one : set.prefilters) visit(one->events_to_register());
   for (const auto& one : set.filters) visit(one->events_to_register());
+  for (const auto& one : set.domain_filters) visit(one->events_to_register());
   for (const auto& one : set.lazy_filters) visit(one->events_to_register());
 }
 

@@ -14,6 +14,7 @@
 #include "client/decider.h"
 #include "scheduling/cluster_events.h"
 #include "scheduling/cycle_state.h"
+#include "scheduling/domain_rule.h"
 #include "scheduling/filter_scope.h"
 #include "scheduling/placements.h"
 #include "scheduling/signature.h"
@@ -69,6 +70,14 @@ class Filter : public SignPlugin {
   virtual void filter(CycleState& state) const = 0;
 };
 
+// Refuses whole domains by what they hold; called after the filters. Its rules are part of what it signs.
+// The cache keeps the verdict on each domain, so a placement changes that of its own domain alone.
+class DomainFilter : public SignPlugin {
+ public:
+  // Appends the pod's rules; a node must satisfy all, and the first that it does not satisfy is the reason.
+  virtual void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const = 0;
+};
+
 // Refuses one node; called best score first until a node passes, so that usually one call suffices. Its
 // refusal is cached like a filter's, until the node, its devices or shared devices change.
 class LazyFilter : public SignPlugin {
@@ -119,6 +128,7 @@ struct PluginSet {
   std::vector<std::unique_ptr<PreEnqueue>> gates;
   std::vector<std::unique_ptr<PreFilter>> prefilters;
   std::vector<std::unique_ptr<Filter>> filters;
+  std::vector<std::unique_ptr<DomainFilter>> domain_filters;
   std::vector<std::unique_ptr<LazyFilter>> lazy_filters;
   std::vector<Weighted> scores;
   std::vector<std::unique_ptr<Reserve>> reserves;

@@ -74,7 +74,7 @@ class GroupCycle {
       : plugins_(plugins),
         domains_(domains),
         signature_cache_(signature_cache),
-        pods_(plugins),
+        pods_(plugins, domains),
         placements_(placements),
         proof_nodes_max_(proof_nodes_max) {}
 

@@ -109,7 +109,9 @@ void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) 
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
     return queue_.put_after_error(std::move(entry), now);
-  queue_.put_unschedulable(std::move(entry), core_.plugins().all_events(), now);
+  std::uint32_t events = core_.plugins().all_events() & ~kEventPodPlaced;
+  for (const api::Pod* pod : input.waiting) events |= core_.plugins().events_for(*pod);
+  queue_.put_unschedulable(std::move(entry), events, now);
 }
 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,

@@ -38,6 +38,10 @@ class NodeOrder {
   std::size_t slot_count() const { return nodes_.size(); }
   // By slot: of two live nodes the one with the lower label is the first by name.
   std::span<const std::uint64_t> labels() const { return labels_; }
+  // For TournamentTree.
+  auto label_of() const {
+    return [labels = labels_.data()](std::size_t slot) { return labels[slot]; };
+  }
   bool before(std::uint32_t a, std::uint32_t b) const { return labels_[a] < labels_[b]; }
   // Changes when every node was given another slot, because most slots had become free.
   std::uint64_t generation() const { return generation_; }

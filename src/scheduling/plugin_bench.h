@@ -54,8 +54,8 @@ class PluginBench {
   dra::Allocator allocator{cluster, selectors, random};
   SchedulingContext context{view, cluster, allocator};
   PluginSet plugins = default_plugins();
-  PodCycle pods{plugins};
   DomainIndex domains;
+  PodCycle pods{plugins, domains};
   SignatureCache index{pods, domains};
   CycleState state;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduling/domains.h"
+
 namespace berth::scheduling {
 namespace {
 
@@ -36,6 +38,29 @@ void PodCycle::filter_only(CycleState& state) const {
   }
 }
 
+void PodCycle::add_rules(const CycleState& state, std::vector<DomainRule>& rules) const {
+  for (const auto& filter : plugins_.domain_filters) filter->add_rules(state, rules);
+}
+
+bool PodCycle::has_rules(const CycleState& state) const {
+  std::vector<DomainRule> rules;
+  add_rules(state, rules);
+  return !rules.empty();
+}
+
+void PodCycle::filter_domains(CycleState& state) const {
+  if (state.candidates.empty() || state.over()) return;
+  std::vector<DomainRule> rules;
+  add_rules(state, rules);
+  for (const DomainRule& rule : rules) {
+    const DomainAmounts& amounts = domains_.amounts(rule, state.context->cluster);
+    const std::int64_t most = rule.most(amounts.totals());
+    state.keep_if(*rule.no_label, [&](NodeId node) { return amounts.domain_of(node).valid(); });
+    state.keep_if(*rule.refused,
+                  [&](NodeId node) { return amounts.amount(amounts.domain_of(node)) <= most; });
+  }
+}
+
 void PodCycle::judge(CycleState& state, std::span<const NodeId> nodes) const {
   state.diagnosis.clear();
   state.candidates.assign(nodes.begin(), nodes.end());
@@ -51,6 +76,7 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
     state.keep_if(reason_row("BindFailureAvoided"),
                   [&](NodeId node) { return std::find(avoid.begin(), avoid.end(), node) == avoid.end(); });
   filter_only(state);
+  filter_domains(state);
   if (state.candidates.empty() || state.over()) return NodeId::none();
   state.scores.assign(state.candidates.size(), 0);
   if (state.candidates.size() > 1)
@@ -99,6 +125,8 @@ bool PodCycle::sign(const CycleState& state, PodSignature& signature) const {
     return plugin.sign(state, signature) == Signing::Signed;
   };
   return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
+         std::all_of(plugins_.domain_filters.begin(), plugins_.domain_filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&
          std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&

@@ -20,7 +20,8 @@ inline constexpr std::size_t kNodesAllAskedMax = 100;
 
 class PodCycle {
  public:
-  explicit PodCycle(const PluginSet& plugins) : plugins_(plugins) {}
+  // Both outlive it.
+  PodCycle(const PluginSet& plugins, DomainIndex& domains) : plugins_(plugins), domains_(domains) {}
 
   // Starts an attempt without candidates; reuses the buffers of an earlier one.
   void begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod) const;
@@ -34,7 +35,8 @@ class PodCycle {
   // Source: kube-scheduler's evaluateNominatedNode.
   NodeId choose_nominated(CycleState& state, std::span<const NodeId> nodes,
                           std::span<const NodeId> avoid) const;
-  // Judges `nodes` by filters and scores, without the lazy filters: accepted nodes are the candidates,
+  // Judges `nodes` by filters and scores, without those of domains and lazy ones: accepted nodes are the
+  // candidates,
   // refused ones are in the diagnosis.
   void judge(CycleState& state, std::span<const NodeId> nodes) const;
   // True if every lazy filter accepts the node.
@@ -43,6 +45,9 @@ class PodCycle {
   // Whether the lazy filters judge all candidates even if one has passed.
   bool asks_all(const CycleState& state) const;
   bool has_preferences(const CycleState& state) const;
+  // After prepare(): the rules about domains that the pod must satisfy.
+  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const;
+  bool has_rules(const CycleState& state) const;
   // After prepare(): signs what all filters and scores read of the pod. False if one of them does not sign
   // it.
   bool sign(const CycleState& state, PodSignature& signature) const;
@@ -57,7 +62,8 @@ class PodCycle {
   // The writes for a pod that fits nowhere. Leaves the transaction unchanged.
   std::vector<client::Chain> post_filter(const CycleState& state, model::Ledger::Transaction& transaction,
                                          const PostFilter::FitsNow& fits_now) const;
-  // Runs the filters on the candidates, without the lazy ones: what is left is an upper bound.
+  // Runs the filters on the candidates, without those of domains, whose verdicts other placements may
+  // reverse, and without the lazy ones: what is left is an upper bound.
   void filter_only(CycleState& state) const;
   // The summary of the diagnosis, with explanations of lazy filters.
   FitError fit_error(const CycleState& state) const;
@@ -67,11 +73,13 @@ class PodCycle {
   std::string why_not(const CycleState& state, NodeId node) const;
 
  private:
+  void filter_domains(CycleState& state) const;
   NodeId best_accepted(CycleState& state) const;
   NodeId best_of_all(CycleState& state) const;
   NodeId first_accepted(CycleState& state) const;
 
   const PluginSet& plugins_;
+  DomainIndex& domains_;
 };
 
 }  // namespace berth::scheduling

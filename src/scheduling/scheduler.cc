@@ -82,6 +82,9 @@ void Scheduler::pod_changed(const client::View&, const client::Delta& delta, Tim
     overtaking_.freed(cluster_.find_node(before->node_name), now);
     queue_.wake(kEventPodGone, now);
   }
+  const bool relabelled = before && after && before->meta.labels != after->meta.labels;
+  if (after && after->bound() && (!before || !before->bound() || relabelled))
+    queue_.wake(kEventPodPlaced, now);
   // A bound pod that was resized may ask for less.
   if (before && after && after->bound() && before->meta.generation != after->meta.generation &&
       !has(KnownDefect::ResizeWakesNobody))

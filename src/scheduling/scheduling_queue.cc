@@ -24,14 +24,19 @@ void SchedulingQueue::place(QueuedSlot slot) {
   if (slot.place == SubQueue::Active) active_.insert(slot.entry);
   if (slot.place == SubQueue::Backoff || slot.place == SubQueue::ErrorBackoff)
     backoff_.emplace(slot.ready, key);
-  if (slot.place == SubQueue::Unschedulable) unschedulable_.emplace(slot.ready, key);
+  if (slot.place == SubQueue::Unschedulable) {
+    unschedulable_.emplace(slot.ready, key);
+    ++hints_[slot.queueing_hints];
+  }
   entries_[key] = std::move(slot);
 }
 
 void SchedulingQueue::take_out(const QueuedSlot& slot) {
   active_.erase(slot.entry);
   backoff_.erase({slot.ready, slot.entry.key});
+  if (slot.place != SubQueue::Unschedulable) return;
   unschedulable_.erase({slot.ready, slot.entry.key});
+  if (const auto at = hints_.find(slot.queueing_hints); --at->second == 0) hints_.erase(at);
 }
 
 void SchedulingQueue::add(const EntityKey& key, std::int32_t priority, Time since) {
@@ -121,6 +126,8 @@ void SchedulingQueue::put_after_error(QueuedEntity entry, Time now) {
 }
 
 void SchedulingQueue::wake(std::uint32_t events, Time now) {
+  if (std::none_of(hints_.begin(), hints_.end(), [&](const auto& one) { return (one.first & events) != 0; }))
+    return;
   std::vector<EntityKey> woken;
   for (const auto& [ready, key] : unschedulable_)
     if ((entries_.at(key).queueing_hints & events) != 0) woken.push_back(key);

@@ -99,6 +99,7 @@ class SchedulingQueue {
   std::set<QueuedEntity, Order> active_;
   std::set<Deadline> backoff_;  // both kinds of backoff
   std::set<Deadline> unschedulable_;
+  std::map<std::uint32_t, std::size_t> hints_;  // of the unschedulable entries, with how many have them
 };
 
 Duration backoff_after(std::uint32_t attempts);

@@ -43,12 +43,25 @@ NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) 
   if (nodes.empty() || !pods_.prepare(state)) return NodeId::none();
   // With preferences the score of a node depends on other nodes.
   signature_.clear();
-  if (!avoid.empty() || pods_.has_preferences(state) || !pods_.sign(state, signature_))
+  if (!avoid.empty() || pods_.has_preferences(state) || !pods_.sign(state, signature_) || !read_rules(state))
     return pods_.choose(state, nodes, avoid);
   const NodeId node = choose_among_kept(state);
   if (latest_) return node;
   state.diagnosis.clear();
   return pods_.choose(state, nodes, avoid);
+}
+
+// False: the pod has too many.
+bool SignatureCache::read_rules(const CycleState& state) {
+  std::vector<DomainRule> rules;
+  pods_.add_rules(state, rules);
+  rules_.clear();
+  if (rules.size() > kDomainRulesMax) return false;
+  for (DomainRule& rule : rules) {
+    const DomainAmounts& amounts = domains_.amounts(rule, state.context->cluster);
+    rules_.push_back({std::move(rule), &amounts});
+  }
+  return true;
 }
 
 // Leaves `latest_` null if there are too many lists of reasons to cache.
@@ -83,13 +96,14 @@ void SignatureCache::widen_changed(CachedSignature& cached, const CycleState& st
   sort_out();
 }
 
-// Judges the nodes of changed_slots_ again.
-void SignatureCache::judge_slots(CachedSignature& cached, CycleState& state) {
+void SignatureCache::release_changed(CachedSignature& cached) {
+  for (const std::uint32_t slot : changed_slots_) release(cached, slot);
+}
+
+void SignatureCache::judge_changed(CachedSignature& cached, CycleState& state) {
   changed_.clear();
-  for (const std::uint32_t slot : changed_slots_) {
-    release(cached, slot);
+  for (const std::uint32_t slot : changed_slots_)
     if (order_->node(slot).valid()) changed_.push_back(order_->node(slot));
-  }
   std::sort(changed_.begin(), changed_.end(),
             [this](NodeId a, NodeId b) { return order_->before(order_->slot(a), order_->slot(b)); });
   judge(cached, state, changed_);
@@ -103,15 +117,21 @@ void SignatureCache::bring_up_to_date(CachedSignature& cached, CycleState& state
   auto reach = model::Cluster::ChangeScope::Unknown;
   if (!cached.fresh && cached.generation == order_->generation() && cached.digests == scope_.digests())
     reach = cluster.changed_since(cached.seen, changed_);
-  if (reach != model::Cluster::ChangeScope::Unknown) {
+  bool known = reach != model::Cluster::ChangeScope::Unknown;
+  if (known) {
     cached.verdict.resize(order_->slot_count());
     cached.accepted.resize(order_->slot_count());
     widen_changed(cached, state);
+    known = 2 * changed_slots_.size() <= order_->by_name().size();
   }
-  if (reach == model::Cluster::ChangeScope::Unknown || 2 * changed_slots_.size() > order_->by_name().size()) {
+  if (known) {
+    release_changed(cached);
+    known = cached.candidates.catch_up(changed_slots_, *order_, rules_);
+  }
+  if (!known) {
     start(cached, state);
   } else {
-    judge_slots(cached, state);
+    judge_changed(cached, state);
     if (reach == model::Cluster::ChangeScope::AllDevices ||
         cached.shared_pools_stamp != cluster.shared_pools_stamp())
       readmit(cached, state);
@@ -134,7 +154,7 @@ void SignatureCache::start(CachedSignature& cached, CycleState& state) {
   std::vector<std::int64_t> keys(slots, TournamentTree::kOut);
   for (std::size_t i = 0; i < state.candidates.size(); ++i)
     keys[order_->slot(state.candidates[i])] = state.scores[i];
-  cached.scores.start(keys, order_->labels());
+  cached.candidates.start(keys, *order_, rules_);
   std::map<model::ResourceId, std::vector<std::int64_t>> rooms;
   for (std::size_t i = 0; i < state.diagnosis.size(); ++i) {
     const Diagnosis::Row row = state.diagnosis.row(i);
@@ -148,14 +168,14 @@ void SignatureCache::start(CachedSignature& cached, CycleState& state) {
       room[slot] = free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource);
     }
   }
-  for (const auto& [resource, room] : rooms) cached.room.at(resource).start(room, order_->labels());
+  for (const auto& [resource, room] : rooms) cached.room.at(resource).start(room, order_->label_of());
 }
 
 void SignatureCache::judge(CachedSignature& cached, CycleState& state, std::span<const NodeId> nodes) {
   if (nodes.empty()) return;
   pods_.judge(state, nodes);
   for (std::size_t i = 0; i < state.candidates.size(); ++i)
-    cached.scores.set(order_->slot(state.candidates[i]), state.scores[i], order_->labels());
+    cached.candidates.set(order_->slot(state.candidates[i]), state.scores[i], *order_);
   for (std::size_t i = 0; i < state.diagnosis.size(); ++i) refuse(cached, state, i, false);
 }
 
@@ -167,7 +187,8 @@ void SignatureCache::readmit(CachedSignature& cached, CycleState& state) {
   for (std::uint32_t slot = 0; slot < cached.verdict.size(); ++slot)
     if (cached.verdict[slot] != 0 && cached.lists[cached.verdict[slot] - 1].lazy)
       changed_slots_.push_back(slot);
-  judge_slots(cached, state);
+  release_changed(cached);
+  judge_changed(cached, state);
 }
 
 std::uint8_t SignatureCache::list_of(CachedSignature& cached, const CycleState& state,
@@ -187,7 +208,7 @@ std::uint8_t SignatureCache::list_of(CachedSignature& cached, const CycleState& 
       const model::ResourceId resource = state.diagnosis.reason(reason).resource;
       if (resource.valid() && !cached.room.contains(resource))
         cached.room[resource].start(std::vector(cached.verdict.size(), TournamentTree::kOut),
-                                    order_->labels());
+                                    order_->label_of());
     }
   }
   count_in(*at, order_->slot(row.node));
@@ -236,20 +257,21 @@ void SignatureCache::refuse(CachedSignature& cached, const CycleState& state, st
   const Diagnosis::Row row = state.diagnosis.row(at);
   const std::uint32_t slot = order_->slot(row.node);
   cached.verdict[slot] = list_of(cached, state, row, lazy);
-  cached.scores.set(slot, TournamentTree::kOut, order_->labels());
+  cached.candidates.set(slot, Candidates::kOut, *order_);
   for (const ReasonId reason : row.reasons)
     if (const model::ResourceId resource = state.diagnosis.reason(reason).resource; resource.valid())
-      cached.room.at(resource).set(
-          slot, free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource), order_->labels());
+      cached.room.at(resource).set(slot,
+                                   free_of(cluster.node(row.node), cluster.ledger().node(row.node), resource),
+                                   order_->label_of());
 }
 
 // Forgets the verdict on the node of the slot.
 void SignatureCache::release(CachedSignature& cached, std::uint32_t slot) {
   cached.words.erase(slot);
   cached.accepted[slot] = false;
-  if (cached.verdict[slot] == 0) return cached.scores.set(slot, TournamentTree::kOut, order_->labels());
+  if (cached.verdict[slot] == 0) return cached.candidates.set(slot, Candidates::kOut, *order_);
   count_out(cached.lists[cached.verdict[slot] - 1], slot);
-  for (auto& [resource, room] : cached.room) room.set(slot, TournamentTree::kOut, order_->labels());
+  for (auto& [resource, room] : cached.room) room.set(slot, TournamentTree::kOut, order_->label_of());
   cached.verdict[slot] = 0;
 }
 
@@ -257,7 +279,7 @@ void SignatureCache::release(CachedSignature& cached, std::uint32_t slot) {
 bool SignatureCache::ask_all(CachedSignature& cached, CycleState& state) {
   for (const NodeId node : order_->by_name()) {
     const std::uint32_t slot = order_->slot(node);
-    if (cached.accepted[slot] || cached.scores.key(slot) == TournamentTree::kOut) continue;
+    if (cached.accepted[slot] || !cached.candidates.is_one(slot)) continue;
     state.diagnosis.clear();
     cached.accepted[slot] = pods_.accepts(state, node);
     if (!state.diagnosis.error().empty()) return false;
@@ -269,8 +291,8 @@ bool SignatureCache::ask_all(CachedSignature& cached, CycleState& state) {
 NodeId SignatureCache::best_accepted(CachedSignature& cached, CycleState& state) {
   if (pods_.asks_all(state) && pods_.has_lazy_filters(state) && !ask_all(cached, state))
     return NodeId::none();
-  while (!cached.scores.empty()) {
-    const NodeId node = order_->node(static_cast<std::uint32_t>(cached.scores.best()));
+  for (std::uint32_t best; (best = cached.candidates.best()) != NodeOrder::kNoSlot;) {
+    const NodeId node = order_->node(best);
     state.diagnosis.clear();
     if (pods_.accepts(state, node)) return node;
     if (!state.diagnosis.error().empty()) return NodeId::none();
@@ -287,9 +309,48 @@ std::string SignatureCache::words_for(CachedSignature& cached, const CycleState&
   return cached.words.emplace(slot, pods_.why_not(state, order_->node(slot))).first->second;
 }
 
-std::string_view SignatureCache::unproved(const CycleState& state) const {
+// Why no node takes the pod: nodes are refused by filters, then by the first rule about domains, then by lazy
+// filters. Cost with rules: one pass over the verdicts.
+const std::vector<SignatureCache::ReasonList>& SignatureCache::refusals(CachedSignature& cached) {
+  if (rules_.empty()) {
+    find_first(cached);
+    return cached.lists;
+  }
+  lists_ = cached.lists;
+  for (ReasonList& list : lists_) {
+    list.count = 0;
+    list.first.clear();
+    list.first_known = true;
+  }
+  nearest_.clear();
+  for (const NodeId node : order_->by_name()) {
+    const std::uint32_t slot = order_->slot(node);
+    std::size_t at = cached.verdict[slot] == 0 ? lists_.size() : cached.verdict[slot] - 1u;
+    const bool alone = at < cached.lists.size() && !cached.lists[at].lazy;
+    if (const Reason* reason = alone ? nullptr : cached.candidates.refused_by(node, rules_)) {
+      const ReasonId id = diagnosis_.reason(*reason);
+      const auto known =
+          std::find_if(lists_.begin() + static_cast<std::ptrdiff_t>(cached.lists.size()), lists_.end(),
+                       [&](const ReasonList& list) { return list.reasons.front() == id; });
+      at = static_cast<std::size_t>(known - lists_.begin());
+      if (known == lists_.end()) lists_.push_back({reason->refusal, {id}});
+    }
+    if (at >= lists_.size()) continue;
+    count_in(lists_[at], slot);
+    for (const ReasonId id : lists_[at].reasons) {
+      const model::ResourceId resource = diagnosis_.reason(id).resource;
+      if (!resource.valid()) continue;
+      const TournamentTree& room = cached.room.at(resource);
+      const auto [best, is_first] = nearest_.try_emplace(resource, slot);
+      if (!is_first && room.key(slot) > room.key(best->second)) best->second = slot;
+    }
+  }
+  return lists_;
+}
+
+std::string_view SignatureCache::unproved(const CycleState& state) {
   if (!latest_) return state.diagnosis.unproved();
-  for (const ReasonList& list : latest_->lists)
+  for (const ReasonList& list : refusals(*latest_))
     for (const ReasonId reason : list.reasons)
       if (const std::string_view why = diagnosis_.reason(reason).row->unproved;
           list.count > 0 && !why.empty())
@@ -300,10 +361,9 @@ std::string_view SignatureCache::unproved(const CycleState& state) const {
 FitError SignatureCache::fit_error(const CycleState& state) {
   if (!latest_ || !state.diagnosis.error().empty()) return pods_.fit_error(state);
   CachedSignature& cached = *latest_;
-  find_first(cached);
   FitError fit_error;
   std::map<std::string_view, RefusedFor> by_reason;
-  for (const ReasonList& list : cached.lists) {
+  for (const ReasonList& list : refusals(cached)) {
     if (list.count == 0) continue;
     (list.refusal == FilterStatus::UnschedulableAndUnresolvable ? fit_error.unresolvable
                                                                 : fit_error.unschedulable) += list.count;
@@ -314,8 +374,10 @@ FitError SignatureCache::fit_error(const CycleState& state) {
       entry.note(known);
       entry.count += list.count;
       for (const std::uint32_t slot : list.first) entry.first.push_back(order_->node(slot));
-      if (known.resource.valid())
-        entry.nearest = order_->node(static_cast<std::uint32_t>(cached.room.at(known.resource).best()));
+      if (!known.resource.valid()) continue;
+      const auto nearest = rules_.empty() ? static_cast<std::uint32_t>(cached.room.at(known.resource).best())
+                                          : nearest_.at(known.resource);
+      entry.nearest = order_->node(nearest);
     }
   }
   for (auto& [text, entry] : by_reason) {

@@ -13,15 +13,16 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/domains.h"
+#include "scheduling/candidates.h"
 #include "scheduling/pod_cycle.h"
-#include "scheduling/tournament_tree.h"
 
 namespace berth::scheduling {
 
 inline constexpr std::size_t kCachedSignaturesMax = 32;
 // Different lists of reasons in one signature; beyond, the pod is judged on all nodes.
 inline constexpr std::size_t kReasonListsMax = 200;
+// Rules about domains of one pod; beyond, the pod is judged on all nodes.
+inline constexpr std::size_t kDomainRulesMax = 16;
 // Explanations of refused nodes that one signature keeps.
 inline constexpr std::size_t kWordsKeptMax = 16;
 
@@ -32,7 +33,7 @@ class SignatureCache {
   // After PodCycle::begin(): the best node of the cluster, without those in `avoid`.
   NodeId choose(CycleState& state, std::span<const NodeId> avoid);
   // Why the refusals of the latest choose(), which found no node, prove nothing; empty: they do.
-  std::string_view unproved(const CycleState& state) const;
+  std::string_view unproved(const CycleState& state);
   // The refusals of the latest choose(), which found no node.
   FitError fit_error(const CycleState& state);
   // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction unchanged.
@@ -56,9 +57,10 @@ class SignatureCache {
     std::uint64_t shared_pools_stamp = 0;
     std::vector<std::uint64_t> digests;  // of FilterScope
     std::vector<DomainMembers> domains;  // one a topology key of FilterScope
-    TournamentTree scores;               // of candidates
-    std::vector<bool> accepted;          // the lazy filters accept the candidate
-    std::vector<std::uint8_t> verdict;   // 0 for a candidate and for a free slot, else 1 + index in lists
+    Candidates candidates;
+    std::vector<bool> accepted;  // the lazy filters accept the candidate
+    std::vector<std::uint8_t>
+        verdict;  // of the node alone: 0 for a candidate and for a free slot, else 1 + index in lists
     std::vector<ReasonList> lists;
     std::map<model::ResourceId, TournamentTree> room;  // the free amount on nodes that lack it
     std::map<std::uint32_t, std::string> words;
@@ -68,7 +70,9 @@ class SignatureCache {
   CachedSignature& cached_for();
   void bring_up_to_date(CachedSignature& cached, CycleState& state);
   void widen_changed(CachedSignature& cached, const CycleState& state);
-  void judge_slots(CachedSignature& cached, CycleState& state);
+  bool read_rules(const CycleState& state);
+  void release_changed(CachedSignature& cached);
+  void judge_changed(CachedSignature& cached, CycleState& state);
   void start(CachedSignature& cached, CycleState& state);
   void judge(CachedSignature& cached, CycleState& state, std::span<const NodeId> nodes);
   void readmit(CachedSignature& cached, CycleState& state);
@@ -77,6 +81,7 @@ class SignatureCache {
   void count_in(ReasonList& list, std::uint32_t slot) const;
   static void count_out(ReasonList& list, std::uint32_t slot);
   void find_first(CachedSignature& cached) const;
+  const std::vector<ReasonList>& refusals(CachedSignature& cached);
   std::uint8_t list_of(CachedSignature& cached, const CycleState& state, const Diagnosis::Row& row,
                        bool lazy);
   bool ask_all(CachedSignature& cached, CycleState& state);
@@ -91,7 +96,10 @@ class SignatureCache {
   LruMap<CachedSignature> signatures_{kCachedSignaturesMax};
   CachedSignature* latest_ = nullptr;  // used by the latest choose(); null: it judged all nodes
   PodSignature signature_;
-  FilterScope scope_;  // of the latest choose()
+  FilterScope scope_;                                   // of the latest choose()
+  std::vector<ActiveRule> rules_;                       // the same
+  std::vector<ReasonList> lists_;                       // of refusals(), where there are rules
+  std::map<model::ResourceId, std::uint32_t> nearest_;  // the same: slots with most of a resource
   std::vector<NodeId> changed_;
   std::vector<std::uint32_t> changed_slots_;
 };

@@ -273,8 +273,8 @@ class History {
   model::Cluster cluster_{model::NodeAllocatable::Counted};
   dra::Allocator allocator_{cluster_, selectors_, random_};
   PluginSet plugins_ = default_plugins();
-  PodCycle pods_{plugins_};
   DomainIndex domains_;
+  PodCycle pods_{plugins_, domains_};
   SignatureCache index_;
   std::uint64_t version_ = 0;
 };
@@ -311,12 +311,13 @@ TEST(TournamentTree, KnowsTheFirstOfTheHighest) {
     std::vector<std::uint64_t> labels(60);
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = (i * 7 + 3) % 61;
     TournamentTree tournament;
-    tournament.start(keys, labels);
+    const auto label_of = [&labels](std::size_t at) { return labels[at]; };
+    tournament.start(keys, label_of);
     for (int i = 0; i < 80; ++i) {
       if (keys.size() < labels.size() && pick(4) == 0) keys.push_back(TournamentTree::kOut);
       const auto at = static_cast<std::size_t>(pick(static_cast<int>(keys.size())));
       keys[at] = pick(4) == 0 ? TournamentTree::kOut : pick(5);
-      tournament.set(at, keys[at], labels);
+      tournament.set(at, keys[at], label_of);
       std::size_t best = 0;
       for (std::size_t j = 0; j < keys.size(); ++j)
         if (keys[j] > keys[best] || (keys[j] == keys[best] && labels[j] < labels[best])) best = j;

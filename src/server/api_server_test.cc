@@ -110,8 +110,8 @@ TEST(Unread, FieldsThatPlaceAPodAreWarnedOfWhereverTheyAreWritten) {
   options.warn_unacted = true;
   ServerBench bench({}, std::move(options)), silent;
   const std::string spec =
-      R"("spec":{"containers":[{"name":"c","image":"i"}],"topologySpreadConstraints":[{"maxSkew":1,)"
-      R"("topologyKey":"z","whenUnsatisfiable":"DoNotSchedule","labelSelector":{}}]})";
+      R"("spec":{"containers":[{"name":"c","image":"i"}],"affinity":{"podAffinity":{)"
+      R"("requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"z","labelSelector":{}}]}}})";
   const std::string pod = R"({"metadata":{"name":"p"},)" + spec + "}";
   const std::string deployment =
       R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{)"
@@ -128,11 +128,12 @@ TEST(Unread, FieldsThatPlaceAPodAreWarnedOfWhereverTheyAreWritten) {
   };
   const std::string pods = "/api/v1/namespaces/default/pods";
   EXPECT_NE(warning_of(bench, "POST", pods, pod)
-                .find("spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule: Berth does not"),
+                .find("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution: Berth does "
+                      "not"),
             std::string::npos);
   const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
   EXPECT_NE(
-      warning_of(bench, "POST", deployments, deployment).find("spec.template.spec.topologySpreadConstraints"),
+      warning_of(bench, "POST", deployments, deployment).find("spec.template.spec.affinity.podAffinity"),
       std::string::npos);
   EXPECT_EQ(warning_of(bench, "PUT", deployments + "/d", deployment), "") << "it was there before";
   EXPECT_EQ(warning_of(silent, "POST", pods, pod), "") << "another scheduler may be there";

@@ -281,8 +281,8 @@ MEMBER = ('---\n{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {schedul
           'pair}, containers: [{name: c, image: i, resources: {requests: {cpu: "%d"}}}]}}\n')
 PAIR = ("{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: pair, namespace: default}, "
         "spec: {schedulingPolicy: {gang: {minCount: 2}}}}\n")
-SPREAD = ("spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
-          "DoNotSchedule, labelSelector: {}}], ")
+AFFINITY = ("spec: {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+            "[{topologyKey: zone, labelSelector: {}}]}}, ")
 
 
 def gang(small, large):
@@ -303,12 +303,12 @@ def a_group_is_refused_only_with_a_proof():
 
 
 def what_is_not_honoured_is_unknown():
-    text = gang(2, 2).replace("spec: {schedulingGroup", SPREAD + "schedulingGroup")
+    text = gang(2, 2).replace("spec: {schedulingGroup", AFFINITY + "schedulingGroup")
     decisions, code = plan("-f", "-", text=text)
     pair = decisions["pair"]
     assert code == 1 and (pair["result"], pair["reason"]) == ("Unknown", "FieldNotHonoured"), pair
     message = pair["pods"][0]["message"]
-    assert "topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule" in message, pair
+    assert "spec.affinity.podAffinity.required" in message, pair
 
 
 def cel_answers_line_by_line():

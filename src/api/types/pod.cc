@@ -116,6 +116,21 @@ PodAffinityTerm decode_affinity_term(const Document& item) {
 }
 
 template <class Document>
+SpreadConstraint decode_spread(const Document& item, const StringMap& own_labels) {
+  SpreadConstraint constraint;
+  constraint.topology_key = item.string_at("topologyKey");
+  constraint.max_skew = item.int_at("maxSkew", 1);
+  constraint.min_domains = item.int_at("minDomains", 1);
+  constraint.pods = label_selector_at(item, "labelSelector");
+  for (const std::string& key : strings_at(item, "matchLabelKeys"))
+    if (const auto label = own_labels.find(key); label != own_labels.end())
+      constraint.pods.also_requires(key, label->second);
+  constraint.honors_affinity = item.string_at("nodeAffinityPolicy") != "Ignore";
+  constraint.honors_taints = item.string_at("nodeTaintsPolicy") == "Honor";
+  return constraint;
+}
+
+template <class Document>
 void decode_constraints(const Document& spec, Pod& pod) {
   pod.refused_fields = fields_set(spec, "Pod", Honouring::Refused);
   pod.node_selector = string_map_at(spec, "nodeSelector");
@@ -127,6 +142,9 @@ void decode_constraints(const Document& spec, Pod& pod) {
     if (const auto anti = affinity->find("podAntiAffinity"))
       for (const Document& item : anti->items_at("requiredDuringSchedulingIgnoredDuringExecution"))
         pod.required_anti_affinity.push_back(decode_affinity_term(item));
+  for (const Document& item : spec.items_at("topologySpreadConstraints"))
+    if (item.string_at("whenUnsatisfiable") == "DoNotSchedule")
+      pod.required_spread.push_back(decode_spread(item, pod.meta.labels));
   for (const Document& item : spec.items_at("tolerations")) pod.tolerations.push_back(toleration_of(item));
 }
 

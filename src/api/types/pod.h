@@ -82,6 +82,16 @@ struct PodAffinityTerm {
   bool means(std::string_view own_namespace, std::string_view ns, const StringMap& labels) const;
 };
 
+// An entry of spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule.
+struct SpreadConstraint {
+  std::string topology_key;
+  std::int64_t max_skew = 1;
+  std::int64_t min_domains = 1;
+  LabelSelector pods;  // of the pod's namespace; with the pod's own values of matchLabelKeys
+  bool honors_affinity = true;
+  bool honors_taints = false;
+};
+
 struct Pod {
   RawPtr raw;
   ObjectMeta meta;
@@ -104,6 +114,7 @@ struct Pod {
   // Fields that it sets and Berth refuses (api/placement_fields.h).
   std::vector<const PlacementField*> refused_fields;
   std::vector<PodAffinityTerm> required_anti_affinity;  // keeps other pods away, too
+  std::vector<SpreadConstraint> required_spread;
   ResourceMap overhead;
   std::optional<ResourceMap> pod_level_requests, pod_level_limits;
   std::vector<std::string> scheduling_gates;

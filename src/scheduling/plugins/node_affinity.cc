@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "scheduling/plugins/node_inclusion.h"
 #include "scheduling/plugins/plugins.h"
 
 namespace berth::scheduling::plugins {
@@ -64,23 +65,23 @@ class NodeAffinity final : public Filter {
   void filter(CycleState& state) const override {
     const api::Pod& pod = *state.pod;
     if (pod.node_selector.empty() && !pod.required_node_affinity) return;
-    state.keep_if(reason_row("NodeAffinityMismatch"),
-                  [&](NodeId node) { return matches(pod, *state.context->cluster.node(node).live); });
-  }
-
- private:
-  static bool matches(const api::Pod& pod, const api::Node& node) {
-    const auto has = [&](const auto& wanted) {
-      const auto label = node.meta.labels.find(wanted.first);
-      return label != node.meta.labels.end() && label->second == wanted.second;
-    };
-    if (!std::all_of(pod.node_selector.begin(), pod.node_selector.end(), has)) return false;
-    return !pod.required_node_affinity ||
-           api::matches(*pod.required_node_affinity, node.meta.labels, node.meta.name);
+    state.keep_if(reason_row("NodeAffinityMismatch"), [&](NodeId node) {
+      return matches_node_affinity(pod, *state.context->cluster.node(node).live);
+    });
   }
 };
 
 }  // namespace
+
+bool matches_node_affinity(const api::Pod& pod, const api::Node& node) {
+  const auto has = [&](const auto& wanted) {
+    const auto label = node.meta.labels.find(wanted.first);
+    return label != node.meta.labels.end() && label->second == wanted.second;
+  };
+  if (!std::all_of(pod.node_selector.begin(), pod.node_selector.end(), has)) return false;
+  return !pod.required_node_affinity ||
+         api::matches(*pod.required_node_affinity, node.meta.labels, node.meta.name);
+}
 
 std::unique_ptr<Filter> node_affinity_names() {
   return std::make_unique<NodeAffinityNames>();

@@ -13,6 +13,9 @@ void add(PluginSet& set, std::unique_ptr<PreFilter> plugin) {
 void add(PluginSet& set, std::unique_ptr<Filter> plugin) {
   set.filters.push_back(std::move(plugin));
 }
+void add(PluginSet& set, std::unique_ptr<DomainFilter> plugin) {
+  set.domain_filters.push_back(std::move(plugin));
+}
 void add(PluginSet& set, std::unique_ptr<LazyFilter> plugin) {
   set.lazy_filters.push_back(std::move(plugin));
 }

@@ -2,6 +2,7 @@
 // filter reads the Ready condition; the node's taint stands for it.
 #include <algorithm>
 
+#include "scheduling/plugins/node_inclusion.h"
 #include "scheduling/plugins/plugins.h"
 
 namespace berth::scheduling::plugins {
@@ -17,16 +18,19 @@ class TaintToleration final : public Filter {
   }
   void filter(CycleState& state) const override {
     state.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
-      const std::vector<api::Taint>& taints = state.context->cluster.node(node).live->taints;
-      return std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
-        return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
-               api::tolerates(state.pod->tolerations, taint);
-      });
+      return tolerates_taints(*state.pod, *state.context->cluster.node(node).live);
     });
   }
 };
 
 }  // namespace
+
+bool tolerates_taints(const api::Pod& pod, const api::Node& node) {
+  return std::all_of(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
+    return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
+           api::tolerates(pod.tolerations, taint);
+  });
+}
 
 std::unique_ptr<Filter> taint_toleration() {
   return std::make_unique<TaintToleration>();

@@ -86,6 +86,11 @@ class Maker {
     const api::Pod& pod = first_of(kind);
     question_.pods.begin(state_, question_.context, pod);
     const bool possible = question_.pods.prepare(state_);
+    // What a domain takes follows from the members that were placed before, and from their order.
+    if (question_.pods.has_rules(state_)) {
+      kind.is_opaque = problem_.by_placing = true;
+      if (problem_.unproved.empty()) problem_.unproved = kSearchBudgetEnded;
+    }
     if (possible) question_.pods.judge(state_, problem_.nodes);
     if (problem_.unproved != kFieldNotHonoured && !state_.diagnosis.unproved().empty())
       problem_.unproved = state_.diagnosis.unproved();
