@@ -77,7 +77,7 @@ class DomainAmounts {
   std::vector<DomainValueId> changes_;
   std::uint64_t first_change_ = 0;
   std::uint64_t generation_;
-  std::uint64_t seen_ = 0;  // in the cluster's change log
+  model::Changes::Position seen_;  // in the cluster's change log
   bool read_ = false;
 };
 
