@@ -161,10 +161,11 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
   row.gpu_share = after && after->bound() ? api::gpu_share_of(*after) : nullptr;
   list_anti_affine(id, after && !after->required_anti_affinity.empty());
-  // What counts pods by label reads these.
-  const bool counts_the_same = before && after && before->meta.labels == after->meta.labels &&
-                               before->meta.deleting() == after->meta.deleting();
-  if (const NodeId node = ledger_.node_of(id); !counts_the_same && node.valid()) ledger_.changes().note(node);
+  // What filters read of the pods of a node besides their charges.
+  const bool reads_the_same = before && after && before->meta.labels == after->meta.labels &&
+                              before->meta.deleting() == after->meta.deleting() &&
+                              before->host_ports == after->host_ports;
+  if (const NodeId node = ledger_.node_of(id); !reads_the_same && node.valid()) ledger_.changes().note(node);
   // Its GPU is charged as that of its group.
   if (after && api::is_gpu_reservation(*after))
     std::erase_if(row.requests, [](const ResourceAmount& one) { return one.resource == kGpu; });

@@ -187,8 +187,9 @@ class History {
                             R"(},"spec":{"containers":[{"name":"c","resources":{"requests":)"
                             R"({"cpu":")" +
                             std::to_string(1 + pick(2)) + "\"" + extended_requests() + "}" +
-                            (i % 2 == 0 && pick(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}}]" +
-                            init_container() + more + "}}");
+                            (i % 2 == 0 && pick(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}" +
+                            (pick(4) == 0 ? R"(,"ports":[{"hostPort":80}])" : "") + "}]" + init_container() +
+                            more + "}}");
   }
   static std::string init_container() {
     if (pick(4) != 0) return "";

@@ -27,6 +27,7 @@ struct HostPort {
   std::int32_t port = 0;
   std::string protocol;  // TCP, UDP, SCTP
   std::string ip;        // of the node; 0.0.0.0: every one
+  friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
 struct Toleration {
