@@ -190,7 +190,7 @@ Effects GangBarrier::decide(const View& view, const api::PodGroup& group, const 
   std::size_t bound = 0;
   for (const api::Pod* pod : view.pods_of_group(group.meta.ns, group.meta.name))
     bound += pod->bound() && lives(*pod) && !counted.contains(pod->meta.uid);
-  const std::int32_t read = has(KnownDefect::GangMinimumNotRead) ? 1 : group.gang_min.value_or(1);
+  const std::int32_t read = has(KnownDefect::GangMinimumNotRead) ? 1 : group.minimum();
   const auto minimum = static_cast<std::size_t>(std::max(read, 1));
 
   Effects effects;

@@ -14,7 +14,7 @@ Proof too_few(const api::PodGroup& group, const GroupMembers& members) {
           "",
           "",
           "",
-          Quantity::of(group.gang_min.value_or(1)),
+          Quantity::of(group.minimum()),
           Quantity::of(members.alive),
           {},
           "the group has too few pods"};

@@ -119,7 +119,7 @@ std::string held_by_parent(const api::PodGroup& group) {
 std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members) {
   if (!group) return "PodGroup " + key.name + " does not exist";
   if (std::string held = held_by_parent(*group); !held.empty()) return held;
-  if (members.alive >= group->gang_min.value_or(1)) return "";
+  if (members.alive >= group->minimum()) return "";
   return "the gang wants " + std::to_string(*group->gang_min) + " pods, and " +
          std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
 }

@@ -24,7 +24,7 @@ void explain_member(DecisionRecord& record, const api::Pod& pod, const MemberOut
 // Whether the condition that the group is scheduled is written, or will be: enough members have a place.
 bool is_scheduled(const GroupInput& input) {
   const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
-  return placed >= std::max(1, input.group->gang_min.value_or(1)) ||
+  return placed >= std::max(1, input.group->minimum()) ||
          api::condition_is_true(input.group->conditions, api::kGroupScheduled);
 }
 
@@ -75,7 +75,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
   // Members wait for each other until the group has its minimum; with a minimum of one they never do.
-  const std::int32_t minimum = group.gang_min.value_or(1);
+  const std::int32_t minimum = group.minimum();
   flight.barrier = !input.joins.empty() || (input.scheduled < minimum && minimum > 1) ||
                    (has(KnownDefect::BasicGroupAllOrNothing) && chosen.size() > 1);
   client::Effects effects;

@@ -28,7 +28,7 @@ struct GroupCycle::Run {
   GroupOutcome failure;                // of kind Error: ends the attempt
 
   bool failed() const { return !failure.message.empty(); }
-  std::int32_t minimum() const { return input.group->gang_min.value_or(1); }
+  std::int32_t minimum() const { return input.group->minimum(); }
   std::int32_t scheduled() const { return input.scheduled; }
   // Members that must find a node in this attempt for it to succeed.
   std::int32_t needed() const { return std::max(1, minimum() - scheduled()); }

@@ -331,7 +331,7 @@ GroupMembers Scheduler::members_of(const client::View& view, const EntityKey& ke
 void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
                                      const GroupMembers& members, Time now) {
   const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
-  const std::int32_t minimum = std::max(1, group.gang_min.value_or(1));
+  const std::int32_t minimum = std::max(1, group.minimum());
   if (std::max(members.scheduled + early, members.ever_bound) < minimum) return;
   const api::ObjectKey key = client::key_of(api::Kind::PodGroup, group.meta);
   if (api::condition_is_true(group.conditions, api::kGroupScheduled)) return conditions_.drop(key);

@@ -61,6 +61,9 @@ struct PodGroup {
   std::string preemption_policy;
   std::string disruption_mode;  // single, all
   std::vector<Condition> conditions;
+
+  // Members that must be placed together; 1 without a gang.
+  std::int32_t minimum() const { return gang_min.value_or(1); }
 };
 
 // The fields of any kind that garbage collection and namespace finalization need.
