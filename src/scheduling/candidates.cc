@@ -17,10 +17,15 @@ void Candidates::start(std::span<const std::int64_t> keys, const NodeOrder& orde
     verdicts_.push_back(std::move(verdicts));
   }
   group_by_fewest(order.by_name().size(), rules);
-  group_of_.resize(keys.size());
-  position_.resize(keys.size());
-  refusals_.resize(keys.size());
+  make_room(keys.size());
   for (const NodeId node : order.by_name()) place(order.slot(node), order, rules);
+}
+
+void Candidates::make_room(std::size_t slots) {
+  keys_.resize(slots, kOut);
+  group_of_.resize(slots);
+  position_.resize(slots);
+  refusals_.resize(slots);
 }
 
 void Candidates::group_by_fewest(std::size_t nodes, std::span<const ActiveRule> rules) {
@@ -40,10 +45,7 @@ bool Candidates::catch_up(std::span<const std::uint32_t> changed_slots, const No
   if (!has_rules()) return true;
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (rules[i].amounts->generation() != verdicts_[i].generation) return false;
-  keys_.resize(order.slot_count(), kOut);
-  group_of_.resize(order.slot_count());
-  position_.resize(order.slot_count());
-  refusals_.resize(order.slot_count());
+  make_room(order.slot_count());
   for (std::size_t i = 0; i < rules.size(); ++i) read_domains(i, rules[i], order);
   for (const std::uint32_t slot : changed_slots) place(slot, order, rules);
   return true;
@@ -139,6 +141,7 @@ void Candidates::update_final(DomainValueId id, const NodeOrder& order) {
 
 void Candidates::set(std::uint32_t slot, std::int64_t key, const NodeOrder& order) {
   if (!has_rules()) return plain_.set(slot, key, order.label_of());
+  if (slot >= keys_.size()) make_room(order.slot_count());
   keys_[slot] = key;
   update(slot, order);
 }

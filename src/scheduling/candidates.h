@@ -59,6 +59,7 @@ class Candidates {
   };
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   bool has_rules() const { return !verdicts_.empty(); }
+  void make_room(std::size_t slots);
   void group_by_fewest(std::size_t nodes, std::span<const ActiveRule> rules);
   void place(std::uint32_t slot, const NodeOrder& order, std::span<const ActiveRule> rules);
   void move(std::uint32_t slot, DomainValueId to, const NodeOrder& order);
