@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "api/types/dra.h"
 #include "api/types/gpu_share.h"
 #include "model/gpu_groups.h"
 #include "model/ids.h"
