@@ -46,6 +46,10 @@ struct GroupCycle::TreeRun {
 
 std::optional<GroupOutcome> GroupCycle::search(Run& run) {
   run.unproved = {};
+  if (run.input.waiting.size() > kTreeMembersMax && !run.unrefuted.empty()) {
+    run.unproved = kSearchBudgetEnded;
+    return std::nullopt;
+  }
   std::size_t steps = kGroupStepsMax;
   for (std::size_t i = 0; i < run.unrefuted.size(); ++i) {
     const Placement& placement = run.placements[run.unrefuted[i]];

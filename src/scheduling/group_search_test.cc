@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "scheduling/search/tree_search.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -159,6 +160,22 @@ TEST(GroupSearch, ASearchThatEndsEarlyProvesNothing) {
   EXPECT_EQ(
       latest_explanation(bench),
       "pod group default/g waits: no place was found for the 30 more pods it needs. Other orders of its "
+      "members and other choices of devices were not all tried, so this proves nothing.");
+}
+
+// The search goes as deep as the group has members. Again the nodes' odd amounts are never filled.
+TEST(GroupSearch, AGroupTooLargeToBeSearchedIsNotProvedToFitNowhere) {
+  TestBench bench;
+  constexpr int kMembers = kTreeMembersMax + 1;
+  bench.put_group("g", kMembers);
+  for (int i = 0; i < kMembers; ++i) bench.put_pod({"p" + std::to_string(i), i % 2 == 0 ? "4m" : "2m", "g"});
+  bench.put_node({"n1", "1537m", "64Gi", "2000"});
+  bench.put_node({"n2", "1539m", "64Gi", "2000"});
+  bench.run();
+  EXPECT_EQ(bench.node_of("p0"), "");
+  EXPECT_EQ(
+      latest_explanation(bench),
+      "pod group default/g waits: no place was found for the 1025 more pods it needs. Other orders of its "
       "members and other choices of devices were not all tried, so this proves nothing.");
 }
 

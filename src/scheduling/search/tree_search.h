@@ -16,6 +16,8 @@
 
 namespace berth::scheduling {
 
+// Members of a group that is searched: the depth of the recursion.
+inline constexpr std::size_t kTreeMembersMax = 1'024;
 // Remembered failures, and verdicts on members together on one node.
 inline constexpr std::size_t kTreeStatesMax = 65'536;
 // Nodes up to which it is counted how many members of each kind they serve alone.
