@@ -66,6 +66,15 @@ class Changes {
     return true;
   }
 
+  // For a reader of nodes alone: visits what changed since `seen`, and moves it to the end. False: nothing is
+  // visited, and everything is to be read.
+  template <class OnNode>
+  bool catch_up(Position& seen, OnNode on_node) const {
+    const bool known = visit_since(seen, on_node, [](PoolId) {});
+    seen = end();
+    return known;
+  }
+
   // A transaction begins, and ends with everything undone.
   void begin_trial() {
     BERTH_ASSERT(!inside_, "one transaction at a time");

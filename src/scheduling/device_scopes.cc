@@ -176,10 +176,8 @@ void DeviceScopes::add_device(const api::NodeSelector& selector, model::DeviceId
 void DeviceScopes::read_nodes(const model::Cluster& cluster) {
   labels_stamps_.resize(cluster.nodes().size());
   const auto read = [&](NodeId node) { read_node(cluster, node); };
-  const model::Changes& changes = cluster.ledger().changes();
-  if (!changes.visit_since(seen_, read, [](model::PoolId) {}))
+  if (!cluster.ledger().changes().catch_up(seen_, read))
     for (std::uint32_t i = 0; i < labels_stamps_.size(); ++i) read(NodeId(i));
-  seen_ = changes.end();
 }
 
 void DeviceScopes::read_node(const model::Cluster& cluster, NodeId node) {

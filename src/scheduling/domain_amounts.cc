@@ -9,12 +9,9 @@ constexpr std::size_t kEmptyDomainsMin = 64;
 }  // namespace
 
 void DomainAmounts::catch_up(const model::Cluster& cluster, const DomainRule& rule) {
-  const model::Changes& changes = cluster.ledger().changes();
   const auto look = [&](NodeId node) { read(cluster, rule, node); };
-  const bool known = read_ && changes.visit_since(seen_, look, [](model::PoolId) {});
+  const bool known = read_ && cluster.ledger().changes().catch_up(seen_, look);
   if (!known || domains_.size() > 2 * cluster.live_nodes().size() + kEmptyDomainsMin) read_all(cluster, rule);
-  read_ = true;
-  seen_ = changes.end();
 }
 
 void DomainAmounts::read_all(const model::Cluster& cluster, const DomainRule& rule) {
@@ -26,6 +23,8 @@ void DomainAmounts::read_all(const model::Cluster& cluster, const DomainRule& ru
   changes_.clear();
   ++generation_;
   for (const auto& [name, node] : cluster.live_nodes()) read(cluster, rule, node);
+  read_ = true;
+  seen_ = cluster.ledger().changes().end();
 }
 
 void DomainAmounts::read(const model::Cluster& cluster, const DomainRule& rule, NodeId node) {

@@ -44,10 +44,8 @@ void Topology::catch_up(const model::Cluster& cluster) {
     else
       tree_.remove(node);
   };
-  const model::Changes& changes = cluster.ledger().changes();
-  if (!changes.visit_since(seen_, look, [](model::PoolId) {}))
+  if (!cluster.ledger().changes().catch_up(seen_, look))
     for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) look(NodeId(i));
-  seen_ = changes.end();
 }
 
 DomainUse Topology::use(const model::Cluster& cluster, topology::DomainId domain) {

@@ -19,27 +19,27 @@ constexpr std::size_t kFreeSlotsMin = 1024;
 
 void NodeOrder::catch_up(const model::Cluster& cluster) {
   const model::Changes& changes = cluster.ledger().changes();
-  if (node_set_stamp_ != cluster.node_set_stamp()) {
-    changed_.clear();
-    const auto note = [&](NodeId node) {
-      if ((cluster.node(node).live != nullptr) != is_member(node)) changed_.push_back(node);
-    };
-    const bool known = changes.visit_since(seen_, note, [](model::PoolId) {});
-    std::sort(changed_.begin(), changed_.end());
-    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-    if (!known || changed_.size() > 1 + by_name_.size() / kNodesOfAJoin) {
-      read_all(cluster);
-    } else {
-      for (const NodeId node : changed_)
-        if (is_member(node))
-          leave(node);
-        else
-          join(cluster, node);
-      if (is_sparse(by_name_.size())) read_all(cluster);
-    }
-    node_set_stamp_ = cluster.node_set_stamp();
+  if (node_set_stamp_ == cluster.node_set_stamp()) {
+    seen_ = changes.end();
+    return;
   }
-  seen_ = changes.end();
+  changed_.clear();
+  const bool known = changes.catch_up(seen_, [&](NodeId node) {
+    if ((cluster.node(node).live != nullptr) != is_member(node)) changed_.push_back(node);
+  });
+  std::sort(changed_.begin(), changed_.end());
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  if (!known || changed_.size() > 1 + by_name_.size() / kNodesOfAJoin) {
+    read_all(cluster);
+  } else {
+    for (const NodeId node : changed_)
+      if (is_member(node))
+        leave(node);
+      else
+        join(cluster, node);
+    if (is_sparse(by_name_.size())) read_all(cluster);
+  }
+  node_set_stamp_ = cluster.node_set_stamp();
 }
 
 void NodeOrder::read_all(const model::Cluster& cluster) {

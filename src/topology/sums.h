@@ -44,16 +44,15 @@ class DomainSums {
   template <class Recount>
   void catch_up(const Tree& tree, const model::Changes& changes, std::size_t node_count, Recount recount) {
     changed_.clear();
-    const bool known =
-        counted_ && changes.visit_since(
-                        position_, [this](NodeId node) { changed_.push_back(node); }, [](model::PoolId) {});
-    if (!known)
+    const auto note = [this](NodeId node) { changed_.push_back(node); };
+    if (!counted_ || !changes.catch_up(position_, note)) {
       for (std::uint32_t i = 0; i < node_count; ++i) changed_.push_back(NodeId(i));
+      position_ = changes.end();
+    }
     std::sort(changed_.begin(), changed_.end());
     changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
     for (const NodeId node : changed_) set(tree, node, recount(node));
     counted_ = true;
-    position_ = changes.end();
   }
 
  private:
