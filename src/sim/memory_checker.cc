@@ -1,5 +1,6 @@
 #include "sim/memory_checker.h"
 
+#include <algorithm>
 #include <set>
 
 namespace berth::sim {
@@ -68,12 +69,16 @@ class MemoryCheck {
     if (believed != node)
       say("believes that pod " + pod.name + " is on \"" + believed + "\"; it is on \"" + node + "\"");
   }
-  // By a claim; a hold keeps the device free for an entry that waits.
+  // By a claim that has it. A hold keeps a device for an entry that waits, and a late allocation for a claim
+  // of a pod that has just gone.
   bool is_busy(const std::string& key) const {
     const std::size_t first = key.find('/'), last = key.rfind('/');
     const model::DeviceId id = cluster_.find_device(
         key.substr(0, first), key.substr(first + 1, last - first - 1), key.substr(last + 1));
-    return id.valid() && !cluster_.ledger().device(id).holders.empty();
+    if (!id.valid()) return false;
+    const std::vector<model::ClaimId>& holders = cluster_.ledger().device(id).holders;
+    return std::ranges::any_of(
+        holders, [this](model::ClaimId claim) { return !cluster_.late_claims().contains(claim); });
   }
 
   const std::string who_;

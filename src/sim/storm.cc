@@ -127,9 +127,6 @@ class Storm {
       std::vector<std::string> beside_kept_room = broken_at_rest(checker_);
       if (beside_kept_room.empty()) {
         result_.broken = broken_memories(*world_, checker_);
-        // Devices of a pod that has just gone are kept for a while.
-        if (!result_.broken.empty() && advance(world_->now() + kRestsAgain))
-          result_.broken = broken_memories(*world_, checker_);
         break;
       }
       if (checker_.bindings() != bindings) looks = 1;
