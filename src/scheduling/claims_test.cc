@@ -44,6 +44,68 @@ bool is_allocated(const TestBench& bench, const std::string& claim) {
   return bench.view.claims.find("default", claim)->allocation.has_value();
 }
 
+// The only device is decided for a pod, which goes before its claim is seen allocated.
+class DeviceOfAPodThatIsGone : public ::testing::Test {
+ protected:
+  DeviceOfAPodThatIsGone() {
+    bench.put_node({"n1"});
+    bench.put_class("gpu", "true");
+    bench.put_slice("s", "n1", 1);
+    for (const char* name : {"c", "other"}) bench.put_claim(name, "gpu");
+    bench.put_pod({"p", "1", "", claim_of("c")});
+  }
+  bool is_kept() const { return !bench.scheduler.cluster().late_claims().empty(); }
+
+  TestBench bench;
+};
+
+TEST_F(DeviceOfAPodThatIsGone, IsKeptAsLongAsTheBinderMayAllocateIt) {
+  bench.run();
+  ASSERT_EQ(bench.node_of("p"), "n1");
+  bench.erase(api::Kind::Pod, "p");
+  bench.put_pod({"q", "1", "", claim_of("other")});
+  bench.run();
+  EXPECT_EQ(bench.node_of("q"), "");
+  ASSERT_TRUE(is_kept());
+  const client::Effects idle = bench.decide();
+  EXPECT_TRUE(idle.wake_at && *idle.wake_at <= bench.now + kLateAllocationMax);
+  bench.now = bench.now + kLateAllocationMax;
+  bench.run();
+  EXPECT_FALSE(is_kept());
+  EXPECT_EQ(bench.node_of("q"), "n1");
+}
+
+TEST_F(DeviceOfAPodThatIsGone, IsFreeWithTheNextVersionOfTheClaim) {
+  bench.run();
+  bench.erase(api::Kind::Pod, "p");
+  bench.put_pod({"q", "1", "", claim_of("other")});
+  bench.run();
+  ASSERT_TRUE(is_kept());
+  bench.put_claim("c", "gpu");
+  bench.now = bench.now + Duration::seconds(1);
+  bench.run();
+  EXPECT_EQ(bench.node_of("q"), "n1");
+}
+
+TEST_F(DeviceOfAPodThatIsGone, IsNotKeptInAStandby) {
+  bench.put(
+      api::Kind::BindRequest,
+      R"({"metadata":{"name":"r","namespace":"default"},"spec":{"podName":"p","podUID":"uid-p",)"
+      R"("selectedNode":"n1","decisionID":"d1","resourceClaimAllocations":[{"name":"dev","claimName":"c",)"
+      R"("claimUID":")" +
+          bench.view.claims.find("default", "c")->meta.uid +
+          R"(","allocation":{"devices":{"results":[{"request":"r","driver":"gpu.example.com",)"
+          R"("pool":"pool-s","device":"d0"}]}}}]}})");
+  const model::Cluster& cluster = bench.scheduler.cluster();
+  const auto is_busy = [&] {
+    return cluster.ledger().busy(cluster.find_device("gpu.example.com", "pool-s", "d0"));
+  };
+  ASSERT_TRUE(is_busy());
+  bench.erase(api::Kind::Pod, "p");
+  EXPECT_FALSE(is_kept());
+  EXPECT_FALSE(is_busy());
+}
+
 TEST(Claims, AFullClaimRefusesThePodUntilAConsumerLeaves) {
   TestBench bench;
   put_two_nodes(bench);
