@@ -38,11 +38,14 @@ void put_claim(client::View& view, const std::string& consumers, int version = 9
 const char* const kBoth = R"({"resource":"pods","name":"a","uid":"u-a"},)"
                           R"({"resource":"pods","name":"b","uid":"u-b"})";
 
+void put_claim_of_two_waiting(client::View& view) {
+  put_claim(view, kBoth);
+  for (const char* pod : {"a", "b"}) put_pod(view, pod, "");
+}
+
 TEST(ClaimDeallocator, DeallocatesAClaimOfWaitingPodsAfterTheGrace) {
   client::View view;
-  put_claim(view, kBoth);
-  put_pod(view, "a", "");
-  put_pod(view, "b", "");
+  put_claim_of_two_waiting(view);
   const auto idle = make_claim_deallocator();
   EXPECT_EQ(to_text(idle->reconcile(view, kClaim, kNow)), "wake 1970-01-12T13:47:10.000000Z\n");
   EXPECT_EQ(to_text(idle->reconcile(view, kClaim, kNow + kIdleAllocationGrace)),
@@ -55,9 +58,7 @@ TEST(ClaimDeallocator, DeallocatesAClaimOfWaitingPodsAfterTheGrace) {
 // The decision for a waiting pod keeps the claim: its BindRequest is in memory, and the pod is bound soon.
 TEST(ClaimDeallocator, ADecisionThatKeepsTheClaimStartsTheGraceAgain) {
   client::View view;
-  put_claim(view, kBoth);
-  put_pod(view, "a", "");
-  put_pod(view, "b", "");
+  put_claim_of_two_waiting(view);
   const auto idle = make_claim_deallocator();
   static_cast<void>(idle->reconcile(view, kClaim, kNow));
   const Time due = kNow + kIdleAllocationGrace;

@@ -77,17 +77,15 @@ void OvertakingGuard::give_up(const EntityKey& key) {
 
 bool OvertakingGuard::expire(Time now) {
   if (!kept_ || now < kept_->until) return false;
-  const EntityKey key = kept_->key;
-  const std::vector<model::PodCharge> places = kept_->hold.hold().places;
-  kept_.reset();
   keeps_again_at_ = now + limit_;
-  give_up(key);
-  const auto found = waiting_.find(key);
-  if (found == waiting_.end()) return true;
-  ++found->second.in_vain;
-  std::vector<model::NodeId>& nodes = found->second.in_vain_nodes;
-  for (const model::PodCharge& place : places) nodes.push_back(place.node);
-  if (nodes.size() > kNodesInVainMax) nodes.clear();
+  give_up(kept_->key);
+  if (const auto found = waiting_.find(kept_->key); found != waiting_.end()) {
+    ++found->second.in_vain;
+    std::vector<model::NodeId>& nodes = found->second.in_vain_nodes;
+    for (const model::PodCharge& place : kept_->hold.hold().places) nodes.push_back(place.node);
+    if (nodes.size() > kNodesInVainMax) nodes.clear();
+  }
+  kept_.reset();
   return true;
 }
 

@@ -36,8 +36,7 @@ class PodCycle {
   NodeId choose_nominated(CycleState& state, std::span<const NodeId> nodes,
                           std::span<const NodeId> avoid) const;
   // Judges `nodes` by filters and scores, without those of domains and lazy ones: accepted nodes are the
-  // candidates,
-  // refused ones are in the diagnosis.
+  // candidates, refused ones are in the diagnosis.
   void judge(CycleState& state, std::span<const NodeId> nodes) const;
   // True if every lazy filter accepts the node.
   bool accepts(CycleState& state, NodeId node) const;

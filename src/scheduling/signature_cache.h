@@ -59,8 +59,8 @@ class SignatureCache {
     std::vector<DomainMembers> domains;  // one a topology key of FilterScope
     Candidates candidates;
     std::vector<bool> accepted;  // the lazy filters accept the candidate
-    std::vector<std::uint8_t>
-        verdict;  // of the node alone: 0 for a candidate and for a free slot, else 1 + index in lists
+    // Of the node alone: 0 for a candidate and for a free slot, else 1 + index in lists.
+    std::vector<std::uint8_t> verdict;
     std::vector<ReasonList> lists;
     std::map<model::ResourceId, TournamentTree> room;  // the free amount on nodes that lack it
     std::map<std::uint32_t, std::string> words;
