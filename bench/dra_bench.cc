@@ -76,8 +76,7 @@ class Bench {
       const AllocationVerdict verdict = allocator.allocate(**compiled, node, Explain::Nothing);
       const auto* found = std::get_if<Allocations>(&verdict);
       if (!found) continue;
-      transaction.allocate(world.cluster.find_pod("default", "p"),
-                           world.cluster.find_claim("default", "want"),
+      transaction.allocate(world.cluster.find_claim("default", "want"),
                            world.cluster.reservation_for(found->claims[0].allocation));
       return true;
     }
@@ -110,12 +109,11 @@ void ledger_take_and_undo_ten_devices(benchmark::State& state) {
     allocation->results.push_back(
         {.request = "r", .driver = "gpu.example.com", .pool = "n1000", .device = "gpu-" + std::to_string(d)});
   const model::ClaimReservationPtr reservation = bench.world.cluster.reservation_for(allocation);
-  const model::PodId pod = bench.world.cluster.find_pod("default", "p");
   const model::ClaimId claim = bench.world.cluster.find_claim("default", "want");
   model::Ledger::Transaction transaction(bench.world.cluster.ledger());
   const auto savepoint = transaction.savepoint();
   for (auto _ : state) {
-    transaction.allocate(pod, claim, reservation);
+    transaction.allocate(claim, reservation);
     transaction.roll_back_to(savepoint);
   }
 }
