@@ -54,6 +54,7 @@ class Totals:
                 self.coverage[state].update(counts)
             if result["broken"]:
                 self.failed[result["seed"]] = result["broken"]
+                print(f"seed {result['seed']}: {result['broken'][0]}", file=sys.stderr, flush=True)
 
     def is_found_before(self, seed):
         with self.lock:

@@ -55,7 +55,7 @@ void tell_unserved(const std::vector<UnservedKind>& unserved) {
   if (!counted.empty()) tell("custom resources left out: " + counted);
 }
 
-int run_plan(const PlanCommand& command, const scheduling::MakePlugins& plugins) {
+int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) {
   const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Up, command.feature_gates);
   if (!gates) return complain(gates.error());
   planning::PlanOptions options;
@@ -94,7 +94,7 @@ int run_plan(const PlanCommand& command, const scheduling::MakePlugins& plugins)
 
 }  // namespace
 
-void add_plan(CLI::App& app, Commands& commands, const scheduling::MakePlugins& plugins) {
+void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& plugins) {
   CLI::App* command = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
   auto plan = std::make_shared<PlanCommand>();
   command->add_option("-f,--file", plan->files, "objects: a file, a folder or -")->required();

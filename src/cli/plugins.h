@@ -2,7 +2,7 @@
 #pragma once
 
 #include "binding/plugin.h"
-#include "scheduling/framework.h"
+#include "placement/framework.h"
 
 namespace berth::cli {
 
@@ -10,7 +10,7 @@ struct Plugins {
   // For `up`, `binder` and `scheduler --with-binder`.
   binding::PluginRegistry binder = binding::PluginRegistry::in_tree();
   // For `up`, `scheduler` and `plan`.
-  scheduling::MakePlugins scheduler = scheduling::default_plugins;
+  placement::MakePlugins scheduler = placement::default_plugins;
 };
 
 }  // namespace berth::cli

@@ -1,2 +1,2 @@
-berth_room(NAME cli ROOMS base api cel store client dra scheduling planning explain binding health
+berth_room(NAME cli ROOMS base api cel store client dra placement scheduling planning explain binding health
   engine controllers workloads plane server bench install TEST_LINK berth_install_testing)

@@ -65,7 +65,7 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
   scheduler.binding_timeout = options.binding.binding_timeout;
   scheduler.gates = dra::gates_of(gates);
   scheduler.records_in_memory = in_memory(options);
-  scheduler.placements = scheduling::placements_of(gates);
+  scheduler.placements = placement::placements_of(gates);
   return scheduler;
 }
 

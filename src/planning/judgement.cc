@@ -3,25 +3,25 @@
 #include <algorithm>
 
 #include "dra/allocator.h"
-#include "scheduling/claims.h"
-#include "scheduling/plugins/dynamic_resources.h"
+#include "placement/claims.h"
+#include "placement/plugins/dynamic_resources.h"
 
 namespace berth::planning {
 namespace {
 
 using model::NodeId;
-using scheduling::CycleState;
+using placement::CycleState;
 
 NodeVerdict verdict_of(const CycleState& state, NodeId node, NodeId chosen) {
   NodeVerdict verdict{state.context->cluster.node(node).name, chosen.valid(), "", ""};
   if (verdict.feasible) return verdict;
-  const scheduling::FitError fit_error = scheduling::add_up(state.diagnosis, state.context->cluster);
+  const placement::FitError fit_error = placement::add_up(state.diagnosis, state.context->cluster);
   verdict.reason = fit_error.error.empty() ? fit_error.everywhere : fit_error.error;
   if (verdict.reason.empty())
-    for (const scheduling::RefusedFor& refused : fit_error.reasons)
+    for (const placement::RefusedFor& refused : fit_error.reasons)
       verdict.reason += (verdict.reason.empty() ? "" : ", ") + refused.reason;
   // The first filter that refuses a node is the only one recorded.
-  const scheduling::Diagnosis& diagnosis = state.diagnosis;
+  const placement::Diagnosis& diagnosis = state.diagnosis;
   verdict.plugin = diagnosis.ended_by();
   if (verdict.plugin.empty() && diagnosis.size() > 0)
     verdict.plugin = diagnosis.reason(diagnosis.row(0).reasons.front()).row->plugin;
@@ -33,10 +33,10 @@ bool nearer(const dra::Certificate& a, const dra::Certificate& b) {
   return a.need - a.have < b.need - b.have;
 }
 
-std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, CycleState& state,
+std::optional<Proof> device_proof(const placement::PodCycle& cycle, CycleState& state,
                                   std::span<const NodeId> nodes) {
   const std::shared_ptr<const dra::AllocationRequest> allocation_request =
-      scheduling::plugins::claims_of(state).allocation_request;
+      placement::plugins::claims_of(state).allocation_request;
   if (!allocation_request) return std::nullopt;
   cycle.judge(state, nodes.first(std::min(nodes.size(), kNodesProvedMax)));
   std::optional<dra::Certificate> best;
@@ -61,11 +61,11 @@ std::optional<Proof> device_proof(const scheduling::PodCycle& cycle, CycleState&
 }
 
 // One item per reason: "3 nodes: Insufficient cpu (n1, n2, n3)".
-Proof nodes_proof(const model::Cluster& cluster, const scheduling::FitError& fit_error,
+Proof nodes_proof(const model::Cluster& cluster, const placement::FitError& fit_error,
                   std::size_t node_count) {
   Proof proof{"Nodes", "", "", "", Quantity::of(1), Quantity(), {}, "none of the nodes will do"};
   if (node_count == 0) proof.words = "the cluster has no node";
-  for (const scheduling::RefusedFor& refused : fit_error.reasons) {
+  for (const placement::RefusedFor& refused : fit_error.reasons) {
     std::string item =
         std::to_string(refused.count) + (refused.count == 1 ? " node: " : " nodes: ") + refused.reason + " (";
     for (const NodeId node : refused.first)
@@ -107,7 +107,7 @@ std::optional<Proof> proof_before_nodes(const CycleState& state) {
         state.context->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
     if (!claim) continue;
     const model::ClaimId id = state.context->cluster.find_claim(pod.meta.ns, claim->meta.name);
-    const std::size_t consumers = scheduling::other_entries(*state.context, id, pod, named);
+    const std::size_t consumers = placement::other_entries(*state.context, id, pod, named);
     if (consumers >= api::kReservedForMax) return full_claim(*claim, consumers);
     if (claim->allocation) continue;
     for (const api::DeviceRequest& request : claim->requests)
@@ -120,8 +120,8 @@ std::optional<Proof> proof_before_nodes(const CycleState& state) {
 
 }  // namespace
 
-std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle,
-                                     const scheduling::SchedulingContext& context, const api::Pod& pod,
+std::vector<NodeVerdict> judge_nodes(const placement::PodCycle& cycle,
+                                     const placement::SchedulingContext& context, const api::Pod& pod,
                                      std::span<const NodeId> nodes) {
   std::vector<NodeVerdict> verdicts;
   CycleState state;
@@ -133,8 +133,8 @@ std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle,
   return verdicts;
 }
 
-std::optional<Proof> prove(const scheduling::PodCycle& cycle, CycleState& state,
-                           const scheduling::FitError& fit_error, std::span<const NodeId> nodes) {
+std::optional<Proof> prove(const placement::PodCycle& cycle, CycleState& state,
+                           const placement::FitError& fit_error, std::span<const NodeId> nodes) {
   if (!fit_error.everywhere.empty()) return proof_before_nodes(state);
   if (auto proof = device_proof(cycle, state, nodes)) return proof;
   return nodes_proof(state.context->cluster, fit_error, nodes.size());

@@ -6,8 +6,8 @@
 
 #include <span>
 
+#include "placement/pod_cycle.h"
 #include "planning/plan.h"
-#include "scheduling/pod_cycle.h"
 
 namespace berth::planning {
 
@@ -15,12 +15,12 @@ namespace berth::planning {
 inline constexpr std::size_t kNodesProvedMax = 64;
 
 // Judges every node by itself, before the pod is placed. Sorted by name.
-std::vector<NodeVerdict> judge_nodes(const scheduling::PodCycle& cycle,
-                                     const scheduling::SchedulingContext& context, const api::Pod& pod,
+std::vector<NodeVerdict> judge_nodes(const placement::PodCycle& cycle,
+                                     const placement::SchedulingContext& context, const api::Pod& pod,
                                      std::span<const model::NodeId> nodes);
 
 // For a refused pod: `attempt` after it ended, its FitError, all nodes by name.
-std::optional<Proof> prove(const scheduling::PodCycle& cycle, scheduling::CycleState& state,
-                           const scheduling::FitError& fit_error, std::span<const model::NodeId> nodes);
+std::optional<Proof> prove(const placement::PodCycle& cycle, placement::CycleState& state,
+                           const placement::FitError& fit_error, std::span<const model::NodeId> nodes);
 
 }  // namespace berth::planning

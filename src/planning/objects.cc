@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
-#include "scheduling/writes.h"
+#include "placement/bind_request.h"
 
 namespace berth::planning {
 namespace {
@@ -38,14 +38,10 @@ Json allocated_claim(const api::ResourceClaim& claim) {
   return object;
 }
 
-Json bind_request(const Placing& placing, const scheduling::SchedulingContext& context) {
-  const scheduling::BindRequestDraft binding{&placing.pod, placing.node,
-                                             context.cluster.named(model::value_of(placing.reservation))};
-  const client::Chain chain =
-      scheduling::bind_chain(context.view, binding, placing.group, placing.decision_id, {});
-  Result<Json> request = parse_json(chain.writes.front().request.body);
-  BERTH_ASSERT(request.ok(), "a bind request is JSON");
-  return std::move(request).value();
+Json bind_request(const Placing& placing, const placement::SchedulingContext& context) {
+  const placement::BindRequestDraft binding{&placing.pod, placing.node,
+                                            context.cluster.named(model::value_of(placing.reservation))};
+  return api::bind_request_object(placement::bind_request(binding, placing.group, placing.decision_id, {}));
 }
 
 }  // namespace berth::planning

@@ -1,7 +1,7 @@
 // The objects that a decision would leave in the API: the bound pod, its allocated claims, its bind request.
 #pragma once
 
-#include "scheduling/framework.h"
+#include "placement/framework.h"
 
 namespace berth::planning {
 
@@ -16,6 +16,6 @@ struct Placing {
 // Whole documents, in the form that `kubectl apply` accepts.
 Json bound_pod(const api::Pod& pod);
 Json allocated_claim(const api::ResourceClaim& claim);
-Json bind_request(const Placing& placing, const scheduling::SchedulingContext& context);
+Json bind_request(const Placing& placing, const placement::SchedulingContext& context);
 
 }  // namespace berth::planning

@@ -11,8 +11,8 @@
 #include "client/view.h"
 #include "dra/taint_rules.h"
 #include "model/cluster.h"
+#include "placement/framework.h"
 #include "planning/plan.h"
-#include "scheduling/framework.h"
 
 namespace berth::planning {
 

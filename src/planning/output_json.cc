@@ -1,7 +1,7 @@
 #include <map>
 
+#include "placement/decision_core.h"
 #include "planning/plan.h"
-#include "scheduling/decision_core.h"
 
 namespace berth::planning {
 namespace {
@@ -45,7 +45,7 @@ Json pod_json(const PlannedPod& pod) {
   if (pod.gpu_share)
     json["gpuShare"] = Json::object({{"groups", strings(pod.gpu_share->groups)},
                                      {"portion", api::gpu_portion(pod.gpu_share->hundredths)}});
-  if (!pod.sentence.empty()) json["message"] = scheduling::joined(pod.sentence, pod.explanation);
+  if (!pod.sentence.empty()) json["message"] = placement::joined(pod.sentence, pod.explanation);
   return json;
 }
 

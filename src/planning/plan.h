@@ -18,7 +18,7 @@
 #include "dra/gates.h"
 #include "dra/scoring.h"
 #include "dra/selectors.h"
-#include "scheduling/framework.h"
+#include "placement/framework.h"
 
 namespace berth::planning {
 
@@ -41,7 +41,7 @@ struct PlanOptions {
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   bool objects = false;    // fill Plan::objects
   bool workloads = false;  // plan the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs too
-  scheduling::MakePlugins plugins = scheduling::default_plugins;
+  placement::MakePlugins plugins = placement::default_plugins;
 };
 
 enum class ResultKind : std::uint8_t { Placed, Preempting, Unschedulable, Error, Gated, Unknown };

@@ -14,9 +14,9 @@ namespace berth::planning {
 namespace {
 
 using model::NodeId;
-using scheduling::DecisionResult;
-using scheduling::EntityKind;
-using scheduling::PreEnqueueResult;
+using placement::DecisionResult;
+using placement::EntityKind;
+using placement::PreEnqueueResult;
 
 constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
                                                           "Error",  "Gated",      "Unknown"};
@@ -47,23 +47,23 @@ bool Plan::complete() const {
 }
 
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster) {
-  std::set<scheduling::EntityKey> groups;
+  std::set<placement::EntityKey> groups;
   std::vector<Turn> turns;
   for (const auto& [key, pod] : view.pods.all()) {
-    if (!scheduling::wants_place(view, cluster, *pod)) continue;
+    if (!placement::wants_place(view, cluster, *pod)) continue;
     if (pod->group.empty())
-      turns.push_back({scheduling::queue_entry(*pod), pod, nullptr});
+      turns.push_back({placement::queue_entry(*pod), pod, nullptr});
     else
       groups.insert({key.ns, pod->group, EntityKind::Group});
   }
-  for (const scheduling::EntityKey& key : groups) {
+  for (const placement::EntityKey& key : groups) {
     const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
-    const scheduling::GroupMembers members =
-        group ? scheduling::GroupMembers{} : members_of(view, cluster, key);
-    turns.push_back({scheduling::queue_entry(key, group, members), nullptr, group});
+    const placement::GroupMembers members =
+        group ? placement::GroupMembers{} : members_of(view, cluster, key);
+    turns.push_back({placement::queue_entry(key, group, members), nullptr, group});
   }
   std::sort(turns.begin(), turns.end(),
-            [](const Turn& a, const Turn& b) { return scheduling::queue_sort_less(a.entry, b.entry); });
+            [](const Turn& a, const Turn& b) { return placement::queue_sort_less(a.entry, b.entry); });
   return turns;
 }
 
@@ -71,7 +71,7 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
     : offline_(offline),
       options_(options),
       core_(offline.cluster(), selectors,
-            {options.device_gates, options.device_scoring, scheduling::placements_of(*options.gates),
+            {options.device_gates, options.device_scoring, placement::placements_of(*options.gates),
              options.plugins, kPlanProofNodesMax}),
       context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
 
@@ -119,7 +119,7 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   const std::vector<NodeId>& nodes = core_.domains().nodes(cluster);
   if (options_.verdicts != Verdicts::None)
     decision.verdicts = judge_nodes(core_.pod_cycle(), context_, pod, nodes);
-  scheduling::PodDecision decided;
+  placement::PodDecision decided;
   {
     // Undone at its end: the objects carry what was placed.
     model::Ledger::Transaction transaction(cluster.ledger());
@@ -134,7 +134,7 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
 }
 
-void Planner::refuse_pod(const scheduling::PodDecision& refused, std::span<const NodeId> nodes,
+void Planner::refuse_pod(const placement::PodDecision& refused, std::span<const NodeId> nodes,
                          Decision& decision) {
   decision.message = refused.message();
   decision.explanation = refused.explanation;

@@ -3,9 +3,9 @@
 // Owner: one call of make_plan. Deterministic. Uses the scheduler's own core.
 #pragma once
 
+#include "placement/decision_core.h"
 #include "planning/offline_cluster.h"
 #include "planning/plan.h"
-#include "scheduling/decision_core.h"
 
 namespace berth::planning {
 
@@ -14,13 +14,13 @@ inline constexpr std::size_t kPlanProofNodesMax = 1'000'000;
 
 // One turn: a pod without a group, or a group with its pending pods.
 struct Turn {
-  scheduling::QueuedEntity entry;
+  placement::QueuedEntity entry;
   std::shared_ptr<const api::Pod> pod;   // of a pod
   const api::PodGroup* group = nullptr;  // null for a group that does not exist
 };
 
-scheduling::GroupMembers members_of(const client::View& view, const model::Cluster& cluster,
-                                    const scheduling::EntityKey& group);
+placement::GroupMembers members_of(const client::View& view, const model::Cluster& cluster,
+                                   const placement::EntityKey& group);
 
 // Pending pods and groups, in the order of the scheduler's queue.
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster);
@@ -34,13 +34,13 @@ class Planner {
   // False when the pod cannot be tried now; the decision gives the reason.
   bool may_be_tried(const api::Pod& pod, Decision& decision) const;
   void decide_pod(const api::Pod& pod, Decision& decision);
-  void refuse_pod(const scheduling::PodDecision& refused, std::span<const model::NodeId> nodes,
+  void refuse_pod(const placement::PodDecision& refused, std::span<const model::NodeId> nodes,
                   Decision& decision);
   void decide_group(const Turn& turn, Decision& decision);
-  void refuse_group(const scheduling::GroupInput& input, const scheduling::GroupOutcome& outcome,
+  void refuse_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,
                     Decision& decision);
-  std::optional<Proof> proof_of(const scheduling::GroupInput& input, const scheduling::GroupProof& proof);
-  void place_group(const scheduling::GroupInput& input, const scheduling::GroupOutcome& outcome,
+  std::optional<Proof> proof_of(const placement::GroupInput& input, const placement::GroupProof& proof);
+  void place_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,
                    Decision& decision);
   struct Chosen {
     const api::Pod& pod;
@@ -52,8 +52,8 @@ class Planner {
 
   OfflineCluster& offline_;
   const PlanOptions& options_;
-  scheduling::DecisionCore core_;
-  scheduling::SchedulingContext context_;
+  placement::DecisionCore core_;
+  placement::SchedulingContext context_;
   std::vector<Json> bind_requests_;
   std::vector<client::NamedKey> placed_;  // pods, in the order of their placement
   Plan plan_;

@@ -6,8 +6,8 @@
 namespace berth::planning {
 namespace {
 
-using scheduling::GroupMembers;
-using scheduling::GroupOutcome;
+using placement::GroupMembers;
+using placement::GroupOutcome;
 
 Proof too_few(const api::PodGroup& group, const GroupMembers& members) {
   return {"Gang",
@@ -24,35 +24,35 @@ Proof too_few(const api::PodGroup& group, const GroupMembers& members) {
 
 // Members of any scheduler: a plan is about the cluster, and writes nothing.
 GroupMembers members_of(const client::View& view, const model::Cluster& cluster,
-                        const scheduling::EntityKey& group) {
-  const scheduling::GroupQuestions questions{[](const api::Pod&) { return true; },
-                                             [](const std::string&) { return false; },
-                                             [](const std::string&) { return false; }};
+                        const placement::EntityKey& group) {
+  const placement::GroupQuestions questions{[](const api::Pod&) { return true; },
+                                            [](const std::string&) { return false; },
+                                            [](const std::string&) { return false; }};
   return group_members(view, cluster, questions, group.ns, group.name);
 }
 
 void Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.reason = "Unschedulable";
-  const scheduling::EntityKey& key = turn.entry.key;
+  const placement::EntityKey& key = turn.entry.key;
   GroupMembers members = members_of(offline_.view(), offline_.cluster(), key);
-  std::sort(members.waiting.begin(), members.waiting.end(), scheduling::before_in_queue);
+  std::sort(members.waiting.begin(), members.waiting.end(), placement::before_in_queue);
   for (const api::Pod* pod : members.waiting) decision.pods.push_back({pod->meta.ns, pod->meta.name, "", {}});
   for (const api::Pod* pod : members.waiting)
     if (!may_be_tried(*pod, decision)) return;
-  decision.message = scheduling::group_gate(key, turn.group, members);
+  decision.message = placement::group_gate(key, turn.group, members);
   if (decision.message.empty()) decision.message = members.unsettled;
   if (!decision.message.empty()) {
     const bool has_parent = turn.group && !turn.group->parent.empty();
     if (has_parent) {
       decision.result = ResultKind::Unknown;
-      decision.reason = scheduling::kFieldNotHonoured;
+      decision.reason = placement::kFieldNotHonoured;
     } else if (turn.group && members.unsettled.empty()) {
       decision.certificate = too_few(*turn.group, members);
     }
     return;
   }
-  const scheduling::GroupInput input = scheduling::group_input(
-      *turn.group, std::move(members), [](const api::Pod&) { return scheduling::AvoidSet{}; });
+  const placement::GroupInput input = placement::group_input(
+      *turn.group, std::move(members), [](const api::Pod&) { return placement::AvoidSet{}; });
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
     return core_.decide_group(context_, input, transaction);
@@ -61,10 +61,10 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   refuse_group(input, outcome, decision);
 }
 
-void Planner::refuse_group(const scheduling::GroupInput& input, const GroupOutcome& outcome,
+void Planner::refuse_group(const placement::GroupInput& input, const GroupOutcome& outcome,
                            Decision& decision) {
-  const scheduling::GroupRefusal refusal = scheduling::group_refusal(*input.group, outcome);
-  const bool failed = refusal.result == scheduling::DecisionResult::Error;
+  const placement::GroupRefusal refusal = placement::group_refusal(*input.group, outcome);
+  const bool failed = refusal.result == placement::DecisionResult::Error;
   decision.result = failed ? ResultKind::Error : ResultKind::Unschedulable;
   decision.reason = refusal.reason;
   decision.message = refusal.message();
@@ -82,13 +82,13 @@ void Planner::refuse_group(const scheduling::GroupInput& input, const GroupOutco
 }
 
 // Where one member alone fits nowhere, its own proof.
-std::optional<Proof> Planner::proof_of(const scheduling::GroupInput& input,
-                                       const scheduling::GroupProof& proof) {
+std::optional<Proof> Planner::proof_of(const placement::GroupInput& input,
+                                       const placement::GroupProof& proof) {
   if (proof.alone_refused) {
     const api::Pod& member = *input.waiting[*proof.alone_refused];
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    const scheduling::PodDecision alone = core_.decide_pod(context_, member, {}, transaction);
-    if (alone.result == scheduling::DecisionResult::Unschedulable)
+    const placement::PodDecision alone = core_.decide_pod(context_, member, {}, transaction);
+    if (alone.result == placement::DecisionResult::Unschedulable)
       if (auto own = prove(core_.pod_cycle(), core_.state(), alone.fit_error,
                            core_.domains().nodes(offline_.cluster()))) {
         own->words = "pod " + member.meta.name + " alone: " + own->words;
@@ -109,7 +109,7 @@ std::optional<Proof> Planner::proof_of(const scheduling::GroupInput& input,
                    std::to_string(proof.have)};
 }
 
-void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcome& outcome,
+void Planner::place_group(const placement::GroupInput& input, const GroupOutcome& outcome,
                           Decision& decision) {
   const api::PodGroup& group = *input.group;
   const auto size = std::count_if(outcome.members.begin(), outcome.members.end(),
@@ -117,7 +117,7 @@ void Planner::place_group(const scheduling::GroupInput& input, const GroupOutcom
   const api::BindGroup bind_group{group.meta.name, group.meta.uid, static_cast<std::int32_t>(size)};
   decision.pods.clear();
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
-    const scheduling::MemberOutcome& member = outcome.members[i];
+    const placement::MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     PlannedPod& planned = decision.pods.emplace_back(PlannedPod{pod.meta.ns, pod.meta.name, "", {}});
     if (!member.node.valid()) continue;

@@ -6,16 +6,10 @@ namespace berth::scheduling {
 namespace {
 
 constexpr std::array<std::string_view, 2> kKinds = {"Pod", "Group"};
-constexpr std::array<std::string_view, kDecisionResultCount> kResults = {"Placed", "Unschedulable", "Error",
-                                                                         "Undone"};
-
 }  // namespace
 
 std::string_view name_of(DecisionKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
-}
-std::string_view name_of(DecisionResult result) {
-  return kResults[static_cast<std::size_t>(result)];
 }
 
 void DecisionCounts::append(DecisionRecord record) {

@@ -10,15 +10,18 @@
 #include <vector>
 
 #include "base/time.h"
+#include "placement/decision_result.h"
+#include "placement/refusal/refused_nodes.h"
 
 namespace berth::scheduling {
 
+using placement::DecisionResult;
+using placement::kDecisionResultCount;
+using placement::RefusedNodes;
+
 enum class DecisionKind : std::uint8_t { Pod, Group };
-enum class DecisionResult : std::uint8_t { Placed, Unschedulable, Error, Undone };
-inline constexpr std::size_t kDecisionResultCount = 4;
 
 std::string_view name_of(DecisionKind kind);
-std::string_view name_of(DecisionResult result);
 
 struct PlacedPod {
   std::string pod;
@@ -32,18 +35,6 @@ struct ExplainedMember {
   std::string explanation;
 };
 inline constexpr std::size_t kMembersExplainedMax = 8;  // of one decision, the first in their order
-
-// Nodes that one plugin refused for one reason.
-struct RefusedNodes {
-  struct Example {
-    std::string node;
-    std::string why;  // empty: there is nothing to add to the reason
-  };
-  std::string plugin;
-  std::string reason;
-  std::uint32_t count = 0;
-  std::vector<Example> examples;  // the first by name
-};
 
 struct DecisionRecord {
   std::string id;

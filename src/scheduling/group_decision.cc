@@ -16,7 +16,7 @@ void add_once(client::Effects& effects, const client::Chain& chain) {
   effects.chains.push_back(chain);
 }
 
-void explain_member(DecisionRecord& record, const api::Pod& pod, const MemberOutcome& member) {
+void explain_member(DecisionRecord& record, const api::Pod& pod, const placement::MemberOutcome& member) {
   if (!member.explanation.empty() && record.members.size() < kMembersExplainedMax)
     record.members.push_back({pod.meta.name, member.explanation});
 }
@@ -31,8 +31,9 @@ bool is_scheduled(const GroupInput& input) {
 }  // namespace
 
 GroupInput Scheduler::input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const {
-  return group_input(group, members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
-                     [&](const api::Pod& pod) { return avoid_set(pod, now); });
+  return placement::group_input(group,
+                                members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
+                                [&](const api::Pod& pod) { return avoid_set(pod, now); });
 }
 
 client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
@@ -61,7 +62,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   record.reason = "Scheduled";
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
-    const MemberOutcome& member = outcome.members[i];
+    const placement::MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     if (!member.node.valid()) {
       tell(context.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
@@ -89,9 +90,10 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
                                   flight.barrier ? (holds ? std::max(size, minimum) : size) : 1};
   std::set<std::string> renewed;
   for (const std::size_t i : chosen) {
-    const MemberOutcome& member = outcome.members[i];
+    const placement::MemberOutcome& member = outcome.members[i];
     const BindRequestDraft binding{input.waiting[i], cluster_.node(member.node).name,
-                                   cluster_.named(value_of(member.reservation)), options_.backoff_limit};
+                                   cluster_.named(model::value_of(member.reservation)),
+                                   options_.backoff_limit};
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }
@@ -117,18 +119,18 @@ void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
                                         const GroupInput& input, const GroupOutcome& outcome,
                                         const std::string& id, Time now) {
-  const GroupRefusal refusal = group_refusal(*input.group, outcome);
+  const placement::GroupRefusal refusal = placement::group_refusal(*input.group, outcome);
   const bool failed = refusal.result == DecisionResult::Error;
   client::Effects effects;
   effects.decision_id = id;
   DecisionRecord record{id, now, DecisionKind::Group, input.group->meta.ns, input.group->meta.name};
   record.uid = input.group->meta.uid;
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
-    const MemberOutcome& member = outcome.members[i];
+    const placement::MemberOutcome& member = outcome.members[i];
     const bool own_words = !member.sentence.empty();
     tell(context.view, *input.waiting[i],
          {refusal.reason, own_words ? member.sentence : refusal.of_members,
-          own_words ? joined(member.explanation, refusal.explanation) : refusal.explanation, id,
+          own_words ? placement::joined(member.explanation, refusal.explanation) : refusal.explanation, id,
           kMemberRewordAfter},
          now);
     explain_member(record, *input.waiting[i], member);

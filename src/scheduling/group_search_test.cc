@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-#include "scheduling/search/tree_search.h"
+#include "placement/search/tree_search.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -166,7 +166,7 @@ TEST(GroupSearch, ASearchThatEndsEarlyProvesNothing) {
 // The search goes as deep as the group has members. Again the nodes' odd amounts are never filled.
 TEST(GroupSearch, AGroupTooLargeToBeSearchedIsNotProvedToFitNowhere) {
   TestBench bench;
-  constexpr int kMembers = kTreeMembersMax + 1;
+  constexpr int kMembers = placement::kTreeMembersMax + 1;
   bench.put_group("g", kMembers);
   for (int i = 0; i < kMembers; ++i) bench.put_pod({"p" + std::to_string(i), i % 2 == 0 ? "4m" : "2m", "g"});
   bench.put_node({"n1", "1537m", "64Gi", "2000"});
@@ -183,7 +183,7 @@ TEST(GroupSearch, AGroupTooLargeToBeSearchedIsNotProvedToFitNowhere) {
 TEST(GroupSearch, ARefusalOnManyNodesIsProvedBySums) {
   for (const bool unequal : {false, true}) {
     TestBench bench;
-    for (std::size_t i = 0; i <= kGroupProofNodesMax; ++i)
+    for (std::size_t i = 0; i <= placement::kGroupProofNodesMax; ++i)
       bench.put_node({"n" + std::to_string(i), i == 7 ? "9" : "3"});
     bench.put_group("g", 3);
     for (int i = 0; i < 3; ++i)

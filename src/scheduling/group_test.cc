@@ -168,7 +168,7 @@ TEST(Groups, ARefusedGangSetsTheConditionOfEveryMember) {
 
 TEST(Groups, WithoutTopologyAwareSchedulingNoPlacementsAreCounted) {
   SchedulerOptions options;
-  options.placements = Placements::NodesAlone;
+  options.placements = placement::Placements::NodesAlone;
   TestBench bench(options);
   bench.put_node({"n1", "2"});
   bench.put_group("g", 2, "rack");

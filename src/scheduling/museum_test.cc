@@ -4,8 +4,8 @@
 
 #include "base/testing/museum.h"
 #include "client/claim_writes.h"
+#include "scheduling/keepers/withdrawals.h"
 #include "scheduling/test_bench.h"
-#include "scheduling/withdrawals.h"
 
 namespace berth::scheduling {
 namespace {

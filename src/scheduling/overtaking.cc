@@ -17,23 +17,23 @@ void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t prio
                              model::Ledger::Transaction& transaction) {
   for (const auto& [name, pod] : context.view.pods.all()) {
     if (pod->priority >= priority) continue;
-    const PodId id = cluster_.find_pod(pod->meta.ns, pod->meta.name);
+    const model::PodId id = cluster_.find_pod(pod->meta.ns, pod->meta.name);
     if (cluster_.ledger().node_of(id).valid()) cluster_.remove(id, transaction);
   }
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& pod,
-                            std::span<const NodeId> avoided, model::Ledger::Transaction& transaction) {
-  std::vector<NodeId> avoid = avoid_list_.nodes(pod.meta.uid, context.now);
+                            std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
+  std::vector<model::NodeId> avoid = avoid_list_.nodes(pod.meta.uid, context.now);
   avoid.insert(avoid.end(), avoided.begin(), avoided.end());
   return core_.place_pod(context, pod, avoid, transaction).has_value();
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::PodGroup& group,
-                            std::span<const NodeId> avoided, model::Ledger::Transaction& transaction) {
+                            std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
   GroupInput input = input_of(context, group, context.now);
   for (const api::Pod* member : input.waiting) {
-    std::vector<NodeId>& of_member = input.avoid[member->meta.uid];
+    std::vector<model::NodeId>& of_member = input.avoid[member->meta.uid];
     of_member.insert(of_member.end(), avoided.begin(), avoided.end());
   }
   return core_.place_group(context, input, transaction).kind == GroupOutcome::Kind::Placed;
@@ -42,7 +42,7 @@ bool Scheduler::place_entry(const SchedulingContext& context, const api::PodGrou
 // What the entry would take, on other nodes than `avoided`, if no pod of lower priority ran. Nothing: it fits
 // nowhere.
 model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
-                                 std::span<const NodeId> avoided) {
+                                 std::span<const model::NodeId> avoided) {
   const auto room = [&](const auto* entry) {
     if (!entry) return model::Hold{};
     model::Ledger::Transaction transaction(cluster_.ledger());

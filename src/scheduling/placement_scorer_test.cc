@@ -9,16 +9,16 @@ namespace berth::scheduling {
 namespace {
 
 // Scores by a function of the test and keeps what it was asked.
-class Asked final : public PlacementScorer {
+class Asked final : public placement::PlacementScorer {
  public:
-  using Rule = std::function<std::int64_t(const PlacementResult&)>;
+  using Rule = std::function<std::int64_t(const placement::PlacementResult&)>;
   Asked(Rule rule, bool known, std::vector<std::string>& log)
       : rule_(std::move(rule)), known_(known), log_(log) {}
   std::string_view name() const override { return "Asked"; }
   bool known_before_placing() const override { return known_; }
-  void score(const ScoringQuestion& question, std::span<std::int64_t> scores) const override {
+  void score(const placement::ScoringQuestion& question, std::span<std::int64_t> scores) const override {
     for (std::size_t i = 0; i < scores.size(); ++i) {
-      const PlacementResult& result = question.results[i];
+      const placement::PlacementResult& result = question.results[i];
       std::string line = question.group.meta.name + " in " + result.placement->name + ":";
       for (const NodeId node : result.nodes) line += " " + question.context.cluster.node(node).name;
       log_.push_back(std::move(line));
@@ -40,7 +40,7 @@ class PlacementScorers : public testing::Test {
   void start(Asked::Rule rule, Known known, std::int64_t weight = 10) {
     SchedulerOptions options;
     options.plugins = [this, rule, known, weight] {
-      PluginSet set = default_plugins();
+      placement::PluginSet set = placement::default_plugins();
       set.placement_scorers.push_back(
           {std::make_unique<Asked>(rule, known == Known::BeforePlacing, asked_), weight});
       return set;
@@ -65,19 +65,19 @@ class PlacementScorers : public testing::Test {
 };
 
 TEST_F(PlacementScorers, DecideAgainstOnesOfLessWeight) {
-  start([](const PlacementResult& one) { return one.placement->name == "r1" ? 100 : 0; },
+  start([](const placement::PlacementResult& one) { return one.placement->name == "r1" ? 100 : 0; },
         Known::BeforePlacing);
   EXPECT_EQ(rack_of("a") + rack_of("b"), "r1r1");
 }
 
 TEST_F(PlacementScorers, WithoutWeightLeaveTheChoiceToOthers) {
-  start([](const PlacementResult& one) { return one.placement->name == "r1" ? 100 : 0; },
+  start([](const placement::PlacementResult& one) { return one.placement->name == "r1" ? 100 : 0; },
         Known::BeforePlacing, 0);
   EXPECT_EQ(rack_of("a") + rack_of("b"), "r2r2");
 }
 
 TEST_F(PlacementScorers, SeeTheNodesOfTheMembersOnEveryPlacement) {
-  const auto few_nodes = [](const PlacementResult& one) {
+  const auto few_nodes = [](const placement::PlacementResult& one) {
     return one.nodes.empty()
                ? 0
                : 100 / static_cast<std::int64_t>(std::set(one.nodes.begin(), one.nodes.end()).size());
@@ -88,13 +88,14 @@ TEST_F(PlacementScorers, SeeTheNodesOfTheMembersOnEveryPlacement) {
 }
 
 TEST_F(PlacementScorers, ThatNeedTheNodesSeeNoPlacementEarlier) {
-  start([](const PlacementResult&) { return 50; }, Known::Afterwards);
+  start([](const placement::PlacementResult&) { return 50; }, Known::Afterwards);
   for (const std::string& line : asked_) EXPECT_NE(line.back(), ':') << line;
   EXPECT_EQ(asked_.size(), 2u);
 }
 
 TEST_F(PlacementScorers, ThatExceedTheirRangeEndTheAttemptWithAnError) {
-  start([](const PlacementResult&) { return kPlacementScoreMax + 1; }, Known::Afterwards);
+  start([](const placement::PlacementResult&) { return placement::kPlacementScoreMax + 1; },
+        Known::Afterwards);
   EXPECT_EQ(rack_of("a"), "");
   EXPECT_NE(
       bench_->message_of("a").find("plugin \"Asked\" returns an invalid placement score 101, it should be "

@@ -6,8 +6,8 @@
 #include "base/fnv.h"
 #include "base/hex.h"
 #include "base/known_defects.h"
-#include "scheduling/claims.h"
-#include "scheduling/explain.h"
+#include "placement/claims.h"
+#include "placement/refusal/explain.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -64,7 +64,7 @@ bool Scheduler::ours(const api::Pod& pod) const {
 
 // A request that failed for good does not count: the next decision replaces it.
 bool Scheduler::wants_place(const client::View& view, const api::Pod& pod) const {
-  return ours(pod) && scheduling::wants_place(view, cluster_, pod);
+  return ours(pod) && placement::wants_place(view, cluster_, pod);
 }
 
 EntityKey Scheduler::entry_of(const api::Pod& pod) const {
@@ -146,7 +146,7 @@ void Scheduler::request_changed(const client::View& view, const client::Delta& d
   const auto* after = client::object_of<api::BindRequest>(delta.after);
   for (const api::BindRequest* request : {before, after}) {
     if (!request) continue;
-    const PodId pod = cluster_.find_pod(request->meta.ns, request->pod_name);
+    const model::PodId pod = cluster_.find_pod(request->meta.ns, request->pod_name);
     if (pod.valid() && cluster_.pod(pod).live) dirty_.insert(entry_of(*cluster_.pod(pod).live));
   }
   const bool replaced = before && (!after || after->decision_id != before->decision_id);
@@ -181,7 +181,8 @@ void Scheduler::request_failed(const client::View& view, const api::BindRequest&
   failures_.note(entry_of(*pod), request.decision_id, request.pod_uid,
                  told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
   if (told)
-    tell(view, *pod, {"SchedulerError", sentence, explain_error(*pod, request.message), request.decision_id},
+    tell(view, *pod,
+         {"SchedulerError", sentence, placement::explain_error(*pod, request.message), request.decision_id},
          now);
 }
 
@@ -260,15 +261,16 @@ client::Effects Scheduler::seal_term(const client::View& view, Time now) {
   sealing_ = seals_.pending();
   if (!sealing_)
     for (const auto& [name, pod] : view.pods.all())
-      if (asks_for_devices(*pod)) dirty_.insert(entry_of(*pod));
+      if (placement::asks_for_devices(*pod)) dirty_.insert(entry_of(*pod));
   return effects;
 }
 
-PreEnqueueResult Scheduler::pre_enqueue(const client::View& view, const api::Pod& pod, Time now) {
-  PreEnqueueResult gate = core_.pre_enqueue(view, pod);
-  if (gate.kind == PreEnqueueResult::Kind::Open && sealing_ && asks_for_devices(pod))
-    gate = {PreEnqueueResult::Kind::Silent, "", "what an earlier process wrote about devices may still land"};
-  if (gate.kind == PreEnqueueResult::Kind::Reported)
+placement::PreEnqueueResult Scheduler::pre_enqueue(const client::View& view, const api::Pod& pod, Time now) {
+  placement::PreEnqueueResult gate = core_.pre_enqueue(view, pod);
+  if (gate.kind == placement::PreEnqueueResult::Kind::Open && sealing_ && placement::asks_for_devices(pod))
+    gate = {placement::PreEnqueueResult::Kind::Silent, "",
+            "what an earlier process wrote about devices may still land"};
+  if (gate.kind == placement::PreEnqueueResult::Kind::Reported)
     conditions_.want(view,
                      {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
                       pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
@@ -278,7 +280,7 @@ PreEnqueueResult Scheduler::pre_enqueue(const client::View& view, const api::Pod
 
 void Scheduler::tell(const client::View& view, const api::Pod& pod, const SchedulingFailure& refusal,
                      Time now) {
-  const std::string message = joined(refusal.sentence, refusal.explanation);
+  const std::string message = placement::joined(refusal.sentence, refusal.explanation);
   conditions_.want(
       view,
       {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
@@ -300,9 +302,9 @@ void Scheduler::reconsider_pod(const client::View& view, const EntityKey& key, T
     forget_overtaken(key, now);
     return queue_.erase(key);
   }
-  PreEnqueueResult gate = pre_enqueue(view, *pod, now);
-  if (gate.kind == PreEnqueueResult::Kind::Open) {
-    enqueue(queue_entry(*pod), now);
+  placement::PreEnqueueResult gate = pre_enqueue(view, *pod, now);
+  if (gate.kind == placement::PreEnqueueResult::Kind::Open) {
+    enqueue(placement::queue_entry(*pod), now);
   } else {
     forget_overtaken(key, now);
     queue_.gate(key, pod->priority, pod->meta.created);
@@ -316,7 +318,7 @@ void Scheduler::log_gate(const EntityKey& key, std::string why, Time now) {
 }
 
 GroupMembers Scheduler::members_of(const client::View& view, const EntityKey& key) const {
-  const GroupQuestions questions{
+  const placement::GroupQuestions questions{
       [this](const api::Pod& pod) { return ours(pod); },
       [this](const std::string& decision) {
         const auto found = in_flight_.find(decision);
@@ -341,7 +343,7 @@ void Scheduler::tell_group_scheduled(const client::View& view, const api::PodGro
 }
 
 void Scheduler::tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now) {
-  const std::string why = held_by_parent(group);
+  const std::string why = placement::held_by_parent(group);
   if (why.empty()) return;
   conditions_.want(view,
                    {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
@@ -361,11 +363,12 @@ void Scheduler::reconsider_group(const client::View& view, const EntityKey& key,
   }
   std::string why = has(KnownDefect::UnsettledGangDecidedAgain) ? "" : members.unsettled;
   for (const api::Pod* pod : members.waiting)
-    if (const PreEnqueueResult gate = pre_enqueue(view, *pod, now); gate.kind != PreEnqueueResult::Kind::Open)
+    if (const placement::PreEnqueueResult gate = pre_enqueue(view, *pod, now);
+        gate.kind != placement::PreEnqueueResult::Kind::Open)
       why = "member " + pod->meta.name + " waits: " + gate.message;
-  if (why.empty() || !group) why = group_gate(key, group, members);
+  if (why.empty() || !group) why = placement::group_gate(key, group, members);
   if (group) tell_held_by_parent(view, *group, now);
-  const QueuedEntity entry = queue_entry(key, group, members);
+  const QueuedEntity entry = placement::queue_entry(key, group, members);
   if (why.empty()) return enqueue(entry, now);
   forget_overtaken(key, now);  // a gated entry gets no reservation
   queue_.gate(key, entry.priority, entry.since);
@@ -472,7 +475,7 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
   client::Effects effects;
   effects.decision_id = id;
   const std::string& node_name = cluster_.node(decision.node).name;
-  const BindRequestDraft binding{&pod, node_name, cluster_.named(value_of(decision.reservation)),
+  const BindRequestDraft binding{&pod, node_name, cluster_.named(model::value_of(decision.reservation)),
                                  options_.backoff_limit};
   effects.chains.push_back(bind_chain(context.view, binding, {}, id, leadership_));
   std::set<std::string> renewed;

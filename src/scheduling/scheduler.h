@@ -16,19 +16,29 @@
 
 #include "dra/taint_rules.h"
 #include "model/audit.h"
-#include "scheduling/bind_failure_avoid_list.h"
-#include "scheduling/condition_updater.h"
-#include "scheduling/decision_core.h"
-#include "scheduling/decision_failures.h"
-#include "scheduling/device_wait_errors.h"
-#include "scheduling/dirty_entities.h"
+#include "placement/decision_core.h"
+#include "scheduling/decision_log.h"
 #include "scheduling/input_log.h"
-#include "scheduling/late_allocations.h"
-#include "scheduling/overtaking_guard.h"
-#include "scheduling/term_seals.h"
-#include "scheduling/withdrawals.h"
+#include "scheduling/keepers/bind_failure_avoid_list.h"
+#include "scheduling/keepers/condition_updater.h"
+#include "scheduling/keepers/decision_failures.h"
+#include "scheduling/keepers/device_wait_errors.h"
+#include "scheduling/keepers/late_allocations.h"
+#include "scheduling/keepers/overtaking_guard.h"
+#include "scheduling/keepers/term_seals.h"
+#include "scheduling/keepers/withdrawals.h"
+#include "scheduling/queue/dirty_entities.h"
+#include "scheduling/queue/scheduling_queue.h"
 
 namespace berth::scheduling {
+
+using placement::AvoidSet;
+using placement::DecisionCore;
+using placement::GroupInput;
+using placement::GroupMembers;
+using placement::GroupOutcome;
+using placement::PodDecision;
+using placement::SchedulingContext;
 
 struct SchedulerOptions {
   std::vector<std::string> scheduler_names = {"berth"};  // of pods that it places
@@ -39,8 +49,8 @@ struct SchedulerOptions {
   bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::DeviceGates gates = {};
-  Placements placements = Placements::ByTopology;
-  MakePlugins plugins = default_plugins;
+  placement::Placements placements = placement::Placements::ByTopology;
+  placement::MakePlugins plugins = placement::default_plugins;
 };
 
 // How often the model is compared with the live objects, and how many rows at once.
@@ -108,7 +118,7 @@ class Scheduler final : public client::StatefulDecider {
   // Handles the outcome of all other writes; false if it belongs to a decision.
   bool on_other_outcome(const client::Outcome& outcome, Time now);
   void reconsider_group(const client::View& view, const EntityKey& key, Time now);
-  PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod, Time now);
+  placement::PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod, Time now);
 
   client::Effects attempt(const client::View& view, QueuedEntity entry, Time now);
   client::Effects decide_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
@@ -124,11 +134,11 @@ class Scheduler final : public client::StatefulDecider {
   void audit(const client::View& view, Time now);
   void keep_room(const SchedulingContext& context, const EntityKey& key);
   model::Hold find_room(const SchedulingContext& context, const EntityKey& key,
-                        std::span<const NodeId> avoided);
-  bool place_entry(const SchedulingContext& context, const api::Pod& pod, std::span<const NodeId> avoided,
-                   model::Ledger::Transaction& transaction);
+                        std::span<const model::NodeId> avoided);
+  bool place_entry(const SchedulingContext& context, const api::Pod& pod,
+                   std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   bool place_entry(const SchedulingContext& context, const api::PodGroup& group,
-                   std::span<const NodeId> avoided, model::Ledger::Transaction& transaction);
+                   std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   void remove_lower(const SchedulingContext& context, std::int32_t priority,
                     model::Ledger::Transaction& transaction);
   void forget_overtaken(const EntityKey& key, Time now);

@@ -9,28 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "placement/fake_selectors.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
 
-// Knows "true", "device.driver == '<driver>'", "device.kind == '<kind>'" of the attribute "kind", "broken",
-// which fails at run time, and "sound", which fails for devices with the attribute "broken".
-class FakeSelectors final : public dra::SelectorEvaluator {
- public:
-  Result<bool> evaluate(std::string_view text, std::string_view driver, const api::Device& device) override {
-    if (text == "broken" || (text == "sound" && device.attributes.contains("broken")))
-      return Error(ErrorCode::Invalid, "no such key: nosuch")
-          .because_of(Error(ErrorCode::Invalid, "nearest is 'such'"));
-    if (text == "true" || text == "sound" || text == "device.driver == '" + std::string(driver) + "'")
-      return true;
-    const auto kind = device.attributes.find("kind");
-    return kind != device.attributes.end() && std::holds_alternative<std::string>(kind->second) &&
-           text == "device.kind == '" + std::get<std::string>(kind->second) + "'";
-  }
-  Result<api::AttributeValue> derive(std::string_view, std::string_view, const api::Device&) override {
-    return Error(ErrorCode::Unsupported, "no derived attributes here");
-  }
-};
+using placement::FakeSelectors;
 
 // Keeps every decision.
 class DecisionList final : public DecisionCounts {

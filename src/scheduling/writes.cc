@@ -9,20 +9,7 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
                          const api::BindGroup& group, const std::string& decision,
                          const client::Leadership& term) {
   const api::ObjectMeta& pod = binding.pod->meta;
-  api::BindRequest request;
-  request.meta.ns = pod.ns;
-  request.meta.name = api::bind_request_name(pod.name, pod.uid);
-  if (has(KnownDefect::DuplicateBindRequest)) request.meta.name = api::bind_request_name(pod.name, decision);
-  request.pod_name = pod.name;
-  request.pod_uid = pod.uid;
-  request.node = binding.node;
-  request.group = group;
-  request.decision_id = decision;
-  request.scheduler_name = binding.pod->scheduler_name;
-  request.epoch = term.epoch;
-  request.lease = term.lease;
-  static_cast<api::PodReservation&>(request) = binding.reservation;
-  request.backoff_limit = binding.backoff_limit;
+  const api::BindRequest request = placement::bind_request(binding, group, decision, term);
   const api::BindRequest* failed = view.bind_requests.find(pod.ns, request.meta.name);
   client::Write write = client::create(api::Kind::BindRequest, pod.ns, api::bind_request_object(request));
   if (failed && failed->pod_uid == pod.uid) {

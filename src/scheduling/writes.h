@@ -6,16 +6,11 @@
 #include <string>
 
 #include "client/decider.h"
-#include "scheduling/framework.h"
+#include "placement/bind_request.h"
 
 namespace berth::scheduling {
 
-struct BindRequestDraft {
-  const api::Pod* pod = nullptr;
-  std::string node;
-  api::PodReservation reservation;
-  std::optional<std::int32_t> backoff_limit = {};  // not set: the binder's own
-};
+using placement::BindRequestDraft;
 
 // Writes the decision into the pod's BindRequest: a create, or an update of one that failed for good. The
 // write is followed until its fate is known; a request of another decision ends it as not accepted.

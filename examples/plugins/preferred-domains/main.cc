@@ -8,8 +8,8 @@ namespace {
 // most 200.
 constexpr std::int64_t kWeight = 41;
 
-berth::scheduling::PluginSet scheduler_plugins() {
-  berth::scheduling::PluginSet set = berth::scheduling::default_plugins();
+berth::placement::PluginSet scheduler_plugins() {
+  berth::placement::PluginSet set = berth::placement::default_plugins();
   set.placement_scorers.push_back({example::make_preferred_domains(), kWeight});
   return set;
 }

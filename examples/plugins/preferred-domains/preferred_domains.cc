@@ -6,9 +6,9 @@
 namespace example {
 namespace {
 
-using berth::scheduling::kPlacementScoreMax;
-using berth::scheduling::PlacementScorer;
-using berth::scheduling::ScoringQuestion;
+using berth::placement::kPlacementScoreMax;
+using berth::placement::PlacementScorer;
+using berth::placement::ScoringQuestion;
 
 // Without empty items; those after the first kDomainsMax are not read.
 std::vector<std::string_view> items_of(std::string_view list) {

@@ -6,13 +6,13 @@
 
 #include <memory>
 
-#include "scheduling/framework.h"
+#include "placement/framework.h"
 
 namespace example {
 
 inline constexpr std::string_view kPreferredDomains = "example.com/preferred-domains";
 inline constexpr std::size_t kDomainsMax = 20;
 
-std::unique_ptr<berth::scheduling::PlacementScorer> make_preferred_domains();
+std::unique_ptr<berth::placement::PlacementScorer> make_preferred_domains();
 
 }  // namespace example

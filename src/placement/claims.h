@@ -1,0 +1,31 @@
+// What a decision needs to know about a claim: its consumers, and whether its allocation is usable.
+//
+// Source: KEP-4381 (reservedFor), KEP-5007 (binding conditions). Unlike kube-scheduler, pods with a decision
+// that is not bound yet count as consumers.
+#pragma once
+
+#include <string_view>
+
+#include "placement/cycle_state.h"
+
+namespace berth::placement {
+
+// Prefix of the allocator's errors.
+inline constexpr std::string_view kDynamicResourcesError = "running \"DynamicResources\" filter plugin: ";
+
+// The number of other pods that use the claim or are decided to. In a claim that is reserved for the pod's
+// own group only bound members count; another group counts once.
+std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod);
+
+// The number of reservedFor entries that exist or are decided, except the one for this pod. A group has one
+// entry in its claim, however many members it has. `named`: the claim's entry in pod.spec.resourceClaims.
+std::size_t other_entries(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod,
+                          const api::PodClaim& named);
+
+// A device of the allocation failed to get ready, or missed the binding timeout.
+bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& claim);
+
+// The pod names claims, or resources that devices may serve: those with a slash.
+bool asks_for_devices(const api::Pod& pod);
+
+}  // namespace berth::placement

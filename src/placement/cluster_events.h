@@ -1,0 +1,31 @@
+// Changes of the cluster that may help a waiting pod, as a set of bits.
+#pragma once
+
+#include <cstdint>
+
+namespace berth::api {
+struct Pod;
+}  // namespace berth::api
+
+namespace berth::placement {
+
+enum ClusterEvent : std::uint32_t {
+  kEventNever = 0,
+  kEventNodeAdded = 1u << 0,
+  kEventNodeChanged = 1u << 1,
+  kEventPodGone = 1u << 2,
+  kEventSliceChanged = 1u << 3,
+  kEventClassChanged = 1u << 4,
+  kEventClaimChanged = 1u << 5,
+  kEventVolumeChanged = 1u << 6,  // volumes, their claims, classes, capacities and drivers
+  kEventPodPlaced = 1u << 7,      // or its labels changed
+  kEventAny = (1u << 8) - 1,
+};
+
+// The events that may make a plugin accept a pod that it refused. Source: kube-scheduler's EventsToRegister.
+struct QueueingHint {
+  std::uint32_t events = kEventNever;
+  bool (*applies)(const api::Pod&) = nullptr;  // null: to every pod
+};
+
+}  // namespace berth::placement

@@ -1,0 +1,135 @@
+// The decision for one pod or one group, with its texts: the scheduler and `berth plan` share it.
+//
+// Pure: it reads the view and the model of its SchedulingContext and changes only the caller's transaction;
+// it has no queue, log, clock or write. Owner: one scheduler or one plan, one thread. The same inputs in the
+// same order give the same answers. Source: kube-scheduler's scheduling cycle; texts of 1.37.0.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/gates.h"
+#include "base/random.h"
+#include "dra/allocator.h"
+#include "placement/decision_result.h"
+#include "placement/entity.h"
+#include "placement/groups/group_cycle.h"
+#include "placement/groups/group_members.h"
+
+namespace berth::placement {
+
+// What a pod must not use: nodes and devices of failed bindings, and those reserved for others.
+struct AvoidSet {
+  std::vector<NodeId> nodes;
+  std::vector<model::DeviceId> devices;
+};
+
+// Kubernetes' sentence first, ours after it.
+std::string joined(const std::string& sentence, const std::string& explanation);
+
+struct PodDecision {
+  DecisionResult result = DecisionResult::Placed;  // Placed, Unschedulable or Error
+  NodeId node;                                     // of Placed
+  ReservationPtr reservation;                      // of Placed
+  std::string reason;                              // of the condition
+  std::string sentence;                            // Kubernetes' words; of an Error what is wrong
+  std::string explanation;                         // ours
+  FitError fit_error;
+  std::vector<client::Chain> deallocations;  // of a claim that the pod could be placed without
+
+  std::string message() const { return joined(sentence, explanation); }
+};
+
+// What the condition of a refused group says.
+struct GroupRefusal {
+  DecisionResult result = DecisionResult::Unschedulable;  // or Error
+  std::string reason;
+  std::string sentence;     // Kubernetes' words for the group; of an Error what is wrong
+  std::string explanation;  // ours
+  std::string of_members;   // Kubernetes' words for members without their own
+
+  std::string message() const { return joined(sentence, explanation); }
+};
+
+// ByTopology if the gate TopologyAwareWorkloadScheduling is on.
+Placements placements_of(const api::Gates& gates);
+
+struct DecisionOptions {
+  dra::DeviceGates gates = {};
+  dra::DeviceScoring scoring = dra::DeviceScoring::Reference;
+  Placements placements = Placements::ByTopology;
+  MakePlugins plugins = default_plugins;
+  std::size_t proof_nodes_max = kGroupProofNodesMax;  // of a group's proof
+};
+
+class DecisionCore {
+ public:
+  // All outlive it.
+  DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors, const DecisionOptions& options);
+  DecisionCore(const DecisionCore&) = delete;
+  DecisionCore& operator=(const DecisionCore&) = delete;
+
+  // Share ids of the next decision derive from the seed.
+  void seed(std::uint64_t seed) { random_ = SeededRandom(seed); }
+
+  // The first PreEnqueue plugin that holds the pod back; Open when none does.
+  PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod) const;
+  // For a pod without a group. If it is placed, the transaction has the pod with its reservation. Otherwise
+  // the transaction is unchanged, except that the avoided devices are hidden.
+  PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,
+                         model::Ledger::Transaction& transaction);
+  GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
+                            model::Ledger::Transaction& transaction);
+  // The same without texts and without hidden devices. Not set when the pod fits nowhere.
+  std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
+                                        std::span<const NodeId> avoid,
+                                        model::Ledger::Transaction& transaction);
+  GroupOutcome place_group(const SchedulingContext& context, const GroupInput& input,
+                           model::Ledger::Transaction& transaction) {
+    return group_cycle_.run(context, input, transaction);
+  }
+
+  // Of the latest pod that was decided.
+  CycleState& state() { return state_; }
+  dra::Allocator& allocator() { return allocator_; }
+  DomainIndex& domains() { return domains_; }
+  const PodCycle& pod_cycle() const { return pod_cycle_; }
+  const PluginSet& plugins() const { return plugins_; }
+
+ private:
+  PodDecision refusal(const SchedulingContext& context, const api::Pod& pod,
+                      model::Ledger::Transaction& transaction);
+
+  SeededRandom random_{0};
+  dra::Allocator allocator_;
+  PluginSet plugins_;
+  DomainIndex domains_;
+  PodCycle pod_cycle_;
+  SignatureCache signature_cache_;
+  GroupCycle group_cycle_;
+  CycleState state_;
+};
+
+// True if the pod has no node in the ledger and no BindRequest that has not failed.
+bool wants_place(const client::View& view, const model::Cluster& cluster, const api::Pod& pod);
+
+// The queue entry of a pod, or of a group. For a group that does not exist (null) the first waiting member
+// gives the priority and the time.
+QueuedEntity queue_entry(const api::Pod& pod);
+QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
+
+// Why a child of a CompositePodGroup waits: its parent's constraints are not read (KEP-6012), and a placement
+// without them could be wrong. Empty for a group without a parent.
+std::string held_by_parent(const api::PodGroup& group);
+// Why a group cannot be tried now; empty when it can.
+std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
+
+// `avoid_of` is called for each waiting member.
+GroupInput group_input(const api::PodGroup& group, GroupMembers members,
+                       const std::function<AvoidSet(const api::Pod&)>& avoid_of);
+
+GroupRefusal group_refusal(const api::PodGroup& group, const GroupOutcome& outcome);
+
+}  // namespace berth::placement

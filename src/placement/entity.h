@@ -1,0 +1,35 @@
+// What a decision is about: a pod without a group, or a group; and its turn among others.
+//
+// Values. Source: kube-scheduler's QueueSort.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+
+namespace berth::placement {
+
+enum class EntityKind : std::uint8_t { Pod, Group };
+
+struct EntityKey {
+  std::string ns;
+  std::string name;
+  EntityKind kind = EntityKind::Pod;
+  friend auto operator<=>(const EntityKey&, const EntityKey&) = default;
+};
+
+struct QueuedEntity {
+  EntityKey key;
+  std::int32_t priority = 0;
+  Time since;  // of its creation, in whole seconds; the older entry goes first
+  std::uint32_t attempts = 0;
+  std::uint64_t arrival = 0;  // counted by the queue; 0: not queued yet
+};
+
+// Priority descending, then age, then arrival, as in kube-scheduler; without arrivals by name, the pod before
+// the group of the same name.
+bool queue_sort_less(const QueuedEntity& a, const QueuedEntity& b);
+
+}  // namespace berth::placement

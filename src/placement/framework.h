@@ -1,0 +1,160 @@
+// The extension points of plugins, and their order.
+//
+// Owner: the scheduler, one thread; plugins keep state only in the slots of a CycleState. A filter sees all
+// surviving nodes at once, so that it can be a loop over columns. Source: kube-scheduler's framework,
+// KEP-5732 (placements).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/decider.h"
+#include "placement/cluster_events.h"
+#include "placement/cycle_state.h"
+#include "placement/filter_scope.h"
+#include "placement/index/domain_rule.h"
+#include "placement/placements.h"
+#include "placement/signature.h"
+
+namespace berth::placement {
+
+// Whether the pod may be tried.
+struct PreEnqueueResult {
+  enum class Kind : std::uint8_t { Open, Silent, Reported };
+  Kind kind = Kind::Open;
+  std::string reason;   // of the condition, when Reported
+  std::string message;  // Silent: for `explain` only
+};
+
+class PreEnqueue {
+ public:
+  virtual ~PreEnqueue() = default;
+  virtual PreEnqueueResult check(const client::View& view, const api::Pod& pod) const = 0;
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  // kube-scheduler's name of the plugin; static lifetime.
+  virtual std::string_view name() const = 0;
+  // A waiting pod is tried again after an event of any plugin.
+  virtual QueueingHint events_to_register() const { return {}; }
+};
+
+// Evaluates the pod and its claims once, before any node; may refuse the pod on all nodes.
+class PreFilter : public Plugin {
+ public:
+  virtual void prepare(CycleState& state) const = 0;
+};
+
+enum class Signing : std::uint8_t { Unsigned, Signed };
+
+// What the verdicts of a filter or a score depend on. Verdicts are cached per node for all pods with equal
+// signatures. Source: kube-scheduler's SignPlugin (KEP-5598).
+class SignPlugin : public Plugin {
+ public:
+  // After the prefilters: writes everything that the plugin reads of the pod and of its claims, as
+  // fragments. Unsigned: nothing is cached for this pod, and every node is judged anew.
+  virtual Signing sign(const CycleState&, PodSignature&) const { return Signing::Unsigned; }
+  // After the prefilters: adds what the plugin reads of other nodes than the one it judges.
+  virtual void add_scope(const CycleState&, FilterScope&) const {}
+};
+
+// Refuses nodes; cheap per node, called for all candidates at once. Its verdict on a node depends only on
+// that node, on what it signs and on its scope.
+class Filter : public SignPlugin {
+ public:
+  virtual void filter(CycleState& state) const = 0;
+};
+
+// Refuses whole domains by what they hold; called after the filters. Its rules are part of what it signs.
+// The cache keeps the verdict on each domain, so a placement changes that of its own domain alone.
+class DomainFilter : public SignPlugin {
+ public:
+  // Appends the pod's rules; a node must satisfy all, and the first that it does not satisfy is the reason.
+  virtual void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const = 0;
+};
+
+// Refuses one node; called best score first until a node passes, so that usually one call suffices. Its
+// refusal is cached like a filter's, until the node, its devices or shared devices change.
+class LazyFilter : public SignPlugin {
+ public:
+  virtual bool wanted(const CycleState& state) const = 0;
+  virtual bool accepts(CycleState& state, NodeId node) const = 0;
+  // True if CycleState::preference counts: all nodes are evaluated, and it is added, scaled to 0..100.
+  virtual bool prefers(const CycleState& state) const = 0;
+  // Whether explain() may add to this reason.
+  virtual bool explains(const CycleState& state, const Reason& reason) const = 0;
+  // Why it refuses the node; empty: there is nothing to add to the reason.
+  virtual std::string explain(const CycleState& state, NodeId node) const = 0;
+};
+
+// Adds 0..100 times its weight to every candidate, independently of the other candidates.
+class Score : public SignPlugin {
+ public:
+  virtual void score(CycleState& state, std::int64_t weight) const = 0;
+};
+
+// Reserves what the pod needs on the chosen node besides its place; called in the order of the plugins.
+class Reserve : public Plugin {
+ public:
+  // Charges the transaction and records in state.reservation what the BindRequest carries. An error ends the
+  // attempt; the caller then restores transaction and reservation.
+  virtual Status reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const = 0;
+  // A later plugin failed: undoes what `reserve` left elsewhere, for example in slots. In reverse order.
+  virtual void unreserve(CycleState& state, NodeId node) const = 0;
+};
+
+// For a pod that fits nowhere in the cluster: writes after which a later attempt may succeed.
+class PostFilter : public Plugin {
+ public:
+  // Whether the pod fits somewhere in the state of the transaction.
+  using FitsNow = std::function<bool()>;
+  // Leaves the transaction as it was.
+  virtual std::vector<client::Chain> after_refusal(const CycleState& state,
+                                                   model::Ledger::Transaction& transaction,
+                                                   const FitsNow& fits_now) const = 0;
+};
+
+// One row per plugin and extension point, in call order.
+struct PluginSet {
+  struct Weighted {
+    std::unique_ptr<Score> score;
+    std::int64_t weight;
+  };
+  std::vector<std::unique_ptr<PreEnqueue>> gates;
+  std::vector<std::unique_ptr<PreFilter>> prefilters;
+  std::vector<std::unique_ptr<Filter>> filters;
+  std::vector<std::unique_ptr<DomainFilter>> domain_filters;
+  std::vector<std::unique_ptr<LazyFilter>> lazy_filters;
+  std::vector<Weighted> scores;
+  std::vector<std::unique_ptr<Reserve>> reserves;
+  std::vector<std::unique_ptr<PostFilter>> post_filters;
+  std::unique_ptr<PlacementGenerator> placement_generator;
+  std::unique_ptr<PlacementRefiner> placement_refiner;
+  std::unique_ptr<FitCounter> fit_counter;
+  std::unique_ptr<JointFitCounter> joint_fit_counter;
+  std::unique_ptr<PlacementState> placement_state;
+  struct WeightedPlacementScorer {
+    std::unique_ptr<PlacementScorer> scorer;
+    std::int64_t weight = 1;
+  };
+  std::vector<WeightedPlacementScorer> placement_scorers;
+
+  // The events that may help the pod.
+  std::uint32_t events_for(const api::Pod& pod) const;
+  // The events that may help any pod.
+  std::uint32_t all_events() const;
+};
+
+// The plugins of this cut, in kube-scheduler's order.
+PluginSet default_plugins();
+
+// Makes the plugins of a scheduler or a plan: default_plugins, or a function of somebody else that adds to
+// them (docs/writing-scheduler-plugins.md). Called once for each; every call gives the same plugins.
+using MakePlugins = std::function<PluginSet()>;
+
+}  // namespace berth::placement

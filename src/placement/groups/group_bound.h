@@ -1,0 +1,69 @@
+// The most members of a group that nodes take together, whatever their order and choices: the proof that a
+// refused group does not fit.
+//
+// Members are alike when filters, scores and devices read the same of them. For each kind of members it adds
+// up what every node would take of this kind alone, by filters, resources and devices; the kinds' sums,
+// each at most the number of its members, are the bound. Owner: one GroupCycle::run, on one thread; the
+// transaction is as before the first member. Cost: the filters, and for devices a few searches, a node and
+// kind; at most `nodes_max` of them. Where these are too few, the sums by filters and resources that the
+// topology keeps from attempt to attempt: O(nodes that changed), all of them for a kind that is new.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "placement/index/domains.h"
+#include "placement/pod_cycle.h"
+
+namespace berth::placement {
+
+// Kinds of members that are counted on nodes too many to be judged.
+inline constexpr std::size_t kKindsCountedMax = kFitSignaturesMax / 2;
+
+// What proves that a group fits nowhere: its best placement takes fewer members than are needed.
+struct GroupProof {
+  std::int64_t need = 0, have = 0;           // members
+  std::vector<std::string> items;            // kinds of members that do not all find room
+  std::optional<std::size_t> alone_refused;  // a member that no node takes, even without the others
+};
+
+class GroupBound {
+ public:
+  // All outlive it.
+  GroupBound(const PluginSet& plugins, const PodCycle& pods, const SchedulingContext& context,
+             std::span<const api::Pod* const> waiting, std::size_t nodes_max)
+      : plugins_(plugins), pods_(pods), context_(context), waiting_(waiting), nodes_left_(nodes_max) {}
+
+  // By member; equal for members that are alike.
+  const std::vector<std::uint32_t>& kinds();
+  // The proof that the nodes of the domain do not take `needed` members; none if they might.
+  std::optional<GroupProof> refute(Topology& topology, topology::DomainId domain,
+                                   std::span<const NodeId> nodes, std::int64_t needed);
+
+ private:
+  struct Kind {
+    std::vector<const api::Pod*> pods;
+    std::size_t first = 0;  // member
+  };
+  void sort_out();
+  template <class Room>
+  std::optional<GroupProof> refute_by(const Room& room_of, std::int64_t needed);
+  // None: unknown.
+  std::optional<std::int64_t> kept_count(const Kind& kind, Topology& topology, topology::DomainId domain);
+  std::optional<std::int64_t> fit_count(const Kind& kind, std::span<const NodeId> nodes);
+  std::optional<std::int64_t> fit_count_on(const Kind& kind, NodeId node, const FitCounter::Demand& demand);
+
+  const PluginSet& plugins_;
+  const PodCycle& pods_;
+  const SchedulingContext& context_;
+  const std::span<const api::Pod* const> waiting_;
+  std::size_t nodes_left_;
+  std::vector<std::uint32_t> kind_of_;
+  std::vector<Kind> kinds_;
+  CycleState state_;
+  PodSignature signature_;
+};
+
+}  // namespace berth::placement

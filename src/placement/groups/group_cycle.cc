@@ -1,0 +1,350 @@
+#include "placement/groups/group_cycle.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "placement/groups/group_run.h"
+#include "placement/refusal/explain.h"
+
+namespace berth::placement {
+
+namespace {
+
+std::string out_of_range(const PlacementScorer& scorer, std::int64_t score) {
+  return "plugin \"" + std::string(scorer.name()) + "\" returns an invalid placement score " +
+         std::to_string(score) + ", it should be in the range of [0, " + std::to_string(kPlacementScoreMax) +
+         "]";
+}
+
+}  // namespace
+
+bool before_in_queue(const api::Pod* a, const api::Pod* b) {
+  if (a->priority != b->priority) return a->priority > b->priority;
+  if (a->meta.created != b->meta.created) return a->meta.created < b->meta.created;
+  return a->meta.name < b->meta.name;
+}
+
+std::string group_error(const GroupInput& input) {
+  std::vector<const api::Pod*> members = input.waiting;
+  members.insert(members.end(), input.placed.begin(), input.placed.end());
+  for (const api::Pod* pod : members) {
+    if (pod->priority != input.group->priority)
+      return "all pods in a single pod group should have the same priority as the pod group's priority, "
+             "got " +
+             std::to_string(pod->priority) + " and " + std::to_string(input.group->priority);
+    if (pod->scheduler_name != members.front()->scheduler_name)
+      return "all pods in a single pod group should have the same scheduler name, got " +
+             pod->scheduler_name + " and " + members.front()->scheduler_name;
+  }
+  return {};
+}
+
+GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
+                             model::Ledger::Transaction& transaction) {
+  if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
+  Run run{context,
+          input,
+          transaction,
+          domains_.nodes(context.cluster),
+          GroupFit(plugins_, pods_, context, input.waiting),
+          GroupBound(plugins_, pods_, context, input.waiting, proof_nodes_max_)};
+  if (placements_ == Placements::ByTopology && !input.group->topology_keys.empty())
+    run.topology = &domains_.topology(input.group->topology_keys.front(), context.cluster);
+  auto placements = plugins_.placement_generator->generate(
+      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.placed, input.occupied});
+  if (!placements) return error_outcome(input, placements.error().message());
+  run.placements = std::move(*placements);
+
+  const auto attempt = [&](const std::vector<Placement>& candidates, std::vector<std::size_t> indices) {
+    Evaluations feasible = feasible_of(run, candidates, std::move(indices));
+    if (run.failed()) return std::optional(std::move(run.failure));
+    return feasible.empty() ? std::nullopt : std::optional(choose_best(run, candidates, feasible));
+  };
+  const auto attempt_refined = [&](Refine refine) {
+    std::vector<Placement> candidates = refined(run, refine);
+    std::vector<std::size_t> all(candidates.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return attempt(candidates, std::move(all));
+  };
+  if (auto outcome = attempt_refined(&PlacementRefiner::refine)) return *std::move(outcome);
+  if (auto outcome = attempt(run.placements, promising(run))) return *std::move(outcome);
+  if (auto outcome = attempt_refined(&PlacementRefiner::last_resort)) return *std::move(outcome);
+  refute(run);
+  if (auto outcome = search(run)) return *std::move(outcome);
+  return give_up(run);
+}
+
+// Those of the placements that take the group; up to the first that takes every member.
+GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Placement>& placements,
+                                                std::vector<std::size_t> indices) {
+  order_by_bound(run, placements, indices);
+  if (run.failed()) return {};
+  const bool first_wins = known_before_placing();
+  Evaluations feasible;
+  for (const std::size_t index : indices) {
+    Evaluation evaluation = evaluate(run, placements[index], ExplainMode::None);
+    if (!evaluation.error.empty()) {
+      run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
+      return {};
+    }
+    // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
+    const bool last = first_wins && evaluation.complete && !run.context.cluster.devices_take_of_nodes();
+    if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
+    if (last) break;
+  }
+  return feasible;
+}
+
+std::vector<std::size_t> GroupCycle::promising(Run& run) {
+  std::vector<std::size_t> indices;
+  if (run.topology) run.counts = &run.fit.counts(*run.topology);
+  for (std::size_t i = 0; i < run.placements.size(); ++i)
+    if (!run.counts || run.counts->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
+  return indices;
+}
+
+std::vector<Placement> GroupCycle::refined(Run& run, Refine refine) {
+  Refinement found = (*plugins_.placement_refiner.*refine)(
+      {run.context, run.input.waiting, run.placements, run.needed(),
+       [&run](NodeId node) { return run.fit.room(node); }, run.transaction, domains_});
+  if (run.refusal_of_refined.empty()) run.refusal_of_refined = std::move(found.refusal);
+  run.refined_all &= found.complete;
+  if (found.members_max) run.members_max = found.members_max;
+  return std::move(found.placements);
+}
+
+DomainUse GroupCycle::use_of_placement(const Run& run, const Placement& placement) {
+  const model::Cluster& cluster = run.context.cluster;
+  if (!placement.narrowed && placement.domain.valid()) return run.topology->use(cluster, placement.domain);
+  DomainUse use;
+  for (const NodeId node : placement.nodes) use += use_of(cluster, node);
+  return use;
+}
+
+void GroupCycle::order_by_bound(Run& run, const std::vector<Placement>& placements,
+                                std::vector<std::size_t>& indices) {
+  if (indices.size() < 2) return;
+  const model::Cluster& cluster = run.context.cluster;
+  DomainUse all;
+  for (const api::Pod* pod : run.input.waiting)
+    for (const model::ResourceAmount& one :
+         cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests)
+      if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
+  const auto everyone = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
+  std::vector<PlacementResult> full;
+  full.reserve(indices.size());
+  for (const std::size_t i : indices) {
+    full.push_back({&placements[i], use_of_placement(run, placements[i]), everyone, {}});
+    full.back().use += all;
+  }
+  const std::vector<std::int64_t> totals = total_scores(run, full, Scorers::KnownBeforePlacing);
+  std::vector<std::int64_t> bounds(placements.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) bounds[indices[i]] = totals[i];
+  std::sort(indices.begin(), indices.end(), [&](std::size_t a, std::size_t b) {
+    return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
+  });
+}
+
+bool GroupCycle::known_before_placing() const {
+  return std::all_of(plugins_.placement_scorers.begin(), plugins_.placement_scorers.end(),
+                     [](const auto& row) { return row.scorer->known_before_placing(); });
+}
+
+std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const PlacementResult> results,
+                                                   Scorers which) {
+  const ScoringQuestion question{run.context, *run.input.group, run.input.waiting, results};
+  std::vector<std::int64_t> totals(results.size());
+  for (const auto& [scorer, weight] : plugins_.placement_scorers) {
+    if (which == Scorers::KnownBeforePlacing && !scorer->known_before_placing()) continue;
+    std::vector<std::int64_t> scores(results.size());
+    scorer->score(question, scores);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (scores[i] < 0 || scores[i] > kPlacementScoreMax)
+        run.failure = error_outcome(run.input, out_of_range(*scorer, scores[i]));
+      totals[i] += scores[i] * weight;
+    }
+  }
+  return totals;
+}
+
+NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod) {
+  const auto own = run.input.avoid.find(pod.meta.uid);
+  const std::span<const NodeId> avoid =
+      own == run.input.avoid.end() ? std::span<const NodeId>() : std::span<const NodeId>(own->second);
+  pods_.begin(state_, run.context, pod);
+  const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
+  if (nominated.valid()) return nominated;
+  if (placement.is_whole_cluster()) return signature_cache_.choose(state_, avoid);
+  return pods_.prepare(state_) ? pods_.choose(state_, placement.nodes, avoid) : NodeId::none();
+}
+
+bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
+                            ExplainMode words) {
+  const api::Pod& pod = *run.input.waiting[member];
+  const bool anywhere = placement.is_whole_cluster();
+  const NodeId node = choose(run, placement, pod);
+  if (!state_.diagnosis.error().empty()) {
+    evaluation.error = state_.diagnosis.error();
+    evaluation.explanation = explain_error(pod, state_.diagnosis.hint());
+    return false;
+  }
+  MemberOutcome& outcome = evaluation.members[member];
+  outcome.node = node;
+  if (!node.valid()) {
+    if (words == ExplainMode::Explain) {
+      const FitError fit_error = anywhere ? signature_cache_.fit_error(state_) : pods_.fit_error(state_);
+      outcome.sentence = fit_error.fit_sentence(placement.nodes.size());
+      outcome.explanation = explain_pod(state_, fit_error, placement.nodes.size());
+      outcome.refused = fit_error.named(run.context.cluster);
+      if (anywhere) outcome.deallocations = signature_cache_.post_filter(state_, run.transaction);
+    }
+    return false;
+  }
+  auto reserved = pods_.reserve(state_, node, run.transaction);
+  if (!reserved) {
+    evaluation.error = state_.diagnosis.error();
+    return false;
+  }
+  outcome.reservation = *std::move(reserved);
+  return true;
+}
+
+bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
+  return evaluation.error.empty() && evaluation.progress.placed > 0 &&
+         plugins_.placement_state->judge(evaluation.progress) == Feasibility::Feasible;
+}
+
+// Places the members one after the other, in their own order. Leaves the transaction as it was.
+GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, ExplainMode words) {
+  const std::size_t size = run.input.waiting.size();
+  Evaluation evaluation;
+  evaluation.members.resize(size);
+  evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(size)};
+  if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
+  const auto before = run.transaction.savepoint();
+  for (const ProposedAllocation& one : placement.allocations)
+    run.transaction.allocate(one.claim, run.context.cluster.reservation_for(one.allocation));
+  go_down(run, placement, words, evaluation);
+  evaluation.plan = run.transaction.take_since(before);
+  evaluation.feasible = is_feasible(evaluation);
+  evaluation.complete = evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == size;
+  evaluation.result.scheduled = evaluation.progress.scheduled;
+  return evaluation;
+}
+
+// Ends where too few members are left.
+void GroupCycle::go_down(Run& run, const Placement& placement, ExplainMode words, Evaluation& evaluation) {
+  Progress& progress = evaluation.progress;
+  for (std::size_t member = 0; member < run.input.waiting.size(); ++member) {
+    if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) return;
+    const bool placed = try_member(run, placement, member, evaluation, words);
+    if (!evaluation.error.empty()) return;
+    --progress.remaining;
+    if (!placed) continue;
+    ++progress.placed;
+    ++progress.scheduled;
+    const Reservation& reserved = value_of(evaluation.members[member].reservation);
+    for (const model::ResourceAmount& one :
+         run.context.cluster.charges(state_.pod_id, reserved.node_allocatable))
+      if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
+  }
+}
+
+GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& placements,
+                                     Evaluations& evaluations) {
+  std::vector<PlacementResult> results;
+  std::vector<std::size_t> indices;
+  for (const auto& [index, evaluation] : evaluations) {
+    indices.push_back(index);
+    results.push_back(evaluation.result);
+    results.back().placement = &placements[index];
+    for (const MemberOutcome& member : evaluation.members) results.back().nodes.push_back(member.node);
+  }
+  std::vector<std::int64_t> totals(results.size());
+  if (results.size() > 1) totals = total_scores(run, results, Scorers::All);
+  if (run.failed()) return std::move(run.failure);
+  const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
+  Evaluation& winner = evaluations.at(best);
+  if (!winner.complete) winner = evaluate(run, placements[best], ExplainMode::Explain);
+  GroupOutcome outcome;
+  outcome.kind = GroupOutcome::Kind::Placed;
+  outcome.placement = placements[best].name;
+  outcome.members = std::move(winner.members);
+  run.context.cluster.redo(winner.plan, run.transaction);
+  return outcome;
+}
+
+std::string GroupCycle::refusal_of(const Run& run, const Progress& progress) const {
+  const std::string unschedulable = "pod group is unschedulable";
+  // Enough members have a node, but no waiting member fits: no placement is blamed.
+  if (plugins_.placement_state->judge(progress) == Feasibility::Feasible) return unschedulable;
+  const std::string reason = plugins_.placement_state->reason(progress);
+  if (placements_ == Placements::NodesAlone) return reason;
+  return unschedulable + ", 0/" + std::to_string(run.placements.size()) +
+         " placements are available, first placement status: " + reason;
+}
+
+GroupOutcome GroupCycle::give_up(Run& run) {
+  GroupOutcome outcome;
+  outcome.unproved = run.unproved;
+  if (run.unproved.empty()) outcome.proof = std::move(run.proof);
+  if (run.placements.empty()) {
+    outcome.members.resize(run.input.waiting.size());
+    outcome.message = "no feasible placements found";
+    outcome.without_placements = true;
+    outcome.explanation = explain(run);
+    return outcome;
+  }
+  Evaluation first = evaluate(run, run.placements.front(), ExplainMode::Explain);
+  if (!first.error.empty())
+    return error_outcome(run.input, std::move(first.error), std::move(first.explanation));
+  outcome.members = std::move(first.members);
+  for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
+  outcome.message = refusal_of(run, first.progress);
+  outcome.explanation = explain(run);
+  return outcome;
+}
+
+std::string GroupCycle::explain(Run& run) {
+  std::string text = explain_domains(run);
+  if (!run.refusal_of_refined.empty()) text += " " + run.refusal_of_refined;
+  if (run.unproved.empty()) return text;
+  if (run.unproved == kFieldNotHonoured)
+    return text + " A member sets a field that Berth does not honour yet, so this proves nothing.";
+  if (!run.refined_all) return text + " The search for placements ended early, so this proves nothing.";
+  return text +
+         " Other orders of its members and other choices of devices were not all tried, so this proves "
+         "nothing.";
+}
+
+std::string GroupCycle::explain_domains(Run& run) {
+  const api::PodGroup& group = *run.input.group;
+  std::string text = "pod group " + group.meta.ns + "/" + group.meta.name + " waits: ";
+  const std::string pods = std::to_string(run.needed()) + (run.needed() == 1 ? " more pod" : " more pods");
+  const bool proved = run.unproved.empty();
+  if (!run.topology)
+    return text + (proved ? "the cluster does not take" : "no place was found for") + " the " + pods +
+           " it needs.";
+  const std::string& key = group.topology_keys.front();
+  if (run.placements.empty()) {
+    text += "no node has the label " + key;
+  } else {
+    const std::string domains = std::to_string(run.placements.size()) + " domains of " + key;
+    text += proved ? "none of " + domains + " takes" : "no place was found in " + domains + " for";
+    text += " the " + pods + " it needs";
+    const auto closest = std::max_element(run.placements.begin(), run.placements.end(),
+                                          [&](const Placement& a, const Placement& b) {
+                                            return run.counts->sum(a.domain) < run.counts->sum(b.domain);
+                                          });
+    text += "; " + closest->name + " comes closest with room for " +
+            std::to_string(run.counts->sum(closest->domain)) + " by cpu, memory and pod slots";
+  }
+  const std::size_t unlabelled = run.topology->tree().unlabelled_count();
+  if (unlabelled > 0 && !run.placements.empty())
+    text += "; " + std::to_string(unlabelled) + (unlabelled == 1 ? " node has" : " nodes have") +
+            " no label " + key;
+  return text + ".";
+}
+
+}  // namespace berth::placement

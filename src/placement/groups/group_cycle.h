@@ -1,0 +1,144 @@
+// Places a whole group: tries every member on each candidate placement, and keeps the best feasible one.
+//
+// Owner: the scheduler. All tentative changes are in the caller's transaction; a refused group leaves it
+// unchanged. Placements that fit counts rule out are not tried. The others are tried in the order of their
+// highest possible score, and the first that takes every member ends the search if no later one can score
+// more (PlacementScorer::known_before_placing). The result equals that of trying all placements. Where none
+// takes the group in the members' own order, all choices of nodes and devices are searched (group_search.cc),
+// unless GroupBound proves that they cannot help. Source: KEP-4671 (gang), KEP-5732 (placements); texts of
+// kube-scheduler 1.37.0.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/decider.h"
+#include "placement/groups/group_bound.h"
+#include "placement/groups/group_fit.h"
+#include "placement/index/domains.h"
+#include "placement/index/signature_cache.h"
+#include "placement/search/gang_devices.h"
+
+namespace berth::placement {
+
+// Steps of the search in one attempt after the first descents failed.
+inline constexpr std::size_t kGroupStepsMax = 65'536;
+// Nodes judged in one attempt for the proof that a group does not fit.
+inline constexpr std::size_t kGroupProofNodesMax = 1024;
+
+struct GroupInput {
+  const api::PodGroup* group = nullptr;
+  std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
+  std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
+  std::vector<NodeId> occupied;          // their nodes
+  std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
+  std::string joins;           // the decision at the barrier that the new members join; empty: none
+  std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
+  std::vector<model::DeviceId> hidden;               // devices that no member may use
+};
+
+struct MemberOutcome {
+  NodeId node;                 // none: not placed
+  ReservationPtr reservation;  // of a placed member
+  std::string sentence;        // Kubernetes' words for a refused member; empty: not tried
+  std::string explanation;     // ours
+  std::vector<RefusedNodes> refused;
+  std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
+};
+
+struct GroupOutcome {
+  enum class Kind : std::uint8_t { Placed, Unschedulable, Error };
+  Kind kind = Kind::Unschedulable;
+  std::string placement;               // path of the chosen domain
+  std::vector<MemberOutcome> members;  // as GroupInput::waiting
+  std::string message;                 // Kubernetes' words for the group, without those about preemption
+  bool without_placements = false;     // Unschedulable because no domain exists
+  std::string explanation;             // ours
+  // Of an Unschedulable group: why its refusal proves nothing (as Reason::unproved); empty: `proof` proves
+  // it.
+  std::string_view unproved;
+  std::optional<GroupProof> proof;
+};
+
+// NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
+// not count placements.
+enum class Placements : std::uint8_t { NodesAlone, ByTopology };
+
+class GroupCycle {
+ public:
+  // A proof judges at most `proof_nodes_max` nodes.
+  GroupCycle(const PluginSet& plugins, DomainIndex& domains, SignatureCache& signature_cache,
+             Placements placements, std::size_t proof_nodes_max)
+      : plugins_(plugins),
+        domains_(domains),
+        signature_cache_(signature_cache),
+        pods_(plugins, domains),
+        placements_(placements),
+        proof_nodes_max_(proof_nodes_max) {}
+
+  GroupOutcome run(const SchedulingContext& context, const GroupInput& input,
+                   model::Ledger::Transaction& transaction);
+
+ private:
+  struct Evaluation {
+    bool feasible = false;
+    bool complete = false;  // every member found a node
+    Progress progress;
+    std::string error;
+    std::string explanation;  // ours, of the error
+    PlacementResult result;
+    std::vector<MemberOutcome> members;
+    model::Plan plan;  // of a feasible one
+  };
+  enum class ExplainMode : std::uint8_t { None, Explain };
+  using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
+  struct Run;
+
+  Evaluations feasible_of(Run& run, const std::vector<Placement>& placements,
+                          std::vector<std::size_t> indices);
+  Evaluation evaluate(Run& run, const Placement& placement, ExplainMode words);
+  bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
+                  ExplainMode words);
+  NodeId choose(Run& run, const Placement& placement, const api::Pod& pod);
+  void go_down(Run& run, const Placement& placement, ExplainMode words, Evaluation& evaluation);
+  bool is_feasible(const Evaluation& evaluation) const;
+  // group_search.cc
+  void refute(Run& run);
+  std::optional<GroupOutcome> search(Run& run);
+  struct TreeRun;
+  std::optional<GroupOutcome> search_on(Run& run, const Placement& placement, Budget& budget);
+  bool fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members, const DeviceChoice& choice);
+  bool place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice& choice, MemberOutcome& outcome);
+  bool accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, const DeviceChoice& choice);
+  std::vector<std::size_t> promising(Run& run);
+  using Refine = Refinement (PlacementRefiner::*)(const RefinementQuestion&) const;
+  std::vector<Placement> refined(Run& run, Refine refine);
+  DomainUse use_of_placement(const Run& run, const Placement& placement);
+  void order_by_bound(Run& run, const std::vector<Placement>& placements, std::vector<std::size_t>& indices);
+  enum class Scorers : std::uint8_t { All, KnownBeforePlacing };
+  std::vector<std::int64_t> total_scores(Run& run, std::span<const PlacementResult> results, Scorers which);
+  bool known_before_placing() const;
+  GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
+  GroupOutcome give_up(Run& run);
+  std::string refusal_of(const Run& run, const Progress& progress) const;
+  std::string explain(Run& run);
+  std::string explain_domains(Run& run);
+
+  const PluginSet& plugins_;
+  DomainIndex& domains_;
+  SignatureCache& signature_cache_;
+  PodCycle pods_;
+  const Placements placements_;
+  const std::size_t proof_nodes_max_;
+  CycleState state_;
+};
+
+// The order of a group's members: priority, age, name.
+bool before_in_queue(const api::Pod* a, const api::Pod* b);
+
+// The rule that the members violate; empty: none.
+std::string group_error(const GroupInput& input);
+
+}  // namespace berth::placement

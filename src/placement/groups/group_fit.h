@@ -1,0 +1,48 @@
+// How many members of a group a node takes at most, by cpu, memory, pod slots and, if the filters read the
+// same of every member, their verdict: the bound that rules placements out.
+//
+// Owner: one GroupCycle::run, on one thread. Cost: the first call signs every member; a node one pass over
+// the members' requests, and the filters where they are alike.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "placement/index/domains.h"
+#include "placement/pod_cycle.h"
+
+namespace berth::placement {
+
+// The most that is counted for one node: more than any group has members, and sums over nodes stay exact.
+inline constexpr std::int64_t kFitCountMax = std::int64_t{1} << 40;
+
+class GroupFit {
+ public:
+  // All outlive it. `waiting` is not empty.
+  GroupFit(const PluginSet& plugins, const PodCycle& pods, const SchedulingContext& context,
+           std::span<const api::Pod* const> waiting)
+      : plugins_(plugins), pods_(pods), context_(context), waiting_(waiting) {}
+
+  std::int64_t room(NodeId node);
+  // Of the domains of a topology, kept from attempt to attempt.
+  const topology::FitCounts& counts(Topology& topology);
+
+ private:
+  void prepare();
+  std::int64_t count(NodeId node);
+  bool sign_alike();
+
+  const PluginSet& plugins_;
+  const PodCycle& pods_;
+  const SchedulingContext& context_;
+  const std::span<const api::Pod* const> waiting_;
+  bool prepared_ = false;
+  FitCounter::Demand demand_;
+  PodSignature signature_;
+  bool alike_ = false;
+  CycleState state_;
+  std::vector<std::optional<std::int64_t>> rooms_;  // by node id
+};
+
+}  // namespace berth::placement

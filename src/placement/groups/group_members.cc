@@ -1,0 +1,120 @@
+#include "placement/groups/group_members.h"
+
+#include <algorithm>
+
+#include "api/types/gang_decision.h"
+#include "base/known_defects.h"
+
+namespace berth::placement {
+namespace {
+
+bool is_committed(const api::PodGroup* group, const api::BindRequest& request) {
+  return request.committed || request.phase == api::BindPhase::Succeeded ||
+         (group && api::gang_outcome(*group, request.decision_id) == api::GangOutcome::Committed);
+}
+
+bool failed_in(const client::View& view, const GroupMembers& members) {
+  return std::any_of(members.waiting.begin(), members.waiting.end(), [&](const api::Pod* pod) {
+    const auto requests = view.bind_requests_of_pod(pod->meta.ns, pod->meta.name);
+    return std::any_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
+      return request->decision_id == members.joinable;
+    });
+  });
+}
+
+class Sorting {
+ public:
+  Sorting(const client::View& view, const model::Cluster& cluster, const GroupQuestions& questions,
+          const api::PodGroup* group)
+      : view_(view), cluster_(cluster), questions_(questions), group_(group) {}
+
+  void add(const api::Pod& pod) {
+    members_.ever_bound += pod.bound();
+    if (pod.finished() || pod.meta.deleting()) return;
+    ++members_.alive;
+    const model::NodeId node = cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name));
+    const api::BindRequest* request = pod.bound() ? nullptr : standing_request(view_, pod);
+    if (node.valid()) {
+      members_.placed.push_back(&pod);
+      members_.occupied.push_back(node);
+    } else if (!request && questions_.ours(pod)) {
+      members_.waiting.push_back(&pod);
+    }
+    if (pod.bound()) {
+      ++members_.scheduled;
+    } else if (request) {
+      add_request(*request);
+    } else if (node.valid()) {
+      unsettled(pod, "is being written");
+    }
+  }
+
+  GroupMembers take() { return std::move(members_); }
+
+ private:
+  void add_request(const api::BindRequest& request) {
+    if (has(KnownDefect::PlacedCountsAsScheduled)) return void(++members_.scheduled);
+    if (request.withdrawn || is_failing(request)) return unsettled(request, "is being given back");
+    if (is_committed(group_, request)) {
+      ++members_.scheduled;
+      return;
+    }
+    if (request.group.size <= 1) return;
+    ++members_.at_barrier;
+    if (members_.joinable.empty()) members_.joinable = request.decision_id;
+    if (members_.joinable != request.decision_id ||
+        (group_ && api::gang_outcome(*group_, request.decision_id) == api::GangOutcome::Aborted))
+      unsettled(request, "waits for the other members");
+    if (questions_.gang_under_way(request.decision_id)) unsettled(request, "waits for others to be written");
+    if (!questions_.gang_under_way(request.decision_id) && !questions_.was_written(request.decision_id) &&
+        view_.bind_request_count_of_decision(request.decision_id) <
+            static_cast<std::size_t>(request.group.size))
+      members_.broken.push_back(&request);
+    if (!members_.broken.empty()) unsettled(request, "is to be taken back");
+  }
+
+  void unsettled(const api::BindRequest& request, std::string_view how) {
+    if (members_.unsettled.empty())
+      members_.unsettled = "the bind request of member " + request.pod_name + " " + std::string(how);
+  }
+  // Without a barrier each member is bound by itself, so the decision does not block the others.
+  void unsettled(const api::Pod& pod, std::string_view how) {
+    const auto assumed = cluster_.assumptions().find(pod.meta.uid);
+    if (assumed == cluster_.assumptions().end() || !questions_.gang_under_way(assumed->second.decision))
+      return;
+    if (members_.unsettled.empty())
+      members_.unsettled = "the bind request of member " + pod.meta.name + " " + std::string(how);
+  }
+
+  const client::View& view_;
+  const model::Cluster& cluster_;
+  const GroupQuestions& questions_;
+  const api::PodGroup* group_;
+  GroupMembers members_;
+};
+
+}  // namespace
+
+const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod) {
+  for (const api::BindRequest* request : view.bind_requests_of_pod(pod.meta.ns, pod.meta.name))
+    if (request->pod_uid == pod.meta.uid &&
+        (!api::failed_for_good(*request) || has(KnownDefect::FailedRequestStands)))
+      return request;
+  return nullptr;
+}
+
+GroupMembers group_members(const client::View& view, const model::Cluster& cluster,
+                           const GroupQuestions& questions, std::string_view ns, std::string_view group) {
+  Sorting sorting(view, cluster, questions, view.pod_groups.find(ns, group));
+  for (const api::Pod* pod : view.pods_of_group(ns, group)) sorting.add(*pod);
+  GroupMembers members = sorting.take();
+  // If no pod waits, the members without a request are gone, and the gang barrier decides about the rest.
+  if (members.waiting.empty()) members.broken.clear();
+  // A member that failed in this decision waits until the barrier has decided about the others.
+  if (!members.joinable.empty() && members.unsettled.empty() && failed_in(view, members)) {
+    members.unsettled = "the others of decision " + members.joinable + " wait at the gang barrier";
+  }
+  return members;
+}
+
+}  // namespace berth::placement

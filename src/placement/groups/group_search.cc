@@ -1,0 +1,161 @@
+// After no placement took a group in its members' own order: the proof that none can, or the tree of all
+// choices (search/tree_search.h).
+#include <algorithm>
+
+#include "placement/groups/group_run.h"
+#include "placement/refusal/explain.h"
+#include "placement/search/tree_search.h"
+
+namespace berth::placement {
+
+// Sorts the placements out: those that a bound rules out, and the others. Of the former, the one that comes
+// closest gives the proof.
+void GroupCycle::refute(Run& run) {
+  const std::int64_t needed = run.needed();
+  if (run.members_max && *run.members_max < needed) {
+    run.proof = GroupProof{needed, *run.members_max, {}, {}};
+    return;
+  }
+  Topology& topology = run.topology ? *run.topology : domains_.topology("", run.context.cluster);
+  const bool many = !run.topology && run.all_nodes.size() > proof_nodes_max_;
+  const topology::FitCounts* const counts = many ? &run.fit.counts(topology) : run.counts;
+  for (std::size_t i = 0; i < run.placements.size(); ++i) {
+    const Placement& placement = run.placements[i];
+    const topology::DomainId domain = run.topology ? placement.domain : topology::Tree::root();
+    std::optional<GroupProof> proof;
+    if (counts && counts->sum(domain) < needed)
+      proof = GroupProof{needed, counts->sum(domain), {}, {}};
+    else
+      proof = run.bound.refute(topology, domain, placement.nodes, needed);
+    if (!proof)
+      run.unrefuted.push_back(i);
+    else if (!run.proof || proof->have > run.proof->have)
+      run.proof = std::move(proof);
+  }
+  if (!run.proof) run.proof = GroupProof{needed, 0, {}, {}};
+}
+
+// One search on one placement.
+struct GroupCycle::TreeRun {
+  Run& run;
+  const Placement& placement;
+  GangDevices* devices;
+  Budget& budget;
+  std::vector<MemberOutcome> members = {};  // of the assignment that was accepted
+};
+
+std::optional<GroupOutcome> GroupCycle::search(Run& run) {
+  run.unproved = {};
+  if (run.input.waiting.size() > kTreeMembersMax && !run.unrefuted.empty()) {
+    run.unproved = kSearchBudgetEnded;
+    return std::nullopt;
+  }
+  std::size_t steps = kGroupStepsMax;
+  for (std::size_t i = 0; i < run.unrefuted.size(); ++i) {
+    const Placement& placement = run.placements[run.unrefuted[i]];
+    // Every placement gets an equal share of what the earlier ones have left.
+    Budget budget(steps / (run.unrefuted.size() - i));
+    const std::size_t before = budget.left();
+    std::optional<GroupOutcome> found = search_on(run, placement, budget);
+    if (run.failed()) return std::move(run.failure);
+    if (found) return found;
+    steps -= before - budget.left();
+    if (run.needed() - 1 > run.proof->have) run.proof = GroupProof{run.needed(), run.needed() - 1, {}, {}};
+  }
+  return std::nullopt;
+}
+
+std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& placement, Budget& budget) {
+  TreeRun tree{run, placement, nullptr, budget};
+  const TreeSearch::Moves moves{[&](NodeId node, std::span<const std::size_t> members,
+                                    const DeviceChoice& choice) { return fits(tree, node, members, choice); },
+                                [&](const TreeSearch::Seats& seats, const DeviceChoice& choice) {
+                                  return accept(tree, seats, choice);
+                                }};
+  GangDevices devices(run.context, run.transaction, run.input.waiting, budget, moves.fits);
+  tree.devices = &devices;
+  const GangProblem problem =
+      make_gang_problem({plugins_, pods_, run.context, run.input.waiting, run.input.avoid, run.bound.kinds()},
+                        placement.nodes, devices, state_, budget);
+  TreeSearch search(problem, devices, budget, static_cast<std::size_t>(run.needed()), moves);
+  if (search.run()) {
+    GroupOutcome outcome;
+    outcome.kind = GroupOutcome::Kind::Placed;
+    outcome.placement = placement.name;
+    outcome.members = std::move(tree.members);
+    return outcome;
+  }
+  const bool all =
+      !budget.ended() && !search.surprised() && !devices.choices().incomplete() && run.input.avoid.empty();
+  if (run.unproved != kFieldNotHonoured && !problem.unproved.empty()) run.unproved = problem.unproved;
+  if (run.unproved.empty() && !all) run.unproved = kSearchBudgetEnded;
+  return std::nullopt;
+}
+
+// Whether the node takes these members with the devices of the choice. Leaves the transaction as it was.
+bool GroupCycle::fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members,
+                      const DeviceChoice& choice) {
+  if (!tree.budget.spend(members.size() * kStepsOfDevices)) return false;
+  const auto before = tree.run.transaction.savepoint();
+  const bool fit = std::all_of(members.begin(), members.end(), [&](std::size_t member) {
+    MemberOutcome ignored;
+    return place(tree, {member, node}, choice, ignored);
+  });
+  tree.run.transaction.roll_back_to(before);
+  return fit;
+}
+
+// Places the member with the devices of the choice. False: the transaction is to be undone.
+bool GroupCycle::place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice& choice,
+                       MemberOutcome& outcome) {
+  Run& run = tree.run;
+  DeviceChoices& choices = tree.devices->choices();
+  DeviceChoice own;
+  for (const ClaimDevices& one : choice)
+    for (const model::ClaimId claim : tree.devices->claims_of(seat.member))
+      if (one.claim == claim && !run.context.cluster.ledger().reservation(claim)) own.push_back(one);
+  // What devices take of nodes is only counted for claims that the member itself allocates.
+  const bool chooses = run.context.cluster.devices_take_of_nodes();
+  if (!chooses) choices.charge(own);
+  const auto before = run.transaction.savepoint();
+  if (chooses && !own.empty()) choices.exclude_others(seat.node, own);
+  pods_.begin(state_, run.context, *run.input.waiting[seat.member]);
+  if (pods_.prepare(state_)) outcome.node = pods_.choose(state_, {&seat.node, 1}, {});
+  run.transaction.roll_back_to(before);
+  std::optional<ReservationPtr> reserved;
+  if (outcome.node.valid()) reserved = pods_.reserve(state_, outcome.node, run.transaction);
+  if (!state_.diagnosis.error().empty())
+    run.failure = error_outcome(run.input, state_.diagnosis.error(),
+                                explain_error(*run.input.waiting[seat.member], state_.diagnosis.hint()));
+  if (!reserved) return false;
+  outcome.reservation = *std::move(reserved);
+  return true;
+}
+
+// Places what the search found. Members that it left out are tried once more behind the others, and told why
+// not.
+bool GroupCycle::accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, const DeviceChoice& choice) {
+  Run& run = tree.run;
+  Evaluation evaluation;
+  evaluation.members.resize(run.input.waiting.size());
+  const auto before = run.transaction.savepoint();
+  std::sort(seats.begin(), seats.end(), [](const auto& a, const auto& b) { return a.member < b.member; });
+  const bool placed = std::all_of(seats.begin(), seats.end(), [&](const GangDevices::Seat& seat) {
+    return place(tree, seat, choice, evaluation.members[seat.member]);
+  });
+  for (std::size_t i = 0; placed && i < evaluation.members.size(); ++i) {
+    if (evaluation.members[i].node.valid()) continue;
+    try_member(run, tree.placement, i, evaluation, ExplainMode::Explain);
+    if (evaluation.error.empty()) continue;
+    run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
+    break;
+  }
+  if (!placed || run.failed()) {
+    run.transaction.roll_back_to(before);
+    return false;
+  }
+  tree.members = std::move(evaluation.members);
+  return true;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,84 @@
+#include "placement/index/domains.h"
+
+namespace berth::placement {
+
+DomainUse& DomainUse::operator+=(const DomainUse& other) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    requested[i] += other.requested[i];
+    allocatable[i] += other.allocatable[i];
+  }
+  return *this;
+}
+
+DomainUse& DomainUse::operator-=(const DomainUse& other) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    requested[i] -= other.requested[i];
+    allocatable[i] -= other.allocatable[i];
+  }
+  return *this;
+}
+
+DomainUse use_of(const model::Cluster& cluster, NodeId node) {
+  DomainUse use;
+  const model::NodeRow& row = cluster.node(node);
+  if (!row.live) return use;
+  for (const model::ResourceId resource : {model::kCpu, model::kMemory}) {
+    use.requested[resource.index()] = model::amount_in(cluster.ledger().node(node).requested, resource);
+    use.allocatable[resource.index()] = model::amount_in(row.allocatable, resource);
+  }
+  return use;
+}
+
+Topology::Topology(const std::string& key, const model::Cluster& cluster)
+    : tree_(key.empty() ? std::vector<std::string>() : std::vector<std::string>{key}),
+      seen_(cluster.ledger().changes().end()) {
+  for (const auto& [name, node] : cluster.live_nodes())
+    tree_.put(node, name, cluster.node(node).live->meta.labels);
+}
+
+void Topology::catch_up(const model::Cluster& cluster) {
+  const auto look = [&](NodeId node) {
+    const model::NodeRow& row = cluster.node(node);
+    if (row.live)
+      tree_.put(node, row.name, row.live->meta.labels);
+    else
+      tree_.remove(node);
+  };
+  if (!cluster.ledger().changes().catch_up(seen_, look))
+    for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) look(NodeId(i));
+}
+
+DomainUse Topology::use(const model::Cluster& cluster, topology::DomainId domain) {
+  use_.catch_up(tree_, cluster.ledger().changes(), cluster.nodes().size(),
+                [&](NodeId node) { return use_of(cluster, node); });
+  return use_.sum(domain);
+}
+
+const topology::FitCounts& Topology::fit(const std::string& signature, const model::Cluster& cluster,
+                                         const std::function<std::int64_t(NodeId)>& room) {
+  topology::FitCounts& counts = fits_.at(signature);
+  counts.catch_up(tree_, cluster.ledger().changes(), cluster.nodes().size(),
+                  [&](NodeId node) { return cluster.node(node).live ? room(node) : std::int64_t{0}; });
+  return counts;
+}
+
+Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cluster) {
+  Topology& topology = topologies_.at(key, [&] { return Topology(key, cluster); });
+  topology.catch_up(cluster);
+  return topology;
+}
+
+const DomainAmounts& DomainIndex::amounts(const DomainRule& rule, const model::Cluster& cluster) {
+  constexpr int kGenerationBits = 32;
+  DomainAmounts& amounts = amounts_.at(rule.topology_key + '\0' + rule.amount_bytes,
+                                       [&] { return DomainAmounts(++amounts_made_ << kGenerationBits); });
+  amounts.catch_up(cluster, rule);
+  return amounts;
+}
+
+DeviceScopes& DomainIndex::device_scopes(const model::Cluster& cluster) {
+  device_scopes_.catch_up(cluster);
+  return device_scopes_;
+}
+
+}  // namespace berth::placement

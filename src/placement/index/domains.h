@@ -1,0 +1,71 @@
+// The nodes by name, and for each topology key in use: its tree, the use of its domains, and how many pods
+// of a group's signature each domain could take.
+//
+// Owner: the scheduler. Cost: O(levels) for each node that the cluster's change log names since the last
+// call. Memory: at most kTopologiesMax keys with kFitSignaturesMax signatures each; the least recently used
+// is evicted.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/lru_map.h"
+#include "placement/framework.h"
+#include "placement/index/device_scopes.h"
+#include "placement/index/domain_amounts.h"
+#include "placement/index/node_order.h"
+#include "topology/sums.h"
+
+namespace berth::placement {
+
+inline constexpr std::size_t kTopologiesMax = 16;
+inline constexpr std::size_t kFitSignaturesMax = 32;
+inline constexpr std::size_t kDomainAmountsMax = 64;
+
+class Topology {
+ public:
+  Topology(const std::string& key, const model::Cluster& cluster);
+
+  const topology::Tree& tree() const { return tree_; }
+  // Reads the current nodes and labels.
+  void catch_up(const model::Cluster& cluster);
+  DomainUse use(const model::Cluster& cluster, topology::DomainId domain);
+  // Up-to-date counts for the signature; `room` counts one node.
+  const topology::FitCounts& fit(const std::string& signature, const model::Cluster& cluster,
+                                 const std::function<std::int64_t(NodeId)>& room);
+
+ private:
+  topology::Tree tree_;
+  topology::DomainSums<DomainUse> use_;
+  LruMap<topology::FitCounts> fits_{kFitSignaturesMax};
+  model::Changes::Position seen_;  // of the tree, in the change log
+};
+
+class DomainIndex {
+ public:
+  // Up to date.
+  const NodeOrder& order(const model::Cluster& cluster) {
+    order_.catch_up(cluster);
+    return order_;
+  }
+  // Live nodes by name.
+  const std::vector<NodeId>& nodes(const model::Cluster& cluster) { return order(cluster).by_name(); }
+  // Up to date. The reference is valid until the next call. An empty key: the root has all nodes.
+  Topology& topology(const std::string& key, const model::Cluster& cluster);
+  // Up to date. The reference is valid until the next call.
+  const DomainAmounts& amounts(const DomainRule& rule, const model::Cluster& cluster);
+  // Up to date.
+  DeviceScopes& device_scopes(const model::Cluster& cluster);
+
+ private:
+  LruMap<Topology> topologies_{kTopologiesMax};
+  LruMap<DomainAmounts> amounts_{kDomainAmountsMax};
+  std::uint64_t amounts_made_ = 0;
+  DeviceScopes device_scopes_;
+  NodeOrder order_;
+};
+
+DomainUse use_of(const model::Cluster& cluster, NodeId node);
+
+}  // namespace berth::placement

@@ -1,0 +1,71 @@
+// PodCycle and SignatureCache without a scheduler, for tests with their own plugins.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "placement/fake_selectors.h"
+#include "placement/index/signature_cache.h"
+
+namespace berth::placement {
+
+class PluginBench {
+ public:
+  void put(api::Kind kind, const std::string& text) {
+    Json object = *parse_json(text);
+    object["metadata"]["resourceVersion"] = std::to_string(++version_);
+    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
+    const api::ObjectMeta& meta = api::meta_of(*typed);
+    cluster.apply(*view.put({kind, meta.ns, meta.name, {}}, *typed));
+  }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
+    if (const auto delta = view.erase({kind, ns, name, {}}, ++version_)) cluster.apply(*delta);
+  }
+  // `labels`: members of metadata.labels: "rack":"r0".
+  void put_node(const std::string& name, const std::string& labels) {
+    put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"(","labels":{)" + labels +
+                             R"(}},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"9"}}})");
+  }
+  // Requests one cpu. `meta`: more members of metadata: ,"annotations":{…}.
+  const api::Pod& put_pod(const std::string& name, const std::string& meta = "",
+                          const std::string& spec = "") {
+    put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name + "\"" +
+                            meta + R"(},"spec":{"containers":[{"name":"c","resources":{"requests":)" +
+                            R"({"cpu":"1"}}}])" + spec + "}}");
+    return *view.pods.find("ns", name);
+  }
+  // The node that the cached verdicts give, or Kubernetes' sentence; places nothing.
+  std::string choose(const api::Pod& pod) {
+    begin(pod);
+    return answer(index.choose(state, {}), index);
+  }
+  // The same, with every node judged anew.
+  std::string choose_anew(const api::Pod& pod) {
+    begin(pod);
+    const std::vector<NodeId>& nodes = domains.nodes(cluster);
+    return answer(pods.prepare(state) ? pods.choose(state, nodes, {}) : NodeId::none(), pods);
+  }
+  void begin(const api::Pod& pod) { pods.begin(state, context, pod); }
+
+  client::View view;
+  FakeSelectors selectors;
+  SeededRandom random{1};
+  model::Cluster cluster{model::NodeAllocatable::Ignored};
+  dra::Allocator allocator{cluster, selectors, random};
+  SchedulingContext context{view, cluster, allocator};
+  PluginSet plugins = default_plugins();
+  DomainIndex domains;
+  PodCycle pods{plugins, domains};
+  SignatureCache index{pods, domains};
+  CycleState state;
+
+ private:
+  template <class From>
+  std::string answer(NodeId node, From& from) {
+    if (node.valid()) return cluster.node(node).name;
+    return from.fit_error(state).fit_sentence(cluster.live_nodes().size());
+  }
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace berth::placement

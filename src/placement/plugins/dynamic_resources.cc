@@ -1,0 +1,367 @@
+// DynamicResources: the pod's claims. Allocated claims restrict the pod to their nodes; the others need free
+// devices. Source: KEP-4381; kube-scheduler's plugin for the texts.
+#include <algorithm>
+
+#include "dra/allocator.h"
+#include "dra/gates.h"
+#include "placement/claims.h"
+#include "placement/plugins/extended_resources.h"
+#include "placement/plugins/node_allocatable.h"
+#include "placement/plugins/node_resources.h"
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+// True if the claim controller recorded that this claim is not needed.
+bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
+  return std::any_of(pod.claim_statuses.begin(), pod.claim_statuses.end(),
+                     [&](const api::PodClaimStatus& status) {
+                       return status.name == claim.name && status.claim_name.empty();
+                     });
+}
+
+class ClaimsExist final : public PreEnqueue {
+ public:
+  PreEnqueueResult check(const client::View& view, const api::Pod& pod) const override {
+    for (const api::PodClaim& claim : pod.claims) {
+      if (not_needed(pod, claim)) continue;
+      const std::string name = api::claim_object_name(pod, claim);
+      if (name.empty()) return silent("waits for a ResourceClaim to be made for its claim " + claim.name);
+      const api::ResourceClaim* object = view.claims.find(pod.meta.ns, name);
+      if (!object) return silent("waits for ResourceClaim " + name);
+      if (object->meta.deleting())
+        return silent("waits until ResourceClaim " + name + " is deleted and made anew");
+      const api::OwnerReference* owner = object->meta.controller();
+      const bool of_group = owner && owner->kind == "PodGroup" && !pod.group.empty();
+      if (!claim.template_name.empty() && !of_group && (!owner || owner->uid != pod.meta.uid))
+        return silent("finds ResourceClaim " + name + " owned by another object");
+    }
+    return {};
+  }
+
+ private:
+  static PreEnqueueResult silent(std::string message) {
+    return {PreEnqueueResult::Kind::Silent, "", std::move(message)};
+  }
+};
+
+// While a decision allocates a claim, only pods of the same group may share it.
+bool taken_by_others(const CycleState& state, model::ClaimId claim) {
+  const model::Cluster& cluster = state.context->cluster;
+  const std::string& group = state.pod->group;
+  const auto foreign = [&](std::string_view ns, std::string_view pod_name) {
+    const api::Pod* other = state.context->view.pods.find(ns, pod_name);
+    return !other || group.empty() || other->group != group;
+  };
+  const model::ClaimRow& row = cluster.claim(claim);
+  for (const auto& [name, request] : row.bind_requests)
+    if (request->pod_uid != state.pod->meta.uid && foreign(request->meta.ns, request->pod_name)) return true;
+  for (const auto& [uid, assumption] : cluster.assumptions()) {
+    if (uid == state.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
+    const bool names_it =
+        std::any_of(assumption.reservation.claims.begin(), assumption.reservation.claims.end(),
+                    [&](const api::ClaimAllocation& one) { return one.claim_name == row.key.name; });
+    if (names_it && foreign(assumption.pod.ns, assumption.pod.name)) return true;
+  }
+  return false;
+}
+
+// Whether another claim holds a device of this one. The view of claims may lag: the allocation in it may
+// already be released.
+bool has_rival(const model::Cluster& cluster, const model::ClaimReservation& reservation) {
+  return std::any_of(reservation.devices.begin(), reservation.devices.end(),
+                     [&](const model::ReservedDevice& held) {
+                       return held.kind == model::DeviceUseKind::Dedicated &&
+                              cluster.ledger().device(held.device).holders.size() > 1;
+                     });
+}
+
+class DynamicResourcesClaims final : public PreFilter {
+ public:
+  std::string_view name() const override { return kDynamicResources; }
+  void prepare(CycleState& state) const override {
+    const api::Pod& pod = *state.pod;
+    model::Cluster& cluster = state.context->cluster;
+    PodClaims& found = state.slots.write<PodClaims>();
+    std::vector<dra::ClaimPtr> unallocated;
+    for (const api::PodClaim& claim : pod.claims) {
+      if (not_needed(pod, claim)) continue;
+      const std::string name = api::claim_object_name(pod, claim);
+      const auto full_name = [&] { return pod.meta.ns + "/" + name; };
+      const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
+      if (!id.valid() || !cluster.claim(id).live)
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimNotFound"), name);
+      const dra::ClaimPtr& live = cluster.claim(id).live;
+      const model::ClaimReservationPtr& reservation = cluster.ledger().reservation(id);
+      if (reservation && !live->allocation && taken_by_others(state, id))
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
+      if (other_entries(*state.context, id, pod, claim) >= api::kReservedForMax)
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
+                                                 std::to_string(api::kReservedForMax));
+      const bool unusable = reservation && is_unusable(*state.context, *live);
+      if (reservation && !unusable && has_rival(cluster, *reservation))
+        return state.diagnosis.refuse_everywhere(reason_row("ClaimDeviceHeldTwice"), full_name());
+      found.claims.push_back({claim.name, id, reservation ? reservation->allocation : nullptr});
+      if (unusable) found.claims.back().state = ClaimState::Unusable;
+      if (reservation) continue;
+      if (!classes_exist(state, *live)) return;
+      unallocated.push_back(live);
+    }
+    if (unallocated.empty()) return;
+    auto allocation_request = state.context->allocator.prepare(unallocated);
+    if (!allocation_request)
+      return state.diagnosis.fail(kDynamicResources,
+                                  std::string(kDynamicResourcesError) + allocation_request.error().message());
+    found.allocation_request = std::move(*allocation_request);
+  }
+
+ private:
+  static bool classes_exist(CycleState& state, const api::ResourceClaim& claim) {
+    for (const api::DeviceRequest& request : claim.requests)
+      for (const api::DeviceSubRequest& one : request.alternatives) {
+        if (state.context->cluster.classes().contains(one.device_class)) continue;
+        const std::string name = request.prioritized ? request.name + "/" + one.name : request.name;
+        state.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name, one.device_class);
+        return false;
+      }
+    return true;
+  }
+};
+
+bool skips_node_operations(const api::Allocation& allocation) {
+  return std::any_of(allocation.results.begin(), allocation.results.end(),
+                     [](const api::DeviceResult& result) { return !result.skip_node_operations.empty(); });
+}
+
+class DynamicResourcesAllocated final : public Filter {
+ public:
+  std::string_view name() const override { return kDynamicResources; }
+  // An allocated claim has its own set of nodes, so its pod is not signed.
+  Signing sign(const CycleState& state, PodSignature&) const override {
+    const std::vector<ClaimChoice>& claims = claims_of(state).claims;
+    const bool allocated = std::any_of(
+        claims.begin(), claims.end(), [](const ClaimChoice& choice) { return choice.allocation != nullptr; });
+    return allocated ? Signing::Unsigned : Signing::Signed;
+  }
+  void filter(CycleState& state) const override {
+    for (const ClaimChoice& choice : claims_of(state).claims) {
+      const bool unusable = choice.state == ClaimState::Unusable;
+      if (!choice.allocation) continue;
+      const std::optional<api::NodeSelector>& selector = choice.allocation->node_selector;
+      const bool skips = skips_node_operations(*choice.allocation);
+      if (selector || skips || unusable)
+        state.keep_if(reason_row("ClaimElsewhere"), [&](NodeId node) {
+          const model::NodeRow& row = state.context->cluster.node(node);
+          const api::ObjectMeta& meta = row.live->meta;
+          const bool reached = !selector || api::matches(*selector, meta.labels, meta.name);
+          return !unusable && reached && (!skips || dra::can_skip_operations(row));
+        });
+      if (is_mapped_elsewhere(state, choice)) refuse_shared(state, choice);
+    }
+  }
+
+ private:
+  static void refuse_shared(CycleState& state, const ClaimChoice& choice) {
+    const ReasonId reason = state.diagnosis.reason(reason_row("MappedClaimShared"),
+                                                   state.context->cluster.claim(choice.claim).key.name);
+    state.keep_if([&](NodeId node) {
+      state.diagnosis.refuse(node, reason);
+      return false;
+    });
+  }
+};
+
+// Alternatives of one request. Source: resource.k8s.io/v1 FirstAvailableDeviceRequestMaxSize.
+constexpr std::int64_t kAlternativesMax = 8;
+
+bool is_prioritized(const api::DeviceRequest& request) {
+  return request.prioritized;
+}
+
+// Earlier alternatives have a higher preference.
+std::int64_t preference_of(const dra::ClaimResult& result) {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < result.alternatives.size(); ++i)
+    if (is_prioritized(result.claim->requests[i])) sum += kAlternativesMax - result.alternatives[i];
+  return sum;
+}
+
+class DynamicResources final : public LazyFilter {
+ public:
+  std::string_view name() const override { return kDynamicResources; }
+  QueueingHint events_to_register() const override {
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventSliceChanged | kEventClassChanged |
+                kEventClaimChanged,
+            asks_for_devices};
+  }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    const PodClaims& pod = claims_of(state);
+    if (pod.extended && may_take_of_node(state)) return Signing::Unsigned;
+    if (pod.extended) sign_extended_resources(state, signature);
+    if (!signature.begin(name())) return Signing::Signed;
+    signature.put(pod.allocation_request ? pod.allocation_request->signature() : 0);
+    if (pod.extended && sign_extended_claim(state, signature) == Signing::Unsigned) return Signing::Unsigned;
+    return sign_container_counts(state, signature);
+  }
+  bool wanted(const CycleState& state) const override {
+    const PodClaims& pod = claims_of(state);
+    return pod.allocation_request || pod.extended || may_take_of_node(state);
+  }
+
+  bool prefers(const CycleState& state) const override {
+    const std::vector<ClaimChoice>& claims = claims_of(state).claims;
+    return std::any_of(claims.begin(), claims.end(), [&](const ClaimChoice& choice) {
+      const dra::ClaimPtr& claim = state.context->cluster.claim(choice.claim).live;
+      return !choice.allocation && claim &&
+             std::any_of(claim->requests.begin(), claim->requests.end(), is_prioritized);
+    });
+  }
+
+  bool accepts(CycleState& state, NodeId node) const override {
+    const Result<const dra::AllocationRequest*> allocation_request = allocation_request_for(state, node);
+    if (!allocation_request) {
+      state.diagnosis.refuse(
+          node, state.diagnosis.reason(reason_row("InvalidClaims"), allocation_request.error().message()));
+      return false;
+    }
+    // Null: device plugins serve everything here, or all claims are allocated.
+    const std::int64_t preference = state.preference;
+    if (*allocation_request && !found_devices(state, **allocation_request, node)) return false;
+    Tried tried = Tried::Everything;
+    if (const auto lacking = shortage_by_devices(state, node))
+      tried = choose_others(state, **allocation_request, node, *lacking, preference);
+    return !state.over() && has_room_for_devices(state, node, tried);
+  }
+
+  bool explains(const CycleState& state, const Reason& reason) const override {
+    if (reason == reason_row("CannotAllocateClaims") || reason == reason_row("InvalidResourcePools"))
+      return true;
+    const bool lacks = reason == reason_row("InsufficientResource") ||
+                       reason == reason_row("InsufficientAllocatable") ||
+                       reason == reason_row("InsufficientResourceOfTried") ||
+                       reason == reason_row("InsufficientAllocatableOfTried");
+    return lacks && may_take_of_node(state);
+  }
+  // Empty if the node has no room for the pod's own requests.
+  std::string explain(const CycleState& state, NodeId node) const override {
+    if (!fits(state, node, state.context->cluster.pod(state.pod_id).requests)) return "";
+    const Result<const dra::AllocationRequest*> allocation_request = allocation_request_for(state, node);
+    if (!allocation_request) return "";
+    if (!*allocation_request) return takes_text(state, {});
+    dra::AllocationVerdict verdict =
+        state.context->allocator.allocate(**allocation_request, node, dra::Explain::Words);
+    if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
+      std::vector<std::shared_ptr<const api::Allocation>> allocations;
+      for (dra::ClaimResult& result : found->claims) allocations.push_back(std::move(result.allocation));
+      return takes_text(state, allocations);
+    }
+    const auto* no = std::get_if<dra::Impossible>(&verdict);
+    return no ? no->reason : "";
+  }
+
+ private:
+  // The chosen devices take more of `lacking` than the node has; others may take less. kube-scheduler stops
+  // at the first choice, which is kept if no other fits.
+  static Tried choose_others(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
+                             model::ResourceId lacking, std::int64_t preference_before) {
+    const std::int64_t preference = state.preference;
+    auto& allocations = state.node_slots.write<NodeDevices>().allocations;
+    auto first = allocations;
+    Tried tried = takes_least(state, node, lacking) ? Tried::Everything : Tried::Some;
+    {
+      DeviceExclusion leaving_out(state.context->cluster);
+      if (chose_less(state, allocation_request, node, lacking, preference_before, leaving_out))
+        return Tried::Everything;
+    }
+    allocations = first;
+    if (tried == Tried::Some) {
+      DeviceExclusion leaving_out(state.context->cluster);
+      if (leaving_out.exclude_too_large(state, node, lacking)) {
+        dra::AllocationVerdict verdict =
+            state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+        if (std::holds_alternative<dra::Impossible>(verdict)) tried = Tried::Everything;
+        if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
+          retake(state, *found, preference_before);
+          const auto still_lacking = shortage_by_devices(state, node);
+          if (!still_lacking ||
+              chose_less(state, allocation_request, node, *still_lacking, preference_before, leaving_out))
+            return Tried::Everything;
+        }
+      }
+    }
+    allocations.swap(first);
+    state.preference = preference;
+    return tried;
+  }
+
+  // Leaves out the device that takes most, again and again, until a choice fits. False: none did.
+  static bool chose_less(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
+                         model::ResourceId lacking, std::int64_t preference_before,
+                         DeviceExclusion& leaving_out) {
+    for (int i = 0; i < kDevicesLeftOutMax; ++i) {
+      if (!leaving_out.exclude_largest_consumer(state, node, lacking)) return false;
+      dra::AllocationVerdict verdict =
+          state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+      auto* found = std::get_if<dra::Allocations>(&verdict);
+      if (!found) return false;
+      retake(state, *found, preference_before);
+      const auto still_lacking = shortage_by_devices(state, node);
+      if (!still_lacking) return true;
+      lacking = *still_lacking;
+    }
+    return false;
+  }
+
+  static void retake(CycleState& state, dra::Allocations& found, std::int64_t preference_before) {
+    state.node_slots.write<NodeDevices>().allocations.clear();
+    state.preference = preference_before;
+    take(state, found);
+  }
+
+  static void take(CycleState& state, dra::Allocations& found) {
+    NodeDevices& devices = state.node_slots.write<NodeDevices>();
+    for (dra::ClaimResult& result : found.claims) {
+      state.preference += preference_of(result);
+      devices.allocations.push_back(std::move(result.allocation));
+    }
+  }
+
+  static bool found_devices(CycleState& state, const dra::AllocationRequest& allocation_request,
+                            NodeId node) {
+    dra::AllocationVerdict verdict =
+        state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+    if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
+      take(state, *found);
+      return true;
+    }
+    Diagnosis& diagnosis = state.diagnosis;
+    if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
+      const Reason& row =
+          no->invalid_pools ? reason_row("InvalidResourcePools") : reason_row("CannotAllocateClaims");
+      diagnosis.refuse(node, diagnosis.reason(row));
+    } else if (const auto* failed = std::get_if<dra::AllocationError>(&verdict)) {
+      diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error, failed->hint);
+    } else {
+      diagnosis.refuse(node, diagnosis.reason(reason_row("SearchEnded")));
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<PreEnqueue> claims_exist() {
+  return std::make_unique<ClaimsExist>();
+}
+std::unique_ptr<PreFilter> dynamic_resources_claims() {
+  return std::make_unique<DynamicResourcesClaims>();
+}
+std::unique_ptr<Filter> dynamic_resources_allocated() {
+  return std::make_unique<DynamicResourcesAllocated>();
+}
+std::unique_ptr<LazyFilter> dynamic_resources() {
+  return std::make_unique<DynamicResources>();
+}
+
+}  // namespace berth::placement::plugins

@@ -1,0 +1,93 @@
+// NodeAffinity: nodeSelector and the required node affinity. If all terms name nodes, only these nodes are
+// candidates.
+#include <algorithm>
+#include <set>
+
+#include "placement/plugins/node_inclusion.h"
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+// The node names that one term allows; none if it does not name nodes.
+std::optional<Names> names_of(const api::NodeSelectorTerm& term) {
+  std::optional<Names> names;
+  for (const api::Requirement& field : term.fields) {
+    if (field.key != "metadata.name" || field.op != "In") continue;
+    const Names here(field.values.begin(), field.values.end());
+    if (names) {
+      std::erase_if(*names, [&](const std::string& name) { return !here.contains(name); });
+    } else {
+      names = here;
+    }
+  }
+  return names;
+}
+
+std::optional<Names> names_of(const api::NodeSelector& selector) {
+  Names all;
+  for (const api::NodeSelectorTerm& term : selector.terms) {
+    const std::optional<Names> names = names_of(term);
+    if (!names) return std::nullopt;
+    all.insert(names->begin(), names->end());
+  }
+  if (selector.terms.empty()) return std::nullopt;
+  return all;
+}
+
+class NodeAffinityNames final : public Filter {
+ public:
+  std::string_view name() const override { return "NodeAffinity"; }
+  QueueingHint events_to_register() const override { return {kEventNodeAdded}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_node_affinity(*state.pod, signature);
+    return Signing::Signed;
+  }
+  void filter(CycleState& state) const override {
+    if (!state.pod->required_node_affinity) return;
+    const std::optional<Names> names = names_of(*state.pod->required_node_affinity);
+    if (!names) return;
+    state.keep_if(reason_row("NotNamedByAffinity"),
+                  [&](NodeId node) { return names->contains(state.context->cluster.node(node).name); });
+  }
+};
+
+class NodeAffinity final : public Filter {
+ public:
+  std::string_view name() const override { return "NodeAffinity"; }
+  QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_node_affinity(*state.pod, signature);
+    return Signing::Signed;
+  }
+  void filter(CycleState& state) const override {
+    const api::Pod& pod = *state.pod;
+    if (pod.node_selector.empty() && !pod.required_node_affinity) return;
+    state.keep_if(reason_row("NodeAffinityMismatch"), [&](NodeId node) {
+      return matches_node_affinity(pod, *state.context->cluster.node(node).live);
+    });
+  }
+};
+
+}  // namespace
+
+bool matches_node_affinity(const api::Pod& pod, const api::Node& node) {
+  const auto has = [&](const auto& wanted) {
+    const auto label = node.meta.labels.find(wanted.first);
+    return label != node.meta.labels.end() && label->second == wanted.second;
+  };
+  if (!std::all_of(pod.node_selector.begin(), pod.node_selector.end(), has)) return false;
+  return !pod.required_node_affinity ||
+         api::matches(*pod.required_node_affinity, node.meta.labels, node.meta.name);
+}
+
+std::unique_ptr<Filter> node_affinity_names() {
+  return std::make_unique<NodeAffinityNames>();
+}
+std::unique_ptr<Filter> node_affinity() {
+  return std::make_unique<NodeAffinity>();
+}
+
+}  // namespace berth::placement::plugins

@@ -1,0 +1,61 @@
+// NodePorts: refuses nodes on which a host port of the pod is in use.
+#include <algorithm>
+
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+constexpr std::string_view kEveryAddress = "0.0.0.0";
+
+bool conflict(const api::HostPort& a, const api::HostPort& b) {
+  return a.port == b.port && a.protocol == b.protocol &&
+         (a.ip == b.ip || a.ip == kEveryAddress || b.ip == kEveryAddress);
+}
+
+class NodePorts final : public Filter {
+ public:
+  std::string_view name() const override { return "NodePorts"; }
+  QueueingHint events_to_register() const override {
+    return {kEventNodeAdded | kEventPodGone, [](const api::Pod& pod) { return !pod.host_ports.empty(); }};
+  }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    const std::vector<api::HostPort>& ports = state.pod->host_ports;
+    if (ports.empty() || !signature.begin("HostPorts")) return Signing::Signed;
+    signature.put(ports.size());
+    for (const api::HostPort& port : ports) {
+      signature.put(static_cast<std::uint64_t>(port.port));
+      signature.put(port.protocol);
+      signature.put(port.ip);
+    }
+    return Signing::Signed;
+  }
+  void filter(CycleState& state) const override {
+    if (state.pod->host_ports.empty()) return;
+    const model::Cluster& cluster = state.context->cluster;
+    state.keep_if(reason_row("NoFreePorts"), [&](NodeId node) {
+      const std::vector<PodId>& pods = cluster.ledger().node(node).pods;
+      return std::none_of(pods.begin(), pods.end(), [&](PodId pod) {
+        return pod != state.pod_id && takes_one_of(state.pod->host_ports, cluster.pod(pod));
+      });
+    });
+  }
+
+ private:
+  static bool takes_one_of(const std::vector<api::HostPort>& wanted, const model::PodRow& other) {
+    if (!other.live) return false;
+    return std::any_of(wanted.begin(), wanted.end(), [&](const api::HostPort& port) {
+      const std::vector<api::HostPort>& taken = other.live->host_ports;
+      return std::any_of(taken.begin(), taken.end(),
+                         [&](const api::HostPort& one) { return conflict(port, one); });
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> node_ports() {
+  return std::make_unique<NodePorts>();
+}
+
+}  // namespace berth::placement::plugins

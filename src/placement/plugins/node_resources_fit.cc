@@ -1,0 +1,198 @@
+// NodeResourcesFit: pod slots and every requested resource. A request beyond the node's allocatable is
+// unresolvable.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "placement/plugins/extended_resources.h"
+#include "placement/plugins/node_resources.h"
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+
+namespace {
+
+bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::ResourceAmount& request) {
+  return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
+}
+
+ReasonId reason_for(CycleState& state, const model::NodeRow& row, const model::ResourceAmount& request,
+                    Tried tried) {
+  if (request.resource == model::kPodSlots) return state.diagnosis.reason(reason_row("TooManyPods"));
+  const bool ever = request.amount <= model::amount_in(row.allocatable, request.resource);
+  const Reason& reason =
+      tried == Tried::Everything
+          ? (ever ? reason_row("InsufficientResource") : reason_row("InsufficientAllocatable"))
+          : (ever ? reason_row("InsufficientResourceOfTried") : reason_row("InsufficientAllocatableOfTried"));
+  return state.diagnosis.lack_of(reason, request.resource,
+                                 state.context->cluster.resources().text(request.resource));
+}
+
+void refuse(CycleState& state, NodeId node, const model::ResourceAmounts& charges, Tried tried) {
+  const model::Cluster& cluster = state.context->cluster;
+  const model::NodeRow& row = cluster.node(node);
+  const model::NodeUse& use = cluster.ledger().node(node);
+  bool first = true;
+  for (const model::ResourceAmount& request : charges) {
+    if (fits_in(row, use, request) || delegated(state, request.resource, row)) continue;
+    const ReasonId reason = reason_for(state, row, request, tried);
+    if (first) {
+      state.diagnosis.refuse(node, reason);
+    } else {
+      state.diagnosis.add_reason(reason);
+    }
+    first = false;
+  }
+}
+
+class NodeResourcesFit final : public Filter {
+ public:
+  std::string_view name() const override { return "NodeResourcesFit"; }
+  QueueingHint events_to_register() const override {
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone};
+  }
+  // A resource that devices may serve is not counted on nodes where they do.
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
+    if (claims_of(state).extended) sign_extended_resources(state, signature);
+    return Signing::Signed;
+  }
+  void filter(CycleState& state) const override {
+    const model::ResourceAmounts& requests = state.context->cluster.pod(state.pod_id).requests;
+    state.keep_if([&](NodeId node) { return fits_or_is_refused(state, node, requests); });
+  }
+};
+
+// Counts by all resources except those that devices may serve.
+class NodeResourcesFitCounter final : public FitCounter {
+ public:
+  Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const override {
+    Demand demand{least_requests(cluster, pods)};
+    demand.beyond_filters = std::erase_if(demand.requests, [&](const model::ResourceAmount& one) {
+                              return class_of(cluster, one.resource) != nullptr;
+                            }) > 0;
+    return demand;
+  }
+  std::int64_t fit_count(const model::Cluster& cluster, NodeId node,
+                         const model::ResourceAmounts& requests) const override {
+    const model::NodeRow& row = cluster.node(node);
+    const model::NodeUse& use = cluster.ledger().node(node);
+    std::int64_t count = INT64_MAX;
+    for (const model::ResourceAmount& request : requests)
+      if (model::is_asked(request.resource))
+        count =
+            std::min(count, std::max<std::int64_t>(0, free_of(row, use, request.resource)) / request.amount);
+    return count;
+  }
+
+ private:
+  // The minimum over the pods, so that it fits wherever one of them fits.
+  static model::ResourceAmounts least_requests(const model::Cluster& cluster,
+                                               std::span<const api::Pod* const> pods) {
+    std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> least;
+    for (const api::Pod* pod : pods)
+      for (const model::ResourceAmount& one :
+           cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
+        auto& [amount, count] = least[one.resource];
+        amount = count == 0 ? one.amount : std::min(amount, one.amount);
+        ++count;
+      }
+    model::ResourceAmounts amounts;
+    for (const auto& [resource, row] : least)
+      if (row.second == pods.size()) amounts.push_back({resource, row.first});
+    return amounts;
+  }
+};
+
+// `part` of `whole`, in percent; 128 bits only where the product needs them.
+std::int64_t percent_of(std::int64_t part, std::int64_t whole) {
+  if (part <= INT64_MAX / 100) return part * 100 / whole;
+  return static_cast<std::int64_t>(static_cast<__int128>(part) * 100 / whole);
+}
+
+// LeastAllocated over cpu and memory, weight 1 each: emptier nodes score higher. A container without a
+// request counts with kube-scheduler's default.
+class LeastAllocated final : public Score {
+  static constexpr model::ResourceId kScored[2] = {model::kCpu, model::kMemory};
+  static constexpr model::ResourceId kUnasked[2] = {model::kCpuUnasked, model::kMemoryUnasked};
+
+ public:
+  std::string_view name() const override { return "NodeResourcesFit"; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
+    return Signing::Signed;
+  }
+  void score(CycleState& state, std::int64_t weight) const override {
+    const model::Cluster& cluster = state.context->cluster;
+    __int128 asked[2] = {0, 0};
+    for (const model::ResourceAmount& request : cluster.pod(state.pod_id).requests)
+      for (std::size_t i = 0; i < 2; ++i)
+        if (request.resource == kScored[i] || request.resource == kUnasked[i]) asked[i] += request.amount;
+    for (std::size_t i = 0; i < state.candidates.size(); ++i) {
+      const model::NodeRow& row = cluster.node(state.candidates[i]);
+      const model::NodeUse& use = cluster.ledger().node(state.candidates[i]);
+      std::int64_t sum = 0, weights = 0;
+      for (std::size_t r = 0; r < 2; ++r) {
+        const std::int64_t whole = model::amount_in(row.allocatable, kScored[r]);
+        if (whole <= 0) continue;
+        const __int128 left = static_cast<__int128>(free_of(row, use, kScored[r])) -
+                              model::amount_in(use.requested, kUnasked[r]) - asked[r];
+        sum += left > 0 ? percent_of(static_cast<std::int64_t>(left), whole) : 0;
+        ++weights;
+      }
+      if (weights > 0) state.scores[i] += weight * (sum / weights);
+    }
+  }
+};
+
+// MostAllocated over a whole placement: fuller domains score higher.
+class PlacementMostAllocated final : public PlacementScorer {
+ public:
+  std::string_view name() const override { return "NodeResourcesFit"; }
+  bool known_before_placing() const override { return true; }
+  void score(const ScoringQuestion& question, std::span<std::int64_t> scores) const override {
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const DomainUse& use = question.results[i].use;
+      std::int64_t sum = 0, weights = 0;
+      for (std::size_t r = 0; r < 2; ++r) {
+        const __int128 whole = use.allocatable[r];
+        if (whole <= 0) continue;
+        sum += static_cast<std::int64_t>(std::min(use.requested[r], whole) * kPlacementScoreMax / whole);
+        ++weights;
+      }
+      if (weights > 0) scores[i] = sum / weights;
+    }
+  }
+};
+
+}  // namespace
+
+bool fits(const CycleState& state, NodeId node, const model::ResourceAmounts& charges) {
+  const model::Cluster& cluster = state.context->cluster;
+  const model::NodeRow& row = cluster.node(node);
+  const model::NodeUse& use = cluster.ledger().node(node);
+  for (const model::ResourceAmount& request : charges)
+    if (!fits_in(row, use, request) && !delegated(state, request.resource, row)) return false;
+  return true;
+}
+
+bool fits_or_is_refused(CycleState& state, NodeId node, const model::ResourceAmounts& charges, Tried tried) {
+  if (fits(state, node, charges)) return true;
+  refuse(state, node, charges, tried);
+  return false;
+}
+
+std::unique_ptr<Filter> node_resources_fit() {
+  return std::make_unique<NodeResourcesFit>();
+}
+std::unique_ptr<FitCounter> node_resources_fit_counter() {
+  return std::make_unique<NodeResourcesFitCounter>();
+}
+std::unique_ptr<Score> least_allocated() {
+  return std::make_unique<LeastAllocated>();
+}
+std::unique_ptr<PlacementScorer> placement_most_allocated() {
+  return std::make_unique<PlacementMostAllocated>();
+}
+
+}  // namespace berth::placement::plugins

@@ -1,0 +1,99 @@
+// NodeVolumeLimits: a node attaches as many volumes of a CSI driver as its CSINode says. Volumes of pods that
+// have the node count, each volume once, and those that are still attached for pods that are gone; a driver
+// whose CSIDriver asks for it must be installed on the node. Volumes of in-tree drivers are not counted.
+// Source: kube-scheduler's plugin, 1.37 with VolumeLimitScaling.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "client/volumes.h"
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+using client::CsiVolume;
+using VolumeSet = std::set<CsiVolume>;
+
+const api::CSINodeDriver* driver_on(const api::CSINode* node, const std::string& name) {
+  if (!node) return nullptr;
+  const auto found = std::find_if(node->drivers.begin(), node->drivers.end(),
+                                  [&](const api::CSINodeDriver& driver) { return driver.name == name; });
+  return found == node->drivers.end() ? nullptr : &*found;
+}
+
+// Every volume of the pods that have the node, and those of its VolumeAttachments.
+VolumeSet attached_to(const CycleState& state, NodeId node, const std::string& name) {
+  const SchedulingContext& context = *state.context;
+  VolumeSet attached;
+  for (const PodId pod : context.cluster.ledger().node(node).pods) {
+    const auto& live = context.cluster.pod(pod).live;
+    if (pod != state.pod_id && live) client::add_csi_volumes_of(context.view, *live, attached);
+  }
+  for (const api::VolumeAttachment* attachment : context.view.attachments_of_node(name)) {
+    const api::PersistentVolume* volume = context.view.volumes.find("", attachment->volume);
+    if (volume && !volume->csi_driver.empty())
+      attached.insert({attachment->attacher, volume->csi_handle, ""});
+  }
+  return attached;
+}
+
+// Whether there is room for those of `wanted` that are not attached yet.
+bool has_attach_room(const api::CSINode& node, const VolumeSet& attached, const VolumeSet& wanted) {
+  std::map<std::string_view, std::int64_t> used, added;
+  for (const CsiVolume& volume : attached) ++used[volume.driver];
+  for (const CsiVolume& volume : wanted)
+    if (!attached.contains(volume)) ++added[volume.driver];
+  return std::all_of(node.drivers.begin(), node.drivers.end(), [&](const api::CSINodeDriver& driver) {
+    return !driver.volumes_max || added[driver.name] == 0 ||
+           used[driver.name] + added[driver.name] <= *driver.volumes_max;
+  });
+}
+
+class NodeVolumeLimits final : public Filter {
+ public:
+  std::string_view name() const override { return kNodeVolumeLimits; }
+  QueueingHint events_to_register() const override {
+    return {kEventNodeAdded | kEventVolumeChanged | kEventPodGone,
+            [](const api::Pod& pod) { return !pod.volumes.empty(); }};
+  }
+  // Limits and attachments change without the node.
+  Signing sign(const CycleState& state, PodSignature&) const override {
+    return state.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
+  }
+  void filter(CycleState& state) const override {
+    if (state.pod->volumes.empty()) return;
+    VolumeSet wanted;
+    client::add_csi_volumes_of(state.context->view, *state.pod, wanted);
+    if (wanted.empty()) return;
+    state.keep_if([&](NodeId node) { return accepts_volumes(state, node, wanted); });
+  }
+
+ private:
+  static bool accepts_volumes(CycleState& state, NodeId node, const VolumeSet& wanted) {
+    const client::View& view = state.context->view;
+    const std::string& name = state.context->cluster.node(node).name;
+    const api::CSINode* csi_node = view.csi_nodes.find("", name);
+    for (const CsiVolume& volume : wanted) {
+      const api::CSIDriver* driver = view.csi_drivers.find("", volume.driver);
+      if (!driver || !driver->needs_node_plugin || driver_on(csi_node, volume.driver)) continue;
+      state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("DriverNotInstalled"), volume.driver));
+      return false;
+    }
+    const bool limited = csi_node && std::any_of(wanted.begin(), wanted.end(), [&](const CsiVolume& volume) {
+                           const api::CSINodeDriver* driver = driver_on(csi_node, volume.driver);
+                           return driver && driver->volumes_max;
+                         });
+    if (!limited || has_attach_room(*csi_node, attached_to(state, node, name), wanted)) return true;
+    state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("MaxVolumeCount")));
+    return false;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> node_volume_limits() {
+  return std::make_unique<NodeVolumeLimits>();
+}
+
+}  // namespace berth::placement::plugins

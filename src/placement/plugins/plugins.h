@@ -1,0 +1,18 @@
+// The factory of each plugin: a row of plugins.def declares it here and registers it in default_plugins().
+#pragma once
+
+#include <memory>
+
+#include "placement/framework.h"
+
+namespace berth::placement::plugins {
+
+#define PLUGIN(point, name) std::unique_ptr<point> name();
+#define SCORE(name, weight) PLUGIN(Score, name)
+#define PLACEMENT_SCORE(name, weight) PLUGIN(PlacementScorer, name)
+#include "placement/plugins/plugins.def"
+#undef PLACEMENT_SCORE
+#undef SCORE
+#undef PLUGIN
+
+}  // namespace berth::placement::plugins

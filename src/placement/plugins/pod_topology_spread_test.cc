@@ -1,0 +1,268 @@
+// PodTopologySpread against a slow twin that counts all pods of all nodes, after any history; the cache
+// against judging every node.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "placement/plugin_bench.h"
+
+namespace berth::placement {
+namespace {
+
+int random_below(int bound) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
+}
+bool one_in(int bound) {
+  return random_below(bound) == 0;
+}
+
+constexpr const char* kSkewText = "node(s) didn't match pod topology spread constraints";
+constexpr const char* kNoLabelText =
+    "node(s) didn't match pod topology spread constraints (missing required label)";
+
+// The rule as Kubernetes describes it: empty when the node is accepted.
+class SlowTwin {
+ public:
+  SlowTwin(const model::Cluster& cluster, const api::Pod& pod) : cluster_(cluster), pod_(pod) {}
+
+  std::string why_not(NodeId node) const {
+    for (const api::SpreadConstraint& one : pod_.required_spread) {
+      const api::StringMap& labels = cluster_.node(node).live->meta.labels;
+      const auto value = labels.find(one.topology_key);
+      if (value == labels.end()) return kNoLabelText;
+      std::map<std::string, std::int64_t> counts = counts_of(one);
+      std::int64_t least = counts.empty() ? 0 : counts.begin()->second;
+      for (const auto& [domain, count] : counts) least = std::min(least, count);
+      if (static_cast<std::int64_t>(counts.size()) < one.min_domains) least = 0;
+      const std::int64_t own = one.pods.matches(pod_.meta.labels) ? 1 : 0;
+      if (counts[value->second] + own - least > one.max_skew) return kSkewText;
+    }
+    return "";
+  }
+
+ private:
+  std::map<std::string, std::int64_t> counts_of(const api::SpreadConstraint& constraint) const {
+    std::map<std::string, std::int64_t> counts;
+    for (const auto& [name, node] : cluster_.live_nodes()) {
+      if (!is_eligible(constraint, *cluster_.node(node).live)) continue;
+      std::int64_t& count =
+          counts[cluster_.node(node).live->meta.labels.find(constraint.topology_key)->second];
+      for (const PodId id : cluster_.ledger().node(node).pods) {
+        const auto& other = cluster_.pod(id).live;
+        if (other && !other->meta.deleting() && other->meta.ns == pod_.meta.ns &&
+            !constraint.pods.selects_everything() && constraint.pods.matches(other->meta.labels))
+          ++count;
+      }
+    }
+    return counts;
+  }
+  bool is_eligible(const api::SpreadConstraint& constraint, const api::Node& node) const {
+    for (const api::SpreadConstraint& one : pod_.required_spread)
+      if (!node.meta.labels.contains(one.topology_key)) return false;
+    if (constraint.honors_affinity)
+      for (const auto& [key, value] : pod_.node_selector) {
+        const auto label = node.meta.labels.find(key);
+        if (label == node.meta.labels.end() || label->second != value) return false;
+      }
+    if (constraint.honors_taints)
+      for (const api::Taint& taint : node.taints)
+        if (!api::tolerates(pod_.tolerations, taint)) return false;
+    return true;
+  }
+
+  const model::Cluster& cluster_;
+  const api::Pod& pod_;
+};
+
+constexpr int kSpreadNodes = 14;
+constexpr int kWaiting = 4;
+
+class SpreadHistory {
+ public:
+  SpreadHistory() {
+    for (int i = 0; i < kSpreadNodes; ++i) put_node(i);
+    for (int i = 0; i < kWaiting; ++i) put_waiting(i);
+  }
+
+  void step() {
+    switch (random_below(8)) {
+      case 0:
+        return put_node(random_below(kSpreadNodes));
+      case 1:
+        return bench_.erase(api::Kind::Node, "", node_name(random_below(kSpreadNodes)));
+      case 2:
+        return put_waiting(random_below(kWaiting));
+      case 3:
+        return bench_.erase(api::Kind::Pod, "ns", "p" + std::to_string(random_below(12)));
+      default:
+        return run(random_below(12));
+    }
+  }
+
+  void compare(bool all) {
+    for (int i = 0; i < kWaiting; ++i) {
+      if (!all && one_in(2)) continue;
+      const api::Pod& pod = *bench_.view.pods.find("ns", "w" + std::to_string(i));
+      compare_with_twin(pod);
+      const std::string anew = bench_.choose_anew(pod), kept = bench_.choose(pod);
+      if (kept != anew) RC_LOG(pod.raw ? *pod.raw : pod.meta.name);
+      RC_ASSERT(kept == anew);
+    }
+  }
+
+  // A placement that is undone counts while it lasts.
+  void try_placing() {
+    model::Ledger::Transaction transaction(bench_.cluster.ledger());
+    for (int i = 0; i < 2; ++i) {
+      bench_.begin(*bench_.view.pods.find("ns", "w" + std::to_string(random_below(kWaiting))));
+      if (bench_.cluster.ledger().node_of(bench_.state.pod_id).valid()) continue;
+      const NodeId node = bench_.index.choose(bench_.state, {});
+      if (node.valid()) RC_ASSERT(bench_.pods.reserve(bench_.state, node, transaction).has_value());
+      compare(false);
+    }
+  }
+
+ private:
+  static std::string node_name(int i) { return (i % 3 == 0 ? "a" : "n") + std::to_string(i); }
+  void put_node(int i) {
+    std::string labels = R"("host":"h)" + std::to_string(i) + "\"";
+    if (!one_in(6)) labels += R"(,"zone":"z)" + std::to_string(random_below(3)) + "\"";
+    if (!one_in(6)) labels += R"(,"disk":"d)" + std::to_string(random_below(2)) + "\"";
+    bench_.put(api::Kind::Node,
+               R"({"metadata":{"name":")" + node_name(i) + R"(","labels":{)" + labels + R"(}},"spec":{)" +
+                   (one_in(4) ? R"("taints":[{"key":"k","effect":"NoSchedule"}])" : "") +
+                   R"(},"status":{"allocatable":{"cpu":")" + std::to_string(1 + random_below(4)) +
+                   R"(","memory":"8Gi","pods":"9"}}})");
+  }
+  static std::string labels_of_pod() {
+    static const char* const kinds[] = {R"("app":"a")", R"("app":"b")", R"("app":"a","rev":"1")", ""};
+    return R"("labels":{)" + std::string(kinds[random_below(4)]) + "}";
+  }
+  void run(int i) {
+    const std::string n = std::to_string(i);
+    const std::string ns = i == 11 ? "other" : "ns";
+    bench_.put(api::Kind::Pod,
+               R"({"metadata":{"name":"p)" + n + R"(","namespace":")" + ns + R"(","uid":"p)" + n + "\"," +
+                   labels_of_pod() + (one_in(5) ? R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")" : "") +
+                   R"(},"spec":{"nodeName":")" + node_name(random_below(kSpreadNodes)) +
+                   R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]}})");
+  }
+  static std::string constraint() {
+    static const char* const keys[] = {"zone", "host", "disk"};
+    static const char* const selectors[] = {
+        R"(,"labelSelector":{"matchLabels":{"app":"a"}})",
+        R"(,"labelSelector":{"matchExpressions":[{"key":"app","operator":"Exists"}]})",
+        R"(,"labelSelector":{})", ""};
+    std::string text = R"({"maxSkew":)" + std::to_string(1 + random_below(2)) + R"(,"topologyKey":")" +
+                       keys[random_below(3)] + R"(","whenUnsatisfiable":")" +
+                       (one_in(6) ? "ScheduleAnyway" : "DoNotSchedule") + "\"";
+    text += selectors[one_in(3) ? random_below(4) : 0];
+    if (one_in(4)) text += R"(,"matchLabelKeys":["rev"])";
+    if (one_in(4)) text += R"(,"minDomains":)" + std::to_string(1 + random_below(4));
+    if (one_in(3)) text += R"(,"nodeAffinityPolicy":"Ignore")";
+    if (one_in(3)) text += R"(,"nodeTaintsPolicy":"Honor")";
+    return text + "}";
+  }
+  void put_waiting(int i) {
+    const std::string n = std::to_string(i);
+    std::string more = R"(,"topologySpreadConstraints":[)" + constraint();
+    if (one_in(2)) more += "," + constraint();
+    more += "]";
+    if (one_in(4)) more += R"(,"nodeSelector":{"disk":"d0"})";
+    if (one_in(4)) more += R"(,"tolerations":[{"operator":"Exists"}])";
+    bench_.put_pod("w" + n, "," + labels_of_pod(), more);
+  }
+
+  void compare_with_twin(const api::Pod& pod) {
+    const SlowTwin twin(bench_.cluster, pod);
+    for (const auto& [name, node] : bench_.cluster.live_nodes()) {
+      bench_.begin(pod);
+      RC_ASSERT(bench_.pods.prepare(bench_.state));
+      bench_.state.candidates = {node};
+      bench_.pods.filter_only(bench_.state);
+      if (bench_.state.candidates.empty()) continue;
+      bench_.begin(pod);
+      RC_ASSERT(bench_.pods.prepare(bench_.state));
+      const NodeId chosen = bench_.pods.choose(bench_.state, {&node, 1}, {});
+      const std::string expected = twin.why_not(node);
+      const FitError error = chosen.valid() ? FitError{} : bench_.pods.fit_error(bench_.state);
+      RC_ASSERT((error.reasons.empty() ? "" : error.reasons.front().reason) == expected);
+      RC_ASSERT(chosen.valid() == expected.empty());
+    }
+  }
+
+  PluginBench bench_;
+};
+
+TEST(PodTopologySpread, EqualsASlowTwinAfterAnyHistory) {
+  EXPECT_TRUE(rc::check("twin, pass and cache agree", [] {
+    SpreadHistory history;
+    const int steps = 5 + random_below(25);
+    for (int i = 0; i < steps; ++i) {
+      history.step();
+      if (one_in(4))
+        history.try_placing();
+      else
+        history.compare(false);
+    }
+    history.compare(true);
+  }));
+}
+
+constexpr const char* kByZone =
+    R"(,"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule",)"
+    R"("labelSelector":{"matchLabels":{"app":"x"}}}])";
+
+TEST(PodTopologySpread, SaysWhatKubernetesSays) {
+  PluginBench bench;
+  bench.put_node("n1", R"("zone":"a")");
+  bench.put_node("n2", R"("zone":"b")");
+  bench.put(api::Kind::Node, R"({"metadata":{"name":"n2","labels":{"zone":"b"}},"status":{"allocatable":{)"
+                             R"("cpu":"0","memory":"8Gi","pods":"9"}}})");
+  bench.put_pod("first", R"(,"labels":{"app":"x"})", R"(,"nodeName":"n1")");
+  const api::Pod& pod = bench.put_pod("second", R"(,"labels":{"app":"x"})", kByZone);
+  EXPECT_EQ(bench.choose(pod),
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod topology spread "
+            "constraints.");
+  bench.erase(api::Kind::Node, "", "n2");
+  bench.put_node("n1", "");
+  EXPECT_EQ(bench.choose(pod),
+            "0/1 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing "
+            "required label).");
+}
+
+// Counts the nodes that filters judge.
+class JudgedNodes final : public Filter {
+ public:
+  std::string_view name() const override { return "JudgedNodes"; }
+  Signing sign(const CycleState&, PodSignature&) const override { return Signing::Signed; }
+  void filter(CycleState& state) const override { judged += state.candidates.size(); }
+  mutable std::size_t judged = 0;
+};
+
+TEST(PodTopologySpread, APlacementJudgesItsOwnNodeAgain) {
+  PluginBench bench;
+  auto counter = std::make_unique<JudgedNodes>();
+  const JudgedNodes& judged = *counter;
+  bench.plugins.filters.push_back(std::move(counter));
+  for (int i = 0; i < 300; ++i)
+    bench.put_node("n" + std::to_string(100 + i), R"("zone":"z)" + std::to_string(i / 100) + "\"");
+  const api::Pod& pod = bench.put_pod("w", R"(,"labels":{"app":"x"})", kByZone);
+  EXPECT_EQ(bench.choose(pod), "n100");
+  EXPECT_EQ(judged.judged, 300u);
+  const char* const expected[] = {"n200", "n300", "n101"};
+  const char* const placed[] = {"n100", "n200", "n300"};
+  for (int i = 0; i < 3; ++i) {
+    bench.put_pod("p" + std::to_string(i), R"(,"labels":{"app":"x"})",
+                  R"(,"nodeName":")" + std::string(placed[i]) + "\"");
+    const std::string chosen = bench.choose(pod);
+    EXPECT_EQ(chosen, expected[i]);
+    EXPECT_EQ(judged.judged, 301u + static_cast<std::size_t>(i));
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement

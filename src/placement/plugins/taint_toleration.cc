@@ -1,0 +1,39 @@
+// TaintToleration: refuses nodes with a NoSchedule or NoExecute taint that the pod does not tolerate. No
+// filter reads the Ready condition; the node's taint stands for it.
+#include <algorithm>
+
+#include "placement/plugins/node_inclusion.h"
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+class TaintToleration final : public Filter {
+ public:
+  std::string_view name() const override { return "TaintToleration"; }
+  QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    sign_tolerations(*state.pod, signature);
+    return Signing::Signed;
+  }
+  void filter(CycleState& state) const override {
+    state.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
+      return tolerates_taints(*state.pod, *state.context->cluster.node(node).live);
+    });
+  }
+};
+
+}  // namespace
+
+bool tolerates_taints(const api::Pod& pod, const api::Node& node) {
+  return std::all_of(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
+    return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
+           api::tolerates(pod.tolerations, taint);
+  });
+}
+
+std::unique_ptr<Filter> taint_toleration() {
+  return std::make_unique<TaintToleration>();
+}
+
+}  // namespace berth::placement::plugins

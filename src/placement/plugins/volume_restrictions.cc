@@ -1,0 +1,45 @@
+// VolumeRestrictions: a ReadWriteOncePod claim is for one pod. Volume sources in the pod itself (disks of
+// in-tree drivers) are not compared. Source: kube-scheduler's plugin.
+#include <algorithm>
+
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+// A pod with a place has it: bound, decided, or placed in this transaction.
+bool is_used_by_another(const CycleState& state, const std::string& claim) {
+  const SchedulingContext& context = *state.context;
+  const std::vector<const api::Pod*> pods = context.view.pods_using_volume_claim(state.pod->meta.ns, claim);
+  return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* other) {
+    const PodId id = context.cluster.find_pod(other->meta.ns, other->meta.name);
+    return id != state.pod_id && id.valid() && context.cluster.ledger().node_of(id).valid();
+  });
+}
+
+class VolumeRestrictions final : public Filter {
+ public:
+  std::string_view name() const override { return kVolumeRestrictions; }
+  QueueingHint events_to_register() const override {
+    return {kEventPodGone | kEventVolumeChanged, [](const api::Pod& pod) { return !pod.volumes.empty(); }};
+  }
+  Signing sign(const CycleState& state, PodSignature&) const override {
+    return state.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
+  }
+  void filter(CycleState& state) const override {
+    for (const api::PodVolume& volume : state.pod->volumes) {
+      const auto* claim = state.context->view.volume_claims.find(state.pod->meta.ns, volume.claim_name);
+      if (!claim || !claim->has_access_mode(api::kReadWriteOncePod)) continue;
+      if (!is_used_by_another(state, volume.claim_name)) continue;
+      return state.keep_if(reason_row("ReadWriteOncePodInUse"), [](NodeId) { return false; });
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> volume_restrictions() {
+  return std::make_unique<VolumeRestrictions>();
+}
+
+}  // namespace berth::placement::plugins

@@ -1,0 +1,257 @@
+#include "placement/pod_cycle.h"
+
+#include <algorithm>
+
+#include "placement/index/domains.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr std::int64_t kScoreMax = 100;
+
+}  // namespace
+
+void PodCycle::begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod) const {
+  state.context = &context;
+  state.pod = &pod;
+  state.pod_id = context.cluster.find_pod(pod.meta.ns, pod.meta.name);
+  state.candidates.clear();
+  state.scores.clear();
+  state.diagnosis.clear();
+  state.slots.clear();
+  state.node_slots.clear();
+  state.reservation = {};
+}
+
+bool PodCycle::prepare(CycleState& state) const {
+  for (const auto& prefilter : plugins_.prefilters) {
+    prefilter->prepare(state);
+    if (state.over()) return false;
+  }
+  return true;
+}
+
+void PodCycle::filter_only(CycleState& state) const {
+  for (const auto& filter : plugins_.filters) {
+    if (state.candidates.empty() || state.over()) return;
+    filter->filter(state);
+  }
+}
+
+void PodCycle::add_rules(const CycleState& state, std::vector<DomainRule>& rules) const {
+  for (const auto& filter : plugins_.domain_filters) filter->add_rules(state, rules);
+}
+
+bool PodCycle::has_rules(const CycleState& state) const {
+  std::vector<DomainRule> rules;
+  add_rules(state, rules);
+  return !rules.empty();
+}
+
+void PodCycle::filter_domains(CycleState& state) const {
+  if (state.candidates.empty() || state.over()) return;
+  std::vector<DomainRule> rules;
+  add_rules(state, rules);
+  for (const DomainRule& rule : rules) {
+    const DomainAmounts& amounts = domains_.amounts(rule, state.context->cluster);
+    const std::int64_t most = rule.most(amounts.totals());
+    state.keep_if(*rule.no_label, [&](NodeId node) { return amounts.domain_of(node).valid(); });
+    state.keep_if(*rule.refused,
+                  [&](NodeId node) { return amounts.amount(amounts.domain_of(node)) <= most; });
+  }
+}
+
+void PodCycle::judge(CycleState& state, std::span<const NodeId> nodes) const {
+  state.diagnosis.clear();
+  state.candidates.assign(nodes.begin(), nodes.end());
+  filter_only(state);
+  state.scores.assign(state.candidates.size(), 0);
+  for (const PluginSet::Weighted& row : plugins_.scores) row.score->score(state, row.weight);
+}
+
+NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
+                        std::span<const NodeId> avoid) const {
+  state.candidates.assign(nodes.begin(), nodes.end());
+  if (!avoid.empty())
+    state.keep_if(reason_row("BindFailureAvoided"),
+                  [&](NodeId node) { return std::find(avoid.begin(), avoid.end(), node) == avoid.end(); });
+  filter_only(state);
+  filter_domains(state);
+  if (state.candidates.empty() || state.over()) return NodeId::none();
+  state.scores.assign(state.candidates.size(), 0);
+  if (state.candidates.size() > 1)
+    for (const PluginSet::Weighted& row : plugins_.scores) row.score->score(state, row.weight);
+  return best_accepted(state);
+}
+
+NodeId PodCycle::choose_nominated(CycleState& state, std::span<const NodeId> nodes,
+                                  std::span<const NodeId> avoid) const {
+  const api::Pod& pod = *state.pod;
+  if (pod.nominated_node.empty()) return NodeId::none();
+  const NodeId named = state.context->cluster.find_node(pod.nominated_node);
+  if (std::find(nodes.begin(), nodes.end(), named) == nodes.end()) return NodeId::none();
+  const NodeId node = prepare(state) ? choose(state, {&named, 1}, avoid) : NodeId::none();
+  if (!node.valid()) begin(state, *state.context, pod);
+  return node;
+}
+
+bool PodCycle::has_lazy_filters(const CycleState& state) const {
+  return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+                     [&](const auto& filter) { return filter->wanted(state); });
+}
+
+bool PodCycle::has_preferences(const CycleState& state) const {
+  return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+                     [&](const auto& filter) { return filter->wanted(state) && filter->prefers(state); });
+}
+
+void PodCycle::add_scope(const CycleState& state, FilterScope& scope) const {
+  for (const auto& filter : plugins_.filters) filter->add_scope(state, scope);
+  for (const auto& filter : plugins_.lazy_filters) filter->add_scope(state, scope);
+  for (const PluginSet::Weighted& row : plugins_.scores) row.score->add_scope(state, scope);
+}
+
+bool PodCycle::sign_filters(const CycleState& state, PodSignature& signature) const {
+  FilterScope scope;
+  for (const auto& filter : plugins_.filters) {
+    if (filter->sign(state, signature) == Signing::Unsigned) return false;
+    filter->add_scope(state, scope);
+  }
+  return scope.is_node_alone();
+}
+
+bool PodCycle::sign(const CycleState& state, PodSignature& signature) const {
+  const auto signs = [&](const SignPlugin& plugin) {
+    return plugin.sign(state, signature) == Signing::Signed;
+  };
+  return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
+         std::all_of(plugins_.domain_filters.begin(), plugins_.domain_filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
+         std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+                     [&](const auto& filter) { return signs(*filter); }) &&
+         std::all_of(plugins_.scores.begin(), plugins_.scores.end(),
+                     [&](const PluginSet::Weighted& row) { return signs(*row.score); });
+}
+
+bool PodCycle::accepts(CycleState& state, NodeId node) const {
+  state.node_slots.clear();
+  return std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(), [&](const auto& filter) {
+    return !filter->wanted(state) || filter->accepts(state, node);
+  });
+}
+
+bool PodCycle::asks_all(const CycleState& state) const {
+  return state.context->cluster.live_nodes().size() <= kNodesAllAskedMax || has_preferences(state);
+}
+
+NodeId PodCycle::best_accepted(CycleState& state) const {
+  const std::vector<std::int64_t>& scores = state.scores;
+  if (!has_lazy_filters(state))
+    return state.candidates[std::max_element(scores.begin(), scores.end()) - scores.begin()];
+  return asks_all(state) ? best_of_all(state) : first_accepted(state);
+}
+
+// Runs the lazy filters on every candidate; preferences are added to the scores.
+NodeId PodCycle::best_of_all(CycleState& state) const {
+  struct Accepted {
+    std::size_t candidate;
+    std::int64_t preference;
+    StateSlots slots;
+  };
+  std::vector<Accepted> all;
+  std::int64_t most = 1;
+  for (std::size_t i = 0; i < state.candidates.size(); ++i) {
+    state.preference = 0;
+    const bool accepted = accepts(state, state.candidates[i]);
+    if (state.over()) return NodeId::none();
+    if (!accepted) continue;
+    most = std::max(most, state.preference);
+    all.push_back({i, state.preference, std::move(state.node_slots)});
+  }
+  if (all.empty()) return NodeId::none();
+  for (const Accepted& one : all) state.scores[one.candidate] += one.preference * kScoreMax / most;
+  const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
+    return state.scores[a.candidate] < state.scores[b.candidate];
+  });
+  state.node_slots = std::move(best->slots);
+  return state.candidates[best->candidate];
+}
+
+NodeId PodCycle::first_accepted(CycleState& state) const {
+  const std::vector<std::int64_t>& scores = state.scores;
+  std::vector<std::uint32_t> order(scores.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto worse = [&](std::uint32_t a, std::uint32_t b) {
+    return scores[a] != scores[b] ? scores[a] < scores[b] : a > b;
+  };
+  std::make_heap(order.begin(), order.end(), worse);
+  while (!order.empty()) {
+    std::pop_heap(order.begin(), order.end(), worse);
+    const NodeId node = state.candidates[order.back()];
+    order.pop_back();
+    if (accepts(state, node)) return node;
+    if (state.over()) return NodeId::none();
+  }
+  return NodeId::none();
+}
+
+bool PodCycle::has_words(const CycleState& state, const Reason& reason) const {
+  return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+                     [&](const auto& filter) { return filter->explains(state, reason); });
+}
+
+std::string PodCycle::why_not(const CycleState& state, NodeId node) const {
+  std::string why;
+  for (const auto& filter : plugins_.lazy_filters)
+    if (why.empty() && filter->wanted(state)) why = filter->explain(state, node);
+  return why;
+}
+
+FitError PodCycle::fit_error(const CycleState& state) const {
+  if (!state.diagnosis.error().empty()) {
+    FitError ended;
+    ended.error = state.diagnosis.error();
+    ended.hint = state.diagnosis.hint();
+    return ended;
+  }
+  FitError fit_error = add_up(state.diagnosis, state.context->cluster);
+  for (RefusedFor& refused : fit_error.reasons)
+    if (has_words(state, *refused.row))
+      for (const NodeId node : refused.first) refused.why.push_back(why_not(state, node));
+  return fit_error;
+}
+
+std::optional<ReservationPtr> PodCycle::reserve(CycleState& state, NodeId node,
+                                                model::Ledger::Transaction& transaction) const {
+  const auto before = transaction.savepoint();
+  for (auto at = plugins_.reserves.begin(); at != plugins_.reserves.end(); ++at) {
+    const Status reserved = (*at)->reserve(state, node, transaction);
+    if (reserved) continue;
+    state.diagnosis.fail((*at)->name(), "running Reserve plugin \"" + std::string((*at)->name()) +
+                                            "\": " + reserved.error().message());
+    while (at != plugins_.reserves.begin()) (*--at)->unreserve(state, node);
+    transaction.roll_back_to(before);
+    state.reservation = {};
+    return std::nullopt;
+  }
+  ReservationPtr reserved;
+  if (!state.reservation.empty())
+    reserved = std::make_shared<const Reservation>(std::exchange(state.reservation, {}));
+  transaction.place(state.pod_id, node,
+                    state.context->cluster.charges(state.pod_id, value_of(reserved).node_allocatable),
+                    reserved);
+  return reserved;
+}
+
+std::vector<client::Chain> PodCycle::post_filter(const CycleState& state,
+                                                 model::Ledger::Transaction& transaction,
+                                                 const PostFilter::FitsNow& fits_now) const {
+  std::vector<client::Chain> chains;
+  for (const auto& plugin : plugins_.post_filters)
+    for (client::Chain& chain : plugin->after_refusal(state, transaction, fits_now))
+      chains.push_back(std::move(chain));
+  return chains;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,84 @@
+// Places one pod on a set of nodes: judges every node; the best score wins, ties go to the first name.
+//
+// Owner: the scheduler. Only reserve() changes the open transaction. Lazy filters are called best node
+// first, so that a pod that fits usually costs one node's devices. SignatureCache gives the same answer for
+// the whole cluster without judging every node.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "placement/framework.h"
+#include "placement/refusal/fit_error.h"
+
+namespace berth::placement {
+
+// In a cluster of at most so many nodes the lazy filters judge every node that passes the filters, because
+// an error on any node ends the attempt; kube-scheduler filters at least as many. In a larger cluster they
+// judge nodes best first until one passes.
+inline constexpr std::size_t kNodesAllAskedMax = 100;
+
+class PodCycle {
+ public:
+  // Both outlive it.
+  PodCycle(const PluginSet& plugins, DomainIndex& domains) : plugins_(plugins), domains_(domains) {}
+
+  // Starts an attempt without candidates; reuses the buffers of an earlier one.
+  void begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod) const;
+  // Runs the prefilters. False if the attempt is over: the diagnosis says why.
+  bool prepare(CycleState& state) const;
+  // After prepare(): the best of `nodes` (by name) without those in `avoid`. None if the pod fits nowhere or
+  // the attempt failed.
+  NodeId choose(CycleState& state, std::span<const NodeId> nodes, std::span<const NodeId> avoid) const;
+  // After begin(): the node that status.nominatedNodeName names, if it is one of `nodes`, not in `avoid`,
+  // and takes the pod; it is not compared with others. Otherwise none, and the state is as after begin().
+  // Source: kube-scheduler's evaluateNominatedNode.
+  NodeId choose_nominated(CycleState& state, std::span<const NodeId> nodes,
+                          std::span<const NodeId> avoid) const;
+  // Judges `nodes` by filters and scores, without those of domains and lazy ones: accepted nodes are the
+  // candidates, refused ones are in the diagnosis.
+  void judge(CycleState& state, std::span<const NodeId> nodes) const;
+  // True if every lazy filter accepts the node.
+  bool accepts(CycleState& state, NodeId node) const;
+  bool has_lazy_filters(const CycleState& state) const;
+  // Whether the lazy filters judge all candidates even if one has passed.
+  bool asks_all(const CycleState& state) const;
+  bool has_preferences(const CycleState& state) const;
+  // After prepare(): the rules about domains that the pod must satisfy.
+  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const;
+  bool has_rules(const CycleState& state) const;
+  // After prepare(): signs what all filters and scores read of the pod. False if one of them does not sign
+  // it.
+  bool sign(const CycleState& state, PodSignature& signature) const;
+  // After prepare(): adds what filters and scores read of other nodes than the one they judge.
+  void add_scope(const CycleState& state, FilterScope& scope) const;
+  // Signs what filter_only() reads of the pod. False if a filter does not sign it, or reads other nodes too.
+  bool sign_filters(const CycleState& state, PodSignature& signature) const;
+  // Runs the Reserve plugins and charges the chosen node. Not set if a plugin failed: the diagnosis says why,
+  // and the transaction is unchanged.
+  std::optional<ReservationPtr> reserve(CycleState& state, NodeId node,
+                                        model::Ledger::Transaction& transaction) const;
+  // The writes for a pod that fits nowhere. Leaves the transaction unchanged.
+  std::vector<client::Chain> post_filter(const CycleState& state, model::Ledger::Transaction& transaction,
+                                         const PostFilter::FitsNow& fits_now) const;
+  // Runs the filters on the candidates, without those of domains, whose verdicts other placements may
+  // reverse, and without the lazy ones: what is left is an upper bound.
+  void filter_only(CycleState& state) const;
+  // The summary of the diagnosis, with explanations of lazy filters.
+  FitError fit_error(const CycleState& state) const;
+  // Whether a lazy filter may explain a refusal for this reason.
+  bool has_words(const CycleState& state, const Reason& reason) const;
+  // Why a lazy filter refuses the node; empty: there is nothing to add to the reason.
+  std::string why_not(const CycleState& state, NodeId node) const;
+
+ private:
+  void filter_domains(CycleState& state) const;
+  NodeId best_accepted(CycleState& state) const;
+  NodeId best_of_all(CycleState& state) const;
+  NodeId first_accepted(CycleState& state) const;
+
+  const PluginSet& plugins_;
+  DomainIndex& domains_;
+};
+
+}  // namespace berth::placement

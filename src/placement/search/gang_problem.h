@@ -1,0 +1,58 @@
+// A group on a set of nodes as numbers: kinds of members, what each asks, what each node has free.
+//
+// Members are of one kind when filters, scores and devices read the same of them, they name the same shared
+// claims and avoid the same nodes. Owner: one search of a group. Cost: the filters and scores once a kind,
+// on all nodes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "placement/pod_cycle.h"
+#include "placement/search/gang_devices.h"
+
+namespace berth::placement {
+
+// Nodes that are judged in one step.
+inline constexpr std::size_t kNodesOfAStep = 16;
+
+struct GangKind {
+  std::vector<std::size_t> members;  // in their own order
+  std::vector<std::int64_t> asks;    // by GangProblem::resources
+  bool has_claims = false;           // without devices
+  // Whether a node takes such members together follows from more than amounts and devices.
+  bool is_opaque = false;
+  std::vector<std::uint32_t> nodes;  // that the filters accept, the best first; indices of GangProblem::nodes
+};
+
+struct GangProblem {
+  std::vector<NodeId> nodes;
+  std::vector<model::ResourceId> resources;
+  std::vector<std::int64_t> free;       // by node and resource
+  std::vector<std::uint32_t> class_of;  // by node: equal for nodes that can stand for each other
+  std::vector<GangKind> kinds;          // the most constrained first
+  std::size_t size = 0;                 // members
+  bool by_placing = false;              // some kind is opaque, or devices take of nodes
+  std::string_view unproved;            // why a refused node proves nothing; empty: it does
+
+  std::int64_t free_at(std::uint32_t node, std::size_t resource) const {
+    return free[node * resources.size() + resource];
+  }
+};
+
+struct GangQuestion {
+  const PluginSet& plugins;
+  const PodCycle& pods;
+  const SchedulingContext& context;
+  std::span<const api::Pod* const> waiting;
+  const std::map<std::string, std::vector<NodeId>>& avoid;  // by pod UID
+  const std::vector<std::uint32_t>& alike;                  // by member: equal signatures
+};
+
+// In the state of the open transaction. The budget may end meanwhile: the problem is then of no use.
+GangProblem make_gang_problem(const GangQuestion& question, std::span<const NodeId> nodes,
+                              GangDevices& devices, CycleState& state, Budget& budget);
+
+}  // namespace berth::placement

@@ -1,0 +1,91 @@
+// Places a group on a set of nodes: depth first, with undo, until every choice was tried or the budget ends.
+//
+// Kinds in the order of the problem, the members of one kind on nodes in non-decreasing order, best scores
+// first; of nodes that are equal in every respect only the first is tried. A state in which the rest failed
+// is remembered (equal nodes in any order), and a state that the sums refute is left at once. Owner: one
+// search of a group, on one thread. Cost: steps of the budget. "No" is a proof unless it says why not.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "placement/search/gang_problem.h"
+
+namespace berth::placement {
+
+// Members of a group that is searched: the depth of the recursion.
+inline constexpr std::size_t kTreeMembersMax = 1'024;
+// Remembered failures, and verdicts on members together on one node.
+inline constexpr std::size_t kTreeStatesMax = 65'536;
+// Nodes up to which it is counted how many members of each kind they serve alone.
+inline constexpr std::size_t kTreeNodesCountedMax = 64;
+
+class TreeSearch {
+ public:
+  using Seats = std::vector<GangDevices::Seat>;
+  struct Moves {
+    // Whether the node takes these members with the devices of the choice.
+    GangDevices::Judge fits;
+    // Places all; false: it could not.
+    std::function<bool(const Seats&, const DeviceChoice&)> accept;
+  };
+
+  // All outlive it. `needed`: members to be placed, at least.
+  TreeSearch(const GangProblem& problem, GangDevices& devices, Budget& budget, std::size_t needed,
+             const Moves& moves);
+  // Whether accept() did.
+  bool run();
+  // accept() refused what should fit.
+  bool surprised() const { return surprised_; }
+
+ private:
+  struct Load {
+    std::vector<std::uint16_t> counts;  // by kind; empty: nothing was placed
+    std::uint32_t members = 0;
+  };
+  bool place_kinds(std::size_t kind);
+  bool place_copies(std::size_t kind, std::size_t left, std::size_t first,
+                    const std::vector<std::int64_t>& room_from);
+  bool place_one(std::size_t kind, std::size_t left, std::size_t position,
+                 const std::vector<std::int64_t>& room_from);
+  bool takes(std::size_t kind, std::uint32_t node);
+  bool takes_together(std::size_t kind, std::uint32_t node);
+  bool judge_together(NodeId node, const std::vector<std::uint16_t>& counts);
+  bool serves(NodeId node, std::span<const std::size_t> members, DeviceChoice& choice);
+  bool finish();
+  void put(std::size_t kind, std::uint32_t node, int sign);
+
+  bool is_promising(std::size_t kind);
+  bool sums_suffice(std::size_t kind) const;
+  std::int64_t fit_count(std::size_t kind, std::uint32_t node);
+  std::int64_t served_alone(std::size_t kind, std::uint32_t node);
+  std::string state_key(std::size_t kind) const;
+  std::size_t left_from(std::size_t kind) const { return left_from_[kind]; }
+  bool is_sticky(std::size_t kind) const { return problem_.by_placing || problem_.kinds[kind].has_claims; }
+
+  const GangProblem& problem_;
+  GangDevices& devices_;
+  Budget& budget_;
+  const std::size_t needed_;
+  const Moves& moves_;
+  std::size_t resources_ = 0;
+
+  std::vector<std::int64_t> free_;      // by node and resource
+  std::vector<Load> loads_;             // by node
+  std::vector<std::uint32_t> touched_;  // nodes with a load, in the order in which they got it
+  Seats seats_;
+  DeviceChoice choice_;                                        // of a coupled problem: serves all seats
+  std::vector<std::size_t> left_from_;                         // by kind: members of it and later ones
+  std::vector<std::vector<__int128>> asked_from_, most_from_;  // by kind and resource
+  std::vector<std::vector<std::int64_t>> least_from_;
+  std::vector<std::uint8_t> usable_;  // by node: some member that is left fits
+  std::unordered_set<std::string> failed_;
+  std::unordered_map<std::string, bool> together_;                      // by class and counts
+  std::vector<std::unordered_map<std::uint32_t, std::int64_t>> alone_;  // by kind, class
+  bool surprised_ = false;
+};
+
+}  // namespace berth::placement

@@ -1,0 +1,77 @@
+#include "placement/signature.h"
+
+#include <algorithm>
+
+#include "base/key_bytes.h"
+
+namespace berth::placement {
+namespace {
+
+void put_all(const std::vector<api::Requirement>& requirements, PodSignature& signature) {
+  signature.put(requirements.size());
+  for (const api::Requirement& one : requirements) {
+    signature.put(one.key);
+    signature.put(one.op);
+    signature.put(one.values.size());
+    for (const std::string& value : one.values) signature.put(value);
+  }
+}
+
+}  // namespace
+
+void PodSignature::clear() {
+  bytes_.clear();
+  fragments_.clear();
+}
+
+bool PodSignature::begin(std::string_view fragment) {
+  if (std::find(fragments_.begin(), fragments_.end(), fragment) != fragments_.end()) return false;
+  fragments_.push_back(fragment);
+  put(fragment);
+  return true;
+}
+
+void PodSignature::put(std::uint64_t number) {
+  append_key(bytes_, number);
+}
+
+void PodSignature::put(std::string_view text) {
+  append_key(bytes_, text);
+}
+
+void PodSignature::put(const model::ResourceAmounts& amounts) {
+  put(amounts.size());
+  for (const model::ResourceAmount& one : amounts) {
+    put(one.resource.index());
+    put(static_cast<std::uint64_t>(one.amount));
+  }
+}
+
+void sign_node_affinity(const api::Pod& pod, PodSignature& signature) {
+  if (!signature.begin("NodeAffinity")) return;
+  signature.put(pod.node_selector.size());
+  for (const auto& [name, value] : pod.node_selector) {
+    signature.put(name);
+    signature.put(value);
+  }
+  signature.put(pod.required_node_affinity ? 1u : 0u);
+  if (!pod.required_node_affinity) return;
+  signature.put(pod.required_node_affinity->terms.size());
+  for (const api::NodeSelectorTerm& term : pod.required_node_affinity->terms) {
+    put_all(term.expressions, signature);
+    put_all(term.fields, signature);
+  }
+}
+
+void sign_tolerations(const api::Pod& pod, PodSignature& signature) {
+  if (!signature.begin("Tolerations")) return;
+  signature.put(pod.tolerations.size());
+  for (const api::Toleration& one : pod.tolerations)
+    for (const std::string* text : {&one.key, &one.op, &one.value, &one.effect}) signature.put(*text);
+}
+
+void sign_requests(const model::ResourceAmounts& requests, PodSignature& signature) {
+  if (signature.begin("Requests")) signature.put(requests);
+}
+
+}  // namespace berth::placement

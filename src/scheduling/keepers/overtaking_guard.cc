@@ -1,0 +1,121 @@
+#include "scheduling/keepers/overtaking_guard.h"
+
+#include <algorithm>
+
+#include "base/known_defects.h"
+
+namespace berth::scheduling {
+
+Duration OvertakingGuard::limit_of(const WaitingEntity& waiting) const {
+  Duration limit = limit_;
+  for (std::uint32_t i = 0; i < waiting.in_vain && limit < kOvertakenMax; ++i) limit = limit * 2;
+  return waiting.in_vain == 0 ? limit : std::min(limit, kOvertakenMax);
+}
+
+void OvertakingGuard::refused(const EntityKey& key, std::int32_t priority) {
+  const auto [found, fresh] = waiting_.try_emplace(key, WaitingEntity{priority, 0, Time(), {}});
+  if (!fresh && found->second.priority == priority) return;
+  if (!fresh) {
+    not_overtaken_.erase(place_of(key, found->second));
+    overtaken_.erase(place_of(key, found->second));
+    found->second = {priority, 0, Time(), {}};
+  }
+  not_overtaken_.insert(place_of(key, found->second));
+}
+
+bool OvertakingGuard::forget(const EntityKey& key) {
+  const auto found = waiting_.find(key);
+  if (found != waiting_.end()) {
+    not_overtaken_.erase(place_of(key, found->second));
+    overtaken_.erase(place_of(key, found->second));
+    waiting_.erase(found);
+  }
+  if (!kept_ || kept_->key != key) return false;
+  kept_.reset();
+  return true;
+}
+
+void OvertakingGuard::placed(std::int32_t priority, Time now) {
+  while (!not_overtaken_.empty() && -std::get<0>(*not_overtaken_.begin()) > priority) {
+    const EntityKey key = std::get<2>(*not_overtaken_.begin());
+    not_overtaken_.erase(not_overtaken_.begin());
+    WaitingEntity& waiting = waiting_.at(key);
+    waiting.starves_at = now + limit_of(waiting);
+    overtaken_.insert(place_of(key, waiting));
+  }
+}
+
+std::optional<EntityKey> OvertakingGuard::starving(Time now) const {
+  if (kept_ || (keeps_again_at_.is_set() && now < keeps_again_at_)) return std::nullopt;
+  if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
+  std::size_t looks = 0;
+  for (const WaitingOrder& place : overtaken_) {
+    if (std::get<1>(place) <= now) return std::get<2>(place);
+    if (++looks == kStarvingLooksMax) break;
+  }
+  return std::nullopt;
+}
+
+void OvertakingGuard::keep(const EntityKey& key, model::ScopedHold hold, Time now) {
+  kept_.emplace(ActiveReservation{key, std::move(hold), now + kKeptStillMax, now + kKeptMax});
+}
+
+void OvertakingGuard::freed(model::NodeId node, Time now) {
+  if (!kept_) return;
+  const auto on_node = [&](const model::PodCharge& place) { return place.node == node; };
+  if (std::ranges::any_of(kept_->hold.hold().places, on_node))
+    kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
+}
+
+void OvertakingGuard::give_up(const EntityKey& key) {
+  const auto found = waiting_.find(key);
+  if (found == waiting_.end()) return;
+  overtaken_.erase(place_of(key, found->second));
+  found->second.starves_at = Time();
+  not_overtaken_.insert(place_of(key, found->second));
+}
+
+bool OvertakingGuard::expire(Time now) {
+  if (!kept_ || now < kept_->until) return false;
+  keeps_again_at_ = now + limit_;
+  give_up(kept_->key);
+  if (const auto found = waiting_.find(kept_->key); found != waiting_.end()) {
+    ++found->second.in_vain;
+    std::vector<model::NodeId>& nodes = found->second.in_vain_nodes;
+    for (const model::PodCharge& place : kept_->hold.hold().places) nodes.push_back(place.node);
+    if (nodes.size() > kNodesInVainMax) nodes.clear();
+  }
+  kept_.reset();
+  return true;
+}
+
+std::span<const model::NodeId> OvertakingGuard::in_vain_nodes(const EntityKey& key) const {
+  const auto found = waiting_.find(key);
+  if (found == waiting_.end()) return {};
+  return found->second.in_vain_nodes;
+}
+
+void OvertakingGuard::forget_in_vain_nodes(const EntityKey& key) {
+  if (const auto found = waiting_.find(key); found != waiting_.end()) found->second.in_vain_nodes.clear();
+}
+
+std::optional<Time> OvertakingGuard::next_time() const {
+  if (kept_) return kept_->until;
+  std::optional<Time> next;
+  std::size_t looks = 0;
+  for (const WaitingOrder& place : overtaken_) {
+    if (const Time at = std::max(std::get<1>(place), keeps_again_at_); !next || at < *next) next = at;
+    if (++looks == kStarvingLooksMax) break;
+  }
+  return next;
+}
+
+void OvertakingGuard::clear() {
+  waiting_.clear();
+  not_overtaken_.clear();
+  overtaken_.clear();
+  kept_.reset();
+  keeps_again_at_ = Time();
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,171 @@
+#include "scheduling/queue/scheduling_queue.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduling/keepers/decision_failures.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr Time kStart = Time::from_seconds(1'000);
+
+EntityKey pod(const std::string& name) {
+  return {"default", name, EntityKind::Pod};
+}
+
+std::vector<std::string> drain(SchedulingQueue& queue, Time now) {
+  std::vector<std::string> names;
+  while (auto entry = queue.pop(now)) names.push_back(entry->key.name);
+  return names;
+}
+
+TEST(SchedulingQueue, GoesByPriorityThenAgeThenArrival) {
+  SchedulingQueue queue;
+  queue.add(pod("young"), 0, kStart + Duration::seconds(1));
+  queue.add(pod("b"), 0, kStart);
+  queue.add(pod("a"), 0, kStart);
+  queue.add(pod("high"), 10, kStart + Duration::seconds(9));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"high", "b", "a", "young"}));
+}
+
+TEST(SchedulingQueue, AnEntryThatWasGatedGoesByTheAgeThatItIsAddedWith) {
+  SchedulingQueue queue;
+  queue.gate(pod("gated"), 0, kStart);
+  queue.add(pod("other"), 0, kStart + Duration::seconds(1));
+  queue.add(pod("gated"), 0, kStart + Duration::seconds(2));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"other", "gated"}));
+}
+
+TEST(SchedulingQueue, BackoffDoublesUpToTenSeconds) {
+  const int seconds[] = {1, 2, 4, 8, 10, 10};
+  for (std::uint32_t state = 1; state <= 6; ++state)
+    EXPECT_EQ(backoff_after(state), Duration::seconds(seconds[state - 1]));
+}
+
+TEST(SchedulingQueue, AnErrorWaitsItsBackoffEvenWhenNothingElseIsActive) {
+  SchedulingQueue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.put_after_error(*queue.pop(kStart), kStart);
+  EXPECT_FALSE(queue.pop(kStart));
+  EXPECT_EQ(queue.next_time(), kStart + Duration::seconds(1));
+  EXPECT_TRUE(queue.pop(kStart + Duration::seconds(1)));
+}
+
+TEST(SchedulingQueue, AnEntryThatFailedAgainBacksOffAlsoAfterAGate) {
+  SchedulingQueue queue;
+  queue.gate(pod("a"), 0, kStart);
+  queue.add_after_failures(pod("a"), 0, kStart, 2, kStart);
+  EXPECT_FALSE(queue.pop(kStart + Duration::millis(1999)));
+  queue.add_after_failures(pod("a"), 0, kStart, 2, kStart + Duration::seconds(1));
+  EXPECT_TRUE(queue.pop(kStart + Duration::seconds(2))) << "the backoff does not begin again";
+}
+
+TEST(SchedulingQueue, WithinASecondOfCreationTheFirstToArriveGoesFirst) {
+  SchedulingQueue queue;
+  queue.gate(pod("z"), 0, kStart);
+  queue.add(pod("b"), 0, kStart);
+  queue.add(pod("a"), 0, kStart);
+  queue.add(pod("older"), 0, kStart - Duration::seconds(1));
+  queue.add(pod("z"), 0, kStart);
+  std::string order;
+  while (std::optional<QueuedEntity> entry = queue.pop(kStart)) {
+    order += entry->key.name + " ";
+    if (entry->attempts == 1 && entry->key.name == "b") queue.put_unschedulable(*entry, kEventAny, kStart);
+  }
+  EXPECT_EQ(order, "older z b a ");
+  queue.add(pod("c"), 0, kStart);
+  queue.wake(kEventAny, kStart);
+  EXPECT_EQ(queue.pop(kStart + Duration::seconds(1))->key.name, "b") << "it keeps its place";
+  EXPECT_TRUE(queue_sort_less({pod("a"), 0, kStart}, {pod("b"), 0, kStart})) << "a plan knows no arrivals";
+}
+
+TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {
+  DecisionFailures failures;
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u);
+  failures.note(pod("a"), "d1", "u", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d1", "v", DecisionFailures::Kind::Silent, kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 0u) << "another place may do";
+  failures.note(pod("a"), "d2", "u", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("a"), "d3", "u", DecisionFailures::Kind::Silent, kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 2u);
+  EXPECT_EQ(failures.repeated(pod("b"), kStart), 0u);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
+  failures.note(pod("a"), "d4", "u", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u) << "it begins anew";
+  failures.note(pod("a"), "d5", "u", DecisionFailures::Kind::Silent, kStart + kFailuresForgotten);
+  failures.forget(pod("a"));
+  EXPECT_EQ(failures.repeated(pod("a"), kStart + kFailuresForgotten), 0u);
+}
+
+TEST(DecisionFailures, AReportedFailureBacksOffAtOnce) {
+  DecisionFailures failures;
+  failures.note(pod("a"), "d1", "u", DecisionFailures::Kind::Told, kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 1u);
+  failures.note(pod("a"), "d1", "v", DecisionFailures::Kind::Told, kStart);
+  EXPECT_EQ(failures.repeated(pod("a"), kStart), 1u) << "two members of one decision";
+  failures.note(pod("b"), "d2", "u", DecisionFailures::Kind::Silent, kStart);
+  failures.note(pod("b"), "d2", "v", DecisionFailures::Kind::Told, kStart);
+  EXPECT_EQ(failures.repeated(pod("b"), kStart), 1u);
+}
+
+// The others wait at the barrier: their decision is joined again and again.
+TEST(DecisionFailures, AMemberThatFailsAgainInOneDecisionCountsAgain) {
+  DecisionFailures failures;
+  for (const std::uint32_t repeated : {0u, 1u, 2u}) {
+    for (const char* uid : {"u", "v"})
+      failures.note(pod("a"), "d1", uid, DecisionFailures::Kind::Silent, kStart);
+    EXPECT_EQ(failures.repeated(pod("a"), kStart), repeated);
+  }
+}
+
+TEST(SchedulingQueue, OnlyAHintedEventWakesAnUnschedulableEntry) {
+  SchedulingQueue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kEventPodGone, kStart);
+  queue.wake(kEventNodeAdded, kStart);
+  EXPECT_FALSE(queue.pop(kStart));
+  queue.wake(kEventPodGone, kStart);
+  const auto woken = queue.pop(kStart);
+  ASSERT_TRUE(woken);
+  EXPECT_EQ(woken->attempts, 2u);
+}
+
+TEST(SchedulingQueue, AWokenEntryInBackoffLetsActiveOnesGoFirst) {
+  SchedulingQueue queue;
+  queue.add(pod("old"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kEventAny, kStart);
+  queue.wake(kEventNodeAdded, kStart);
+  queue.add(pod("new"), 0, kStart + Duration::seconds(5));
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"new", "old"}));
+}
+
+TEST(SchedulingQueue, SweepsAfterFiveMinutes) {
+  SchedulingQueue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), kEventNever, kStart);
+  EXPECT_EQ(queue.next_time(), kStart + kUnschedulableMax);
+  EXPECT_FALSE(queue.pop(kStart + kUnschedulableMax - Duration::micros(1)));
+  EXPECT_TRUE(queue.pop(kStart + kUnschedulableMax));
+}
+
+TEST(SchedulingQueue, AGateHoldsUntilItIsAddedAgain) {
+  SchedulingQueue queue;
+  queue.gate(pod("a"), 0, kStart);
+  queue.wake(kEventAny, kStart);
+  EXPECT_FALSE(queue.pop(kStart + Duration::minutes(60)));
+  EXPECT_EQ(queue.gated_count(), 1u);
+  EXPECT_FALSE(queue.next_time());
+  queue.add(pod("a"), 0, kStart);
+  EXPECT_TRUE(queue.pop(kStart));
+}
+
+TEST(SchedulingQueue, ANewPriorityMovesAWaitingEntry) {
+  SchedulingQueue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.add(pod("b"), 1, kStart);
+  queue.add(pod("a"), 2, kStart);
+  EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"a", "b"}));
+}
+
+}  // namespace
+}  // namespace berth::scheduling
