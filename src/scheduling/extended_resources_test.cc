@@ -53,7 +53,7 @@ TEST(ExtendedClaim, InitContainersUseWhatRunsLaterAndSidecarsAdd) {
   for (const Row& row : rows) {
     const api::Pod pod =
         pod_of(R"({"initContainers":[)" + row.init + R"(],"containers":[)" + row.containers + "]}");
-    EXPECT_EQ(text_of(plugins::extended_claim(pod, {{"x.io/gpu", "c"}})), row.text);
+    EXPECT_EQ(text_of(placement::plugins::extended_claim(pod, {{"x.io/gpu", "c"}})), row.text);
   }
 }
 

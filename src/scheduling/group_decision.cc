@@ -31,9 +31,9 @@ bool is_scheduled(const GroupInput& input) {
 }  // namespace
 
 GroupInput Scheduler::input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const {
-  return placement::group_input(group,
-                                members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
-                                [&](const api::Pod& pod) { return avoid_set(pod, now); });
+  return placement::group_input(
+      group, gate_.members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
+      [&](const api::Pod& pod) { return avoid_set(pod, now); });
 }
 
 client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
@@ -42,7 +42,7 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   if (input.waiting.empty()) return {};
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
-  model::Ledger::Transaction transaction(cluster_.ledger());
+  model::Ledger::Transaction transaction(loop_.cluster.ledger());
   transaction.lift_holds(group.priority);
   const GroupOutcome outcome = core_.decide_group(context, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed)
@@ -55,7 +55,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
                                       model::Ledger::Transaction& transaction, const std::string& id,
                                       Time now) {
   const api::PodGroup& group = *input.group;
-  cluster_.commit(transaction, id);
+  loop_.cluster.commit(transaction, id);
   InFlight flight;
   DecisionRecord record{id, now, DecisionKind::Group, group.meta.ns, group.meta.name};
   record.uid = group.meta.uid;
@@ -65,15 +65,18 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     const placement::MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     if (!member.node.valid()) {
-      tell(context.view, pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
-           now);
+      loop_.conditions.want(
+          context.view,
+          refused_pod(pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
+                      now),
+          now);
       explain_member(record, pod, member);
       continue;
     }
     chosen.push_back(i);
     flight.member_uids.push_back(pod.meta.uid);
-    record.placed.push_back({pod.meta.name, cluster_.node(member.node).name});
-    conditions_.drop(client::key_of(api::Kind::Pod, pod.meta));
+    record.placed.push_back({pod.meta.name, loop_.cluster.node(member.node).name});
+    loop_.conditions.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
   // Members wait for each other until the group has its minimum; with a minimum of one they never do.
   const std::int32_t minimum = group.minimum();
@@ -91,18 +94,18 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   std::set<std::string> renewed;
   for (const std::size_t i : chosen) {
     const placement::MemberOutcome& member = outcome.members[i];
-    const BindRequestDraft binding{input.waiting[i], cluster_.node(member.node).name,
-                                   cluster_.named(model::value_of(member.reservation)),
-                                   options_.backoff_limit};
-    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, leadership_));
+    const BindRequestDraft binding{input.waiting[i], loop_.cluster.node(member.node).name,
+                                   loop_.cluster.named(model::value_of(member.reservation)),
+                                   loop_.options.backoff_limit};
+    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_.leadership));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }
   log(std::move(record));
-  overtaking_.placed(group.priority, now);
-  forget_overtaken(entry.key, now);
+  loop_.overtaking.placed(group.priority, now);
+  loop_.forget_overtaken(entry.key, now);
   flight.entry = entry;
   if (chosen.size() < outcome.members.size()) put_back(std::move(entry), input, now);
-  in_flight_[id] = std::move(flight);
+  loop_.in_flight[id] = std::move(flight);
   return effects;
 }
 
@@ -110,10 +113,10 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
 void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) {
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
-    return queue_.put_after_error(std::move(entry), now);
+    return loop_.queue.put_after_error(std::move(entry), now);
   std::uint32_t events = core_.plugins().all_events() & ~kEventPodPlaced;
   for (const api::Pod* pod : input.waiting) events |= core_.plugins().events_for(*pod);
-  queue_.put_unschedulable(std::move(entry), events, now);
+  loop_.queue.put_unschedulable(std::move(entry), events, now);
 }
 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
@@ -128,18 +131,18 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
     const placement::MemberOutcome& member = outcome.members[i];
     const bool own_words = !member.sentence.empty();
-    tell(context.view, *input.waiting[i],
-         {refusal.reason, own_words ? member.sentence : refusal.of_members,
-          own_words ? placement::joined(member.explanation, refusal.explanation) : refusal.explanation, id,
-          kMemberRewordAfter},
-         now);
+    const SchedulingFailure failure{
+        refusal.reason, own_words ? member.sentence : refusal.of_members,
+        own_words ? placement::joined(member.explanation, refusal.explanation) : refusal.explanation, id,
+        kMemberRewordAfter};
+    loop_.conditions.want(context.view, refused_pod(*input.waiting[i], failure, now), now);
     explain_member(record, *input.waiting[i], member);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
     if (record.refused.empty()) record.refused = member.refused;
   }
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
   if (!is_scheduled(input))
-    conditions_.want(
+    loop_.conditions.want(
         context.view,
         {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
          api::group_condition(false, refusal.reason, refusal.sentence, now), wording_class(outcome.message)},
@@ -149,9 +152,9 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   record.message = refusal.message();
   record.explanation = refusal.explanation;
   log(std::move(record));
-  if (!failed && !is_scheduled(input)) overtaking_.refused(entry.key, input.group->priority);
+  if (!failed && !is_scheduled(input)) loop_.overtaking.refused(entry.key, input.group->priority);
   if (failed)
-    queue_.put_after_error(std::move(entry), now);
+    loop_.queue.put_after_error(std::move(entry), now);
   else
     put_back(std::move(entry), input, now);
   return effects;

@@ -3,12 +3,8 @@
 
 namespace berth::scheduling {
 
-void Scheduler::forget_overtaken(const EntityKey& key, Time now) {
-  if (overtaking_.forget(key)) queue_.wake(kEventPodGone, now);
-}
-
 AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
-  return {avoid_list_.nodes(pod.meta.uid, now), avoid_list_.devices(cluster_, pod, now)};
+  return {loop_.avoid_list.nodes(pod.meta.uid, now), loop_.avoid_list.devices(loop_.cluster, pod, now)};
 }
 
 // Removes all pods of lower priority, and the claims that nobody else uses. Cost: O(pods), once for each
@@ -17,14 +13,14 @@ void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t prio
                              model::Ledger::Transaction& transaction) {
   for (const auto& [name, pod] : context.view.pods.all()) {
     if (pod->priority >= priority) continue;
-    const model::PodId id = cluster_.find_pod(pod->meta.ns, pod->meta.name);
-    if (cluster_.ledger().node_of(id).valid()) cluster_.remove(id, transaction);
+    const model::PodId id = loop_.cluster.find_pod(pod->meta.ns, pod->meta.name);
+    if (loop_.cluster.ledger().node_of(id).valid()) loop_.cluster.remove(id, transaction);
   }
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& pod,
                             std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
-  std::vector<model::NodeId> avoid = avoid_list_.nodes(pod.meta.uid, context.now);
+  std::vector<model::NodeId> avoid = loop_.avoid_list.nodes(pod.meta.uid, context.now);
   avoid.insert(avoid.end(), avoided.begin(), avoided.end());
   return core_.place_pod(context, pod, avoid, transaction).has_value();
 }
@@ -45,24 +41,24 @@ model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityK
                                  std::span<const model::NodeId> avoided) {
   const auto room = [&](const auto* entry) {
     if (!entry) return model::Hold{};
-    model::Ledger::Transaction transaction(cluster_.ledger());
+    model::Ledger::Transaction transaction(loop_.cluster.ledger());
     remove_lower(context, entry->priority, transaction);
     const auto removed = transaction.savepoint();
     if (!place_entry(context, *entry, avoided, transaction)) return model::Hold{};
-    return cluster_.hold_for(transaction.take_since(removed), entry->priority);
+    return loop_.cluster.hold_for(transaction.take_since(removed), entry->priority);
   };
   return key.kind == EntityKind::Pod ? room(context.view.pods.find(key.ns, key.name))
                                      : room(context.view.pod_groups.find(key.ns, key.name));
 }
 
 void Scheduler::keep_room(const SchedulingContext& context, const EntityKey& key) {
-  model::Hold room = find_room(context, key, overtaking_.in_vain_nodes(key));
-  if (room.places.empty() && !overtaking_.in_vain_nodes(key).empty()) {
-    overtaking_.forget_in_vain_nodes(key);
+  model::Hold room = find_room(context, key, loop_.overtaking.in_vain_nodes(key));
+  if (room.places.empty() && !loop_.overtaking.in_vain_nodes(key).empty()) {
+    loop_.overtaking.forget_in_vain_nodes(key);
     room = find_room(context, key, {});
   }
-  if (room.places.empty()) return overtaking_.give_up(key);
-  overtaking_.keep(key, model::ScopedHold(cluster_.ledger(), std::move(room)), context.now);
+  if (room.places.empty()) return loop_.overtaking.give_up(key);
+  loop_.overtaking.keep(key, model::ScopedHold(loop_.cluster.ledger(), std::move(room)), context.now);
 }
 
 }  // namespace berth::scheduling

@@ -20,7 +20,7 @@ class Asked final : public placement::PlacementScorer {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const placement::PlacementResult& result = question.results[i];
       std::string line = question.group.meta.name + " in " + result.placement->name + ":";
-      for (const NodeId node : result.nodes) line += " " + question.context.cluster.node(node).name;
+      for (const model::NodeId node : result.nodes) line += " " + question.context.cluster.node(node).name;
       log_.push_back(std::move(line));
       scores[i] = rule_(result);
     }

@@ -3,8 +3,10 @@
 #include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
 #include "client/claim_writes.h"
+#include "placement/decision_core.h"
 
 namespace berth::scheduling {
+
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
                          const api::BindGroup& group, const std::string& decision,
                          const client::Leadership& term) {
@@ -34,6 +36,17 @@ void renew_reservations(const client::View& view, const BindRequestDraft& bindin
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,
                                Time now) {
   return {"PodScheduled", "False", reason, message, now, pod.meta.generation};
+}
+
+WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now) {
+  const std::string message = placement::joined(refusal.sentence, refusal.explanation);
+  return {client::key_of(api::Kind::Pod, pod.meta),
+          pod.meta.uid,
+          pod_unscheduled(pod, refusal.reason, refusal.sentence, now),
+          wording_class(refusal.sentence),
+          refusal.reword_after,
+          failed_scheduling(pod, message, refusal.decision),
+          true};
 }
 
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,

@@ -7,6 +7,7 @@
 
 #include "client/decider.h"
 #include "placement/bind_request.h"
+#include "scheduling/keepers/condition_updater.h"
 
 namespace berth::scheduling {
 
@@ -23,6 +24,16 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
 // has renewed.
 void renew_reservations(const client::View& view, const BindRequestDraft& binding,
                         const std::string& decision, std::set<std::string>& renewed, client::Chain& chain);
+
+// The condition and the event of a refused pod.
+struct SchedulingFailure {
+  std::string reason;
+  std::string sentence;     // Kubernetes' words
+  std::string explanation;  // ours
+  std::string decision;
+  Duration reword_after = kRewordAfter;
+};
+WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now);
 
 // The condition PodScheduled=False.
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,

@@ -15,21 +15,21 @@ constexpr int kNodes = 6;
 constexpr int kNames = 3;  // that a node may have
 constexpr int kPods = 8;
 
-int pick(int bound) {
+int any_below(int bound) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
 }
 std::string name(const char* prefix, int i) {
   return prefix + std::to_string(i);
 }
 
-// The answer of SignatureCache or of PodCycle.
-struct Answer {
+// The chosen of SignatureCache or of PodCycle.
+struct Chosen {
   NodeId node;
   std::vector<std::string> devices;
   std::string taken;  // by the devices, of the node
   FitError fit_error;
   std::string words;
-  friend bool operator==(const Answer&, const Answer&) = default;
+  friend bool operator==(const Chosen&, const Chosen&) = default;
 };
 
 class History {
@@ -47,7 +47,7 @@ class History {
   }
 
   void step() {
-    switch (pick(13)) {
+    switch (any_below(13)) {
       case 0:
       case 1:
         return put_node();
@@ -62,7 +62,7 @@ class History {
       case 7:
         return put_pod();
       case 8:
-        return cluster_.forget(name("d", pick(4)));
+        return cluster_.forget(name("d", any_below(4)));
       case 9:
         return try_and_roll_back();
       case 10:
@@ -79,7 +79,7 @@ class History {
     for (const auto& [key, pod] : view_.pods.all()) {
       if (pod->bound() || !ready(*pod)) continue;
       if (which != Of::All && (key.name.back() % 2 == 0) != (which == Of::Even)) continue;
-      const Answer index = by_index(context, *pod), pass = by_pass(context, *pod);
+      const Chosen index = by_index(context, *pod), pass = by_pass(context, *pod);
       if (!(index == pass))
         RC_LOG(pod->meta.name + "\nindex: " + text_of(index) + "\npass:  " + text_of(pass));
       RC_ASSERT(index == pass);
@@ -87,10 +87,10 @@ class History {
   }
 
  private:
-  std::string text_of(const Answer& answer) const {
-    std::string text = answer.node.valid() ? cluster_.node(answer.node).name : answer.words;
-    for (const std::string& device : answer.devices) text += " " + device;
-    return text + " " + answer.taken;
+  std::string text_of(const Chosen& chosen) const {
+    std::string text = chosen.node.valid() ? cluster_.node(chosen.node).name : chosen.words;
+    for (const std::string& device : chosen.devices) text += " " + device;
+    return text + " " + chosen.taken;
   }
   void put(api::Kind kind, const std::string& text) {
     Json object = *parse_json(text);
@@ -111,26 +111,27 @@ class History {
   // The i-th node has one of kNames names, around those that stay; it often comes back with another one.
   static std::string node_name(int i) {
     const char* const prefixes[kNames] = {"n", "m1-", "a"};
-    return name(prefixes[pick(kNames)], i);
+    return name(prefixes[any_below(kNames)], i);
   }
   void put_node() {
-    const int i = pick(kNodes);
-    if (pick(2) == 0) erase(api::Kind::Node, "", node_name(i));
-    std::string spec = pick(6) == 0 ? R"({"unschedulable":true})" : "{}";
-    if (pick(6) == 0) spec = R"({"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]})";
-    put(api::Kind::Node,
-        R"({"metadata":{"name":")" + node_name(i) + R"(","labels":{"rack":"r)" + std::to_string(pick(2)) +
-            R"("}},"spec":)" + spec + R"(,"status":{"allocatable":{"cpu":")" + std::to_string(1 + pick(4)) +
-            R"(","memory":"4Gi","pods":"3","nvidia.com/gpu":")" + std::to_string(pick(3)) + "\"}}}");
+    const int i = any_below(kNodes);
+    if (any_below(2) == 0) erase(api::Kind::Node, "", node_name(i));
+    std::string spec = any_below(6) == 0 ? R"({"unschedulable":true})" : "{}";
+    if (any_below(6) == 0) spec = R"({"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]})";
+    put(api::Kind::Node, R"({"metadata":{"name":")" + node_name(i) + R"(","labels":{"rack":"r)" +
+                             std::to_string(any_below(2)) + R"("}},"spec":)" + spec +
+                             R"(,"status":{"allocatable":{"cpu":")" + std::to_string(1 + any_below(4)) +
+                             R"(","memory":"4Gi","pods":"3","nvidia.com/gpu":")" +
+                             std::to_string(any_below(3)) + "\"}}}");
   }
   void put_slice() {
-    const int i = pick(4);
-    std::string where = R"("nodeName":")" + node_name(pick(kNodes)) + "\"";
+    const int i = any_below(4);
+    std::string where = R"("nodeName":")" + node_name(any_below(kNodes)) + "\"";
     if (i == 3) where = R"("allNodes":true)";
     std::string devices;
-    for (int d = 0; d <= pick(3); ++d)
+    for (int d = 0; d <= any_below(3); ++d)
       devices += (d == 0 ? "" : ",") + (R"({"name":"d)" + std::to_string(d)) + "\"" +
-                 (pick(12) == 0 ? R"(,"attributes":{"broken":{"bool":true}})" : "") + takes() + "}";
+                 (any_below(12) == 0 ? R"(,"attributes":{"broken":{"bool":true}})" : "") + takes() + "}";
     put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name("s", i) +
                                       R"("},"spec":{"driver":"drv","pool":{"name":")" + name("p", i) +
                                       R"(","generation":1,"resourceSliceCount":1},)" + where +
@@ -139,20 +140,22 @@ class History {
   // What devices of the class serve: an extended resource, which device plugins of some nodes serve too.
   void put_class() {
     const char* const resources[] = {"nvidia.com/gpu", "example.com/gpu"};
-    const int i = pick(2);
-    const std::string serves = pick(3) == 0 ? ""
-                                            : R"(,"extendedResourceName":")" +
-                                                  std::string(resources[pick(4) == 0 ? 1 - i : i]) + "\"";
+    const int i = any_below(2);
+    const std::string serves =
+        any_below(3) == 0
+            ? ""
+            : R"(,"extendedResourceName":")" + std::string(resources[any_below(4) == 0 ? 1 - i : i]) + "\"";
     put(api::Kind::DeviceClass,
         R"({"metadata":{"name":"serves-)" + std::to_string(i) + R"("},"spec":{"selectors":[)" +
-            (pick(4) == 0 ? R"({"cel":{"expression":"sound"}})" : "") + "]" + serves + "}}");
+            (any_below(4) == 0 ? R"({"cel":{"expression":"sound"}})" : "") + "]" + serves + "}}");
   }
   // Some of what devices may serve.
   static std::string extended_requests() {
     std::string text;
     for (const char* resource :
          {"nvidia.com/gpu", "example.com/gpu", "deviceclass.resource.kubernetes.io/serves-0"})
-      if (pick(4) == 0) text += std::string(",\"") + resource + "\":\"" + std::to_string(1 + pick(2)) + "\"";
+      if (any_below(4) == 0)
+        text += std::string(",\"") + resource + "\":\"" + std::to_string(1 + any_below(2)) + "\"";
     return text;
   }
   // What the device takes of its node.
@@ -160,52 +163,52 @@ class History {
     if (devices_ == Devices::TakeNothing) return "";
     const char* const kinds[] = {"", R"("mapping":{"deviceMultiplier":"1"})",
                                  R"("overhead":{"perPod":"500m"})", R"("overhead":{"perContainer":"700m"})"};
-    const int kind = pick(6);
+    const int kind = any_below(6);
     if (kind >= 4 || kind == 0) return "";
     return R"(,"nodeAllocatableResources":{"cpu":{)" + std::string(kinds[kind]) + "}}";
   }
   void put_claim() {
-    put(api::Kind::ResourceClaim, R"({"metadata":{"name":")" + name("c", pick(kPods)) +
+    put(api::Kind::ResourceClaim, R"({"metadata":{"name":")" + name("c", any_below(kPods)) +
                                       R"(","namespace":"ns"},"spec":{"devices":{"requests":[{"name":"r",)"
                                       R"("exactly":{"deviceClassName":"gpu","count":)" +
-                                      std::to_string(1 + pick(2)) + "}}]}}}");
+                                      std::to_string(1 + any_below(2)) + "}}]}}}");
   }
   void put_pod() {
-    const int i = pick(kPods);
+    const int i = any_below(kPods);
     std::string more;
     if (i % 2 == 0)
       more = R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name("c", i) + "\"}]";
-    if (pick(5) == 0) more += R"(,"nodeSelector":{"rack":"r0"})";
-    if (pick(5) == 0) more += R"(,"tolerations":[{"key":"k","operator":"Exists"}])";
-    if (pick(6) == 0) more += R"(,"nodeName":")" + node_name(pick(kNodes)) + "\"";
+    if (any_below(5) == 0) more += R"(,"nodeSelector":{"rack":"r0"})";
+    if (any_below(5) == 0) more += R"(,"tolerations":[{"key":"k","operator":"Exists"}])";
+    if (any_below(6) == 0) more += R"(,"nodeName":")" + node_name(any_below(kNodes)) + "\"";
     // Without claims, perhaps a share of a GPU; what it would have if it is bound.
-    const std::string share = R"(,"annotations":{"gpu-fraction":"0.)" + std::to_string(4 + pick(3)) +
+    const std::string share = R"(,"annotations":{"gpu-fraction":"0.)" + std::to_string(4 + any_below(3)) +
                               R"(","scheduling.berth.dev/gpu-groups":"gpu-0",)"
                               R"("scheduling.berth.dev/gpu-portion":"0.40"})";
     put(api::Kind::Pod, R"({"metadata":{"name":")" + name("pod", i) + R"(","namespace":"ns")" +
-                            (i % 2 == 1 && pick(2) == 0 ? share : "") +
+                            (i % 2 == 1 && any_below(2) == 0 ? share : "") +
                             R"(},"spec":{"containers":[{"name":"c","resources":{"requests":)"
                             R"({"cpu":")" +
-                            std::to_string(1 + pick(2)) + "\"" + extended_requests() + "}" +
-                            (i % 2 == 0 && pick(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}" +
-                            (pick(4) == 0 ? R"(,"ports":[{"hostPort":80}])" : "") + "}]" + init_container() +
-                            more + "}}");
+                            std::to_string(1 + any_below(2)) + "\"" + extended_requests() + "}" +
+                            (i % 2 == 0 && any_below(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}" +
+                            (any_below(4) == 0 ? R"(,"ports":[{"hostPort":80}])" : "") + "}]" +
+                            init_container() + more + "}}");
   }
   static std::string init_container() {
-    if (pick(4) != 0) return "";
+    if (any_below(4) != 0) return "";
     return R"(,"initContainers":[{"name":"i","resources":{"requests":{"cpu":"1")" + extended_requests() +
            "}}}]";
   }
   void erase_something() {
-    switch (pick(4)) {
+    switch (any_below(4)) {
       case 0:
-        return erase(api::Kind::Node, "", node_name(pick(kNodes)));
+        return erase(api::Kind::Node, "", node_name(any_below(kNodes)));
       case 1:
-        return erase(api::Kind::Pod, "ns", name("pod", pick(kPods)));
+        return erase(api::Kind::Pod, "ns", name("pod", any_below(kPods)));
       case 2:
-        return erase(api::Kind::ResourceClaim, "ns", name("c", pick(kPods)));
+        return erase(api::Kind::ResourceClaim, "ns", name("c", any_below(kPods)));
       default:
-        return erase(api::Kind::ResourceSlice, "", name("s", pick(4)));
+        return erase(api::Kind::ResourceSlice, "", name("s", any_below(4)));
     }
   }
 
@@ -216,7 +219,7 @@ class History {
   }
   // Places a random waiting pod; true if it fits.
   bool place(model::Ledger::Transaction& transaction) {
-    const api::Pod* pod = view_.pods.find("ns", name("pod", pick(kPods)));
+    const api::Pod* pod = view_.pods.find("ns", name("pod", any_below(kPods)));
     if (!pod || pod->bound() || !ready(*pod)) return false;
     if (cluster_.ledger().node_of(cluster_.find_pod("ns", pod->meta.name)).valid()) return false;
     const SchedulingContext context{view_, cluster_, allocator_};
@@ -227,7 +230,7 @@ class History {
   }
   void decide() {
     model::Ledger::Transaction transaction(cluster_.ledger());
-    if (place(transaction)) cluster_.commit(transaction, name("d", pick(4)));
+    if (place(transaction)) cluster_.commit(transaction, name("d", any_below(4)));
   }
   void try_and_roll_back() {
     model::Ledger::Transaction transaction(cluster_.ledger());
@@ -237,34 +240,34 @@ class History {
     }
   }
 
-  Answer by_index(const SchedulingContext& context, const api::Pod& pod) {
+  Chosen by_index(const SchedulingContext& context, const api::Pod& pod) {
     CycleState state;
     pods_.begin(state, context, pod);
     const NodeId node = index_.choose(state, {});
-    return answer(state, node, node.valid() ? FitError{} : index_.fit_error(state));
+    return chosen(state, node, node.valid() ? FitError{} : index_.fit_error(state));
   }
-  Answer by_pass(const SchedulingContext& context, const api::Pod& pod) {
+  Chosen by_pass(const SchedulingContext& context, const api::Pod& pod) {
     CycleState state;
     pods_.begin(state, context, pod);
     NodeId node;
     const std::vector<NodeId>& nodes = domains_.nodes(cluster_);
     if (!nodes.empty() && pods_.prepare(state)) node = pods_.choose(state, nodes, {});
-    return answer(state, node, node.valid() ? FitError{} : pods_.fit_error(state));
+    return chosen(state, node, node.valid() ? FitError{} : pods_.fit_error(state));
   }
-  Answer answer(const CycleState& state, NodeId node, FitError fit_error) {
-    Answer answer{node, {}, {}, std::move(fit_error), {}};
+  Chosen chosen(const CycleState& state, NodeId node, FitError fit_error) {
+    Chosen chosen{node, {}, {}, std::move(fit_error), {}};
     if (node.valid()) {
       const plugins::NodeDevices& devices = plugins::devices_of(state);
-      if (devices.node_allocatable) answer.taken = to_string(api::to_json(*devices.node_allocatable));
+      if (devices.node_allocatable) chosen.taken = to_string(api::to_json(*devices.node_allocatable));
       for (const auto& allocation : devices.allocations)
         for (const api::DeviceResult& result : allocation->results)
-          answer.devices.push_back(result.pool + "/" + result.device);
+          chosen.devices.push_back(result.pool + "/" + result.device);
     } else {
       const std::size_t count = cluster_.live_nodes().size();
-      answer.words = answer.fit_error.fit_sentence(count) + answer.fit_error.preemption_sentence(count, "") +
-                     explain_pod(state, answer.fit_error, count);
+      chosen.words = chosen.fit_error.fit_sentence(count) + chosen.fit_error.preemption_sentence(count, "") +
+                     explain_pod(state, chosen.fit_error, count);
     }
-    return answer;
+    return chosen;
   }
 
   const Devices devices_;
@@ -283,10 +286,10 @@ class History {
 void expect_agreement(History::Devices devices, int more_nodes = 0) {
   EXPECT_TRUE(rc::check("index and pass agree", [=] {
     History history(devices, more_nodes);
-    const int steps = 10 + pick(60);
+    const int steps = 10 + any_below(60);
     for (int i = 0; i < steps; ++i) {
       history.step();
-      const int which = pick(4);
+      const int which = any_below(4);
       if (which < 3) history.compare(static_cast<History::Of>(which));
     }
     history.compare(History::Of::All);
@@ -308,16 +311,16 @@ TEST(SignatureCache, EqualsPodCycleWhereLazyFiltersJudgeTheBestNodeFirst) {
 
 TEST(TournamentTree, KnowsTheFirstOfTheHighest) {
   EXPECT_TRUE(rc::check("as a scan does", [] {
-    std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + pick(40)), TournamentTree::kOut);
+    std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + any_below(40)), TournamentTree::kOut);
     std::vector<std::uint64_t> labels(60);
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = (i * 7 + 3) % 61;
     TournamentTree tournament;
     const auto label_of = [&labels](std::size_t at) { return labels[at]; };
     tournament.start(keys, label_of);
     for (int i = 0; i < 80; ++i) {
-      if (keys.size() < labels.size() && pick(4) == 0) keys.push_back(TournamentTree::kOut);
-      const auto at = static_cast<std::size_t>(pick(static_cast<int>(keys.size())));
-      keys[at] = pick(4) == 0 ? TournamentTree::kOut : pick(5);
+      if (keys.size() < labels.size() && any_below(4) == 0) keys.push_back(TournamentTree::kOut);
+      const auto at = static_cast<std::size_t>(any_below(static_cast<int>(keys.size())));
+      keys[at] = any_below(4) == 0 ? TournamentTree::kOut : any_below(5);
       tournament.set(at, keys[at], label_of);
       std::size_t best = 0;
       for (std::size_t j = 0; j < keys.size(); ++j)
@@ -325,7 +328,7 @@ TEST(TournamentTree, KnowsTheFirstOfTheHighest) {
       RC_ASSERT(tournament.empty() == (keys[best] == TournamentTree::kOut));
       if (keys[best] != TournamentTree::kOut) RC_ASSERT(tournament.best() == best);
       // Labels may change, their order may not.
-      if (pick(8) == 0)
+      if (any_below(8) == 0)
         for (std::uint64_t& label : labels) label += label / 8;
     }
   }));

@@ -76,7 +76,8 @@ TEST(SchedulingQueue, WithinASecondOfCreationTheFirstToArriveGoesFirst) {
   queue.add(pod("c"), 0, kStart);
   queue.wake(kEventAny, kStart);
   EXPECT_EQ(queue.pop(kStart + Duration::seconds(1))->key.name, "b") << "it keeps its place";
-  EXPECT_TRUE(queue_sort_less({pod("a"), 0, kStart}, {pod("b"), 0, kStart})) << "a plan knows no arrivals";
+  EXPECT_TRUE(placement::queue_sort_less({pod("a"), 0, kStart}, {pod("b"), 0, kStart}))
+      << "a plan knows no arrivals";
 }
 
 TEST(DecisionFailures, CountADecisionOnceAndAreForgotten) {

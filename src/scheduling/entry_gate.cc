@@ -1,0 +1,122 @@
+#include "scheduling/entry_gate.h"
+
+#include <algorithm>
+
+#include "api/types/gang_decision.h"
+#include "base/known_defects.h"
+#include "placement/claims.h"
+#include "scheduling/writes.h"
+
+namespace berth::scheduling {
+
+placement::PreEnqueueResult EntryGate::pre_enqueue(const client::View& view, const api::Pod& pod, Time now) {
+  placement::PreEnqueueResult gate = core_.pre_enqueue(view, pod);
+  if (gate.kind == placement::PreEnqueueResult::Kind::Open && loop_.sealing &&
+      placement::asks_for_devices(pod))
+    gate = {placement::PreEnqueueResult::Kind::Silent, "",
+            "what an earlier process wrote about devices may still land"};
+  if (gate.kind == placement::PreEnqueueResult::Kind::Reported)
+    loop_.conditions.want(view,
+                          {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
+                           pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
+                          now);
+  return gate;
+}
+
+void EntryGate::enqueue(const QueuedEntity& entry, Time now) {
+  if (const std::uint32_t failures = loop_.failures.repeated(entry.key, now); failures > 0)
+    loop_.queue.add_after_failures(entry.key, entry.priority, entry.since, failures, now);
+  else
+    loop_.queue.add(entry.key, entry.priority, entry.since);
+}
+
+void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, Time now) {
+  const api::Pod* pod = view.pods.find(key.ns, key.name);
+  if (!pod || !pod->group.empty() || !loop_.wants_place(view, *pod)) {
+    loop_.forget_overtaken(key, now);
+    return loop_.queue.erase(key);
+  }
+  placement::PreEnqueueResult gate = pre_enqueue(view, *pod, now);
+  if (gate.kind == placement::PreEnqueueResult::Kind::Open) {
+    enqueue(placement::queue_entry(*pod), now);
+  } else {
+    loop_.forget_overtaken(key, now);
+    loop_.queue.gate(key, pod->priority, pod->meta.created);
+    log_gate(key, std::move(gate.message), now);
+  }
+}
+
+void EntryGate::log_gate(const EntityKey& key, std::string why, Time now) {
+  const DecisionKind kind = key.kind == EntityKind::Pod ? DecisionKind::Pod : DecisionKind::Group;
+  if (decisions_) decisions_->gated({now, kind, key.ns, key.name, std::move(why)});
+}
+
+GroupMembers EntryGate::members_of(const client::View& view, const EntityKey& key) const {
+  const placement::GroupQuestions questions{
+      [this](const api::Pod& pod) { return loop_.ours(pod); },
+      [this](const std::string& decision) {
+        const auto found = loop_.in_flight.find(decision);
+        return found != loop_.in_flight.end() && found->second.barrier;
+      },
+      [this](const std::string& decision) { return loop_.written_gangs.contains(decision); }};
+  return group_members(view, loop_.cluster, questions, key.ns, key.name);
+}
+
+// Sets the condition once minCount members (without a minimum: one) are bound or committed. The commit of a
+// gang sets it too, but members may be seen bound before the group is seen committed.
+void EntryGate::tell_group_scheduled(const client::View& view, const api::PodGroup& group,
+                                     const GroupMembers& members, Time now) {
+  const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
+  const std::int32_t minimum = std::max(1, group.minimum());
+  if (std::max(members.scheduled + early, members.ever_bound) < minimum) return;
+  const api::ObjectKey key = client::key_of(api::Kind::PodGroup, group.meta);
+  if (api::condition_is_true(group.conditions, api::kGroupScheduled)) return loop_.conditions.drop(key);
+  WantedCondition scheduled{key, group.meta.uid, api::group_condition(true, "Scheduled", "", now), ""};
+  if (minimum > 1) scheduled.grace = kCommitTellsWithin;
+  loop_.conditions.want(view, std::move(scheduled), now);
+}
+
+void EntryGate::tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now) {
+  const std::string why = placement::held_by_parent(group);
+  if (why.empty()) return;
+  loop_.conditions.want(view,
+                        {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
+                         api::group_condition(false, "Unschedulable", "pod group waits: " + why, now), why},
+                        now);
+}
+
+void EntryGate::reconsider_group(const client::View& view, const EntityKey& key, Time now) {
+  const GroupMembers members = members_of(view, key);
+  for (const api::BindRequest* request : members.broken) loop_.withdrawals.want(*request, now);
+  const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
+  if (group) tell_group_scheduled(view, *group, members, now);
+  const bool begun = has(KnownDefect::BegunGangNotCompleted) && members.ever_bound > 0;
+  if (members.waiting.empty() || begun) {
+    loop_.forget_overtaken(key, now);
+    return loop_.queue.erase(key);
+  }
+  std::string why = has(KnownDefect::UnsettledGangDecidedAgain) ? "" : members.unsettled;
+  for (const api::Pod* pod : members.waiting)
+    if (const placement::PreEnqueueResult gate = pre_enqueue(view, *pod, now);
+        gate.kind != placement::PreEnqueueResult::Kind::Open)
+      why = "member " + pod->meta.name + " waits: " + gate.message;
+  if (why.empty() || !group) why = placement::group_gate(key, group, members);
+  if (group) tell_held_by_parent(view, *group, now);
+  const QueuedEntity entry = placement::queue_entry(key, group, members);
+  if (why.empty()) return enqueue(entry, now);
+  loop_.forget_overtaken(key, now);  // a gated entry gets no reservation
+  loop_.queue.gate(key, entry.priority, entry.since);
+  log_gate(key, std::move(why), now);
+}
+
+void EntryGate::reconsider(const client::View& view, Time now) {
+  for (const EntityKey& key : loop_.dirty.take()) {
+    if (key.kind == EntityKind::Pod) {
+      reconsider_pod(view, key, now);
+    } else {
+      reconsider_group(view, key, now);
+    }
+  }
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,36 @@
+// Which waiting entries may be tried: each entry that changed enters the queue, is gated, or leaves it.
+//
+// Cost: O(log n) an entry, of a group O(members). Source: kube-scheduler's PreEnqueue.
+#pragma once
+
+#include "scheduling/decision_log.h"
+#include "scheduling/loop_state.h"
+
+namespace berth::scheduling {
+
+class EntryGate {
+ public:
+  // `log`: null keeps nothing.
+  EntryGate(LoopState& loop, const DecisionCore& core, DecisionLog* log)
+      : loop_(loop), core_(core), decisions_(log) {}
+
+  // All dirty entries.
+  void reconsider(const client::View& view, Time now);
+  GroupMembers members_of(const client::View& view, const EntityKey& key) const;
+
+ private:
+  placement::PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod, Time now);
+  void enqueue(const QueuedEntity& entry, Time now);
+  void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
+  void reconsider_group(const client::View& view, const EntityKey& key, Time now);
+  void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
+                            Time now);
+  void tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now);
+  void log_gate(const EntityKey& key, std::string why, Time now);
+
+  LoopState& loop_;
+  const DecisionCore& core_;
+  DecisionLog* decisions_;
+};
+
+}  // namespace berth::scheduling

@@ -1,0 +1,196 @@
+#include "scheduling/intake.h"
+
+#include <algorithm>
+
+#include "base/known_defects.h"
+#include "placement/refusal/explain.h"
+#include "scheduling/writes.h"
+
+namespace berth::scheduling {
+namespace {
+
+bool same_taints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const api::Taint& x, const api::Taint& y) {
+    return x.key == y.key && x.value == y.value && x.effect == y.effect;
+  });
+}
+
+// False for heartbeats: no field that decisions read has changed.
+bool matters(const api::Node& before, const api::Node& after) {
+  return before.unschedulable != after.unschedulable || before.allocatable != after.allocatable ||
+         before.meta.labels != after.meta.labels || !same_taints(before.taints, after.taints) ||
+         before.declared_features != after.declared_features;
+}
+
+// Such a request may go: its pod stands for itself.
+bool has_bound(const client::View& view, const api::BindRequest& request) {
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  return pod && api::is_bound_by(*pod, request);
+}
+
+// Of an earlier Lease of this name as well: this process holds the one that exists. Requests of an earlier
+// release name none.
+bool is_of_earlier_term(const api::BindRequest& request, const client::Leadership& now_leading) {
+  if (request.epoch == 0 || now_leading.epoch == 0) return false;
+  if (request.lease.empty()) return request.epoch < now_leading.epoch;
+  const bool same_name =
+      request.lease.ns == now_leading.lease.ns && request.lease.name == now_leading.lease.name;
+  return same_name && (request.lease.uid != now_leading.lease.uid || request.epoch < now_leading.epoch);
+}
+
+}  // namespace
+
+void Intake::pod_changed(const client::Delta& delta, Time now) {
+  const auto* before = client::object_of<api::Pod>(delta.before);
+  const auto* after = client::object_of<api::Pod>(delta.after);
+  const bool recreated = before && after && before->meta.uid != after->meta.uid;
+  if (before && (!after || recreated)) loop_.avoid_list.forget(before->meta.uid);
+  if (!after || recreated || after->bound() || after->finished()) loop_.conditions.drop(delta.key);
+  if (before && before->bound() && !before->finished() && (!after || recreated || after->finished())) {
+    loop_.overtaking.freed(loop_.cluster.find_node(before->node_name), now);
+    loop_.queue.wake(kEventPodGone, now);
+  }
+  const bool relabelled = before && after && before->meta.labels != after->meta.labels;
+  if (after && after->bound() && (!before || !before->bound() || relabelled))
+    loop_.queue.wake(kEventPodPlaced, now);
+  // A bound pod that was resized may ask for less.
+  if (before && after && after->bound() && before->meta.generation != after->meta.generation &&
+      !has(KnownDefect::ResizeWakesNobody))
+    loop_.queue.wake(kEventPodGone, now);
+  if (before) loop_.dirty.insert(entry_of(*before));
+  if (before && (!after || recreated || after->bound())) loop_.failures.forget(entry_of(*before));
+  if (!after) return;
+  loop_.dirty.insert(entry_of(*after));
+  if (!before && !after->group.empty()) loop_.queue.wake_one(entry_of(*after), now);
+  if (before && before->meta.generation != after->meta.generation)
+    loop_.queue.wake_one(entry_of(*after), now);
+}
+
+// Only freed devices help other pods. The claim's own pods are evaluated after every change.
+void Intake::claim_changed(const client::View& view, const client::Delta& delta, Time now) {
+  const auto* before = client::object_of<api::ResourceClaim>(delta.before);
+  const auto* after = client::object_of<api::ResourceClaim>(delta.after);
+  if (before && (!after || after->meta.uid != before->meta.uid)) loop_.avoid_list.forget(before->meta.uid);
+  const bool was_allocated = before && before->allocation, is_allocated = after && after->allocation;
+  for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
+    loop_.dirty.insert(entry_of(*pod));
+    const bool has_room = before && after && before->reserved_for.size() > after->reserved_for.size();
+    if (!before || was_allocated != is_allocated || has_room) loop_.queue.wake_one(entry_of(*pod), now);
+  }
+  // A pod is refused while the extended-resource claim of an earlier attempt exists.
+  const api::OwnerReference* owner = before && !after ? before->meta.controller() : nullptr;
+  if (const api::Pod* pod = owner ? view.pods.find(delta.key.ns, owner->name) : nullptr) {
+    loop_.dirty.insert(entry_of(*pod));
+    loop_.queue.wake_one(entry_of(*pod), now);
+  }
+  if (was_allocated && !is_allocated) loop_.queue.wake(kEventClaimChanged, now);
+}
+
+// The claim's own pods are evaluated after every change; one that is gone may leave a volume to others.
+void Intake::volume_claim_changed(const client::View& view, const client::Delta& delta, Time now) {
+  for (const api::Pod* pod : view.pods_using_volume_claim(delta.key.ns, delta.key.name)) {
+    loop_.dirty.insert(entry_of(*pod));
+    loop_.queue.wake_one(entry_of(*pod), now);
+  }
+  if (!delta.after) loop_.queue.wake(kEventVolumeChanged, now);
+}
+
+void Intake::request_changed(const client::View& view, const client::Delta& delta, Time now) {
+  const auto* before = client::object_of<api::BindRequest>(delta.before);
+  const auto* after = client::object_of<api::BindRequest>(delta.after);
+  for (const api::BindRequest* request : {before, after}) {
+    if (!request) continue;
+    const model::PodId pod = loop_.cluster.find_pod(request->meta.ns, request->pod_name);
+    if (pod.valid() && loop_.cluster.pod(pod).live)
+      loop_.dirty.insert(entry_of(*loop_.cluster.pod(pod).live));
+  }
+  const bool replaced = before && (!after || after->decision_id != before->decision_id);
+  if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
+    loop_.written_gangs.erase(before->decision_id);
+  if (!after && has_bound(view, *before)) return loop_.device_waits.forget(*before);
+  // A request of an earlier term that appears after this term began landed late. Others may have its place
+  // by now, so it is withdrawn and decided again.
+  const bool appeared = after && (!before || after->decision_id != before->decision_id);
+  if (appeared && is_of_earlier_term(*after, loop_.leadership) && !has(KnownDefect::FirstListTrusted))
+    loop_.withdrawals.want(*after, now);
+  const bool failed = after && api::failed_for_good(*after);
+  const bool had_failed = before && api::failed_for_good(*before) && !replaced;
+  if (!after || (failed && !had_failed)) loop_.queue.wake(kEventPodGone, now);
+  if (after && api::is_failing(*after) && !had_failed)
+    loop_.device_waits.note(view, *after);
+  else if (before && after)
+    loop_.device_waits.forget(*before);
+  if (had_failed || (after && !failed)) return;
+  if (after) loop_.avoid_list.note(*after, loop_.cluster, now, now + loop_.options.cool_down);
+  // A request that is gone while its pod exists counts as a failure too: perhaps only this view still has
+  // the pod.
+  request_failed(view, after ? *after : *before, now);
+}
+
+// If the wait for devices failed, the pod gets kube-scheduler's sentence for that.
+void Intake::request_failed(const client::View& view, const api::BindRequest& request, Time now) {
+  const std::string sentence = loop_.device_waits.take(request);
+  const api::Pod* pod = view.pods.find(request.meta.ns, request.pod_name);
+  if (!pod) return;
+  const bool told =
+      !sentence.empty() && loop_.ours(*pod) && pod->meta.uid == request.pod_uid && !pod->bound();
+  loop_.failures.note(entry_of(*pod), request.decision_id, request.pod_uid,
+                      told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
+  if (told)
+    loop_.conditions.want(view,
+                          refused_pod(*pod,
+                                      {"SchedulerError", sentence,
+                                       placement::explain_error(*pod, request.message), request.decision_id},
+                                      now),
+                          now);
+}
+
+void Intake::apply(const client::View& view, const client::Delta& delta, Time now) {
+  switch (delta.key.kind) {
+    case api::Kind::Node: {
+      const auto* before = client::object_of<api::Node>(delta.before);
+      const auto* after = client::object_of<api::Node>(delta.after);
+      if (before && after && !matters(*before, *after)) break;
+      loop_.queue.wake(before ? kEventNodeChanged : kEventNodeAdded, now);
+      break;
+    }
+    case api::Kind::Pod:
+      pod_changed(delta, now);
+      break;
+    case api::Kind::BindRequest:
+      request_changed(view, delta, now);
+      break;
+    case api::Kind::PodGroup:
+      if (!delta.after) loop_.conditions.drop(delta.key);
+      loop_.dirty.insert({delta.key.ns, delta.key.name, EntityKind::Group});
+      loop_.queue.wake_one({delta.key.ns, delta.key.name, EntityKind::Group}, now);
+      break;
+    case api::Kind::ResourceClaim:
+      claim_changed(view, delta, now);
+      break;
+    case api::Kind::PersistentVolumeClaim:
+      volume_claim_changed(view, delta, now);
+      break;
+    case api::Kind::PersistentVolume:
+    case api::Kind::StorageClass:
+    case api::Kind::CSIDriver:
+    case api::Kind::CSIStorageCapacity:
+    case api::Kind::CSINode:
+      loop_.queue.wake(kEventVolumeChanged, now);
+      break;
+    case api::Kind::VolumeAttachment:  // only a detached volume leaves room
+      if (!delta.after) loop_.queue.wake(kEventVolumeChanged, now);
+      break;
+    case api::Kind::ResourceSlice:
+    case api::Kind::DeviceTaintRule:
+      loop_.queue.wake(kEventSliceChanged, now);
+      break;
+    case api::Kind::DeviceClass:
+      loop_.queue.wake(kEventClassChanged, now);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace berth::scheduling

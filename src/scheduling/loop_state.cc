@@ -1,0 +1,31 @@
+#include "scheduling/loop_state.h"
+
+#include <algorithm>
+
+namespace berth::scheduling {
+
+LoopState::LoopState(SchedulerOptions given)
+    : options(std::move(given)),
+      cluster(options.gates.node_allocatable_resources ? model::NodeAllocatable::Counted
+                                                       : model::NodeAllocatable::Ignored),
+      overtaking(options.overtaking_limit) {}
+
+bool LoopState::ours(const api::Pod& pod) const {
+  const std::vector<std::string>& names = options.scheduler_names;
+  return std::find(names.begin(), names.end(), pod.scheduler_name) != names.end();
+}
+
+bool LoopState::wants_place(const client::View& view, const api::Pod& pod) const {
+  return ours(pod) && placement::wants_place(view, cluster, pod);
+}
+
+void LoopState::forget_overtaken(const EntityKey& key, Time now) {
+  if (overtaking.forget(key)) queue.wake(kEventPodGone, now);
+}
+
+EntityKey entry_of(const api::Pod& pod) {
+  if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntityKind::Pod};
+  return {pod.meta.ns, pod.group, EntityKind::Group};
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,85 @@
+// What the parts of the scheduler share: entries, decisions in flight, and what the keepers hold.
+//
+// Owner: the Scheduler, one thread. Intake and EntryGate change it between decisions.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "placement/decision_core.h"
+#include "scheduling/keepers/bind_failure_avoid_list.h"
+#include "scheduling/keepers/condition_updater.h"
+#include "scheduling/keepers/decision_failures.h"
+#include "scheduling/keepers/device_wait_errors.h"
+#include "scheduling/keepers/late_allocations.h"
+#include "scheduling/keepers/overtaking_guard.h"
+#include "scheduling/keepers/term_seals.h"
+#include "scheduling/keepers/withdrawals.h"
+#include "scheduling/queue/dirty_entities.h"
+
+namespace berth::scheduling {
+
+using placement::AvoidSet;
+using placement::DecisionCore;
+using placement::GroupInput;
+using placement::GroupMembers;
+using placement::GroupOutcome;
+using placement::PodDecision;
+using placement::SchedulingContext;
+
+struct SchedulerOptions {
+  std::vector<std::string> scheduler_names = {"berth"};  // of pods that it places
+  Duration cool_down = Duration::seconds(30);  // how long a failed binding's node or devices are avoided
+  Duration binding_timeout = Duration::seconds(600);  // the binder's; after it an allocation is unusable
+  Duration overtaking_limit = Duration::seconds(20);  // before an overtaken entry gets a reservation
+  std::optional<std::int32_t> backoff_limit = {};     // of bind requests; not set: the binder's own
+  bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
+  dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
+  dra::DeviceGates gates = {};
+  placement::Placements placements = placement::Placements::ByTopology;
+  placement::MakePlugins plugins = placement::default_plugins;
+};
+
+// A decision whose writes are in flight.
+struct InFlight {
+  QueuedEntity entry;
+  std::vector<std::string> member_uids;  // one a chain, in their order
+  bool barrier = false;                  // the members wait for each other
+};
+
+struct LoopState {
+  explicit LoopState(SchedulerOptions given);
+  LoopState(const LoopState&) = delete;
+  LoopState& operator=(const LoopState&) = delete;
+
+  bool ours(const api::Pod& pod) const;
+  // A request that failed for good does not count: the next decision replaces it.
+  bool wants_place(const client::View& view, const api::Pod& pod) const;
+  // Gives the room of an overtaken entry free: it has a place, or cannot be tried.
+  void forget_overtaken(const EntityKey& key, Time now);
+
+  SchedulerOptions options;
+  model::Cluster cluster;
+  client::Leadership leadership;
+  SchedulingQueue queue;
+  DirtyEntities dirty;
+  std::map<std::string, InFlight> in_flight;  // by decision
+  // Decisions that were written in full and still have requests.
+  std::set<std::string, std::less<>> written_gangs;
+  ConditionUpdater conditions;
+  Withdrawals withdrawals;
+  TermSeals seals;
+  bool sealing = false;  // pods that ask for devices are gated
+  OvertakingGuard overtaking;
+  LateAllocations late;
+  BindFailureAvoidList avoid_list;
+  DecisionFailures failures;
+  DeviceWaitErrors device_waits;
+};
+
+EntityKey entry_of(const api::Pod& pod);
+
+}  // namespace berth::scheduling
