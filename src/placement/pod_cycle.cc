@@ -141,15 +141,11 @@ bool PodCycle::accepts(CycleState& state, NodeId node) const {
   });
 }
 
-bool PodCycle::asks_all(const CycleState& state) const {
-  return state.context->cluster.live_nodes().size() <= kNodesAllAskedMax || has_preferences(state);
-}
-
 NodeId PodCycle::best_accepted(CycleState& state) const {
   const std::vector<std::int64_t>& scores = state.scores;
   if (!has_lazy_filters(state))
     return state.candidates[std::max_element(scores.begin(), scores.end()) - scores.begin()];
-  return asks_all(state) ? best_of_all(state) : first_accepted(state);
+  return has_preferences(state) ? best_of_all(state) : first_accepted(state);
 }
 
 // Runs the lazy filters on every candidate; preferences are added to the scores.

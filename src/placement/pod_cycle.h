@@ -13,11 +13,6 @@
 
 namespace berth::placement {
 
-// In a cluster of at most so many nodes the lazy filters judge every node that passes the filters, because
-// an error on any node ends the attempt; kube-scheduler filters at least as many. In a larger cluster they
-// judge nodes best first until one passes.
-inline constexpr std::size_t kNodesAllAskedMax = 100;
-
 class PodCycle {
  public:
   // Both outlive it.
@@ -41,8 +36,7 @@ class PodCycle {
   // True if every lazy filter accepts the node.
   bool accepts(CycleState& state, NodeId node) const;
   bool has_lazy_filters(const CycleState& state) const;
-  // Whether the lazy filters judge all candidates even if one has passed.
-  bool asks_all(const CycleState& state) const;
+  // Whether a lazy filter prefers some nodes that it accepts: then it judges all candidates.
   bool has_preferences(const CycleState& state) const;
   // After prepare(): the rules about domains that the pod must satisfy.
   void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const;

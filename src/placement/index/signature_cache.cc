@@ -120,7 +120,6 @@ void SignatureCache::bring_up_to_date(CachedSignature& cached, CycleState& state
   bool known = reach != model::Cluster::ChangeScope::Unknown;
   if (known) {
     cached.verdict.resize(order_->slot_count());
-    cached.accepted.resize(order_->slot_count());
     widen_changed(cached, state);
     known = 2 * changed_slots_.size() <= order_->by_name().size();
   }
@@ -149,7 +148,6 @@ void SignatureCache::start(CachedSignature& cached, CycleState& state) {
   cached.digests = scope_.digests();
   for (const std::string& key : scope_.topology_keys()) cached.domains.emplace_back(key, cluster, *order_);
   cached.verdict.assign(slots, 0);
-  cached.accepted.assign(slots, false);
   pods_.judge(state, order_->by_name());
   std::vector<std::int64_t> keys(slots, TournamentTree::kOut);
   for (std::size_t i = 0; i < state.candidates.size(); ++i)
@@ -182,7 +180,6 @@ void SignatureCache::judge(CachedSignature& cached, CycleState& state, std::span
 // Judges nodes again that a lazy filter refused: devices that any node may use have changed.
 void SignatureCache::readmit(CachedSignature& cached, CycleState& state) {
   if (!pods_.has_lazy_filters(state)) return;
-  cached.accepted.assign(cached.accepted.size(), false);
   changed_slots_.clear();
   for (std::uint32_t slot = 0; slot < cached.verdict.size(); ++slot)
     if (cached.verdict[slot] != 0 && cached.lists[cached.verdict[slot] - 1].lazy)
@@ -268,29 +265,13 @@ void SignatureCache::refuse(CachedSignature& cached, const CycleState& state, st
 // Forgets the verdict on the node of the slot.
 void SignatureCache::release(CachedSignature& cached, std::uint32_t slot) {
   cached.words.erase(slot);
-  cached.accepted[slot] = false;
   if (cached.verdict[slot] == 0) return cached.candidates.set(slot, Candidates::kOut, *order_);
   count_out(cached.lists[cached.verdict[slot] - 1], slot);
   for (auto& [resource, room] : cached.room) room.set(slot, TournamentTree::kOut, order_->label_of());
   cached.verdict[slot] = 0;
 }
 
-// Runs the lazy filters on every candidate without a verdict of theirs. False if one ended the attempt.
-bool SignatureCache::ask_all(CachedSignature& cached, CycleState& state) {
-  for (const NodeId node : order_->by_name()) {
-    const std::uint32_t slot = order_->slot(node);
-    if (cached.accepted[slot] || !cached.candidates.is_one(slot)) continue;
-    state.diagnosis.clear();
-    cached.accepted[slot] = pods_.accepts(state, node);
-    if (!state.diagnosis.error().empty()) return false;
-    if (!cached.accepted[slot]) refuse(cached, state, 0, true);
-  }
-  return true;
-}
-
 NodeId SignatureCache::best_accepted(CachedSignature& cached, CycleState& state) {
-  if (pods_.asks_all(state) && pods_.has_lazy_filters(state) && !ask_all(cached, state))
-    return NodeId::none();
   for (std::uint32_t best; (best = cached.candidates.best()) != NodeOrder::kNoSlot;) {
     const NodeId node = order_->node(best);
     state.diagnosis.clear();

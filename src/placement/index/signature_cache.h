@@ -58,7 +58,6 @@ class SignatureCache {
     std::vector<std::uint64_t> digests;  // of FilterScope
     std::vector<DomainMembers> domains;  // one a topology key of FilterScope
     Candidates candidates;
-    std::vector<bool> accepted;  // the lazy filters accept the candidate
     // Of the node alone: 0 for a candidate and for a free slot, else 1 + index in lists.
     std::vector<std::uint8_t> verdict;
     std::vector<ReasonList> lists;
@@ -84,7 +83,6 @@ class SignatureCache {
   const std::vector<ReasonList>& refusals(CachedSignature& cached);
   std::uint8_t list_of(CachedSignature& cached, const CycleState& state, const Diagnosis::Row& row,
                        bool lazy);
-  bool ask_all(CachedSignature& cached, CycleState& state);
   NodeId best_accepted(CachedSignature& cached, CycleState& state);
   std::string words_for(CachedSignature& cached, const CycleState& state, std::uint32_t slot);
 

@@ -72,12 +72,13 @@ class History {
     }
   }
 
-  // Of waiting pods with an even or an odd number, or of all: the signatures of the others fall behind.
+  // Of waiting pods with an even or an odd number, or of all: the signatures of the others fall behind. A pod
+  // that has a place is not one: it would not find its own host ports in use, others of its signature would.
   enum class Of : std::uint8_t { Even, Odd, All };
   void compare(Of which) {
     const SchedulingContext context{view_, cluster_, allocator_};
     for (const auto& [key, pod] : view_.pods.all()) {
-      if (pod->bound() || !ready(*pod)) continue;
+      if (pod->bound() || !ready(*pod) || has_place(*pod)) continue;
       if (which != Of::All && (key.name.back() % 2 == 0) != (which == Of::Even)) continue;
       const Chosen index = by_index(context, *pod), pass = by_pass(context, *pod);
       if (!(index == pass))
@@ -217,11 +218,13 @@ class History {
       return view_.claims.find(pod.meta.ns, claim.claim_name) != nullptr;
     });
   }
+  bool has_place(const api::Pod& pod) const {
+    return cluster_.ledger().node_of(cluster_.find_pod("ns", pod.meta.name)).valid();
+  }
   // Places a random waiting pod; true if it fits.
   bool place(model::Ledger::Transaction& transaction) {
     const api::Pod* pod = view_.pods.find("ns", name("pod", any_below(kPods)));
-    if (!pod || pod->bound() || !ready(*pod)) return false;
-    if (cluster_.ledger().node_of(cluster_.find_pod("ns", pod->meta.name)).valid()) return false;
+    if (!pod || pod->bound() || !ready(*pod) || has_place(*pod)) return false;
     const SchedulingContext context{view_, cluster_, allocator_};
     CycleState state;
     pods_.begin(state, context, *pod);
@@ -305,8 +308,8 @@ TEST(SignatureCache, EqualsPodCycleWhereDevicesTakeOfNodes) {
 TEST(SignatureCache, EqualsPodCycleWhereMostNodesStay) {
   expect_agreement(History::Devices::TakeOfNodes, 20);
 }
-TEST(SignatureCache, EqualsPodCycleWhereLazyFiltersJudgeTheBestNodeFirst) {
-  expect_agreement(History::Devices::TakeNothing, kNodesAllAskedMax + 10);
+TEST(SignatureCache, EqualsPodCycleOnManyNodes) {
+  expect_agreement(History::Devices::TakeNothing, 110);
 }
 
 TEST(TournamentTree, KnowsTheFirstOfTheHighest) {
