@@ -64,7 +64,8 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
   if (!before || !after) node_set_stamp_ = ++stamp_;
   row.live = after;
   row.allocatable = after ? resources_.row(after->allocatable) : ResourceRow{};
-  row.ready = after && api::condition_is_true(after->conditions, "Ready");
+  row.unschedulable = after && after->unschedulable;
+  row.tainted = after && !after->taints.empty();
   if (after)
     live_nodes_[name] = id;
   else

@@ -17,7 +17,9 @@ struct NodeRow {
   std::string name;
   std::shared_ptr<const api::Node> live;  // null: only referred to
   ResourceRow allocatable;
-  bool ready = false;
+  // Copies of `live`, so that a pass over all nodes does not read the objects.
+  bool unschedulable = false;
+  bool tainted = false;  // has any taint
   // Changes with the node's labels and features, and with the slices of every pool that has one for this
   // node.
   std::uint64_t labels_stamp = 0;

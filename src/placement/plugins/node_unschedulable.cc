@@ -16,7 +16,7 @@ class NodeUnschedulable final : public Filter {
     const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
     if (api::tolerates(state.pod->tolerations, cordon)) return;
     state.keep_if(reason_row("NodeUnschedulable"),
-                  [&](NodeId node) { return !state.context->cluster.node(node).live->unschedulable; });
+                  [&](NodeId node) { return !state.context->cluster.node(node).unschedulable; });
   }
 };
 

@@ -18,7 +18,8 @@ class TaintToleration final : public Filter {
   }
   void filter(CycleState& state) const override {
     state.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
-      return tolerates_taints(*state.pod, *state.context->cluster.node(node).live);
+      const model::NodeRow& row = state.context->cluster.node(node);
+      return !row.tainted || tolerates_taints(*state.pod, *row.live);
     });
   }
 };
