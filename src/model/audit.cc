@@ -158,19 +158,15 @@ class Audit::Look {
         if (place.node == node) add_amounts(use, place);
   }
   static void add_amounts(NodeUse& use, const PodCharge& charge) {
-    for (const ResourceAmount& one : charge.requests) {
-      if (use.requested.size() <= one.resource.index()) use.requested.resize(one.resource.index() + 1);
-      use.requested[one.resource.index()] += one.amount;
-    }
+    for (const ResourceAmount& one : charge.requests) use.requested.at(one.resource) += one.amount;
     const api::GpuSharePtr& share = charge.gpu_share;
     if (!share) return;
     const std::size_t before = use.gpu_groups.size();
     add_share(use.gpu_groups, *share);
-    if (use.requested.size() <= kGpu.index()) use.requested.resize(kGpu.index() + 1);
-    use.requested[kGpu.index()] += static_cast<std::int64_t>(use.gpu_groups.size() - before);
+    use.requested.at(kGpu) += static_cast<std::int64_t>(use.gpu_groups.size() - before);
   }
   static bool same(const NodeUse& a, const NodeUse& b) {
-    const std::size_t count = std::max(a.requested.size(), b.requested.size());
+    const std::uint32_t count = std::max(a.requested.size(), b.requested.size());
     for (std::uint32_t i = 0; i < count; ++i)
       if (amount_in(a.requested, ResourceId(i)) != amount_in(b.requested, ResourceId(i))) return false;
     return a.pods == b.pods && a.gpu_groups == b.gpu_groups;

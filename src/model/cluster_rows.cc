@@ -159,7 +159,7 @@ std::string Cluster::nodes_text() const {
     const NodeUse& use = ledger_.node(NodeId(i));
     std::vector<std::string> taken;
     for (std::uint32_t r = 0; r < use.requested.size(); ++r)
-      if (use.requested[r] != 0)
+      if (use.requested[ResourceId(r)] != 0)
         taken.push_back(resources_.text(ResourceId(r)) + "=" +
                         std::to_string(amount_in(use.requested, ResourceId(r))));
     for (const GpuGroupUse& group : use.gpu_groups)

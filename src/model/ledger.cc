@@ -85,9 +85,7 @@ void Ledger::update_claim(ClaimId claim, ClaimReservationPtr reservation) {
 }
 
 void Ledger::change_requested(NodeId node, ResourceId resource, std::int64_t by) {
-  ResourceSums& sums = row_at(nodes_, node).requested;
-  if (sums.size() <= resource.index()) sums.resize(resource.index() + 1);
-  sums[resource.index()] += by;
+  row_at(nodes_, node).requested.at(resource) += by;
 }
 
 void Ledger::list_pod(NodeId node, PodId pod) {

@@ -76,10 +76,7 @@ ResourceAmounts ResourceNames::amounts(const api::ResourceMap& map) {
 
 ResourceRow ResourceNames::row(const api::ResourceMap& map) {
   ResourceRow row;
-  for (const ResourceAmount& entry : amounts(map)) {
-    if (row.size() <= entry.resource.index()) row.resize(entry.resource.index() + 1);
-    row[entry.resource.index()] = std::min(entry.amount, kOfferMax);
-  }
+  for (const ResourceAmount& entry : amounts(map)) row.at(entry.resource) = std::min(entry.amount, kOfferMax);
   return row;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -40,20 +41,41 @@ struct ResourceAmount {
 // Sorted by resource; without zeros.
 using ResourceAmounts = std::vector<ResourceAmount>;
 
-// Indexed by ResourceId; a resource beyond the end is 0.
-using ResourceRow = std::vector<std::int64_t>;
+// Amounts by resource; one that was never set is 0. Those up to kGpu are in place: a pass over all nodes reads
+// no other memory.
+template <class Amount>
+class AmountTable {
+ public:
+  Amount operator[](ResourceId resource) const {
+    const std::size_t at = resource.index();
+    if (at < kInPlace) return common_[at];
+    return at - kInPlace < others_.size() ? others_[at - kInPlace] : Amount{};
+  }
+  Amount& at(ResourceId resource) {
+    const std::size_t at = resource.index();
+    if (at < kInPlace) return common_[at];
+    if (others_.size() <= at - kInPlace) others_.resize(at - kInPlace + 1);
+    return others_[at - kInPlace];
+  }
+  // One above the highest id that may have an amount.
+  std::uint32_t size() const { return static_cast<std::uint32_t>(kInPlace + others_.size()); }
+
+ private:
+  static constexpr std::size_t kInPlace = kGpu.index() + 1;
+  std::array<Amount, kInPlace> common_{};
+  std::vector<Amount> others_;
+};
+
+using ResourceRow = AmountTable<std::int64_t>;
+// Sums of requests, exact whatever pods ask for.
+using ResourceSums = AmountTable<__int128>;
 
 inline std::int64_t amount_in(const ResourceRow& row, ResourceId resource) {
-  return resource.index() < row.size() ? row[resource.index()] : 0;
+  return row[resource];
 }
-
-// Sums of requests, exact whatever pods ask for. Indexed like a ResourceRow.
-using ResourceSums = std::vector<__int128>;
-
 // A sum beyond kBeyondOffers reads as that: more than any node has.
 inline std::int64_t amount_in(const ResourceSums& sums, ResourceId resource) {
-  if (resource.index() >= sums.size()) return 0;
-  return static_cast<std::int64_t>(std::min<__int128>(sums[resource.index()], kBeyondOffers));
+  return static_cast<std::int64_t>(std::min<__int128>(sums[resource], kBeyondOffers));
 }
 
 class ResourceNames {

@@ -95,7 +95,7 @@ TEST_F(Audited, AGpuGroupThatLooksFullForEver) {
 
 TEST_F(Audited, ANodeWhoseSumIsWrong) {
   const model::NodeId node = cluster().ledger().node_of(cluster().find_pod("default", "a"));
-  const_cast<model::NodeUse&>(cluster().ledger().node(node)).requested[model::kCpu.index()] += 500;
+  const_cast<model::NodeUse&>(cluster().ledger().node(node)).requested.at(model::kCpu) += 500;
   ASSERT_NE(cluster().to_text(), right_);
   audit();
   ASSERT_EQ(repairs().size(), 1u);
