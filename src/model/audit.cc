@@ -155,14 +155,14 @@ class Audit::Look {
   void add_holds(NodeUse& use, NodeId node) const {
     for (const auto& [id, hold] : ledger_.holds())
       for (const PodCharge& place : hold.places)
-        if (place.node == node) add_amounts(use, place);
+        if (place.node == node) add_amounts(use, place, ShareHolder::Hold);
   }
-  static void add_amounts(NodeUse& use, const PodCharge& charge) {
+  static void add_amounts(NodeUse& use, const PodCharge& charge, ShareHolder holder = ShareHolder::Pod) {
     for (const ResourceAmount& one : charge.requests) use.requested.at(one.resource) += one.amount;
     const api::GpuSharePtr& share = charge.gpu_share;
     if (!share) return;
     const std::size_t before = use.gpu_groups.size();
-    add_share(use.gpu_groups, *share);
+    add_share(use.gpu_groups, *share, holder);
     use.requested.at(kGpu) += static_cast<std::int64_t>(use.gpu_groups.size() - before);
   }
   static bool same(const NodeUse& a, const NodeUse& b) {

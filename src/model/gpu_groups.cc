@@ -27,20 +27,22 @@ bool same_share(const api::GpuSharePtr& a, const api::GpuSharePtr& b) {
   return a == b || (a && b && *a == *b);
 }
 
-void add_share(GpuGroups& groups, const api::GpuShare& share) {
+void add_share(GpuGroups& groups, const api::GpuShare& share, ShareHolder holder) {
   for (const std::string& name : share.groups) {
     auto at = place_of_group(groups, name);
-    if (at == groups.end() || at->name != name) at = groups.insert(at, {name, 0, 0});
+    if (at == groups.end() || at->name != name) at = groups.insert(at, {name});
     at->hundredths += share.hundredths;
     ++at->members;
+    at->holds += holder == ShareHolder::Hold;
   }
 }
 
-void remove_share(GpuGroups& groups, const api::GpuShare& share) {
+void remove_share(GpuGroups& groups, const api::GpuShare& share, ShareHolder holder) {
   for (const std::string& name : share.groups) {
     const auto at = place_of_group(groups, name);
     BERTH_ASSERT(at != groups.end() && at->name == name, "what is removed was added");
     at->hundredths -= share.hundredths;
+    at->holds -= holder == ShareHolder::Hold;
     if (--at->members == 0) groups.erase(at);
   }
 }
@@ -49,7 +51,8 @@ std::optional<GpuGroupChoice> choose_gpu_groups(const GpuGroups& groups, std::in
                                                 std::int32_t hundredths, std::uint32_t devices) {
   std::vector<const GpuGroupUse*> fitting;
   for (const GpuGroupUse& group : groups)
-    if (group.hundredths + hundredths <= api::kWholeGpu) fitting.push_back(&group);
+    if (group.hundredths + hundredths <= api::kWholeGpu && (free_gpus >= 0 || !group.only_held()))
+      fitting.push_back(&group);
   std::stable_sort(fitting.begin(), fitting.end(),
                    [](const GpuGroupUse* a, const GpuGroupUse* b) { return a->hundredths > b->hundredths; });
   if (fitting.size() > devices) fitting.resize(devices);

@@ -1,7 +1,7 @@
 // The GPU groups of one node: the GPUs that pods share, and how much of each is taken.
 //
 // Pure functions of their arguments. Cost: O(groups of the node); charging one share O(groups) each of its
-// groups. A group exists while a pod has a share of it or a reservation pod holds its GPU.
+// groups. A group exists while a pod has a share of it, a reservation pod holds its GPU, or a hold keeps it.
 // docs/gpu-sharing.md.
 #pragma once
 
@@ -17,18 +17,23 @@ namespace berth::model {
 // Equal shares, or none twice.
 bool same_share(const api::GpuSharePtr& a, const api::GpuSharePtr& b);
 
+// Who has a share: a pod, or a hold for one that waits.
+enum class ShareHolder : std::uint8_t { Pod, Hold };
+
 struct GpuGroupUse {
   std::string name;
   std::int32_t hundredths = 0;  // the sum over all shares; more than kWholeGpu only by other clients' writes
-  std::int32_t members = 0;     // pods with a share of it, and its reservation pod
+  std::int32_t members = 0;     // pods with a share of it, its reservation pod, and holds
+  std::int32_t holds = 0;       // of the members
+  bool only_held() const { return members == holds; }
   friend bool operator==(const GpuGroupUse&, const GpuGroupUse&) = default;
 };
 using GpuGroups = std::vector<GpuGroupUse>;  // by name
 
 // Adds one pod's share to its groups; makes those that do not exist.
-void add_share(GpuGroups& groups, const api::GpuShare& share);
+void add_share(GpuGroups& groups, const api::GpuShare& share, ShareHolder holder = ShareHolder::Pod);
 // Undoes an add_share() of an equal share. A group without members ends.
-void remove_share(GpuGroups& groups, const api::GpuShare& share);
+void remove_share(GpuGroups& groups, const api::GpuShare& share, ShareHolder holder = ShareHolder::Pod);
 
 struct GpuGroupChoice {
   std::vector<std::string> groups;   // as many as devices were asked for
@@ -37,7 +42,8 @@ struct GpuGroupChoice {
 };
 
 // The groups for `devices` shares of this size, one GPU each: first the existing ones in which it fits, the
-// fullest first (of equally full ones by name), then new ones on `free_gpus`. None if there are too few.
+// fullest first (of equally full ones by name), then new ones on `free_gpus`. None if there are too few. A
+// negative `free_gpus` means that a hold waits for GPUs in use: a group that only it has is no GPU yet.
 std::optional<GpuGroupChoice> choose_gpu_groups(const GpuGroups& groups, std::int64_t free_gpus,
                                                 std::int32_t hundredths, std::uint32_t devices);
 

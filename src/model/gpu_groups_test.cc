@@ -28,7 +28,8 @@ Possible all_choices(const GpuGroups& groups, std::int64_t free_gpus, std::int32
     for (std::size_t i = 0; i < groups.size(); ++i)
       if (subset >> i & 1) {
         ++used;
-        fits = fits && groups[i].hundredths + hundredths <= api::kWholeGpu;
+        fits = fits && groups[i].hundredths + hundredths <= api::kWholeGpu &&
+               (free_gpus >= 0 || groups[i].holds < groups[i].members);
       }
     if (!fits || used > devices || devices - used > std::max<std::int64_t>(free_gpus, 0)) continue;
     const auto opened = static_cast<std::int32_t>(devices - used);
@@ -43,7 +44,8 @@ TEST(GpuGroups, AChoiceExistsExactlyWhenOneIsPossibleAndOpensTheFewestGpus) {
     GpuGroups groups;
     const int count = *rc::gen::inRange(0, 6);
     for (int i = 0; i < count; ++i)
-      groups.push_back({"gpu-" + std::to_string(2 * i), *rc::gen::inRange(0, 101), 1});
+      groups.push_back(
+          {"gpu-" + std::to_string(2 * i), *rc::gen::inRange(0, 101), 2, *rc::gen::inRange(0, 3)});
     const std::int64_t free_gpus = *rc::gen::inRange(-1, 4);
     const std::int32_t hundredths = *rc::gen::inRange(1, 101);
     const auto devices = static_cast<std::uint32_t>(*rc::gen::inRange(1, 5));

@@ -130,22 +130,22 @@ void Ledger::move_pod(PodId pod, PodCharge to) {
   charge = std::move(to);
 }
 
-void Ledger::change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign) {
+void Ledger::change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign, ShareHolder holder) {
   if (!share) return;
   GpuGroups& groups = row_at(nodes_, node).gpu_groups;
   const auto before = static_cast<std::int64_t>(groups.size());
   if (sign > 0)
-    add_share(groups, *share);
+    add_share(groups, *share, holder);
   else
-    remove_share(groups, *share);
+    remove_share(groups, *share, holder);
   const std::int64_t opened = static_cast<std::int64_t>(groups.size()) - before;
   if (opened != 0) change_requested(node, kGpu, opened);
 }
 
-void Ledger::add_amounts(const PodCharge& charge, int sign) {
+void Ledger::add_amounts(const PodCharge& charge, int sign, ShareHolder holder) {
   for (const ResourceAmount& entry : charge.requests)
     change_requested(charge.node, entry.resource, sign * entry.amount);
-  change_gpu_groups(charge.node, charge.gpu_share, sign);
+  change_gpu_groups(charge.node, charge.gpu_share, sign, holder);
 }
 
 void Ledger::charge_pod(PodId pod, PodCharge charge) {
@@ -179,7 +179,7 @@ void Ledger::release(HoldId hold) {
 
 void Ledger::charge_hold(const Hold& hold, int sign) {
   for (const PodCharge& place : hold.places) {
-    add_amounts(place, sign);
+    add_amounts(place, sign, ShareHolder::Hold);
     const std::uint64_t before = node_changed(place.node);
     record({Undo::NodeStamp, place.node.index(), 0, static_cast<std::int64_t>(before), 0});
   }
@@ -311,7 +311,7 @@ void Ledger::undo_to(std::size_t size) {
         undo_pod(entry);
         break;
       case Undo::Hold:
-        for (const PodCharge& place : holds_.at(entry.row).places) add_amounts(place, +1);
+        for (const PodCharge& place : holds_.at(entry.row).places) add_amounts(place, +1, ShareHolder::Hold);
         break;
       case Undo::NodeStamp:
         restore_node_stamp(NodeId(entry.row), entry.old_value);

@@ -81,10 +81,11 @@ class Ledger {
 
   void charge_pod(PodId pod, PodCharge charge);
   void release_pod(PodId pod, bool removed = false);
-  void add_amounts(const PodCharge& charge, int sign);
+  void add_amounts(const PodCharge& charge, int sign, ShareHolder holder = ShareHolder::Pod);
   void count_users(const PodCharge& charge, int by);
   void charge_hold(const Hold& hold, int sign);
-  void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign);  // -1 removes it
+  // -1 removes the share.
+  void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign, ShareHolder holder);
   void change_requested(NodeId node, ResourceId resource, std::int64_t by);
   void move_pod(PodId pod, PodCharge to);
   void list_pod(NodeId node, PodId pod);

@@ -143,6 +143,32 @@ TEST(GpuSharing, AGangFillsGpusTogetherOrNotAtAll) {
   for (const auto& [share, pods] : pods_of) EXPECT_LE(pods, 2) << share;
 }
 
+// `two` needs both GPUs, and one of them is in use: what is reserved for it is no GPU yet.
+TEST(GpuSharing, AReservedGpuThatIsStillInUseIsSharedWithNobody) {
+  TestBench bench;
+  put_gpu_node(bench, "n1", 2);
+  put_whole(bench, "whole");
+  bench.run();
+  bench.bind("whole");
+  put_share_pod(bench, "two", R"("gpu-fraction":"0.3","gpu-fraction-num-devices":"2")", R"("priority":10,)");
+  bench.run();
+  bench.put_pod({"overtakes"});
+  bench.run();
+  bench.now = bench.now + Duration::seconds(21);
+  bench.run();
+  ASSERT_EQ(bench.scheduler.cluster().ledger().holds().size(), 1u);
+  put_share_pod(bench, "other", R"("gpu-fraction":"0.5","gpu-fraction-num-devices":"2")");
+  bench.run();
+  EXPECT_EQ(share_of(bench, "other"), "");
+  bench.erase(api::Kind::Pod, "whole");
+  bench.now = bench.now + Duration::seconds(1);
+  bench.run();
+  EXPECT_EQ(share_of(bench, "two"), "n1 gpu-0,gpu-1 0.30");
+  bench.now = bench.now + Duration::seconds(30);
+  bench.run();
+  EXPECT_EQ(share_of(bench, "other"), "n1 gpu-0,gpu-1 0.50");
+}
+
 // What bound pods and BindRequests say is all that is left after a restart.
 TEST(GpuSharing, AnotherSchedulerGoesOnFromTheLiveObjects) {
   TestBench before;

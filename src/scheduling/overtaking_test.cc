@@ -77,5 +77,70 @@ TEST_F(KeptRoom, LeavesTheModelAsTheAuditSaysItIs) {
   EXPECT_EQ(bench.decisions.repairs(), 0u);
 }
 
+// A card that can be shared and one that cannot draw ten lanes each, and a low pod has the second one. A pod
+// of priority 10 with `cpu` wants a share of the first one, and has a hold on it.
+class KeptShare : public testing::Test {
+ protected:
+  void start(const std::string& lanes, const std::string& cpu) {
+    for (const char* name : {"n1", "n2"}) bench.put_node({name});
+    for (const char* kind : {"shared", "whole"})
+      bench.put_class(kind, "device.kind == '" + std::string(kind) + "'");
+    put_slice("sets",
+              R"("sharedCounters":[{"name":"lanes","counters":{"lanes":{"value":")" + lanes + R"("}}}])");
+    put_slice("cards", R"("devices":[)" + card("shared", R"(,"allowMultipleAllocations":true)") + "," +
+                           card("whole", "") + "]");
+    place("low", "whole", "1");
+    ASSERT_EQ(bench.node_of("low"), "n1");
+    bench.bind("low");
+    place("high", "shared", cpu, R"(,"priority":10)");
+    ASSERT_EQ(bench.node_of("high"), "");
+    bench.put_pod({"overtakes", "1", "", R"(,"nodeSelector":{"kubernetes.io/hostname":"n2"})"});
+    bench.run();
+    bench.now = bench.now + Duration::seconds(21);
+    bench.run();
+    ASSERT_EQ(bench.scheduler.cluster().ledger().holds().size(), 1u);
+    place("other", "shared", "");
+  }
+  void place(const std::string& pod, const std::string& device_class, const std::string& cpu,
+             const std::string& rest = "") {
+    bench.put_claim(pod, device_class);
+    bench.put_pod(
+        {pod, cpu, "", R"(,"resourceClaims":[{"name":"card","resourceClaimName":")" + pod + R"("}])" + rest});
+    bench.run();
+  }
+
+  TestBench bench;
+
+ private:
+  static std::string card(const std::string& kind, const std::string& rest) {
+    return R"({"name":")" + kind + R"(","attributes":{"kind":{"string":")" + kind + R"("}},)" +
+           R"("consumesCounters":[{"counterSet":"lanes","counters":{"lanes":{"value":"10"}}}])" + rest + "}";
+  }
+  void put_slice(const std::string& name, const std::string& rest) {
+    bench.put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name +
+                                            R"("},"spec":{"driver":"gpu.example.com","nodeName":"n1",)" +
+                                            R"("pool":{"name":"p","generation":1,"resourceSliceCount":2},)" +
+                                            rest + "}}");
+  }
+};
+
+TEST_F(KeptShare, IsSharedWithNobodyWhileItsCountersAreInUse) {
+  start("16", "1");
+  EXPECT_EQ(bench.node_of("other"), "");
+  bench.erase(api::Kind::Pod, "low");
+  bench.erase(api::Kind::ResourceClaim, "low");
+  bench.now = bench.now + Duration::seconds(1);
+  bench.run();
+  EXPECT_EQ(bench.node_of("high"), "n1");
+  bench.now = bench.now + Duration::seconds(30);
+  bench.run();
+  EXPECT_EQ(bench.node_of("other"), "n1");
+}
+
+TEST_F(KeptShare, IsSharedWhereItsCountersSuffice) {
+  start("20", "4");
+  EXPECT_EQ(bench.node_of("other"), "n1");
+}
+
 }  // namespace
 }  // namespace berth::scheduling

@@ -253,6 +253,7 @@ void Inventory::refresh(NodeDevices& devices, std::uint32_t index) {
   NodePool& pool = devices.pools[index];
   const model::Ledger& ledger = cluster_.ledger();
   pool.stamp = ledger.pool_stamp(pool.id);
+  if (!pool.set_names.empty()) charge_baseline(pool);
   for (DeviceRun& device_run : devices.order) {
     if (device_run.pool != index) continue;
     const Slice& slice = *pool.slices[device_run.slice];
@@ -260,10 +261,24 @@ void Inventory::refresh(NodeDevices& devices, std::uint32_t index) {
     for (std::size_t i = device_run.mask.next(0); i < kSliceDevicesMax; i = device_run.mask.next(i + 1)) {
       if (!ledger.busy(slice.devices[i])) continue;
       const model::DeviceUse& use = ledger.device(slice.devices[i]);
-      if (!slice.shareable.test(i) || use.dedicated + use.excluded > 0) device_run.blocked.set(i);
+      if (!slice.shareable.test(i) || use.dedicated + use.excluded > 0 ||
+          awaits_counters(pool, device_run.slice, i))
+        device_run.blocked.set(i);
     }
   }
-  if (!pool.set_names.empty()) charge_baseline(pool);
+}
+
+// Only a hold has a share of the device, and other devices use what it needs of the counters.
+bool Inventory::awaits_counters(const NodePool& pool, std::uint32_t slice, std::size_t device) const {
+  if (pool.draws.empty()) return false;
+  const model::DeviceUse& use = cluster_.ledger().device(pool.slices[slice]->devices[device]);
+  if (use.shares == 0 || !use.holders.empty()) return false;
+  const CounterDraws& draws = pool.draws[slice][device];
+  return std::any_of(draws.begin(), draws.end(), [&](const CounterDraw& draw) {
+    return !pool.groups[draw.set].admits(draw.groups) ||
+           std::any_of(draw.counters.begin(), draw.counters.end(),
+                       [&](const auto& counter) { return pool.available[counter.first].is_negative(); });
+  });
 }
 
 // The groups of the allocated device: its claim's snapshot, else those of the current slice.

@@ -65,6 +65,7 @@ class Inventory {
   void order(NodeDevices& devices) const;
   void refresh(NodeDevices& devices, std::uint32_t pool);
   void charge_baseline(NodePool& pool);
+  bool awaits_counters(const NodePool& pool, std::uint32_t slice, std::size_t device) const;
   const std::vector<Result<api::AttributeValue>>& derived(Slice& slice, const std::string& expression);
   std::vector<std::uint32_t> groups_of(NodePool& pool, const CounterDraw& draw, model::DeviceId device) const;
 

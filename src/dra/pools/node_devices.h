@@ -89,7 +89,7 @@ struct DeviceRun {
   std::uint32_t base = 0;   // flat number of the slice's first device
   Mask mask;                // devices to try
   Mask here;                // of these, the ones that this node may use
-  Mask blocked;             // in use and not shareable; current with the pool's stamp
+  Mask blocked;             // in use and not to be shared; current with the pool's stamp
 };
 
 // A device by its position in the search order.
