@@ -5,6 +5,7 @@
 #include "api/types/device_readiness.h"
 #include "base/backoff.h"
 #include "base/known_defects.h"
+#include "binding/bind_pod.h"
 #include "binding/memory_requests.h"
 #include "binding/request_check.h"
 
@@ -39,25 +40,6 @@ std::string within_bound(std::string message) {
 // API times have whole seconds; rounding up keeps a stored time from being early.
 Time next_second(Time time) {
   return time.to_second() == time ? time : time.to_second() + Duration::seconds(1);
-}
-
-// Names the pod's version, so that a late binding meets Conflict after BindCycle::seal_pod.
-Write binding_of(const api::BindRequest& request, const api::Pod& pod) {
-  Write write;
-  write.request.verb = client::Verb::Create;
-  write.request.resource = api::ref_of(api::Kind::Pod);
-  write.request.ns = request.meta.ns;
-  write.request.name = request.pod_name;
-  write.request.subresource = "binding";
-  write.request.body = to_string(Json::object(
-      {{"apiVersion", "v1"},
-       {"kind", "Binding"},
-       {"metadata", Json::object({{"name", request.pod_name},
-                                  {"namespace", request.meta.ns},
-                                  {"uid", request.pod_uid},
-                                  {"resourceVersion", std::to_string(pod.meta.resource_version)}})},
-       {"target", Json::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", request.node}})}}));
-  return write;
 }
 
 }  // namespace
@@ -242,7 +224,7 @@ Effects BindCycle::bind(const BindContext& context) {
     return finish({key_, {}}, context.pod);
   Chain chain{pod_key(request_), before_binding(plugins_, context), true};
   bind_writes_.before_binding = chain.writes.size();
-  chain.writes.push_back(binding_of(request_, *context.pod));
+  chain.writes.push_back(bind_pod(context.pod->meta, request_.node));  // refused after seal_pod()
   for (std::size_t i = 1; i <= bind_writes_.before_binding; ++i) chain.writes[i].on_previous_version = true;
   return finish(std::move(chain), context.pod);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/types/gpu_share.h"
+#include "binding/bind_pod.h"
 #include "client/claim_writes.h"
 
 namespace berth::binding {
@@ -16,6 +17,8 @@ using client::View;
 using Keys = std::vector<api::ObjectKey>;
 
 constexpr std::size_t kPortionBytes = 4;  // "0.50"
+// Of reservation pods: no scheduler has this name.
+constexpr std::string_view kReservationScheduler = "berth-gpu-reservation";
 
 api::ObjectKey reservation_key(std::string_view node, std::string_view group) {
   return {
@@ -62,7 +65,7 @@ std::vector<User> users_of(const api::Pod& reservation) {
 // Both may be lag. Idle: it has ended, or runs without the group.
 enum class UserState : std::uint8_t { Uses, Idle, Unbound, Gone };
 
-UserState state_of(const View& view, const User& user, const std::string& node, const std::string& group) {
+UserState state_of(const View& view, const User& user, std::string_view node, const std::string& group) {
   const api::Pod* pod = view.pods.find(user.pod.ns, user.pod.name);
   if (!pod || pod->meta.uid != user.uid) return UserState::Gone;
   if (pod->finished()) return UserState::Idle;
@@ -85,7 +88,8 @@ Chain patch_annotations(const api::ObjectKey& key, const api::ObjectMeta& seen, 
   return {key, {client::merge_patch(key, std::move(change), seen.uid, seen.resource_version)}};
 }
 
-// It survives what drains and taints do to other pods: its GPU is in use as long as its users run.
+// Without a node: a create that lands late, when its user has been rolled back, takes no GPU. It survives
+// what drains and taints do to other pods: its GPU is in use as long as its users run.
 Json reservation_object(const BindContext& context, const std::string& group) {
   const api::BindRequest& request = context.request;
   const api::ObjectKey key = reservation_key(request.node, group);
@@ -99,8 +103,9 @@ Json reservation_object(const BindContext& context, const std::string& group) {
                     {"namespace", key.ns},
                     {"labels", Json::object({{"app.kubernetes.io/name", "berth-gpu-reservation"}})},
                     {"annotations", Json::object({{std::string(api::kGpuGroupAnnotation), group},
+                                                  {std::string(api::kGpuNodeAnnotation), request.node},
                                                   {entry_key(request.pod_uid), entry_value(request)}})}});
-  Json spec = Json::object({{"nodeName", request.node},
+  Json spec = Json::object({{"schedulerName", kReservationScheduler},
                             {"containers", Json::array({container})},
                             {"priorityClassName", "system-node-critical"},
                             {"terminationGracePeriodSeconds", 1},
@@ -114,6 +119,15 @@ Json reservation_object(const BindContext& context, const std::string& group) {
 Chain create_reservation(const BindContext& context, const std::string& group) {
   const api::ObjectKey key = reservation_key(context.request.node, group);
   return {key, {client::create(api::Kind::Pod, key.ns, reservation_object(context, group))}};
+}
+
+// On the version on which its users are those that the view shows. It is read back, because the answer has no
+// pod.
+Chain bind_reservation(const BindContext& context, const api::Pod& reservation) {
+  const api::ObjectKey key = client::key_of(api::Kind::Pod, reservation.meta);
+  client::Write read;
+  read.request = {client::Verb::Get, api::ref_of(key.kind), key.ns, key.name, "", ""};
+  return {key, {bind_pod(reservation.meta, context.request.node), std::move(read)}};
 }
 
 std::string device_of(const api::Pod& reservation) {
@@ -211,6 +225,7 @@ PreBindStep reserve_gpu(const BindContext& context, const std::string& group) {
   const std::string key = entry_key(context.request.pod_uid);
   if (reservation->meta.annotation(key) != entry_value(context.request))
     return enter(context, group, *reservation);
+  if (!reservation->bound()) return {{bind_reservation(context, *reservation)}, Ready{}};
   const std::string device = device_of(*reservation);
   if (device.empty()) return wait_for_device(context, group);
   if (const api::Pod* user = user_elsewhere(context, group, device)) return lost(context, group, *user);
@@ -306,7 +321,7 @@ class GpuReservationKeeper final : public client::Reconciler {
     Json removed = Json::object();
     bool in_use = false;
     for (const User& user : users_of(*reservation)) {
-      const UserState state = state_of(view, user, reservation->node_name, group);
+      const UserState state = state_of(view, user, api::gpu_reservation_node(*reservation), group);
       in_use = in_use || state == UserState::Uses;
       if (state == UserState::Uses) continue;
       removed[user.key] = nullptr;

@@ -2,7 +2,8 @@
 // else and tells which device it is.
 //
 // A reservation pod is the register of its group. Each user has an entry with the size of its share, added on
-// the pod's version before the user is bound: so the sum never exceeds one GPU, whoever decides. It is
+// the pod's version before the user is bound: so the sum never exceeds one GPU, whoever decides. It is made
+// without a node and bound on its version, so a create that lands late takes no GPU. It is
 // deleted on its version as well, once no entry stands for a pod that can still use it: an entry that was
 // added unseen refuses the delete. Users' pods are never deleted. docs/gpu-sharing.md#reservation-pods.
 //
@@ -25,7 +26,7 @@ inline constexpr std::string_view kGpuDevicesAnnotation = "scheduling.berth.dev/
 // How long a group that another one's reservation pod still occupies is looked at again.
 inline constexpr Duration kGpuReservationPoll = Duration::seconds(1);
 
-// Makes the group's reservation pod and enters the request's pod, then waits for the device.
+// Makes the group's reservation pod, enters the request's pod, binds the former, then waits for the device.
 PreBindStep reserve_gpu(const BindContext& context, const std::string& group);
 // Removes the pod's entry. None: it has none.
 std::optional<client::Chain> release_gpu(const BindContext& context, const std::string& group);

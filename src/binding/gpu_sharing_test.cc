@@ -84,6 +84,7 @@ class GpuCluster : public BinderFixture {
   std::string entry_of(const std::string& pod) const {
     return annotation(gpu_reservation_key(), std::string(kGpuUserPrefix) + "u-" + pod);
   }
+  std::string reservation_node() const { return text_at(gpu_reservation_key(), {"spec", "nodeName"}); }
   bool reservation_ends() const {
     return !text_at(gpu_reservation_key(), {"metadata", "deletionTimestamp"}).empty();
   }
@@ -279,6 +280,42 @@ TEST(GpuReservation, ANodeWithoutAFreeGpuFailsAtOnce) {
   EXPECT_TRUE(cluster.reservation_ends()) << "it is cleared away";
 }
 
+// The writes of a killed process may land when its successor has rolled the decision back.
+class LateReservation : public ::testing::Test {
+ protected:
+  LateReservation() { cluster.add_half("p"), cluster.deliver(); }
+  void roll_back_in_a_new_process() {
+    cluster.crash();
+    cluster.change(request_key("p"), R"({"spec":{"withdrawn":true}})");
+    cluster.deliver();
+    for (int i = 0; i < 9 && cluster.status_of("p", "phase") != "Failed"; ++i) {
+      cluster.answer(cluster.in_flight() - 1);
+      cluster.deliver();
+    }
+    ASSERT_EQ(cluster.status_of("p", "phase"), "Failed");
+  }
+
+  GpuCluster cluster{GpuReservations::Pods};
+  const std::string name = gpu_reservation_key().name;
+};
+
+TEST_F(LateReservation, ACreateTakesNoGpu) {
+  roll_back_in_a_new_process();
+  cluster.answer("create pods " + name);
+  ASSERT_NE(cluster.find(gpu_reservation_key()), nullptr);
+  EXPECT_EQ(cluster.reservation_node(), "");
+  cluster.run();
+  EXPECT_TRUE(!cluster.find(gpu_reservation_key()) || cluster.reservation_ends());
+}
+
+TEST_F(LateReservation, ABindingIsRefused) {
+  cluster.answer("create pods " + name);
+  cluster.deliver();
+  roll_back_in_a_new_process();
+  cluster.answer("create pods " + name + "/binding");
+  EXPECT_EQ(cluster.reservation_node(), "");
+}
+
 TEST(GpuReservation, ADeviceThatIsNotToldEndsTheWait) {
   GpuCluster cluster(GpuReservations::Pods);
   cluster.add_half("p");
@@ -419,6 +456,7 @@ class GpuHarness {
   void kubelet() {
     if (!cluster_.find(gpu_reservation_key())) return;
     if (cluster_.reservation_ends()) return cluster_.remove(gpu_reservation_key());
+    if (cluster_.reservation_node().empty()) return;
     const std::string uid = cluster_.text_at(gpu_reservation_key(), {"metadata", "uid"});
     cluster_.tell_device("GPU-of-" + uid);
   }
@@ -441,7 +479,7 @@ class GpuHarness {
     RC_ASSERT(running <= 2);
     RC_ASSERT(devices.size() <= 1);
     if (running == 0) return;
-    RC_ASSERT(cluster_.find(gpu_reservation_key()));
+    RC_ASSERT(cluster_.reservation_node() == "n1");
     RC_ASSERT(!cluster_.reservation_ends());
     RC_ASSERT(devices.count("GPU-of-" + cluster_.text_at(gpu_reservation_key(), {"metadata", "uid"})) == 1);
   }

@@ -93,10 +93,14 @@ std::string gpu_reservation_name(std::string_view node, std::string_view group) 
   return "gpu-reservation-" + hex_of(fnv1a(group, fnv1a("/", fnv1a(node))));
 }
 
+std::string_view gpu_reservation_node(const Pod& reservation) {
+  return reservation.bound() ? reservation.node_name : reservation.meta.annotation(kGpuNodeAnnotation);
+}
+
 bool is_gpu_reservation(const Pod& pod) {
   if (pod.meta.ns != kGpuReservationNamespace) return false;
   const std::string_view group = pod.meta.annotation(kGpuGroupAnnotation);
-  return is_gpu_group_name(group) && pod.meta.name == gpu_reservation_name(pod.node_name, group);
+  return is_gpu_group_name(group) && pod.meta.name == gpu_reservation_name(gpu_reservation_node(pod), group);
 }
 
 GpuSharePtr gpu_share_of(const Pod& pod) {

@@ -26,10 +26,11 @@ inline constexpr std::string_view kGpuMemoryLabel = "nvidia.com/gpu.memory";
 inline constexpr std::string_view kGpuGroupsAnnotation = "scheduling.berth.dev/gpu-groups";
 inline constexpr std::string_view kGpuPortionAnnotation = "scheduling.berth.dev/gpu-portion";
 
-// A reservation pod holds the GPU of one group on a cluster: in this namespace, with this annotation, under
-// the name gpu_reservation_name(). It asks the node for one whole GPU.
+// A reservation pod holds the GPU of one group on a cluster: in this namespace, with these annotations, under
+// the name gpu_reservation_name(). It asks the node for one whole GPU once it is bound there.
 inline constexpr std::string_view kGpuReservationNamespace = "kube-system";
 inline constexpr std::string_view kGpuGroupAnnotation = "scheduling.berth.dev/gpu-group";
+inline constexpr std::string_view kGpuNodeAnnotation = "scheduling.berth.dev/gpu-node";
 
 // BindRequest.spec.receivedResourceType of a share.
 inline constexpr std::string_view kFractionReceived = "Fraction";
@@ -76,6 +77,8 @@ std::optional<std::int32_t> parse_gpu_portion(std::string_view text);
 bool is_gpu_group_name(std::string_view name);
 std::string gpu_reservation_name(std::string_view node, std::string_view group);
 bool is_gpu_reservation(const Pod& pod);
+// The node to which a reservation pod is bound, or is to be bound.
+std::string_view gpu_reservation_node(const Pod& reservation);
 // What the annotations of a bound pod say; null if it asked for none, or if they cannot be read. Of a
 // reservation pod its group, with 0 hundredths.
 GpuSharePtr gpu_share_of(const Pod& pod);

@@ -1,0 +1,13 @@
+// The write that binds a pod to a node.
+#pragma once
+
+#include <string>
+
+#include "client/decider.h"
+
+namespace berth::binding {
+
+// Names the pod's UID and version as seen: once the pod has another version, a late copy meets Conflict.
+client::Write bind_pod(const api::ObjectMeta& seen, const std::string& node);
+
+}  // namespace berth::binding
