@@ -310,7 +310,8 @@ class Changing {
 
   static api::TypedObject node(int i) {
     const std::string text = R"({"metadata":{"name":"node-)" + std::to_string(i) +
-                             R"(","labels":{"zone":"z)" + std::to_string(i % 3) +
+                             R"(","labels":{"host":"h)" + std::to_string(i) + R"(","zone":"z)" +
+                             std::to_string(i % 3) +
                              R"("}},"status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}}})";
     return *api::decode_typed(api::Kind::Node, std::make_shared<const std::string>(text));
   }
@@ -351,6 +352,21 @@ void SpreadOver3Zones(benchmark::State& state) {
                  R"(,"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone",)"
                  R"("whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{"app":"x"}}}])");
   for (auto _ : state) bench.place_one();
+}
+
+// Two pods that keep apart, by host or by zone: the placement of the first refuses its domain to the second.
+void AntiAffinityBy(benchmark::State& state, const std::string& key) {
+  Changing bench(static_cast<int>(state.range(0)), 2,
+                 R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)"
+                 R"({"topologyKey":")" +
+                     key + R"(","labelSelector":{"matchLabels":{"app":"x"}}}]}})");
+  for (auto _ : state) bench.place_one();
+}
+void AntiAffinityByHost(benchmark::State& state) {
+  AntiAffinityBy(state, "host");
+}
+void AntiAffinityByZone(benchmark::State& state) {
+  AntiAffinityBy(state, "zone");
 }
 
 // What the comparison of the model with the live objects costs: one look at kAuditRows rows, and a second of
@@ -466,6 +482,8 @@ BENCHMARK(NodeJoinsOrLeaves32Signatures)
     ->ArgsProduct({{5000, 100000}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK(SpreadOver3Zones)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(AntiAffinityByHost)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(AntiAffinityByZone)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(AuditOfTheModel)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
 
 }  // namespace

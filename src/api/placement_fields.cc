@@ -57,8 +57,6 @@ Placed placed_in(std::string_view group, std::string_view kind, const Json& obje
 }
 
 std::string_view sentence_for(const PlacementField& row) {
-  if (row.honouring == Honouring::Refused)
-    return ": Berth does not place pods by this field yet, so a pod that sets it waits";
   return row.kind == "Node" ? ": Berth ignores this effect and places pods here all the same"
                             : ": Berth ignores this preference";
 }
@@ -66,13 +64,11 @@ std::string_view sentence_for(const PlacementField& row) {
 std::vector<std::string> warnings_between(const Placed& now, const Placed& old) {
   std::vector<std::string> warnings;
   if (!now.object) return warnings;
-  for (const Honouring honouring : {Honouring::Refused, Honouring::Warned}) {
-    std::vector<const PlacementField*> known;
-    if (old.object) known = fields_set(old.object->part("spec"), old.kind, honouring);
-    for (const PlacementField* row : fields_set(now.object->part("spec"), now.kind, honouring))
-      if (std::find(known.begin(), known.end(), row) == known.end())
-        warnings.push_back(now.prefix + row->text() + std::string(sentence_for(*row)));
-  }
+  std::vector<const PlacementField*> known;
+  if (old.object) known = preferences_set(old.object->part("spec"), old.kind);
+  for (const PlacementField* row : preferences_set(now.object->part("spec"), now.kind))
+    if (std::find(known.begin(), known.end(), row) == known.end())
+      warnings.push_back(now.prefix + row->text() + std::string(sentence_for(*row)));
   return warnings;
 }
 

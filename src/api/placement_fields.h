@@ -1,7 +1,6 @@
 // The fields by which kube-scheduler places a pod, and what Berth does with each: one row a field.
 //
-// Honoured: Berth decides by it. Refused: Berth does not, and placing a pod that sets it could break what it
-// promises, so the pod waits. Warned: a preference that Berth ignores; whoever writes it gets a Warning.
+// Honoured: Berth decides by it. Warned: a preference that Berth ignores; whoever writes it gets a Warning.
 // Scores without a field (image locality, balanced allocation, default spreading) have no row:
 // docs/scheduling.md#fields lists them. Pure; a walk over a few rows.
 #pragma once
@@ -16,11 +15,11 @@
 
 namespace berth::api {
 
-enum class Honouring : std::uint8_t { Honoured, Refused, Warned };
+enum class Honouring : std::uint8_t { Honoured, Warned };
 
 struct PlacementField {
-  std::string_view kind;  // Pod or Node
-  std::string_view path;  // a Refused or Warned one is below spec and ends in a list
+  std::string_view kind;                                // Pod or Node
+  std::string_view path;                                // a Warned one is below spec and ends in a list
   std::string_view entry_field = {}, entry_value = {};  // the list's entries that count; empty: every entry
   Honouring honouring = Honouring::Honoured;
 
@@ -31,6 +30,8 @@ struct PlacementField {
 inline constexpr auto kPlacementFields = std::to_array<PlacementField>({
     {"Pod", "spec.nodeSelector"},
     {"Pod", "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"},
+    {"Pod", "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"},
+    {"Pod", "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"},
     {"Pod", "spec.tolerations"},
     {"Pod", "spec.containers[].resources.requests"},
     {"Pod", "spec.initContainers[].resources.requests"},
@@ -49,11 +50,6 @@ inline constexpr auto kPlacementFields = std::to_array<PlacementField>({
     {"Node", "spec.taints", "effect", "NoExecute"},
     {"Node", "status.allocatable"},
     {"Node", "status.declaredFeatures"},
-
-    {"Pod", "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution", "", "",
-     Honouring::Refused},
-    {"Pod", "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", "", "",
-     Honouring::Refused},
 
     {"Pod", "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "", "",
      Honouring::Warned},
@@ -80,20 +76,19 @@ bool has_entry(const Document& at, std::string_view path, const PlacementField& 
 }
 }  // namespace detail
 
-// The rows of this honouring, Refused or Warned, that the spec of such an object sets.
+// The Warned rows that the spec of such an object sets.
 template <class Document>
-std::vector<const PlacementField*> fields_set(const Document& spec, std::string_view kind,
-                                              Honouring honouring) {
+std::vector<const PlacementField*> preferences_set(const Document& spec, std::string_view kind) {
   constexpr std::string_view kSpec = "spec.";
   std::vector<const PlacementField*> set;
   for (const PlacementField& row : kPlacementFields)
-    if (row.honouring == honouring && row.kind == kind &&
+    if (row.honouring == Honouring::Warned && row.kind == kind &&
         detail::has_entry(spec, row.path.substr(kSpec.size()), row))
       set.push_back(&row);
   return set;
 }
 
-// For a write of a pod: one sentence for each Refused or Warned field that it sets and `before` (null: none)
+// For a write of a pod: one sentence for each Warned field that it sets and `before` (null: none)
 // did not.
 std::vector<std::string> pod_placement_warnings(const Json& pod, const Json* before);
 // The same for any object: a pod, a workload with a pod template, a node. Nothing for pods of a scheduler

@@ -13,14 +13,14 @@
 namespace berth::api {
 namespace {
 
-std::vector<const PlacementField*> rows_of(Honouring honouring) {
+std::vector<const PlacementField*> warned_rows() {
   std::vector<const PlacementField*> rows;
   for (const PlacementField& row : kPlacementFields)
-    if (row.honouring == honouring) rows.push_back(&row);
+    if (row.honouring == Honouring::Warned) rows.push_back(&row);
   return rows;
 }
 
-// The spec that sets the list of a Refused or Warned row, with one entry.
+// The spec that sets the list of a Warned row, with one entry.
 Json spec_with(const PlacementField& row) {
   Json entry = Json::object();
   if (!row.entry_field.empty()) entry[row.entry_field] = row.entry_value;
@@ -40,40 +40,36 @@ Json object_with(Json spec) {
   return Json::object({{"spec", std::move(spec)}});
 }
 
-TEST(PlacementFields, RefusedAndWarnedOnesAreFoundInTheSpec) {
-  for (const Honouring honouring : {Honouring::Refused, Honouring::Warned})
-    for (const PlacementField* row : rows_of(honouring)) {
-      SCOPED_TRACE(row->text());
-      EXPECT_EQ(fields_set(spec_with(*row), row->kind, honouring), std::vector{row});
-      EXPECT_TRUE(fields_set(Json::object(), row->kind, honouring).empty());
-      const Pod pod = decode_pod(object_with(spec_with(*row)), nullptr);
-      const bool refused = honouring == Honouring::Refused;
-      EXPECT_EQ(pod.refused_fields, refused ? std::vector{row} : std::vector<const PlacementField*>());
-    }
+TEST(PlacementFields, PreferencesAreFoundInTheSpec) {
+  for (const PlacementField* row : warned_rows()) {
+    SCOPED_TRACE(row->text());
+    EXPECT_EQ(preferences_set(spec_with(*row), row->kind), std::vector{row});
+    EXPECT_TRUE(preferences_set(Json::object(), row->kind).empty());
+  }
 }
 
 TEST(PlacementFields, WhoeverSetsOneIsWarnedOnce) {
   const Json nothing;
-  for (const Honouring honouring : {Honouring::Refused, Honouring::Warned})
-    for (const PlacementField* row : rows_of(honouring)) {
-      SCOPED_TRACE(row->text());
-      const Json object = object_with(spec_with(*row));
-      const std::vector<std::string> warnings = placement_warnings("", row->kind, object, nullptr);
-      ASSERT_EQ(warnings.size(), 1u);
-      EXPECT_TRUE(warnings.front().starts_with(row->text() + ": Berth ")) << warnings.front();
-      EXPECT_TRUE(placement_warnings("", row->kind, object, &object).empty()) << "it was set before";
-      EXPECT_EQ(placement_warnings("", row->kind, object, &nothing), warnings);
-    }
+  for (const PlacementField* row : warned_rows()) {
+    SCOPED_TRACE(row->text());
+    const Json object = object_with(spec_with(*row));
+    const std::vector<std::string> warnings = placement_warnings("", row->kind, object, nullptr);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_TRUE(warnings.front().starts_with(row->text() + ": Berth ")) << warnings.front();
+    EXPECT_TRUE(placement_warnings("", row->kind, object, &object).empty()) << "it was set before";
+    EXPECT_EQ(placement_warnings("", row->kind, object, &nothing), warnings);
+  }
 }
 
 TEST(PlacementFields, WorkloadsAreWarnedOfTheirPodTemplate) {
-  const Json pod = object_with(spec_with(*rows_of(Honouring::Refused).front()));
+  const Json pod = object_with(spec_with(*warned_rows().front()));
   const Json workload = object_with(Json::object({{"template", pod}}));
   const Json cron_job = object_with(Json::object({{"jobTemplate", workload}}));
   for (const char* kind : {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}) {
     const auto warnings = placement_warnings("apps", kind, workload, nullptr);
     ASSERT_EQ(warnings.size(), 1u) << kind;
-    EXPECT_TRUE(warnings.front().starts_with("spec.template.spec.affinity.podAffinity.")) << warnings.front();
+    EXPECT_TRUE(warnings.front().starts_with("spec.template.spec.affinity.nodeAffinity."))
+        << warnings.front();
   }
   EXPECT_EQ(placement_warnings("batch", "Job", workload, nullptr).size(), 1u);
   EXPECT_EQ(placement_warnings("", "ReplicationController", workload, nullptr).size(), 1u);
@@ -85,7 +81,7 @@ TEST(PlacementFields, WorkloadsAreWarnedOfTheirPodTemplate) {
 }
 
 TEST(PlacementFields, PodsOfOtherSchedulersAreTheirs) {
-  Json spec = spec_with(*rows_of(Honouring::Refused).front());
+  Json spec = spec_with(*warned_rows().front());
   for (const auto& [scheduler, warned] :
        {std::pair("berth", 1u), std::pair("default-scheduler", 1u), std::pair("volcano", 0u)}) {
     spec["schedulerName"] = scheduler;
@@ -96,10 +92,11 @@ TEST(PlacementFields, PodsOfOtherSchedulersAreTheirs) {
 struct TermCase {
   std::string term;  // JSON
   std::string ns;
-  bool means;
+  bool means;  // a pod with app=web, rev=2
 };
 
-TEST(PlacementFields, AnAntiAffinityTermMeansPodsOfItsNamespaces) {
+// The term of a pod with rev=2 in the namespace "own"; "labelled" has the label team=a.
+TEST(PlacementFields, AnAffinityTermMeansPodsOfItsNamespaces) {
   const std::vector<TermCase> cases = {
       {R"({"labelSelector":{"matchLabels":{"app":"web"}}})", "own", true},
       {R"({"labelSelector":{"matchLabels":{"app":"web"}}})", "other", false},
@@ -113,16 +110,31 @@ TEST(PlacementFields, AnAntiAffinityTermMeansPodsOfItsNamespaces) {
        true},
       {R"({"labelSelector":{},"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"x"}}})",
        "own", false},
-      {R"({"labelSelector":{},"namespaceSelector":{"matchLabels":{"team":"a"}}})", "other", true},
+      {R"({"labelSelector":{},"namespaceSelector":{"matchLabels":{"team":"a"}}})", "labelled", true},
+      {R"({"labelSelector":{},"namespaceSelector":{"matchLabels":{"team":"a"}}})", "own", false},
+      {R"({"labelSelector":{},"namespaces":["own"],"namespaceSelector":{"matchLabels":{"team":"a"}}})", "own",
+       true},
+      {R"({"labelSelector":{},"matchLabelKeys":["rev","none"]})", "own", true},
+      {R"({"labelSelector":{},"mismatchLabelKeys":["none"]})", "own", true},
+      {R"({"labelSelector":{},"mismatchLabelKeys":["rev"]})", "own", false},
+      {R"({"matchLabelKeys":["rev"]})", "own", false},
+      // As the API server completed it, before the pod's own label changed.
+      {R"({"labelSelector":{"matchExpressions":[{"key":"rev","operator":"In","values":["1"]}]},)"
+       R"("matchLabelKeys":["rev"]})",
+       "own", false},
   };
   for (const TermCase& one : cases) {
     SCOPED_TRACE(one.term + " in " + one.ns);
-    const Pod pod = decode_pod(*parse_json(R"({"spec":{"affinity":{"podAntiAffinity":{)"
-                                           R"("requiredDuringSchedulingIgnoredDuringExecution":[)" +
-                                           one.term + "]}}}}"),
-                               nullptr);
+    const Pod pod =
+        decode_pod(*parse_json(R"({"metadata":{"namespace":"own","labels":{"rev":"2"}},"spec":{"affinity":{)"
+                               R"("podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+                               one.term + "]}}}}"),
+                   nullptr);
     ASSERT_EQ(pod.required_anti_affinity.size(), 1u);
-    EXPECT_EQ(pod.required_anti_affinity.front().means("own", one.ns, {{"app", "web"}}), one.means);
+    StringMap ns{{"kubernetes.io/metadata.name", one.ns}};
+    if (one.ns == "labelled") ns["team"] = "a";
+    EXPECT_EQ(pod.required_anti_affinity.front().means(one.ns, {{"app", "web"}, {"rev", "2"}}, ns),
+              one.means);
   }
 }
 
@@ -140,7 +152,7 @@ TEST(PlacementFields, StandOnTheirPage) {
     const std::string entry = row.entry_field.empty() ? ""
                                                       : ", `" + std::string(row.entry_field) + ": " +
                                                             std::string(row.entry_value) + "`";
-    const std::string_view words[] = {"honoured", "refused", "ignored"};
+    const std::string_view words[] = {"honoured", "ignored"};
     wanted.insert("| `" + std::string(row.path) + "`" + entry + " | " + std::string(row.kind) + " | " +
                   std::string(words[static_cast<std::size_t>(row.honouring)]) + " |");
   }

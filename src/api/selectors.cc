@@ -299,8 +299,8 @@ Result<LabelSelector> LabelSelector::of(const Json& source) {
   return selector;
 }
 
-void LabelSelector::also_requires(std::string key, std::string value) {
-  requirements_.push_back({std::move(key), LabelOperator::In, {std::move(value)}});
+void LabelSelector::also_requires(std::string key, LabelOperator op, std::string value) {
+  requirements_.push_back({std::move(key), op, {std::move(value)}});
 }
 
 bool LabelSelector::matches(const Json* labels) const {

@@ -46,8 +46,8 @@ class LabelSelector {
   bool matches(const Json* labels) const;
   bool matches(const std::map<std::string, std::string, std::less<>>& labels) const;
 
-  // Objects must have this label as well.
-  void also_requires(std::string key, std::string value);
+  // In: objects must have this label as well; NotIn: they must not.
+  void also_requires(std::string key, LabelOperator op, std::string value);
 
   bool selects_everything() const { return !nothing_ && requirements_.empty(); }
   bool selects_nothing() const { return nothing_; }

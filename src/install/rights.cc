@@ -23,6 +23,7 @@ constexpr std::string_view kAuthorization = "authorization.k8s.io";
 constexpr Right kRights[] = {
     {Scheduler, Cluster, "", "nodes", "", "list,watch", "where pods can go"},
     {Scheduler, Cluster, "", "pods", "", "get,list,watch", "pods that wait, and what the others take"},
+    {Scheduler, Cluster, "", "namespaces", "", "list,watch", "labels that terms between pods select by"},
     {Scheduler, Cluster, "", "pods/binding", "", "create", "a pod gets its node"},
     {Scheduler, Cluster, "", "pods/status", "", "patch",
      "condition PodScheduled; the claim of extended resources and what devices take of the node"},

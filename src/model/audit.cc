@@ -74,6 +74,12 @@ class Audit::Look {
           const auto found = cluster_.classes().find(one.meta.name);
           return found == cluster_.classes().end() ? nullptr : found->second;
         });
+      case AuditPhase::Namespaces:
+        return objects(view_.namespaces, api::Kind::Namespace, [&](const api::Namespace& one) {
+          const auto& known = cluster_.affinities().namespaces();
+          const auto found = known.find(one.meta.name);
+          return found == known.end() ? nullptr : found->second;
+        });
       case AuditPhase::Pods:
         return objects(view_.pods, api::Kind::Pod, [&](const api::Pod& pod) {
           const PodId id = cluster_.find_pod(pod.meta.ns, pod.meta.name);

@@ -40,6 +40,7 @@ class Audit {
     Nodes,
     Slices,
     Classes,
+    Namespaces,
     Pods,
     Claims,
     Requests,

@@ -34,6 +34,8 @@ void Cluster::apply(const client::Delta& delta) {
     case api::Kind::Node:
       return apply_node(client::object_of<api::Node>(delta.before),
                         client::shared_object_of<api::Node>(delta.after));
+    case api::Kind::Namespace:
+      return affinities_.put_namespace(delta.key.name, client::shared_object_of<api::Namespace>(delta.after));
     case api::Kind::Pod:
       return apply_pod(client::object_of<api::Pod>(delta.before),
                        client::shared_object_of<api::Pod>(delta.after));
@@ -144,13 +146,6 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
   pool_changed(pool);
 }
 
-void Cluster::list_anti_affine(PodId pod, bool anti_affine) {
-  const auto at = std::lower_bound(anti_affine_pods_.begin(), anti_affine_pods_.end(), pod);
-  const bool listed = at != anti_affine_pods_.end() && *at == pod;
-  if (anti_affine && !listed) anti_affine_pods_.insert(at, pod);
-  if (!anti_affine && listed) anti_affine_pods_.erase(at);
-}
-
 void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api::Pod>& after) {
   if (!before && !after) return;
   const api::ObjectMeta& meta = after ? after->meta : before->meta;
@@ -161,11 +156,13 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   row.live = after;
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
   row.gpu_share = after && after->bound() ? api::gpu_share_of(*after) : nullptr;
-  list_anti_affine(id, after && !after->required_anti_affinity.empty());
+  const TermUses terms = std::exchange(row.terms, {});
+  if (after && !after->finished()) row.terms = affinities_.add(*after);
+  affinities_.remove(terms);
   // What filters read of the pods of a node besides their charges.
   const bool reads_the_same = before && after && before->meta.labels == after->meta.labels &&
                               before->meta.deleting() == after->meta.deleting() &&
-                              before->host_ports == after->host_ports;
+                              before->host_ports == after->host_ports && terms == row.terms;
   if (const NodeId node = ledger_.node_of(id); !reads_the_same && node.valid()) ledger_.changes().note(node);
   // Its GPU is charged as that of its group.
   if (after && api::is_gpu_reservation(*after))

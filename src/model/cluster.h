@@ -68,8 +68,7 @@ class Cluster {
   const DeviceRow& device(DeviceId id) const { return devices_[id.index()]; }
   std::size_t device_count() const { return devices_.size(); }
   const std::map<std::string, std::shared_ptr<const api::DeviceClass>>& classes() const { return classes_; }
-  // Live pods with required anti-affinity; ascending.
-  const std::vector<PodId>& anti_affine_pods() const { return anti_affine_pods_; }
+  const Affinities& affinities() const { return affinities_; }
   // Live nodes by name; every loop over nodes uses this order.
   const std::map<std::string, NodeId, std::less<>>& live_nodes() const { return live_nodes_; }
 
@@ -114,7 +113,6 @@ class Cluster {
   friend class Audit;
   void apply_node(const api::Node* before, const std::shared_ptr<const api::Node>& after);
   void apply_pod(const api::Pod* before, const std::shared_ptr<const api::Pod>& after);
-  void list_anti_affine(PodId pod, bool anti_affine);
   void apply_slice(const api::ResourceSlice* before, const std::shared_ptr<const api::ResourceSlice>& after);
   void apply_class(const std::string& name, const std::shared_ptr<const api::DeviceClass>& after);
   void apply_claim(const api::ResourceClaim* before, const std::shared_ptr<const api::ResourceClaim>& after);
@@ -167,7 +165,7 @@ class Cluster {
   client::NamedMap<PodId> pod_ids_;
   std::vector<PodRow> pods_;
   std::vector<PodId> free_pods_;
-  std::vector<PodId> anti_affine_pods_;
+  Affinities affinities_;
   client::NamedMap<ClaimId> claim_ids_;
   std::vector<ClaimRow> claims_;
   std::vector<ClaimId> free_claims_;

@@ -9,6 +9,7 @@
 
 #include "api/types/cluster.h"
 #include "client/view.h"
+#include "model/affinities.h"
 #include "model/ledger.h"
 
 namespace berth::model {
@@ -33,6 +34,7 @@ struct PodRow {
   client::NamedKey key;
   std::shared_ptr<const api::Pod> live;
   ResourceAmounts requests;                             // its charges without those of devices
+  TermUses terms;                                       // of inter-pod affinity, while it has not finished
   api::GpuSharePtr gpu_share;                           // of a bound pod
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod
 };

@@ -18,8 +18,10 @@ enum ClusterEvent : std::uint32_t {
   kEventClassChanged = 1u << 4,
   kEventClaimChanged = 1u << 5,
   kEventVolumeChanged = 1u << 6,  // volumes, their claims, classes, capacities and drivers
-  kEventPodPlaced = 1u << 7,      // or its labels changed
-  kEventAny = (1u << 8) - 1,
+  kEventPodPlaced = 1u << 7,
+  kEventPodRelabelled = 1u << 8,     // one that has a place
+  kEventNamespaceChanged = 1u << 9,  // a term of inter-pod affinity selects other namespaces
+  kEventAny = (1u << 10) - 1,
 };
 
 // The events that may make a plugin accept a pod that it refused. Source: kube-scheduler's EventsToRegister.

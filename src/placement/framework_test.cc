@@ -94,11 +94,12 @@ TEST_F(ReserveTest, AFailureUndoesTheOnesBeforeItInReverse) {
 TEST(QueueingHints, APodWaitsForTheEventsOfThePluginsThatReadIt) {
   PluginBench bench;
   const api::Pod& plain = bench.put_pod("plain");
-  const std::uint32_t nodes = kEventNodeAdded | kEventNodeChanged | kEventPodGone;
+  const std::uint32_t nodes = kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventNamespaceChanged;
   EXPECT_EQ(bench.plugins.events_for(plain), nodes);
   const api::Pod& claims =
       bench.put_pod("claims", "", R"(,"resourceClaims":[{"name":"r","resourceClaimName":"c"}])");
-  EXPECT_EQ(bench.plugins.events_for(claims), kEventAny & ~(kEventVolumeChanged | kEventPodPlaced));
+  EXPECT_EQ(bench.plugins.events_for(claims),
+            kEventAny & ~(kEventVolumeChanged | kEventPodPlaced | kEventPodRelabelled));
   const api::Pod& volumes =
       bench.put_pod("volumes", "", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])");
   EXPECT_EQ(bench.plugins.events_for(volumes), nodes | kEventVolumeChanged);

@@ -52,12 +52,13 @@ void PodCycle::filter_domains(CycleState& state) const {
   if (state.candidates.empty() || state.over()) return;
   std::vector<DomainRule> rules;
   add_rules(state, rules);
-  for (const DomainRule& rule : rules) {
-    const DomainAmounts& amounts = domains_.amounts(rule, state.context->cluster);
-    const std::int64_t most = rule.most(amounts.totals());
-    state.keep_if(*rule.no_label, [&](NodeId node) { return amounts.domain_of(node).valid(); });
-    state.keep_if(*rule.refused,
-                  [&](NodeId node) { return amounts.amount(amounts.domain_of(node)) <= most; });
+  const std::vector<AmountRange> accepted = domains_.accepted(rules, state.context->cluster);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const DomainAmounts& amounts = domains_.amounts(rules[i], state.context->cluster);
+    if (rules[i].no_label)
+      state.keep_if(*rules[i].no_label, [&](NodeId node) { return amounts.domain_of(node).valid(); });
+    state.keep_if(*rules[i].refused,
+                  [&](NodeId node) { return accepted[i].contains(amounts.amount(amounts.domain_of(node))); });
   }
 }
 

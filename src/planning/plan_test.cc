@@ -233,10 +233,13 @@ TEST(Plan, AGangWithAMemberThatFitsNowhereHasItsProof) {
   EXPECT_TRUE(g.certificate->words.starts_with("pod b alone: ")) << g.certificate->words;
 }
 
+// A field that is not honoured: more terms between pods than are read.
 TEST(Plan, AFieldThatIsNotHonouredProvesNothing) {
-  const std::string affinity =
-      ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, "
-      "labelSelector: {}}]}}";
+  std::string affinity = ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [";
+  for (std::size_t i = 0; i <= model::kAffinityTermsMax; ++i)
+    affinity += std::string(i == 0 ? "" : ", ") + "{topologyKey: zone, labelSelector: {matchLabels: {i: x" +
+                std::to_string(i) + "}}}";
+  affinity += "]}}";
   const Plan plan = plan_of(documents_of(std::string(kCluster) + pod("alone", affinity) + gang("g", 2) +
                                          pod("a", kInGang) + pod("b", affinity + kInGang)));
   for (const char* name : {"alone", "g"}) {
@@ -246,8 +249,34 @@ TEST(Plan, AFieldThatIsNotHonouredProvesNothing) {
     EXPECT_FALSE(decision.certificate) << name;
   }
   EXPECT_NE(decision_of(plan, "alone").message.find("which Berth does not honour yet"), std::string::npos);
-  EXPECT_NE(decision_of(plan, "g").pods.at(1).explanation.find("spec.affinity.podAffinity"),
+  EXPECT_NE(decision_of(plan, "g").pods.at(1).explanation.find("more than 64 terms of spec.affinity"),
             std::string::npos);
+}
+
+// The third of three pods that keep apart on two nodes; namespaces are those of the files.
+TEST(Plan, RequiredTermsBetweenPodsAreHonoured) {
+  const auto apart = [](const std::string& more) {
+    return ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
+           "kubernetes.io/hostname, labelSelector: {}" +
+           more + "}]}}";
+  };
+  const std::string nodes =
+      "{kind: Node, apiVersion: v1, metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}, status: "
+      "{allocatable: {cpu: '8', memory: 8Gi, pods: '9'}}}\n---\n"
+      "{kind: Node, apiVersion: v1, metadata: {name: n2, labels: {kubernetes.io/hostname: n2}}, status: "
+      "{allocatable: {cpu: '8', memory: 8Gi, pods: '9'}}}\n---\n"
+      "{kind: Namespace, apiVersion: v1, metadata: {name: default, labels: {team: a}}}\n";
+  for (const auto& [more, third] :
+       {std::pair("", ResultKind::Unschedulable),
+        std::pair(", namespaceSelector: {matchLabels: {team: a}}", ResultKind::Unschedulable),
+        std::pair(", namespaceSelector: {matchLabels: {team: b}}", ResultKind::Placed)}) {
+    SCOPED_TRACE(more);
+    const Plan plan =
+        plan_of(documents_of(nodes + pod("a", apart(more)) + pod("b", apart(more)) + pod("c", apart(more))));
+    EXPECT_EQ(decision_of(plan, "a").result, ResultKind::Placed);
+    EXPECT_EQ(decision_of(plan, "b").result, ResultKind::Placed);
+    EXPECT_EQ(decision_of(plan, "c").result, third) << decision_of(plan, "c").message;
+  }
 }
 
 TEST(Plan, AmountsAreExactUpToWhat64BitsHold) {

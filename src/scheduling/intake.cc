@@ -51,8 +51,8 @@ void Intake::pod_changed(const client::Delta& delta, Time now) {
     loop_.queue.wake(kEventPodGone, now);
   }
   const bool relabelled = before && after && before->meta.labels != after->meta.labels;
-  if (after && after->bound() && (!before || !before->bound() || relabelled))
-    loop_.queue.wake(kEventPodPlaced, now);
+  if (after && after->bound() && (!before || !before->bound())) loop_.queue.wake(kEventPodPlaced, now);
+  if (relabelled && after->bound()) loop_.queue.wake(kEventPodRelabelled, now);
   // A bound pod that was resized may ask for less.
   if (before && after && after->bound() && before->meta.generation != after->meta.generation &&
       !has(KnownDefect::ResizeWakesNobody))
@@ -62,7 +62,8 @@ void Intake::pod_changed(const client::Delta& delta, Time now) {
   if (!after) return;
   loop_.dirty.insert(entry_of(*after));
   if (!before && !after->group.empty()) loop_.queue.wake_one(entry_of(*after), now);
-  if (before && before->meta.generation != after->meta.generation)
+  // Terms and constraints read the pod's own labels, too.
+  if (before && (before->meta.generation != after->meta.generation || relabelled))
     loop_.queue.wake_one(entry_of(*after), now);
 }
 
@@ -157,6 +158,11 @@ void Intake::apply(const client::View& view, const client::Delta& delta, Time no
     case api::Kind::Pod:
       pod_changed(delta, now);
       break;
+    case api::Kind::Namespace: {
+      const std::uint64_t stamp = loop_.cluster.affinities().namespaces_stamp();
+      if (std::exchange(namespaces_stamp_, stamp) != stamp) loop_.queue.wake(kEventNamespaceChanged, now);
+      break;
+    }
     case api::Kind::BindRequest:
       request_changed(view, delta, now);
       break;

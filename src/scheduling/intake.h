@@ -23,6 +23,7 @@ class Intake {
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
 
   LoopState& loop_;
+  std::uint64_t namespaces_stamp_ = 0;  // of the latest Namespace
 };
 
 }  // namespace berth::scheduling

@@ -36,7 +36,7 @@ std::vector<client::Interest> Scheduler::interests() const {
        {api::Kind::Node, api::Kind::DeviceClass, api::Kind::ResourceSlice, api::Kind::ResourceClaim,
         api::Kind::PodGroup, api::Kind::PersistentVolumeClaim, api::Kind::PersistentVolume,
         api::Kind::StorageClass, api::Kind::CSIDriver, api::Kind::CSIStorageCapacity, api::Kind::CSINode,
-        api::Kind::VolumeAttachment, api::Kind::BindRequest, api::Kind::Pod})
+        api::Kind::VolumeAttachment, api::Kind::BindRequest, api::Kind::Namespace, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
   if (loop_.options.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
   return interests;

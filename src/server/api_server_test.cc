@@ -109,9 +109,9 @@ TEST(Unread, FieldsThatPlaceAPodAreWarnedOfWhereverTheyAreWritten) {
   ApiServerOptions options;
   options.warn_unacted = true;
   ServerBench bench({}, std::move(options)), silent;
-  const std::string spec =
-      R"("spec":{"containers":[{"name":"c","image":"i"}],"affinity":{"podAffinity":{)"
-      R"("requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"z","labelSelector":{}}]}}})";
+  const std::string spec = R"("spec":{"containers":[{"name":"c","image":"i"}],"affinity":{"nodeAffinity":{)"
+                           R"("preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{)"
+                           R"("matchExpressions":[{"key":"z","operator":"Exists"}]}}]}}})";
   const std::string pod = R"({"metadata":{"name":"p"},)" + spec + "}";
   const std::string deployment =
       R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{)"
@@ -128,12 +128,12 @@ TEST(Unread, FieldsThatPlaceAPodAreWarnedOfWhereverTheyAreWritten) {
   };
   const std::string pods = "/api/v1/namespaces/default/pods";
   EXPECT_NE(warning_of(bench, "POST", pods, pod)
-                .find("spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution: Berth does "
-                      "not"),
+                .find("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution: Berth "
+                      "ignores"),
             std::string::npos);
   const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
   EXPECT_NE(
-      warning_of(bench, "POST", deployments, deployment).find("spec.template.spec.affinity.podAffinity"),
+      warning_of(bench, "POST", deployments, deployment).find("spec.template.spec.affinity.nodeAffinity"),
       std::string::npos);
   EXPECT_EQ(warning_of(bench, "PUT", deployments + "/d", deployment), "") << "it was there before";
   EXPECT_EQ(warning_of(silent, "POST", pods, pod), "") << "another scheduler may be there";

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/placement_fields.h"
 #include "api/protobuf_document.h"
 #include "api/types/gpu_share.h"
 #include "base/ascii.h"
@@ -104,15 +103,54 @@ LabelSelector label_selector_at(const Document& term, std::string_view field) {
   return LabelSelector::of(json_at(term, field)).value_or(*LabelSelector::of(Json()));
 }
 
+// As the API server completes the selector when the pod is created. One that it has completed stays.
 template <class Document>
-PodAffinityTerm decode_affinity_term(const Document& item) {
+void add_label_keys(const Document& item, std::string_view field, LabelOperator op, const StringMap& own,
+                    LabelSelector& selector) {
+  for (const std::string& key : strings_at(item, field)) {
+    const auto& asked = selector.requirements();
+    const bool completed = std::any_of(asked.begin(), asked.end(), [&](const LabelRequirement& one) {
+      return one.key == key && one.op == op;
+    });
+    if (const auto label = own.find(key); label != own.end() && !completed)
+      selector.also_requires(key, op, label->second);
+  }
+}
+
+template <class Document>
+PodAffinityTerm decode_affinity_term(const Document& item, const ObjectMeta& own) {
   PodAffinityTerm term;
   term.pods = label_selector_at(item, "labelSelector");
+  add_label_keys(item, "matchLabelKeys", LabelOperator::In, own.labels, term.pods);
+  add_label_keys(item, "mismatchLabelKeys", LabelOperator::NotIn, own.labels, term.pods);
   term.namespaces = strings_at(item, "namespaces");
   if (has_member(item, "namespaceSelector"))
     term.namespace_selector = label_selector_at(item, "namespaceSelector");
+  else if (term.namespaces.empty())
+    term.namespaces.push_back(own.ns);
+  std::sort(term.namespaces.begin(), term.namespaces.end());
   term.topology_key = item.string_at("topologyKey");
   return term;
+}
+
+template <class Document>
+void decode_pod_affinity(const Document& affinity, Pod& pod) {
+  struct Row {
+    std::string_view kind;
+    std::vector<PodAffinityTerm>& required;
+    std::int64_t sign;
+  };
+  for (const auto& [kind, required, sign] : {Row{"podAffinity", pod.required_affinity, 1},
+                                             Row{"podAntiAffinity", pod.required_anti_affinity, -1}}) {
+    const auto terms = affinity.find(kind);
+    if (!terms) continue;
+    for (const Document& item : terms->items_at("requiredDuringSchedulingIgnoredDuringExecution"))
+      required.push_back(decode_affinity_term(item, pod.meta));
+    for (const Document& item : terms->items_at("preferredDuringSchedulingIgnoredDuringExecution"))
+      if (const auto term = item.find("podAffinityTerm"))
+        pod.preferred_affinity.push_back(
+            {sign * item.int_at("weight"), decode_affinity_term(*term, pod.meta)});
+  }
 }
 
 template <class Document>
@@ -122,9 +160,7 @@ SpreadConstraint decode_spread(const Document& item, const StringMap& own_labels
   constraint.max_skew = item.int_at("maxSkew", 1);
   constraint.min_domains = item.int_at("minDomains", 1);
   constraint.pods = label_selector_at(item, "labelSelector");
-  for (const std::string& key : strings_at(item, "matchLabelKeys"))
-    if (const auto label = own_labels.find(key); label != own_labels.end())
-      constraint.pods.also_requires(key, label->second);
+  add_label_keys(item, "matchLabelKeys", LabelOperator::In, own_labels, constraint.pods);
   constraint.honors_affinity = item.string_at("nodeAffinityPolicy") != "Ignore";
   constraint.honors_taints = item.string_at("nodeTaintsPolicy") == "Honor";
   return constraint;
@@ -132,16 +168,12 @@ SpreadConstraint decode_spread(const Document& item, const StringMap& own_labels
 
 template <class Document>
 void decode_constraints(const Document& spec, Pod& pod) {
-  pod.refused_fields = fields_set(spec, "Pod", Honouring::Refused);
   pod.node_selector = string_map_at(spec, "nodeSelector");
   if (const auto affinity = spec.find("affinity"))
     if (const auto node = affinity->find("nodeAffinity"))
       if (const auto required = node->find("requiredDuringSchedulingIgnoredDuringExecution"))
         pod.required_node_affinity = decode_node_selector(*required);
-  if (const auto affinity = spec.find("affinity"))
-    if (const auto anti = affinity->find("podAntiAffinity"))
-      for (const Document& item : anti->items_at("requiredDuringSchedulingIgnoredDuringExecution"))
-        pod.required_anti_affinity.push_back(decode_affinity_term(item));
+  if (const auto affinity = spec.find("affinity")) decode_pod_affinity(*affinity, pod);
   for (const Document& item : spec.items_at("topologySpreadConstraints"))
     if (item.string_at("whenUnsatisfiable") == "DoNotSchedule")
       pod.required_spread.push_back(decode_spread(item, pod.meta.labels));
@@ -242,23 +274,13 @@ ResourceMap sum_of_containers(const Pod& pod, ResourceMap Container::* amounts) 
   return running;
 }
 
-constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
-
-bool may_select(const LabelSelector& selector, std::string_view ns) {
-  const auto by_name = [](const LabelRequirement& one) { return one.key == kNamespaceName; };
-  const auto& asked = selector.requirements();
-  if (!std::all_of(asked.begin(), asked.end(), by_name)) return true;
-  return selector.matches(StringMap{{std::string(kNamespaceName), std::string(ns)}});
-}
-
 }  // namespace
 
-bool PodAffinityTerm::means(std::string_view own_namespace, std::string_view ns,
-                            const StringMap& labels) const {
-  const bool own = namespaces.empty() && !namespace_selector && ns == own_namespace;
-  const bool listed = std::find(namespaces.begin(), namespaces.end(), ns) != namespaces.end();
-  if (!own && !listed && !(namespace_selector && may_select(*namespace_selector, ns))) return false;
-  return pods.matches(labels);
+bool PodAffinityTerm::means(std::string_view ns, const StringMap& labels,
+                            const StringMap& namespace_labels) const {
+  return (std::binary_search(namespaces.begin(), namespaces.end(), ns) ||
+          (namespace_selector && namespace_selector->matches(namespace_labels))) &&
+         pods.matches(labels);
 }
 
 bool is_decimal_integer(std::string_view text) {

@@ -6,8 +6,6 @@
 
 namespace berth::api {
 
-struct PlacementField;
-
 struct ContainerClaim {
   std::string name;     // of spec.resourceClaims
   std::string request;  // empty: every request of the claim
@@ -70,17 +68,23 @@ struct PodClaimStatus {
   std::string claim_name;  // empty: no claim was needed
 };
 
-// A term of spec.affinity.podAntiAffinity.
+// A term of spec.affinity.podAffinity or podAntiAffinity.
 struct PodAffinityTerm {
-  LabelSelector pods;
-  std::vector<std::string> namespaces;
+  LabelSelector pods;  // with the pod's own values of matchLabelKeys, without those of mismatchLabelKeys
+  std::vector<std::string> namespaces;  // sorted; the pod's own if the term names and selects none
   std::optional<LabelSelector> namespace_selector;
   std::string topology_key;
 
-  // Whether a pod with these labels in this namespace is meant by the term of a pod in `own_namespace`. A
-  // namespaceSelector is evaluated on the label kubernetes.io/metadata.name; one that asks for other labels
-  // means every namespace.
-  bool means(std::string_view own_namespace, std::string_view ns, const StringMap& labels) const;
+  // Whether the term means a pod with these labels in a namespace with these labels.
+  bool means(std::string_view ns, const StringMap& labels, const StringMap& namespace_labels) const;
+  // Whether it means pods of some namespaces because of the labels of these.
+  bool reads_namespaces() const { return namespace_selector && !namespace_selector->selects_everything(); }
+};
+
+// A preferred term; the weight of anti-affinity is negative.
+struct PodPreference {
+  std::int64_t weight = 0;
+  PodAffinityTerm term;
 };
 
 // An entry of spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule.
@@ -112,9 +116,8 @@ struct Pod {
   std::vector<HostPort> host_ports;  // of containers and sidecars
   // Features that a node must declare in status.declaredFeatures; names of static lifetime. Source: KEP-5328.
   std::vector<std::string_view> required_features;
-  // Fields that it sets and Berth refuses (api/placement_fields.h).
-  std::vector<const PlacementField*> refused_fields;
-  std::vector<PodAffinityTerm> required_anti_affinity;  // keeps other pods away, too
+  std::vector<PodAffinityTerm> required_affinity, required_anti_affinity;
+  std::vector<PodPreference> preferred_affinity;
   std::vector<SpreadConstraint> required_spread;
   ResourceMap overhead;
   std::optional<ResourceMap> pod_level_requests, pod_level_limits;

@@ -10,10 +10,10 @@ void Candidates::start(std::span<const std::int64_t> keys, const NodeOrder& orde
                        std::span<const ActiveRule> rules) {
   if (rules.empty()) return start(keys, order);
   keys_.assign(keys.begin(), keys.end());
-  for (const auto& [rule, amounts] : rules) {
-    Verdicts verdicts{amounts->generation(), amounts->end(), rule.most(amounts->totals()), {}};
-    for (std::uint32_t domain = 0; domain < amounts->domain_count(); ++domain)
-      verdicts.refused.push_back(amounts->amount(DomainValueId(domain)) > verdicts.most);
+  for (const ActiveRule& rule : rules) {
+    Verdicts verdicts{rule.amounts->generation(), rule.amounts->end(), rule.accepted, {}};
+    for (std::uint32_t domain = 0; domain < rule.amounts->domain_count(); ++domain)
+      verdicts.refused.push_back(!rule.accepts(DomainValueId(domain)));
     verdicts_.push_back(std::move(verdicts));
   }
   group_by_fewest(order.by_name().size(), rules);
@@ -53,19 +53,17 @@ bool Candidates::catch_up(std::span<const std::uint32_t> changed_slots, const No
 
 void Candidates::read_domains(std::size_t rule, const ActiveRule& active, const NodeOrder& order) {
   const DomainAmounts& amounts = *active.amounts;
-  const std::int64_t most = active.rule.most(amounts.totals());
   Verdicts& verdicts = verdicts_[rule];
   verdicts.refused.resize(amounts.domain_count(), false);
   if (rule == grouping_) groups_.resize(amounts.domain_count());
   const auto look = [&](DomainValueId domain) {
-    if ((amounts.amount(domain) > most) != verdicts.refused[domain.index()])
-      turn(rule, domain, amounts, order);
+    if (active.accepts(domain) == verdicts.refused[domain.index()]) turn(rule, domain, amounts, order);
   };
-  if (most == verdicts.most)
+  if (active.accepted == verdicts.accepted)
     amounts.visit_since(verdicts.seen, look);
   else
     for (std::uint32_t i = 0; i < amounts.domain_count(); ++i) look(DomainValueId(i));
-  verdicts.most = most;
+  verdicts.accepted = active.accepted;
   verdicts.seen = amounts.end();
 }
 

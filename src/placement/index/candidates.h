@@ -21,6 +21,9 @@ inline constexpr std::size_t kNodesOfAGroup = 4;
 struct ActiveRule {
   DomainRule rule;
   const DomainAmounts* amounts = nullptr;  // up to date
+  AmountRange accepted;                    // now
+
+  bool accepts(DomainValueId domain) const { return accepted.contains(amounts->amount(domain)); }
 };
 
 class Candidates {
@@ -48,7 +51,7 @@ class Candidates {
   // What a rule said last.
   struct Verdicts {
     std::uint64_t generation = 0, seen = 0;  // of the amounts
-    std::int64_t most = 0;
+    AmountRange accepted;
     std::vector<bool> refused;  // by domain
   };
   struct Group {

@@ -5,6 +5,8 @@ namespace {
 
 // Domains without nodes that are kept in any case.
 constexpr std::size_t kEmptyDomainsMin = 64;
+// No value of a label.
+constexpr std::string_view kUnlabelled("\0", 1);
 
 }  // namespace
 
@@ -36,6 +38,8 @@ void DomainAmounts::read(const model::Cluster& cluster, const DomainRule& rule, 
     if (label != row.live->meta.labels.end()) {
       domain = names_.intern(label->second);
       amount = rule.amount(node);
+    } else if (!rule.no_label) {
+      domain = names_.intern(kUnlabelled);
     }
   }
   if (node.index() >= nodes_.size()) nodes_.resize(node.index() + 1);

@@ -25,7 +25,8 @@ class DomainAmounts {
 
   void catch_up(const model::Cluster& cluster, const DomainRule& rule);
 
-  // None: the node is not live or has no such label.
+  // None: the node is not live, or has no such label and is refused for that. Where the rule accepts nodes
+  // without the label, they are a domain of their own that holds nothing.
   DomainValueId domain_of(NodeId node) const {
     return node.index() < nodes_.size() ? nodes_[node.index()].domain : DomainValueId::none();
   }
@@ -34,6 +35,7 @@ class DomainAmounts {
   const std::vector<NodeId>& nodes(DomainValueId domain) const { return domains_[domain.index()].nodes; }
   // One above the highest id; domains without nodes are among them.
   std::size_t domain_count() const { return domains_.size(); }
+  // `sum` is that of these amounts alone.
   DomainTotals totals() const;
 
   // Changes when domains have other ids, because most had no node any more.

@@ -1,5 +1,5 @@
 // A rule about the domains of one topology key: the values of a node label. Each node adds an amount to its
-// domain, and a domain is refused by the amount that it holds.
+// domain, and a domain is accepted or refused by the amount that it holds.
 //
 // Valid as long as the attempt that made it. A rule reads amounts of the whole cluster, so one placement
 // changes the verdict on one domain: no node is judged for it.
@@ -22,7 +22,16 @@ struct Reason;
 struct DomainTotals {
   std::size_t domains = 0;
   std::optional<std::int64_t> least;  // the smallest amount; none: there is no domain
-  std::int64_t sum = 0;
+  std::int64_t sum = 0;               // of all rules of the pod with these amounts, whatever their keys
+};
+
+// The amounts of domains that may take the pod.
+struct AmountRange {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+  bool contains(std::int64_t amount) const { return least <= amount && amount <= most; }
+  friend bool operator==(const AmountRange&, const AmountRange&) = default;
 };
 
 struct DomainRule {
@@ -32,10 +41,12 @@ struct DomainRule {
   // What the live node adds to its domain, also if it is none; none: the node does not count. It reads the
   // node, its pods and their labels.
   std::function<std::optional<std::int64_t>(NodeId)> amount;
-  // The largest amount of a domain that may take the pod.
-  std::function<std::int64_t(const DomainTotals&)> most;
-  const Reason* no_label = nullptr;  // of a node without the label
+  std::function<AmountRange(const DomainTotals&)> accepted;
+  const Reason* no_label = nullptr;  // of a node without the label; null: the rule accepts it
   const Reason* refused = nullptr;   // of a node in a refused domain
+
+  // Names the amounts, and in which domains nodes are.
+  std::string bytes() const { return topology_key + (no_label ? '\0' : '\1') + amount_bytes; }
 };
 
 }  // namespace berth::placement

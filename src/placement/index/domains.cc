@@ -70,10 +70,26 @@ Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cl
 
 const DomainAmounts& DomainIndex::amounts(const DomainRule& rule, const model::Cluster& cluster) {
   constexpr int kGenerationBits = 32;
-  DomainAmounts& amounts = amounts_.at(rule.topology_key + '\0' + rule.amount_bytes,
-                                       [&] { return DomainAmounts(++amounts_made_ << kGenerationBits); });
+  DomainAmounts& amounts =
+      amounts_.at(rule.bytes(), [&] { return DomainAmounts(++amounts_made_ << kGenerationBits); });
   amounts.catch_up(cluster, rule);
   return amounts;
+}
+
+std::vector<AmountRange> DomainIndex::accepted(std::span<const DomainRule> rules,
+                                               const model::Cluster& cluster) {
+  std::vector<DomainTotals> totals;
+  std::map<std::string_view, std::int64_t> sums;
+  for (const DomainRule& rule : rules) {
+    totals.push_back(amounts(rule, cluster).totals());
+    sums[rule.amount_bytes] += totals.back().sum;
+  }
+  std::vector<AmountRange> ranges;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    totals[i].sum = sums.at(rules[i].amount_bytes);
+    ranges.push_back(rules[i].accepted(totals[i]));
+  }
+  return ranges;
 }
 
 DeviceScopes& DomainIndex::device_scopes(const model::Cluster& cluster) {

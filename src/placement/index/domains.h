@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,10 @@ class DomainIndex {
   const std::vector<NodeId>& nodes(const model::Cluster& cluster) { return order(cluster).by_name(); }
   // Up to date. The reference is valid until the next call. An empty key: the root has all nodes.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
-  // Up to date. The reference is valid until the next call.
+  // Up to date. The reference is valid until kDomainAmountsMax others were asked for.
   const DomainAmounts& amounts(const DomainRule& rule, const model::Cluster& cluster);
+  // By rule: what all rules of one pod accept.
+  std::vector<AmountRange> accepted(std::span<const DomainRule> rules, const model::Cluster& cluster);
   // Up to date.
   DeviceScopes& device_scopes(const model::Cluster& cluster);
 

@@ -57,9 +57,10 @@ bool SignatureCache::read_rules(const CycleState& state) {
   pods_.add_rules(state, rules);
   rules_.clear();
   if (rules.size() > kDomainRulesMax) return false;
-  for (DomainRule& rule : rules) {
-    const DomainAmounts& amounts = domains_.amounts(rule, state.context->cluster);
-    rules_.push_back({std::move(rule), &amounts});
+  const std::vector<AmountRange> accepted = domains_.accepted(rules, state.context->cluster);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const DomainAmounts& amounts = domains_.amounts(rules[i], state.context->cluster);
+    rules_.push_back({std::move(rules[i]), &amounts, accepted[i]});
   }
   return true;
 }

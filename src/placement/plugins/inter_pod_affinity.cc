@@ -1,87 +1,183 @@
-// InterPodAffinity, as far as it protects what others were promised: a pod is kept out of the domains where a
-// placed pod's required anti-affinity means it. A pod that sets a field which Berth refuses is kept from all
-// nodes. Source: kube-scheduler's plugin for the text; docs/scheduling.md#fields.
+// InterPodAffinity, required terms: the pod's affinity and anti-affinity, and the anti-affinity of the pods
+// that have a place. Source: kube-scheduler's plugin, with its texts and their order; KEP-2249
+// (namespaceSelector), KEP-3633 (matchLabelKeys, mismatchLabelKeys).
 #include <algorithm>
-#include <set>
-#include <utility>
 
-#include "api/placement_fields.h"
 #include "placement/plugins/plugins.h"
+#include "placement/plugins/pod_terms.h"
 
 namespace berth::placement::plugins {
 namespace {
 
-class RefusedFields final : public PreFilter {
+using model::Affinities;
+using model::TermId;
+using model::TermKind;
+using model::TermUse;
+
+constexpr Reason kAffinityUnmet = {"PodAffinityUnmet", kInterPodAffinity,
+                                   "node(s) didn't match pod affinity rules",
+                                   "is in no domain with the pods that its affinity requires",
+                                   "are in no domain with the pods that its affinity requires"};
+constexpr Reason kAntiAffinityBroken = {"PodAntiAffinityBroken",
+                                        kInterPodAffinity,
+                                        "node(s) didn't match pod anti-affinity rules",
+                                        "is in a domain with a pod that its anti-affinity excludes",
+                                        "are in domains with a pod that its anti-affinity excludes",
+                                        FilterStatus::Unschedulable};
+constexpr Reason kRepelledByPod = {
+    "RepelledByPod",
+    kInterPodAffinity,
+    "node(s) didn't satisfy existing pods anti-affinity rules",
+    "is in a domain from which the required anti-affinity of a pod keeps it away",
+    "are in domains from which the required anti-affinity of a pod keeps it away",
+    FilterStatus::Unschedulable};
+
+constexpr std::uint32_t kEventsOfNodes = kEventNodeAdded | kEventNodeChanged;
+
+bool means_all(const Affinities& affinities, const std::vector<api::PodAffinityTerm>& terms,
+               const api::Pod& pod) {
+  return std::all_of(terms.begin(), terms.end(),
+                     [&](const api::PodAffinityTerm& term) { return affinities.means(term, pod); });
+}
+
+AmountRange none_of_it(const DomainTotals&) {
+  AmountRange range;
+  range.most = 0;
+  return range;
+}
+
+// A pod that meets all terms at once runs in the domain of each. The first pod of a series, of which nothing
+// runs in any domain yet, may start it if it means itself.
+class PodAffinity final : public DomainFilter {
  public:
-  std::string_view name() const override { return "RefusedFields"; }
-  void prepare(CycleState& state) const override {
-    std::string fields;
-    for (const api::PlacementField* row : state.pod->refused_fields)
-      fields.append(fields.empty() ? "" : " and ").append(row->text());
-    if (!fields.empty()) state.diagnosis.refuse_everywhere(reason_row("FieldNotHonoured"), fields);
+  std::string_view name() const override { return kInterPodAffinity; }
+  QueueingHint events_to_register() const override {
+    return {kEventsOfNodes | kEventPodPlaced | kEventPodRelabelled | kEventPodGone | kEventNamespaceChanged,
+            [](const api::Pod& pod) { return !pod.required_affinity.empty(); }};
+  }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    const OwnTerms own = own_terms(state, TermKind::Affinity);
+    if (own.uses.empty() || !signature.begin("PodAffinity")) return Signing::Signed;
+    signature.put(bytes_of_terms(state, own.uses));
+    signature.put(may_start(state) ? 1u : 0u);
+    return Signing::Signed;
+  }
+  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const override {
+    const OwnTerms own = own_terms(state, TermKind::Affinity);
+    if (own.uses.empty()) return;
+    const Affinities& affinities = state.context->cluster.affinities();
+    const api::Pod& pod = *state.pod;
+    const std::string bytes = "PodAffinity" + bytes_of_terms(state, own.uses);
+    for (const std::string_view key : own.keys) {
+      DomainRule& rule = rules.emplace_back();
+      rule.topology_key = key;
+      rule.amount_bytes = bytes;
+      rule.amount = sum_over_pods(state, [&affinities, &pod](const model::PodRow& other) {
+        return means_all(affinities, pod.required_affinity, *other.live) ? 1 : 0;
+      });
+      rule.accepted = [first = may_start(state)](const DomainTotals& totals) {
+        AmountRange range;
+        if (!first || totals.sum > 0) range.least = 1;
+        return range;
+      };
+      rule.no_label = rule.refused = &kAffinityUnmet;
+    }
+  }
+
+ private:
+  static bool may_start(const CycleState& state) {
+    return means_all(state.context->cluster.affinities(), state.pod->required_affinity, *state.pod);
   }
 };
 
-// Topology keys and values: the domains where an anti-affinity term of a placed pod means this pod.
-struct RepellingDomains {
-  std::set<std::pair<std::string, std::string>> domains;
-  void clear() { domains.clear(); }
-};
-
-// Cost: O(placed pods with required anti-affinity).
-class AntiAffinityOfOthers final : public PreFilter {
+class PodAntiAffinity final : public DomainFilter {
  public:
-  std::string_view name() const override { return "InterPodAffinity"; }
-  void prepare(CycleState& state) const override {
-    const model::Cluster& cluster = state.context->cluster;
-    const api::ObjectMeta& asked = state.pod->meta;
-    for (const PodId id : cluster.anti_affine_pods()) {
-      const NodeId node = cluster.ledger().node_of(id);
-      if (id == state.pod_id || !node.valid() || !cluster.node(node).live) continue;
-      const api::Pod& other = *cluster.pod(id).live;
-      const api::StringMap& labels = cluster.node(node).live->meta.labels;
-      for (const api::PodAffinityTerm& term : other.required_anti_affinity) {
-        const auto value = labels.find(term.topology_key);
-        if (value != labels.end() && term.means(other.meta.ns, asked.ns, asked.labels))
-          state.slots.write<RepellingDomains>().domains.emplace(term.topology_key, value->second);
-      }
+  std::string_view name() const override { return kInterPodAffinity; }
+  QueueingHint events_to_register() const override {
+    return {kEventsOfNodes | kEventPodGone | kEventPodRelabelled | kEventNamespaceChanged,
+            [](const api::Pod& pod) { return !pod.required_anti_affinity.empty(); }};
+  }
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    const OwnTerms own = own_terms(state, TermKind::AntiAffinity);
+    if (!own.uses.empty() && signature.begin("PodAntiAffinity"))
+      signature.put(bytes_of_terms(state, own.uses));
+    return Signing::Signed;
+  }
+  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const override {
+    const OwnTerms own = own_terms(state, TermKind::AntiAffinity);
+    const Affinities& affinities = state.context->cluster.affinities();
+    for (const std::string_view key : own.keys) {
+      std::vector<TermUse> uses = own.uses;
+      std::erase_if(uses, [&](const TermUse& use) { return affinities.term(use.term).topology_key != key; });
+      DomainRule& rule = rules.emplace_back();
+      rule.topology_key = key;
+      rule.amount_bytes = "PodAntiAffinity" + bytes_of_terms(state, uses);
+      rule.amount = sum_over_pods(state, [&affinities, uses](const model::PodRow& other) {
+        return std::any_of(uses.begin(), uses.end(), [&](const TermUse& use) {
+          return affinities.means(affinities.term(use.term), *other.live);
+        });
+      });
+      rule.accepted = none_of_it;
+      rule.refused = &kAntiAffinityBroken;
     }
   }
 };
 
-class InterPodAffinity final : public Filter {
+// Of all pods that have a place. The rules of two pods are equal when the same terms mean them, so that other
+// labels of theirs need no new amounts.
+class AntiAffinityOfOthers final : public DomainFilter {
  public:
-  std::string_view name() const override { return "InterPodAffinity"; }
+  std::string_view name() const override { return kInterPodAffinity; }
   QueueingHint events_to_register() const override {
-    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone};
+    return {kEventsOfNodes | kEventPodGone | kEventNamespaceChanged};
   }
-  // The verdict on a pod that a term means depends on pods of other nodes, so it is not kept.
-  Signing sign(const CycleState& state, PodSignature&) const override {
-    return state.slots.read<RepellingDomains>().domains.empty() ? Signing::Signed : Signing::Unsigned;
+  Signing sign(const CycleState& state, PodSignature& signature) const override {
+    const std::vector<TermId> repelling = repelling_terms(state);
+    if (repelling.empty() || !signature.begin("AntiAffinityOfOthers")) return Signing::Signed;
+    signature.put(repelling.size());
+    for (const TermId id : repelling) signature.put(state.context->cluster.affinities().bytes(id));
+    return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    const auto& domains = state.slots.read<RepellingDomains>().domains;
-    if (domains.empty()) return;
-    state.keep_if(reason_row("RepelledByPod"), [&](NodeId node) {
-      const api::StringMap& labels = state.context->cluster.node(node).live->meta.labels;
-      return std::none_of(domains.begin(), domains.end(), [&](const auto& domain) {
-        const auto value = labels.find(domain.first);
-        return value != labels.end() && value->second == domain.second;
+  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const override {
+    const Affinities& affinities = state.context->cluster.affinities();
+    std::map<std::string_view, std::vector<TermId>> by_key;
+    for (const TermId id : repelling_terms(state)) by_key[affinities.term(id).topology_key].push_back(id);
+    for (auto& [key, terms] : by_key) {
+      DomainRule& rule = rules.emplace_back();
+      rule.topology_key = key;
+      rule.amount_bytes = "AntiAffinityOfOthers";
+      for (const TermId id : terms) rule.amount_bytes += affinities.bytes(id);
+      rule.amount = sum_over_pods(state, [terms = std::move(terms)](const model::PodRow& other) {
+        return std::any_of(other.terms.begin(), other.terms.end(), [&](const TermUse& use) {
+          return use.kind == TermKind::AntiAffinity &&
+                 std::binary_search(terms.begin(), terms.end(), use.term);
+        });
       });
+      rule.accepted = none_of_it;
+      rule.refused = &kRepelledByPod;
+    }
+  }
+
+ private:
+  static std::vector<TermId> repelling_terms(const CycleState& state) {
+    std::vector<TermId> terms = state.slots.read<TermsOfOthers>().terms;
+    std::erase_if(terms, [&](TermId id) {
+      return !state.context->cluster.affinities().is_carried(id, TermKind::AntiAffinity);
     });
+    return terms;
   }
 };
 
 }  // namespace
 
-std::unique_ptr<PreFilter> refused_fields() {
-  return std::make_unique<RefusedFields>();
+std::unique_ptr<DomainFilter> pod_affinity() {
+  return std::make_unique<PodAffinity>();
 }
-std::unique_ptr<PreFilter> anti_affinity_of_others() {
+std::unique_ptr<DomainFilter> pod_anti_affinity() {
+  return std::make_unique<PodAntiAffinity>();
+}
+std::unique_ptr<DomainFilter> anti_affinity_of_others() {
   return std::make_unique<AntiAffinityOfOthers>();
-}
-std::unique_ptr<Filter> inter_pod_affinity() {
-  return std::make_unique<InterPodAffinity>();
 }
 
 }  // namespace berth::placement::plugins

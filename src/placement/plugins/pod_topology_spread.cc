@@ -43,7 +43,7 @@ class PodTopologySpread final : public DomainFilter {
  public:
   std::string_view name() const override { return kPodTopologySpread; }
   QueueingHint events_to_register() const override {
-    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced,
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced | kEventPodRelabelled,
             [](const api::Pod& pod) { return !pod.required_spread.empty(); }};
   }
   Signing sign(const CycleState& state, PodSignature& signature) const override {
@@ -80,9 +80,11 @@ class PodTopologySpread final : public DomainFilter {
       return selected_on(node, pod, constraint, cluster);
     };
     const std::int64_t own = is_selected(constraint, pod) ? 1 : 0;
-    rule.most = [&constraint, own](const DomainTotals& totals) {
+    rule.accepted = [&constraint, own](const DomainTotals& totals) {
       const bool few = static_cast<std::int64_t>(totals.domains) < constraint.min_domains;
-      return (few ? 0 : totals.least.value_or(0)) + constraint.max_skew - own;
+      AmountRange range;
+      range.most = (few ? 0 : totals.least.value_or(0)) + constraint.max_skew - own;
+      return range;
     };
     rule.no_label = &kNoTopologyLabel;
     rule.refused = &kSkewTooLarge;

@@ -124,11 +124,6 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "pod level limit for {} is insufficient to cover the limit and DRA overhead for container {}", "", ""},
     {"InvalidClaims", kDynamicResources, "{}", "", ""},  // the allocator's error
 
-    {"RepelledByPod", "InterPodAffinity", "node(s) didn't satisfy existing pods anti-affinity rules",
-     "is in a domain from which the required anti-affinity of a pod keeps it away",
-     "are in domains from which the required anti-affinity of a pod keeps it away",
-     FilterStatus::Unschedulable},
-
     // About the pod, not about a node.
     {"FieldNotHonoured", "", "pod sets {}, which Berth does not honour yet", "", "",
      FilterStatus::UnschedulableAndUnresolvable, kFieldNotHonoured},

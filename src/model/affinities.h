@@ -1,0 +1,85 @@
+// Terms of inter-pod affinity: each distinct one that a live pod carries, with its carriers counted, found by
+// the pods that it means; and the labels of namespaces, which terms may select by.
+//
+// Owner: one Cluster, on one thread. Terms are equal when they mean the same pods and name the same topology
+// key, so all replicas of a workload carry one. Cost: a pod that comes or goes O(its terms); meaning()
+// a look-up for each of the pod's labels, and a match for each term that asks for this label and value, or
+// for no value at all. Memory: some 300 bytes a distinct term. Source: kube-scheduler's InterPodAffinity.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/types/cluster.h"
+#include "model/ids.h"
+
+namespace berth::model {
+
+using TermId = DenseId<struct TermTag>;
+
+// Terms that are read of one pod. A waiting pod with more is not placed, so that what others read of it does
+// not grow with it.
+inline constexpr std::size_t kAffinityTermsMax = 64;
+
+enum class TermKind : std::uint8_t { Affinity, AntiAffinity, Preference };
+
+// A term in the spec of a pod.
+struct TermUse {
+  TermId term;
+  TermKind kind;
+  std::int32_t weight = 0;  // of a preference
+  friend bool operator==(const TermUse&, const TermUse&) = default;
+};
+using TermUses = std::vector<TermUse>;
+
+std::size_t affinity_terms_of(const api::Pod& pod);
+
+class Affinities {
+ public:
+  // The terms of a live pod; none of one that waits with more than kAffinityTermsMax.
+  TermUses add(const api::Pod& pod);
+  void remove(const TermUses& uses);
+  // Null: it is gone.
+  void put_namespace(const std::string& name, std::shared_ptr<const api::Namespace> live);
+  const std::map<std::string, std::shared_ptr<const api::Namespace>, std::less<>>& namespaces() const {
+    return namespaces_;
+  }
+
+  const api::PodAffinityTerm& term(TermId id) const { return terms_[id.index()].term; }
+  // Equal for equal terms, whoever carries them.
+  const std::string& bytes(TermId id) const { return terms_[id.index()].bytes; }
+  // Changes when a term selects other namespaces, because their labels changed.
+  std::uint64_t namespaces_stamp() const { return namespaces_stamp_; }
+  bool means(const api::PodAffinityTerm& term, const api::Pod& pod) const;
+  // Whether a live pod carries the term as one of this kind.
+  bool is_carried(TermId id, TermKind kind) const {
+    return terms_[id.index()].carriers[static_cast<std::size_t>(kind)] > 0;
+  }
+  // The terms of live pods that mean this pod; ascending.
+  std::vector<TermId> meaning(const api::Pod& pod) const;
+
+ private:
+  struct Row {
+    api::PodAffinityTerm term;
+    std::string bytes;
+    std::array<std::uint32_t, 3> carriers = {};  // by TermKind
+  };
+  TermUse use_of(const api::PodAffinityTerm& term, TermKind kind, std::int64_t weight);
+  // The places where a pod finds the term: a label with one of its values; none: every pod looks there.
+  static std::vector<std::string> posts_of(const api::PodAffinityTerm& term);
+
+  std::vector<Row> terms_;
+  std::vector<TermId> free_;
+  std::unordered_map<std::string, TermId> ids_;                 // by bytes
+  std::unordered_map<std::string, std::vector<TermId>> posts_;  // by label and value
+  std::vector<TermId> for_all_;                                 // terms without a post
+  std::vector<TermId> by_namespace_;                            // those that read labels of namespaces
+  std::map<std::string, std::shared_ptr<const api::Namespace>, std::less<>> namespaces_;
+  std::uint64_t namespaces_stamp_ = 0;
+};
+
+}  // namespace berth::model

@@ -1,0 +1,402 @@
+// InterPodAffinity against a slow twin that compares all pods of all nodes, after any history; the cache
+// against judging every node; texts; what a decision costs.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <map>
+#include <set>
+
+#include "placement/plugin_bench.h"
+
+namespace berth::placement {
+namespace {
+
+int any_of(int bound) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
+}
+bool once_in(int bound) {
+  return any_of(bound) == 0;
+}
+
+constexpr const char* kAffinityText = "node(s) didn't match pod affinity rules";
+constexpr const char* kAntiAffinityText = "node(s) didn't match pod anti-affinity rules";
+constexpr const char* kOthersText = "node(s) didn't satisfy existing pods anti-affinity rules";
+
+// The rules as Kubernetes describes them: empty when the node is accepted.
+class AffinityTwin {
+ public:
+  AffinityTwin(const PluginBench& bench, const api::Pod& pod) : bench_(bench), pod_(pod) {}
+
+  std::string why_not(NodeId node) const {
+    if (!has_affinity(node)) return kAffinityText;
+    for (const Placed& other : placed())
+      for (const api::PodAffinityTerm& term : pod_.required_anti_affinity)
+        if (share(node, other.node, term.topology_key) && means(term, *other.pod)) return kAntiAffinityText;
+    for (const Placed& other : placed())
+      for (const api::PodAffinityTerm& term : other.pod->required_anti_affinity)
+        if (share(node, other.node, term.topology_key) && means(term, pod_)) return kOthersText;
+    return "";
+  }
+
+ private:
+  struct Placed {
+    NodeId node;
+    const api::Pod* pod;
+  };
+  std::vector<Placed> placed() const {
+    std::vector<Placed> all;
+    for (const auto& [name, pod] : bench_.view.pods.all()) {
+      const NodeId node =
+          bench_.cluster.ledger().node_of(bench_.cluster.find_pod(pod->meta.ns, pod->meta.name));
+      if (node.valid() && bench_.cluster.node(node).live && !pod->finished()) all.push_back({node, &*pod});
+    }
+    return all;
+  }
+  const std::string* label(NodeId node, const std::string& key) const {
+    const api::StringMap& labels = bench_.cluster.node(node).live->meta.labels;
+    const auto found = labels.find(key);
+    return found == labels.end() ? nullptr : &found->second;
+  }
+  bool share(NodeId a, NodeId b, const std::string& key) const {
+    return label(a, key) && label(b, key) && *label(a, key) == *label(b, key);
+  }
+  bool means(const api::PodAffinityTerm& term, const api::Pod& pod) const {
+    const api::Namespace* ns = bench_.view.namespaces.find("", pod.meta.ns);
+    return term.means(pod.meta.ns, pod.meta.labels,
+                      ns ? ns->meta.labels : api::StringMap{{"kubernetes.io/metadata.name", pod.meta.ns}});
+  }
+  bool means_all(const api::Pod& pod) const {
+    for (const api::PodAffinityTerm& term : pod_.required_affinity)
+      if (!means(term, pod)) return false;
+    return true;
+  }
+  bool has_affinity(NodeId node) const {
+    bool met = true, exists = false;
+    for (const api::PodAffinityTerm& term : pod_.required_affinity) {
+      if (!label(node, term.topology_key)) return false;
+      bool here = false;
+      for (const Placed& other : placed()) {
+        if (!means_all(*other.pod)) continue;
+        exists = exists || label(other.node, term.topology_key);
+        here = here || share(node, other.node, term.topology_key);
+      }
+      met = met && here;
+    }
+    return met || (!exists && means_all(pod_));
+  }
+
+  const PluginBench& bench_;
+  const api::Pod& pod_;
+};
+
+constexpr int kHosts = 12;
+constexpr int kSeekers = 4;
+
+class AffinityHistory {
+ public:
+  AffinityHistory() {
+    for (int i = 0; i < kHosts; ++i) put_node(i);
+    for (int i = 0; i < kSeekers; ++i) put_seeker(i);
+  }
+
+  void step() {
+    switch (any_of(10)) {
+      case 0:
+        return put_node(any_of(kHosts));
+      case 1:
+        return bench_.erase(api::Kind::Node, "", node_name(any_of(kHosts)));
+      case 2:
+        return put_seeker(any_of(kSeekers));
+      case 3:
+        return bench_.erase(api::Kind::Pod, "ns", "p" + std::to_string(any_of(10)));
+      case 4:
+        return put_namespace(once_in(2) ? "ns" : "other");
+      default:
+        return run(any_of(10));
+    }
+  }
+
+  void compare(bool all) {
+    for (int i = 0; i < kSeekers; ++i) {
+      if (!all && once_in(2)) continue;
+      const api::Pod& pod = *bench_.view.pods.find("ns", "w" + std::to_string(i));
+      compare_with_twin(pod);
+      const std::string anew = bench_.choose_anew(pod), kept = bench_.choose(pod);
+      if (kept != anew) RC_LOG(pod.raw ? *pod.raw : pod.meta.name);
+      RC_ASSERT(kept == anew);
+    }
+  }
+
+  // A placement that is undone counts while it lasts.
+  void try_placing() {
+    model::Ledger::Transaction transaction(bench_.cluster.ledger());
+    for (int i = 0; i < 2; ++i) {
+      bench_.begin(*bench_.view.pods.find("ns", "w" + std::to_string(any_of(kSeekers))));
+      if (bench_.cluster.ledger().node_of(bench_.state.pod_id).valid()) continue;
+      const NodeId node = bench_.index.choose(bench_.state, {});
+      if (node.valid()) RC_ASSERT(bench_.pods.reserve(bench_.state, node, transaction).has_value());
+      for (int k = 0; k < kSeekers; ++k) {
+        const api::Pod& pod = *bench_.view.pods.find("ns", "w" + std::to_string(k));
+        if (bench_.cluster.ledger().node_of(bench_.cluster.find_pod("ns", pod.meta.name)).valid()) continue;
+        RC_ASSERT(bench_.choose(pod) == bench_.choose_anew(pod));
+        compare_with_twin(pod);
+      }
+    }
+  }
+
+ private:
+  static std::string node_name(int i) { return (i % 3 == 0 ? "a" : "n") + std::to_string(i); }
+  void put_node(int i) {
+    std::string labels = R"("host":"h)" + std::to_string(i) + "\"";
+    if (!once_in(6)) labels += R"(,"zone":"z)" + std::to_string(any_of(3)) + "\"";
+    if (!once_in(4)) labels += R"(,"disk":"d)" + std::to_string(any_of(2)) + "\"";
+    bench_.put(api::Kind::Node, R"({"metadata":{"name":")" + node_name(i) + R"(","labels":{)" + labels +
+                                    R"(}},"status":{"allocatable":{"cpu":")" + std::to_string(1 + any_of(4)) +
+                                    R"(","memory":"8Gi","pods":"9"}}})");
+  }
+  void put_namespace(const std::string& name) {
+    if (once_in(4)) return bench_.erase(api::Kind::Namespace, "", name);
+    bench_.put(api::Kind::Namespace, R"({"metadata":{"name":")" + name +
+                                         R"(","labels":{"kubernetes.io/metadata.name":")" + name + "\"" +
+                                         (once_in(2) ? R"(,"team":"a")" : "") + "}}}");
+  }
+  static std::string labels_of_pod() {
+    static const char* const kinds[] = {R"("app":"a")", R"("app":"b")", R"("app":"a","rev":"1")", ""};
+    return R"("labels":{)" + std::string(kinds[any_of(4)]) + "}";
+  }
+  static std::string term() {
+    static const char* const keys[] = {"zone", "host", "disk", "none"};
+    static const char* const selectors[] = {
+        R"(,"labelSelector":{"matchLabels":{"app":"a"}})", R"(,"labelSelector":{"matchLabels":{"app":"b"}})",
+        R"(,"labelSelector":{"matchExpressions":[{"key":"rev","operator":"DoesNotExist"}]})",
+        R"(,"labelSelector":{})", ""};
+    static const char* const namespaces[] = {
+        R"(,"namespaces":["other"])", R"(,"namespaceSelector":{})", R"(,"namespaces":["ns","other"])",
+        R"(,"namespaceSelector":{"matchLabels":{"team":"a"}})",
+        R"(,"namespaceSelector":{"matchExpressions":[{"key":"team","operator":"DoesNotExist"}]})"};
+    std::string text = R"({"topologyKey":")" + std::string(keys[once_in(8) ? 3 : any_of(3)]) + "\"";
+    text += selectors[once_in(3) ? any_of(5) : any_of(2)];
+    if (once_in(3)) text += namespaces[any_of(5)];
+    if (once_in(5)) text += R"(,"matchLabelKeys":["rev"])";
+    if (once_in(5)) text += R"(,"mismatchLabelKeys":["rev"])";
+    return text + "}";
+  }
+  static std::string terms_of(const std::string& kind) {
+    std::string text = "\"" + kind + R"(":{"requiredDuringSchedulingIgnoredDuringExecution":[)" + term();
+    if (once_in(2)) text += "," + term();
+    return text + "]}";
+  }
+  static std::string affinity() {
+    const int which = any_of(4);
+    return R"(,"affinity":{)" + (which != 1 ? terms_of("podAntiAffinity") : std::string()) +
+           (which == 0 ? "," : "") + (which < 2 ? terms_of("podAffinity") : std::string()) + "}";
+  }
+  void run(int i) {
+    const std::string n = std::to_string(i);
+    const std::string ns = i >= 8 ? "other" : "ns";
+    bench_.put(api::Kind::Pod,
+               R"({"metadata":{"name":"p)" + n + R"(","namespace":")" + ns + R"(","uid":"p)" + n + "\"," +
+                   labels_of_pod() + (once_in(5) ? R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")" : "") +
+                   R"(},"spec":{"nodeName":")" + node_name(any_of(kHosts)) +
+                   R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}])" +
+                   (once_in(3) ? affinity() : "") + R"(},"status":{"phase":")" +
+                   (once_in(6) ? "Failed" : "Running") + "\"}}");
+  }
+  void put_seeker(int i) {
+    bench_.put_pod("w" + std::to_string(i), "," + labels_of_pod(), once_in(4) ? "" : affinity());
+  }
+
+  void compare_with_twin(const api::Pod& pod) {
+    const AffinityTwin twin(bench_, pod);
+    for (const auto& [name, node] : bench_.cluster.live_nodes()) {
+      bench_.begin(pod);
+      RC_ASSERT(bench_.pods.prepare(bench_.state));
+      bench_.state.candidates = {node};
+      bench_.pods.filter_only(bench_.state);
+      if (bench_.state.candidates.empty()) continue;
+      bench_.begin(pod);
+      RC_ASSERT(bench_.pods.prepare(bench_.state));
+      const NodeId chosen = bench_.pods.choose(bench_.state, {&node, 1}, {});
+      const std::string expected = twin.why_not(node);
+      const FitError error = chosen.valid() ? FitError{} : bench_.pods.fit_error(bench_.state);
+      const std::string got = error.reasons.empty() ? "" : error.reasons.front().reason;
+      if (got != expected) RC_LOG(name + ": " + (pod.raw ? *pod.raw : pod.meta.name));
+      RC_ASSERT(got == expected);
+      RC_ASSERT(chosen.valid() == expected.empty());
+    }
+  }
+
+  PluginBench bench_;
+};
+
+TEST(InterPodAffinity, EqualsASlowTwinAfterAnyHistory) {
+  EXPECT_TRUE(rc::check("twin, pass and cache agree", [] {
+    AffinityHistory history;
+    const int steps = 5 + any_of(25);
+    for (int i = 0; i < steps; ++i) {
+      history.step();
+      if (once_in(4))
+        history.try_placing();
+      else
+        history.compare(false);
+    }
+    history.compare(true);
+  }));
+}
+
+std::string with_terms(const std::string& kind, const std::string& terms) {
+  return R"(,"affinity":{")" + kind + R"(":{"requiredDuringSchedulingIgnoredDuringExecution":[)" + terms +
+         "]}}";
+}
+std::string term_for(const std::string& app, const std::string& key) {
+  return R"({"labelSelector":{"matchLabels":{"app":")" + app + R"("}},"topologyKey":")" + key + "\"}";
+}
+
+struct TextCase {
+  std::string placed;  // spec of the pod app=x on n1, in the zone a
+  std::string meta, spec;
+  std::string says;
+};
+
+// n1 and n2 in the zones a and b, n3 in none, n4 in the zone b without cpu.
+TEST(InterPodAffinity, SaysWhatKubernetesSays) {
+  const std::string web = R"(,"labels":{"app":"web"})";
+  const std::string apart = with_terms("podAntiAffinity", term_for("web", "zone"));
+  const std::string in_zone_a = R"(,"nodeSelector":{"zone":"a"})";
+  const std::vector<TextCase> cases = {
+      {"", "", with_terms("podAffinity", term_for("y", "zone")),
+       "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't match pod affinity rules."},
+      {"", "", with_terms("podAffinity", term_for("x", "zone")), "n1"},
+      // A pod counts only if it meets all terms.
+      {"", "", with_terms("podAffinity", term_for("x", "zone") + "," + term_for("y", "zone")),
+       "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't match pod affinity rules."},
+      // The first of a series; a node without the key is refused all the same.
+      {"", web, with_terms("podAffinity", term_for("web", "zone")), "n2"},
+      {"", web, with_terms("podAffinity", term_for("web", "rack")),
+       "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) didn't match pod affinity rules."},
+      {"", "", with_terms("podAntiAffinity", term_for("x", "zone")), "n2"},
+      {"", "", with_terms("podAntiAffinity", R"({"labelSelector":{},"topologyKey":"zone"})"), "n2"},
+      {apart, web, "", "n2"},
+      {apart, R"(,"labels":{"app":"db"})", in_zone_a, "n1"},
+      {apart, web, in_zone_a,
+       "0/4 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules, 3 node(s) "
+       "didn't match Pod's node affinity/selector."},
+      // Affinity first, then the pod's anti-affinity, then that of others.
+      {apart, web,
+       R"(,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+           term_for("x", "zone") +
+           R"(]},"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+           term_for("x", "host") + "]}}",
+       "0/4 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod anti-affinity rules, 2 "
+       "node(s) didn't match pod affinity rules."},
+  };
+  for (const TextCase& one : cases) {
+    SCOPED_TRACE(one.spec);
+    PluginBench bench;
+    bench.put_node("n1", R"("zone":"a","host":"n1")");
+    bench.put_node("n2", R"("zone":"b","host":"n2")");
+    bench.put_node("n3", "");
+    bench.put(api::Kind::Node,
+              R"({"metadata":{"name":"n4","labels":{"zone":"b"}},"status":{"allocatable":{"cpu":"0",)"
+              R"("memory":"8Gi","pods":"9"}}})");
+    bench.put_pod("placed", R"(,"labels":{"app":"x"})", R"(,"nodeName":"n1")" + one.placed);
+    const api::Pod& pod = bench.put_pod("p", one.meta, one.spec);
+    EXPECT_EQ(bench.choose(pod), one.says);
+    EXPECT_EQ(bench.choose_anew(pod), one.says);
+  }
+}
+
+TEST(InterPodAffinity, OnlyAMissingPodIsBeyondPreemption) {
+  PluginBench bench;
+  bench.put_node("n1", R"("zone":"a")");
+  bench.put_pod("placed", R"(,"labels":{"app":"x"})",
+                R"(,"nodeName":"n1")" + with_terms("podAntiAffinity", term_for("web", "zone")));
+  const std::pair<std::string, FilterStatus> cases[] = {
+      {with_terms("podAffinity", term_for("y", "zone")), FilterStatus::UnschedulableAndUnresolvable},
+      {with_terms("podAntiAffinity", term_for("x", "zone")), FilterStatus::Unschedulable},
+      {"", FilterStatus::Unschedulable}};
+  for (const auto& [spec, status] : cases) {
+    const api::Pod& pod = bench.put_pod("p", R"(,"labels":{"app":"web"})", spec);
+    bench.choose(pod);
+    const FitError error = bench.index.fit_error(bench.state);
+    EXPECT_EQ(error.unresolvable, status == FilterStatus::Unschedulable ? 0u : 1u) << spec;
+    EXPECT_EQ(error.unschedulable, status == FilterStatus::Unschedulable ? 1u : 0u) << spec;
+  }
+}
+
+TEST(InterPodAffinity, APodWithTooManyTermsIsUnproved) {
+  PluginBench bench;
+  bench.put_node("n1", R"("zone":"a")");
+  std::string terms = term_for("y", "zone");
+  for (std::size_t i = 1; i < model::kAffinityTermsMax; ++i) terms += "," + term_for("y", "zone");
+  EXPECT_EQ(bench.choose(bench.put_pod("most", "", with_terms("podAntiAffinity", terms))), "n1");
+  const api::Pod& more =
+      bench.put_pod("more", "", with_terms("podAntiAffinity", terms + "," + term_for("y", "zone")));
+  EXPECT_EQ(bench.choose(more),
+            "0/1 nodes are available: pod sets more than 64 terms of spec.affinity between pods, which Berth "
+            "does not honour yet.");
+  EXPECT_EQ(bench.index.unproved(bench.state), kFieldNotHonoured);
+}
+
+TEST(InterPodAffinity, APodWaitsForTheEventsOfItsTerms) {
+  PluginBench bench;
+  const std::uint32_t plain = bench.plugins.events_for(bench.put_pod("plain"));
+  EXPECT_EQ(plain & (kEventPodPlaced | kEventPodRelabelled), 0u);
+  EXPECT_EQ(plain & (kEventPodGone | kEventNamespaceChanged), kEventPodGone | kEventNamespaceChanged)
+      << "the terms of others";
+  const auto events_of = [&](const std::string& kind) {
+    return bench.plugins.events_for(bench.put_pod("p", "", with_terms(kind, term_for("x", "zone")))) & ~plain;
+  };
+  EXPECT_EQ(events_of("podAffinity"), kEventPodPlaced | kEventPodRelabelled);
+  EXPECT_EQ(events_of("podAntiAffinity"), kEventPodRelabelled);
+}
+
+// Counts the nodes that filters judge.
+class NodesJudged final : public Filter {
+ public:
+  std::string_view name() const override { return "NodesJudged"; }
+  Signing sign(const CycleState&, PodSignature&) const override { return Signing::Signed; }
+  void filter(CycleState& state) const override { judged += state.candidates.size(); }
+  mutable std::size_t judged = 0;
+};
+
+TEST(InterPodAffinity, APlacementJudgesItsOwnNodeAgain) {
+  for (const char* key : {"zone", "host"}) {
+    PluginBench bench;
+    auto counter = std::make_unique<NodesJudged>();
+    const NodesJudged& judged = *counter;
+    bench.plugins.filters.push_back(std::move(counter));
+    for (int i = 0; i < 300; ++i) {
+      const std::string n = std::to_string(100 + i);
+      bench.put_node("n" + n, R"("zone":"z)" + std::to_string(i / 100) + R"(","host":")" + n + "\"");
+    }
+    const std::string apart = with_terms("podAntiAffinity", term_for("x", key));
+    const api::Pod& pod = bench.put_pod("w", R"(,"labels":{"app":"x"})", apart);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::string chosen = bench.choose(pod);
+      EXPECT_EQ(chosen, "n" + std::to_string(100 + (key == std::string("zone") ? 100 * i : i)));
+      EXPECT_EQ(judged.judged, 300u + i);
+      bench.put_pod("p" + std::to_string(i), R"(,"labels":{"app":"x"})",
+                    R"(,"nodeName":")" + chosen + "\"" + apart);
+    }
+  }
+}
+
+// Pods of one kind with labels of their own, as a StatefulSet makes them, share verdicts and amounts.
+TEST(InterPodAffinity, OtherLabelsAreNoOtherSignature) {
+  PluginBench bench;
+  auto counter = std::make_unique<NodesJudged>();
+  const NodesJudged& judged = *counter;
+  bench.plugins.filters.push_back(std::move(counter));
+  for (int i = 0; i < 50; ++i) bench.put_node("n" + std::to_string(10 + i), R"("zone":"a")");
+  bench.put_pod("placed", "", R"(,"nodeName":"n10")" + with_terms("podAntiAffinity", term_for("x", "zone")));
+  for (int i = 0; i < 5; ++i) {
+    const std::string n = std::to_string(i);
+    const api::Pod& pod = bench.put_pod("w" + n, R"(,"labels":{"app":"y","index":")" + n + "\"}");
+    EXPECT_EQ(bench.choose(pod), "n11");
+    EXPECT_EQ(judged.judged, 50u);
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement

@@ -1,0 +1,76 @@
+// The prefilters of inter-pod affinity: which terms of others mean the pod; a pod with more terms than are
+// read is kept from all nodes.
+#include "placement/plugins/pod_terms.h"
+
+#include <algorithm>
+
+#include "placement/plugins/plugins.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+class AffinityTermsRead final : public PreFilter {
+ public:
+  std::string_view name() const override { return kInterPodAffinity; }
+  void prepare(CycleState& state) const override {
+    if (model::affinity_terms_of(*state.pod) > model::kAffinityTermsMax)
+      state.diagnosis.refuse_everywhere(
+          reason_row("FieldNotHonoured"),
+          "more than " + std::to_string(model::kAffinityTermsMax) + " terms of spec.affinity between pods");
+  }
+};
+
+// Cost: Affinities::meaning().
+class TermsOfOthersFound final : public PreFilter {
+ public:
+  std::string_view name() const override { return kInterPodAffinity; }
+  void prepare(CycleState& state) const override {
+    state.slots.write<TermsOfOthers>().terms = state.context->cluster.affinities().meaning(*state.pod);
+  }
+};
+
+}  // namespace
+
+OwnTerms own_terms(const CycleState& state, model::TermKind kind) {
+  const model::Cluster& cluster = state.context->cluster;
+  OwnTerms own;
+  for (const model::TermUse& use : cluster.pod(state.pod_id).terms) {
+    if (use.kind != kind) continue;
+    own.uses.push_back(use);
+    const std::string_view key = cluster.affinities().term(use.term).topology_key;
+    if (std::find(own.keys.begin(), own.keys.end(), key) == own.keys.end()) own.keys.push_back(key);
+  }
+  return own;
+}
+
+std::string bytes_of_terms(const CycleState& state, std::span<const model::TermUse> uses) {
+  const model::Affinities& affinities = state.context->cluster.affinities();
+  PodSignature bytes;
+  std::uint64_t stamp = 0;
+  for (const model::TermUse& use : uses) {
+    bytes.put(affinities.bytes(use.term));
+    bytes.put(static_cast<std::uint64_t>(use.weight));
+    if (affinities.term(use.term).reads_namespaces()) stamp = affinities.namespaces_stamp();
+  }
+  bytes.put(stamp);
+  return bytes.bytes();
+}
+
+std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const CycleState& state,
+                                                                 WeightOfPod weight) {
+  return [&cluster = std::as_const(state.context->cluster), weight = std::move(weight)](NodeId node) {
+    std::int64_t sum = 0;
+    for (const PodId id : cluster.ledger().node(node).pods)
+      if (const model::PodRow& row = cluster.pod(id); row.live) sum += weight(row);
+    return std::optional(sum);
+  };
+}
+
+std::unique_ptr<PreFilter> affinity_terms_read() {
+  return std::make_unique<AffinityTermsRead>();
+}
+std::unique_ptr<PreFilter> terms_of_others() {
+  return std::make_unique<TermsOfOthersFound>();
+}
+
+}  // namespace berth::placement::plugins

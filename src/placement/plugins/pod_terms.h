@@ -1,0 +1,35 @@
+// Terms of inter-pod affinity that concern the pod under decision.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "placement/framework.h"
+
+namespace berth::placement::plugins {
+
+inline constexpr std::string_view kInterPodAffinity = "InterPodAffinity";
+
+// Terms of live pods that mean this one; ascending. Written by a prefilter.
+struct TermsOfOthers {
+  std::vector<model::TermId> terms;
+  void clear() { terms.clear(); }
+};
+
+// The pod's own terms of this kind, with each topology key in the order of its first one.
+struct OwnTerms {
+  std::vector<model::TermUse> uses;
+  std::vector<std::string_view> keys;
+};
+OwnTerms own_terms(const CycleState& state, model::TermKind kind);
+
+// Names the terms, and what those that read labels of namespaces select now.
+std::string bytes_of_terms(const CycleState& state, std::span<const model::TermUse> uses);
+
+// What `weight` adds up to over the pods of the node; those that are being deleted count.
+using WeightOfPod = std::function<std::int64_t(const model::PodRow&)>;
+std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const CycleState& state, WeightOfPod weight);
+
+}  // namespace berth::placement::plugins
