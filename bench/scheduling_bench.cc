@@ -441,7 +441,7 @@ void bind_one_pod_a_node(CoreBench& bench, int nodes) {
 void try_without_bound_pods(CoreBench& bench, int nodes) {
   model::Ledger::Transaction transaction(bench.cluster.ledger());
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(nodes); ++i)
-    bench.cluster.remove(model::PodId(i + 1), transaction);
+    bench.cluster.remove(model::PodId(i + 1), model::GroupClaims::Freed, transaction);
 }
 
 // A what-if without the pods of all nodes, undone.

@@ -456,10 +456,10 @@ void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision
   for (Assumption& assumption : assumptions) assume(std::move(assumption));
 }
 
-bool Cluster::has_other_consumers(const ClaimRow& row) const {
+bool Cluster::has_other_consumers(const ClaimRow& row, GroupClaims group_claims) const {
   if (!row.live) return false;
   const auto holds_on = [&](const api::ClaimConsumer& consumer) {
-    if (api::is_group(consumer)) return false;  // its members are users
+    if (api::is_group(consumer)) return group_claims == GroupClaims::Kept;  // its members are users
     const PodId pod = find_pod(row.key.ns, consumer.name);
     const bool known =
         pod.valid() && pods_[pod.index()].live && pods_[pod.index()].live->meta.uid == consumer.uid;
@@ -468,12 +468,12 @@ bool Cluster::has_other_consumers(const ClaimRow& row) const {
   return std::ranges::any_of(row.live->reserved_for, holds_on);
 }
 
-void Cluster::remove(PodId pod, Ledger::Transaction& transaction) {
+void Cluster::remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& transaction) {
   const std::vector<ClaimId> used = ledger_.charge(pod).claims;
   transaction.remove_pod(pod);
   for (const ClaimId claim : used)
     if (ledger_.users(claim) == 0 && ledger_.reservation(claim) &&
-        !has_other_consumers(claims_[claim.index()]))
+        !has_other_consumers(claims_[claim.index()], group_claims))
       transaction.remove_claim(claim);
 }
 

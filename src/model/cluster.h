@@ -23,6 +23,10 @@ namespace berth::model {
 // Whether the node resources that devices consume are counted: DRANodeAllocatableResources.
 enum class NodeAllocatable : std::uint8_t { Ignored, Counted };
 
+// Whether a what-if frees a claim that is reserved for a PodGroup with the last pod that uses it. Such a
+// claim ends with the group, whenever that is; pods that merely end keep it (KEP-5729).
+enum class GroupClaims : std::uint8_t { Kept, Freed };
+
 class Cluster {
  public:
   explicit Cluster(NodeAllocatable counting = NodeAllocatable::Ignored) : counting_(counting) {}
@@ -42,7 +46,7 @@ class Cluster {
   // Does the steps of a plan again: in the state in which they were taken, with the same effect.
   void redo(const Plan& plan, Ledger::Transaction& transaction);
   // Removes the pod in a what-if, and each claim of which it was the last consumer.
-  void remove(PodId pod, Ledger::Transaction& transaction);
+  void remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& transaction);
   // What the plan takes, kept from entries below `priority`.
   Hold hold_for(const Plan& plan, std::int32_t priority);
   // What the reservation of a live pod is called in the API.
@@ -136,7 +140,7 @@ class Cluster {
   };
   PodPlacement place_of(const PodRow& row);
   std::vector<ClaimId> used_claims(const api::Pod& pod, const std::vector<api::ClaimAllocation>* reserved);
-  bool has_other_consumers(const ClaimRow& row) const;
+  bool has_other_consumers(const ClaimRow& row, GroupClaims group_claims) const;
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;
 
   void keep_late_allocations(const PodRow& row, const std::string& pod_uid);

@@ -221,7 +221,7 @@ TEST(Cluster, AClaimIsFreedWithItsLastConsumer) {
   world.put(api::Kind::ResourceClaim, shared_claim(3, consumer("a") + "," + consumer("b")));
   const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");
   const auto remove = [&](const char* name, Ledger::Transaction& transaction) {
-    cluster.remove(cluster.find_pod("default", name), transaction);
+    cluster.remove(cluster.find_pod("default", name), GroupClaims::Kept, transaction);
   };
   ASSERT_TRUE(cluster.ledger().busy(gpu));
   const std::string before = cluster.to_text();
@@ -240,8 +240,8 @@ TEST(Cluster, AClaimIsFreedWithItsLastConsumer) {
   EXPECT_TRUE(cluster.ledger().busy(gpu)) << "c, which no what-if removes, has it reserved";
 }
 
-// A claim that is reserved for a group goes with the group's last member.
-TEST(Cluster, AGroupsClaimIsFreedWithItsLastMember) {
+// A claim that is reserved for a group outlives its members, unless the what-if asks otherwise.
+TEST(Cluster, AGroupsClaimIsFreedWithItsLastMemberOnRequest) {
   ClusterFixture world;
   Cluster& cluster = world.cluster;
   world.put(api::Kind::Node, node("n1"));
@@ -250,11 +250,13 @@ TEST(Cluster, AGroupsClaimIsFreedWithItsLastMember) {
       api::Kind::ResourceClaim,
       shared_claim(3, R"({"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"g","uid":"uid-g"})"));
   const DeviceId gpu = cluster.find_device("d", "p", "gpu-0");
-  Ledger::Transaction transaction(cluster.ledger());
-  cluster.remove(cluster.find_pod("default", "b"), transaction);
-  EXPECT_TRUE(cluster.ledger().busy(gpu));
-  cluster.remove(cluster.find_pod("default", "a"), transaction);
-  EXPECT_FALSE(cluster.ledger().busy(gpu));
+  for (const GroupClaims claims : {GroupClaims::Kept, GroupClaims::Freed}) {
+    Ledger::Transaction transaction(cluster.ledger());
+    cluster.remove(cluster.find_pod("default", "b"), claims, transaction);
+    EXPECT_TRUE(cluster.ledger().busy(gpu));
+    cluster.remove(cluster.find_pod("default", "a"), claims, transaction);
+    EXPECT_EQ(cluster.ledger().busy(gpu), claims == GroupClaims::Kept);
+  }
 }
 
 // A hold is in use for lower priorities alone, and has no pods or claims.

@@ -10,11 +10,11 @@ AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
 // Removes all pods of lower priority, and the claims that nobody else uses. Cost: O(pods), once for each
 // search.
 void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t priority,
-                             model::Ledger::Transaction& transaction) {
+                             model::GroupClaims group_claims, model::Ledger::Transaction& transaction) {
   for (const auto& [name, pod] : context.view.pods.all()) {
     if (pod->priority >= priority) continue;
     const model::PodId id = loop_.cluster.find_pod(pod->meta.ns, pod->meta.name);
-    if (loop_.cluster.ledger().node_of(id).valid()) loop_.cluster.remove(id, transaction);
+    if (loop_.cluster.ledger().node_of(id).valid()) loop_.cluster.remove(id, group_claims, transaction);
   }
 }
 
@@ -38,17 +38,25 @@ bool Scheduler::place_entry(const SchedulingContext& context, const api::PodGrou
 // What the entry would take, on other nodes than `avoided`, if no pod of lower priority ran. Nothing: it fits
 // nowhere.
 model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
-                                 std::span<const model::NodeId> avoided) {
+                                 std::span<const model::NodeId> avoided, model::GroupClaims group_claims) {
   const auto room = [&](const auto* entry) {
     if (!entry) return model::Hold{};
     model::Ledger::Transaction transaction(loop_.cluster.ledger());
-    remove_lower(context, entry->priority, transaction);
+    remove_lower(context, entry->priority, group_claims, transaction);
     const auto removed = transaction.savepoint();
     if (!place_entry(context, *entry, avoided, transaction)) return model::Hold{};
     return loop_.cluster.hold_for(transaction.take_since(removed), entry->priority);
   };
   return key.kind == EntityKind::Pod ? room(context.view.pods.find(key.ns, key.name))
                                      : room(context.view.pod_groups.find(key.ns, key.name));
+}
+
+// Pods end by themselves; when a group ends that has a claim, nobody knows. So devices of such claims are
+// reserved only where there is no other room.
+model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
+                                 std::span<const model::NodeId> avoided) {
+  model::Hold room = find_room(context, key, avoided, model::GroupClaims::Kept);
+  return room.places.empty() ? find_room(context, key, avoided, model::GroupClaims::Freed) : room;
 }
 
 void Scheduler::keep_room(const SchedulingContext& context, const EntityKey& key) {

@@ -142,5 +142,64 @@ TEST_F(KeptShare, IsSharedWhereItsCountersSuffice) {
   EXPECT_EQ(bench.node_of("other"), "n1");
 }
 
+// Two nodes with a device each, both in use by pods of low priority. The claim on n1 is its group's, the one
+// on n2 its pod's.
+class KeptBesideAGroup : public testing::Test {
+ protected:
+  KeptBesideAGroup() {
+    bench.put_class("gpu", "true");
+    for (const char* name : {"n1", "n2", "n3"}) bench.put_node({name});
+    bench.put_slice("p1", "n1", 1);
+    bench.put_group("old", 0);
+    put_claim("of-group", "n1", "p1",
+              R"({"apiGroup":"scheduling.k8s.io","resource":"podgroups","name":"old","uid":"uid-old"})");
+    put_bound("member", "n1", "of-group");
+  }
+  void put_claim(const std::string& name, const std::string& node, const std::string& pool,
+                 const std::string& consumer) {
+    bench.put(
+        api::Kind::ResourceClaim,
+        R"({"metadata":{"name":")" + name +
+            R"(","namespace":"default"},"spec":{"devices":{"requests":[{"name":"r","exactly":)"
+            R"({"deviceClassName":"gpu"}}]}},"status":{"allocation":{"devices":{"results":[{"request":"r",)"
+            R"("driver":"gpu.example.com","pool":"pool-)" +
+            pool +
+            R"(","device":"d0"}]},"nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":)"
+            R"("metadata.name","operator":"In","values":[")" +
+            node + R"("]}]}]}},"reservedFor":[)" + consumer + "]}}");
+  }
+  void put_bound(const std::string& name, const std::string& node, const std::string& claim) {
+    bench.put_pod({name, "1", "",
+                   R"(,"nodeName":")" + node + R"(","resourceClaims":[{"name":"c","resourceClaimName":")" +
+                       claim + "\"}]"});
+  }
+  // The node whose device is reserved for a pod of priority 10, once pods without devices have overtaken it.
+  std::string kept_for_high() {
+    bench.put_claim("high", "gpu");
+    bench.put_pod(
+        {"high", "1", "", R"(,"priority":10,"resourceClaims":[{"name":"c","resourceClaimName":"high"}])"});
+    bench.run();
+    bench.put_pod({"overtakes"});
+    bench.run();
+    bench.now = bench.now + Duration::seconds(21);
+    bench.run();
+    const auto& holds = bench.scheduler.cluster().ledger().holds();
+    return holds.empty() ? "" : bench.scheduler.cluster().node(holds.begin()->second.places.at(0).node).name;
+  }
+
+  TestBench bench;
+};
+
+TEST_F(KeptBesideAGroup, IsADeviceThatEndsWithItsPod) {
+  bench.put_slice("p2", "n2", 1);
+  put_claim("own", "n2", "p2", R"({"resource":"pods","name":"alone","uid":"uid-alone"})");
+  put_bound("alone", "n2", "own");
+  EXPECT_EQ(kept_for_high(), "n2") << "the other one ends with its group";
+}
+
+TEST_F(KeptBesideAGroup, IsTheGroupsWhereNoOtherIs) {
+  EXPECT_EQ(kept_for_high(), "n1");
+}
+
 }  // namespace
 }  // namespace berth::scheduling

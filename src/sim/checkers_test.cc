@@ -472,6 +472,53 @@ TEST_F(Checked, AnEntryThatWasTriedInBetweenIsNotOvertaken) {
   EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
 }
 
+// An entry needs all GPUs of a node, and the other nodes are full for ever.
+class BesideAGroup : public Checked {
+ protected:
+  void overtake_beside_a_member() {
+    bind("member", 1);
+    for (int node = 2; node <= 4; ++node) {
+      make_pod("endless-" + std::to_string(node), "", "", 9000);
+      bind("endless-" + std::to_string(node), node);
+    }
+    make_claim("all", "all-gpus");
+    world_->create(storm_pod(Json::object({{"name", "first"},
+                                           {"need", "claim/all"},
+                                           {"cpuMillis", 9000},
+                                           {"priority", "critical"},
+                                           {"runS", 10}})));
+    for (int i = 0; i < 10 && checker_.broken().empty(); ++i) {
+      const std::string name = "lower-" + std::to_string(i);
+      world_->create(storm_pod(Json::object({{"name", name}, {"cpuMillis", 100}, {"runS", 10}})));
+      bind(name, 1 + i % 4);
+      world_->run_until(world_->now() + Duration::minutes(1));
+    }
+  }
+  BesideAGroup() {
+    world_->create(storm_group(Json::object({{"name", "group"}})));
+    make_claim("used");
+    world_->create(storm_pod(
+        Json::object({{"name", "member"}, {"group", "group"}, {"need", "claim/used"}, {"runS", 10}})));
+    allocate("used", {"gpu-1"}, "member");
+  }
+};
+
+TEST_F(BesideAGroup, AClaimOfAPodEndsWithIt) {
+  overtake_beside_a_member();
+  expect_broken("I12: pod first has waited for");
+}
+
+TEST_F(BesideAGroup, AClaimOfTheGroupOutlivesItsPods) {
+  const Json consumer = Json::object({{"apiGroup", "scheduling.k8s.io"},
+                                      {"resource", "podgroups"},
+                                      {"name", "group"},
+                                      {"uid", uid_of(Kind::PodGroup, "group")}});
+  patch(Kind::ResourceClaim, "used",
+        Json::object({{"status", Json::object({{"reservedFor", Json::array({consumer})}})}}), "status");
+  overtake_beside_a_member();
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+}
+
 TEST_F(Checked, AModelThatWasRepaired) {
   checker_.repaired("place of pod default/p", "node-1", "nowhere");
   expect_broken("I16: a scheduler's model was wrong in place of pod default/p");

@@ -53,11 +53,20 @@ FairnessChecker::QueuedWork FairnessChecker::highest_waiting() const {
   return alone ? highest : QueuedWork{};
 }
 
+// A claim that is reserved for a group outlives its pods.
+bool FairnessChecker::ends_with_group(const std::string& claim) const {
+  const auto found = state_.claims.find(claim);
+  return found != state_.claims.end() &&
+         std::any_of(state_.groups.begin(), state_.groups.end(),
+                     [&](const auto& row) { return found->second.reserved.contains(row.second.uid); });
+}
+
 bool FairnessChecker::fits_without_lower(const QueuedWork& entry) const {
   StoredState left = state_;
   for (const auto& [name, pod] : state_.pods) {
     if (pod.priority >= entry.priority || pod.node.empty() || !pod.ends) continue;
-    for (const std::string& claim : pod.claims) left.erase_claim(claim);
+    for (const std::string& claim : pod.claims)
+      if (!ends_with_group(claim)) left.erase_claim(claim);
     left.erase_pod(name);
   }
   return would_fit(left, entry.members, entry.key);

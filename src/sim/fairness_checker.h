@@ -1,6 +1,6 @@
 // I12: no entry is overtaken for ever. The entry with the highest priority of all that wait is bound within
 // kOvertakenMax of lower priorities being bound, if it would fit without the lower priorities that end by
-// themselves.
+// themselves. A claim that is reserved for a PodGroup does not end with its pods.
 //
 // A restarted scheduler knows nothing of the time before, so the time starts again; it also starts again when
 // the entry was placed and its binding failed.
@@ -46,6 +46,7 @@ class FairnessChecker {
   };
   QueuedWork highest_waiting() const;
   bool is_decided(const StoredPod& pod) const;
+  bool ends_with_group(const std::string& claim) const;
   bool fits_without_lower(const QueuedWork& entry) const;
   bool beside_endless(const QueuedWork& entry) const;
 
