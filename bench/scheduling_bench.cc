@@ -419,7 +419,7 @@ struct CoreBench {
     const api::Pod& pod = *view.pods.find("default", "waiting");
     model::Ledger::Transaction transaction(cluster.ledger());
     transaction.lift_holds(pod.priority);
-    if (core.decide_pod(context, pod, {}, transaction).result != DecisionResult::Placed) std::abort();
+    if (core.decide_pod(context, pod, {}, transaction).refusal) std::abort();
   }
 };
 

@@ -50,17 +50,30 @@ TEST_F(Files, DecisionsAreLines) {
   auto decisions = DecisionFile::open(directory).value();
   scheduling::DecisionRecord record{"d1-0", Time::from_seconds(1'000'000'000), scheduling::DecisionKind::Pod,
                                     "ns", "p"};
-  record.reason = "Scheduled";
   record.placed = {{"p", "n1"}};
-  record.refused = {{"NodeResourcesFit", "Insufficient cpu", 2, {{"n2", ""}, {"n3", "why"}}}};
+  decisions->append(explain::decision_line(record));
+  placement::Refusal refusal;
+  refusal.of = {"ns", "p", placement::EntityKind::Pod};
+  refusal.node_count = 3;
+  refusal.nodes.reasons = {
+      {&placement::reason_row("NoFreePorts"), "no ports", "", 2, {{"n2", ""}, {"n3", "why"}}, {}, {}}};
+  record.placed.clear();
+  record.result = placement::DecisionResult::Unschedulable;
+  record.refusal = std::make_shared<placement::Refusal>(refusal);
   decisions->append(explain::decision_line(record));
   EXPECT_EQ(text_of(directory / "decisions.jsonl"), "") << "nothing is written while deciding";
   decisions->flush();
   EXPECT_EQ(text_of(directory / "decisions.jsonl"),
             R"({"id":"d1-0","time":"2001-09-09T01:46:40.000000Z","kind":"Pod","namespace":"ns","name":"p",)"
             R"("result":"Placed","reason":"Scheduled","message":"","placed":[{"pod":"p","node":"n1"}],)"
-            R"("refused":[{"plugin":"NodeResourcesFit","reason":"Insufficient cpu","nodes":2,"examples":)"
-            R"([{"node":"n2"},{"node":"n3","why":"why"}]}],"inputsDigest":"0"})"
+            R"("inputsDigest":"0"})"
+            "\n"
+            R"({"id":"d1-0","time":"2001-09-09T01:46:40.000000Z","kind":"Pod","namespace":"ns","name":"p",)"
+            R"("result":"Unschedulable","reason":"Unschedulable","message":"0/3 nodes are available: 2 no )"
+            R"(ports. pod ns/p waits: 2 of 3 nodes have one of its host ports in use (n2, n3: n3: why).",)"
+            R"("placed":[],"refused":[{"plugin":"NodePorts","reason":"no ports","nodes":2,"examples":)"
+            R"([{"node":"n2"},{"node":"n3","why":"why"}]}],"explanation":"pod ns/p waits: 2 of 3 nodes have )"
+            R"(one of its host ports in use (n2, n3: n3: why).","inputsDigest":"0"})"
             "\n");
 }
 

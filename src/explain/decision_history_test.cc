@@ -62,11 +62,15 @@ TEST(DecisionHistory, CountsNoDecisionAboutAnEarlierObjectOfThatName) {
 TEST(DecisionHistory, TellsWhatWasSaidOfMembers) {
   DecisionHistory history(nullptr);
   DecisionRecord record = decided("d1", DecisionKind::Group, "g");
-  record.members = {{"a", "Of a."}};
+  placement::Refusal refusal, a;
+  a.of = {"ns", "a", placement::EntityKind::Pod};
+  refusal.group.emplace();
+  refusal.members = {std::make_shared<placement::Refusal>(a)};
+  record.refusal = std::make_shared<placement::Refusal>(refusal);
   history.append(std::move(record));
   EXPECT_EQ(
       to_string(*about(history, DecisionKind::Group, "g").items_at("decisions").front().find("members")),
-      R"([{"pod":"a","explanation":"Of a."}])");
+      R"([{"pod":"a","explanation":"pod ns/a waits: the cluster has no node."}])");
 }
 
 TEST(DecisionHistory, KeepsABoundedNumber) {

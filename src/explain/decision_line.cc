@@ -1,8 +1,34 @@
 #include "explain/decision_line.h"
 
 #include "base/json.h"
+#include "placement/refusal/berth_words.h"
+#include "placement/refusal/kubernetes_words.h"
+#include "placement/refusal/refusal_json.h"
 
 namespace berth::explain {
+namespace {
+
+// Of a group: those of the first member that found no node; if it is placed, none.
+const placement::FitError* refused_nodes_of(const placement::Refusal& refusal) {
+  if (!refusal.group) return &refusal.nodes;
+  if (refusal.result == scheduling::DecisionResult::Placed) return nullptr;
+  for (const placement::RefusalPtr& member : refusal.members)
+    if (!member->nodes.reasons.empty()) return &member->nodes;
+  return nullptr;
+}
+
+// Of the first kMembersExplainedMax.
+void put_members(Json& line, const std::vector<placement::RefusalPtr>& refused) {
+  if (refused.empty()) return;
+  JsonArray& members = (line["members"] = Json::array()).as_array();
+  for (const placement::RefusalPtr& member : refused) {
+    if (members.size() == placement::kMembersExplainedMax) return;
+    members.push_back(
+        Json::object({{"pod", member->of.name}, {"explanation", placement::explanation_of(*member)}}));
+  }
+}
+
+}  // namespace
 
 std::string decision_line(const scheduling::DecisionRecord& record) {
   Json line = Json::object({{"id", record.id},
@@ -11,33 +37,29 @@ std::string decision_line(const scheduling::DecisionRecord& record) {
                             {"namespace", record.ns},
                             {"name", record.name},
                             {"result", name_of(record.result)},
-                            {"reason", record.reason},
-                            {"message", record.message}});
+                            {"reason", placement::condition_reason(record.result)},
+                            {"message", message_of(record)}});
   if (!record.uid.empty()) line["uid"] = record.uid;
   Json& placed = line["placed"] = Json::array();
   for (const scheduling::PlacedPod& pod : record.placed)
     placed.as_array().push_back(Json::object({{"pod", pod.pod}, {"node", pod.node}}));
-  for (const scheduling::RefusedNodes& refused : record.refused) {
-    Json examples = Json::array();
-    for (const auto& [node, why] : refused.examples) {
-      Json& example = examples.as_array().emplace_back(Json::object({{"node", node}}));
-      if (!why.empty()) example["why"] = why;
-    }
-    Json& rows = line["refused"];
-    if (rows.is_null()) rows = Json::array();
-    rows.as_array().push_back(Json::object({{"plugin", refused.plugin},
-                                            {"reason", refused.reason},
-                                            {"nodes", static_cast<std::int64_t>(refused.count)},
-                                            {"examples", std::move(examples)}}));
-  }
-  if (!record.explanation.empty()) line["explanation"] = record.explanation;
-  for (const scheduling::ExplainedMember& member : record.members) {
-    Json& members = line["members"];
-    if (members.is_null()) members = Json::array();
-    members.as_array().push_back(Json::object({{"pod", member.pod}, {"explanation", member.explanation}}));
+  if (record.refusal) {
+    const placement::FitError* nodes = refused_nodes_of(*record.refusal);
+    if (nodes && !nodes->reasons.empty()) line["refused"] = placement::refused_nodes_json(*nodes);
+    if (std::string own = placement::explanation_of(*record.refusal); !own.empty())
+      line["explanation"] = std::move(own);
+    put_members(line, record.refusal->members);
   }
   line["inputsDigest"] = std::to_string(record.inputs_digest);
   return to_string(line) + "\n";
+}
+
+std::string sentence_in(const Json& line) {
+  std::string message(line.string_at("message"));
+  const std::string_view own = line.string_at("explanation");
+  if (!own.empty() && message.ends_with(own)) message.resize(message.size() - own.size());
+  while (!message.empty() && message.back() == ' ') message.pop_back();
+  return message;
 }
 
 }  // namespace berth::explain

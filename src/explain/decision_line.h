@@ -6,12 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "scheduling/decision_log.h"
 
 namespace berth::explain {
 
 // With its newline.
 std::string decision_line(const scheduling::DecisionRecord& record);
+
+// Kubernetes' sentence in a line: its message without the explanation that follows.
+std::string sentence_in(const Json& line);
 
 // Stores the lines of decisions outside the process.
 class DecisionSink {

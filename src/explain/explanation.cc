@@ -6,6 +6,8 @@
 #include "api/types/cluster.h"
 #include "api/types/device_readiness.h"
 #include "api/types/pod.h"
+#include "explain/decision_line.h"
+#include "placement/refusal/berth_words.h"
 
 namespace berth::explain {
 namespace {
@@ -90,15 +92,6 @@ const Json* decision_of(const Json& record, std::string_view id) {
   return decisions.empty() ? nullptr : &decisions.front();
 }
 
-// Kubernetes' own sentence: the message without Berth's explanation.
-std::string sentence_of(const Json& decision) {
-  std::string message(decision.string_at("message"));
-  const std::string_view own = decision.string_at("explanation");
-  if (!own.empty() && message.ends_with(own)) message.resize(message.size() - own.size());
-  while (!message.empty() && message.back() == ' ') message.pop_back();
-  return message;
-}
-
 // Berth's explanation for one member of the decided group; empty where none is recorded.
 std::string_view member_explanation(const Json* decision, std::string_view pod) {
   if (!decision) return "";
@@ -129,7 +122,7 @@ Json decision_json(const Json& decision, const Json& record) {
                             {"result", decision.string_at("result")},
                             {"reason", decision.string_at("reason")}});
   if (const std::int64_t attempts = record.int_at("attempts")) json["attempts"] = attempts;
-  put(json, "sentence", sentence_of(decision));
+  put(json, "sentence", sentence_in(decision));
   put(json, "explanation", decision.string_at("explanation"));
   return json;
 }
@@ -165,7 +158,7 @@ Json history_json(const Json& record) {
     std::string nodes;
     for (const Json& placed : decision.items_at("placed"))
       nodes.append(nodes.empty() ? "" : ", ").append(placed.string_at("node"));
-    put(row, "said", nodes.empty() ? sentence_of(decision) : "on " + nodes);
+    put(row, "said", nodes.empty() ? sentence_in(decision) : "on " + nodes);
     history.as_array().push_back(std::move(row));
   }
   return history;
@@ -489,7 +482,7 @@ Json explain_group(const GroupFacts& facts, Time now) {
     if (const api::Pod pod = api::decode_pod(member.pod, nullptr); !pod.bound())
       if (const api::Condition* config = api::find_condition(pod.conditions, "PodScheduled")) {
         const std::string_view own = member_explanation(decision, pod.meta.name);
-        put(row, "told", config->message + (own.empty() ? "" : " ") + std::string(own));
+        put(row, "told", placement::joined(config->message, std::string(own)));
       }
     members.as_array().push_back(std::move(row));
   }

@@ -1,1 +1,1 @@
-berth_room(NAME explain ROOMS base api client scheduling)
+berth_room(NAME explain ROOMS base api client placement scheduling)

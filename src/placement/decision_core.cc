@@ -2,22 +2,7 @@
 
 #include <algorithm>
 
-#include "placement/refusal/explain.h"
-
 namespace berth::placement {
-namespace {
-
-std::string preemption_sentence(const api::PodGroup& group) {
-  return group.preemption_policy == "Never"
-             ? ", pod group preemption: not eligible due to preemptionPolicy=Never."
-             : ", pod group preemption: No preemption victims found for incoming preemptor";
-}
-
-}  // namespace
-
-std::string joined(const std::string& sentence, const std::string& explanation) {
-  return sentence + (sentence.empty() || explanation.empty() ? "" : " ") + explanation;
-}
 
 Placements placements_of(const api::Gates& gates) {
   return gates.enabled("TopologyAwareWorkloadScheduling") ? Placements::ByTopology : Placements::NodesAlone;
@@ -29,7 +14,8 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       plugins_(options.plugins()),
       pod_cycle_(plugins_, domains_),
       signature_cache_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max) {
+      group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
+      pod_proof_nodes_max_(options.pod_proof_nodes_max) {
   allocator_.set_scoring(options.scoring);
 }
 
@@ -57,41 +43,48 @@ PodDecision DecisionCore::decide_pod(const SchedulingContext& context, const api
                                      const AvoidSet& avoid, model::Ledger::Transaction& transaction) {
   for (const model::DeviceId device : avoid.devices) transaction.hide(device);
   std::optional<model::Place> found = place_pod(context, pod, avoid.nodes, transaction);
-  if (!found) return refusal(context, pod, transaction);
-  PodDecision placed;
-  placed.node = found->node;
-  placed.reservation = std::move(found->reservation);
-  placed.reason = "Scheduled";
-  return placed;
+  if (found) return {found->node, std::move(found->reservation), nullptr, {}};
+  PodDecision refused;
+  Refusal why = refusal(context, pod);
+  if (why.result != DecisionResult::Error)
+    refused.deallocations = signature_cache_.post_filter(state_, transaction);
+  refused.refusal = with_proof(context, std::move(why));
+  return refused;
 }
 
-PodDecision DecisionCore::refusal(const SchedulingContext& context, const api::Pod& pod,
-                                  model::Ledger::Transaction& transaction) {
-  PodDecision refused;
-  refused.fit_error = signature_cache_.fit_error(state_);
-  const FitError& fit_error = refused.fit_error;
-  if (!fit_error.error.empty()) {
-    refused.result = DecisionResult::Error;
-    refused.reason = "SchedulerError";
-    refused.sentence = fit_error.error;
-    refused.explanation = explain_error(pod, fit_error.hint);
-    return refused;
-  }
-  const std::size_t node_count = context.cluster.live_nodes().size();
-  refused.result = DecisionResult::Unschedulable;
-  refused.reason = "Unschedulable";
-  refused.sentence = fit_error.fit_sentence(node_count);
-  if (node_count > 0)
-    refused.sentence += " " + fit_error.preemption_sentence(node_count, pod.preemption_policy);
-  refused.explanation = explain_pod(state_, fit_error, node_count);
-  refused.deallocations = signature_cache_.post_filter(state_, transaction);
-  return refused;
+// Of the pod that place_pod() found no node for.
+Refusal DecisionCore::refusal(const SchedulingContext& context, const api::Pod& pod) {
+  return refuse_pod(pod, signature_cache_.fit_error(state_), context.cluster.live_nodes().size(),
+                    pod.preemption_policy == "Never" ? Preemption::NotEligible : Preemption::NoVictims);
+}
+
+RefusalPtr DecisionCore::with_proof(const SchedulingContext& context, Refusal refusal) {
+  const bool proves = refusal.result == DecisionResult::Unschedulable && refusal.unproved().empty();
+  if (pod_proof_nodes_max_ > 0 && proves)
+    refusal.proof =
+        pod_cycle_.prove(state_, refusal.nodes, domains_.nodes(context.cluster), pod_proof_nodes_max_);
+  return std::make_shared<Refusal>(std::move(refusal));
+}
+
+// Of a member without the others; null: a node takes it.
+RefusalPtr DecisionCore::refusal_of_one(const SchedulingContext& context, const api::Pod& member,
+                                        model::Ledger::Transaction& transaction) {
+  const auto before = transaction.savepoint();
+  const bool placed = place_pod(context, member, {}, transaction).has_value();
+  transaction.roll_back_to(before);
+  return placed ? nullptr : with_proof(context, refusal(context, member));
 }
 
 GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const GroupInput& input,
                                         model::Ledger::Transaction& transaction) {
   for (const model::DeviceId device : input.hidden) transaction.hide(device);
-  return place_group(context, input, transaction);
+  GroupOutcome outcome = place_group(context, input, transaction);
+  const GroupProof* proof = outcome.kind == GroupOutcome::Kind::Unschedulable && outcome.refusal->group->proof
+                                ? &*outcome.refusal->group->proof
+                                : nullptr;
+  if (pod_proof_nodes_max_ > 0 && proof && proof->alone_refused)
+    outcome.refusal->alone = refusal_of_one(context, *input.waiting[*proof->alone_refused], transaction);
+  return outcome;
 }
 
 bool wants_place(const client::View& view, const model::Cluster& cluster, const api::Pod& pod) {
@@ -110,18 +103,17 @@ QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const
   return {key, first->priority, first->meta.created};
 }
 
-std::string held_by_parent(const api::PodGroup& group) {
-  if (group.parent.empty()) return "";
-  return "its parent, CompositePodGroup " + group.parent +
-         ", may constrain it, and composite groups are not scheduled yet";
+std::optional<GroupGate> held_by_parent(const api::PodGroup& group) {
+  if (group.parent.empty()) return std::nullopt;
+  return GroupGate{GroupGate::Kind::HeldByParent, group.parent};
 }
 
-std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members) {
-  if (!group) return "PodGroup " + key.name + " does not exist";
-  if (std::string held = held_by_parent(*group); !held.empty()) return held;
-  if (members.alive >= group->minimum()) return "";
-  return "the gang wants " + std::to_string(*group->gang_min) + " pods, and " +
-         std::to_string(members.alive) + (members.alive == 1 ? " is there" : " are there");
+std::optional<GroupGate> group_gate(const EntityKey& key, const api::PodGroup* group,
+                                    const GroupMembers& members) {
+  if (!group) return GroupGate{GroupGate::Kind::NoGroup, key.name};
+  if (auto held = held_by_parent(*group)) return held;
+  if (members.alive >= group->minimum()) return std::nullopt;
+  return GroupGate{GroupGate::Kind::TooFewMembers, key.name, *group->gang_min, members.alive};
 }
 
 GroupInput group_input(const api::PodGroup& group, GroupMembers members,
@@ -140,20 +132,6 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   }
   std::sort(input.waiting.begin(), input.waiting.end(), before_in_queue);
   return input;
-}
-
-GroupRefusal group_refusal(const api::PodGroup& group, const GroupOutcome& outcome) {
-  const bool failed = outcome.kind == GroupOutcome::Kind::Error;
-  GroupRefusal refusal;
-  refusal.result = failed ? DecisionResult::Error : DecisionResult::Unschedulable;
-  refusal.reason = failed ? "SchedulerError" : "Unschedulable";
-  refusal.sentence = failed ? outcome.message : outcome.message + preemption_sentence(group);
-  refusal.explanation = outcome.explanation;
-  // Members that fit, or were not tried, get the group's sentence.
-  refusal.of_members = failed || outcome.without_placements
-                           ? outcome.message
-                           : "pod group is unschedulable, " + refusal.sentence;
-  return refusal;
 }
 
 }  // namespace berth::placement

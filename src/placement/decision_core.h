@@ -1,8 +1,8 @@
-// The decision for one pod or one group, with its texts: the scheduler and `berth plan` share it.
+// The decision for one pod or one group: the scheduler and `berth plan` share it.
 //
 // Pure: it reads the view and the model of its SchedulingContext and changes only the caller's transaction;
 // it has no queue, log, clock or write. Owner: one scheduler or one plan, one thread. The same inputs in the
-// same order give the same answers. Source: kube-scheduler's scheduling cycle; texts of 1.37.0.
+// same order give the same answers. Source: kube-scheduler's scheduling cycle.
 #pragma once
 
 #include <functional>
@@ -26,31 +26,11 @@ struct AvoidSet {
   std::vector<model::DeviceId> devices;
 };
 
-// Kubernetes' sentence first, ours after it.
-std::string joined(const std::string& sentence, const std::string& explanation);
-
 struct PodDecision {
-  DecisionResult result = DecisionResult::Placed;  // Placed, Unschedulable or Error
-  NodeId node;                                     // of Placed
-  ReservationPtr reservation;                      // of Placed
-  std::string reason;                              // of the condition
-  std::string sentence;                            // Kubernetes' words; of an Error what is wrong
-  std::string explanation;                         // ours
-  FitError fit_error;
+  NodeId node;                               // none: refused
+  ReservationPtr reservation;                // of a placed pod
+  RefusalPtr refusal;                        // null: placed
   std::vector<client::Chain> deallocations;  // of a claim that the pod could be placed without
-
-  std::string message() const { return joined(sentence, explanation); }
-};
-
-// What the condition of a refused group says.
-struct GroupRefusal {
-  DecisionResult result = DecisionResult::Unschedulable;  // or Error
-  std::string reason;
-  std::string sentence;     // Kubernetes' words for the group; of an Error what is wrong
-  std::string explanation;  // ours
-  std::string of_members;   // Kubernetes' words for members without their own
-
-  std::string message() const { return joined(sentence, explanation); }
 };
 
 // ByTopology if the gate TopologyAwareWorkloadScheduling is on.
@@ -62,6 +42,7 @@ struct DecisionOptions {
   Placements placements = Placements::ByTopology;
   MakePlugins plugins = default_plugins;
   std::size_t proof_nodes_max = kGroupProofNodesMax;  // of a group's proof
+  std::size_t pod_proof_nodes_max = 0;                // of a pod's; 0: refused pods get no proof
 };
 
 class DecisionCore {
@@ -82,7 +63,7 @@ class DecisionCore {
                          model::Ledger::Transaction& transaction);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction);
-  // The same without texts and without hidden devices. Not set when the pod fits nowhere.
+  // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere.
   std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
                                         std::span<const NodeId> avoid,
                                         model::Ledger::Transaction& transaction);
@@ -99,8 +80,10 @@ class DecisionCore {
   const PluginSet& plugins() const { return plugins_; }
 
  private:
-  PodDecision refusal(const SchedulingContext& context, const api::Pod& pod,
-                      model::Ledger::Transaction& transaction);
+  Refusal refusal(const SchedulingContext& context, const api::Pod& pod);
+  RefusalPtr with_proof(const SchedulingContext& context, Refusal refusal);
+  RefusalPtr refusal_of_one(const SchedulingContext& context, const api::Pod& member,
+                            model::Ledger::Transaction& transaction);
 
   SeededRandom random_{0};
   dra::Allocator allocator_;
@@ -109,6 +92,7 @@ class DecisionCore {
   PodCycle pod_cycle_;
   SignatureCache signature_cache_;
   GroupCycle group_cycle_;
+  const std::size_t pod_proof_nodes_max_;
   CycleState state_;
 };
 
@@ -121,15 +105,14 @@ QueuedEntity queue_entry(const api::Pod& pod);
 QueuedEntity queue_entry(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
 
 // Why a child of a CompositePodGroup waits: its parent's constraints are not read (KEP-6012), and a placement
-// without them could be wrong. Empty for a group without a parent.
-std::string held_by_parent(const api::PodGroup& group);
-// Why a group cannot be tried now; empty when it can.
-std::string group_gate(const EntityKey& key, const api::PodGroup* group, const GroupMembers& members);
+// without them could be wrong. None for a group without a parent.
+std::optional<GroupGate> held_by_parent(const api::PodGroup& group);
+// Why a group cannot be tried now; none when it can.
+std::optional<GroupGate> group_gate(const EntityKey& key, const api::PodGroup* group,
+                                    const GroupMembers& members);
 
 // `avoid_of` is called for each waiting member.
 GroupInput group_input(const api::PodGroup& group, GroupMembers members,
                        const std::function<AvoidSet(const api::Pod&)>& avoid_of);
-
-GroupRefusal group_refusal(const api::PodGroup& group, const GroupOutcome& outcome);
 
 }  // namespace berth::placement

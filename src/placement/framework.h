@@ -7,11 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "client/decider.h"
+#include "dra/certificate.h"
 #include "placement/cluster_events.h"
 #include "placement/cycle_state.h"
 #include "placement/filter_scope.h"
@@ -48,6 +50,8 @@ class Plugin {
 class PreFilter : public Plugin {
  public:
   virtual void prepare(CycleState& state) const = 0;
+  // Of a pod that is refused everywhere: what proves it, if it is about claims of devices.
+  virtual std::optional<dra::Certificate> prove(const CycleState&) const { return std::nullopt; }
 };
 
 enum class Signing : std::uint8_t { Unsigned, Signed };
@@ -90,6 +94,8 @@ class LazyFilter : public SignPlugin {
   virtual bool explains(const CycleState& state, const Reason& reason) const = 0;
   // Why it refuses the node; empty: there is nothing to add to the reason.
   virtual std::string explain(const CycleState& state, NodeId node) const = 0;
+  // What proves that it refuses the node; none: it does not, or has no proof.
+  virtual std::optional<dra::Certificate> prove(const CycleState&, NodeId) const { return std::nullopt; }
 };
 
 // Adds 0..100 times its weight to every candidate, independently of the other candidates.

@@ -15,6 +15,7 @@
 #include "api/types/pod.h"
 #include "base/result.h"
 #include "model/ledger.h"
+#include "placement/refusal/group_refusal.h"
 #include "topology/tree.h"
 
 namespace berth::placement {
@@ -59,9 +60,9 @@ class PlacementGenerator {
 // Placements inside others, tried before or after them.
 struct Refinement {
   std::vector<Placement> placements;
-  bool complete = true;  // false: the search for placements ended early
-  std::string refusal;   // ours, a sentence for when none of them takes the group; empty: nothing to add
-  std::optional<std::int64_t> members_max;  // no placement takes more; none: unknown
+  bool complete = true;                            // false: the search for placements ended early
+  std::optional<SharedDeviceSets> shared_devices;  // what to say if none of them takes the group
+  std::optional<std::int64_t> members_max;         // no placement takes more; none: unknown
 };
 
 struct RefinementQuestion {
@@ -109,22 +110,15 @@ class JointFitCounter {
                              NodeId node) const = 0;
 };
 
-// The progress of a group on one placement.
-struct Progress {
-  std::int32_t minimum = 1;
-  std::int32_t scheduled = 0;  // before and during this attempt
-  std::int32_t placed = 0;     // during this attempt
-  std::int32_t remaining = 0;
-};
-
 enum class Feasibility : std::uint8_t { Wait, Feasible, Infeasible };
 
 class PlacementState {
  public:
   virtual ~PlacementState() = default;
   virtual Feasibility judge(const Progress& progress) const = 0;
-  // Why judge() answered Infeasible.
-  virtual std::string reason(const Progress& progress) const = 0;
+  // Why judge() answered Infeasible; lives as long as the process. The subjects of its text are minimum,
+  // scheduled and remaining.
+  virtual const Reason& reason() const = 0;
 };
 
 // Cpu and memory of a domain after the group was placed.

@@ -6,6 +6,7 @@
 
 #include "placement/fake_selectors.h"
 #include "placement/index/signature_cache.h"
+#include "placement/refusal/kubernetes_words.h"
 
 namespace berth::placement {
 
@@ -63,7 +64,7 @@ class PluginBench {
   template <class From>
   std::string answer(NodeId node, From& from) {
     if (node.valid()) return cluster.node(node).name;
-    return from.fit_error(state).fit_sentence(cluster.live_nodes().size());
+    return fit_sentence(from.fit_error(state), cluster.live_nodes().size());
   }
   std::uint64_t version_ = 0;
 };

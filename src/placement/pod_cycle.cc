@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "placement/index/domains.h"
+#include "placement/refusal/fit_error_builder.h"
 
 namespace berth::placement {
 namespace {
@@ -212,11 +213,31 @@ FitError PodCycle::fit_error(const CycleState& state) const {
     ended.hint = state.diagnosis.hint();
     return ended;
   }
-  FitError fit_error = add_up(state.diagnosis, state.context->cluster);
-  for (RefusedFor& refused : fit_error.reasons)
-    if (has_words(state, *refused.row))
-      for (const NodeId node : refused.first) refused.why.push_back(why_not(state, node));
-  return fit_error;
+  FitErrorBuilder builder(state);
+  builder.add_diagnosis();
+  return builder.take([&](const Reason& reason, NodeId node) {
+    return has_words(state, reason) ? why_not(state, node) : std::string();
+  });
+}
+
+std::optional<PodProof> PodCycle::prove(CycleState& state, const FitError& fit_error,
+                                        std::span<const NodeId> nodes, std::size_t nodes_max) const {
+  if (!fit_error.everywhere.empty()) {
+    for (const auto& prefilter : plugins_.prefilters)
+      if (auto certificate = prefilter->prove(state)) return DeviceProof{*std::move(certificate), ""};
+    return std::nullopt;
+  }
+  judge(state, nodes.first(std::min(nodes.size(), nodes_max)));
+  const auto lacks = [](const dra::Certificate& found) { return found.need - found.have; };
+  std::optional<DeviceProof> closest;
+  for (const NodeId node : state.candidates)
+    for (const auto& filter : plugins_.lazy_filters) {
+      auto found = filter->prove(state, node);
+      if (!found || (closest && lacks(*found) >= lacks(closest->certificate))) continue;
+      closest = DeviceProof{*std::move(found), state.context->cluster.node(node).name};
+    }
+  if (closest) return *std::move(closest);
+  return NodesProof{};
 }
 
 std::optional<ReservationPtr> PodCycle::reserve(CycleState& state, NodeId node,

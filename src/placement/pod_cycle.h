@@ -9,7 +9,7 @@
 #include <span>
 
 #include "placement/framework.h"
-#include "placement/refusal/fit_error.h"
+#include "placement/refusal/refusal.h"
 
 namespace berth::placement {
 
@@ -60,6 +60,10 @@ class PodCycle {
   void filter_only(CycleState& state) const;
   // The summary of the diagnosis, with explanations of lazy filters.
   FitError fit_error(const CycleState& state) const;
+  // After a refusal: what proves that none of `nodes` (by name) takes the pod. Judges the first `nodes_max`
+  // of them again for the one that comes closest to its devices.
+  std::optional<PodProof> prove(CycleState& state, const FitError& fit_error, std::span<const NodeId> nodes,
+                                std::size_t nodes_max) const;
   // Whether a lazy filter may explain a refusal for this reason.
   bool has_words(const CycleState& state, const Reason& reason) const;
   // Why a lazy filter refuses the node; empty: there is nothing to add to the reason.

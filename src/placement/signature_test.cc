@@ -7,6 +7,7 @@
 
 #include "placement/groups/group_cycle.h"
 #include "placement/plugin_bench.h"
+#include "placement/refusal/berth_words.h"
 
 namespace berth::placement {
 namespace {
@@ -108,7 +109,7 @@ TEST_P(PaintedGangTest, MembersThatDifferAreNotCountedAsOne) {
                     kGroupProofNodesMax);
   model::Ledger::Transaction transaction(bench_.cluster.ledger());
   const GroupOutcome outcome = groups.run(bench_.context, input, transaction);
-  EXPECT_EQ(outcome.kind, GroupOutcome::Kind::Placed) << outcome.explanation;
+  EXPECT_EQ(outcome.kind, GroupOutcome::Kind::Placed) << message_of(*outcome.refusal);
 }
 
 INSTANTIATE_TEST_SUITE_P(Signing, PaintedGangTest, testing::Values(Signing::Unsigned, Signing::Signed));

@@ -1,6 +1,7 @@
 #include <map>
 
-#include "placement/decision_core.h"
+#include "placement/refusal/kubernetes_words.h"
+#include "placement/refusal/refusal_json.h"
 #include "planning/plan.h"
 
 namespace berth::planning {
@@ -45,8 +46,35 @@ Json pod_json(const PlannedPod& pod) {
   if (pod.gpu_share)
     json["gpuShare"] = Json::object({{"groups", strings(pod.gpu_share->groups)},
                                      {"portion", api::gpu_portion(pod.gpu_share->hundredths)}});
-  if (!pod.sentence.empty()) json["message"] = placement::joined(pod.sentence, pod.explanation);
+  if (!pod.refusal) return json;
+  json["message"] = placement::message_of(*pod.refusal);
+  json["sentence"] = placement::kubernetes_sentence(*pod.refusal);
+  json["explanation"] = placement::explanation_of(*pod.refusal);
+  json["refused"] = placement::refused_nodes_json(pod.refusal->nodes);
   return json;
+}
+
+// Where a group was tried, and how far it came.
+Json where_json(const placement::GroupRefusal& group) {
+  const auto count = [](std::size_t number) { return static_cast<std::int64_t>(number); };
+  Json json = Json::object({{"key", group.topology_key},
+                            {"needed", group.needed},
+                            {"placements", count(group.placements)},
+                            {"refusedByBound", count(group.refused_by_bound)},
+                            {"tried", count(group.tried)},
+                            {"searched", count(group.searched)}});
+  if (!group.nearest.empty()) {
+    json["nearest"] = group.nearest;
+    json["room"] = group.nearest_room;
+  }
+  return json;
+}
+
+// The refusal as data, beside its message.
+void put_refusal(Json& json, const placement::Refusal& refusal) {
+  if (!refusal.group) json["refused"] = placement::refused_nodes_json(refusal.nodes);
+  if (refusal.group && !refusal.group->gate && refusal.result != placement::DecisionResult::Error)
+    json["where"] = where_json(*refusal.group);
 }
 
 Json proof_json(const Proof& proof) {
@@ -94,13 +122,14 @@ Json decision_json(const Decision& decision, Verdicts verdicts) {
                             {"name", decision.name},
                             {"result", name_of(decision.result)},
                             {"reason", decision.reason},
-                            {"message", decision.message},
+                            {"message", decision.message()},
                             {"placement", placement_json(decision)},
                             {"victims", Json::array()}});
   Json pods = Json::array();
   for (const PlannedPod& pod : decision.pods) pods.as_array().push_back(pod_json(pod));
   json["pods"] = std::move(pods);
-  if (decision.certificate) json["certificate"] = proof_json(*decision.certificate);
+  if (decision.refusal) put_refusal(json, *decision.refusal);
+  if (const std::optional<Proof> proof = decision.certificate()) json["certificate"] = proof_json(*proof);
   if (verdicts == Verdicts::Summary) json["verdictSummary"] = summary_json(summary_of(decision.verdicts));
   if (verdicts != Verdicts::All) return json;
   Json all = Json::array();

@@ -2,7 +2,6 @@
 #include <array>
 #include <map>
 
-#include "base/ascii.h"
 #include "base/printable.h"
 #include "planning/plan.h"
 
@@ -73,23 +72,27 @@ void append_wrapped(std::string& out, const std::string& words) {
   }
 }
 
-// Kubernetes' own sentence: the message without the explanation.
-std::string sentence_of(const Decision& decision) {
-  const std::string& own = decision.explanation;
-  std::string_view message = decision.message;
-  if (!own.empty() && message.ends_with(own)) message.remove_suffix(own.size());
-  return std::string(trimmed(message));
+// The first kMembersExplainedMax of a group's members that were tried and refused.
+void append_members(std::string& out, const Decision& decision) {
+  std::size_t refused = 0;
+  for (const PlannedPod& pod : decision.pods)
+    if (pod.refusal && ++refused <= placement::kMembersExplainedMax)
+      append_wrapped(out, placement::explanation_of(*pod.refusal));
+  if (refused > placement::kMembersExplainedMax)
+    append_wrapped(out, "and " + std::to_string(refused - placement::kMembersExplainedMax) +
+                            " more members (-o json has their reasons)");
 }
 
 void append_why(std::string& out, const Decision& decision) {
-  if (decision.result == ResultKind::Placed) return;
-  // The sentence of an error names the expression, of which the explanation is only a hint.
-  const std::string& own = decision.explanation;
-  if (own.empty() || decision.result == ResultKind::Error) append_wrapped(out, sentence_of(decision));
-  append_wrapped(out, own);
-  for (const PlannedPod& pod : decision.pods) append_wrapped(out, pod.explanation);
-  if (decision.certificate && decision.certificate->kind != "Nodes")
-    append_wrapped(out, proof_text(*decision.certificate));
+  if (decision.result != ResultKind::Placed) {
+    // The sentence of an error names the expression, of which the explanation is only a hint.
+    const std::string own = decision.explanation();
+    if (own.empty() || decision.result == ResultKind::Error) append_wrapped(out, decision.sentence());
+    append_wrapped(out, own);
+  }
+  append_members(out, decision);
+  if (const std::optional<Proof> proof = decision.certificate(); proof && proof->kind != "Nodes")
+    append_wrapped(out, proof_text(*proof));
 }
 
 void append_verdicts(std::string& out, const Decision& decision, Verdicts verdicts) {

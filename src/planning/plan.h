@@ -14,11 +14,11 @@
 #include "api/kinds.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "dra/certificate.h"
 #include "dra/gates.h"
 #include "dra/scoring.h"
 #include "dra/selectors.h"
 #include "placement/framework.h"
+#include "placement/refusal/berth_words.h"
 
 namespace berth::planning {
 
@@ -57,9 +57,8 @@ struct PlannedPod {
   std::string name;
   std::string node;  // empty: none
   std::vector<PlannedClaim> claims;
-  api::GpuSharePtr gpu_share = nullptr;  // null: none
-  // Of a refused member of a group: Kubernetes' own sentence, and Berth's part. Empty: not refused by itself.
-  std::string sentence = {}, explanation = {};
+  api::GpuSharePtr gpu_share = nullptr;     // null: none
+  placement::RefusalPtr refusal = nullptr;  // of a member of a group; null: not refused by itself
 };
 
 struct NodeVerdict {
@@ -78,15 +77,8 @@ struct VerdictCount {
 // Feasible ones first, then by plugin and reason.
 std::vector<VerdictCount> summary_of(const std::vector<NodeVerdict>& verdicts);
 
-// The smallest blocking set found. `kind` is a CertificateKind of the device allocator or "Nodes",
-// "Topology", "Gang".
-struct Proof {
-  std::string kind;
-  std::string claim, request, node;
-  Quantity need, have;
-  std::vector<std::string> items;
-  std::string words;  // the same as a sentence
-};
+// The smallest blocking set found.
+using Proof = placement::ProofText;
 
 struct Decision {
   bool group = false;  // of a PodGroup
@@ -94,13 +86,17 @@ struct Decision {
   std::string name;
   ResultKind result = ResultKind::Unschedulable;
   std::string reason;
-  std::string message;      // Kubernetes' own sentence first, then the explanation
-  std::string explanation;  // Berth's part alone; empty where the message has no other part
+  std::string told;                                           // of a decision without a refusal
+  placement::RefusalPtr refusal = nullptr;                    // null: placed, or not tried
   std::vector<std::pair<std::string, std::string>> topology;  // key and value
   std::int64_t score = 0;
   std::vector<PlannedPod> pods;
   std::vector<NodeVerdict> verdicts;
-  std::optional<Proof> certificate;
+
+  std::string sentence() const;     // Kubernetes' own; without a refusal what is told
+  std::string explanation() const;  // Berth's; empty: there is none
+  std::string message() const;      // the sentence first, then the explanation
+  std::optional<Proof> certificate() const;
 };
 
 struct Plan {

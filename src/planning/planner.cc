@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/fnv.h"
+#include "placement/refusal/kubernetes_words.h"
 #include "planning/judgement.h"
 #include "planning/objects.h"
 #include "planning/workload_pods.h"
@@ -26,10 +27,6 @@ std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
   return fnv1a(turn.entry.key.ns + "/" + turn.entry.key.name, kFnvStart ^ seed);
 }
 
-ResultKind result_of(DecisionResult result) {
-  return result == DecisionResult::Error ? ResultKind::Error : ResultKind::Unschedulable;
-}
-
 std::string id_of(const Decision& decision) {
   return (decision.group ? "group/" : "pod/") + decision.ns + "/" + decision.name;
 }
@@ -38,6 +35,22 @@ std::string id_of(const Decision& decision) {
 
 std::string_view name_of(ResultKind kind) {
   return kResultNames[static_cast<std::size_t>(kind)];
+}
+
+std::string Decision::sentence() const {
+  return refusal ? placement::kubernetes_sentence(*refusal) : told;
+}
+
+std::string Decision::explanation() const {
+  return refusal ? placement::explanation_of(*refusal) : "";
+}
+
+std::string Decision::message() const {
+  return placement::joined(sentence(), explanation());
+}
+
+std::optional<Proof> Decision::certificate() const {
+  return result == ResultKind::Unschedulable && refusal ? placement::proof_text(*refusal) : std::nullopt;
 }
 
 bool Plan::complete() const {
@@ -72,7 +85,7 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       options_(options),
       core_(offline.cluster(), selectors,
             {options.device_gates, options.device_scoring, placement::placements_of(*options.gates),
-             options.plugins, kPlanProofNodesMax}),
+             options.plugins, kPlanProofNodesMax, kPlanPodProofNodesMax}),
       context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
 
 Plan Planner::run() {
@@ -98,7 +111,7 @@ bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
   if (const std::string& trouble = offline_.trouble_of({pod.meta.ns, pod.meta.name}); !trouble.empty()) {
     decision.result = ResultKind::Error;
     decision.reason = "Invalid";
-    decision.message = trouble;
+    decision.told = trouble;
     return false;
   }
   const PreEnqueueResult gate = core_.pre_enqueue(offline_.view(), pod);
@@ -106,9 +119,8 @@ bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
   const bool gated = !pod.scheduling_gates.empty();
   decision.result = gated ? ResultKind::Gated : ResultKind::Unschedulable;
   decision.reason = gated ? "SchedulingGated" : "Unschedulable";
-  decision.message = gate.kind == PreEnqueueResult::Kind::Reported
-                         ? gate.message
-                         : "pod " + pod.meta.name + " " + gate.message;
+  decision.told = gate.kind == PreEnqueueResult::Kind::Reported ? gate.message
+                                                                : "pod " + pod.meta.name + " " + gate.message;
   return false;
 }
 
@@ -116,36 +128,31 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   decision.pods.push_back({pod.meta.ns, pod.meta.name, "", {}});
   if (!may_be_tried(pod, decision)) return;
   model::Cluster& cluster = offline_.cluster();
-  const std::vector<NodeId>& nodes = core_.domains().nodes(cluster);
   if (options_.verdicts != Verdicts::None)
-    decision.verdicts = judge_nodes(core_.pod_cycle(), context_, pod, nodes);
+    decision.verdicts = judge_nodes(core_.pod_cycle(), context_, pod, core_.domains().nodes(cluster));
   placement::PodDecision decided;
   {
     // Undone at its end: the objects carry what was placed.
     model::Ledger::Transaction transaction(cluster.ledger());
     decided = core_.decide_pod(context_, pod, {}, transaction);
   }
-  if (decided.result != DecisionResult::Placed) return refuse_pod(decided, nodes, decision);
+  if (decided.refusal) return refuse(std::move(decided.refusal), decision);
   core_.pod_cycle().judge(core_.state(), {&decided.node, 1});
   decision.score = core_.state().scores.front();
   place({pod, decided.node, decided.reservation}, {}, id_of(decision), decision.pods.front());
   decision.result = ResultKind::Placed;
-  decision.reason = decided.reason;
-  decision.message = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
+  decision.reason = placement::condition_reason(DecisionResult::Placed);
+  decision.told = pod.meta.ns + "/" + pod.meta.name + " goes to " + decision.pods.front().node;
 }
 
-void Planner::refuse_pod(const placement::PodDecision& refused, std::span<const NodeId> nodes,
-                         Decision& decision) {
-  decision.message = refused.message();
-  decision.explanation = refused.explanation;
-  decision.reason = refused.reason;
-  decision.result = result_of(refused.result);
-  if (!refused.fit_error.unproved.empty()) {
-    decision.result = ResultKind::Unknown;
-    decision.reason = refused.fit_error.unproved;
-  } else if (refused.result != DecisionResult::Error) {
-    decision.certificate = prove(core_.pod_cycle(), core_.state(), refused.fit_error, nodes);
-  }
+// What proves nothing is Unknown.
+void Planner::refuse(placement::RefusalPtr refusal, Decision& decision) {
+  const std::string_view unproved = refusal->unproved();
+  decision.result = !unproved.empty()                          ? ResultKind::Unknown
+                    : refusal->result == DecisionResult::Error ? ResultKind::Error
+                                                               : ResultKind::Unschedulable;
+  decision.reason = unproved.empty() ? placement::condition_reason(refusal->result) : unproved;
+  decision.refusal = std::move(refusal);
 }
 
 void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std::string& id,

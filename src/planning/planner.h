@@ -11,6 +11,8 @@ namespace berth::planning {
 
 // Nodes judged for the proof that one group does not fit: a plan may take its time.
 inline constexpr std::size_t kPlanProofNodesMax = 1'000'000;
+// Nodes, by name, whose devices are searched for the smallest set that blocks a pod.
+inline constexpr std::size_t kPlanPodProofNodesMax = 64;
 
 // One turn: a pod without a group, or a group with its pending pods.
 struct Turn {
@@ -34,12 +36,8 @@ class Planner {
   // False when the pod cannot be tried now; the decision gives the reason.
   bool may_be_tried(const api::Pod& pod, Decision& decision) const;
   void decide_pod(const api::Pod& pod, Decision& decision);
-  void refuse_pod(const placement::PodDecision& refused, std::span<const model::NodeId> nodes,
-                  Decision& decision);
+  void refuse(placement::RefusalPtr refusal, Decision& decision);
   void decide_group(const Turn& turn, Decision& decision);
-  void refuse_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,
-                    Decision& decision);
-  std::optional<Proof> proof_of(const placement::GroupInput& input, const placement::GroupProof& proof);
   void place_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,
                    Decision& decision);
   struct Chosen {

@@ -2,14 +2,22 @@
 
 #include <array>
 
+#include "placement/refusal/berth_words.h"
+
 namespace berth::scheduling {
 namespace {
 
 constexpr std::array<std::string_view, 2> kKinds = {"Pod", "Group"};
+
 }  // namespace
 
 std::string_view name_of(DecisionKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
+}
+
+std::string message_of(const DecisionRecord& record) {
+  if (record.result == DecisionResult::Undone) return "the bind requests could not be written";
+  return record.refusal ? placement::message_of(*record.refusal) : "";
 }
 
 void DecisionCounts::append(DecisionRecord record) {

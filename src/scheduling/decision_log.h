@@ -10,14 +10,12 @@
 #include <vector>
 
 #include "base/time.h"
-#include "placement/decision_result.h"
-#include "placement/refusal/refused_nodes.h"
+#include "placement/refusal/refusal.h"
 
 namespace berth::scheduling {
 
 using placement::DecisionResult;
 using placement::kDecisionResultCount;
-using placement::RefusedNodes;
 
 enum class DecisionKind : std::uint8_t { Pod, Group };
 
@@ -29,13 +27,6 @@ struct PlacedPod {
   friend bool operator==(const PlacedPod&, const PlacedPod&) = default;
 };
 
-// Why one member of a group found no node, in Berth's words.
-struct ExplainedMember {
-  std::string pod;
-  std::string explanation;
-};
-inline constexpr std::size_t kMembersExplainedMax = 8;  // of one decision, the first in their order
-
 struct DecisionRecord {
   std::string id;
   Time time;
@@ -43,15 +34,14 @@ struct DecisionRecord {
   std::string ns;
   std::string name;
   DecisionResult result = DecisionResult::Placed;
-  std::string reason;   // of the condition: Unschedulable, SchedulerError, Scheduled
-  std::string message;  // of the condition and its event
-  std::vector<PlacedPod> placed;
-  std::vector<RefusedNodes> refused;  // of a group: for the first member that found no node
-  std::string explanation;            // Berth's own part of the message
+  std::vector<PlacedPod> placed = {};
+  placement::RefusalPtr refusal = nullptr;  // null: all of it is placed, or the decision is Undone
   std::uint64_t inputs_digest = 0;
-  std::vector<ExplainedMember> members = {};  // of a group: those that were tried and refused
   std::string uid = {};  // of the pod or PodGroup: another may have its name later; empty: not known
 };
+
+// Of the condition and its event: Kubernetes' sentence, then ours.
+std::string message_of(const DecisionRecord& record);
 
 // Why a pod or a group is not tried.
 struct GateRecord {

@@ -5,6 +5,7 @@
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
 #include "placement/claims.h"
+#include "placement/refusal/berth_words.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -77,8 +78,9 @@ void EntryGate::tell_group_scheduled(const client::View& view, const api::PodGro
 }
 
 void EntryGate::tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now) {
-  const std::string why = placement::held_by_parent(group);
-  if (why.empty()) return;
+  const std::optional<placement::GroupGate> gate = placement::held_by_parent(group);
+  if (!gate) return;
+  const std::string why = placement::gate_words(*gate);
   loop_.conditions.want(view,
                         {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
                          api::group_condition(false, "Unschedulable", "pod group waits: " + why, now), why},
@@ -100,7 +102,8 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
     if (const placement::PreEnqueueResult gate = pre_enqueue(view, *pod, now);
         gate.kind != placement::PreEnqueueResult::Kind::Open)
       why = "member " + pod->meta.name + " waits: " + gate.message;
-  if (why.empty() || !group) why = placement::group_gate(key, group, members);
+  if (const auto gate = placement::group_gate(key, group, members); gate && (why.empty() || !group))
+    why = placement::gate_words(*gate);
   if (group) tell_held_by_parent(view, *group, now);
   const QueuedEntity entry = placement::queue_entry(key, group, members);
   if (why.empty()) return enqueue(entry, now);

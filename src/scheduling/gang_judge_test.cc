@@ -28,9 +28,8 @@ struct Tally {
 
 void show(const char* what, std::uint64_t seed, const GangWorld& world, const TestBench& bench) {
   if (!std::getenv("BERTH_GANG_SHOW")) return;
-  std::printf("--- seed %llu %s\n%s%s\n%s\n", static_cast<unsigned long long>(seed), what,
-              world.text().c_str(), bench.decisions.records().back().message.c_str(),
-              bench.decisions.records().back().explanation.c_str());
+  std::printf("--- seed %llu %s\n%s%s\n", static_cast<unsigned long long>(seed), what, world.text().c_str(),
+              message_of(bench.decisions.records().back()).c_str());
 }
 
 void judge_one(const GangWorld& world, std::uint64_t seed, Tally& tally) {
@@ -42,7 +41,7 @@ void judge_one(const GangWorld& world, std::uint64_t seed, Tally& tally) {
   bool placed = false;
   for (std::size_t i = 0; i < world.members.size(); ++i)
     placed |= !bench.node_of("p" + std::to_string(i)).empty();
-  const bool proved = bench.decisions.records().back().explanation.find(kNoProof) == std::string::npos;
+  const bool proved = message_of(bench.decisions.records().back()).find(kNoProof) == std::string::npos;
   if (placed) {
     ++tally.feasible;
     if (const std::string complaint = world.complaint_about(bench); !complaint.empty()) {

@@ -3,6 +3,7 @@
 
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
+#include "placement/refusal/kubernetes_words.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/writes.h"
 
@@ -14,11 +15,6 @@ void add_once(client::Effects& effects, const client::Chain& chain) {
   for (const client::Chain& one : effects.chains)
     if (one.key == chain.key) return;
   effects.chains.push_back(chain);
-}
-
-void explain_member(DecisionRecord& record, const api::Pod& pod, const placement::MemberOutcome& member) {
-  if (!member.explanation.empty() && record.members.size() < kMembersExplainedMax)
-    record.members.push_back({pod.meta.name, member.explanation});
 }
 
 // Whether the condition that the group is scheduled is written, or will be: enough members have a place.
@@ -59,18 +55,14 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   InFlight flight;
   DecisionRecord record{id, now, DecisionKind::Group, group.meta.ns, group.meta.name};
   record.uid = group.meta.uid;
-  record.reason = "Scheduled";
+  record.refusal = outcome.refusal;
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
     const placement::MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     if (!member.node.valid()) {
-      loop_.conditions.want(
-          context.view,
-          refused_pod(pod, {"Unschedulable", member.sentence, member.explanation, id, kMemberRewordAfter},
-                      now),
-          now);
-      explain_member(record, pod, member);
+      const SchedulingFailure failure = failure_of(*member.refusal, id, kMemberRewordAfter);
+      loop_.conditions.want(context.view, refused_pod(pod, failure, now), now);
       continue;
     }
     chosen.push_back(i);
@@ -122,7 +114,7 @@ void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
                                         const GroupInput& input, const GroupOutcome& outcome,
                                         const std::string& id, Time now) {
-  const placement::GroupRefusal refusal = placement::group_refusal(*input.group, outcome);
+  const placement::Refusal& refusal = *outcome.refusal;
   const bool failed = refusal.result == DecisionResult::Error;
   client::Effects effects;
   effects.decision_id = id;
@@ -130,27 +122,21 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   record.uid = input.group->meta.uid;
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
     const placement::MemberOutcome& member = outcome.members[i];
-    const bool own_words = !member.sentence.empty();
-    const SchedulingFailure failure{
-        refusal.reason, own_words ? member.sentence : refusal.of_members,
-        own_words ? placement::joined(member.explanation, refusal.explanation) : refusal.explanation, id,
-        kMemberRewordAfter};
+    const SchedulingFailure failure = failure_of_member(member.refusal.get(), refusal, id);
     loop_.conditions.want(context.view, refused_pod(*input.waiting[i], failure, now), now);
-    explain_member(record, *input.waiting[i], member);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
-    if (record.refused.empty()) record.refused = member.refused;
   }
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
-  if (!is_scheduled(input))
-    loop_.conditions.want(
-        context.view,
-        {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
-         api::group_condition(false, refusal.reason, refusal.sentence, now), wording_class(outcome.message)},
-        now);
+  if (!is_scheduled(input)) {
+    const std::string sentence = placement::kubernetes_sentence(refusal);
+    const std::string reason(placement::condition_reason(refusal.result));
+    loop_.conditions.want(context.view,
+                          {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
+                           api::group_condition(false, reason, sentence, now), wording_class(sentence)},
+                          now);
+  }
   record.result = refusal.result;
-  record.reason = refusal.reason;
-  record.message = refusal.message();
-  record.explanation = refusal.explanation;
+  record.refusal = outcome.refusal;
   log(std::move(record));
   if (!failed && !is_scheduled(input)) loop_.overtaking.refused(entry.key, input.group->priority);
   if (failed)

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "placement/refusal/berth_words.h"
 #include "placement/search/tree_search.h"
 #include "scheduling/test_bench.h"
 
@@ -24,8 +25,8 @@ std::string claimed(const std::string& claim) {
   return R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + claim + "\"}]";
 }
 
-const std::string& latest_explanation(const TestBench& bench) {
-  return bench.decisions.records().back().explanation;
+std::string latest_explanation(const TestBench& bench) {
+  return placement::explanation_of(*bench.decisions.records().back().refusal);
 }
 
 TEST(GroupSearch, ALargeMemberTakesTheLargeNodeThoughASmallOneComesFirst) {

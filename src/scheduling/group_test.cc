@@ -4,6 +4,7 @@
 
 #include "api/types/gang_decision.h"
 #include "client/claim_writes.h"
+#include "placement/refusal/berth_words.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -161,9 +162,10 @@ TEST(Groups, ARefusedGangSetsTheConditionOfEveryMember) {
   EXPECT_EQ(bench.message_of("b"), member);
   EXPECT_EQ(bench.event_of("b"), member + " " + member_in_words + group_in_words);
   const DecisionRecord& record = bench.decisions.records().back();
-  EXPECT_EQ(record.message, group + group_in_words);
-  ASSERT_EQ(record.members.size(), 1u) << "a would have had a node";
-  EXPECT_EQ(record.members[0].pod + ": " + record.members[0].explanation, "b: " + member_in_words);
+  EXPECT_EQ(message_of(record), group + group_in_words);
+  ASSERT_EQ(record.refusal->members.size(), 1u) << "a would have had a node";
+  const placement::Refusal& b = *record.refusal->members[0];
+  EXPECT_EQ(b.of.name + ": " + placement::explanation_of(b), "b: " + member_in_words);
 }
 
 TEST(Groups, WithoutTopologyAwareSchedulingNoPlacementsAreCounted) {
@@ -363,10 +365,12 @@ TEST(Groups, EnoughMembersRunButTheRestDoesNotFit) {
   bench.put_pod({"b", "2", "g", R"(,"preemptionPolicy":"Never")"});
   bench.run();
   EXPECT_EQ(bench.message_of("b"), "0/1 nodes are available: 1 Insufficient cpu.");
-  EXPECT_TRUE(bench.decisions.records().back().message.starts_with(
-      "pod group is unschedulable, pod group preemption: No preemption victims found for incoming "
-      "preemptor "))
-      << bench.decisions.records().back().message;
+  EXPECT_TRUE(
+      message_of(bench.decisions.records().back())
+          .starts_with(
+              "pod group is unschedulable, pod group preemption: No preemption victims found for incoming "
+              "preemptor "))
+      << message_of(bench.decisions.records().back());
   EXPECT_EQ(bench.group_message("g"), "") << "True is never written over";
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/known_defects.h"
-#include "placement/refusal/explain.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -138,12 +137,11 @@ void Intake::request_failed(const client::View& view, const api::BindRequest& re
   loop_.failures.note(entry_of(*pod), request.decision_id, request.pod_uid,
                       told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
   if (told)
-    loop_.conditions.want(view,
-                          refused_pod(*pod,
-                                      {"SchedulerError", sentence,
-                                       placement::explain_error(*pod, request.message), request.decision_id},
-                                      now),
-                          now);
+    loop_.conditions.want(
+        view,
+        refused_pod(
+            *pod, failure_of(placement::fail_pod(*pod, sentence, request.message), request.decision_id), now),
+        now);
 }
 
 void Intake::apply(const client::View& view, const client::Delta& delta, Time now) {

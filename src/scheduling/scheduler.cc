@@ -7,7 +7,6 @@
 #include "base/hex.h"
 #include "base/known_defects.h"
 #include "placement/claims.h"
-#include "placement/refusal/explain.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -155,7 +154,7 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
   transaction.lift_holds(pod.priority);
   PodDecision decision = core_.decide_pod(context, pod, avoid, transaction);
-  if (decision.result != DecisionResult::Placed)
+  if (decision.refusal)
     return refuse_pod(context, std::move(entry), pod, std::move(decision), avoids, id, now);
   loop_.cluster.commit(transaction, id);
   return bind_pod(context, std::move(entry), pod, decision, id, now);
@@ -181,13 +180,9 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
        pod.meta.ns,
        pod.meta.name,
        DecisionResult::Placed,
-       "Scheduled",
-       "",
        {{pod.meta.name, node_name}},
-       {},
-       "",
+       nullptr,
        0,
-       {},
        pod.meta.uid});
   loop_.in_flight[id] = {std::move(entry), {pod.meta.uid}};
   return effects;
@@ -196,27 +191,21 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
 client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEntity entry,
                                       const api::Pod& pod, PodDecision decision, bool avoids,
                                       const std::string& id, Time now) {
-  const bool failed = decision.result == DecisionResult::Error;
+  const bool failed = decision.refusal->result == DecisionResult::Error;
   client::Effects effects;
   effects.decision_id = id;
   effects.chains = std::move(decision.deallocations);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
-  loop_.conditions.want(context.view,
-                        refused_pod(pod, {decision.reason, decision.sentence, decision.explanation, id}, now),
-                        now);
+  loop_.conditions.want(context.view, refused_pod(pod, failure_of(*decision.refusal, id), now), now);
   log({id,
        now,
        DecisionKind::Pod,
        pod.meta.ns,
        pod.meta.name,
-       decision.result,
-       decision.reason,
-       decision.message(),
+       decision.refusal->result,
        {},
-       decision.fit_error.named(loop_.cluster),
-       std::move(decision.explanation),
+       decision.refusal,
        0,
-       {},
        pod.meta.uid});
   if (!failed) loop_.overtaking.refused(entry.key, pod.priority);
   if (failed || (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
@@ -274,13 +263,9 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
        flight.entry.key.ns,
        flight.entry.key.name,
        DecisionResult::Undone,
-       "SchedulerError",
-       "the bind requests could not be written",
        {},
-       {},
-       "",
+       nullptr,
        0,
-       {},
        flight.entry.key.kind == EntityKind::Pod ? flight.member_uids.front() : ""});
   if (!loop_.queue.contains(flight.entry.key)) loop_.queue.put_after_error(std::move(flight.entry), now);
   loop_.queue.wake(kEventPodGone, now);

@@ -4,6 +4,8 @@
 #include "base/known_defects.h"
 #include "client/claim_writes.h"
 #include "placement/decision_core.h"
+#include "placement/refusal/berth_words.h"
+#include "placement/refusal/kubernetes_words.h"
 
 namespace berth::scheduling {
 
@@ -36,6 +38,19 @@ void renew_reservations(const client::View& view, const BindRequestDraft& bindin
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,
                                Time now) {
   return {"PodScheduled", "False", reason, message, now, pod.meta.generation};
+}
+
+SchedulingFailure failure_of(const placement::Refusal& refusal, const std::string& decision,
+                             Duration reword_after) {
+  return {std::string(placement::condition_reason(refusal.result)), placement::kubernetes_sentence(refusal),
+          placement::explanation_of(refusal), decision, reword_after};
+}
+
+SchedulingFailure failure_of_member(const placement::Refusal* own, const placement::Refusal& group,
+                                    const std::string& decision) {
+  return {std::string(placement::condition_reason(group.result)),
+          placement::kubernetes_sentence_of_member(own, group), placement::explanation_of_member(own, group),
+          decision, kMemberRewordAfter};
 }
 
 WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now) {

@@ -7,6 +7,7 @@
 
 #include "client/decider.h"
 #include "placement/bind_request.h"
+#include "placement/refusal/refusal.h"
 #include "scheduling/keepers/condition_updater.h"
 
 namespace berth::scheduling {
@@ -33,6 +34,11 @@ struct SchedulingFailure {
   std::string decision;
   Duration reword_after = kRewordAfter;
 };
+SchedulingFailure failure_of(const placement::Refusal& refusal, const std::string& decision,
+                             Duration reword_after = kRewordAfter);
+// Of a member of a refused group. `own`: null if it fits or was not tried.
+SchedulingFailure failure_of_member(const placement::Refusal* own, const placement::Refusal& group,
+                                    const std::string& decision);
 WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now);
 
 // The condition PodScheduled=False.

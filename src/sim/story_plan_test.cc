@@ -5,7 +5,7 @@
 
 #include "api/kinds.h"
 #include "base/testing/source_dir.h"
-#include "placement/decision_core.h"
+#include "placement/refusal/berth_words.h"
 #include "sim/story.h"
 #include "sim/test_plan.h"
 #include "sim/test_stories.h"
@@ -66,15 +66,15 @@ void compare(World& world) {
     if (found == live.end()) {
       EXPECT_TRUE(decision.result == ResultKind::Gated || decision.result == ResultKind::Unschedulable ||
                   decision.reason == "FieldNotHonoured")
-          << key_of(decision) << ": " << name_of(decision.result) << ": " << decision.message;
+          << key_of(decision) << ": " << name_of(decision.result) << ": " << decision.message();
       continue;
     }
     const auto& [condition, event] = found->second;
     EXPECT_NE(decision.result, ResultKind::Placed) << key_of(decision) << " waits: " << condition;
     // A group that reached its minimum keeps its condition, whatever happens to further members.
     if (condition.empty()) continue;
-    EXPECT_EQ(decision.message, placement::joined(condition, decision.explanation)) << key_of(decision);
-    const bool told = decision.group ? event.ends_with(decision.explanation) : event == decision.message;
+    EXPECT_EQ(decision.message(), placement::joined(condition, decision.explanation())) << key_of(decision);
+    const bool told = decision.group ? event.ends_with(decision.explanation()) : event == decision.message();
     EXPECT_TRUE(event.empty() ? decision.reason == "SchedulingGated" : told)
         << key_of(decision) << ": " << event;
   }

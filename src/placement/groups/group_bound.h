@@ -22,13 +22,6 @@ namespace berth::placement {
 // Kinds of members that are counted on nodes too many to be judged.
 inline constexpr std::size_t kKindsCountedMax = kFitSignaturesMax / 2;
 
-// What proves that a group fits nowhere: its best placement takes fewer members than are needed.
-struct GroupProof {
-  std::int64_t need = 0, have = 0;           // members
-  std::vector<std::string> items;            // kinds of members that do not all find room
-  std::optional<std::size_t> alone_refused;  // a member that no node takes, even without the others
-};
-
 class GroupBound {
  public:
   // All outlive it.

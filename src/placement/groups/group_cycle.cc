@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "placement/groups/group_run.h"
-#include "placement/refusal/explain.h"
 
 namespace berth::placement {
 
@@ -30,12 +29,11 @@ std::string group_error(const GroupInput& input) {
   members.insert(members.end(), input.placed.begin(), input.placed.end());
   for (const api::Pod* pod : members) {
     if (pod->priority != input.group->priority)
-      return "all pods in a single pod group should have the same priority as the pod group's priority, "
-             "got " +
-             std::to_string(pod->priority) + " and " + std::to_string(input.group->priority);
+      return with_subjects(reason_row("MemberPriorityDiffers").text, std::to_string(pod->priority),
+                           std::to_string(input.group->priority));
     if (pod->scheduler_name != members.front()->scheduler_name)
-      return "all pods in a single pod group should have the same scheduler name, got " +
-             pod->scheduler_name + " and " + members.front()->scheduler_name;
+      return with_subjects(reason_row("MemberSchedulerDiffers").text, pod->scheduler_name,
+                           members.front()->scheduler_name);
   }
   return {};
 }
@@ -83,14 +81,21 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
   const bool first_wins = known_before_placing();
   Evaluations feasible;
   for (const std::size_t index : indices) {
-    Evaluation evaluation = evaluate(run, placements[index], ExplainMode::None);
+    // The first placement's refusals are what is reported; while another may take the group, they may be in
+    // vain.
+    const bool reported = &placements == &run.placements && index == 0 && index == indices.back();
+    Evaluation evaluation = evaluate(run, placements[index], reported ? Refusals::Make : Refusals::Omit);
     if (!evaluation.error.empty()) {
-      run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
+      run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.hint),
+                                  std::move(evaluation.hint_pod));
       return {};
     }
     // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
     const bool last = first_wins && evaluation.complete && !run.context.cluster.devices_take_of_nodes();
-    if (evaluation.feasible) feasible.emplace(index, std::move(evaluation));
+    if (evaluation.feasible)
+      feasible.emplace(index, std::move(evaluation));
+    else if (reported)
+      run.first = std::move(evaluation);
     if (last) break;
   }
   return feasible;
@@ -101,6 +106,7 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
   if (run.topology) run.counts = &run.fit.counts(*run.topology);
   for (std::size_t i = 0; i < run.placements.size(); ++i)
     if (!run.counts || run.counts->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
+  run.refused_by_bound = run.placements.size() - indices.size();
   return indices;
 }
 
@@ -108,7 +114,7 @@ std::vector<Placement> GroupCycle::refined(Run& run, Refine refine) {
   Refinement found = (*plugins_.placement_refiner.*refine)(
       {run.context, run.input.waiting, run.placements, run.needed(),
        [&run](NodeId node) { return run.fit.room(node); }, run.transaction, domains_});
-  if (run.refusal_of_refined.empty()) run.refusal_of_refined = std::move(found.refusal);
+  if (!run.shared_devices) run.shared_devices = found.shared_devices;
   run.refined_all &= found.complete;
   if (found.members_max) run.members_max = found.members_max;
   return std::move(found.placements);
@@ -180,25 +186,22 @@ NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& 
 }
 
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                            ExplainMode words) {
+                            Refusals refusals) {
   const api::Pod& pod = *run.input.waiting[member];
   const bool anywhere = placement.is_whole_cluster();
   const NodeId node = choose(run, placement, pod);
   if (!state_.diagnosis.error().empty()) {
     evaluation.error = state_.diagnosis.error();
-    evaluation.explanation = explain_error(pod, state_.diagnosis.hint());
+    evaluation.hint = state_.diagnosis.hint();
+    evaluation.hint_pod = pod.meta.name;
     return false;
   }
   MemberOutcome& outcome = evaluation.members[member];
   outcome.node = node;
   if (!node.valid()) {
-    if (words == ExplainMode::Explain) {
-      const FitError fit_error = anywhere ? signature_cache_.fit_error(state_) : pods_.fit_error(state_);
-      outcome.sentence = fit_error.fit_sentence(placement.nodes.size());
-      outcome.explanation = explain_pod(state_, fit_error, placement.nodes.size());
-      outcome.refused = fit_error.named(run.context.cluster);
-      if (anywhere) outcome.deallocations = signature_cache_.post_filter(state_, run.transaction);
-    }
+    if (refusals == Refusals::Omit) return false;
+    outcome.refusal = refuse_member(placement, pod);
+    if (anywhere) outcome.deallocations = signature_cache_.post_filter(state_, run.transaction);
     return false;
   }
   auto reserved = pods_.reserve(state_, node, run.transaction);
@@ -210,22 +213,32 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   return true;
 }
 
+// After state_ found no node.
+RefusalPtr GroupCycle::refuse_member(const Placement& placement, const api::Pod& pod) {
+  FitError fit_error =
+      placement.is_whole_cluster() ? signature_cache_.fit_error(state_) : pods_.fit_error(state_);
+  return std::make_shared<Refusal>(
+      refuse_pod(pod, std::move(fit_error), placement.nodes.size(), Preemption::NotTried));
+}
+
 bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
   return evaluation.error.empty() && evaluation.progress.placed > 0 &&
          plugins_.placement_state->judge(evaluation.progress) == Feasibility::Feasible;
 }
 
 // Places the members one after the other, in their own order. Leaves the transaction as it was.
-GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, ExplainMode words) {
+GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, Refusals refusals) {
   const std::size_t size = run.input.waiting.size();
+  ++run.tried;
   Evaluation evaluation;
+  evaluation.explained = refusals == Refusals::Make;
   evaluation.members.resize(size);
   evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(size)};
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
   for (const ProposedAllocation& one : placement.allocations)
     run.transaction.allocate(one.claim, run.context.cluster.reservation_for(one.allocation));
-  go_down(run, placement, words, evaluation);
+  go_down(run, placement, refusals, evaluation);
   evaluation.plan = run.transaction.take_since(before);
   evaluation.feasible = is_feasible(evaluation);
   evaluation.complete = evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == size;
@@ -234,11 +247,11 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
 }
 
 // Ends where too few members are left.
-void GroupCycle::go_down(Run& run, const Placement& placement, ExplainMode words, Evaluation& evaluation) {
+void GroupCycle::go_down(Run& run, const Placement& placement, Refusals refusals, Evaluation& evaluation) {
   Progress& progress = evaluation.progress;
   for (std::size_t member = 0; member < run.input.waiting.size(); ++member) {
     if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) return;
-    const bool placed = try_member(run, placement, member, evaluation, words);
+    const bool placed = try_member(run, placement, member, evaluation, refusals);
     if (!evaluation.error.empty()) return;
     --progress.remaining;
     if (!placed) continue;
@@ -266,85 +279,64 @@ GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& pla
   if (run.failed()) return std::move(run.failure);
   const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
-  if (!winner.complete) winner = evaluate(run, placements[best], ExplainMode::Explain);
+  if (!winner.complete && !winner.explained) winner = evaluate(run, placements[best], Refusals::Make);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Placed;
   outcome.placement = placements[best].name;
   outcome.members = std::move(winner.members);
+  if (!winner.complete) add_refused_members(run.input, outcome);
   run.context.cluster.redo(winner.plan, run.transaction);
   return outcome;
 }
 
-std::string GroupCycle::refusal_of(const Run& run, const Progress& progress) const {
-  const std::string unschedulable = "pod group is unschedulable";
-  // Enough members have a node, but no waiting member fits: no placement is blamed.
-  if (plugins_.placement_state->judge(progress) == Feasibility::Feasible) return unschedulable;
-  const std::string reason = plugins_.placement_state->reason(progress);
-  if (placements_ == Placements::NodesAlone) return reason;
-  return unschedulable + ", 0/" + std::to_string(run.placements.size()) +
-         " placements are available, first placement status: " + reason;
-}
-
 GroupOutcome GroupCycle::give_up(Run& run) {
+  Refusal refusal = refuse_group(run.input, DecisionResult::Unschedulable);
+  refusal.preemption =
+      run.input.group->preemption_policy == "Never" ? Preemption::NotEligible : Preemption::NoVictims;
+  GroupRefusal& why = *refusal.group;
   GroupOutcome outcome;
-  outcome.unproved = run.unproved;
-  if (run.unproved.empty()) outcome.proof = std::move(run.proof);
   if (run.placements.empty()) {
     outcome.members.resize(run.input.waiting.size());
-    outcome.message = "no feasible placements found";
-    outcome.without_placements = true;
-    outcome.explanation = explain(run);
-    return outcome;
+  } else {
+    if (!run.first) run.first = evaluate(run, run.placements.front(), Refusals::Make);
+    Evaluation& first = *run.first;
+    if (!first.error.empty())
+      return error_outcome(run.input, std::move(first.error), std::move(first.hint),
+                           std::move(first.hint_pod));
+    outcome.members = std::move(first.members);
+    for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
+    // Enough members have a node, but no waiting member fits: no placement is blamed.
+    if (plugins_.placement_state->judge(first.progress) != Feasibility::Feasible)
+      why.first_status = &plugins_.placement_state->reason();
+    why.first_progress = first.progress;
   }
-  Evaluation first = evaluate(run, run.placements.front(), ExplainMode::Explain);
-  if (!first.error.empty())
-    return error_outcome(run.input, std::move(first.error), std::move(first.explanation));
-  outcome.members = std::move(first.members);
-  for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
-  outcome.message = refusal_of(run, first.progress);
-  outcome.explanation = explain(run);
+  fill_domains(run, why);
+  why.shared_devices = run.shared_devices;
+  why.saw_all_placements = run.refined_all;
+  why.unproved = run.unproved;
+  if (run.unproved.empty()) why.proof = std::move(run.proof);
+  outcome.refusal = std::make_shared<Refusal>(std::move(refusal));
+  add_refused_members(run.input, outcome);
   return outcome;
 }
 
-std::string GroupCycle::explain(Run& run) {
-  std::string text = explain_domains(run);
-  if (!run.refusal_of_refined.empty()) text += " " + run.refusal_of_refined;
-  if (run.unproved.empty()) return text;
-  if (run.unproved == kFieldNotHonoured)
-    return text + " A member sets a field that Berth does not honour yet, so this proves nothing.";
-  if (!run.refined_all) return text + " The search for placements ended early, so this proves nothing.";
-  return text +
-         " Other orders of its members and other choices of devices were not all tried, so this proves "
-         "nothing.";
-}
-
-std::string GroupCycle::explain_domains(Run& run) {
-  const api::PodGroup& group = *run.input.group;
-  std::string text = "pod group " + group.meta.ns + "/" + group.meta.name + " waits: ";
-  const std::string pods = std::to_string(run.needed()) + (run.needed() == 1 ? " more pod" : " more pods");
-  const bool proved = run.unproved.empty();
-  if (!run.topology)
-    return text + (proved ? "the cluster does not take" : "no place was found for") + " the " + pods +
-           " it needs.";
-  const std::string& key = group.topology_keys.front();
-  if (run.placements.empty()) {
-    text += "no node has the label " + key;
-  } else {
-    const std::string domains = std::to_string(run.placements.size()) + " domains of " + key;
-    text += proved ? "none of " + domains + " takes" : "no place was found in " + domains + " for";
-    text += " the " + pods + " it needs";
-    const auto closest = std::max_element(run.placements.begin(), run.placements.end(),
-                                          [&](const Placement& a, const Placement& b) {
-                                            return run.counts->sum(a.domain) < run.counts->sum(b.domain);
-                                          });
-    text += "; " + closest->name + " comes closest with room for " +
-            std::to_string(run.counts->sum(closest->domain)) + " by cpu, memory and pod slots";
-  }
-  const std::size_t unlabelled = run.topology->tree().unlabelled_count();
-  if (unlabelled > 0 && !run.placements.empty())
-    text += "; " + std::to_string(unlabelled) + (unlabelled == 1 ? " node has" : " nodes have") +
-            " no label " + key;
-  return text + ".";
+void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
+  group.needed = run.needed();
+  group.counts_placements = placements_ == Placements::ByTopology;
+  group.placements = run.placements.size();
+  group.refused_by_bound = run.refused_by_bound;
+  group.tried = run.tried;
+  group.searched = run.unrefuted.size();
+  if (!run.topology) return;
+  group.topology_key = run.input.group->topology_keys.front();
+  group.unlabelled = run.topology->tree().unlabelled_count();
+  const auto closest = std::max_element(run.placements.begin(), run.placements.end(),
+                                        [&](const Placement& a, const Placement& b) {
+                                          return run.counts->sum(a.domain) < run.counts->sum(b.domain);
+                                        });
+  if (closest == run.placements.end()) return;
+  group.nearest = closest->name;
+  group.nearest_room = run.counts->sum(closest->domain);
 }
 
 }  // namespace berth::placement

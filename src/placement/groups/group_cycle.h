@@ -40,11 +40,9 @@ struct GroupInput {
 };
 
 struct MemberOutcome {
-  NodeId node;                 // none: not placed
-  ReservationPtr reservation;  // of a placed member
-  std::string sentence;        // Kubernetes' words for a refused member; empty: not tried
-  std::string explanation;     // ours
-  std::vector<RefusedNodes> refused;
+  NodeId node;                               // none: not placed
+  ReservationPtr reservation;                // of a placed member
+  RefusalPtr refusal;                        // of a member that was tried and refused
   std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
 };
 
@@ -53,13 +51,7 @@ struct GroupOutcome {
   Kind kind = Kind::Unschedulable;
   std::string placement;               // path of the chosen domain
   std::vector<MemberOutcome> members;  // as GroupInput::waiting
-  std::string message;                 // Kubernetes' words for the group, without those about preemption
-  bool without_placements = false;     // Unschedulable because no domain exists
-  std::string explanation;             // ours
-  // Of an Unschedulable group: why its refusal proves nothing (as Reason::unproved); empty: `proof` proves
-  // it.
-  std::string_view unproved;
-  std::optional<GroupProof> proof;
+  std::shared_ptr<Refusal> refusal;    // null: all waiting members are placed
 };
 
 // NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
@@ -87,22 +79,25 @@ class GroupCycle {
     bool complete = false;  // every member found a node
     Progress progress;
     std::string error;
-    std::string explanation;  // ours, of the error
+    std::string hint;        // ours, about the error
+    std::string hint_pod;    // that it is about
+    bool explained = false;  // refused members have their refusals
     PlacementResult result;
     std::vector<MemberOutcome> members;
     model::Plan plan;  // of a feasible one
   };
-  enum class ExplainMode : std::uint8_t { None, Explain };
+  enum class Refusals : std::uint8_t { Omit, Make };
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
 
   Evaluations feasible_of(Run& run, const std::vector<Placement>& placements,
                           std::vector<std::size_t> indices);
-  Evaluation evaluate(Run& run, const Placement& placement, ExplainMode words);
+  Evaluation evaluate(Run& run, const Placement& placement, Refusals refusals);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                  ExplainMode words);
+                  Refusals refusals);
+  RefusalPtr refuse_member(const Placement& placement, const api::Pod& pod);
   NodeId choose(Run& run, const Placement& placement, const api::Pod& pod);
-  void go_down(Run& run, const Placement& placement, ExplainMode words, Evaluation& evaluation);
+  void go_down(Run& run, const Placement& placement, Refusals refusals, Evaluation& evaluation);
   bool is_feasible(const Evaluation& evaluation) const;
   // group_search.cc
   void refute(Run& run);
@@ -122,9 +117,7 @@ class GroupCycle {
   bool known_before_placing() const;
   GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
   GroupOutcome give_up(Run& run);
-  std::string refusal_of(const Run& run, const Progress& progress) const;
-  std::string explain(Run& run);
-  std::string explain_domains(Run& run);
+  void fill_domains(const Run& run, GroupRefusal& group) const;
 
   const PluginSet& plugins_;
   DomainIndex& domains_;
@@ -138,7 +131,7 @@ class GroupCycle {
 // The order of a group's members: priority, age, name.
 bool before_in_queue(const api::Pod* a, const api::Pod* b);
 
-// The rule that the members violate; empty: none.
+// The rule that the members violate, in Kubernetes' words; empty: none.
 std::string group_error(const GroupInput& input);
 
 }  // namespace berth::placement

@@ -19,28 +19,53 @@ struct GroupCycle::Run {
   Topology* topology = nullptr;
   std::vector<Placement> placements;  // before any refinement
   const topology::FitCounts* counts = nullptr;
-  std::string refusal_of_refined;           // ours
-  bool refined_all = true;                  // no search for placements ended early
-  std::optional<std::int64_t> members_max;  // of a refinement: no placement takes more
+  std::optional<SharedDeviceSets> shared_devices;  // of the refinement
+  std::size_t refused_by_bound = 0;                // of placements
+  std::size_t tried = 0;                           // placements, narrower ones included
+  std::optional<Evaluation> first;                 // of the first placement, with the refusals of its members
+  bool refined_all = true;                         // no search for placements ended early
+  std::optional<std::int64_t> members_max;         // of a refinement: no placement takes more
   std::vector<std::size_t> unrefuted;  // placements that may take the group, although no try has shown it
   std::optional<GroupProof> proof;     // of the placement that comes closest; set if all are refuted
   std::string_view unproved;           // why the refusal proves nothing; empty: it does
   GroupOutcome failure;                // of kind Error: ends the attempt
 
-  bool failed() const { return !failure.message.empty(); }
+  bool failed() const { return failure.refusal != nullptr; }
   std::int32_t minimum() const { return input.group->minimum(); }
   std::int32_t scheduled() const { return input.scheduled; }
   // Members that must find a node in this attempt for it to succeed.
   std::int32_t needed() const { return std::max(1, minimum() - scheduled()); }
 };
 
-inline GroupOutcome error_outcome(const GroupInput& input, std::string message,
-                                  std::string explanation = {}) {
+// Of a group that is not placed as a whole.
+inline Refusal refuse_group(const GroupInput& input, DecisionResult result) {
+  const api::PodGroup& group = *input.group;
+  Refusal refusal;
+  refusal.of = {group.meta.ns, group.meta.name, EntityKind::Group};
+  refusal.result = result;
+  refusal.group.emplace();
+  return refusal;
+}
+
+// Collects the refusals of members. In a placed group they are all there is to refuse.
+inline void add_refused_members(const GroupInput& input, GroupOutcome& outcome) {
+  if (!outcome.refusal)
+    outcome.refusal = std::make_shared<Refusal>(refuse_group(input, DecisionResult::Placed));
+  for (const MemberOutcome& member : outcome.members)
+    if (member.refusal) outcome.refusal->members.push_back(member.refusal);
+}
+
+// `hint`: ours, about the member `hint_pod`.
+inline GroupOutcome error_outcome(const GroupInput& input, std::string error, std::string hint = {},
+                                  std::string hint_pod = {}) {
+  Refusal refusal = refuse_group(input, DecisionResult::Error);
+  refusal.group->error = std::move(error);
+  refusal.group->hint = std::move(hint);
+  refusal.group->hint_pod = std::move(hint_pod);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Error;
-  outcome.message = std::move(message);
-  outcome.explanation = std::move(explanation);
   outcome.members.resize(input.waiting.size());
+  outcome.refusal = std::make_shared<Refusal>(std::move(refusal));
   return outcome;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "placement/groups/group_run.h"
-#include "placement/refusal/explain.h"
 #include "placement/search/tree_search.h"
 
 namespace berth::placement {
@@ -83,6 +82,9 @@ std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& pla
     outcome.kind = GroupOutcome::Kind::Placed;
     outcome.placement = placement.name;
     outcome.members = std::move(tree.members);
+    const bool complete = std::all_of(outcome.members.begin(), outcome.members.end(),
+                                      [](const MemberOutcome& member) { return member.node.valid(); });
+    if (!complete) add_refused_members(run.input, outcome);
     return outcome;
   }
   const bool all =
@@ -125,8 +127,8 @@ bool GroupCycle::place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice
   std::optional<ReservationPtr> reserved;
   if (outcome.node.valid()) reserved = pods_.reserve(state_, outcome.node, run.transaction);
   if (!state_.diagnosis.error().empty())
-    run.failure = error_outcome(run.input, state_.diagnosis.error(),
-                                explain_error(*run.input.waiting[seat.member], state_.diagnosis.hint()));
+    run.failure = error_outcome(run.input, state_.diagnosis.error(), state_.diagnosis.hint(),
+                                run.input.waiting[seat.member]->meta.name);
   if (!reserved) return false;
   outcome.reservation = *std::move(reserved);
   return true;
@@ -145,9 +147,10 @@ bool GroupCycle::accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, con
   });
   for (std::size_t i = 0; placed && i < evaluation.members.size(); ++i) {
     if (evaluation.members[i].node.valid()) continue;
-    try_member(run, tree.placement, i, evaluation, ExplainMode::Explain);
+    try_member(run, tree.placement, i, evaluation, Refusals::Make);
     if (evaluation.error.empty()) continue;
-    run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.explanation));
+    run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.hint),
+                                std::move(evaluation.hint_pod));
     break;
   }
   if (!placed || run.failed()) {

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/known_defects.h"
 #include "placement/free_resources.h"
+#include "placement/refusal/fit_error_builder.h"
 
 namespace berth::placement {
 
@@ -330,47 +331,27 @@ const std::vector<SignatureCache::ReasonList>& SignatureCache::refusals(CachedSi
   return lists_;
 }
 
-std::string_view SignatureCache::unproved(const CycleState& state) {
-  if (!latest_) return state.diagnosis.unproved();
-  for (const ReasonList& list : refusals(*latest_))
-    for (const ReasonId reason : list.reasons)
-      if (const std::string_view why = diagnosis_.reason(reason).row->unproved;
-          list.count > 0 && !why.empty())
-        return why;
-  return {};
-}
-
 FitError SignatureCache::fit_error(const CycleState& state) {
   if (!latest_ || !state.diagnosis.error().empty()) return pods_.fit_error(state);
   CachedSignature& cached = *latest_;
-  FitError fit_error;
-  std::map<std::string_view, RefusedFor> by_reason;
+  FitErrorBuilder builder(state);
   for (const ReasonList& list : refusals(cached)) {
     if (list.count == 0) continue;
-    (list.refusal == FilterStatus::UnschedulableAndUnresolvable ? fit_error.unresolvable
-                                                                : fit_error.unschedulable) += list.count;
+    builder.add(list.refusal, list.count);
     for (const ReasonId reason : list.reasons) {
       const KnownReason& known = diagnosis_.reason(reason);
-      if (fit_error.unproved.empty()) fit_error.unproved = known.row->unproved;
-      RefusedFor& entry = by_reason[known.text];
-      entry.note(known);
-      entry.count += list.count;
-      for (const std::uint32_t slot : list.first) entry.first.push_back(order_->node(slot));
+      FitErrorBuilder::Nodes& nodes = builder.of(known);
+      nodes.count += list.count;
+      for (const std::uint32_t slot : list.first) nodes.named.push_back(order_->node(slot));
       if (!known.resource.valid()) continue;
       const auto nearest = rules_.empty() ? static_cast<std::uint32_t>(cached.room.at(known.resource).best())
                                           : nearest_.at(known.resource);
-      entry.nearest = order_->node(nearest);
+      nodes.nearest = order_->node(nearest);
     }
   }
-  for (auto& [text, entry] : by_reason) {
-    std::sort(entry.first.begin(), entry.first.end(),
-              [this](NodeId a, NodeId b) { return order_->before(order_->slot(a), order_->slot(b)); });
-    if (entry.first.size() > kNodesNamedMax) entry.first.resize(kNodesNamedMax);
-    if (pods_.has_words(state, *entry.row))
-      for (const NodeId node : entry.first) entry.why.push_back(words_for(cached, state, order_->slot(node)));
-    fit_error.reasons.push_back(std::move(entry));
-  }
-  return fit_error;
+  return builder.take([&](const Reason& reason, NodeId node) {
+    return pods_.has_words(state, reason) ? words_for(cached, state, order_->slot(node)) : std::string();
+  });
 }
 
 std::vector<client::Chain> SignatureCache::post_filter(const CycleState& state,

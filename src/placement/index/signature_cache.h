@@ -32,8 +32,6 @@ class SignatureCache {
 
   // After PodCycle::begin(): the best node of the cluster, without those in `avoid`.
   NodeId choose(CycleState& state, std::span<const NodeId> avoid);
-  // Why the refusals of the latest choose(), which found no node, prove nothing; empty: they do.
-  std::string_view unproved(const CycleState& state);
   // The refusals of the latest choose(), which found no node.
   FitError fit_error(const CycleState& state);
   // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction unchanged.

@@ -6,7 +6,7 @@
 
 #include "placement/fake_selectors.h"
 #include "placement/plugins/dynamic_resources.h"
-#include "placement/refusal/explain.h"
+#include "placement/refusal/berth_words.h"
 
 namespace berth::placement {
 namespace {
@@ -266,9 +266,8 @@ class History {
         for (const api::DeviceResult& result : allocation->results)
           chosen.devices.push_back(result.pool + "/" + result.device);
     } else {
-      const std::size_t count = cluster_.live_nodes().size();
-      chosen.words = chosen.fit_error.fit_sentence(count) + chosen.fit_error.preemption_sentence(count, "") +
-                     explain_pod(state, chosen.fit_error, count);
+      chosen.words = message_of(
+          refuse_pod(*state.pod, chosen.fit_error, cluster_.live_nodes().size(), Preemption::NoVictims));
     }
     return chosen;
   }

@@ -127,14 +127,7 @@ class Search {
     if (sets_ == 0) return std::move(found_);
     // Every choice of devices reaches one of the sets, or is one node's own.
     if (tries_ == 0 && found_.complete) found_.members_max = std::max(most_room_, room_of_one());
-    const std::string sets =
-        std::to_string(sets_) + (sets_ == 1 ? " set" : " sets") + " of nodes that see the same devices ";
-    found_.refusal =
-        tries_ == 0
-            ? "Its members share claims, and the largest of " + sets + "has room for " +
-                  std::to_string(most_room_) + " of the " + std::to_string(question_.needed) + " pods."
-            : "Its members share claims: of " + sets + std::to_string(tries_) + " may have room, and " +
-                  std::to_string(found_.placements.size()) + " of these devices for all shared claims.";
+    found_.shared_devices = SharedDeviceSets{sets_, tries_, found_.placements.size(), most_room_};
     return std::move(found_);
   }
 

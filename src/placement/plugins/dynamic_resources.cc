@@ -115,14 +115,57 @@ class DynamicResourcesClaims final : public PreFilter {
                                   std::string(kDynamicResourcesError) + allocation_request.error().message());
     found.allocation_request = std::move(*allocation_request);
   }
+  // A claim without room for another consumer, or a class that does not exist.
+  std::optional<dra::Certificate> prove(const CycleState& state) const override {
+    const api::Pod& pod = *state.pod;
+    for (const api::PodClaim& named : pod.claims) {
+      const api::ResourceClaim* claim =
+          state.context->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
+      if (!claim) continue;
+      const model::ClaimId id = state.context->cluster.find_claim(pod.meta.ns, claim->meta.name);
+      const std::size_t consumers = other_entries(*state.context, id, pod, named);
+      if (consumers >= api::kReservedForMax) return full_claim(*claim, consumers);
+      if (claim->allocation) continue;
+      for (const api::DeviceRequest& request : claim->requests)
+        for (const api::DeviceSubRequest& one : request.alternatives)
+          if (!state.context->cluster.classes().contains(one.device_class))
+            return missing_class(*claim, request, one);
+    }
+    return std::nullopt;
+  }
 
  private:
+  static std::string name_of(const api::DeviceRequest& request, const api::DeviceSubRequest& one) {
+    return request.prioritized ? request.name + "/" + one.name : request.name;
+  }
+
+  static dra::Certificate missing_class(const api::ResourceClaim& claim, const api::DeviceRequest& request,
+                                        const api::DeviceSubRequest& one) {
+    return {dra::CertificateKind::Class,
+            claim.meta.name,
+            request.prioritized ? name_of(request, one) : one.name,
+            one.device_class,
+            Quantity::of(1),
+            Quantity(),
+            {one.device_class}};
+  }
+
+  static dra::Certificate full_claim(const api::ResourceClaim& claim, std::size_t consumers) {
+    return {dra::CertificateKind::ClaimLimit,
+            claim.meta.name,
+            "",
+            "",
+            Quantity::of(static_cast<std::int64_t>(consumers + 1)),
+            Quantity::of(static_cast<std::int64_t>(api::kReservedForMax)),
+            {}};
+  }
+
   static bool classes_exist(CycleState& state, const api::ResourceClaim& claim) {
     for (const api::DeviceRequest& request : claim.requests)
       for (const api::DeviceSubRequest& one : request.alternatives) {
         if (state.context->cluster.classes().contains(one.device_class)) continue;
-        const std::string name = request.prioritized ? request.name + "/" + one.name : request.name;
-        state.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name, one.device_class);
+        state.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name_of(request, one),
+                                          one.device_class);
         return false;
       }
     return true;
@@ -258,6 +301,14 @@ class DynamicResources final : public LazyFilter {
     }
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     return no ? no->reason : "";
+  }
+  std::optional<dra::Certificate> prove(const CycleState& state, NodeId node) const override {
+    const auto& allocation_request = claims_of(state).allocation_request;
+    if (!allocation_request) return std::nullopt;
+    const dra::AllocationVerdict verdict =
+        state.context->allocator.allocate(*allocation_request, node, dra::Explain::Words);
+    const auto* no = std::get_if<dra::Impossible>(&verdict);
+    return no ? no->certificate : std::nullopt;
   }
 
  private:

@@ -7,6 +7,13 @@
 namespace berth::placement::plugins {
 namespace {
 
+constexpr Reason kTooFewFit{"TooFewMembersFit",
+                            "GangScheduling",
+                            "minCount ({}) cannot be satisfied: {} scheduled, {} remaining",
+                            "",
+                            "",
+                            FilterStatus::Unschedulable};
+
 class GangScheduling final : public PlacementState {
  public:
   Feasibility judge(const Progress& progress) const override {
@@ -15,11 +22,7 @@ class GangScheduling final : public PlacementState {
     return progress.scheduled + progress.remaining >= progress.minimum ? Feasibility::Wait
                                                                        : Feasibility::Infeasible;
   }
-  std::string reason(const Progress& progress) const override {
-    return "minCount (" + std::to_string(progress.minimum) +
-           ") cannot be satisfied: " + std::to_string(progress.scheduled) + " scheduled, " +
-           std::to_string(progress.remaining) + " remaining";
-  }
+  const Reason& reason() const override { return kTooFewFit; }
 };
 
 class PodGroupPodsCount final : public PlacementScorer {

@@ -1,35 +1,45 @@
-// The summary of all nodes' refusals for one pod, and Kubernetes' sentences for it.
+// The summary of all nodes' refusals for one pod.
 //
-// A value without pointers into the attempt. The same state gives the same value: reasons by text, nodes by
-// name. Source: kube-scheduler's FitError and preemption sentences, byte for byte (observed on 1.37.0).
+// A value without pointers into the attempt: nodes by name, rows of the table of reasons. The same state
+// gives the same value: reasons by text, nodes by name. Source: kube-scheduler's FitError.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "model/cluster.h"
-#include "placement/refusal/diagnosis.h"
-#include "placement/refusal/refused_nodes.h"
+#include "base/quantity.h"
+#include "placement/refusal/reasons.h"
 
 namespace berth::placement {
 
 // Nodes that are named for one reason and explained.
 inline constexpr std::size_t kNodesNamedMax = 3;
 
+struct RefusedNode {
+  std::string name;
+  std::string why;  // the filter's own words; empty: there is nothing to add to the reason
+  friend bool operator==(const RefusedNode&, const RefusedNode&) = default;
+};
+
+// Of a resource that nodes lack.
+struct Shortage {
+  std::optional<Quantity> asked;  // by the pod itself; none: only its devices take of it
+  std::string nearest;            // the node with most of it free; the first by name
+  Quantity free;                  // there
+  friend bool operator==(const Shortage&, const Shortage&) = default;
+};
+
 struct RefusedFor {
   const Reason* row = nullptr;
-  std::string reason;          // Kubernetes' text
-  std::string subject;         // the row's first
-  model::ResourceId resource;  // that the nodes lack; none: not about resources
+  std::string reason;   // Kubernetes' text
+  std::string subject;  // the row's first
   std::uint32_t count = 0;
-  std::vector<NodeId> first;     // by name, at most kNodesNamedMax
-  std::vector<std::string> why;  // for each of `first`, if the filter explains; else empty
-  NodeId nearest;                // with most of the resource free; the first by name
+  std::vector<RefusedNode> first;   // by name, at most kNodesNamedMax
+  std::optional<Shortage> lacks;    // none: not about resources
+  std::vector<std::string> taints;  // of `first`, those that the pod does not tolerate
   friend bool operator==(const RefusedFor&, const RefusedFor&) = default;
-
-  // If several reasons have one text, the first id counts.
-  void note(const KnownReason& known);
 };
 
 struct FitError {
@@ -42,16 +52,6 @@ struct FitError {
   std::string_view ended_by = {};   // the plugin that refused the pod everywhere; empty: none
   std::string_view unproved = {};   // why it does not prove that the pod fits nowhere; empty: it does
   friend bool operator==(const FitError&, const FitError&) = default;
-
-  // The reasons with node names, for DecisionRecord.
-  std::vector<RefusedNodes> named(const model::Cluster& cluster) const;
-  // "0/4 nodes are available: 1 Insufficient cpu, 3 cannot allocate all claims."
-  std::string fit_sentence(std::size_t node_count) const;
-  // "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
-  std::string preemption_sentence(std::size_t node_count, std::string_view preemption_policy) const;
 };
-
-// Summarizes a diagnosis; `why` stays empty. Cost: O(rows).
-FitError add_up(const Diagnosis& diagnosis, const model::Cluster& cluster);
 
 }  // namespace berth::placement

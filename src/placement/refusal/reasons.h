@@ -32,7 +32,8 @@ inline constexpr std::string_view kSearchBudgetEnded = "SearchBudgetEnded";
 inline constexpr std::string_view kFieldNotHonoured = "FieldNotHonoured";
 
 // Replaces each {} of the text by a subject.
-std::string with_subjects(std::string_view text, std::string_view first, std::string_view second = {});
+std::string with_subjects(std::string_view text, std::string_view first, std::string_view second = {},
+                          std::string_view third = {});
 
 inline constexpr std::string_view kDynamicResources = "DynamicResources";
 inline constexpr std::string_view kVolumeBinding = "VolumeBinding";
@@ -92,6 +93,12 @@ inline constexpr auto kReasons = std::to_array<Reason>({
      "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
      "is refused because the volume of its claim does not exist",
      "are refused because the volume of its claim does not exist"},
+    {"MemberPriorityDiffers", "",
+     "all pods in a single pod group should have the same priority as the pod group's priority, got {} and "
+     "{}",
+     "", ""},
+    {"MemberSchedulerDiffers", "",
+     "all pods in a single pod group should have the same scheduler name, got {} and {}", "", ""},
     {"BindFailureAvoided", "", "node(s) are avoided for a while after a failed binding",
      "is avoided for a while after a failed binding", "are avoided for a while after a failed binding",
      FilterStatus::Unschedulable},

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "placement/plugin_bench.h"
-#include "placement/refusal/explain.h"
+#include "placement/refusal/berth_words.h"
 
 namespace berth::placement {
 namespace {
@@ -84,10 +84,33 @@ TEST(Diagnosis, ARequestBeyondAllocatableIsUnresolvable) {
   EXPECT_EQ(fit_error.unresolvable, 1u);
   EXPECT_EQ(fit_error.unschedulable, 1u);
   EXPECT_EQ(
-      explain_pod(bench.state, fit_error, 2),
+      explanation_of(refuse_pod(pod, fit_error, 2, Preemption::NotTried)),
       "pod ns/p waits: 2 of 2 nodes lack cpu (n0, n1: it asks for 1; n1 comes closest with 500m free).");
   bench.choose_anew(pod);
   EXPECT_EQ(bench.pods.fit_error(bench.state), fit_error);
+}
+
+// A record may be read when nodes and attempt are gone.
+TEST(Refusal, OutlivesItsCluster) {
+  Refusal refusal;
+  {
+    PluginBench bench;
+    for (const char* name : {"n0", "n1", "n2", "n3"}) bench.put_node(name, "");
+    bench.put(api::Kind::Node,
+              R"({"metadata":{"name":"n4"},"spec":{"taints":[{"key":"k","value":"v",)"
+              R"("effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"9","pods":"9"}}})");
+    const api::Pod& pod = bench.put_pod("p", "", R"(,"overhead":{"cpu":"4"},"preemptionPolicy":"Never")");
+    bench.choose(pod);
+    refusal = refuse_pod(pod, bench.index.fit_error(bench.state), 5, Preemption::NotEligible);
+  }
+  EXPECT_EQ(
+      kubernetes_sentence(refusal),
+      "0/5 nodes are available: 1 node(s) had untolerated taint(s), 4 Insufficient cpu. preemption: not "
+      "eligible due to preemptionPolicy=Never.");
+  EXPECT_EQ(explanation_of(refusal),
+            "pod ns/p waits: 4 of 5 nodes lack cpu (n0, n1, n2 and 1 more: it asks for 5; n0 comes closest "
+            "with 4 free); 1 of 5 nodes has a taint it does not tolerate (n4: k=v:NoSchedule).");
+  EXPECT_EQ(refusal.nodes.reasons.at(0).row->id, "InsufficientAllocatable");
 }
 
 }  // namespace

@@ -1,0 +1,216 @@
+#include "placement/refusal/berth_words.h"
+
+#include "placement/refusal/kubernetes_words.h"
+
+namespace berth::placement {
+namespace {
+
+std::string waits(const std::string& ns, const std::string& name) {
+  return "pod " + ns + "/" + name + " waits: ";
+}
+
+// "1 pod", "4 more pods"
+std::string count_text(std::int64_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+// "n1, n2, n3 and 4 more"
+std::string list_nodes(const RefusedFor& refused) {
+  std::string text;
+  for (const RefusedNode& node : refused.first) text.append(text.empty() ? "" : ", ").append(node.name);
+  if (refused.count > refused.first.size())
+    text += " and " + std::to_string(refused.count - refused.first.size()) + " more";
+  return text;
+}
+
+// "it asks for 8; n2 comes closest with 3500m free"
+std::string shortage_text(const Shortage& lacks) {
+  // A pod that asks for nothing itself is refused for what its devices take, which follows.
+  return (lacks.asked ? "it asks for " + lacks.asked->text() + "; " : "") + lacks.nearest +
+         " comes closest with " + lacks.free.text() + " free";
+}
+
+// What the filter says of the named nodes: "n1: counter set … holds group mig; the device offers vgpu";
+// without the name if there is one node.
+std::string filter_words(const RefusedFor& refused) {
+  std::string text;
+  for (const RefusedNode& node : refused.first) {
+    if (node.why.empty()) continue;
+    text.append(text.empty() ? "" : "; ");
+    if (refused.count > 1) text.append(node.name).append(": ");
+    text.append(node.why);
+  }
+  return text;
+}
+
+std::string detail_of(const RefusedFor& refused) {
+  std::string detail = refused.lacks ? shortage_text(*refused.lacks) : "";
+  for (const std::string& taint : refused.taints) detail.append(detail.empty() ? "" : ", ").append(taint);
+  const std::string more = filter_words(refused);
+  return detail.append(detail.empty() || more.empty() ? "" : "; ").append(more);
+}
+
+std::string clause(const RefusedFor& refused, std::size_t node_count) {
+  const Reason& row = *refused.row;
+  std::string text = std::to_string(refused.count) + " of " + std::to_string(node_count) + " nodes ";
+  if (row.singular.empty()) return text + "say: " + refused.reason + " (" + list_nodes(refused) + ")";
+  text += with_subjects(refused.count == 1 ? row.singular : row.plural, refused.subject);
+  text += " (" + list_nodes(refused);
+  const std::string detail = detail_of(refused);
+  return text + (detail.empty() ? ")" : ": " + detail + ")");
+}
+
+std::string explain_pod(const Refusal& refusal) {
+  const FitError& nodes = refusal.nodes;
+  std::string text = waits(refusal.of.ns, refusal.of.name);
+  if (refusal.result == DecisionResult::Error) return nodes.hint.empty() ? "" : text + nodes.hint + ".";
+  if (refusal.node_count == 0) return text + "the cluster has no node.";
+  if (!nodes.everywhere.empty()) return text + nodes.everywhere + ".";
+  bool first = true;
+  for (const RefusedFor& refused : nodes.reasons) {
+    text.append(first ? "" : "; ").append(clause(refused, refusal.node_count));
+    first = false;
+  }
+  return text + ".";
+}
+
+// "none of 3 domains of rack takes the 4 more pods it needs; r1 comes closest with room for 2 by …"
+std::string domains_text(const GroupRefusal& group) {
+  const bool proved = group.unproved.empty();
+  const std::string pods = count_text(group.needed, "more pod");
+  const std::string& key = group.topology_key;
+  if (key.empty())
+    return (proved ? "the cluster does not take" : "no place was found for") + (" the " + pods) +
+           " it needs.";
+  if (group.placements == 0) return "no node has the label " + key + ".";
+  const std::string domains = std::to_string(group.placements) + " domains of " + key;
+  std::string text = proved ? "none of " + domains + " takes" : "no place was found in " + domains + " for";
+  text += " the " + pods + " it needs; " + group.nearest + " comes closest with room for " +
+          std::to_string(group.nearest_room) + " by cpu, memory and pod slots";
+  if (group.unlabelled > 0)
+    text += "; " + std::to_string(group.unlabelled) + (group.unlabelled == 1 ? " node has" : " nodes have") +
+            " no label " + key;
+  return text + ".";
+}
+
+std::string shared_devices_text(const SharedDeviceSets& shared, std::int64_t needed) {
+  const std::string sets =
+      count_text(static_cast<std::int64_t>(shared.sets), "set") + " of nodes that see the same devices ";
+  if (shared.with_room == 0)
+    return " Its members share claims, and the largest of " + sets + "has room for " +
+           std::to_string(shared.most_room) + " of the " + std::to_string(needed) + " pods.";
+  return " Its members share claims: of " + sets + std::to_string(shared.with_room) + " may have room, and " +
+         std::to_string(shared.with_devices) + " of these devices for all shared claims.";
+}
+
+std::string_view unproved_text(const GroupRefusal& group) {
+  if (group.unproved.empty()) return "";
+  if (group.unproved == kFieldNotHonoured)
+    return " A member sets a field that Berth does not honour yet, so this proves nothing.";
+  if (!group.saw_all_placements) return " The search for placements ended early, so this proves nothing.";
+  return " Other orders of its members and other choices of devices were not all tried, so this proves "
+         "nothing.";
+}
+
+std::string explain_group(const Refusal& refusal) {
+  const GroupRefusal& group = *refusal.group;
+  if (group.gate) return gate_words(*group.gate);
+  if (refusal.result == DecisionResult::Error)
+    return group.hint.empty() ? "" : waits(refusal.of.ns, group.hint_pod) + group.hint + ".";
+  std::string text = "pod group " + refusal.of.ns + "/" + refusal.of.name + " waits: " + domains_text(group);
+  if (group.shared_devices) text += shared_devices_text(*group.shared_devices, group.needed);
+  return text.append(unproved_text(group));
+}
+
+ProofText device_proof_text(const DeviceProof& proof) {
+  const dra::Certificate& found = proof.certificate;
+  ProofText text{std::string(dra::name_of(found.kind)),
+                 found.claim,
+                 found.request,
+                 proof.node,
+                 found.need,
+                 found.have,
+                 found.items,
+                 dra::to_words(found)};
+  // Of a claim whose consumers are as many as it can have, before any node.
+  if (found.kind == dra::CertificateKind::ClaimLimit && proof.node.empty())
+    text.words = "claim " + found.claim + " has " + (found.need - Quantity::of(1)).text() +
+                 " consumers, as many as it can";
+  return text;
+}
+
+// One item per reason: "3 nodes: Insufficient cpu (n1, n2, n3)".
+ProofText nodes_proof_text(const Refusal& refusal) {
+  ProofText text{"Nodes", "", "", "", Quantity::of(1), Quantity(), {}, "none of the nodes will do"};
+  if (refusal.node_count == 0) text.words = "the cluster has no node";
+  for (const RefusedFor& refused : refusal.nodes.reasons)
+    text.items.push_back(count_text(refused.count, "node") + ": " + refused.reason + " (" +
+                         list_nodes(refused) + ")");
+  return text;
+}
+
+ProofText gang_proof_text(std::int64_t need, std::int64_t have, std::vector<std::string> items,
+                          std::string words) {
+  return {"Gang", "", "", "", Quantity::of(need), Quantity::of(have), std::move(items), std::move(words)};
+}
+
+std::optional<ProofText> group_proof_text(const Refusal& refusal) {
+  const GroupRefusal& group = *refusal.group;
+  if (group.gate)
+    return group.gate->kind == GroupGate::Kind::TooFewMembers
+               ? std::optional(
+                     gang_proof_text(group.gate->wanted, group.gate->alive, {}, "the group has too few pods"))
+               : std::nullopt;
+  // Where one member alone fits nowhere, its own proof.
+  if (refusal.alone)
+    if (std::optional<ProofText> own = proof_text(*refusal.alone)) {
+      own->words = "pod " + refusal.alone->of.name + " alone: " + own->words;
+      return own;
+    }
+  if (!group.proof) return std::nullopt;
+  return gang_proof_text(group.proof->need, group.proof->have, group.proof->items,
+                         "the group needs room for " + count_text(group.proof->need, "pod") +
+                             ", and there is room for at most " + std::to_string(group.proof->have));
+}
+
+}  // namespace
+
+std::string explanation_of(const Refusal& refusal) {
+  if (refusal.result == DecisionResult::Placed) return "";
+  return refusal.group ? explain_group(refusal) : explain_pod(refusal);
+}
+
+std::string explanation_of_member(const Refusal* own, const Refusal& group) {
+  return own ? joined(explanation_of(*own), explanation_of(group)) : explanation_of(group);
+}
+
+std::string joined(const std::string& sentence, const std::string& explanation) {
+  return sentence + (sentence.empty() || explanation.empty() ? "" : " ") + explanation;
+}
+
+std::string message_of(const Refusal& refusal) {
+  return joined(kubernetes_sentence(refusal), explanation_of(refusal));
+}
+
+std::string gate_words(const GroupGate& gate) {
+  switch (gate.kind) {
+    case GroupGate::Kind::NoGroup:
+      break;
+    case GroupGate::Kind::HeldByParent:
+      return "its parent, CompositePodGroup " + gate.name +
+             ", may constrain it, and composite groups are not scheduled yet";
+    case GroupGate::Kind::TooFewMembers:
+      return "the gang wants " + std::to_string(gate.wanted) + " pods, and " + std::to_string(gate.alive) +
+             (gate.alive == 1 ? " is there" : " are there");
+  }
+  return "PodGroup " + gate.name + " does not exist";
+}
+
+std::optional<ProofText> proof_text(const Refusal& refusal) {
+  if (refusal.group) return group_proof_text(refusal);
+  if (!refusal.proof) return std::nullopt;
+  if (const auto* devices = std::get_if<DeviceProof>(&*refusal.proof)) return device_proof_text(*devices);
+  return nodes_proof_text(refusal);
+}
+
+}  // namespace berth::placement

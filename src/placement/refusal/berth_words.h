@@ -1,0 +1,40 @@
+// Berth's own words for a refusal, after Kubernetes': why a pod or a group waits, and what proves it.
+//
+// Pure: the same refusal gives the same text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/refusal/refusal.h"
+
+namespace berth::placement {
+
+// Members of one decision that are explained, the first in their order.
+inline constexpr std::size_t kMembersExplainedMax = 8;
+
+// "pod default/train-7 waits: 2 of 4 nodes lack cpu (it asks for 8; n2 comes closest with 3500m free); …"; of
+// an Error what was probably meant, empty if nothing is known.
+std::string explanation_of(const Refusal& refusal);
+// Of a member of a refused group: its own and the group's. `own`: null if it fits or was not tried.
+std::string explanation_of_member(const Refusal* own, const Refusal& group);
+// Kubernetes' sentence first, ours after it.
+std::string joined(const std::string& sentence, const std::string& explanation);
+std::string message_of(const Refusal& refusal);
+
+// Why a group is not tried.
+std::string gate_words(const GroupGate& gate);
+
+// The smallest blocking set found. `kind` is a dra::CertificateKind or "Nodes", "Topology", "Gang".
+struct ProofText {
+  std::string kind;
+  std::string claim, request, node;
+  Quantity need, have;
+  std::vector<std::string> items;
+  std::string words;  // the same as a sentence
+};
+// Not set: nothing is proved, or the decision was not asked for it.
+std::optional<ProofText> proof_text(const Refusal& refusal);
+
+}  // namespace berth::placement

@@ -1,0 +1,77 @@
+// Why a group was not placed: where it was tried, how far it came, what proves that it fits nowhere.
+//
+// Values without pointers into the attempt, as refusal.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "placement/refusal/reasons.h"
+
+namespace berth::placement {
+
+// The progress of a group on one placement.
+struct Progress {
+  std::int32_t minimum = 1;
+  std::int32_t scheduled = 0;  // before and during this attempt
+  std::int32_t placed = 0;     // during this attempt
+  std::int32_t remaining = 0;
+};
+
+// Of members that share claims: the sets of nodes that see the same devices.
+struct SharedDeviceSets {
+  std::size_t sets = 0;
+  std::size_t with_room = 0;
+  std::size_t with_devices = 0;  // of those with room: for all shared claims
+  std::int64_t most_room = 0;    // for so many members
+};
+
+// What proves that a group fits nowhere: its best placement takes fewer members than are needed.
+struct GroupProof {
+  std::int64_t need = 0, have = 0;           // members
+  std::vector<std::string> items;            // kinds of members that do not all find room
+  std::optional<std::size_t> alone_refused;  // a member that no node takes, even without the others
+};
+
+// Why a group is not tried.
+struct GroupGate {
+  enum class Kind : std::uint8_t {
+    NoGroup,        // `name` does not exist
+    HeldByParent,   // `name` is a CompositePodGroup, whose constraints are not read (KEP-6012)
+    TooFewMembers,  // of `wanted`
+  };
+  Kind kind = Kind::NoGroup;
+  std::string name;
+  std::int32_t wanted = 0, alive = 0;
+};
+
+struct GroupRefusal {
+  std::optional<GroupGate> gate;  // set: the group was not tried
+  std::string error;              // ended the attempt
+  std::string hint;               // ours, about the error
+  std::string hint_pod;           // the member that it is about
+
+  std::int64_t needed = 1;           // members that had to find a node
+  std::string topology_key;          // the level; empty: the whole cluster
+  bool counts_placements = true;     // false: Kubernetes' sentence does not
+  std::size_t placements = 0;        // candidates
+  std::size_t refused_by_bound = 0;  // of these, without being tried
+  std::size_t tried = 0;             // in the members' own order, narrower ones included
+  std::size_t searched = 0;          // of the candidates, for all choices of nodes and devices
+  std::string nearest;               // the candidate that comes closest; of a topology alone
+  std::int64_t nearest_room = 0;     // of it: members, by cpu, memory and pod slots
+  std::size_t unlabelled = 0;        // nodes without the label of the level
+  std::optional<SharedDeviceSets> shared_devices;
+  bool saw_all_placements = true;  // false: the search for placements ended early
+
+  const Reason* first_status = nullptr;  // of the first placement; null: it has the minimum, nobody fits
+  Progress first_progress;               // the subjects of `first_status`: minimum, scheduled, remaining
+
+  std::string_view unproved;  // why the refusal proves nothing, as Reason::unproved; empty: `proof` proves it
+  std::optional<GroupProof> proof;
+};
+
+}  // namespace berth::placement
