@@ -104,6 +104,15 @@ class Score : public SignPlugin {
   virtual void score(CycleState& state, std::int64_t weight) const = 0;
 };
 
+// Prefers nodes by what their domains hold: the sums over all keys, scaled to 0..100 over the nodes that may
+// take the pod, times the weight. What it counts is part of what it signs. The cache keeps the amounts, so a
+// placement moves the nodes of its own domains alone.
+class DomainScore : public SignPlugin {
+ public:
+  // Appends what counts for the pod; of equal amounts on all nodes nothing follows.
+  virtual void add_counts(const CycleState& state, std::vector<DomainCount>& counts) const = 0;
+};
+
 // Reserves what the pod needs on the chosen node besides its place; called in the order of the plugins.
 class Reserve : public Plugin {
  public:
@@ -137,6 +146,11 @@ struct PluginSet {
   std::vector<std::unique_ptr<DomainFilter>> domain_filters;
   std::vector<std::unique_ptr<LazyFilter>> lazy_filters;
   std::vector<Weighted> scores;
+  struct WeightedDomains {
+    std::unique_ptr<DomainScore> score;
+    std::int64_t weight;
+  };
+  std::vector<WeightedDomains> domain_scores;
   std::vector<std::unique_ptr<Reserve>> reserves;
   std::vector<std::unique_ptr<PostFilter>> post_filters;
   std::unique_ptr<PlacementGenerator> placement_generator;

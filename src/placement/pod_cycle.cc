@@ -1,6 +1,7 @@
 #include "placement/pod_cycle.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "placement/index/domains.h"
 #include "placement/refusal/fit_error_builder.h"
@@ -56,10 +57,41 @@ void PodCycle::filter_domains(CycleState& state) const {
   const std::vector<AmountRange> accepted = domains_.accepted(rules, state.context->cluster);
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const DomainAmounts& amounts = domains_.amounts(rules[i], state.context->cluster);
-    if (rules[i].no_label)
+    if (rules[i].labelled_only)
       state.keep_if(*rules[i].no_label, [&](NodeId node) { return amounts.domain_of(node).valid(); });
     state.keep_if(*rules[i].refused,
                   [&](NodeId node) { return accepted[i].contains(amounts.amount(amounts.domain_of(node))); });
+  }
+}
+
+void PodCycle::add_counts(const CycleState& state, std::vector<ScoredCount>& counts) const {
+  std::size_t scores = 0;
+  for (const PluginSet::WeightedDomains& row : plugins_.domain_scores) {
+    std::vector<DomainCount> own;
+    row.score->add_counts(state, own);
+    for (DomainCount& one : own) counts.push_back({std::move(one), scores, row.weight});
+    if (!own.empty()) ++scores;
+  }
+}
+
+// Adds the scores of the domains; they are scaled over `feasible`, indices of candidates.
+void PodCycle::score_domains(CycleState& state, std::span<const std::size_t> feasible) const {
+  if (feasible.empty()) return;
+  std::vector<ScoredCount> counts;
+  add_counts(state, counts);
+  for (auto at = counts.begin(); at != counts.end();) {
+    const std::size_t score = at->score;
+    const std::int64_t weight = at->weight;
+    std::vector<std::int64_t> sums(feasible.size());
+    for (; at != counts.end() && at->score == score; ++at) {
+      const DomainAmounts& amounts = domains_.amounts(at->count, state.context->cluster);
+      for (std::size_t i = 0; i < feasible.size(); ++i)
+        if (const DomainValueId domain = amounts.domain_of(state.candidates[feasible[i]]); domain.valid())
+          sums[i] += amounts.amount(domain);
+    }
+    const auto [least, most] = std::minmax_element(sums.begin(), sums.end());
+    for (std::size_t i = 0; i < feasible.size(); ++i)
+      state.scores[feasible[i]] += weight * scaled(sums[i], *least, *most);
   }
 }
 
@@ -81,8 +113,13 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   filter_domains(state);
   if (state.candidates.empty() || state.over()) return NodeId::none();
   state.scores.assign(state.candidates.size(), 0);
-  if (state.candidates.size() > 1)
+  if (state.candidates.size() > 1) {
     for (const PluginSet::Weighted& row : plugins_.scores) row.score->score(state, row.weight);
+    std::vector<std::size_t> feasible(state.candidates.size());
+    std::iota(feasible.begin(), feasible.end(), std::size_t{0});
+    // Where all are asked, those that lazy filters refuse are not feasible.
+    if (!has_preferences(state)) score_domains(state, feasible);
+  }
   return best_accepted(state);
 }
 
@@ -133,7 +170,9 @@ bool PodCycle::sign(const CycleState& state, PodSignature& signature) const {
          std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&
          std::all_of(plugins_.scores.begin(), plugins_.scores.end(),
-                     [&](const PluginSet::Weighted& row) { return signs(*row.score); });
+                     [&](const PluginSet::Weighted& row) { return signs(*row.score); }) &&
+         std::all_of(plugins_.domain_scores.begin(), plugins_.domain_scores.end(),
+                     [&](const PluginSet::WeightedDomains& row) { return signs(*row.score); });
 }
 
 bool PodCycle::accepts(CycleState& state, NodeId node) const {
@@ -168,6 +207,9 @@ NodeId PodCycle::best_of_all(CycleState& state) const {
     all.push_back({i, state.preference, std::move(state.node_slots)});
   }
   if (all.empty()) return NodeId::none();
+  std::vector<std::size_t> feasible;
+  for (const Accepted& one : all) feasible.push_back(one.candidate);
+  score_domains(state, feasible);
   for (const Accepted& one : all) state.scores[one.candidate] += one.preference * kScoreMax / most;
   const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
     return state.scores[a.candidate] < state.scores[b.candidate];

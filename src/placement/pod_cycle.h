@@ -41,6 +41,14 @@ class PodCycle {
   // After prepare(): the rules about domains that the pod must satisfy.
   void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const;
   bool has_rules(const CycleState& state) const;
+  // One that a DomainScore adds up.
+  struct ScoredCount {
+    DomainCount count;
+    std::size_t score = 0;  // of the pod's, ascending without gaps
+    std::int64_t weight = 1;
+  };
+  // After prepare(): what the pod prefers domains by.
+  void add_counts(const CycleState& state, std::vector<ScoredCount>& counts) const;
   // After prepare(): signs what all filters and scores read of the pod. False if one of them does not sign
   // it.
   bool sign(const CycleState& state, PodSignature& signature) const;
@@ -71,6 +79,7 @@ class PodCycle {
 
  private:
   void filter_domains(CycleState& state) const;
+  void score_domains(CycleState& state, std::span<const std::size_t> feasible) const;
   NodeId best_accepted(CycleState& state) const;
   NodeId best_of_all(CycleState& state) const;
   NodeId first_accepted(CycleState& state) const;

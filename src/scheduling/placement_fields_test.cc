@@ -28,8 +28,10 @@ const std::map<std::string, Sample>& samples() {
   static const std::string cpu = R"("resources":{"requests":{"cpu":"100"}})";
   static const std::string term = R"([{"labelSelector":{},"topologyKey":"host"}])";
   static const std::string nobody = R"([{"labelSelector":{"matchLabels":{"a":"b"}},"topologyKey":"host"}])";
-  static const std::string weighed =
-      R"([{"weight":1,"podAffinityTerm":{"labelSelector":{},"topologyKey":"rack"}}])";
+  static const auto weighed = [](const std::string& app) {
+    return R"([{"weight":1,"podAffinityTerm":{"labelSelector":{"matchLabels":{"app":")" + app +
+           R"("}},"topologyKey":"host"}}])";
+  };
   static const std::string preferred = "preferredDuringSchedulingIgnoredDuringExecution";
   static const auto spread = [](const std::string& when) {
     return Sample{R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"rack","whenUnsatisfiable":")" +
@@ -73,8 +75,9 @@ const std::map<std::string, Sample>& samples() {
        {in_affinity(
            "nodeAffinity", preferred,
            R"([{"weight":1,"preference":{"matchExpressions":[{"key":"last","operator":"Exists"}]}}])")}},
-      {"spec.affinity.podAffinity." + preferred, {in_affinity("podAffinity", preferred, weighed)}},
-      {"spec.affinity.podAntiAffinity." + preferred, {in_affinity("podAntiAffinity", preferred, weighed)}},
+      {"spec.affinity.podAffinity." + preferred, {in_affinity("podAffinity", preferred, weighed("large"))}},
+      {"spec.affinity.podAntiAffinity." + preferred,
+       {in_affinity("podAntiAffinity", preferred, weighed("other"))}},
       {"spec.topologySpreadConstraints with whenUnsatisfiable: ScheduleAnyway", spread("ScheduleAnyway")},
       {"spec.taints with effect: PreferNoSchedule", taint("PreferNoSchedule")},
   };
@@ -102,11 +105,15 @@ void put_node(TestBench& bench, const std::string& name, const Sample& sample) {
 std::string outcome(TestBench& bench, const Sample& sample, const Sample& second) {
   put_node(bench, "n1", sample);
   put_node(bench, "n2", second);
-  bench.put(api::Kind::Pod, R"({"metadata":{"name":"other","namespace":"default","uid":"o"},"spec":{)"
-                            R"("nodeName":"n1","containers":[{"name":"c","ports":[{"hostPort":80}]}]}})");
-  bench.put(api::Kind::Pod, R"({"metadata":{"name":"large","namespace":"default","uid":"l"},"spec":{)"
-                            R"("nodeName":"n2","containers":[{"name":"c","resources":{"requests":{)"
-                            R"("cpu":"2"}}}]}})");
+  bench.put(
+      api::Kind::Pod,
+      R"({"metadata":{"name":"other","namespace":"default","uid":"o","labels":{"app":"other"}},"spec":{)"
+      R"("nodeName":"n1","containers":[{"name":"c","ports":[{"hostPort":80}]}]}})");
+  bench.put(
+      api::Kind::Pod,
+      R"({"metadata":{"name":"large","namespace":"default","uid":"l","labels":{"app":"large"}},"spec":{)"
+      R"("nodeName":"n2","containers":[{"name":"c","resources":{"requests":{)"
+      R"("cpu":"2"}}}]}})");
   Json pod =
       members(R"("metadata":{"name":"p","namespace":"default","uid":"u"},"status":{"phase":"Pending"})");
   pod["spec"] = members(R"("schedulerName":"berth","containers":[{"name":"c"}])");

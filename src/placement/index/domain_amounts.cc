@@ -10,13 +10,14 @@ constexpr std::string_view kUnlabelled("\0", 1);
 
 }  // namespace
 
-void DomainAmounts::catch_up(const model::Cluster& cluster, const DomainRule& rule) {
-  const auto look = [&](NodeId node) { read(cluster, rule, node); };
+void DomainAmounts::catch_up(const model::Cluster& cluster, const DomainCount& count) {
+  const auto look = [&](NodeId node) { read(cluster, count, node); };
   const bool known = read_ && cluster.ledger().changes().catch_up(seen_, look);
-  if (!known || domains_.size() > 2 * cluster.live_nodes().size() + kEmptyDomainsMin) read_all(cluster, rule);
+  if (!known || domains_.size() > 2 * cluster.live_nodes().size() + kEmptyDomainsMin)
+    read_all(cluster, count);
 }
 
-void DomainAmounts::read_all(const model::Cluster& cluster, const DomainRule& rule) {
+void DomainAmounts::read_all(const model::Cluster& cluster, const DomainCount& count) {
   names_ = {};
   domains_.clear();
   nodes_.clear();
@@ -24,21 +25,21 @@ void DomainAmounts::read_all(const model::Cluster& cluster, const DomainRule& ru
   sum_ = 0;
   changes_.clear();
   ++generation_;
-  for (const auto& [name, node] : cluster.live_nodes()) read(cluster, rule, node);
+  for (const auto& [name, node] : cluster.live_nodes()) read(cluster, count, node);
   read_ = true;
   seen_ = cluster.ledger().changes().end();
 }
 
-void DomainAmounts::read(const model::Cluster& cluster, const DomainRule& rule, NodeId node) {
+void DomainAmounts::read(const model::Cluster& cluster, const DomainCount& count, NodeId node) {
   const model::NodeRow& row = cluster.node(node);
   DomainValueId domain;
   std::optional<std::int64_t> amount;
   if (row.live) {
-    const auto label = row.live->meta.labels.find(rule.topology_key);
+    const auto label = row.live->meta.labels.find(count.topology_key);
     if (label != row.live->meta.labels.end()) {
       domain = names_.intern(label->second);
-      amount = rule.amount(node);
-    } else if (!rule.no_label) {
+      amount = count.amount(node);
+    } else if (!count.labelled_only) {
       domain = names_.intern(kUnlabelled);
     }
   }

@@ -1,7 +1,7 @@
-// The amounts of one DomainRule by domain, kept as nodes and pods change.
+// The amounts of one DomainCount by domain, kept as nodes and pods change.
 //
 // Owner: the scheduler, one thread. Cost: catch_up() for each node in the change log since the last call
-// O(log domains) and the rule's amount of it; a domain's nodes are never walked. Memory: some 36 bytes a
+// O(log domains) and the amount of it; a domain's nodes are never walked. Memory: some 36 bytes a
 // node, 64 a domain.
 #pragma once
 
@@ -23,10 +23,9 @@ class DomainAmounts {
   // Generations begin behind this one.
   explicit DomainAmounts(std::uint64_t generation) : generation_(generation) {}
 
-  void catch_up(const model::Cluster& cluster, const DomainRule& rule);
+  void catch_up(const model::Cluster& cluster, const DomainCount& count);
 
-  // None: the node is not live, or has no such label and is refused for that. Where the rule accepts nodes
-  // without the label, they are a domain of their own that holds nothing.
+  // None: the node is not live, or in no domain.
   DomainValueId domain_of(NodeId node) const {
     return node.index() < nodes_.size() ? nodes_[node.index()].domain : DomainValueId::none();
   }
@@ -64,8 +63,8 @@ class DomainAmounts {
     std::uint32_t counted = 0;  // nodes that count
     std::vector<NodeId> nodes;
   };
-  void read_all(const model::Cluster& cluster, const DomainRule& rule);
-  void read(const model::Cluster& cluster, const DomainRule& rule, NodeId node);
+  void read_all(const model::Cluster& cluster, const DomainCount& count);
+  void read(const model::Cluster& cluster, const DomainCount& count, NodeId node);
   void take_out(NodeId node);
   void put_in(NodeId node, DomainValueId domain, std::optional<std::int64_t> amount);
   void add(Domain& domain, std::optional<std::int64_t> amount, int sign);

@@ -1,5 +1,5 @@
-// A rule about the domains of one topology key: the values of a node label. Each node adds an amount to its
-// domain, and a domain is accepted or refused by the amount that it holds.
+// Rules and preferences about the domains of one topology key: the values of a node label. Each node adds an
+// amount to its domain, and a domain is accepted, refused or preferred by the amount that it holds.
 //
 // Valid as long as the attempt that made it. A rule reads amounts of the whole cluster, so one placement
 // changes the verdict on one domain: no node is judged for it.
@@ -34,19 +34,35 @@ struct AmountRange {
   friend bool operator==(const AmountRange&, const AmountRange&) = default;
 };
 
-struct DomainRule {
+// What the nodes of a domain add up to.
+struct DomainCount {
   std::string topology_key;
-  // Rules with equal bytes have equal amounts, whatever the pod.
+  // Counts with equal bytes have equal amounts, whatever the pod.
   std::string amount_bytes;
   // What the live node adds to its domain, also if it is none; none: the node does not count. It reads the
   // node, its pods and their labels.
   std::function<std::optional<std::int64_t>(NodeId)> amount;
-  std::function<AmountRange(const DomainTotals&)> accepted;
-  const Reason* no_label = nullptr;  // of a node without the label; null: the rule accepts it
-  const Reason* refused = nullptr;   // of a node in a refused domain
+  // A node without the label is in no domain. Otherwise such nodes are a domain of their own, which holds
+  // nothing.
+  bool labelled_only = false;
 
   // Names the amounts, and in which domains nodes are.
-  std::string bytes() const { return topology_key + (no_label ? '\0' : '\1') + amount_bytes; }
+  std::string bytes() const { return topology_key + (labelled_only ? '\0' : '\1') + amount_bytes; }
 };
+
+struct DomainRule : DomainCount {
+  std::function<AmountRange(const DomainTotals&)> accepted;
+  const Reason* no_label = nullptr;  // of a node in no domain
+  const Reason* refused = nullptr;   // of a node in a refused domain
+};
+
+// What domains hold is good for the pod: the sums over all keys, scaled over the nodes that may take it so
+// that the smallest is 0 and the largest kDomainScoreMax. Source: kube-scheduler's InterPodAffinity.
+inline constexpr std::int64_t kDomainScoreMax = 100;
+constexpr std::int64_t scaled(std::int64_t sum, std::int64_t least, std::int64_t most) {
+  if (most <= least) return 0;
+  return static_cast<std::int64_t>(static_cast<double>(kDomainScoreMax) *
+                                   (static_cast<double>(sum - least) / static_cast<double>(most - least)));
+}
 
 }  // namespace berth::placement

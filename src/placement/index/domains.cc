@@ -68,11 +68,11 @@ Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cl
   return topology;
 }
 
-const DomainAmounts& DomainIndex::amounts(const DomainRule& rule, const model::Cluster& cluster) {
+const DomainAmounts& DomainIndex::amounts(const DomainCount& count, const model::Cluster& cluster) {
   constexpr int kGenerationBits = 32;
   DomainAmounts& amounts =
-      amounts_.at(rule.bytes(), [&] { return DomainAmounts(++amounts_made_ << kGenerationBits); });
-  amounts.catch_up(cluster, rule);
+      amounts_.at(count.bytes(), [&] { return DomainAmounts(++amounts_made_ << kGenerationBits); });
+  amounts.catch_up(cluster, count);
   return amounts;
 }
 

@@ -55,7 +55,7 @@ class DomainIndex {
   // Up to date. The reference is valid until the next call. An empty key: the root has all nodes.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
   // Up to date. The reference is valid until kDomainAmountsMax others were asked for.
-  const DomainAmounts& amounts(const DomainRule& rule, const model::Cluster& cluster);
+  const DomainAmounts& amounts(const DomainCount& count, const model::Cluster& cluster);
   // By rule: what all rules of one pod accept.
   std::vector<AmountRange> accepted(std::span<const DomainRule> rules, const model::Cluster& cluster);
   // Up to date.

@@ -44,7 +44,8 @@ NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) 
   if (nodes.empty() || !pods_.prepare(state)) return NodeId::none();
   // With preferences the score of a node depends on other nodes.
   signature_.clear();
-  if (!avoid.empty() || pods_.has_preferences(state) || !pods_.sign(state, signature_) || !read_rules(state))
+  if (!avoid.empty() || pods_.has_preferences(state) || !pods_.sign(state, signature_) ||
+      !read_domains(state))
     return pods_.choose(state, nodes, avoid);
   const NodeId node = choose_among_kept(state);
   if (latest_) return node;
@@ -53,7 +54,7 @@ NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) 
 }
 
 // False: the pod has too many.
-bool SignatureCache::read_rules(const CycleState& state) {
+bool SignatureCache::read_domains(const CycleState& state) {
   std::vector<DomainRule> rules;
   pods_.add_rules(state, rules);
   rules_.clear();
@@ -63,7 +64,13 @@ bool SignatureCache::read_rules(const CycleState& state) {
     const DomainAmounts& amounts = domains_.amounts(rules[i], state.context->cluster);
     rules_.push_back({std::move(rules[i]), &amounts, accepted[i]});
   }
-  return true;
+  std::vector<PodCycle::ScoredCount> counts;
+  pods_.add_counts(state, counts);
+  preferences_.clear();
+  for (const PodCycle::ScoredCount& one : counts)
+    if (preferences_.size() < kDomainRulesMax)
+      preferences_.push_back({&domains_.amounts(one.count, state.context->cluster), one.score, one.weight});
+  return counts.size() <= kDomainRulesMax;
 }
 
 // Leaves `latest_` null if there are too many lists of reasons to cache.
@@ -127,7 +134,7 @@ void SignatureCache::bring_up_to_date(CachedSignature& cached, CycleState& state
   }
   if (known) {
     release_changed(cached);
-    known = cached.candidates.catch_up(changed_slots_, *order_, rules_);
+    known = cached.candidates.catch_up(changed_slots_, *order_, active());
   }
   if (!known) {
     start(cached, state);
@@ -154,7 +161,7 @@ void SignatureCache::start(CachedSignature& cached, CycleState& state) {
   std::vector<std::int64_t> keys(slots, TournamentTree::kOut);
   for (std::size_t i = 0; i < state.candidates.size(); ++i)
     keys[order_->slot(state.candidates[i])] = state.scores[i];
-  cached.candidates.start(keys, *order_, rules_);
+  cached.candidates.start(keys, *order_, active());
   std::map<model::ResourceId, std::vector<std::int64_t>> rooms;
   for (std::size_t i = 0; i < state.diagnosis.size(); ++i) {
     const Diagnosis::Row row = state.diagnosis.row(i);
@@ -256,7 +263,10 @@ void SignatureCache::refuse(CachedSignature& cached, const CycleState& state, st
   const Diagnosis::Row row = state.diagnosis.row(at);
   const std::uint32_t slot = order_->slot(row.node);
   cached.verdict[slot] = list_of(cached, state, row, lazy);
-  cached.candidates.set(slot, Candidates::kOut, *order_);
+  if (lazy)
+    cached.candidates.put_aside(slot, *order_);
+  else
+    cached.candidates.set(slot, Candidates::kOut, *order_);
   for (const ReasonId reason : row.reasons)
     if (const model::ResourceId resource = state.diagnosis.reason(reason).resource; resource.valid())
       cached.room.at(resource).set(slot,
@@ -274,7 +284,7 @@ void SignatureCache::release(CachedSignature& cached, std::uint32_t slot) {
 }
 
 NodeId SignatureCache::best_accepted(CachedSignature& cached, CycleState& state) {
-  for (std::uint32_t best; (best = cached.candidates.best()) != NodeOrder::kNoSlot;) {
+  for (std::uint32_t best; (best = cached.candidates.best(*order_, active())) != NodeOrder::kNoSlot;) {
     const NodeId node = order_->node(best);
     state.diagnosis.clear();
     if (pods_.accepts(state, node)) return node;

@@ -80,6 +80,7 @@ class PodAffinity final : public DomainFilter {
         if (!first || totals.sum > 0) range.least = 1;
         return range;
       };
+      rule.labelled_only = true;
       rule.no_label = rule.refused = &kAffinityUnmet;
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "placement/plugins/plugins.h"
 
 namespace berth::placement::plugins {
@@ -32,6 +33,7 @@ class TermsOfOthersFound final : public PreFilter {
 }  // namespace
 
 OwnTerms own_terms(const CycleState& state, model::TermKind kind) {
+  BERTH_ASSERT(state.pod_id.valid(), "the model has the pod");
   const model::Cluster& cluster = state.context->cluster;
   OwnTerms own;
   for (const model::TermUse& use : cluster.pod(state.pod_id).terms) {
@@ -46,6 +48,7 @@ OwnTerms own_terms(const CycleState& state, model::TermKind kind) {
 std::string bytes_of_terms(const CycleState& state, std::span<const model::TermUse> uses) {
   const model::Affinities& affinities = state.context->cluster.affinities();
   PodSignature bytes;
+  bytes.put(uses.size());
   std::uint64_t stamp = 0;
   for (const model::TermUse& use : uses) {
     bytes.put(affinities.bytes(use.term));

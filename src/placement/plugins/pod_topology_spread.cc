@@ -86,6 +86,7 @@ class PodTopologySpread final : public DomainFilter {
       range.most = (few ? 0 : totals.least.value_or(0)) + constraint.max_skew - own;
       return range;
     };
+    rule.labelled_only = true;
     rule.no_label = &kNoTopologyLabel;
     rule.refused = &kSkewTooLarge;
     return rule;
