@@ -283,7 +283,10 @@ TEST(GpuReservation, ANodeWithoutAFreeGpuFailsAtOnce) {
 // The writes of a killed process may land when its successor has rolled the decision back.
 class LateReservation : public ::testing::Test {
  protected:
-  LateReservation() { cluster.add_half("p"), cluster.deliver(); }
+  LateReservation() {
+    cluster.add_half("p");
+    cluster.deliver();
+  }
   void roll_back_in_a_new_process() {
     cluster.crash();
     cluster.change(request_key("p"), R"({"spec":{"withdrawn":true}})");
