@@ -175,6 +175,17 @@ TEST_F(AffineGangTest, TooManyToKeepApartWaitWithoutAProof) {
   EXPECT_NE(bench_.event_of("m1").find("so this proves nothing"), std::string::npos) << bench_.event_of("m1");
 }
 
+// In their own order the first member finds no company; other orders are not all tried.
+TEST_F(AffineGangTest, AMemberThatNeedsALaterOneWaitsWithoutAProof) {
+  put_nodes(2);
+  bench_.put_group("g", 2);
+  put_pod("m1", "client", terms("podAffinity", term_of("server", "zone")), "g");
+  put_pod("m2", "server", "", "g");
+  run();
+  EXPECT_EQ(node_of("m1") + node_of("m2"), "");
+  EXPECT_NE(bench_.event_of("m1").find("so this proves nothing"), std::string::npos) << bench_.event_of("m1");
+}
+
 TEST_F(AffineGangTest, MembersStayWithTheFirstOne) {
   put_nodes(4);
   put_gang(3, terms("podAffinity", term_of("m", "zone")));
