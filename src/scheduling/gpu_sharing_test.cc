@@ -169,6 +169,33 @@ TEST(GpuSharing, AReservedGpuThatIsStillInUseIsSharedWithNobody) {
   EXPECT_EQ(share_of(bench, "other"), "n1 gpu-0,gpu-1 0.50");
 }
 
+// A reservation pod has a high priority of its own, and ends with the last pod that shares its GPU.
+TEST(GpuSharing, ARoomIsFoundWithoutTheReservationPodsOfLowerPriorities) {
+  TestBench bench;
+  put_gpu_node(bench, "n1", 1);
+  put_share_pod(bench, "half",
+                R"("gpu-fraction":"0.5","scheduling.berth.dev/gpu-groups":"gpu-0",)"
+                R"("scheduling.berth.dev/gpu-portion":"0.50")",
+                R"("nodeName":"n1",)");
+  const std::string one_gpu =
+      R"("containers":[{"name":"c","resources":{"requests":{"nvidia.com/gpu":"1"}}}]}})";
+  bench.put(api::Kind::Pod,
+            R"({"metadata":{"name":")" + api::gpu_reservation_name("n1", "gpu-0") +
+                R"(","namespace":"kube-system","annotations":{"scheduling.berth.dev/gpu-group":)"
+                R"("gpu-0"}},"spec":{"nodeName":"n1","priority":2000001000,)" +
+                one_gpu);
+  bench.put(api::Kind::Pod, R"({"metadata":{"name":"whole","namespace":"default"},"spec":{"schedulerName":)"
+                            R"("berth","priority":10,)" +
+                                one_gpu);
+  bench.run();
+  bench.put_pod({"overtakes"});
+  bench.run();
+  EXPECT_EQ(bench.node_of("overtakes"), "n1");
+  bench.now = bench.now + Duration::seconds(21);
+  bench.run();
+  EXPECT_EQ(bench.scheduler.cluster().ledger().holds().size(), 1u);
+}
+
 // What bound pods and BindRequests say is all that is left after a restart.
 TEST(GpuSharing, AnotherSchedulerGoesOnFromTheLiveObjects) {
   TestBench before;

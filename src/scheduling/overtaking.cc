@@ -1,21 +1,47 @@
 // The part of Scheduler that finds room for an overtaken entry, and keeps it.
+#include <algorithm>
+
+#include "api/types/gpu_share.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
+namespace {
+
+// Nobody else has a share of the GPU that the reservation pod holds.
+bool holds_gpu_alone(const model::NodeUse& use, const api::Pod& reservation) {
+  const std::string_view name = reservation.meta.annotation(api::kGpuGroupAnnotation);
+  return std::any_of(use.gpu_groups.begin(), use.gpu_groups.end(), [name](const model::GpuGroupUse& group) {
+    return group.name == name && group.members == 1;
+  });
+}
+
+}  // namespace
 
 AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
   return {loop_.avoid_list.nodes(pod.meta.uid, now), loop_.avoid_list.devices(loop_.cluster, pod, now)};
 }
 
-// Removes all pods of lower priority, and the claims that nobody else uses. Cost: O(pods), once for each
-// search.
+// Removes all pods of lower priority, the claims that nobody else uses, and the reservation pods of GPUs that
+// nobody else shares. Cost: O(pods), once for each search.
 void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t priority,
                              model::GroupClaims group_claims, model::Ledger::Transaction& transaction) {
+  model::Cluster& cluster = loop_.cluster;
+  const auto place_of = [&](const api::Pod& pod) {
+    return cluster.ledger().node_of(cluster.find_pod(pod.meta.ns, pod.meta.name));
+  };
+  const auto remove = [&](const api::Pod& pod) {
+    cluster.remove(cluster.find_pod(pod.meta.ns, pod.meta.name), group_claims, transaction);
+  };
+  std::vector<const api::Pod*> reservations;
   for (const auto& [name, pod] : context.view.pods.all()) {
-    if (pod->priority >= priority) continue;
-    const model::PodId id = loop_.cluster.find_pod(pod->meta.ns, pod->meta.name);
-    if (loop_.cluster.ledger().node_of(id).valid()) loop_.cluster.remove(id, group_claims, transaction);
+    if (!place_of(*pod).valid()) continue;
+    if (api::is_gpu_reservation(*pod))
+      reservations.push_back(pod.get());
+    else if (pod->priority < priority)
+      remove(*pod);
   }
+  for (const api::Pod* pod : reservations)
+    if (holds_gpu_alone(cluster.ledger().node(place_of(*pod)), *pod)) remove(*pod);
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& pod,
