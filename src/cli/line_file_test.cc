@@ -63,18 +63,19 @@ TEST_F(Files, DecisionsAreLines) {
   decisions->append(explain::decision_line(record));
   EXPECT_EQ(text_of(directory / "decisions.jsonl"), "") << "nothing is written while deciding";
   decisions->flush();
-  EXPECT_EQ(text_of(directory / "decisions.jsonl"),
-            R"({"id":"d1-0","time":"2001-09-09T01:46:40.000000Z","kind":"Pod","namespace":"ns","name":"p",)"
-            R"("result":"Placed","reason":"Scheduled","message":"","placed":[{"pod":"p","node":"n1"}],)"
-            R"("inputsDigest":"0"})"
-            "\n"
-            R"({"id":"d1-0","time":"2001-09-09T01:46:40.000000Z","kind":"Pod","namespace":"ns","name":"p",)"
-            R"("result":"Unschedulable","reason":"Unschedulable","message":"0/3 nodes are available: 2 no )"
-            R"(ports. pod ns/p waits: 2 of 3 nodes have one of its host ports in use (n2, n3: n3: why).",)"
-            R"("placed":[],"refused":[{"plugin":"NodePorts","reason":"no ports","nodes":2,"examples":)"
-            R"([{"node":"n2"},{"node":"n3","why":"why"}]}],"explanation":"pod ns/p waits: 2 of 3 nodes have )"
-            R"(one of its host ports in use (n2, n3: n3: why).","inputsDigest":"0"})"
-            "\n");
+  EXPECT_EQ(
+      text_of(directory / "decisions.jsonl"),
+      R"({"id":"d1-0","time":"2001-09-09T01:46:40.000000Z","kind":"Pod","namespace":"ns","name":"p",)"
+      R"("result":"Placed","reason":"Scheduled","message":"","placed":[{"pod":"p","node":"n1"}],)"
+      R"("inputsDigest":"0"})"
+      "\n"
+      R"({"id":"d1-0","time":"2001-09-09T01:46:40.000000Z","kind":"Pod","namespace":"ns","name":"p",)"
+      R"("result":"Unschedulable","reason":"Unschedulable","message":"0/3 nodes are available: 2 no )"
+      R"(ports. pod ns/p waits: 2 of 3 nodes have one of its host ports in use (n2, n3: n3: why).",)"
+      R"("placed":[],"refused":[{"plugin":"NodePorts","id":"NoFreePorts","reason":"no ports",)"
+      R"("nodes":2,"examples":[{"node":"n2"},{"node":"n3","why":"why"}]}],"explanation":"pod ns/p waits: 2 of 3 nodes have )"
+      R"(one of its host ports in use (n2, n3: n3: why).","inputsDigest":"0"})"
+      "\n");
 }
 
 }  // namespace

@@ -9,11 +9,11 @@ namespace berth::explain {
 namespace {
 
 // Of a group: those of the first member that found no node; if it is placed, none.
-const placement::FitError* refused_nodes_of(const placement::Refusal& refusal) {
-  if (!refusal.group) return &refusal.nodes;
+const placement::Refusal* with_refused_nodes(const placement::Refusal& refusal) {
+  if (!refusal.group) return refusal.nodes.reasons.empty() ? nullptr : &refusal;
   if (refusal.result == scheduling::DecisionResult::Placed) return nullptr;
   for (const placement::RefusalPtr& member : refusal.members)
-    if (!member->nodes.reasons.empty()) return &member->nodes;
+    if (!member->nodes.reasons.empty()) return member.get();
   return nullptr;
 }
 
@@ -44,8 +44,8 @@ std::string decision_line(const scheduling::DecisionRecord& record) {
   for (const scheduling::PlacedPod& pod : record.placed)
     placed.as_array().push_back(Json::object({{"pod", pod.pod}, {"node", pod.node}}));
   if (record.refusal) {
-    const placement::FitError* nodes = refused_nodes_of(*record.refusal);
-    if (nodes && !nodes->reasons.empty()) line["refused"] = placement::refused_nodes_json(*nodes);
+    if (const placement::Refusal* pod = with_refused_nodes(*record.refusal))
+      line["refused"] = placement::refused_nodes_json(*pod);
     if (std::string own = placement::explanation_of(*record.refusal); !own.empty())
       line["explanation"] = std::move(own);
     put_members(line, record.refusal->members);

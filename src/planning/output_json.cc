@@ -50,7 +50,7 @@ Json pod_json(const PlannedPod& pod) {
   json["message"] = placement::message_of(*pod.refusal);
   json["sentence"] = placement::kubernetes_sentence(*pod.refusal);
   json["explanation"] = placement::explanation_of(*pod.refusal);
-  json["refused"] = placement::refused_nodes_json(pod.refusal->nodes);
+  json["refused"] = placement::refused_nodes_json(*pod.refusal);
   return json;
 }
 
@@ -72,7 +72,7 @@ Json where_json(const placement::GroupRefusal& group) {
 
 // The refusal as data, beside its message.
 void put_refusal(Json& json, const placement::Refusal& refusal) {
-  if (!refusal.group) json["refused"] = placement::refused_nodes_json(refusal.nodes);
+  if (!refusal.group) json["refused"] = placement::refused_nodes_json(refusal);
   if (refusal.group && !refusal.group->gate && refusal.result != placement::DecisionResult::Error)
     json["where"] = where_json(*refusal.group);
 }

@@ -221,6 +221,7 @@ TEST(Plan, ARefusedGangHasAProofAndItsMembersAReason) {
   EXPECT_TRUE(pods.at(2).string_at("explanation").starts_with("pod default/c waits: 2 of 2 nodes have no "));
   const Json& refused = pods.at(2).items_at("refused").at(0);
   EXPECT_EQ(refused.string_at("plugin"), "DynamicResources");
+  EXPECT_EQ(refused.string_at("id"), "CannotAllocateClaims");
   EXPECT_EQ(refused.int_at("nodes"), 2);
   EXPECT_EQ(refused.items_at("examples").at(1).string_at("node"), "n2");
   EXPECT_FALSE(refused.items_at("examples").at(1).string_at("why").empty());
@@ -391,6 +392,9 @@ TEST(Plan, WhatRefusesAPodBeforeAnyNodeIsProved) {
   const std::optional<Proof> odd = decision_of(plan, "b").certificate();
   ASSERT_TRUE(odd) << decision_of(plan, "b").message();
   EXPECT_EQ(odd->kind + odd->request + odd->items.at(0), "Classrnosuch");
+  EXPECT_EQ(to_string(to_json(plan, Verdicts::None).items_at("decisions").at(1).part("refused")),
+            R"([{"plugin":"DynamicResources","id":"DeviceClassMissing","reason":"request r: device class )"
+            R"(nosuch does not exist","nodes":2,"examples":[]}])");
 }
 
 TEST(Plan, ExtendedResourcesAreServedByDevices) {

@@ -9,6 +9,7 @@ namespace berth::placement {
 void Diagnosis::clear() {
   rows_.clear();
   flat_.clear();
+  everywhere_row_ = nullptr;
   everywhere_.clear();
   error_.clear();
   hint_.clear();
@@ -38,6 +39,7 @@ ReasonId Diagnosis::lack_of(const Reason& row, model::ResourceId resource, std::
 }
 
 void Diagnosis::refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second) {
+  everywhere_row_ = &row;
   everywhere_ = with_subjects(row.text, subject, second);
   ended_by_ = row.plugin;
   unproved_ = row.unproved;

@@ -42,7 +42,8 @@ class Diagnosis {
   // Ends the attempt with an error: "running … filter plugin: …". Only the first error is kept.
   void fail(std::string_view plugin, std::string message, std::string hint = {});
 
-  bool refused_everywhere() const { return !everywhere_.empty(); }
+  bool refused_everywhere() const { return everywhere_row_ != nullptr; }
+  const Reason* everywhere_row() const { return everywhere_row_; }
   const std::string& everywhere() const { return everywhere_; }
   const std::string& error() const { return error_; }
   // What was probably meant, in Berth's words; empty if nothing is known.
@@ -79,6 +80,7 @@ class Diagnosis {
   std::map<const Reason*, std::map<std::string, ReasonId, std::less<>>> ids_;
   std::vector<StoredRow> rows_;
   std::vector<ReasonId> flat_;
+  const Reason* everywhere_row_ = nullptr;
   std::string everywhere_;
   std::string error_;
   std::string hint_;  // of the error

@@ -45,7 +45,8 @@ struct RefusedFor {
 struct FitError {
   std::string error;       // ended the attempt
   std::string hint;        // ours, about the error
-  std::string everywhere;  // holds for every node
+  std::string everywhere;  // holds for every node: Kubernetes' text
+  const Reason* everywhere_row = nullptr;
   std::uint32_t unresolvable = 0;
   std::uint32_t unschedulable = 0;
   std::vector<RefusedFor> reasons;  // by text

@@ -39,6 +39,7 @@ void FitErrorBuilder::add_diagnosis() {
   made_.error = diagnosis.error();
   made_.hint = diagnosis.hint();
   made_.everywhere = diagnosis.everywhere();
+  made_.everywhere_row = diagnosis.everywhere_row();
   made_.ended_by = diagnosis.ended_by();
   made_.unproved = diagnosis.unproved();
   for (std::size_t i = 0; i < diagnosis.size(); ++i) {

@@ -6,8 +6,8 @@
 
 namespace berth::placement {
 
-// One row a reason: [{"plugin","reason","nodes","examples":[{"node","why"}]}]; "why" only where the filter
-// says more than the reason.
-Json refused_nodes_json(const FitError& nodes);
+// One row a reason: [{"plugin","id","reason","nodes","examples":[{"node","why"}]}]: Reason::id, Kubernetes'
+// text; "why" only where the filter says more. A reason that holds for every node has no examples.
+Json refused_nodes_json(const Refusal& pod);
 
 }  // namespace berth::placement
