@@ -81,6 +81,7 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
   const bool first_wins = known_before_placing();
   Evaluations feasible;
   for (const std::size_t index : indices) {
+    ++run.tried;
     // The first placement's refusals are what is reported; while another may take the group, they may be in
     // vain.
     const bool reported = &placements == &run.placements && index == 0 && index == indices.back();
@@ -229,7 +230,6 @@ bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
 // Places the members one after the other, in their own order. Leaves the transaction as it was.
 GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, Refusals refusals) {
   const std::size_t size = run.input.waiting.size();
-  ++run.tried;
   Evaluation evaluation;
   evaluation.explained = refusals == Refusals::Make;
   evaluation.members.resize(size);
