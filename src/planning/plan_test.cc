@@ -312,7 +312,7 @@ TEST(Plan, RequiredTermsBetweenPodsAreHonoured) {
         plan_of(documents_of(nodes + pod("a", apart(more)) + pod("b", apart(more)) + pod("c", apart(more))));
     EXPECT_EQ(decision_of(plan, "a").result, ResultKind::Placed);
     EXPECT_EQ(decision_of(plan, "b").result, ResultKind::Placed);
-    EXPECT_EQ(decision_of(plan, "c").result, third) << decision_of(plan, "c").message;
+    EXPECT_EQ(decision_of(plan, "c").result, third) << decision_of(plan, "c").message();
   }
 }
 
