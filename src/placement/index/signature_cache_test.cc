@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "placement/fake_selectors.h"
+#include "placement/index/signature_cache.h"
 #include "placement/plugins/dynamic_resources.h"
 #include "placement/refusal/berth_words.h"
 
