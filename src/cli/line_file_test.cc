@@ -73,8 +73,9 @@ TEST_F(Files, DecisionsAreLines) {
       R"("result":"Unschedulable","reason":"Unschedulable","message":"0/3 nodes are available: 2 no )"
       R"(ports. pod ns/p waits: 2 of 3 nodes have one of its host ports in use (n2, n3: n3: why).",)"
       R"("placed":[],"refused":[{"plugin":"NodePorts","id":"NoFreePorts","reason":"no ports",)"
-      R"("nodes":2,"examples":[{"node":"n2"},{"node":"n3","why":"why"}]}],"explanation":"pod ns/p waits: 2 of 3 nodes have )"
-      R"(one of its host ports in use (n2, n3: n3: why).","inputsDigest":"0"})"
+      R"("nodes":2,"examples":[{"node":"n2"},{"node":"n3","why":"why"}]}],)"
+      R"("explanation":"pod ns/p waits: 2 of 3 nodes have one of its host ports in use (n2, n3: n3: why).",)"
+      R"("inputsDigest":"0"})"
       "\n");
 }
 

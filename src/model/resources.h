@@ -41,8 +41,8 @@ struct ResourceAmount {
 // Sorted by resource; without zeros.
 using ResourceAmounts = std::vector<ResourceAmount>;
 
-// Amounts by resource; one that was never set is 0. Those up to kGpu are in place: a pass over all nodes reads
-// no other memory.
+// Amounts by resource; one that was never set is 0. Those up to kGpu are in place: a pass over all nodes
+// reads no other memory.
 template <class Amount>
 class AmountTable {
  public:

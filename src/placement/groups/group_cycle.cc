@@ -85,7 +85,8 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
     // The first placement's refusals are what is reported; while another may take the group, they may be in
     // vain.
     const bool reported = &placements == &run.placements && index == 0 && index == indices.back();
-    Evaluation evaluation = evaluate(run, placements[index], reported ? Refusals::Make : Refusals::Omit);
+    Evaluation evaluation =
+        evaluate(run, placements[index], reported ? MemberRefusals::Make : MemberRefusals::Omit);
     if (!evaluation.error.empty()) {
       run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.hint),
                                   std::move(evaluation.hint_pod));
@@ -187,7 +188,7 @@ NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& 
 }
 
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                            Refusals refusals) {
+                            MemberRefusals refusals) {
   const api::Pod& pod = *run.input.waiting[member];
   const bool anywhere = placement.is_whole_cluster();
   const NodeId node = choose(run, placement, pod);
@@ -200,7 +201,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   MemberOutcome& outcome = evaluation.members[member];
   outcome.node = node;
   if (!node.valid()) {
-    if (refusals == Refusals::Omit) return false;
+    if (refusals == MemberRefusals::Omit) return false;
     outcome.refusal = refuse_member(placement, pod);
     if (anywhere) outcome.deallocations = signature_cache_.post_filter(state_, run.transaction);
     return false;
@@ -228,10 +229,10 @@ bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
 }
 
 // Places the members one after the other, in their own order. Leaves the transaction as it was.
-GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, Refusals refusals) {
+GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, MemberRefusals refusals) {
   const std::size_t size = run.input.waiting.size();
   Evaluation evaluation;
-  evaluation.explained = refusals == Refusals::Make;
+  evaluation.explained = refusals == MemberRefusals::Make;
   evaluation.members.resize(size);
   evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(size)};
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
@@ -247,7 +248,8 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
 }
 
 // Ends where too few members are left.
-void GroupCycle::go_down(Run& run, const Placement& placement, Refusals refusals, Evaluation& evaluation) {
+void GroupCycle::go_down(Run& run, const Placement& placement, MemberRefusals refusals,
+                         Evaluation& evaluation) {
   Progress& progress = evaluation.progress;
   for (std::size_t member = 0; member < run.input.waiting.size(); ++member) {
     if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) return;
@@ -279,7 +281,7 @@ GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& pla
   if (run.failed()) return std::move(run.failure);
   const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
-  if (!winner.complete && !winner.explained) winner = evaluate(run, placements[best], Refusals::Make);
+  if (!winner.complete && !winner.explained) winner = evaluate(run, placements[best], MemberRefusals::Make);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Placed;
   outcome.placement = placements[best].name;
@@ -298,7 +300,7 @@ GroupOutcome GroupCycle::give_up(Run& run) {
   if (run.placements.empty()) {
     outcome.members.resize(run.input.waiting.size());
   } else {
-    if (!run.first) run.first = evaluate(run, run.placements.front(), Refusals::Make);
+    if (!run.first) run.first = evaluate(run, run.placements.front(), MemberRefusals::Make);
     Evaluation& first = *run.first;
     if (!first.error.empty())
       return error_outcome(run.input, std::move(first.error), std::move(first.hint),

@@ -86,18 +86,18 @@ class GroupCycle {
     std::vector<MemberOutcome> members;
     model::Plan plan;  // of a feasible one
   };
-  enum class Refusals : std::uint8_t { Omit, Make };
+  enum class MemberRefusals : std::uint8_t { Omit, Make };
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
 
   Evaluations feasible_of(Run& run, const std::vector<Placement>& placements,
                           std::vector<std::size_t> indices);
-  Evaluation evaluate(Run& run, const Placement& placement, Refusals refusals);
+  Evaluation evaluate(Run& run, const Placement& placement, MemberRefusals refusals);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
-                  Refusals refusals);
+                  MemberRefusals refusals);
   RefusalPtr refuse_member(const Placement& placement, const api::Pod& pod);
   NodeId choose(Run& run, const Placement& placement, const api::Pod& pod);
-  void go_down(Run& run, const Placement& placement, Refusals refusals, Evaluation& evaluation);
+  void go_down(Run& run, const Placement& placement, MemberRefusals refusals, Evaluation& evaluation);
   bool is_feasible(const Evaluation& evaluation) const;
   // group_search.cc
   void refute(Run& run);

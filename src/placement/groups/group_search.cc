@@ -147,7 +147,7 @@ bool GroupCycle::accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, con
   });
   for (std::size_t i = 0; placed && i < evaluation.members.size(); ++i) {
     if (evaluation.members[i].node.valid()) continue;
-    try_member(run, tree.placement, i, evaluation, Refusals::Make);
+    try_member(run, tree.placement, i, evaluation, MemberRefusals::Make);
     if (evaluation.error.empty()) continue;
     run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.hint),
                                 std::move(evaluation.hint_pod));
