@@ -3,9 +3,8 @@
 #include "placement/filter_scope.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
-#include "placement/plugin_bench.h"
+#include "placement/random_cluster.h"
 
 namespace berth::placement {
 namespace {
@@ -151,23 +150,19 @@ TEST(FilterScope, AnyChangeRenewsAFilterOfTheWholeCluster) {
   EXPECT_EQ(world.choose("a"), Answer("0/12 nodes are available: 12 node(s) were too close.", 12));
 }
 
-int pick(int bound) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
-}
-
 // One random change.
 void step(World12& world) {
-  const std::string pod = "p" + std::to_string(pick(6));
-  switch (pick(4)) {
+  const std::string pod = "p" + std::to_string(random_below(6));
+  switch (random_below(4)) {
     case 0:
-      return world.label(pick(14), pick(5) - 1);
+      return world.label(random_below(14), random_below(5) - 1);
     case 1:
       return world.bench.erase(api::Kind::Pod, "ns", pod);
     case 2:
-      return world.bench.erase(api::Kind::Node, "", World12::node(pick(14)));
+      return world.bench.erase(api::Kind::Node, "", World12::node(random_below(14)));
     default:
       world.bench.erase(api::Kind::Pod, "ns", pod);
-      return world.run(pod, pick(2) == 0 ? "a" : "b", pick(12));
+      return world.run(pod, random_below(2) == 0 ? "a" : "b", random_below(12));
   }
 }
 
@@ -184,7 +179,7 @@ TEST_P(FilterScopeProperty, KeptVerdictsAreThoseOfJudgingAnew) {
   EXPECT_TRUE(rc::check("kept and anew agree", [] {
     World12 world(GetParam());
     for (const char* kind : {"a", "b"}) world.waiting(kind);
-    const int steps = 5 + pick(30);
+    const int steps = 5 + random_below(30);
     for (int i = 0; i < steps; ++i) {
       step(world);
       compare(world);

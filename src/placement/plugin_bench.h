@@ -1,7 +1,7 @@
 // PodCycle and SignatureCache without a scheduler, for tests with their own plugins.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 
 #include "placement/fake_selectors.h"
@@ -68,5 +68,29 @@ class PluginBench {
   }
   std::uint64_t version_ = 0;
 };
+
+// Counts the nodes that filters judge.
+class JudgedNodes final : public Filter {
+ public:
+  // Lives as long as the bench.
+  static const JudgedNodes& add_to(PluginBench& bench) {
+    auto counter = std::make_unique<JudgedNodes>();
+    const JudgedNodes& judged = *counter;
+    bench.plugins.filters.push_back(std::move(counter));
+    return judged;
+  }
+  std::string_view name() const override { return "JudgedNodes"; }
+  Signing sign(const CycleState&, PodSignature&) const override { return Signing::Signed; }
+  void filter(CycleState& state) const override { judged += state.candidates.size(); }
+  mutable std::size_t judged = 0;
+};
+
+// n100 to n399, a hundred in each of the zones z0, z1 and z2, each a host.
+inline void put_300_nodes(PluginBench& bench) {
+  for (int i = 0; i < 300; ++i) {
+    const std::string n = std::to_string(100 + i);
+    bench.put_node("n" + n, R"("zone":"z)" + std::to_string(i / 100) + R"(","host":")" + n + "\"");
+  }
+}
 
 }  // namespace berth::placement

@@ -2,16 +2,11 @@
 #include "placement/index/node_order.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
-#include "placement/plugin_bench.h"
+#include "placement/random_cluster.h"
 
 namespace berth::placement {
 namespace {
-
-int below(int bound) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
-}
 
 class Membership {
  public:
@@ -74,8 +69,8 @@ TEST(NodeOrder, EqualsTheNamesAfterAnyHistory) {
     for (int i = 0; i < 600; ++i) nodes.join("n" + std::to_string(i));
     nodes.check(order);
     for (int step = 0; step < 60; ++step) {
-      const std::string name = "n" + std::to_string(below(600));
-      switch (below(6)) {
+      const std::string name = "n" + std::to_string(random_below(600));
+      switch (random_below(6)) {
         case 0:
           nodes.join(name + "-" + std::to_string(step));
           break;
@@ -83,7 +78,7 @@ TEST(NodeOrder, EqualsTheNamesAfterAnyHistory) {
           nodes.label(name);
           break;
         case 2:
-          for (int i = 0; i < 20; ++i) nodes.leave("n" + std::to_string(below(600)));
+          for (int i = 0; i < 20; ++i) nodes.leave("n" + std::to_string(random_below(600)));
           break;
         case 3:
           nodes.join(name);
@@ -91,7 +86,7 @@ TEST(NodeOrder, EqualsTheNamesAfterAnyHistory) {
         default:
           nodes.leave(name);
       }
-      if (below(2) == 0) nodes.check(order);
+      if (random_below(2) == 0) nodes.check(order);
       RC_ASSERT(!testing::Test::HasFailure());
     }
   }));

@@ -1,12 +1,12 @@
 // SignatureCache against PodCycle over all nodes: the same node, devices and refusals after any history.
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
 
 #include "placement/fake_selectors.h"
 #include "placement/index/signature_cache.h"
 #include "placement/plugins/dynamic_resources.h"
+#include "placement/random_cluster.h"
 #include "placement/refusal/berth_words.h"
 
 namespace berth::placement {
@@ -16,9 +16,6 @@ constexpr int kNodes = 6;
 constexpr int kNames = 3;  // that a node may have
 constexpr int kPods = 8;
 
-int any_below(int bound) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
-}
 std::string name(const char* prefix, int i) {
   return prefix + std::to_string(i);
 }
@@ -48,7 +45,7 @@ class History {
   }
 
   void step() {
-    switch (any_below(13)) {
+    switch (random_below(13)) {
       case 0:
       case 1:
         return put_node();
@@ -63,7 +60,7 @@ class History {
       case 7:
         return put_pod();
       case 8:
-        return cluster_.forget(name("d", any_below(4)));
+        return cluster_.forget(name("d", random_below(4)));
       case 9:
         return try_and_roll_back();
       case 10:
@@ -113,27 +110,27 @@ class History {
   // The i-th node has one of kNames names, around those that stay; it often comes back with another one.
   static std::string node_name(int i) {
     const char* const prefixes[kNames] = {"n", "m1-", "a"};
-    return name(prefixes[any_below(kNames)], i);
+    return name(prefixes[random_below(kNames)], i);
   }
   void put_node() {
-    const int i = any_below(kNodes);
-    if (any_below(2) == 0) erase(api::Kind::Node, "", node_name(i));
-    std::string spec = any_below(6) == 0 ? R"({"unschedulable":true})" : "{}";
-    if (any_below(6) == 0) spec = R"({"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]})";
+    const int i = random_below(kNodes);
+    if (random_below(2) == 0) erase(api::Kind::Node, "", node_name(i));
+    std::string spec = random_below(6) == 0 ? R"({"unschedulable":true})" : "{}";
+    if (random_below(6) == 0) spec = R"({"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]})";
     put(api::Kind::Node, R"({"metadata":{"name":")" + node_name(i) + R"(","labels":{"rack":"r)" +
-                             std::to_string(any_below(2)) + R"("}},"spec":)" + spec +
-                             R"(,"status":{"allocatable":{"cpu":")" + std::to_string(1 + any_below(4)) +
+                             std::to_string(random_below(2)) + R"("}},"spec":)" + spec +
+                             R"(,"status":{"allocatable":{"cpu":")" + std::to_string(1 + random_below(4)) +
                              R"(","memory":"4Gi","pods":"3","nvidia.com/gpu":")" +
-                             std::to_string(any_below(3)) + "\"}}}");
+                             std::to_string(random_below(3)) + "\"}}}");
   }
   void put_slice() {
-    const int i = any_below(4);
-    std::string where = R"("nodeName":")" + node_name(any_below(kNodes)) + "\"";
+    const int i = random_below(4);
+    std::string where = R"("nodeName":")" + node_name(random_below(kNodes)) + "\"";
     if (i == 3) where = R"("allNodes":true)";
     std::string devices;
-    for (int d = 0; d <= any_below(3); ++d)
+    for (int d = 0; d <= random_below(3); ++d)
       devices += (d == 0 ? "" : ",") + (R"({"name":"d)" + std::to_string(d)) + "\"" +
-                 (any_below(12) == 0 ? R"(,"attributes":{"broken":{"bool":true}})" : "") + takes() + "}";
+                 (random_below(12) == 0 ? R"(,"attributes":{"broken":{"bool":true}})" : "") + takes() + "}";
     put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name("s", i) +
                                       R"("},"spec":{"driver":"drv","pool":{"name":")" + name("p", i) +
                                       R"(","generation":1,"resourceSliceCount":1},)" + where +
@@ -142,22 +139,22 @@ class History {
   // What devices of the class serve: an extended resource, which device plugins of some nodes serve too.
   void put_class() {
     const char* const resources[] = {"nvidia.com/gpu", "example.com/gpu"};
-    const int i = any_below(2);
-    const std::string serves =
-        any_below(3) == 0
-            ? ""
-            : R"(,"extendedResourceName":")" + std::string(resources[any_below(4) == 0 ? 1 - i : i]) + "\"";
+    const int i = random_below(2);
+    const std::string serves = random_below(3) == 0
+                                   ? ""
+                                   : R"(,"extendedResourceName":")" +
+                                         std::string(resources[random_below(4) == 0 ? 1 - i : i]) + "\"";
     put(api::Kind::DeviceClass,
         R"({"metadata":{"name":"serves-)" + std::to_string(i) + R"("},"spec":{"selectors":[)" +
-            (any_below(4) == 0 ? R"({"cel":{"expression":"sound"}})" : "") + "]" + serves + "}}");
+            (random_below(4) == 0 ? R"({"cel":{"expression":"sound"}})" : "") + "]" + serves + "}}");
   }
   // Some of what devices may serve.
   static std::string extended_requests() {
     std::string text;
     for (const char* resource :
          {"nvidia.com/gpu", "example.com/gpu", "deviceclass.resource.kubernetes.io/serves-0"})
-      if (any_below(4) == 0)
-        text += std::string(",\"") + resource + "\":\"" + std::to_string(1 + any_below(2)) + "\"";
+      if (random_below(4) == 0)
+        text += std::string(",\"") + resource + "\":\"" + std::to_string(1 + random_below(2)) + "\"";
     return text;
   }
   // What the device takes of its node.
@@ -165,52 +162,52 @@ class History {
     if (devices_ == Devices::TakeNothing) return "";
     const char* const kinds[] = {"", R"("mapping":{"deviceMultiplier":"1"})",
                                  R"("overhead":{"perPod":"500m"})", R"("overhead":{"perContainer":"700m"})"};
-    const int kind = any_below(6);
+    const int kind = random_below(6);
     if (kind >= 4 || kind == 0) return "";
     return R"(,"nodeAllocatableResources":{"cpu":{)" + std::string(kinds[kind]) + "}}";
   }
   void put_claim() {
-    put(api::Kind::ResourceClaim, R"({"metadata":{"name":")" + name("c", any_below(kPods)) +
+    put(api::Kind::ResourceClaim, R"({"metadata":{"name":")" + name("c", random_below(kPods)) +
                                       R"(","namespace":"ns"},"spec":{"devices":{"requests":[{"name":"r",)"
                                       R"("exactly":{"deviceClassName":"gpu","count":)" +
-                                      std::to_string(1 + any_below(2)) + "}}]}}}");
+                                      std::to_string(1 + random_below(2)) + "}}]}}}");
   }
   void put_pod() {
-    const int i = any_below(kPods);
+    const int i = random_below(kPods);
     std::string more;
     if (i % 2 == 0)
       more = R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name("c", i) + "\"}]";
-    if (any_below(5) == 0) more += R"(,"nodeSelector":{"rack":"r0"})";
-    if (any_below(5) == 0) more += R"(,"tolerations":[{"key":"k","operator":"Exists"}])";
-    if (any_below(6) == 0) more += R"(,"nodeName":")" + node_name(any_below(kNodes)) + "\"";
+    if (random_below(5) == 0) more += R"(,"nodeSelector":{"rack":"r0"})";
+    if (random_below(5) == 0) more += R"(,"tolerations":[{"key":"k","operator":"Exists"}])";
+    if (random_below(6) == 0) more += R"(,"nodeName":")" + node_name(random_below(kNodes)) + "\"";
     // Without claims, perhaps a share of a GPU; what it would have if it is bound.
-    const std::string share = R"(,"annotations":{"gpu-fraction":"0.)" + std::to_string(4 + any_below(3)) +
+    const std::string share = R"(,"annotations":{"gpu-fraction":"0.)" + std::to_string(4 + random_below(3)) +
                               R"(","scheduling.berth.dev/gpu-groups":"gpu-0",)"
                               R"("scheduling.berth.dev/gpu-portion":"0.40"})";
     put(api::Kind::Pod, R"({"metadata":{"name":")" + name("pod", i) + R"(","namespace":"ns")" +
-                            (i % 2 == 1 && any_below(2) == 0 ? share : "") +
+                            (i % 2 == 1 && random_below(2) == 0 ? share : "") +
                             R"(},"spec":{"containers":[{"name":"c","resources":{"requests":)"
                             R"({"cpu":")" +
-                            std::to_string(1 + any_below(2)) + "\"" + extended_requests() + "}" +
-                            (i % 2 == 0 && any_below(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") + "}" +
-                            (any_below(4) == 0 ? R"(,"ports":[{"hostPort":80}])" : "") + "}]" +
+                            std::to_string(1 + random_below(2)) + "\"" + extended_requests() + "}" +
+                            (i % 2 == 0 && random_below(2) == 0 ? R"(,"claims":[{"name":"dev"}])" : "") +
+                            "}" + (random_below(4) == 0 ? R"(,"ports":[{"hostPort":80}])" : "") + "}]" +
                             init_container() + more + "}}");
   }
   static std::string init_container() {
-    if (any_below(4) != 0) return "";
+    if (random_below(4) != 0) return "";
     return R"(,"initContainers":[{"name":"i","resources":{"requests":{"cpu":"1")" + extended_requests() +
            "}}}]";
   }
   void erase_something() {
-    switch (any_below(4)) {
+    switch (random_below(4)) {
       case 0:
-        return erase(api::Kind::Node, "", node_name(any_below(kNodes)));
+        return erase(api::Kind::Node, "", node_name(random_below(kNodes)));
       case 1:
-        return erase(api::Kind::Pod, "ns", name("pod", any_below(kPods)));
+        return erase(api::Kind::Pod, "ns", name("pod", random_below(kPods)));
       case 2:
-        return erase(api::Kind::ResourceClaim, "ns", name("c", any_below(kPods)));
+        return erase(api::Kind::ResourceClaim, "ns", name("c", random_below(kPods)));
       default:
-        return erase(api::Kind::ResourceSlice, "", name("s", any_below(4)));
+        return erase(api::Kind::ResourceSlice, "", name("s", random_below(4)));
     }
   }
 
@@ -224,7 +221,7 @@ class History {
   }
   // Places a random waiting pod; true if it fits.
   bool place(model::Ledger::Transaction& transaction) {
-    const api::Pod* pod = view_.pods.find("ns", name("pod", any_below(kPods)));
+    const api::Pod* pod = view_.pods.find("ns", name("pod", random_below(kPods)));
     if (!pod || pod->bound() || !ready(*pod) || has_place(*pod)) return false;
     const SchedulingContext context{view_, cluster_, allocator_};
     CycleState state;
@@ -234,7 +231,7 @@ class History {
   }
   void decide() {
     model::Ledger::Transaction transaction(cluster_.ledger());
-    if (place(transaction)) cluster_.commit(transaction, name("d", any_below(4)));
+    if (place(transaction)) cluster_.commit(transaction, name("d", random_below(4)));
   }
   void try_and_roll_back() {
     model::Ledger::Transaction transaction(cluster_.ledger());
@@ -289,10 +286,10 @@ class History {
 void expect_agreement(History::Devices devices, int more_nodes = 0) {
   EXPECT_TRUE(rc::check("index and pass agree", [=] {
     History history(devices, more_nodes);
-    const int steps = 10 + any_below(60);
+    const int steps = 10 + random_below(60);
     for (int i = 0; i < steps; ++i) {
       history.step();
-      const int which = any_below(4);
+      const int which = random_below(4);
       if (which < 3) history.compare(static_cast<History::Of>(which));
     }
     history.compare(History::Of::All);
@@ -314,16 +311,16 @@ TEST(SignatureCache, EqualsPodCycleOnManyNodes) {
 
 TEST(TournamentTree, KnowsTheFirstOfTheHighest) {
   EXPECT_TRUE(rc::check("as a scan does", [] {
-    std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + any_below(40)), TournamentTree::kOut);
+    std::vector<std::int64_t> keys(static_cast<std::size_t>(1 + random_below(40)), TournamentTree::kOut);
     std::vector<std::uint64_t> labels(60);
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = (i * 7 + 3) % 61;
     TournamentTree tournament;
     const auto label_of = [&labels](std::size_t at) { return labels[at]; };
     tournament.start(keys, label_of);
     for (int i = 0; i < 80; ++i) {
-      if (keys.size() < labels.size() && any_below(4) == 0) keys.push_back(TournamentTree::kOut);
-      const auto at = static_cast<std::size_t>(any_below(static_cast<int>(keys.size())));
-      keys[at] = any_below(4) == 0 ? TournamentTree::kOut : any_below(5);
+      if (keys.size() < labels.size() && random_below(4) == 0) keys.push_back(TournamentTree::kOut);
+      const auto at = static_cast<std::size_t>(random_below(static_cast<int>(keys.size())));
+      keys[at] = random_below(4) == 0 ? TournamentTree::kOut : random_below(5);
       tournament.set(at, keys[at], label_of);
       std::size_t best = 0;
       for (std::size_t j = 0; j < keys.size(); ++j)
@@ -331,7 +328,7 @@ TEST(TournamentTree, KnowsTheFirstOfTheHighest) {
       RC_ASSERT(tournament.empty() == (keys[best] == TournamentTree::kOut));
       if (keys[best] != TournamentTree::kOut) RC_ASSERT(tournament.best() == best);
       // Labels may change, their order may not.
-      if (any_below(8) == 0)
+      if (random_below(8) == 0)
         for (std::uint64_t& label : labels) label += label / 8;
     }
   }));

@@ -1,22 +1,14 @@
 // InterPodAffinity against a slow twin that compares all pods of all nodes, after any history; the cache
 // against judging every node; texts; what a decision costs.
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <map>
 #include <set>
 
-#include "placement/plugin_bench.h"
+#include "placement/random_cluster.h"
 
 namespace berth::placement {
 namespace {
-
-int any_of(int bound) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
-}
-bool once_in(int bound) {
-  return any_of(bound) == 0;
-}
 
 constexpr const char* kAffinityText = "node(s) didn't match pod affinity rules";
 constexpr const char* kAntiAffinityText = "node(s) didn't match pod anti-affinity rules";
@@ -132,77 +124,57 @@ constexpr int kFullNodes = 100;
 
 class AffinityHistory {
  public:
-  explicit AffinityHistory(Cluster cluster) : cluster_(cluster) {
-    if (cluster != Cluster::Small) bench_.plugins.lazy_filters.push_back(std::make_unique<LazyOnDisks>());
+  explicit AffinityHistory(Cluster cluster) : has_lazy_(cluster != Cluster::Small) {
+    if (has_lazy_) bench_.plugins.lazy_filters.push_back(std::make_unique<LazyOnDisks>());
     for (int i = 0; cluster == Cluster::LargeWithLazy && i < kFullNodes; ++i)
       bench_.put(api::Kind::Node, R"({"metadata":{"name":"z)" + std::to_string(i) +
                                       R"("},"status":{"allocatable":{"cpu":"0","pods":"9"}}})");
-    for (int i = 0; i < kHosts; ++i) put_node(i);
+    for (int i = 0; i < kHosts; ++i) cluster_.put_node(i);
     for (int i = 0; i < kSeekers; ++i) put_seeker(i);
   }
 
   void step() {
-    switch (any_of(10)) {
+    switch (random_below(10)) {
       case 0:
-        return put_node(any_of(kHosts));
+        return cluster_.put_node(random_below(kHosts));
       case 1:
-        return bench_.erase(api::Kind::Node, "", node_name(any_of(kHosts)));
+        return cluster_.erase_node();
       case 2:
-        return put_seeker(any_of(kSeekers));
+        return put_seeker(random_below(kSeekers));
       case 3:
-        return bench_.erase(api::Kind::Pod, "ns", "p" + std::to_string(any_of(10)));
+        return bench_.erase(api::Kind::Pod, "ns", "p" + std::to_string(random_below(10)));
       case 4:
-        return put_namespace(once_in(2) ? "ns" : "other");
+        return put_namespace(one_in(2) ? "ns" : "other");
       default:
-        return run(any_of(10));
+        return run(random_below(10));
     }
   }
 
   void compare(bool all) {
     for (int i = 0; i < kSeekers; ++i) {
-      if (!all && once_in(2)) continue;
-      const api::Pod& pod = *bench_.view.pods.find("ns", "w" + std::to_string(i));
-      compare_with_twin(pod);
-      compare_best(pod);
+      if (!all && one_in(2)) continue;
+      compare_with_twin(cluster_.waiting(i));
+      compare_best(cluster_.waiting(i));
     }
   }
 
-  // A placement that is undone counts while it lasts.
   void try_placing() {
-    model::Ledger::Transaction transaction(bench_.cluster.ledger());
-    for (int i = 0; i < 2; ++i) {
-      bench_.begin(*bench_.view.pods.find("ns", "w" + std::to_string(any_of(kSeekers))));
-      if (bench_.cluster.ledger().node_of(bench_.state.pod_id).valid()) continue;
-      const NodeId node = bench_.index.choose(bench_.state, {});
-      if (node.valid()) RC_ASSERT(bench_.pods.reserve(bench_.state, node, transaction).has_value());
+    cluster_.try_placing(kSeekers, [this] {
       for (int k = 0; k < kSeekers; ++k) {
-        const api::Pod& pod = *bench_.view.pods.find("ns", "w" + std::to_string(k));
-        if (bench_.cluster.ledger().node_of(bench_.cluster.find_pod("ns", pod.meta.name)).valid()) continue;
+        const api::Pod& pod = cluster_.waiting(k);
+        if (cluster_.has_place(pod)) continue;
         compare_best(pod);
         compare_with_twin(pod);
       }
-    }
+    });
   }
 
  private:
-  static std::string node_name(int i) { return (i % 3 == 0 ? "a" : "n") + std::to_string(i); }
-  void put_node(int i) {
-    std::string labels = R"("host":"h)" + std::to_string(i) + "\"";
-    if (!once_in(6)) labels += R"(,"zone":"z)" + std::to_string(any_of(3)) + "\"";
-    if (!once_in(4)) labels += R"(,"disk":"d)" + std::to_string(any_of(2)) + "\"";
-    bench_.put(api::Kind::Node, R"({"metadata":{"name":")" + node_name(i) + R"(","labels":{)" + labels +
-                                    R"(}},"status":{"allocatable":{"cpu":")" + std::to_string(1 + any_of(4)) +
-                                    R"(","memory":"8Gi","pods":"9"}}})");
-  }
   void put_namespace(const std::string& name) {
-    if (once_in(4)) return bench_.erase(api::Kind::Namespace, "", name);
+    if (one_in(4)) return bench_.erase(api::Kind::Namespace, "", name);
     bench_.put(api::Kind::Namespace, R"({"metadata":{"name":")" + name +
                                          R"(","labels":{"kubernetes.io/metadata.name":")" + name + "\"" +
-                                         (once_in(2) ? R"(,"team":"a")" : "") + "}}}");
-  }
-  static std::string labels_of_pod() {
-    static const char* const kinds[] = {R"("app":"a")", R"("app":"b")", R"("app":"a","rev":"1")", ""};
-    return R"("labels":{)" + std::string(kinds[any_of(4)]) + "}";
+                                         (one_in(2) ? R"(,"team":"a")" : "") + "}}}");
   }
   static std::string term() {
     static const char* const keys[] = {"zone", "host", "disk", "none"};
@@ -214,48 +186,42 @@ class AffinityHistory {
         R"(,"namespaces":["other"])", R"(,"namespaceSelector":{})", R"(,"namespaces":["ns","other"])",
         R"(,"namespaceSelector":{"matchLabels":{"team":"a"}})",
         R"(,"namespaceSelector":{"matchExpressions":[{"key":"team","operator":"DoesNotExist"}]})"};
-    std::string text = R"({"topologyKey":")" + std::string(keys[once_in(8) ? 3 : any_of(3)]) + "\"";
-    text += selectors[once_in(3) ? any_of(5) : any_of(2)];
-    if (once_in(3)) text += namespaces[any_of(5)];
-    if (once_in(5)) text += R"(,"matchLabelKeys":["rev"])";
-    if (once_in(5)) text += R"(,"mismatchLabelKeys":["rev"])";
+    std::string text = R"({"topologyKey":")" + std::string(keys[one_in(8) ? 3 : random_below(3)]) + "\"";
+    text += selectors[one_in(3) ? random_below(5) : random_below(2)];
+    if (one_in(3)) text += namespaces[random_below(5)];
+    if (one_in(5)) text += R"(,"matchLabelKeys":["rev"])";
+    if (one_in(5)) text += R"(,"mismatchLabelKeys":["rev"])";
     return text + "}";
   }
   static std::string preferred_term() {
-    return R"({"weight":)" + std::to_string(1 + any_of(3)) + R"(,"podAffinityTerm":)" + term() + "}";
+    return R"({"weight":)" + std::to_string(1 + random_below(3)) + R"(,"podAffinityTerm":)" + term() + "}";
   }
   static std::string terms_of(const std::string& kind) {
     std::string text = "\"" + kind + "\":{";
-    const bool required = once_in(2);
+    const bool required = one_in(2);
     if (required) {
       text += R"("requiredDuringSchedulingIgnoredDuringExecution":[)" + term();
-      if (once_in(2)) text += "," + term();
+      if (one_in(2)) text += "," + term();
       text += "]";
     }
-    if (required && once_in(2)) return text + "}";
+    if (required && one_in(2)) return text + "}";
     text += std::string(required ? "," : "") + R"("preferredDuringSchedulingIgnoredDuringExecution":[)" +
             preferred_term();
-    if (once_in(2)) text += "," + preferred_term();
+    if (one_in(2)) text += "," + preferred_term();
     return text + "]}";
   }
   static std::string affinity() {
-    const int which = any_of(4);
+    const int which = random_below(4);
     return R"(,"affinity":{)" + (which != 1 ? terms_of("podAntiAffinity") : std::string()) +
            (which == 0 ? "," : "") + (which < 2 ? terms_of("podAffinity") : std::string()) + "}";
   }
   void run(int i) {
-    const std::string n = std::to_string(i);
-    const std::string ns = i >= 8 ? "other" : "ns";
-    bench_.put(api::Kind::Pod,
-               R"({"metadata":{"name":"p)" + n + R"(","namespace":")" + ns + R"(","uid":"p)" + n + "\"," +
-                   labels_of_pod() + (once_in(5) ? R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")" : "") +
-                   R"(},"spec":{"nodeName":")" + node_name(any_of(kHosts)) +
-                   R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}])" +
-                   (once_in(3) ? affinity() : "") + R"(},"status":{"phase":")" +
-                   (once_in(6) ? "Failed" : "Running") + "\"}}");
+    cluster_.put_placed(i, i >= 8 ? "other" : "ns", one_in(3) ? affinity() : "",
+                        one_in(6) ? "Failed" : "Running");
   }
   void put_seeker(int i) {
-    bench_.put_pod("w" + std::to_string(i), "," + labels_of_pod(), once_in(4) ? "" : affinity());
+    bench_.put_pod("w" + std::to_string(i), "," + RandomCluster::labels_of_pod(),
+                   one_in(4) ? "" : affinity());
   }
 
   // The best node by what is known of each: kube-scheduler scales over those that may take the pod.
@@ -273,10 +239,8 @@ class AffinityHistory {
     const std::vector<NodeId> candidates = bench_.state.candidates;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (!twin.why_not(candidates[i]).empty()) continue;
-      const bool accepted = bench_.plugins.lazy_filters.back()->name() != "LazyOnDisks" ||
-                            bench_.pods.accepts(bench_.state, candidates[i]);
-      // Of many nodes those that lazy filters refuse are not known beforehand.
-      if (!accepted && cluster_ != Cluster::LargeWithLazy) continue;
+      // The scale is over nodes that lazy filters refuse, too: these are asked last.
+      const bool accepted = !has_lazy_ || bench_.pods.accepts(bench_.state, candidates[i]);
       rated.push_back({candidates[i], bench_.state.scores[i], twin.preference(candidates[i]), accepted});
     }
     std::int64_t least = 0, most = 0;
@@ -310,24 +274,17 @@ class AffinityHistory {
     const AffinityTwin twin(bench_, pod);
     for (const auto& [name, node] : bench_.cluster.live_nodes()) {
       if (name.starts_with("z")) continue;
-      bench_.begin(pod);
-      RC_ASSERT(bench_.pods.prepare(bench_.state));
-      bench_.state.candidates = {node};
-      bench_.pods.filter_only(bench_.state);
-      if (bench_.state.candidates.empty()) continue;
-      bench_.begin(pod);
-      RC_ASSERT(bench_.pods.prepare(bench_.state));
-      const NodeId chosen = bench_.pods.choose(bench_.state, {&node, 1}, {});
+      const auto refusal = cluster_.refusal_by(node, pod);
+      if (!refusal) continue;
       const std::string expected = twin.why_not(node);
-      const FitError error = chosen.valid() ? FitError{} : bench_.pods.fit_error(bench_.state);
-      const std::string got = error.reasons.empty() ? "" : error.reasons.front().reason;
-      RC_ASSERT(got == (expected.empty() && !chosen.valid() ? "cannot allocate all claims" : expected));
-      RC_ASSERT(expected.empty() || !chosen.valid());
+      const bool by_lazy = expected.empty() && *refusal == "cannot allocate all claims";
+      RC_ASSERT(*refusal == expected || (has_lazy_ && by_lazy));
     }
   }
 
-  const Cluster cluster_;
-  PluginBench bench_;
+  RandomCluster cluster_{kHosts};
+  PluginBench& bench_ = cluster_.bench;
+  const bool has_lazy_;
 };
 
 class AffinityTwinTest : public testing::TestWithParam<Cluster> {};
@@ -335,10 +292,10 @@ class AffinityTwinTest : public testing::TestWithParam<Cluster> {};
 TEST_P(AffinityTwinTest, EqualsASlowTwinAfterAnyHistory) {
   EXPECT_TRUE(rc::check("twin, pass and cache agree", [] {
     AffinityHistory history(GetParam());
-    const int steps = 5 + any_of(25);
+    const int steps = 5 + random_below(25);
     for (int i = 0; i < steps; ++i) {
       history.step();
-      if (once_in(4))
+      if (one_in(4))
         history.try_placing();
       else
         history.compare(false);
@@ -513,25 +470,11 @@ TEST(InterPodAffinity, PreferredTermsWeighTwice) {
   }
 }
 
-// Counts the nodes that filters judge.
-class NodesJudged final : public Filter {
- public:
-  std::string_view name() const override { return "NodesJudged"; }
-  Signing sign(const CycleState&, PodSignature&) const override { return Signing::Signed; }
-  void filter(CycleState& state) const override { judged += state.candidates.size(); }
-  mutable std::size_t judged = 0;
-};
-
 TEST(InterPodAffinity, APlacementJudgesItsOwnNodeAgain) {
   for (const char* key : {"zone", "host"}) {
     PluginBench bench;
-    auto counter = std::make_unique<NodesJudged>();
-    const NodesJudged& judged = *counter;
-    bench.plugins.filters.push_back(std::move(counter));
-    for (int i = 0; i < 300; ++i) {
-      const std::string n = std::to_string(100 + i);
-      bench.put_node("n" + n, R"("zone":"z)" + std::to_string(i / 100) + R"(","host":")" + n + "\"");
-    }
+    const JudgedNodes& judged = JudgedNodes::add_to(bench);
+    put_300_nodes(bench);
     const std::string apart = with_terms("podAntiAffinity", term_for("x", key));
     const api::Pod& pod = bench.put_pod("w", R"(,"labels":{"app":"x"})", apart);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -547,13 +490,8 @@ TEST(InterPodAffinity, APlacementJudgesItsOwnNodeAgain) {
 TEST(InterPodAffinity, APreferenceJudgesTheNodeOfAPlacementAgain) {
   for (const char* key : {"zone", "host"}) {
     PluginBench bench;
-    auto counter = std::make_unique<NodesJudged>();
-    const NodesJudged& judged = *counter;
-    bench.plugins.filters.push_back(std::move(counter));
-    for (int i = 0; i < 300; ++i) {
-      const std::string n = std::to_string(100 + i);
-      bench.put_node("n" + n, R"("zone":"z)" + std::to_string(i / 100) + R"(","host":")" + n + "\"");
-    }
+    const JudgedNodes& judged = JudgedNodes::add_to(bench);
+    put_300_nodes(bench);
     const api::Pod& pod =
         bench.put_pod("w", R"(,"labels":{"app":"x"})",
                       R"(,"affinity":{)" + preferred("podAntiAffinity", weighed(1, "x", key)) + "}");
@@ -569,9 +507,7 @@ TEST(InterPodAffinity, APreferenceJudgesTheNodeOfAPlacementAgain) {
 // Pods of one kind with labels of their own, as a StatefulSet makes them, share verdicts and amounts.
 TEST(InterPodAffinity, OtherLabelsAreNoOtherSignature) {
   PluginBench bench;
-  auto counter = std::make_unique<NodesJudged>();
-  const NodesJudged& judged = *counter;
-  bench.plugins.filters.push_back(std::move(counter));
+  const JudgedNodes& judged = JudgedNodes::add_to(bench);
   for (int i = 0; i < 50; ++i) bench.put_node("n" + std::to_string(10 + i), R"("zone":"a")");
   bench.put_pod("placed", "", R"(,"nodeName":"n10")" + with_terms("podAntiAffinity", term_for("x", "zone")));
   for (int i = 0; i < 5; ++i) {

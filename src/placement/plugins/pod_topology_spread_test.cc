@@ -1,23 +1,15 @@
 // PodTopologySpread against a slow twin that counts all pods of all nodes, after any history; the cache
 // against judging every node.
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "placement/plugin_bench.h"
+#include "placement/random_cluster.h"
 
 namespace berth::placement {
 namespace {
-
-int random_below(int bound) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, bound));
-}
-bool one_in(int bound) {
-  return random_below(bound) == 0;
-}
 
 constexpr const char* kSkewText = "node(s) didn't match pod topology spread constraints";
 constexpr const char* kNoLabelText =
@@ -88,67 +80,39 @@ class SpreadHistory {
   }
 
   void step() {
+    const int i = random_below(12);
     switch (random_below(8)) {
       case 0:
         return put_node(random_below(kSpreadNodes));
       case 1:
-        return bench_.erase(api::Kind::Node, "", node_name(random_below(kSpreadNodes)));
+        return cluster_.erase_node();
       case 2:
         return put_waiting(random_below(kWaiting));
       case 3:
-        return bench_.erase(api::Kind::Pod, "ns", "p" + std::to_string(random_below(12)));
+        return cluster_.bench.erase(api::Kind::Pod, "ns", "p" + std::to_string(i));
       default:
-        return run(random_below(12));
+        return cluster_.put_placed(i, i == 11 ? "other" : "ns");
     }
   }
 
   void compare(bool all) {
     for (int i = 0; i < kWaiting; ++i) {
       if (!all && one_in(2)) continue;
-      const api::Pod& pod = *bench_.view.pods.find("ns", "w" + std::to_string(i));
+      const api::Pod& pod = cluster_.waiting(i);
       compare_with_twin(pod);
-      const std::string anew = bench_.choose_anew(pod), kept = bench_.choose(pod);
+      const std::string anew = cluster_.bench.choose_anew(pod), kept = cluster_.bench.choose(pod);
       if (kept != anew) RC_LOG(pod.raw ? *pod.raw : pod.meta.name);
       RC_ASSERT(kept == anew);
     }
   }
 
-  // A placement that is undone counts while it lasts.
   void try_placing() {
-    model::Ledger::Transaction transaction(bench_.cluster.ledger());
-    for (int i = 0; i < 2; ++i) {
-      bench_.begin(*bench_.view.pods.find("ns", "w" + std::to_string(random_below(kWaiting))));
-      if (bench_.cluster.ledger().node_of(bench_.state.pod_id).valid()) continue;
-      const NodeId node = bench_.index.choose(bench_.state, {});
-      if (node.valid()) RC_ASSERT(bench_.pods.reserve(bench_.state, node, transaction).has_value());
-      compare(false);
-    }
+    cluster_.try_placing(kWaiting, [this] { compare(false); });
   }
 
  private:
-  static std::string node_name(int i) { return (i % 3 == 0 ? "a" : "n") + std::to_string(i); }
   void put_node(int i) {
-    std::string labels = R"("host":"h)" + std::to_string(i) + "\"";
-    if (!one_in(6)) labels += R"(,"zone":"z)" + std::to_string(random_below(3)) + "\"";
-    if (!one_in(6)) labels += R"(,"disk":"d)" + std::to_string(random_below(2)) + "\"";
-    bench_.put(api::Kind::Node,
-               R"({"metadata":{"name":")" + node_name(i) + R"(","labels":{)" + labels + R"(}},"spec":{)" +
-                   (one_in(4) ? R"("taints":[{"key":"k","effect":"NoSchedule"}])" : "") +
-                   R"(},"status":{"allocatable":{"cpu":")" + std::to_string(1 + random_below(4)) +
-                   R"(","memory":"8Gi","pods":"9"}}})");
-  }
-  static std::string labels_of_pod() {
-    static const char* const kinds[] = {R"("app":"a")", R"("app":"b")", R"("app":"a","rev":"1")", ""};
-    return R"("labels":{)" + std::string(kinds[random_below(4)]) + "}";
-  }
-  void run(int i) {
-    const std::string n = std::to_string(i);
-    const std::string ns = i == 11 ? "other" : "ns";
-    bench_.put(api::Kind::Pod,
-               R"({"metadata":{"name":"p)" + n + R"(","namespace":")" + ns + R"(","uid":"p)" + n + "\"," +
-                   labels_of_pod() + (one_in(5) ? R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")" : "") +
-                   R"(},"spec":{"nodeName":")" + node_name(random_below(kSpreadNodes)) +
-                   R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]}})");
+    cluster_.put_node(i, one_in(4) ? R"("taints":[{"key":"k","effect":"NoSchedule"}])" : "");
   }
   static std::string constraint() {
     static const char* const keys[] = {"zone", "host", "disk"};
@@ -173,28 +137,16 @@ class SpreadHistory {
     more += "]";
     if (one_in(4)) more += R"(,"nodeSelector":{"disk":"d0"})";
     if (one_in(4)) more += R"(,"tolerations":[{"operator":"Exists"}])";
-    bench_.put_pod("w" + n, "," + labels_of_pod(), more);
+    cluster_.bench.put_pod("w" + n, "," + RandomCluster::labels_of_pod(), more);
   }
 
   void compare_with_twin(const api::Pod& pod) {
-    const SlowTwin twin(bench_.cluster, pod);
-    for (const auto& [name, node] : bench_.cluster.live_nodes()) {
-      bench_.begin(pod);
-      RC_ASSERT(bench_.pods.prepare(bench_.state));
-      bench_.state.candidates = {node};
-      bench_.pods.filter_only(bench_.state);
-      if (bench_.state.candidates.empty()) continue;
-      bench_.begin(pod);
-      RC_ASSERT(bench_.pods.prepare(bench_.state));
-      const NodeId chosen = bench_.pods.choose(bench_.state, {&node, 1}, {});
-      const std::string expected = twin.why_not(node);
-      const FitError error = chosen.valid() ? FitError{} : bench_.pods.fit_error(bench_.state);
-      RC_ASSERT((error.reasons.empty() ? "" : error.reasons.front().reason) == expected);
-      RC_ASSERT(chosen.valid() == expected.empty());
-    }
+    const SlowTwin twin(cluster_.bench.cluster, pod);
+    for (const auto& [name, node] : cluster_.bench.cluster.live_nodes())
+      if (const auto refusal = cluster_.refusal_by(node, pod)) RC_ASSERT(*refusal == twin.why_not(node));
   }
 
-  PluginBench bench_;
+  RandomCluster cluster_{kSpreadNodes};
 };
 
 TEST(PodTopologySpread, EqualsASlowTwinAfterAnyHistory) {
@@ -234,22 +186,10 @@ TEST(PodTopologySpread, SaysWhatKubernetesSays) {
             "required label).");
 }
 
-// Counts the nodes that filters judge.
-class JudgedNodes final : public Filter {
- public:
-  std::string_view name() const override { return "JudgedNodes"; }
-  Signing sign(const CycleState&, PodSignature&) const override { return Signing::Signed; }
-  void filter(CycleState& state) const override { judged += state.candidates.size(); }
-  mutable std::size_t judged = 0;
-};
-
 TEST(PodTopologySpread, APlacementJudgesItsOwnNodeAgain) {
   PluginBench bench;
-  auto counter = std::make_unique<JudgedNodes>();
-  const JudgedNodes& judged = *counter;
-  bench.plugins.filters.push_back(std::move(counter));
-  for (int i = 0; i < 300; ++i)
-    bench.put_node("n" + std::to_string(100 + i), R"("zone":"z)" + std::to_string(i / 100) + "\"");
+  const JudgedNodes& judged = JudgedNodes::add_to(bench);
+  put_300_nodes(bench);
   const api::Pod& pod = bench.put_pod("w", R"(,"labels":{"app":"x"})", kByZone);
   EXPECT_EQ(bench.choose(pod), "n100");
   EXPECT_EQ(judged.judged, 300u);
