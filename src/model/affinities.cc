@@ -3,22 +3,12 @@
 #include <algorithm>
 
 #include "base/key_bytes.h"
+#include "model/selector_bytes.h"
 
 namespace berth::model {
 namespace {
 
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
-
-void append_selector(std::string& bytes, const api::LabelSelector& selector) {
-  append_key(bytes, selector.selects_nothing() ? 1u : 0u);
-  append_key(bytes, selector.requirements().size());
-  for (const api::LabelRequirement& one : selector.requirements()) {
-    append_key(bytes, one.key);
-    append_key(bytes, static_cast<std::uint64_t>(one.op));
-    append_key(bytes, one.values.size());
-    for (const std::string& value : one.values) append_key(bytes, value);
-  }
-}
 
 std::string bytes_of(const api::PodAffinityTerm& term) {
   std::string bytes;

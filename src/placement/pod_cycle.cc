@@ -74,11 +74,9 @@ void PodCycle::add_counts(const CycleState& state, std::vector<ScoredCount>& cou
   }
 }
 
-// Adds the scores of the domains; they are scaled over `feasible`, indices of candidates.
-void PodCycle::score_domains(CycleState& state, std::span<const std::size_t> feasible) const {
-  if (feasible.empty()) return;
-  std::vector<ScoredCount> counts;
-  add_counts(state, counts);
+// Adds the scores of the domains; they are scaled over `feasible`, indices of candidates, at least one.
+void PodCycle::score_domains(CycleState& state, std::span<const ScoredCount> counts,
+                             std::span<const std::size_t> feasible) const {
   for (auto at = counts.begin(); at != counts.end();) {
     const std::size_t score = at->score;
     const std::int64_t weight = at->weight;
@@ -93,6 +91,15 @@ void PodCycle::score_domains(CycleState& state, std::span<const std::size_t> fea
     for (std::size_t i = 0; i < feasible.size(); ++i)
       state.scores[feasible[i]] += weight * scaled(sums[i], *least, *most);
   }
+}
+
+void PodCycle::score_domains_of_all(CycleState& state) const {
+  std::vector<ScoredCount> counts;
+  add_counts(state, counts);
+  if (counts.empty()) return;
+  std::vector<std::size_t> all(state.candidates.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  score_domains(state, counts, all);
 }
 
 void PodCycle::judge(CycleState& state, std::span<const NodeId> nodes) const {
@@ -115,10 +122,8 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   state.scores.assign(state.candidates.size(), 0);
   if (state.candidates.size() > 1) {
     for (const PluginSet::Weighted& row : plugins_.scores) row.score->score(state, row.weight);
-    std::vector<std::size_t> feasible(state.candidates.size());
-    std::iota(feasible.begin(), feasible.end(), std::size_t{0});
     // Where all are asked, those that lazy filters refuse are not feasible.
-    if (!has_preferences(state)) score_domains(state, feasible);
+    if (!has_preferences(state)) score_domains_of_all(state);
   }
   return best_accepted(state);
 }
@@ -207,9 +212,11 @@ NodeId PodCycle::best_of_all(CycleState& state) const {
     all.push_back({i, state.preference, std::move(state.node_slots)});
   }
   if (all.empty()) return NodeId::none();
+  std::vector<ScoredCount> counts;
+  add_counts(state, counts);
   std::vector<std::size_t> feasible;
   for (const Accepted& one : all) feasible.push_back(one.candidate);
-  score_domains(state, feasible);
+  score_domains(state, counts, feasible);
   for (const Accepted& one : all) state.scores[one.candidate] += one.preference * kScoreMax / most;
   const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
     return state.scores[a.candidate] < state.scores[b.candidate];

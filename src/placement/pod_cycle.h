@@ -79,7 +79,9 @@ class PodCycle {
 
  private:
   void filter_domains(CycleState& state) const;
-  void score_domains(CycleState& state, std::span<const std::size_t> feasible) const;
+  void score_domains(CycleState& state, std::span<const ScoredCount> counts,
+                     std::span<const std::size_t> feasible) const;
+  void score_domains_of_all(CycleState& state) const;
   NodeId best_accepted(CycleState& state) const;
   NodeId best_of_all(CycleState& state) const;
   NodeId first_accepted(CycleState& state) const;

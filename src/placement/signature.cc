@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/key_bytes.h"
+#include "model/selector_bytes.h"
 
 namespace berth::placement {
 namespace {
@@ -45,6 +46,10 @@ void PodSignature::put(const model::ResourceAmounts& amounts) {
     put(one.resource.index());
     put(static_cast<std::uint64_t>(one.amount));
   }
+}
+
+void PodSignature::put(const api::LabelSelector& selector) {
+  model::append_selector(bytes_, selector);
 }
 
 void sign_node_affinity(const api::Pod& pod, PodSignature& signature) {

@@ -26,6 +26,7 @@ class PodSignature {
   void put(std::uint64_t number);
   void put(std::string_view text);
   void put(const model::ResourceAmounts& amounts);
+  void put(const api::LabelSelector& selector);
 
   // Equal for equal fragments in the same order.
   const std::string& bytes() const { return bytes_; }

@@ -5,6 +5,10 @@
 namespace berth::placement {
 namespace {
 
+bool is_coarse(const DomainAmounts& amounts) {
+  return amounts.domain_count() <= kCoarseDomainsMax;
+}
+
 // What the nodes of a cell have in common.
 std::vector<std::int64_t> cell_key(DomainValueId rule_domain, const std::vector<DomainValueId>& coarse,
                                    const std::vector<std::int64_t>& sums) {
@@ -31,8 +35,7 @@ void Candidates::start(std::span<const std::int64_t> keys, const NodeOrder& orde
     verdicts_.push_back(std::move(verdicts));
   }
   for (const ActivePreference& one : domains.preferences)
-    preferred_.push_back(
-        {one.amounts->generation(), one.amounts->end(), one.amounts->domain_count() <= kCoarseDomainsMax});
+    preferred_.push_back({one.amounts->generation(), one.amounts->end(), is_coarse(*one.amounts)});
   group_by_fewest(order.by_name().size(), domains.rules);
   make_room(keys.size());
   for (const NodeId node : order.by_name()) place(order.slot(node), order, domains);
@@ -65,8 +68,11 @@ bool Candidates::catch_up(std::span<const std::uint32_t> changed_slots, const No
   if (!has_groups()) return true;
   for (std::size_t i = 0; i < domains.rules.size(); ++i)
     if (domains.rules[i].amounts->generation() != verdicts_[i].generation) return false;
-  for (std::size_t i = 0; i < domains.preferences.size(); ++i)
-    if (domains.preferences[i].amounts->generation() != preferred_[i].generation) return false;
+  for (std::size_t i = 0; i < domains.preferences.size(); ++i) {
+    const DomainAmounts& amounts = *domains.preferences[i].amounts;
+    if (amounts.generation() != preferred_[i].generation) return false;
+    if (preferred_[i].coarse && !is_coarse(amounts)) return false;  // each domain would be a cell
+  }
   make_room(order.slot_count());
   for (std::size_t i = 0; i < domains.rules.size(); ++i) read_domains(i, domains.rules[i], order);
   read_preferences(order, domains);
@@ -240,11 +246,6 @@ void Candidates::put_aside(std::uint32_t slot, const NodeOrder& order) {
 bool Candidates::is_refused(const Group& group) const {
   if (!has_cells()) return group.refused;
   return group.rule_domain.valid() && verdicts_[grouping_].refused[group.rule_domain.index()];
-}
-
-bool Candidates::is_one(std::uint32_t slot) const {
-  if (!has_groups()) return plain_.key(slot) != kOut;
-  return eligible_[slot] && !aside_[slot] && !is_refused(groups_[group_of_[slot].index()]);
 }
 
 std::uint32_t Candidates::best(const NodeOrder& order, const ActiveDomains& domains) {

@@ -54,15 +54,13 @@ class Candidates {
   // The same with domains; the later calls get the same rules and preferences.
   void start(std::span<const std::int64_t> keys, const NodeOrder& order, const ActiveDomains& domains);
   // Reads the domains that changed, and where the nodes of these slots belong. False if the domains have
-  // other ids: start again.
+  // other ids, or a coarse key has too many by now: start again.
   bool catch_up(std::span<const std::uint32_t> changed_slots, const NodeOrder& order,
                 const ActiveDomains& domains);
 
   void set(std::uint32_t slot, std::int64_t key, const NodeOrder& order);
   // Takes the node out until set(); where domains are preferred, scores are still scaled over it.
   void put_aside(std::uint32_t slot, const NodeOrder& order);
-  // False if the node has no key, is put aside, or one of its domains is refused.
-  bool is_one(std::uint32_t slot) const;
   // The slot of the highest key, with the score of its domains, of equal ones the first by name;
   // NodeOrder::kNoSlot: no node is one.
   std::uint32_t best(const NodeOrder& order, const ActiveDomains& domains);

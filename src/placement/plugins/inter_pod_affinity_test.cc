@@ -504,6 +504,27 @@ TEST(InterPodAffinity, APreferenceJudgesTheNodeOfAPlacementAgain) {
   }
 }
 
+// While a key has few domains, best() compares them all; with more of them each would be a cell for good.
+TEST(InterPodAffinity, APreferenceOfAKeyThatGetsManyDomainsStartsAgain) {
+  PluginBench bench;
+  const JudgedNodes& judged = JudgedNodes::add_to(bench);
+  const auto put_host = [&](std::size_t i) {
+    const std::string n = std::to_string(100 + i);
+    bench.put_node("n" + n, R"("host":")" + n + "\"");
+  };
+  for (std::size_t i = 0; i < kCoarseDomainsMax; ++i) put_host(i);
+  const api::Pod& pod =
+      bench.put_pod("w", R"(,"labels":{"app":"x"})",
+                    R"(,"affinity":{)" + preferred("podAntiAffinity", weighed(1, "x", "host")) + "}");
+  EXPECT_EQ(bench.choose(pod), "n100");
+  put_host(kCoarseDomainsMax);
+  EXPECT_EQ(bench.choose(pod), "n100");
+  EXPECT_EQ(judged.judged, kCoarseDomainsMax + kCoarseDomainsMax + 1);
+  bench.put_pod("p", R"(,"labels":{"app":"x"})", R"(,"nodeName":"n100")");
+  EXPECT_EQ(bench.choose(pod), "n101");
+  EXPECT_EQ(judged.judged, kCoarseDomainsMax + kCoarseDomainsMax + 2);
+}
+
 // Pods of one kind with labels of their own, as a StatefulSet makes them, share verdicts and amounts.
 TEST(InterPodAffinity, OtherLabelsAreNoOtherSignature) {
   PluginBench bench;

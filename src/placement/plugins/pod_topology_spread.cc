@@ -24,17 +24,6 @@ constexpr Reason kNoTopologyLabel = {
     "has no label of a topology key that the pod is spread over",
     "have no label of a topology key that the pod is spread over"};
 
-void sign_selector(const api::LabelSelector& selector, PodSignature& signature) {
-  signature.put(selector.selects_nothing() ? 1u : 0u);
-  signature.put(selector.requirements().size());
-  for (const api::LabelRequirement& one : selector.requirements()) {
-    signature.put(one.key);
-    signature.put(static_cast<std::uint64_t>(one.op));
-    signature.put(one.values.size());
-    for (const std::string& value : one.values) signature.put(value);
-  }
-}
-
 bool is_selected(const api::SpreadConstraint& constraint, const api::Pod& pod) {
   return constraint.pods.matches(pod.meta.labels);
 }
@@ -60,7 +49,7 @@ class PodTopologySpread final : public DomainFilter {
       signature.put(static_cast<std::uint64_t>(one.min_domains));
       signature.put((one.honors_affinity ? 1u : 0u) + (one.honors_taints ? 2u : 0u) +
                     (is_selected(one, pod) ? 4u : 0u));
-      sign_selector(one.pods, signature);
+      signature.put(one.pods);
     }
     return Signing::Signed;
   }
@@ -99,7 +88,7 @@ class PodTopologySpread final : public DomainFilter {
     bytes.put(pod.meta.ns);
     bytes.put(pod.required_spread.size());
     for (const api::SpreadConstraint& one : pod.required_spread) bytes.put(one.topology_key);
-    sign_selector(constraint.pods, bytes);
+    bytes.put(constraint.pods);
     return bytes.bytes();
   }
   static bool is_included(const api::Pod& pod, const api::SpreadConstraint& constraint,
