@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "placement/random_cluster.h"
+#include "placement/test_cluster.h"
 
 namespace berth::placement {
 namespace {

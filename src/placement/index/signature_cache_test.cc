@@ -6,8 +6,8 @@
 #include "placement/fake_selectors.h"
 #include "placement/index/signature_cache.h"
 #include "placement/plugins/dynamic_resources.h"
-#include "placement/random_cluster.h"
 #include "placement/refusal/berth_words.h"
+#include "placement/test_cluster.h"
 
 namespace berth::placement {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "placement/random_cluster.h"
+#include "placement/test_cluster.h"
 
 namespace berth::placement {
 namespace {
