@@ -301,6 +301,7 @@ class Audit::Look {
     if (same && (!was || matches(*was))) return;
     say("devices of claim " + cluster_.claim(claim).key.text(),
         same ? "other devices" : devices_of(was ? was->allocation.get() : nullptr), devices_of(right.get()));
+    if (right) cluster_.make_rows_of(*right);
     ledger_.update_claim(claim, right ? cluster_.reservation_for(right) : nullptr);
   }
   bool matches(const ClaimReservation& reservation) const {

@@ -139,7 +139,11 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
   if (!after) return;
   const PoolId pool = pool_id(after->driver, after->pool);
   SliceRow slice{after, pool, {}};
-  for (const api::Device& device : after->devices) slice.devices.push_back(device_id(pool, device.name));
+  for (const api::Device& device : after->devices) {
+    slice.devices.push_back(device_id(pool, device.name));
+    for (const auto& [name, takes] : device.node_allocatable) resources_.intern(name);
+    for (const auto& [name, capacity] : device.capacity) capacities_.intern(name);
+  }
   pools_[pool.index()].slices[after->meta.name] = std::move(slice);
   if (takes_of_node(*after)) ++taking_slices_;
   if (!after->node_name.empty()) ++nodes_[node_id(after->node_name).index()].local_pools[pool];
@@ -263,27 +267,41 @@ bool Cluster::outstanding(const Assumption& assumption) const {
                      });
 }
 
+// A claim may show its volume after its pod shows its node.
+VolumeBindingsPtr Cluster::volumes_of(const PodRow& row) const {
+  for (const auto& [name, request] : row.bind_requests)
+    if (is_effective(*request))
+      return request->volumes.empty() ? nullptr : VolumeBindingsPtr(request, &request->volumes);
+  const auto assumed = assumptions_.find(row.live->meta.uid);
+  if (assumed == assumptions_.end() || assumed->second.reservation.volumes.empty()) return nullptr;
+  return std::make_shared<const std::vector<api::VolumeBinding>>(assumed->second.reservation.volumes);
+}
+
 Cluster::PodPlacement Cluster::place_of(const PodRow& row) {
   if (!row.live || row.live->finished()) return {};
   if (row.live->bound())
-    return {node_id(row.live->node_name), &row.live->node_allocatable, nullptr, row.gpu_share};
+    return {node_id(row.live->node_name), &row.live->node_allocatable, nullptr, row.gpu_share,
+            volumes_of(row)};
   for (const auto& [name, request] : row.bind_requests)
     if (is_effective(*request))
       return {node_id(request->node), &request->node_allocatable, &request->claims,
-              request->gpu_share.empty() ? nullptr : api::GpuSharePtr(request, &request->gpu_share)};
+              request->gpu_share.empty() ? nullptr : api::GpuSharePtr(request, &request->gpu_share),
+              volumes_of(row)};
   const auto assumed = assumptions_.find(row.live->meta.uid);
   if (assumed == assumptions_.end() || assumed->second.node.empty()) return {};
   const api::PodReservation& reserved = assumed->second.reservation;
   const api::GpuShare& share = reserved.gpu_share;
   return {node_id(assumed->second.node), &reserved.node_allocatable, &reserved.claims,
-          share.empty() ? nullptr : std::make_shared<const api::GpuShare>(share)};
+          share.empty() ? nullptr : std::make_shared<const api::GpuShare>(share), volumes_of(row)};
 }
 
-const ResourceAmounts& Cluster::charges(PodId pod, const NodeAllocatablePtr& by_devices) {
+ResourceAmounts Cluster::charges(PodId pod, const NodeAllocatablePtr& by_devices) const {
   const PodRow& row = pods_[pod.index()];
-  if (!by_devices) return row.requests;
-  charges_ = resources_.charges(*row.live, *by_devices);
-  return charges_;
+  return by_devices ? resources_.known_charges(*row.live, *by_devices) : row.requests;
+}
+
+ClaimId Cluster::new_claim(Ledger::Transaction& transaction) const {
+  return ClaimId(static_cast<std::uint32_t>(claims_.size()) + transaction.next_new_claim());
 }
 
 std::shared_ptr<const api::Allocation> Cluster::allocation_of(const ClaimRow& row) const {
@@ -354,7 +372,7 @@ void Cluster::recompute(PodId pod) {
   const PodRow& row = pods_[pod.index()];
   PodPlacement place = place_of(row);
   const std::vector<ClaimId> before = ledger_.charge(pod).claims;
-  PodCharge charge{place.node, {}, std::move(place.gpu_share), {}};
+  PodCharge charge{place.node, {}, std::move(place.gpu_share), {}, std::move(place.volumes)};
   if (place.node.valid()) {
     const bool by_devices =
         counting_ == NodeAllocatable::Counted && place.by_devices && !place.by_devices->empty();
@@ -370,6 +388,7 @@ void Cluster::recompute(ClaimId claim) {
   const ClaimReservationPtr& held = ledger_.reservation(claim);
   if (held && held->allocation == allocation) return;
   if (!allocation && has(KnownDefect::DeviceBusyUntilRestart)) return;
+  if (allocation) make_rows_of(*allocation);
   ledger_.update_claim(claim, allocation ? reservation_for(std::move(allocation)) : nullptr);
 }
 
@@ -426,14 +445,21 @@ void Cluster::forget(std::string_view decision, std::string_view pod_uid) {
   retire_if_unused(pod_id(assumption.pod.ns, assumption.pod.name));
 }
 
-api::PodReservation Cluster::named(const Reservation& reservation) const {
+std::string Cluster::claim_name(const api::Pod& pod, const ClaimChoice& choice) const {
+  return choice.extended ? api::extended_claim_name(pod.meta.name, pod.meta.uid)
+                         : claims_[choice.claim.index()].key.name;
+}
+
+api::PodReservation Cluster::named(const api::Pod& pod, const Reservation& reservation) const {
   api::PodReservation named;
   named.claims.reserve(reservation.claims.size());
   for (const ClaimChoice& choice : reservation.claims) {
-    const ClaimRow& row = claims_[choice.claim.index()];
-    named.claims.push_back(
-        {choice.pod_claim, row.key.name, row.live ? row.live->meta.uid : "", *choice.allocation});
-    if (choice.extended) named.claims.back().extended = *choice.extended;
+    api::ClaimAllocation& one =
+        named.claims.emplace_back(choice.pod_claim, claim_name(pod, choice), "", *choice.allocation);
+    if (choice.extended)
+      one.extended = *choice.extended;
+    else if (const auto& live = claims_[choice.claim.index()].live)
+      one.claim_uid = live->meta.uid;
   }
   if (reservation.node_allocatable) named.node_allocatable = *reservation.node_allocatable;
   if (reservation.volumes) named.volumes = *reservation.volumes;
@@ -449,7 +475,7 @@ void Cluster::commit(Ledger::Transaction& transaction, std::string_view decision
     const PodRow& row = pods_[place->pod.index()];
     BERTH_ASSERT(row.live != nullptr, "only pods that exist are placed");
     assumptions.push_back({std::string(decision), row.key, row.live->meta.uid,
-                           nodes_[place->node.index()].name, named(value_of(place->reservation))});
+                           nodes_[place->node.index()].name, named(*row.live, value_of(place->reservation))});
     if (has(KnownDefect::InFlightAllocationDropped)) assumptions.back().reservation.claims.clear();
   }
   transaction.end();
@@ -468,7 +494,7 @@ bool Cluster::has_other_consumers(const ClaimRow& row, GroupClaims group_claims)
   return std::ranges::any_of(row.live->reserved_for, holds_on);
 }
 
-void Cluster::remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& transaction) {
+void Cluster::remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& transaction) const {
   const std::vector<ClaimId> used = ledger_.charge(pod).claims;
   transaction.remove_pod(pod);
   for (const ClaimId claim : used)
@@ -477,7 +503,7 @@ void Cluster::remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& t
       transaction.remove_claim(claim);
 }
 
-Hold Cluster::hold_for(const Plan& plan, std::int32_t priority) {
+Hold Cluster::hold_for(const Plan& plan, std::int32_t priority) const {
   Hold hold{priority, {}, {}};
   for (const Step& step : plan.steps) {
     if (const auto* place = std::get_if<Place>(&step)) {
@@ -493,11 +519,11 @@ Hold Cluster::hold_for(const Plan& plan, std::int32_t priority) {
   return hold;
 }
 
-void Cluster::redo(const Plan& plan, Ledger::Transaction& transaction) {
+void Cluster::redo(const Plan& plan, Ledger::Transaction& transaction) const {
   const Overloaded again{
       [&](const Place& step) {
-        const ResourceAmounts& requests = charges(step.pod, value_of(step.reservation).node_allocatable);
-        transaction.place(step.pod, step.node, requests, step.reservation);
+        transaction.place(step.pod, step.node, charges(step.pod, value_of(step.reservation).node_allocatable),
+                          step.reservation);
       },
       [&](const Allocate& step) { transaction.allocate(step.claim, step.reservation); },
       [&](const RemovePod& step) { transaction.remove_pod(step.pod); },

@@ -44,13 +44,15 @@ class Cluster {
   // their effect, but tentative removals are restored.
   void commit(Ledger::Transaction& transaction, std::string_view decision);
   // Does the steps of a plan again: in the state in which they were taken, with the same effect.
-  void redo(const Plan& plan, Ledger::Transaction& transaction);
+  void redo(const Plan& plan, Ledger::Transaction& transaction) const;
   // Removes the pod in a what-if, and each claim of which it was the last consumer.
-  void remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& transaction);
+  void remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& transaction) const;
   // What the plan takes, kept from entries below `priority`.
-  Hold hold_for(const Plan& plan, std::int32_t priority);
+  Hold hold_for(const Plan& plan, std::int32_t priority) const;
+  // The name of a claim of the pod, made by the decision or not.
+  std::string claim_name(const api::Pod& pod, const ClaimChoice& choice) const;
   // What the reservation of a live pod is called in the API.
-  api::PodReservation named(const Reservation& reservation) const;
+  api::PodReservation named(const api::Pod& pod, const Reservation& reservation) const;
   // Drops the open assumptions of a decision, or of one pod of it.
   void forget(std::string_view decision);
   void forget(std::string_view decision, std::string_view pod_uid);
@@ -79,7 +81,8 @@ class Cluster {
   NodeId find_node(std::string_view name) const { return node_names_.find(name); }
   PodId find_pod(std::string_view ns, std::string_view name) const;
   ClaimId find_claim(std::string_view ns, std::string_view name) const;
-  ClaimId claim_id(std::string_view ns, std::string_view name);  // makes the row
+  // The id of a claim that a decision makes; it gets a row at the commit, under another id.
+  ClaimId new_claim(Ledger::Transaction& transaction) const;
   PoolId find_pool(std::string_view driver, std::string_view pool) const;
   DeviceId find_device(std::string_view driver, std::string_view pool, std::string_view device) const;
   // The device in the newest generation of its pool; null when no slice of it has the device.
@@ -87,8 +90,8 @@ class Cluster {
                                 std::string_view device) const;
   // Whether a device consumes resources of its node and these are counted.
   bool devices_take_of_nodes() const { return counting_ == NodeAllocatable::Counted && taking_slices_ > 0; }
-  // The charges of a live pod whose devices consume this of its node. Valid until the next call.
-  const ResourceAmounts& charges(PodId pod, const NodeAllocatablePtr& by_devices);
+  // The charges of a live pod whose devices consume this of its node.
+  ResourceAmounts charges(PodId pod, const NodeAllocatablePtr& by_devices) const;
   // Pools with a slice that has this node's name; unordered by name.
   std::vector<PoolId> pools_of(NodeId id) const;
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
@@ -107,8 +110,8 @@ class Cluster {
 
   const ResourceNames& resources() const { return resources_; }
   const Names<CapacityId>& capacities() const { return capacities_; }
-  // Turns an allocation into ids; makes rows for devices and capacities that are in no slice.
-  ClaimReservationPtr reservation_for(std::shared_ptr<const api::Allocation> allocation);
+  // Turns an allocation into ids. Its devices are in a slice or held by a claim.
+  ClaimReservationPtr reservation_for(std::shared_ptr<const api::Allocation> allocation) const;
 
   // Canonical text of everything that a decision can read, sorted by names: equal states give equal texts.
   std::string to_text() const;
@@ -137,8 +140,10 @@ class Cluster {
     const api::NodeAllocatableClaims* by_devices = nullptr;
     const std::vector<api::ClaimAllocation>* claims = nullptr;  // of its request or assumption
     api::GpuSharePtr gpu_share = nullptr;
+    VolumeBindingsPtr volumes = nullptr;
   };
   PodPlacement place_of(const PodRow& row);
+  VolumeBindingsPtr volumes_of(const PodRow& row) const;
   std::vector<ClaimId> used_claims(const api::Pod& pod, const std::vector<api::ClaimAllocation>* reserved);
   bool has_other_consumers(const ClaimRow& row, GroupClaims group_claims) const;
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;
@@ -155,6 +160,8 @@ class Cluster {
 
   NodeId node_id(std::string_view name);
   PodId pod_id(std::string_view ns, std::string_view name);
+  ClaimId claim_id(std::string_view ns, std::string_view name);
+  void make_rows_of(const api::Allocation& allocation);
   PoolId pool_id(const std::string& driver, const std::string& pool);
   DeviceId device_id(PoolId pool, std::string_view name);
 
@@ -180,7 +187,6 @@ class Cluster {
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
   std::set<ClaimId> late_claims_;
-  ResourceAmounts charges_;  // result of the latest charges()
   std::uint64_t stamp_ = 0;
   std::uint64_t shared_pools_stamp_ = 0;
   std::uint64_t node_set_stamp_ = 0;

@@ -30,6 +30,25 @@ std::vector<std::vector<std::uint64_t>> stamps_of(const Cluster& cluster) {
 
 class History {
  public:
+  // Every device and capacity has been seen, so that decisions may choose it.
+  History() {
+    api::ResourceClaim all;
+    all.meta.name = "all";
+    all.meta.ns = "ns";
+    all.allocation.emplace();
+    for (int i = 0; i < kNames; ++i) {
+      api::DeviceResult result;
+      result.driver = "d";
+      result.pool = "p";
+      result.device = name("g", i);
+      result.share_id = "share";
+      result.consumed_capacity["mem"] = Quantity::of(1);
+      all.allocation->results.push_back(result);
+    }
+    put(api::Kind::ResourceClaim, all);
+    erase(api::Kind::ResourceClaim, "ns", "all");
+  }
+
   std::function<void()> between = [] {};  // called inside transactions, after every action
 
   // One random change; every choice is drawn from rapidcheck, so that failures shrink.

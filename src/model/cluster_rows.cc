@@ -133,17 +133,25 @@ const api::Device* Cluster::find_offer(std::string_view driver, std::string_view
   return offer;
 }
 
-ClaimReservationPtr Cluster::reservation_for(std::shared_ptr<const api::Allocation> allocation) {
+// An allocation may name devices and capacities that are in no slice.
+void Cluster::make_rows_of(const api::Allocation& allocation) {
+  for (const api::DeviceResult& result : allocation.results) {
+    device_id(pool_id(result.driver, result.pool), result.device);
+    for (const auto& [name, amount] : result.consumed_capacity) capacities_.intern(name);
+  }
+}
+
+ClaimReservationPtr Cluster::reservation_for(std::shared_ptr<const api::Allocation> allocation) const {
   auto reservation = std::make_shared<ClaimReservation>();
   for (const api::DeviceResult& result : allocation->results) {
-    ReservedDevice held{
-        device_id(pool_id(result.driver, result.pool), result.device), DeviceUseKind::Dedicated, {}};
+    ReservedDevice held{find_device(result.driver, result.pool, result.device), DeviceUseKind::Dedicated, {}};
+    BERTH_ASSERT(held.device.valid(), "a chosen device has a row");
     if (result.admin_access) {
       held.kind = DeviceUseKind::Admin;
     } else if (!result.share_id.empty() || !result.consumed_capacity.empty()) {
       held.kind = DeviceUseKind::Share;
       for (const auto& [name, amount] : result.consumed_capacity)
-        held.consumed.push_back({capacities_.intern(name), amount});
+        held.consumed.push_back({capacities_.find(name), amount});
       std::sort(held.consumed.begin(), held.consumed.end(),
                 [](const CapacityAmount& a, const CapacityAmount& b) { return a.capacity < b.capacity; });
     }

@@ -39,6 +39,12 @@ std::string pod(const std::string& name, const std::string& node, int version,
   return "{" + meta(name, "default", version) + ",\"spec\":{" + spec + "}}";
 }
 
+std::string slice_with_gpu_0() {
+  return "{" + meta("s", "", 1) +
+         R"(,"spec":{"driver":"d","nodeName":"n1","pool":{"name":"p","generation":1,"resourceSliceCount":1},)"
+         R"("devices":[{"name":"gpu-0"}]}})";
+}
+
 std::string allocation(const std::string& device) {
   return R"("allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":")" + device +
          "\"}]}}";
@@ -79,6 +85,7 @@ TEST(Cluster, AssumptionThenRequestThenBoundPodCountOnce) {
   ClusterFixture world;
   Cluster& cluster = world.cluster;
   world.put(api::Kind::Node, node("n1"));
+  world.put(api::Kind::ResourceSlice, slice_with_gpu_0());
   world.put(api::Kind::ResourceClaim, claim("k", 1));
   world.put(api::Kind::Pod, pod("a", "", 2, "k"));
   const PodId a = cluster.find_pod("default", "a");
@@ -264,6 +271,7 @@ TEST(Ledger, AHoldBindsEntriesBelowItsPriority) {
   ClusterFixture world;
   Cluster& cluster = world.cluster;
   world.put(api::Kind::Node, node("n1"));
+  world.put(api::Kind::ResourceSlice, slice_with_gpu_0());
   world.put(api::Kind::Pod, pod("a", "", 1, "own"));
   world.put(api::Kind::ResourceClaim, claim("own", 2));
   const NodeId n1 = cluster.find_node("n1");

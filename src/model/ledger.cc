@@ -27,6 +27,10 @@ void erase_sorted(std::vector<Id>& list, Id id) {
   list.erase(at);
 }
 
+bool same_volumes(const VolumeBindingsPtr& a, const VolumeBindingsPtr& b) {
+  return a == b || (a && b && *a == *b);
+}
+
 }  // namespace
 
 const NodeUse& Ledger::node(NodeId node) const {
@@ -73,7 +77,7 @@ void Ledger::update_pod(PodId pod, PodCharge charge) {
   BERTH_ASSERT(!open_, "the world does not change during a transaction");
   const PodCharge& now = row_at(pods_, pod);
   const bool same_charge = now.requests == charge.requests && same_share(now.gpu_share, charge.gpu_share) &&
-                           now.claims == charge.claims;
+                           now.claims == charge.claims && same_volumes(now.volumes, charge.volumes);
   if (now.node == charge.node && (!charge.node.valid() || same_charge)) return;
   release_pod(pod);
   if (charge.node.valid()) charge_pod(pod, std::move(charge));
@@ -106,8 +110,14 @@ void Ledger::restore_node_stamp(NodeId node, std::int64_t stamp) {
   if (changes_.in_trial()) changes_.note(node);
 }
 
-void Ledger::count_users(const PodCharge& charge, int by) {
-  for (const ClaimId claim : charge.claims) row_at(users_, claim) += by;
+void Ledger::count_in(PodId pod, const PodCharge& charge) {
+  for (const ClaimId claim : charge.claims) ++row_at(users_, claim);
+  if (charge.volumes) pods_with_volumes_.insert(pod);
+}
+
+void Ledger::count_out(PodId pod, const PodCharge& charge) {
+  for (const ClaimId claim : charge.claims) --users_[claim.index()];
+  if (charge.volumes) pods_with_volumes_.erase(pod);
 }
 
 void Ledger::move_pod(PodId pod, PodCharge to) {
@@ -121,8 +131,8 @@ void Ledger::move_pod(PodId pod, PodCharge to) {
     reached = node_changed(to.node);
     list_pod(to.node, pod);
   }
-  count_users(charge, -1);
-  count_users(to, +1);
+  count_out(pod, charge);
+  count_in(pod, to);
   if (open_) {
     record({Undo::Pod, pod.index(), 0, static_cast<std::int64_t>(left), static_cast<std::int64_t>(reached)});
     old_charges_.push_back(std::move(charge));
@@ -296,8 +306,8 @@ void Ledger::undo_pod(const UndoRecord& entry) {
     list_pod(old.node, pod);
     restore_node_stamp(old.node, entry.old_value);
   }
-  count_users(charge, -1);
-  count_users(old, +1);
+  count_out(pod, charge);
+  count_in(pod, old);
   charge = std::move(old);
   old_charges_.pop_back();
 }
@@ -378,7 +388,7 @@ Plan Ledger::Transaction::take_since(Savepoint from) {
 
 void Ledger::Transaction::place(PodId pod, NodeId node, const ResourceAmounts& requests,
                                 ReservationPtr reservation) {
-  PodCharge charge{node, requests, value_of(reservation).gpu_share, {}};
+  PodCharge charge{node, requests, value_of(reservation).gpu_share, {}, value_of(reservation).volumes};
   for (const ClaimChoice& choice : value_of(reservation).claims) charge.claims.push_back(choice.claim);
   std::sort(charge.claims.begin(), charge.claims.end());
   ledger_.release_pod(pod);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "model/changes.h"
@@ -35,7 +36,6 @@ class Ledger {
   // The same for charges to the node's resources.
   std::uint64_t node_stamp(NodeId node) const;
   bool in_transaction() const { return open_ != nullptr; }
-  Transaction* open_transaction() { return open_; }  // null: none
   // One entry for every stamp that changed, and for every change of a node that the Cluster itself makes.
   const Changes& changes() const { return changes_; }
   Changes& changes() { return changes_; }
@@ -49,6 +49,8 @@ class Ledger {
   bool removed(PodId pod) const { return pod.index() < pods_.size() && pods_[pod.index()].removed; }
   // What the pod is charged with; nothing without a row.
   const PodCharge& charge(PodId pod) const;
+  // Those that are charged with volumes.
+  const std::set<PodId>& pods_with_volumes() const { return pods_with_volumes_; }
 
   // Sets the charge of one pod or claim; called by the Cluster, outside of transactions.
   void update_pod(PodId pod, PodCharge charge);
@@ -82,7 +84,8 @@ class Ledger {
   void charge_pod(PodId pod, PodCharge charge);
   void release_pod(PodId pod, bool removed = false);
   void add_amounts(const PodCharge& charge, int sign, ShareHolder holder = ShareHolder::Pod);
-  void count_users(const PodCharge& charge, int by);
+  void count_in(PodId pod, const PodCharge& charge);
+  void count_out(PodId pod, const PodCharge& charge);
   void charge_hold(const Hold& hold, int sign);
   // -1 removes the share.
   void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign, ShareHolder holder);
@@ -116,6 +119,7 @@ class Ledger {
   std::vector<PodCharge> pods_;
   std::vector<ClaimReservationPtr> claims_;
   std::vector<std::int32_t> users_;  // by claim
+  std::set<PodId> pods_with_volumes_;
   std::map<HoldId, Hold> holds_;
   HoldId next_hold_ = 0;
   std::uint64_t stamp_ = 0;
@@ -165,6 +169,8 @@ class Ledger::Transaction {
   void exclude(DeviceId device);
 
   const std::vector<Step>& steps() const { return steps_; }
+  // The number of the next claim that the transaction makes (Cluster::new_claim).
+  std::uint32_t next_new_claim() { return new_claims_++; }
 
   // Undoes everything and closes; later calls do nothing. Cluster::commit uses it.
   void end();
@@ -172,6 +178,7 @@ class Ledger::Transaction {
  private:
   Ledger& ledger_;
   bool ended_ = false;
+  std::uint32_t new_claims_ = 0;
   std::vector<Step> steps_;
 };
 

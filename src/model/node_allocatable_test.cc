@@ -154,6 +154,7 @@ TEST_F(NodeAllocatableTest, ADecisionChargesAndItsUndoLeavesNothing) {
   put(api::Kind::Pod, pod(R"({"name":"a","resources":{"requests":{"cpu":"1","memory":"1"}}})"));
   api::Node node;
   node.meta.name = "n";
+  node.allocatable["hugepages-2Mi"] = Quantity::of(9);
   put(api::Kind::Node, node);
   const std::string before = cluster.to_text();
   const PodId id = cluster.find_pod("ns", "p");

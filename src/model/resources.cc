@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/types/gpu_share.h"
+#include "base/assert.h"
 
 namespace berth::model {
 namespace {
@@ -33,6 +34,40 @@ void raise_to_floor(std::vector<api::Container>& containers) {
   }
 }
 
+template <class IdOf>
+ResourceAmounts amounts_by(const api::ResourceMap& map, IdOf id_of) {
+  ResourceAmounts amounts;
+  for (const auto& [name, quantity] : map) {
+    const ResourceId resource = id_of(name);
+    const std::int64_t amount = resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units();
+    if (amount != 0) amounts.push_back({resource, amount});
+  }
+  sort(amounts);
+  return amounts;
+}
+
+template <class IdOf>
+ResourceAmounts charges_by(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices, IdOf id_of) {
+  ResourceAmounts charges = amounts_by(api::effective_requests(pod, by_devices), id_of);
+  if (!std::all_of(pod.containers.begin(), pod.containers.end(), names_both) ||
+      !std::all_of(pod.init_containers.begin(), pod.init_containers.end(), names_both)) {
+    api::Pod raised;
+    raised.containers = pod.containers;
+    raised.init_containers = pod.init_containers;
+    raised.overhead = pod.overhead;
+    raised.pod_level_requests = pod.pod_level_requests;
+    raise_to_floor(raised.containers);
+    raise_to_floor(raised.init_containers);
+    const ResourceAmounts scored = amounts_by(api::effective_requests(raised, by_devices), id_of);
+    for (const auto& [asked, unasked] : {std::pair(kCpu, kCpuUnasked), std::pair(kMemory, kMemoryUnasked)})
+      if (const std::int64_t more = amount_of(scored, asked) - amount_of(charges, asked); more > 0)
+        charges.push_back({unasked, more});
+  }
+  charges.push_back({kPodSlots, 1});
+  sort(charges);
+  return charges;
+}
+
 }  // namespace
 
 ResourceNames::ResourceNames() {
@@ -43,35 +78,20 @@ ResourceNames::ResourceNames() {
 }
 
 ResourceAmounts ResourceNames::charges(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
-  ResourceAmounts charges = amounts(api::effective_requests(pod, by_devices));
-  if (!std::all_of(pod.containers.begin(), pod.containers.end(), names_both) ||
-      !std::all_of(pod.init_containers.begin(), pod.init_containers.end(), names_both)) {
-    api::Pod raised;
-    raised.containers = pod.containers;
-    raised.init_containers = pod.init_containers;
-    raised.overhead = pod.overhead;
-    raised.pod_level_requests = pod.pod_level_requests;
-    raise_to_floor(raised.containers);
-    raise_to_floor(raised.init_containers);
-    const ResourceAmounts scored = amounts(api::effective_requests(raised, by_devices));
-    for (const auto& [asked, unasked] : {std::pair(kCpu, kCpuUnasked), std::pair(kMemory, kMemoryUnasked)})
-      if (const std::int64_t more = amount_of(scored, asked) - amount_of(charges, asked); more > 0)
-        charges.push_back({unasked, more});
-  }
-  charges.push_back({kPodSlots, 1});
-  sort(charges);
-  return charges;
+  return charges_by(pod, by_devices, [this](std::string_view name) { return names_.intern(name); });
+}
+
+ResourceAmounts ResourceNames::known_charges(const api::Pod& pod,
+                                             const api::NodeAllocatableClaims& by_devices) const {
+  return charges_by(pod, by_devices, [this](std::string_view name) {
+    const ResourceId known = names_.find(name);
+    BERTH_ASSERT(known.valid(), "the resources of a live pod and of devices in slices have ids");
+    return known;
+  });
 }
 
 ResourceAmounts ResourceNames::amounts(const api::ResourceMap& map) {
-  ResourceAmounts amounts;
-  for (const auto& [name, quantity] : map) {
-    const ResourceId resource = names_.intern(name);
-    const std::int64_t amount = resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units();
-    if (amount != 0) amounts.push_back({resource, amount});
-  }
-  sort(amounts);
-  return amounts;
+  return amounts_by(map, [this](std::string_view name) { return names_.intern(name); });
 }
 
 ResourceRow ResourceNames::row(const api::ResourceMap& map) {

@@ -90,6 +90,8 @@ class ResourceNames {
   // The charges of a pod: its effective requests, its pod slot, the floors for containers without requests,
   // and what its devices consume of the node.
   ResourceAmounts charges(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices = {});
+  // The same of resources that all have ids.
+  ResourceAmounts known_charges(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) const;
   ResourceRow row(const api::ResourceMap& map);
 
  private:

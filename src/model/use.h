@@ -9,6 +9,7 @@
 #include "api/types/gpu_share.h"
 #include "model/gpu_groups.h"
 #include "model/ids.h"
+#include "model/reservation.h"
 #include "model/resources.h"
 
 namespace berth::model {
@@ -54,6 +55,7 @@ struct PodCharge {
   ResourceAmounts requests;
   api::GpuSharePtr gpu_share;   // null: it has none
   std::vector<ClaimId> claims;  // which it uses
+  VolumeBindingsPtr volumes;    // of claims that were not bound when it was placed; null: none
   bool removed = false;         // by the open transaction
 };
 

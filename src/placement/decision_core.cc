@@ -30,7 +30,7 @@ PreEnqueueResult DecisionCore::pre_enqueue(const client::View& view, const api::
 std::optional<model::Place> DecisionCore::place_pod(const SchedulingContext& context, const api::Pod& pod,
                                                     std::span<const NodeId> avoid,
                                                     model::Ledger::Transaction& transaction) {
-  pod_cycle_.begin(state_, context, pod);
+  pod_cycle_.begin(state_, context, pod, &transaction);
   NodeId node = pod_cycle_.choose_nominated(state_, domains_.nodes(context.cluster), avoid);
   if (!node.valid()) node = signature_cache_.choose(state_, avoid);
   if (!node.valid()) return std::nullopt;

@@ -51,21 +51,21 @@ class Toy final : public Filter {
  public:
   explicit Toy(Rule rule) : rule_(rule) {}
   std::string_view name() const override { return "Toy"; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    if (signature.begin(name())) signature.put(annotation(*state.pod, "kind"));
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    if (signature.begin(name())) signature.put(annotation(*query.pod, "kind"));
     return Signing::Signed;
   }
-  void add_scope(const CycleState& state, FilterScope& scope) const override {
-    const model::Cluster& cluster = state.context->cluster;
+  void add_scope(const PodQuery& query, FilterScope& scope) const override {
+    const model::Cluster& cluster = query.context->cluster;
     if (rule_ != Rule::Single) scope.add_domain("rack");
     if (rule_ == Rule::Spread)
-      scope.add_cluster(static_cast<std::uint64_t>(Census(cluster, annotation(*state.pod, "kind")).least()));
+      scope.add_cluster(static_cast<std::uint64_t>(Census(cluster, annotation(*query.pod, "kind")).least()));
     if (rule_ == Rule::Single) scope.add_cluster(cluster);
   }
-  void filter(CycleState& state) const override {
-    const model::Cluster& cluster = state.context->cluster;
-    const Census census(cluster, annotation(*state.pod, "kind"));
-    state.keep_if(kTooClose, [&](NodeId node) {
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    const model::Cluster& cluster = query.context->cluster;
+    const Census census(cluster, annotation(*query.pod, "kind"));
+    verdicts.keep_if(kTooClose, [&](NodeId node) {
       ++judged;
       if (rule_ == Rule::Single) return census.total == 0;
       const auto rack = census.by_rack.find(Census::rack_of(cluster, node));

@@ -1,8 +1,8 @@
 // The extension points of plugins, and their order.
 //
-// Owner: the scheduler, one thread; plugins keep state only in the slots of a CycleState. A filter sees all
-// surviving nodes at once, so that it can be a loop over columns. Source: kube-scheduler's framework,
-// KEP-5732 (placements).
+// Owner: the scheduler, one thread; plugins keep state only in the slots of a PodQuery or a NodeChoice. A
+// filter sees all surviving nodes at once, so that it can be a loop over columns. Source: kube-scheduler's
+// framework, KEP-5732 (placements).
 #pragma once
 
 #include <functional>
@@ -49,9 +49,10 @@ class Plugin {
 // Evaluates the pod and its claims once, before any node; may refuse the pod on all nodes.
 class PreFilter : public Plugin {
  public:
-  virtual void prepare(CycleState& state) const = 0;
+  // Writes slots of the query.
+  virtual void prepare(PodQuery& query, Diagnosis& diagnosis) const = 0;
   // Of a pod that is refused everywhere: what proves it, if it is about claims of devices.
-  virtual std::optional<dra::Certificate> prove(const CycleState&) const { return std::nullopt; }
+  virtual std::optional<dra::Certificate> prove(const PodQuery&) const { return std::nullopt; }
 };
 
 enum class Signing : std::uint8_t { Unsigned, Signed };
@@ -62,16 +63,16 @@ class SignPlugin : public Plugin {
  public:
   // After the prefilters: writes everything that the plugin reads of the pod and of its claims, as
   // fragments. Unsigned: nothing is cached for this pod, and every node is judged anew.
-  virtual Signing sign(const CycleState&, PodSignature&) const { return Signing::Unsigned; }
+  virtual Signing sign(const PodQuery&, PodSignature&) const { return Signing::Unsigned; }
   // After the prefilters: adds what the plugin reads of other nodes than the one it judges.
-  virtual void add_scope(const CycleState&, FilterScope&) const {}
+  virtual void add_scope(const PodQuery&, FilterScope&) const {}
 };
 
 // Refuses nodes; cheap per node, called for all candidates at once. Its verdict on a node depends only on
 // that node, on what it signs and on its scope.
 class Filter : public SignPlugin {
  public:
-  virtual void filter(CycleState& state) const = 0;
+  virtual void filter(const PodQuery& query, NodeVerdicts& verdicts) const = 0;
 };
 
 // Refuses whole domains by what they hold; called after the filters. Its rules are part of what it signs.
@@ -79,29 +80,46 @@ class Filter : public SignPlugin {
 class DomainFilter : public SignPlugin {
  public:
   // Appends the pod's rules; a node must satisfy all, and the first that it does not satisfy is the reason.
-  virtual void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const = 0;
+  virtual void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const = 0;
+};
+
+// One node under trial by lazy filters.
+struct NodeTrial {
+  const PodQuery& query;
+  NodeId node;
+  model::Ledger::Transaction* what_if;  // the decision's; a filter takes its own changes back
+  NodeChoice& choice;                   // what filters choose on the node
+  Diagnosis& diagnosis;                 // why one refuses it
+
+  // Refuses the node.
+  bool refuse(const Reason& row, std::string_view subject = {}, std::string_view second = {}) const {
+    diagnosis.refuse(node, diagnosis.reason(row, subject, second));
+    return false;
+  }
 };
 
 // Refuses one node; called best score first until a node passes, so that usually one call suffices. Its
 // refusal is cached like a filter's, until the node, its devices or shared devices change.
 class LazyFilter : public SignPlugin {
  public:
-  virtual bool wanted(const CycleState& state) const = 0;
-  virtual bool accepts(CycleState& state, NodeId node) const = 0;
-  // True if CycleState::preference counts: all nodes are evaluated, and it is added, scaled to 0..100.
-  virtual bool prefers(const CycleState& state) const = 0;
+  virtual bool wanted(const PodQuery& query) const = 0;
+  virtual bool accepts(const NodeTrial& trial) const = 0;
+  // True if NodeChoice::preference counts: all nodes are evaluated, and it is added, scaled to 0..100.
+  virtual bool prefers(const PodQuery& query) const = 0;
   // Whether explain() may add to this reason.
-  virtual bool explains(const CycleState& state, const Reason& reason) const = 0;
+  virtual bool explains(const PodQuery& query, const Reason& reason) const = 0;
   // Why it refuses the node; empty: there is nothing to add to the reason.
-  virtual std::string explain(const CycleState& state, NodeId node) const = 0;
+  virtual std::string explain(const PodQuery& query, NodeId node) const = 0;
   // What proves that it refuses the node; none: it does not, or has no proof.
-  virtual std::optional<dra::Certificate> prove(const CycleState&, NodeId) const { return std::nullopt; }
+  virtual std::optional<dra::Certificate> prove(const PodQuery&, NodeId) const { return std::nullopt; }
 };
 
 // Adds 0..100 times its weight to every candidate, independently of the other candidates.
 class Score : public SignPlugin {
  public:
-  virtual void score(CycleState& state, std::int64_t weight) const = 0;
+  // `scores` are of `nodes`.
+  virtual void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
+                     std::span<std::int64_t> scores) const = 0;
 };
 
 // Prefers nodes by what their domains hold: the sums over all keys, scaled to 0..100 over the nodes that may
@@ -110,17 +128,18 @@ class Score : public SignPlugin {
 class DomainScore : public SignPlugin {
  public:
   // Appends what counts for the pod; of equal amounts on all nodes nothing follows.
-  virtual void add_counts(const CycleState& state, std::vector<DomainCount>& counts) const = 0;
+  virtual void add_counts(const PodQuery& query, std::vector<DomainCount>& counts) const = 0;
 };
 
 // Reserves what the pod needs on the chosen node besides its place; called in the order of the plugins.
 class Reserve : public Plugin {
  public:
-  // Charges the transaction and records in state.reservation what the BindRequest carries. An error ends the
-  // attempt; the caller then restores transaction and reservation.
-  virtual Status reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const = 0;
-  // A later plugin failed: undoes what `reserve` left elsewhere, for example in slots. In reverse order.
-  virtual void unreserve(CycleState& state, NodeId node) const = 0;
+  // Charges the transaction and records in `reservation` what the BindRequest carries. `choice` is the lazy
+  // filters' on this node. An error ends the attempt; the caller then restores transaction and reservation.
+  virtual Status reserve(const PodQuery& query, const NodeChoice& choice, NodeId node,
+                         model::Ledger::Transaction& transaction, Reservation& reservation) const = 0;
+  // A later plugin failed: undoes what `reserve` left outside of these. In reverse order.
+  virtual void unreserve(const PodQuery& query, NodeId node) const = 0;
 };
 
 // For a pod that fits nowhere in the cluster: writes after which a later attempt may succeed.
@@ -129,7 +148,7 @@ class PostFilter : public Plugin {
   // Whether the pod fits somewhere in the state of the transaction.
   using FitsNow = std::function<bool()>;
   // Leaves the transaction as it was.
-  virtual std::vector<client::Chain> after_refusal(const CycleState& state,
+  virtual std::vector<client::Chain> after_refusal(const PodQuery& query,
                                                    model::Ledger::Transaction& transaction,
                                                    const FitsNow& fits_now) const = 0;
 };

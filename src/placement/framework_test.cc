@@ -30,23 +30,24 @@ TEST(StateSlots, AreTypedAndEmptyAfterClear) {
   EXPECT_EQ(moved.read<Others>().count, 0);
 }
 
-// Records the call in its slot, or fails.
+// Records the calls, or fails.
 class Seat final : public Reserve {
  public:
-  Seat(std::string label, bool fails) : label_(std::move(label)), fails_(fails) {}
+  Seat(std::string label, bool fails, std::vector<std::string>& seats)
+      : label_(std::move(label)), fails_(fails), seats_(seats) {}
   std::string_view name() const override { return "Seat"; }
-  Status reserve(CycleState& state, NodeId, model::Ledger::Transaction&) const override {
+  Status reserve(const PodQuery&, const NodeChoice&, NodeId, model::Ledger::Transaction&,
+                 Reservation&) const override {
     if (fails_) return Error(ErrorCode::Conflict, "no seat " + label_);
-    state.slots.write<Seats>().taken.push_back(label_);
+    seats_.push_back(label_);
     return {};
   }
-  void unreserve(CycleState& state, NodeId) const override {
-    state.slots.write<Seats>().taken.push_back("-" + label_);
-  }
+  void unreserve(const PodQuery&, NodeId) const override { seats_.push_back("-" + label_); }
 
  private:
   std::string label_;
   bool fails_;
+  std::vector<std::string>& seats_;
 };
 
 class ReserveTest : public testing::Test {
@@ -56,7 +57,7 @@ class ReserveTest : public testing::Test {
     bench_.put_pod("p");
   }
   void install(const std::string& label, bool fails = false) {
-    bench_.plugins.reserves.push_back(std::make_unique<Seat>(label, fails));
+    bench_.plugins.reserves.push_back(std::make_unique<Seat>(label, fails, seats_));
   }
   // Whether the pod could be reserved; its charge stays in the transaction.
   bool reserve(model::Ledger::Transaction& transaction) {
@@ -65,8 +66,9 @@ class ReserveTest : public testing::Test {
     return bench_.pods.reserve(bench_.state, node, transaction).has_value();
   }
   bool is_placed() const { return bench_.cluster.ledger().node_of(bench_.state.pod_id).valid(); }
-  const std::vector<std::string>& seats() const { return bench_.state.slots.read<Seats>().taken; }
+  const std::vector<std::string>& seats() const { return seats_; }
 
+  std::vector<std::string> seats_;
   PluginBench bench_;
 };
 
@@ -111,7 +113,7 @@ class SliceWatcher final : public Filter {
  public:
   std::string_view name() const override { return "SliceWatcher"; }
   QueueingHint events_to_register() const override { return {kEventSliceChanged}; }
-  void filter(CycleState&) const override {}
+  void filter(const PodQuery&, NodeVerdicts&) const override {}
 };
 
 TEST(QueueingHints, ANewPluginRegistersItsOwn) {

@@ -46,7 +46,7 @@ class PluginBench {
     const std::vector<NodeId>& nodes = domains.nodes(cluster);
     return answer(pods.prepare(state) ? pods.choose(state, nodes, {}) : NodeId::none(), pods);
   }
-  void begin(const api::Pod& pod) { pods.begin(state, context, pod); }
+  void begin(const api::Pod& pod) { pods.begin(state, context, pod, nullptr); }
 
   client::View view;
   FakeSelectors selectors;
@@ -80,8 +80,10 @@ class JudgedNodes final : public Filter {
     return judged;
   }
   std::string_view name() const override { return "JudgedNodes"; }
-  Signing sign(const CycleState&, PodSignature&) const override { return Signing::Signed; }
-  void filter(CycleState& state) const override { judged += state.candidates.size(); }
+  Signing sign(const PodQuery&, PodSignature&) const override { return Signing::Signed; }
+  void filter(const PodQuery&, NodeVerdicts& verdicts) const override {
+    judged += verdicts.candidates.size();
+  }
   mutable std::size_t judged = 0;
 };
 

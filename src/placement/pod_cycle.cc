@@ -13,7 +13,9 @@ constexpr std::int64_t kScoreMax = 100;
 
 }  // namespace
 
-void PodCycle::begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod) const {
+void PodCycle::begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod,
+                     model::Ledger::Transaction* what_if) const {
+  state.what_if = what_if;
   state.context = &context;
   state.pod = &pod;
   state.pod_id = context.cluster.find_pod(pod.meta.ns, pod.meta.name);
@@ -21,13 +23,13 @@ void PodCycle::begin(CycleState& state, const SchedulingContext& context, const 
   state.scores.clear();
   state.diagnosis.clear();
   state.slots.clear();
-  state.node_slots.clear();
+  state.choice.slots.clear();
   state.reservation = {};
 }
 
 bool PodCycle::prepare(CycleState& state) const {
   for (const auto& prefilter : plugins_.prefilters) {
-    prefilter->prepare(state);
+    prefilter->prepare(state, state.diagnosis);
     if (state.over()) return false;
   }
   return true;
@@ -36,17 +38,17 @@ bool PodCycle::prepare(CycleState& state) const {
 void PodCycle::filter_only(CycleState& state) const {
   for (const auto& filter : plugins_.filters) {
     if (state.candidates.empty() || state.over()) return;
-    filter->filter(state);
+    filter->filter(state, state);
   }
 }
 
-void PodCycle::add_rules(const CycleState& state, std::vector<DomainRule>& rules) const {
-  for (const auto& filter : plugins_.domain_filters) filter->add_rules(state, rules);
+void PodCycle::add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const {
+  for (const auto& filter : plugins_.domain_filters) filter->add_rules(query, rules);
 }
 
-bool PodCycle::has_rules(const CycleState& state) const {
+bool PodCycle::has_rules(const PodQuery& query) const {
   std::vector<DomainRule> rules;
-  add_rules(state, rules);
+  add_rules(query, rules);
   return !rules.empty();
 }
 
@@ -64,11 +66,11 @@ void PodCycle::filter_domains(CycleState& state) const {
   }
 }
 
-void PodCycle::add_counts(const CycleState& state, std::vector<ScoredCount>& counts) const {
+void PodCycle::add_counts(const PodQuery& query, std::vector<ScoredCount>& counts) const {
   std::size_t scores = 0;
   for (const PluginSet::WeightedDomains& row : plugins_.domain_scores) {
     std::vector<DomainCount> own;
-    row.score->add_counts(state, own);
+    row.score->add_counts(query, own);
     for (DomainCount& one : own) counts.push_back({std::move(one), scores, row.weight});
     if (!own.empty()) ++scores;
   }
@@ -107,7 +109,8 @@ void PodCycle::judge(CycleState& state, std::span<const NodeId> nodes) const {
   state.candidates.assign(nodes.begin(), nodes.end());
   filter_only(state);
   state.scores.assign(state.candidates.size(), 0);
-  for (const PluginSet::Weighted& row : plugins_.scores) row.score->score(state, row.weight);
+  for (const PluginSet::Weighted& row : plugins_.scores)
+    row.score->score(state, state.candidates, row.weight, state.scores);
 }
 
 NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
@@ -121,7 +124,8 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   if (state.candidates.empty() || state.over()) return NodeId::none();
   state.scores.assign(state.candidates.size(), 0);
   if (state.candidates.size() > 1) {
-    for (const PluginSet::Weighted& row : plugins_.scores) row.score->score(state, row.weight);
+    for (const PluginSet::Weighted& row : plugins_.scores)
+      row.score->score(state, state.candidates, row.weight, state.scores);
     // Where all are asked, those that lazy filters refuse are not feasible.
     if (!has_preferences(state)) score_domains_of_all(state);
   }
@@ -135,38 +139,38 @@ NodeId PodCycle::choose_nominated(CycleState& state, std::span<const NodeId> nod
   const NodeId named = state.context->cluster.find_node(pod.nominated_node);
   if (std::find(nodes.begin(), nodes.end(), named) == nodes.end()) return NodeId::none();
   const NodeId node = prepare(state) ? choose(state, {&named, 1}, avoid) : NodeId::none();
-  if (!node.valid()) begin(state, *state.context, pod);
+  if (!node.valid()) begin(state, *state.context, pod, state.what_if);
   return node;
 }
 
-bool PodCycle::has_lazy_filters(const CycleState& state) const {
+bool PodCycle::has_lazy_filters(const PodQuery& query) const {
   return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
-                     [&](const auto& filter) { return filter->wanted(state); });
+                     [&](const auto& filter) { return filter->wanted(query); });
 }
 
-bool PodCycle::has_preferences(const CycleState& state) const {
+bool PodCycle::has_preferences(const PodQuery& query) const {
   return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
-                     [&](const auto& filter) { return filter->wanted(state) && filter->prefers(state); });
+                     [&](const auto& filter) { return filter->wanted(query) && filter->prefers(query); });
 }
 
-void PodCycle::add_scope(const CycleState& state, FilterScope& scope) const {
-  for (const auto& filter : plugins_.filters) filter->add_scope(state, scope);
-  for (const auto& filter : plugins_.lazy_filters) filter->add_scope(state, scope);
-  for (const PluginSet::Weighted& row : plugins_.scores) row.score->add_scope(state, scope);
+void PodCycle::add_scope(const PodQuery& query, FilterScope& scope) const {
+  for (const auto& filter : plugins_.filters) filter->add_scope(query, scope);
+  for (const auto& filter : plugins_.lazy_filters) filter->add_scope(query, scope);
+  for (const PluginSet::Weighted& row : plugins_.scores) row.score->add_scope(query, scope);
 }
 
-bool PodCycle::sign_filters(const CycleState& state, PodSignature& signature) const {
+bool PodCycle::sign_filters(const PodQuery& query, PodSignature& signature) const {
   FilterScope scope;
   for (const auto& filter : plugins_.filters) {
-    if (filter->sign(state, signature) == Signing::Unsigned) return false;
-    filter->add_scope(state, scope);
+    if (filter->sign(query, signature) == Signing::Unsigned) return false;
+    filter->add_scope(query, scope);
   }
   return scope.is_node_alone();
 }
 
-bool PodCycle::sign(const CycleState& state, PodSignature& signature) const {
+bool PodCycle::sign(const PodQuery& query, PodSignature& signature) const {
   const auto signs = [&](const SignPlugin& plugin) {
-    return plugin.sign(state, signature) == Signing::Signed;
+    return plugin.sign(query, signature) == Signing::Signed;
   };
   return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&
@@ -181,10 +185,10 @@ bool PodCycle::sign(const CycleState& state, PodSignature& signature) const {
 }
 
 bool PodCycle::accepts(CycleState& state, NodeId node) const {
-  state.node_slots.clear();
-  return std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(), [&](const auto& filter) {
-    return !filter->wanted(state) || filter->accepts(state, node);
-  });
+  state.choice.slots.clear();
+  const NodeTrial trial{state, node, state.what_if, state.choice, state.diagnosis};
+  return std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+                     [&](const auto& filter) { return !filter->wanted(state) || filter->accepts(trial); });
 }
 
 NodeId PodCycle::best_accepted(CycleState& state) const {
@@ -204,12 +208,12 @@ NodeId PodCycle::best_of_all(CycleState& state) const {
   std::vector<Accepted> all;
   std::int64_t most = 1;
   for (std::size_t i = 0; i < state.candidates.size(); ++i) {
-    state.preference = 0;
+    state.choice.preference = 0;
     const bool accepted = accepts(state, state.candidates[i]);
     if (state.over()) return NodeId::none();
     if (!accepted) continue;
-    most = std::max(most, state.preference);
-    all.push_back({i, state.preference, std::move(state.node_slots)});
+    most = std::max(most, state.choice.preference);
+    all.push_back({i, state.choice.preference, std::move(state.choice.slots)});
   }
   if (all.empty()) return NodeId::none();
   std::vector<ScoredCount> counts;
@@ -221,7 +225,7 @@ NodeId PodCycle::best_of_all(CycleState& state) const {
   const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
     return state.scores[a.candidate] < state.scores[b.candidate];
   });
-  state.node_slots = std::move(best->slots);
+  state.choice.slots = std::move(best->slots);
   return state.candidates[best->candidate];
 }
 
@@ -293,7 +297,7 @@ std::optional<ReservationPtr> PodCycle::reserve(CycleState& state, NodeId node,
                                                 model::Ledger::Transaction& transaction) const {
   const auto before = transaction.savepoint();
   for (auto at = plugins_.reserves.begin(); at != plugins_.reserves.end(); ++at) {
-    const Status reserved = (*at)->reserve(state, node, transaction);
+    const Status reserved = (*at)->reserve(state, state.choice, node, transaction, state.reservation);
     if (reserved) continue;
     state.diagnosis.fail((*at)->name(), "running Reserve plugin \"" + std::string((*at)->name()) +
                                             "\": " + reserved.error().message());

@@ -18,8 +18,10 @@ class PodCycle {
   // Both outlive it.
   PodCycle(const PluginSet& plugins, DomainIndex& domains) : plugins_(plugins), domains_(domains) {}
 
-  // Starts an attempt without candidates; reuses the buffers of an earlier one.
-  void begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod) const;
+  // Starts an attempt without candidates; reuses the buffers of an earlier one. `what_if`: the decision's
+  // transaction; null: none is open, and devices that take resources of nodes are not tried.
+  void begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod,
+             model::Ledger::Transaction* what_if) const;
   // Runs the prefilters. False if the attempt is over: the diagnosis says why.
   bool prepare(CycleState& state) const;
   // After prepare(): the best of `nodes` (by name) without those in `avoid`. None if the pod fits nowhere or
@@ -35,12 +37,12 @@ class PodCycle {
   void judge(CycleState& state, std::span<const NodeId> nodes) const;
   // True if every lazy filter accepts the node.
   bool accepts(CycleState& state, NodeId node) const;
-  bool has_lazy_filters(const CycleState& state) const;
+  bool has_lazy_filters(const PodQuery& query) const;
   // Whether a lazy filter prefers some nodes that it accepts: then it judges all candidates.
-  bool has_preferences(const CycleState& state) const;
+  bool has_preferences(const PodQuery& query) const;
   // After prepare(): the rules about domains that the pod must satisfy.
-  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const;
-  bool has_rules(const CycleState& state) const;
+  void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const;
+  bool has_rules(const PodQuery& query) const;
   // One that a DomainScore adds up.
   struct ScoredCount {
     DomainCount count;
@@ -48,14 +50,14 @@ class PodCycle {
     std::int64_t weight = 1;
   };
   // After prepare(): what the pod prefers domains by.
-  void add_counts(const CycleState& state, std::vector<ScoredCount>& counts) const;
+  void add_counts(const PodQuery& query, std::vector<ScoredCount>& counts) const;
   // After prepare(): signs what all filters and scores read of the pod. False if one of them does not sign
   // it.
-  bool sign(const CycleState& state, PodSignature& signature) const;
+  bool sign(const PodQuery& query, PodSignature& signature) const;
   // After prepare(): adds what filters and scores read of other nodes than the one they judge.
-  void add_scope(const CycleState& state, FilterScope& scope) const;
+  void add_scope(const PodQuery& query, FilterScope& scope) const;
   // Signs what filter_only() reads of the pod. False if a filter does not sign it, or reads other nodes too.
-  bool sign_filters(const CycleState& state, PodSignature& signature) const;
+  bool sign_filters(const PodQuery& query, PodSignature& signature) const;
   // Runs the Reserve plugins and charges the chosen node. Not set if a plugin failed: the diagnosis says why,
   // and the transaction is unchanged.
   std::optional<ReservationPtr> reserve(CycleState& state, NodeId node,

@@ -20,16 +20,16 @@ class Paint final : public Filter {
  public:
   explicit Paint(Signing signing) : signing_(signing) {}
   std::string_view name() const override { return "Paint"; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    if (signing_ == Signing::Signed && signature.begin(name())) signature.put(wanted(*state.pod));
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    if (signing_ == Signing::Signed && signature.begin(name())) signature.put(wanted(*query.pod));
     return signing_;
   }
-  void filter(CycleState& state) const override {
-    state.keep_if(kOtherPaint, [&](NodeId node) {
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    verdicts.keep_if(kOtherPaint, [&](NodeId node) {
       ++judged;
-      const api::StringMap& labels = state.context->cluster.node(node).live->meta.labels;
+      const api::StringMap& labels = query.context->cluster.node(node).live->meta.labels;
       const auto label = labels.find("paint");
-      return label != labels.end() && label->second == wanted(*state.pod);
+      return label != labels.end() && label->second == wanted(*query.pod);
     });
   }
   mutable int judged = 0;  // nodes, in all calls

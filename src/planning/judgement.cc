@@ -30,11 +30,11 @@ NodeVerdict verdict_of(const CycleState& state, NodeId node, NodeId chosen) {
 
 std::vector<NodeVerdict> judge_nodes(const placement::PodCycle& cycle,
                                      const placement::SchedulingContext& context, const api::Pod& pod,
-                                     std::span<const NodeId> nodes) {
+                                     std::span<const NodeId> nodes, model::Ledger::Transaction& transaction) {
   std::vector<NodeVerdict> verdicts;
   CycleState state;
   for (const NodeId& node : nodes) {
-    cycle.begin(state, context, pod);
+    cycle.begin(state, context, pod, &transaction);
     const NodeId chosen = cycle.prepare(state) ? cycle.choose(state, {&node, 1}, {}) : NodeId::none();
     verdicts.push_back(verdict_of(state, node, chosen));
   }

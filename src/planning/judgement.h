@@ -13,6 +13,7 @@ namespace berth::planning {
 // Judges every node by itself, before the pod is placed. Sorted by name.
 std::vector<NodeVerdict> judge_nodes(const placement::PodCycle& cycle,
                                      const placement::SchedulingContext& context, const api::Pod& pod,
-                                     std::span<const model::NodeId> nodes);
+                                     std::span<const model::NodeId> nodes,
+                                     model::Ledger::Transaction& transaction);
 
 }  // namespace berth::planning

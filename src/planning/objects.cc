@@ -39,8 +39,8 @@ Json allocated_claim(const api::ResourceClaim& claim) {
 }
 
 Json bind_request(const Placing& placing, const placement::SchedulingContext& context) {
-  const placement::BindRequestDraft binding{&placing.pod, placing.node,
-                                            context.cluster.named(model::value_of(placing.reservation))};
+  const placement::BindRequestDraft binding{
+      &placing.pod, placing.node, context.cluster.named(placing.pod, model::value_of(placing.reservation))};
   return api::bind_request_object(placement::bind_request(binding, placing.group, placing.decision_id, {}));
 }
 

@@ -240,7 +240,7 @@ void OfflineCluster::put(api::Kind kind, T object) {
 // The claim that the binder would create, and the entry of the pod's status for it.
 api::ResourceClaim OfflineCluster::extended_claim(const api::Pod& pod,
                                                   const model::ClaimChoice& choice) const {
-  const std::string& name = cluster_.claim(choice.claim).key.name;
+  const std::string name = cluster_.claim_name(pod, choice);
   Json object = api::extended_claim_object(pod.meta, name, *choice.extended);
   object["metadata"]["uid"] = derived_uid("ResourceClaim " + pod.meta.ns + "/" + name);
   object["metadata"]["resourceVersion"] = "1";

@@ -128,12 +128,13 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   decision.pods.push_back({pod.meta.ns, pod.meta.name, "", {}});
   if (!may_be_tried(pod, decision)) return;
   model::Cluster& cluster = offline_.cluster();
-  if (options_.verdicts != Verdicts::None)
-    decision.verdicts = judge_nodes(core_.pod_cycle(), context_, pod, core_.domains().nodes(cluster));
   placement::PodDecision decided;
   {
     // Undone at its end: the objects carry what was placed.
     model::Ledger::Transaction transaction(cluster.ledger());
+    if (options_.verdicts != Verdicts::None)
+      decision.verdicts =
+          judge_nodes(core_.pod_cycle(), context_, pod, core_.domains().nodes(cluster), transaction);
     decided = core_.decide_pod(context_, pod, {}, transaction);
   }
   if (decided.refusal) return refuse(std::move(decided.refusal), decision);
@@ -160,10 +161,8 @@ void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std
   const api::Pod pod = chosen.pod;  // bind() replaces the view's
   planned.node = offline_.cluster().node(chosen.node).name;
   const model::Reservation& reservation = model::value_of(chosen.reservation);
-  for (const model::ClaimChoice& choice : reservation.claims) {
-    const model::ClaimRow& row = offline_.cluster().claim(choice.claim);
-    planned.claims.push_back({row.key.name, choice.allocation});
-  }
+  for (const model::ClaimChoice& choice : reservation.claims)
+    planned.claims.push_back({offline_.cluster().claim_name(pod, choice), choice.allocation});
   planned.gpu_share = reservation.gpu_share;
   offline_.bind(pod, planned.node, reservation);
   if (!options_.objects) return;

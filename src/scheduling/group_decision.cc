@@ -86,9 +86,10 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   std::set<std::string> renewed;
   for (const std::size_t i : chosen) {
     const placement::MemberOutcome& member = outcome.members[i];
-    const BindRequestDraft binding{input.waiting[i], loop_.cluster.node(member.node).name,
-                                   loop_.cluster.named(model::value_of(member.reservation)),
-                                   loop_.options.backoff_limit};
+    const BindRequestDraft binding{
+        input.waiting[i], loop_.cluster.node(member.node).name,
+        loop_.cluster.named(*input.waiting[i], model::value_of(member.reservation)),
+        loop_.options.backoff_limit};
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_.leadership));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }

@@ -168,7 +168,8 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
   client::Effects effects;
   effects.decision_id = id;
   const std::string& node_name = loop_.cluster.node(decision.node).name;
-  const BindRequestDraft binding{&pod, node_name, loop_.cluster.named(model::value_of(decision.reservation)),
+  const BindRequestDraft binding{&pod, node_name,
+                                 loop_.cluster.named(pod, model::value_of(decision.reservation)),
                                  loop_.options.backoff_limit};
   effects.chains.push_back(bind_chain(context.view, binding, {}, id, loop_.leadership));
   std::set<std::string> renewed;

@@ -29,7 +29,7 @@ void GroupBound::sort_out() {
   PodSignature signature;
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     signature.clear();
-    pods_.begin(state_, context_, *waiting_[i]);
+    pods_.begin(state_, context_, *waiting_[i], &transaction_);
     const bool signs = pods_.prepare(state_) && pods_.sign(state_, signature);
     const auto next = static_cast<std::uint32_t>(kinds_.size());
     const std::uint32_t kind = signs ? known.emplace(signature.bytes(), next).first->second : next;
@@ -71,7 +71,7 @@ std::optional<GroupProof> GroupBound::refute_by(const Room& room_of, std::int64_
 // By what the topology keeps for the kind: its filters, if they read the node alone, and its requests.
 std::optional<std::int64_t> GroupBound::kept_count(const Kind& kind, Topology& topology,
                                                    topology::DomainId domain) {
-  pods_.begin(state_, context_, *kind.pods.front());
+  pods_.begin(state_, context_, *kind.pods.front(), &transaction_);
   signature_.clear();
   if (!pods_.prepare(state_) || !pods_.sign_filters(state_, signature_)) return std::nullopt;
   const FitCounter::Demand demand = plugins_.fit_counter->demand(context_.cluster, {kind.pods.data(), 1});
@@ -90,7 +90,7 @@ std::optional<std::int64_t> GroupBound::kept_count(const Kind& kind, Topology& t
 
 std::optional<std::int64_t> GroupBound::fit_count(const Kind& kind, std::span<const NodeId> nodes) {
   const auto members = static_cast<std::int64_t>(kind.pods.size());
-  pods_.begin(state_, context_, *kind.pods.front());
+  pods_.begin(state_, context_, *kind.pods.front(), &transaction_);
   if (!pods_.prepare(state_)) {
     const bool proved = state_.diagnosis.error().empty() && state_.diagnosis.unproved().empty();
     return proved ? std::optional<std::int64_t>(0) : std::nullopt;

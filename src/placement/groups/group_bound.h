@@ -26,8 +26,14 @@ class GroupBound {
  public:
   // All outlive it.
   GroupBound(const PluginSet& plugins, const PodCycle& pods, const SchedulingContext& context,
-             std::span<const api::Pod* const> waiting, std::size_t nodes_max)
-      : plugins_(plugins), pods_(pods), context_(context), waiting_(waiting), nodes_left_(nodes_max) {}
+             model::Ledger::Transaction& transaction, std::span<const api::Pod* const> waiting,
+             std::size_t nodes_max)
+      : plugins_(plugins),
+        pods_(pods),
+        context_(context),
+        transaction_(transaction),
+        waiting_(waiting),
+        nodes_left_(nodes_max) {}
 
   // By member; equal for members that are alike.
   const std::vector<std::uint32_t>& kinds();
@@ -51,6 +57,7 @@ class GroupBound {
   const PluginSet& plugins_;
   const PodCycle& pods_;
   const SchedulingContext& context_;
+  model::Ledger::Transaction& transaction_;
   const std::span<const api::Pod* const> waiting_;
   std::size_t nodes_left_;
   std::vector<std::uint32_t> kind_of_;

@@ -45,8 +45,8 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
           input,
           transaction,
           domains_.nodes(context.cluster),
-          GroupFit(plugins_, pods_, context, input.waiting),
-          GroupBound(plugins_, pods_, context, input.waiting, proof_nodes_max_)};
+          GroupFit(plugins_, pods_, context, transaction, input.waiting),
+          GroupBound(plugins_, pods_, context, transaction, input.waiting, proof_nodes_max_)};
   if (placements_ == Placements::ByTopology && !input.group->topology_keys.empty())
     run.topology = &domains_.topology(input.group->topology_keys.front(), context.cluster);
   auto placements = plugins_.placement_generator->generate(
@@ -180,7 +180,7 @@ NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& 
   const auto own = run.input.avoid.find(pod.meta.uid);
   const std::span<const NodeId> avoid =
       own == run.input.avoid.end() ? std::span<const NodeId>() : std::span<const NodeId>(own->second);
-  pods_.begin(state_, run.context, pod);
+  pods_.begin(state_, run.context, pod, &run.transaction);
   const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (nominated.valid()) return nominated;
   if (placement.is_whole_cluster()) return signature_cache_.choose(state_, avoid);

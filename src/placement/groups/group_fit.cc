@@ -28,7 +28,7 @@ void GroupFit::prepare() {
 
 std::int64_t GroupFit::count(NodeId node) {
   if (alike_) {
-    pods_.begin(state_, context_, *waiting_.front());
+    pods_.begin(state_, context_, *waiting_.front(), &transaction_);
     state_.candidates = {node};
     pods_.filter_only(state_);
     if (state_.candidates.empty()) return 0;
@@ -42,7 +42,7 @@ bool GroupFit::sign_alike() {
   return std::all_of(waiting_.begin(), waiting_.end(), [&](const api::Pod* pod) {
     PodSignature& own = pod == waiting_.front() ? signature_ : other;
     own.clear();
-    pods_.begin(state_, context_, *pod);
+    pods_.begin(state_, context_, *pod, &transaction_);
     return pods_.sign_filters(state_, own) && own.bytes() == signature_.bytes();
   });
 }

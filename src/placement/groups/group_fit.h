@@ -21,8 +21,8 @@ class GroupFit {
  public:
   // All outlive it. `waiting` is not empty.
   GroupFit(const PluginSet& plugins, const PodCycle& pods, const SchedulingContext& context,
-           std::span<const api::Pod* const> waiting)
-      : plugins_(plugins), pods_(pods), context_(context), waiting_(waiting) {}
+           model::Ledger::Transaction& transaction, std::span<const api::Pod* const> waiting)
+      : plugins_(plugins), pods_(pods), context_(context), transaction_(transaction), waiting_(waiting) {}
 
   std::int64_t room(NodeId node);
   // Of the domains of a topology, kept from attempt to attempt.
@@ -36,6 +36,7 @@ class GroupFit {
   const PluginSet& plugins_;
   const PodCycle& pods_;
   const SchedulingContext& context_;
+  model::Ledger::Transaction& transaction_;
   const std::span<const api::Pod* const> waiting_;
   bool prepared_ = false;
   FitCounter::Demand demand_;

@@ -73,9 +73,9 @@ std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& pla
                                 }};
   GangDevices devices(run.context, run.transaction, run.input.waiting, budget, moves.fits);
   tree.devices = &devices;
-  const GangProblem problem =
-      make_gang_problem({plugins_, pods_, run.context, run.input.waiting, run.input.avoid, run.bound.kinds()},
-                        placement.nodes, devices, state_, budget);
+  const GangProblem problem = make_gang_problem(
+      {plugins_, pods_, run.context, run.transaction, run.input.waiting, run.input.avoid, run.bound.kinds()},
+      placement.nodes, devices, state_, budget);
   TreeSearch search(problem, devices, budget, static_cast<std::size_t>(run.needed()), moves);
   if (search.run()) {
     GroupOutcome outcome;
@@ -121,7 +121,7 @@ bool GroupCycle::place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice
   if (!chooses) choices.charge(own);
   const auto before = run.transaction.savepoint();
   if (chooses && !own.empty()) choices.exclude_others(seat.node, own);
-  pods_.begin(state_, run.context, *run.input.waiting[seat.member]);
+  pods_.begin(state_, run.context, *run.input.waiting[seat.member], &run.transaction);
   if (pods_.prepare(state_)) outcome.node = pods_.choose(state_, {&seat.node, 1}, {});
   run.transaction.roll_back_to(before);
   std::optional<ReservationPtr> reserved;

@@ -368,7 +368,7 @@ std::vector<client::Chain> SignatureCache::post_filter(const CycleState& state,
                                                        model::Ledger::Transaction& transaction) {
   return pods_.post_filter(state, transaction, [&] {
     CycleState again;
-    pods_.begin(again, *state.context, *state.pod);
+    pods_.begin(again, *state.context, *state.pod, state.what_if);
     return choose(again, {}).valid();
   });
 }

@@ -74,18 +74,23 @@ class History {
   // that has a place is not one: it would not find its own host ports in use, others of its signature would.
   enum class Of : std::uint8_t { Even, Odd, All };
   void compare(Of which) {
+    model::Ledger::Transaction transaction(cluster_.ledger());
+    compare(which, transaction);
+  }
+
+ private:
+  void compare(Of which, model::Ledger::Transaction& transaction) {
     const SchedulingContext context{view_, cluster_, allocator_};
     for (const auto& [key, pod] : view_.pods.all()) {
       if (pod->bound() || !ready(*pod) || has_place(*pod)) continue;
       if (which != Of::All && (key.name.back() % 2 == 0) != (which == Of::Even)) continue;
-      const Chosen index = by_index(context, *pod), pass = by_pass(context, *pod);
+      const Chosen index = by_index(context, *pod, transaction), pass = by_pass(context, *pod, transaction);
       if (!(index == pass))
         RC_LOG(pod->meta.name + "\nindex: " + text_of(index) + "\npass:  " + text_of(pass));
       RC_ASSERT(index == pass);
     }
   }
 
- private:
   std::string text_of(const Chosen& chosen) const {
     std::string text = chosen.node.valid() ? cluster_.node(chosen.node).name : chosen.words;
     for (const std::string& device : chosen.devices) text += " " + device;
@@ -225,7 +230,7 @@ class History {
     if (!pod || pod->bound() || !ready(*pod) || has_place(*pod)) return false;
     const SchedulingContext context{view_, cluster_, allocator_};
     CycleState state;
-    pods_.begin(state, context, *pod);
+    pods_.begin(state, context, *pod, &transaction);
     const NodeId node = index_.choose(state, {});
     return node.valid() && pods_.reserve(state, node, transaction);
   }
@@ -237,19 +242,21 @@ class History {
     model::Ledger::Transaction transaction(cluster_.ledger());
     for (int i = 0; i < 3; ++i) {
       place(transaction);
-      compare(Of::All);
+      compare(Of::All, transaction);
     }
   }
 
-  Chosen by_index(const SchedulingContext& context, const api::Pod& pod) {
+  Chosen by_index(const SchedulingContext& context, const api::Pod& pod,
+                  model::Ledger::Transaction& transaction) {
     CycleState state;
-    pods_.begin(state, context, pod);
+    pods_.begin(state, context, pod, &transaction);
     const NodeId node = index_.choose(state, {});
     return chosen(state, node, node.valid() ? FitError{} : index_.fit_error(state));
   }
-  Chosen by_pass(const SchedulingContext& context, const api::Pod& pod) {
+  Chosen by_pass(const SchedulingContext& context, const api::Pod& pod,
+                 model::Ledger::Transaction& transaction) {
     CycleState state;
-    pods_.begin(state, context, pod);
+    pods_.begin(state, context, pod, &transaction);
     NodeId node;
     const std::vector<NodeId>& nodes = domains_.nodes(cluster_);
     if (!nodes.empty() && pods_.prepare(state)) node = pods_.choose(state, nodes, {});
@@ -258,7 +265,7 @@ class History {
   Chosen chosen(const CycleState& state, NodeId node, FitError fit_error) {
     Chosen chosen{node, {}, {}, std::move(fit_error), {}};
     if (node.valid()) {
-      const plugins::NodeDevices& devices = plugins::devices_of(state);
+      const plugins::NodeDevices& devices = plugins::devices_of(state.choice);
       if (devices.node_allocatable) chosen.taken = to_string(api::to_json(*devices.node_allocatable));
       for (const auto& allocation : devices.allocations)
         for (const api::DeviceResult& result : allocation->results)

@@ -16,34 +16,33 @@ namespace {
 class ClaimReservation final : public Reserve {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  Status reserve(CycleState& state, NodeId node, model::Ledger::Transaction& transaction) const override {
-    const PodClaims& pod = claims_of(state);
-    const NodeDevices& devices = devices_of(state);
-    state.reservation.node_allocatable = devices.node_allocatable;
+  Status reserve(const PodQuery& query, const NodeChoice& choice, NodeId,
+                 model::Ledger::Transaction& transaction, Reservation& reservation) const override {
+    const PodClaims& pod = claims_of(query);
+    const NodeDevices& devices = devices_of(choice);
+    reservation.node_allocatable = devices.node_allocatable;
     std::size_t next = 0;
-    for (const ClaimChoice& choice : pod.claims) {
-      ClaimChoice& chosen = state.reservation.claims.emplace_back(choice);
+    for (const ClaimChoice& claim : pod.claims) {
+      ClaimChoice& chosen = reservation.claims.emplace_back(claim);
       if (!chosen.allocation) {
         BERTH_ASSERT(next < devices.allocations.size(), "every claim of the ask has an allocation");
         chosen.allocation = devices.allocations[next++];
       }
       // A claim that is already allocated is charged too: another client may be deallocating it unseen.
-      allocate(state, chosen, transaction);
+      transaction.allocate(chosen.claim, reservation_of(query, chosen));
     }
-    if (!pod.extended || !allocation_request_for(state, node) || !pod.extended->chosen) return {};
+    if (!devices.extended) return {};
     BERTH_ASSERT(next < devices.allocations.size(), "the claim for extended resources comes last");
-    const model::ClaimId made = state.context->cluster.claim_id(state.pod->meta.ns, pod.extended->claim_name);
-    state.reservation.claims.push_back(
-        {"", made, devices.allocations[next], ClaimState::Usable, pod.extended->chosen});
-    allocate(state, state.reservation.claims.back(), transaction);
+    const model::ClaimId made = query.context->cluster.new_claim(transaction);
+    reservation.claims.push_back({"", made, devices.allocations[next], ClaimState::Usable, devices.extended});
+    transaction.allocate(made, reservation_of(query, reservation.claims.back()));
     return {};
   }
-  void unreserve(CycleState&, NodeId) const override {}
+  void unreserve(const PodQuery&, NodeId) const override {}
 
  private:
-  static void allocate(const CycleState& state, const ClaimChoice& chosen,
-                       model::Ledger::Transaction& transaction) {
-    transaction.allocate(chosen.claim, state.context->cluster.reservation_for(chosen.allocation));
+  static model::ClaimReservationPtr reservation_of(const PodQuery& query, const ClaimChoice& chosen) {
+    return query.context->cluster.reservation_for(chosen.allocation);
   }
 };
 
@@ -66,14 +65,14 @@ bool is_ours_alone(const SchedulingContext& context, model::ClaimId claim, const
 class ClaimDeallocation final : public PostFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  std::vector<client::Chain> after_refusal(const CycleState& state, model::Ledger::Transaction& transaction,
+  std::vector<client::Chain> after_refusal(const PodQuery& query, model::Ledger::Transaction& transaction,
                                            const FitsNow& fits_now) const override {
     if (has(KnownDefect::FailedBindingKeepsClaims)) return {};
-    const SchedulingContext& context = *state.context;
+    const SchedulingContext& context = *query.context;
     std::vector<client::Chain> unusable, sound;
     const auto before = transaction.savepoint();
-    for (const ClaimChoice& choice : claims_of(state).claims) {
-      if (!choice.allocation || !is_ours_alone(context, choice.claim, *state.pod)) continue;
+    for (const ClaimChoice& choice : claims_of(query).claims) {
+      if (!choice.allocation || !is_ours_alone(context, choice.claim, *query.pod)) continue;
       const api::ResourceClaim& claim = *context.cluster.claim(choice.claim).live;
       (choice.state == ClaimState::Unusable ? unusable : sound).push_back(deallocation(claim));
       transaction.remove_claim(choice.claim);

@@ -47,18 +47,18 @@ class ClaimsExist final : public PreEnqueue {
 };
 
 // While a decision allocates a claim, only pods of the same group may share it.
-bool taken_by_others(const CycleState& state, model::ClaimId claim) {
-  const model::Cluster& cluster = state.context->cluster;
-  const std::string& group = state.pod->group;
+bool taken_by_others(const PodQuery& query, model::ClaimId claim) {
+  const model::Cluster& cluster = query.context->cluster;
+  const std::string& group = query.pod->group;
   const auto foreign = [&](std::string_view ns, std::string_view pod_name) {
-    const api::Pod* other = state.context->view.pods.find(ns, pod_name);
+    const api::Pod* other = query.context->view.pods.find(ns, pod_name);
     return !other || group.empty() || other->group != group;
   };
   const model::ClaimRow& row = cluster.claim(claim);
   for (const auto& [name, request] : row.bind_requests)
-    if (request->pod_uid != state.pod->meta.uid && foreign(request->meta.ns, request->pod_name)) return true;
+    if (request->pod_uid != query.pod->meta.uid && foreign(request->meta.ns, request->pod_name)) return true;
   for (const auto& [uid, assumption] : cluster.assumptions()) {
-    if (uid == state.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
+    if (uid == query.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
     const bool names_it =
         std::any_of(assumption.reservation.claims.begin(), assumption.reservation.claims.end(),
                     [&](const api::ClaimAllocation& one) { return one.claim_name == row.key.name; });
@@ -80,10 +80,10 @@ bool has_rival(const model::Cluster& cluster, const model::ClaimReservation& res
 class DynamicResourcesClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  void prepare(CycleState& state) const override {
-    const api::Pod& pod = *state.pod;
-    model::Cluster& cluster = state.context->cluster;
-    PodClaims& found = state.slots.write<PodClaims>();
+  void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    const api::Pod& pod = *query.pod;
+    const model::Cluster& cluster = query.context->cluster;
+    PodClaims& found = query.slots.write<PodClaims>();
     std::vector<dra::ClaimPtr> unallocated;
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;
@@ -91,44 +91,44 @@ class DynamicResourcesClaims final : public PreFilter {
       const auto full_name = [&] { return pod.meta.ns + "/" + name; };
       const model::ClaimId id = cluster.find_claim(pod.meta.ns, name);
       if (!id.valid() || !cluster.claim(id).live)
-        return state.diagnosis.refuse_everywhere(reason_row("ClaimNotFound"), name);
+        return diagnosis.refuse_everywhere(reason_row("ClaimNotFound"), name);
       const dra::ClaimPtr& live = cluster.claim(id).live;
       const model::ClaimReservationPtr& reservation = cluster.ledger().reservation(id);
-      if (reservation && !live->allocation && taken_by_others(state, id))
-        return state.diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
-      if (other_entries(*state.context, id, pod, claim) >= api::kReservedForMax)
-        return state.diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
-                                                 std::to_string(api::kReservedForMax));
-      const bool unusable = reservation && is_unusable(*state.context, *live);
+      if (reservation && !live->allocation && taken_by_others(query, id))
+        return diagnosis.refuse_everywhere(reason_row("ClaimBeingAllocated"), full_name());
+      if (other_entries(*query.context, id, pod, claim) >= api::kReservedForMax)
+        return diagnosis.refuse_everywhere(reason_row("ClaimFull"), full_name(),
+                                           std::to_string(api::kReservedForMax));
+      const bool unusable = reservation && is_unusable(*query.context, *live);
       if (reservation && !unusable && has_rival(cluster, *reservation))
-        return state.diagnosis.refuse_everywhere(reason_row("ClaimDeviceHeldTwice"), full_name());
+        return diagnosis.refuse_everywhere(reason_row("ClaimDeviceHeldTwice"), full_name());
       found.claims.push_back({claim.name, id, reservation ? reservation->allocation : nullptr});
       if (unusable) found.claims.back().state = ClaimState::Unusable;
       if (reservation) continue;
-      if (!classes_exist(state, *live)) return;
+      if (!classes_exist(query, diagnosis, *live)) return;
       unallocated.push_back(live);
     }
     if (unallocated.empty()) return;
-    auto allocation_request = state.context->allocator.prepare(unallocated);
+    auto allocation_request = query.context->allocator.prepare(unallocated);
     if (!allocation_request)
-      return state.diagnosis.fail(kDynamicResources,
-                                  std::string(kDynamicResourcesError) + allocation_request.error().message());
+      return diagnosis.fail(kDynamicResources,
+                            std::string(kDynamicResourcesError) + allocation_request.error().message());
     found.allocation_request = std::move(*allocation_request);
   }
   // A claim without room for another consumer, or a class that does not exist.
-  std::optional<dra::Certificate> prove(const CycleState& state) const override {
-    const api::Pod& pod = *state.pod;
+  std::optional<dra::Certificate> prove(const PodQuery& query) const override {
+    const api::Pod& pod = *query.pod;
     for (const api::PodClaim& named : pod.claims) {
       const api::ResourceClaim* claim =
-          state.context->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
+          query.context->view.claims.find(pod.meta.ns, api::claim_object_name(pod, named));
       if (!claim) continue;
-      const model::ClaimId id = state.context->cluster.find_claim(pod.meta.ns, claim->meta.name);
-      const std::size_t consumers = other_entries(*state.context, id, pod, named);
+      const model::ClaimId id = query.context->cluster.find_claim(pod.meta.ns, claim->meta.name);
+      const std::size_t consumers = other_entries(*query.context, id, pod, named);
       if (consumers >= api::kReservedForMax) return full_claim(*claim, consumers);
       if (claim->allocation) continue;
       for (const api::DeviceRequest& request : claim->requests)
         for (const api::DeviceSubRequest& one : request.alternatives)
-          if (!state.context->cluster.classes().contains(one.device_class))
+          if (!query.context->cluster.classes().contains(one.device_class))
             return missing_class(*claim, request, one);
     }
     return std::nullopt;
@@ -160,12 +160,12 @@ class DynamicResourcesClaims final : public PreFilter {
             {}};
   }
 
-  static bool classes_exist(CycleState& state, const api::ResourceClaim& claim) {
+  static bool classes_exist(const PodQuery& query, Diagnosis& diagnosis, const api::ResourceClaim& claim) {
     for (const api::DeviceRequest& request : claim.requests)
       for (const api::DeviceSubRequest& one : request.alternatives) {
-        if (state.context->cluster.classes().contains(one.device_class)) continue;
-        state.diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name_of(request, one),
-                                          one.device_class);
+        if (query.context->cluster.classes().contains(one.device_class)) continue;
+        diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name_of(request, one),
+                                    one.device_class);
         return false;
       }
     return true;
@@ -181,35 +181,35 @@ class DynamicResourcesAllocated final : public Filter {
  public:
   std::string_view name() const override { return kDynamicResources; }
   // An allocated claim has its own set of nodes, so its pod is not signed.
-  Signing sign(const CycleState& state, PodSignature&) const override {
-    const std::vector<ClaimChoice>& claims = claims_of(state).claims;
+  Signing sign(const PodQuery& query, PodSignature&) const override {
+    const std::vector<ClaimChoice>& claims = claims_of(query).claims;
     const bool allocated = std::any_of(
         claims.begin(), claims.end(), [](const ClaimChoice& choice) { return choice.allocation != nullptr; });
     return allocated ? Signing::Unsigned : Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    for (const ClaimChoice& choice : claims_of(state).claims) {
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    for (const ClaimChoice& choice : claims_of(query).claims) {
       const bool unusable = choice.state == ClaimState::Unusable;
       if (!choice.allocation) continue;
       const std::optional<api::NodeSelector>& selector = choice.allocation->node_selector;
       const bool skips = skips_node_operations(*choice.allocation);
       if (selector || skips || unusable)
-        state.keep_if(reason_row("ClaimElsewhere"), [&](NodeId node) {
-          const model::NodeRow& row = state.context->cluster.node(node);
+        verdicts.keep_if(reason_row("ClaimElsewhere"), [&](NodeId node) {
+          const model::NodeRow& row = query.context->cluster.node(node);
           const api::ObjectMeta& meta = row.live->meta;
           const bool reached = !selector || api::matches(*selector, meta.labels, meta.name);
           return !unusable && reached && (!skips || dra::can_skip_operations(row));
         });
-      if (is_mapped_elsewhere(state, choice)) refuse_shared(state, choice);
+      if (is_mapped_elsewhere(query, choice))
+        refuse_shared(query.context->cluster.claim(choice.claim).key.name, verdicts);
     }
   }
 
  private:
-  static void refuse_shared(CycleState& state, const ClaimChoice& choice) {
-    const ReasonId reason = state.diagnosis.reason(reason_row("MappedClaimShared"),
-                                                   state.context->cluster.claim(choice.claim).key.name);
-    state.keep_if([&](NodeId node) {
-      state.diagnosis.refuse(node, reason);
+  static void refuse_shared(const std::string& claim, NodeVerdicts& verdicts) {
+    const ReasonId reason = verdicts.diagnosis.reason(reason_row("MappedClaimShared"), claim);
+    verdicts.keep_if([&](NodeId node) {
+      verdicts.diagnosis.refuse(node, reason);
       return false;
     });
   }
@@ -238,75 +238,71 @@ class DynamicResources final : public LazyFilter {
                 kEventClaimChanged,
             asks_for_devices};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const PodClaims& pod = claims_of(state);
-    if (pod.extended && may_take_of_node(state)) return Signing::Unsigned;
-    if (pod.extended) sign_extended_resources(state, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const PodClaims& pod = claims_of(query);
+    if (pod.extended && may_take_of_node(query)) return Signing::Unsigned;
+    if (pod.extended) sign_extended_resources(query, signature);
     if (!signature.begin(name())) return Signing::Signed;
     signature.put(pod.allocation_request ? pod.allocation_request->signature() : 0);
-    if (pod.extended && sign_extended_claim(state, signature) == Signing::Unsigned) return Signing::Unsigned;
-    return sign_container_counts(state, signature);
+    if (pod.extended && sign_extended_claim(query, signature) == Signing::Unsigned) return Signing::Unsigned;
+    return sign_container_counts(query, signature);
   }
-  bool wanted(const CycleState& state) const override {
-    const PodClaims& pod = claims_of(state);
-    return pod.allocation_request || pod.extended || may_take_of_node(state);
+  bool wanted(const PodQuery& query) const override {
+    const PodClaims& pod = claims_of(query);
+    return pod.allocation_request || pod.extended || may_take_of_node(query);
   }
 
-  bool prefers(const CycleState& state) const override {
-    const std::vector<ClaimChoice>& claims = claims_of(state).claims;
+  bool prefers(const PodQuery& query) const override {
+    const std::vector<ClaimChoice>& claims = claims_of(query).claims;
     return std::any_of(claims.begin(), claims.end(), [&](const ClaimChoice& choice) {
-      const dra::ClaimPtr& claim = state.context->cluster.claim(choice.claim).live;
+      const dra::ClaimPtr& claim = query.context->cluster.claim(choice.claim).live;
       return !choice.allocation && claim &&
              std::any_of(claim->requests.begin(), claim->requests.end(), is_prioritized);
     });
   }
 
-  bool accepts(CycleState& state, NodeId node) const override {
-    const Result<const dra::AllocationRequest*> allocation_request = allocation_request_for(state, node);
-    if (!allocation_request) {
-      state.diagnosis.refuse(
-          node, state.diagnosis.reason(reason_row("InvalidClaims"), allocation_request.error().message()));
-      return false;
-    }
-    // Null: device plugins serve everything here, or all claims are allocated.
-    const std::int64_t preference = state.preference;
-    if (*allocation_request && !found_devices(state, **allocation_request, node)) return false;
+  bool accepts(const NodeTrial& trial) const override {
+    const Result<NodeRequest> request = allocation_request_for(trial.query, trial.node);
+    if (!request) return trial.refuse(reason_row("InvalidClaims"), request.error().message());
+    const std::int64_t preference = trial.choice.preference;
+    trial.choice.slots.write<NodeDevices>().extended = request->extended;
+    if (request->devices && !found_devices(trial, *request->devices)) return false;
     Tried tried = Tried::Everything;
-    if (const auto lacking = shortage_by_devices(state, node))
-      tried = choose_others(state, **allocation_request, node, *lacking, preference);
-    return !state.over() && has_room_for_devices(state, node, tried);
+    if (const auto lacking = shortage_by_devices(trial))
+      tried = choose_others(trial, *request->devices, *lacking, preference);
+    return trial.diagnosis.error().empty() && has_room_for_devices(trial, tried);
   }
 
-  bool explains(const CycleState& state, const Reason& reason) const override {
+  bool explains(const PodQuery& query, const Reason& reason) const override {
     if (reason == reason_row("CannotAllocateClaims") || reason == reason_row("InvalidResourcePools"))
       return true;
     const bool lacks = reason == reason_row("InsufficientResource") ||
                        reason == reason_row("InsufficientAllocatable") ||
                        reason == reason_row("InsufficientResourceOfTried") ||
                        reason == reason_row("InsufficientAllocatableOfTried");
-    return lacks && may_take_of_node(state);
+    return lacks && may_take_of_node(query);
   }
   // Empty if the node has no room for the pod's own requests.
-  std::string explain(const CycleState& state, NodeId node) const override {
-    if (!fits(state, node, state.context->cluster.pod(state.pod_id).requests)) return "";
-    const Result<const dra::AllocationRequest*> allocation_request = allocation_request_for(state, node);
-    if (!allocation_request) return "";
-    if (!*allocation_request) return takes_text(state, {});
+  std::string explain(const PodQuery& query, NodeId node) const override {
+    if (!fits(query, node, query.context->cluster.pod(query.pod_id).requests)) return "";
+    const Result<NodeRequest> request = allocation_request_for(query, node);
+    if (!request) return "";
+    if (!request->devices) return takes_text(query, {});
     dra::AllocationVerdict verdict =
-        state.context->allocator.allocate(**allocation_request, node, dra::Explain::Words);
+        query.context->allocator.allocate(*request->devices, node, dra::Explain::Words);
     if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
       std::vector<std::shared_ptr<const api::Allocation>> allocations;
       for (dra::ClaimResult& result : found->claims) allocations.push_back(std::move(result.allocation));
-      return takes_text(state, allocations);
+      return takes_text(query, allocations);
     }
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     return no ? no->reason : "";
   }
-  std::optional<dra::Certificate> prove(const CycleState& state, NodeId node) const override {
-    const auto& allocation_request = claims_of(state).allocation_request;
+  std::optional<dra::Certificate> prove(const PodQuery& query, NodeId node) const override {
+    const auto& allocation_request = claims_of(query).allocation_request;
     if (!allocation_request) return std::nullopt;
     const dra::AllocationVerdict verdict =
-        state.context->allocator.allocate(*allocation_request, node, dra::Explain::Words);
+        query.context->allocator.allocate(*allocation_request, node, dra::Explain::Words);
     const auto* no = std::get_if<dra::Impossible>(&verdict);
     return no ? no->certificate : std::nullopt;
   }
@@ -314,89 +310,85 @@ class DynamicResources final : public LazyFilter {
  private:
   // The chosen devices take more of `lacking` than the node has; others may take less. kube-scheduler stops
   // at the first choice, which is kept if no other fits.
-  static Tried choose_others(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
+  static Tried choose_others(const NodeTrial& trial, const dra::AllocationRequest& request,
                              model::ResourceId lacking, std::int64_t preference_before) {
-    const std::int64_t preference = state.preference;
-    auto& allocations = state.node_slots.write<NodeDevices>().allocations;
+    const std::int64_t preference = trial.choice.preference;
+    auto& allocations = trial.choice.slots.write<NodeDevices>().allocations;
     auto first = allocations;
-    Tried tried = takes_least(state, node, lacking) ? Tried::Everything : Tried::Some;
+    Tried tried = takes_least(trial, lacking) ? Tried::Everything : Tried::Some;
     {
-      DeviceExclusion leaving_out(state.context->cluster);
-      if (chose_less(state, allocation_request, node, lacking, preference_before, leaving_out))
-        return Tried::Everything;
+      DeviceExclusion leaving_out(trial);
+      if (chose_less(trial, request, lacking, preference_before, leaving_out)) return Tried::Everything;
     }
     allocations = first;
     if (tried == Tried::Some) {
-      DeviceExclusion leaving_out(state.context->cluster);
-      if (leaving_out.exclude_too_large(state, node, lacking)) {
-        dra::AllocationVerdict verdict =
-            state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+      DeviceExclusion leaving_out(trial);
+      if (leaving_out.exclude_too_large(lacking)) {
+        dra::AllocationVerdict verdict = allocate(trial, request);
         if (std::holds_alternative<dra::Impossible>(verdict)) tried = Tried::Everything;
         if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
-          retake(state, *found, preference_before);
-          const auto still_lacking = shortage_by_devices(state, node);
-          if (!still_lacking ||
-              chose_less(state, allocation_request, node, *still_lacking, preference_before, leaving_out))
+          retake(trial, *found, preference_before);
+          const auto still_lacking = shortage_by_devices(trial);
+          if (!still_lacking || chose_less(trial, request, *still_lacking, preference_before, leaving_out))
             return Tried::Everything;
         }
       }
     }
     allocations.swap(first);
-    state.preference = preference;
+    trial.choice.preference = preference;
     return tried;
   }
 
   // Leaves out the device that takes most, again and again, until a choice fits. False: none did.
-  static bool chose_less(CycleState& state, const dra::AllocationRequest& allocation_request, NodeId node,
+  static bool chose_less(const NodeTrial& trial, const dra::AllocationRequest& request,
                          model::ResourceId lacking, std::int64_t preference_before,
                          DeviceExclusion& leaving_out) {
     for (int i = 0; i < kDevicesLeftOutMax; ++i) {
-      if (!leaving_out.exclude_largest_consumer(state, node, lacking)) return false;
-      dra::AllocationVerdict verdict =
-          state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+      if (!leaving_out.exclude_largest_consumer(lacking)) return false;
+      dra::AllocationVerdict verdict = allocate(trial, request);
       auto* found = std::get_if<dra::Allocations>(&verdict);
       if (!found) return false;
-      retake(state, *found, preference_before);
-      const auto still_lacking = shortage_by_devices(state, node);
+      retake(trial, *found, preference_before);
+      const auto still_lacking = shortage_by_devices(trial);
       if (!still_lacking) return true;
       lacking = *still_lacking;
     }
     return false;
   }
 
-  static void retake(CycleState& state, dra::Allocations& found, std::int64_t preference_before) {
-    state.node_slots.write<NodeDevices>().allocations.clear();
-    state.preference = preference_before;
-    take(state, found);
+  static dra::AllocationVerdict allocate(const NodeTrial& trial, const dra::AllocationRequest& request) {
+    return trial.query.context->allocator.allocate(request, trial.node, dra::Explain::Nothing);
   }
 
-  static void take(CycleState& state, dra::Allocations& found) {
-    NodeDevices& devices = state.node_slots.write<NodeDevices>();
+  static void retake(const NodeTrial& trial, dra::Allocations& found, std::int64_t preference_before) {
+    trial.choice.slots.write<NodeDevices>().allocations.clear();
+    trial.choice.preference = preference_before;
+    take(trial, found);
+  }
+
+  static void take(const NodeTrial& trial, dra::Allocations& found) {
+    NodeDevices& devices = trial.choice.slots.write<NodeDevices>();
     for (dra::ClaimResult& result : found.claims) {
-      state.preference += preference_of(result);
+      trial.choice.preference += preference_of(result);
       devices.allocations.push_back(std::move(result.allocation));
     }
   }
 
-  static bool found_devices(CycleState& state, const dra::AllocationRequest& allocation_request,
-                            NodeId node) {
-    dra::AllocationVerdict verdict =
-        state.context->allocator.allocate(allocation_request, node, dra::Explain::Nothing);
+  static bool found_devices(const NodeTrial& trial, const dra::AllocationRequest& request) {
+    dra::AllocationVerdict verdict = allocate(trial, request);
     if (auto* found = std::get_if<dra::Allocations>(&verdict)) {
-      take(state, *found);
+      take(trial, *found);
       return true;
     }
-    Diagnosis& diagnosis = state.diagnosis;
-    if (const auto* no = std::get_if<dra::Impossible>(&verdict)) {
-      const Reason& row =
-          no->invalid_pools ? reason_row("InvalidResourcePools") : reason_row("CannotAllocateClaims");
-      diagnosis.refuse(node, diagnosis.reason(row));
-    } else if (const auto* failed = std::get_if<dra::AllocationError>(&verdict)) {
-      diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error, failed->hint);
-    } else {
-      diagnosis.refuse(node, diagnosis.reason(reason_row("SearchEnded")));
+    if (const auto* no = std::get_if<dra::Impossible>(&verdict))
+      return trial.refuse(no->invalid_pools ? reason_row("InvalidResourcePools")
+                                            : reason_row("CannotAllocateClaims"));
+    if (const auto* failed = std::get_if<dra::AllocationError>(&verdict)) {
+      trial.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + failed->error,
+                           failed->hint);
+      return false;
     }
-    return false;
+    return trial.refuse(reason_row("SearchEnded"));
   }
 };
 

@@ -12,7 +12,7 @@ namespace berth::placement::plugins {
 
 struct ExtendedResources;  // plugins/extended_resources.h
 
-// In CycleState::slots.
+// In PodQuery::slots.
 struct PodClaims {
   std::vector<ClaimChoice> claims;                                   // in the pod's order
   std::shared_ptr<const dra::AllocationRequest> allocation_request;  // the claims to allocate; null: none
@@ -24,21 +24,23 @@ struct PodClaims {
   }
 };
 
-// In CycleState::node_slots: for the node that was judged last.
+// In NodeChoice::slots.
 struct NodeDevices {
   std::vector<std::shared_ptr<const api::Allocation>> allocations;  // for the claims to allocate
   model::NodeAllocatablePtr node_allocatable;                       // what the devices take of the node
+  std::shared_ptr<const api::ExtendedClaim> extended;               // that is made; null: none
   void clear() {
     allocations.clear();
     node_allocatable.reset();
+    extended.reset();
   }
 };
 
-inline const PodClaims& claims_of(const CycleState& state) {
-  return state.slots.read<PodClaims>();
+inline const PodClaims& claims_of(const PodQuery& query) {
+  return query.slots.read<PodClaims>();
 }
-inline const NodeDevices& devices_of(const CycleState& state) {
-  return state.node_slots.read<NodeDevices>();
+inline const NodeDevices& devices_of(const NodeChoice& choice) {
+  return choice.slots.read<NodeDevices>();
 }
 
 }  // namespace berth::placement::plugins

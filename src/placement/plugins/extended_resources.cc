@@ -102,10 +102,10 @@ class OneResource {
   std::vector<Mapping> mappings_;
 };
 
-api::ResourceClaim claim_for(const CycleState& state, const api::ExtendedClaim& extended) {
+api::ResourceClaim claim_for(const PodQuery& query, const api::ExtendedClaim& extended) {
   api::ResourceClaim claim;
-  claim.meta.ns = state.pod->meta.ns;
-  claim.meta.name = claims_of(state).extended->claim_name;
+  claim.meta.ns = query.pod->meta.ns;
+  claim.meta.name = claims_of(query).extended->claim_name;
   for (const Json& request : extended.requests.as_array()) {
     const Json& exactly = request.part("exactly");
     api::DeviceSubRequest one;
@@ -118,9 +118,9 @@ api::ResourceClaim claim_for(const CycleState& state, const api::ExtendedClaim& 
 }
 
 // By resource, the classes of those in `delegated_bits`.
-std::map<std::string, std::string> classes_of(const CycleState& state, std::uint64_t delegated_bits) {
-  const model::Cluster& cluster = state.context->cluster;
-  const std::vector<model::ResourceId>& resources = claims_of(state).extended->resources;
+std::map<std::string, std::string> classes_of(const PodQuery& query, std::uint64_t delegated_bits) {
+  const model::Cluster& cluster = query.context->cluster;
+  const std::vector<model::ResourceId>& resources = claims_of(query).extended->resources;
   std::map<std::string, std::string> classes;
   for (std::size_t i = 0; i < resources.size(); ++i)
     if (delegated_bits >> i & 1)
@@ -128,46 +128,46 @@ std::map<std::string, std::string> classes_of(const CycleState& state, std::uint
   return classes;
 }
 
-Result<ExtendedVariant> make_variant(const CycleState& state, std::uint64_t delegated_bits) {
-  const model::Cluster& cluster = state.context->cluster;
+Result<ExtendedVariant> make_variant(const PodQuery& query, std::uint64_t delegated_bits) {
+  const model::Cluster& cluster = query.context->cluster;
   ExtendedVariant variant;
   variant.claim = std::make_shared<const api::ExtendedClaim>(
-      extended_claim(*state.pod, classes_of(state, delegated_bits)));
+      extended_claim(*query.pod, classes_of(query, delegated_bits)));
   std::vector<dra::ClaimPtr> claims;
-  for (const ClaimChoice& choice : claims_of(state).claims)
+  for (const ClaimChoice& choice : claims_of(query).claims)
     if (!choice.allocation) claims.push_back(cluster.claim(choice.claim).live);
-  claims.push_back(std::make_shared<const api::ResourceClaim>(claim_for(state, *variant.claim)));
-  variant.allocation_request = TRY(state.context->allocator.prepare(claims));
+  claims.push_back(std::make_shared<const api::ResourceClaim>(claim_for(query, *variant.claim)));
+  variant.allocation_request = TRY(query.context->allocator.prepare(claims));
   return variant;
 }
 
 // Made once an attempt.
-Result<const ExtendedVariant*> variant_of(const CycleState& state, std::uint64_t delegated_bits) {
-  auto& variants = claims_of(state).extended->variants;
+Result<const ExtendedVariant*> variant_of(const PodQuery& query, std::uint64_t delegated_bits) {
+  auto& variants = claims_of(query).extended->variants;
   auto known = variants.find(delegated_bits);
   if (known == variants.end())
-    known = variants.emplace(delegated_bits, TRY(make_variant(state, delegated_bits))).first;
+    known = variants.emplace(delegated_bits, TRY(make_variant(query, delegated_bits))).first;
   return &known->second;
 }
 
 class ExtendedResourceClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
-  void prepare(CycleState& state) const override {
-    const model::Cluster& cluster = state.context->cluster;
+  void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    const model::Cluster& cluster = query.context->cluster;
     auto extended = std::make_shared<ExtendedResources>();
-    for (const model::ResourceAmount& one : cluster.pod(state.pod_id).requests)
+    for (const model::ResourceAmount& one : cluster.pod(query.pod_id).requests)
       if (class_of(cluster, one.resource)) extended->resources.push_back(one.resource);
     if (extended->resources.empty()) return;
-    const api::ObjectMeta& pod = state.pod->meta;
+    const api::ObjectMeta& pod = query.pod->meta;
     if (extended->resources.size() > kDelegableMax)
-      return state.diagnosis.refuse_everywhere(reason_row("TooManyExtendedResources"),
-                                               std::to_string(kDelegableMax));
+      return diagnosis.refuse_everywhere(reason_row("TooManyExtendedResources"),
+                                         std::to_string(kDelegableMax));
     extended->claim_name = api::extended_claim_name(pod.name, pod.uid);
-    if (state.context->view.claims.find(pod.ns, extended->claim_name))
-      return state.diagnosis.refuse_everywhere(reason_row("EarlierExtendedClaim"),
-                                               pod.ns + "/" + extended->claim_name);
-    state.slots.write<PodClaims>().extended = std::move(extended);
+    if (query.context->view.claims.find(pod.ns, extended->claim_name))
+      return diagnosis.refuse_everywhere(reason_row("EarlierExtendedClaim"),
+                                         pod.ns + "/" + extended->claim_name);
+    query.slots.write<PodClaims>().extended = std::move(extended);
   }
 };
 
@@ -187,46 +187,45 @@ std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, 
   return best;
 }
 
-bool delegated(const CycleState& state, model::ResourceId resource, const model::NodeRow& node) {
-  const PodClaims& pod = claims_of(state);
+bool delegated(const PodQuery& query, model::ResourceId resource, const model::NodeRow& node) {
+  const PodClaims& pod = claims_of(query);
   if (!pod.extended || model::amount_in(node.allocatable, resource) > 0) return false;
   const auto& all = pod.extended->resources;
   return std::find(all.begin(), all.end(), resource) != all.end();
 }
 
-Result<const dra::AllocationRequest*> allocation_request_for(const CycleState& state, NodeId node) {
-  const PodClaims& pod = claims_of(state);
-  if (!pod.extended) return pod.allocation_request.get();
-  ExtendedResources& extended = *pod.extended;
-  extended.chosen.reset();
-  const model::NodeRow& row = state.context->cluster.node(node);
+Result<NodeRequest> allocation_request_for(const PodQuery& query, NodeId node) {
+  const PodClaims& pod = claims_of(query);
+  const NodeRequest own{pod.allocation_request.get(), nullptr};
+  if (!pod.extended) return own;
+  const ExtendedResources& extended = *pod.extended;
+  const model::NodeRow& row = query.context->cluster.node(node);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < extended.resources.size(); ++i)
-    if (delegated(state, extended.resources[i], row)) bits |= std::uint64_t{1} << i;
-  if (bits == 0) return pod.allocation_request.get();
-  const ExtendedVariant* variant = TRY(variant_of(state, bits));
-  extended.chosen = variant->claim;
-  return variant->allocation_request.get();
+    if (delegated(query, extended.resources[i], row)) bits |= std::uint64_t{1} << i;
+  if (bits == 0) return own;
+  const ExtendedVariant* variant = TRY(variant_of(query, bits));
+  return NodeRequest{variant->allocation_request.get(), variant->claim};
 }
 
-void sign_extended_resources(const CycleState& state, PodSignature& signature) {
+void sign_extended_resources(const PodQuery& query, PodSignature& signature) {
   if (!signature.begin("ExtendedResources")) return;
-  const std::vector<model::ResourceId>& resources = claims_of(state).extended->resources;
+  const std::vector<model::ResourceId>& resources = claims_of(query).extended->resources;
   signature.put(resources.size());
-  for (const auto& [resource, device_class] : classes_of(state, ~std::uint64_t{0})) {
+  for (const auto& [resource, device_class] : classes_of(query, ~std::uint64_t{0})) {
     signature.put(resource);
     signature.put(device_class);
   }
 }
 
 // The claim of a set has the requests of each of its resources, whatever else is in the set.
-Signing sign_extended_claim(const CycleState& state, PodSignature& signature) {
-  const std::size_t count = claims_of(state).extended->resources.size();
-  const auto everything = variant_of(state, ~std::uint64_t{0} >> (kDelegableMax - count));
+Signing sign_extended_claim(const PodQuery& query, PodSignature& signature) {
+  const std::size_t count = claims_of(query).extended->resources.size();
+  const auto everything = variant_of(query, ~std::uint64_t{0} >> (kDelegableMax - count));
   if (!everything) return Signing::Unsigned;
   signature.put((*everything)->allocation_request->signature());
-  for (const auto& one : classes_of(state, ~std::uint64_t{0}))
-    signature.put(to_string(extended_claim(*state.pod, {one}).requests));
+  for (const auto& one : classes_of(query, ~std::uint64_t{0}))
+    signature.put(to_string(extended_claim(*query.pod, {one}).requests));
   return Signing::Signed;
 }
 

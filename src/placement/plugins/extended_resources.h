@@ -24,8 +24,7 @@ struct ExtendedVariant {
 struct ExtendedResources {
   std::vector<model::ResourceId> resources;
   std::string claim_name;
-  std::map<std::uint64_t, ExtendedVariant> variants;  // by the bit set of delegated resources
-  std::shared_ptr<const api::ExtendedClaim> chosen;   // for the node judged last; null: nothing is delegated
+  std::map<std::uint64_t, ExtendedVariant> variants;  // by the bit set of delegated resources; a memo
 };
 
 // Resources of one pod that devices may serve; one bit each.
@@ -35,16 +34,21 @@ inline constexpr std::size_t kDelegableMax = 64;
 std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, model::ResourceId resource);
 
 // Whether devices serve this resource of the pod on the node.
-bool delegated(const CycleState& state, model::ResourceId resource, const model::NodeRow& node);
+bool delegated(const PodQuery& query, model::ResourceId resource, const model::NodeRow& node);
 
-// The pod's allocation request on the node, with the claim for what is delegated there. Null: nothing to
-// allocate. Sets ExtendedResources::chosen. An error refuses the node only.
-Result<const dra::AllocationRequest*> allocation_request_for(const CycleState& state, NodeId node);
+// What the pod allocates on one node.
+struct NodeRequest {
+  const dra::AllocationRequest* devices = nullptr;     // null: device plugins serve everything, or all claims
+                                                       // are allocated
+  std::shared_ptr<const api::ExtendedClaim> extended;  // for what devices serve there; null: nothing
+};
+// An error refuses the node only.
+Result<NodeRequest> allocation_request_for(const PodQuery& query, NodeId node);
 
 // Write what the verdict on a node follows from: which resources devices may serve, by which classes; and
 // their claim, with every set of them delegated. Unsigned: a class cannot be compiled.
-void sign_extended_resources(const CycleState& state, PodSignature& signature);
-Signing sign_extended_claim(const CycleState& state, PodSignature& signature);
+void sign_extended_resources(const PodQuery& query, PodSignature& signature);
+Signing sign_extended_claim(const PodQuery& query, PodSignature& signature);
 
 // The claim's requests and the pod's mappings for the resources in `class_by_name`, by Kubernetes' rules:
 // ordinary init containers reuse devices of later containers and of sidecars; sidecars add to the sum.

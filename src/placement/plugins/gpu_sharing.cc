@@ -10,7 +10,7 @@
 namespace berth::placement::plugins {
 namespace {
 
-// In CycleState::slots.
+// In PodQuery::slots.
 struct PodGpuShare {
   std::optional<api::GpuShareRequest> request;
   void clear() { request.reset(); }
@@ -20,21 +20,21 @@ bool wants_gpu_share(const api::Pod& pod) {
   return api::asks_for_gpu_share(pod.meta);
 }
 
-const std::optional<api::GpuShareRequest>& request_of(const CycleState& state) {
-  return state.slots.read<PodGpuShare>().request;
+const std::optional<api::GpuShareRequest>& request_of(const PodQuery& query) {
+  return query.slots.read<PodGpuShare>().request;
 }
 
-std::optional<std::int32_t> hundredths_on(const CycleState& state, NodeId node) {
-  return api::gpu_hundredths(*request_of(state), state.context->cluster.node(node).live->meta.labels);
+std::optional<std::int32_t> hundredths_on(const PodQuery& query, NodeId node) {
+  return api::gpu_hundredths(*request_of(query), query.context->cluster.node(node).live->meta.labels);
 }
 
-std::optional<model::GpuGroupChoice> choice_on(const CycleState& state, NodeId node) {
-  const model::Cluster& cluster = state.context->cluster;
-  const std::optional<std::int32_t> hundredths = hundredths_on(state, node);
+std::optional<model::GpuGroupChoice> choice_on(const PodQuery& query, NodeId node) {
+  const model::Cluster& cluster = query.context->cluster;
+  const std::optional<std::int32_t> hundredths = hundredths_on(query, node);
   if (!hundredths) return std::nullopt;
   const model::NodeUse& use = cluster.ledger().node(node);
   return model::choose_gpu_groups(use.gpu_groups, free_of(cluster.node(node), use, model::kGpu), *hundredths,
-                                  request_of(state)->devices);
+                                  request_of(query)->devices);
 }
 
 // "GPU with 0.50", "2 GPUs with 4096 MiB".
@@ -45,38 +45,37 @@ std::string text_of(const api::GpuShareRequest& request) {
 }
 
 // " (rounded up to 0.13 of each, 2397 MiB)": a share is whole hundredths, so less may be left than it seems.
-std::string rounding_text(const CycleState& state, NodeId node) {
-  const std::optional<std::int32_t> hundredths = hundredths_on(state, node);
-  if (request_of(state)->memory_mib == 0 || !hundredths) return "";
-  const api::StringMap& labels = state.context->cluster.node(node).live->meta.labels;
+std::string rounding_text(const PodQuery& query, NodeId node) {
+  const std::optional<std::int32_t> hundredths = hundredths_on(query, node);
+  if (request_of(query)->memory_mib == 0 || !hundredths) return "";
+  const api::StringMap& labels = query.context->cluster.node(node).live->meta.labels;
   const std::uint64_t whole = api::parse_whole_number(labels.find(api::kGpuMemoryLabel)->second).value_or(0);
   const std::uint64_t taken =
       (whole * static_cast<std::uint64_t>(*hundredths) + api::kWholeGpu - 1) / api::kWholeGpu;
-  if (taken == request_of(state)->memory_mib) return "";
+  if (taken == request_of(query)->memory_mib) return "";
   return " (rounded up to " + api::gpu_portion(*hundredths) + " of each, " + std::to_string(taken) + " MiB)";
 }
 
-const Reason& reason_on(const CycleState& state, NodeId node) {
-  const std::int64_t gpus = model::amount_in(state.context->cluster.node(node).allocatable, model::kGpu);
-  const bool ever = hundredths_on(state, node) && gpus >= std::int64_t{request_of(state)->devices};
+const Reason& reason_on(const PodQuery& query, NodeId node) {
+  const std::int64_t gpus = model::amount_in(query.context->cluster.node(node).allocatable, model::kGpu);
+  const bool ever = hundredths_on(query, node) && gpus >= std::int64_t{request_of(query)->devices};
   return ever ? reason_row("NoGpuShareLeft") : reason_row("NoGpuShareEver");
 }
 
 class GpuShareRequests final : public PreFilter {
  public:
   std::string_view name() const override { return kGpuSharing; }
-  void prepare(CycleState& state) const override {
-    if (!wants_gpu_share(*state.pod)) return;
-    const std::optional<api::GpuShareRequest> request = api::gpu_share_request(state.pod->meta);
+  void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    if (!wants_gpu_share(*query.pod)) return;
+    const std::optional<api::GpuShareRequest> request = api::gpu_share_request(query.pod->meta);
     if (!request)
-      return state.diagnosis.refuse_everywhere(reason_row("InvalidGpuShare"), api::kGpuFraction,
-                                               api::kGpuMemory);
-    state.slots.write<PodGpuShare>().request = request;
+      return diagnosis.refuse_everywhere(reason_row("InvalidGpuShare"), api::kGpuFraction, api::kGpuMemory);
+    query.slots.write<PodGpuShare>().request = request;
   }
 };
 
-void sign_share(const CycleState& state, PodSignature& signature) {
-  const std::optional<api::GpuShareRequest>& request = request_of(state);
+void sign_share(const PodQuery& query, PodSignature& signature) {
+  const std::optional<api::GpuShareRequest>& request = request_of(query);
   if (!request || !signature.begin("GpuShare")) return;
   signature.put(static_cast<std::uint64_t>(request->hundredths));
   signature.put(request->memory_mib);
@@ -89,17 +88,17 @@ class GpuSharing final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventNodeChanged | kEventPodGone, wants_gpu_share};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_share(state, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_share(query, signature);
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    if (!request_of(state)) return;
-    const std::string share = text_of(*request_of(state));
-    state.keep_if([&](NodeId node) {
-      if (choice_on(state, node)) return true;
-      state.diagnosis.refuse(
-          node, state.diagnosis.reason(reason_on(state, node), share + rounding_text(state, node)));
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    if (!request_of(query)) return;
+    const std::string share = text_of(*request_of(query));
+    verdicts.keep_if([&](NodeId node) {
+      if (choice_on(query, node)) return true;
+      verdicts.diagnosis.refuse(
+          node, verdicts.diagnosis.reason(reason_on(query, node), share + rounding_text(query, node)));
       return false;
     });
   }
@@ -109,18 +108,19 @@ class GpuSharing final : public Filter {
 class GpuSharePacking final : public Score {
  public:
   std::string_view name() const override { return kGpuSharing; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_share(state, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_share(query, signature);
     return Signing::Signed;
   }
-  void score(CycleState& state, std::int64_t weight) const override {
-    if (!request_of(state)) return;
-    const std::int64_t devices = request_of(state)->devices;
-    for (std::size_t i = 0; i < state.candidates.size(); ++i)
-      if (const auto choice = choice_on(state, state.candidates[i])) {
+  void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
+             std::span<std::int64_t> scores) const override {
+    if (!request_of(query)) return;
+    const std::int64_t devices = request_of(query)->devices;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (const auto choice = choice_on(query, nodes[i])) {
         constexpr std::int64_t kShared = 50;
         const std::int64_t sum = (devices - choice->opened) * kShared + choice->hundredths_used / 2;
-        state.scores[i] += weight * (sum / devices);
+        scores[i] += weight * (sum / devices);
       }
   }
 };
@@ -128,16 +128,17 @@ class GpuSharePacking final : public Score {
 class GpuShareReservation final : public Reserve {
  public:
   std::string_view name() const override { return kGpuSharing; }
-  Status reserve(CycleState& state, NodeId node, model::Ledger::Transaction&) const override {
-    if (!request_of(state)) return {};
-    const std::optional<model::GpuGroupChoice> choice = choice_on(state, node);
+  Status reserve(const PodQuery& query, const NodeChoice&, NodeId node, model::Ledger::Transaction&,
+                 Reservation& reservation) const override {
+    if (!request_of(query)) return {};
+    const std::optional<model::GpuGroupChoice> choice = choice_on(query, node);
     // Another Reserve plugin may have charged the transaction since the filter ran.
     if (!choice) return Error(ErrorCode::Conflict, "", "the node has no GPU left for the share");
-    state.reservation.gpu_share =
-        std::make_shared<const api::GpuShare>(api::GpuShare{choice->groups, *hundredths_on(state, node)});
+    reservation.gpu_share =
+        std::make_shared<const api::GpuShare>(api::GpuShare{choice->groups, *hundredths_on(query, node)});
     return {};
   }
-  void unreserve(CycleState&, NodeId) const override {}
+  void unreserve(const PodQuery&, NodeId) const override {}
 };
 
 }  // namespace

@@ -55,27 +55,27 @@ class PodAffinity final : public DomainFilter {
     return {kEventsOfNodes | kEventPodPlaced | kEventPodRelabelled | kEventPodGone | kEventNamespaceChanged,
             [](const api::Pod& pod) { return !pod.required_affinity.empty(); }};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const OwnTerms own = own_terms(state, TermKind::Affinity);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const OwnTerms own = own_terms(query, TermKind::Affinity);
     if (own.uses.empty() || !signature.begin("PodAffinity")) return Signing::Signed;
-    signature.put(bytes_of_terms(state, own.uses));
-    signature.put(may_start(state) ? 1u : 0u);
+    signature.put(bytes_of_terms(query, own.uses));
+    signature.put(may_start(query) ? 1u : 0u);
     return Signing::Signed;
   }
-  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const override {
-    const OwnTerms own = own_terms(state, TermKind::Affinity);
+  void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
+    const OwnTerms own = own_terms(query, TermKind::Affinity);
     if (own.uses.empty()) return;
-    const Affinities& affinities = state.context->cluster.affinities();
-    const api::Pod& pod = *state.pod;
-    const std::string bytes = "PodAffinity" + bytes_of_terms(state, own.uses);
+    const Affinities& affinities = query.context->cluster.affinities();
+    const api::Pod& pod = *query.pod;
+    const std::string bytes = "PodAffinity" + bytes_of_terms(query, own.uses);
     for (const std::string_view key : own.keys) {
       DomainRule& rule = rules.emplace_back();
       rule.topology_key = key;
       rule.amount_bytes = bytes;
-      rule.amount = sum_over_pods(state, [&affinities, &pod](const model::PodRow& other) {
+      rule.amount = sum_over_pods(query, [&affinities, &pod](const model::PodRow& other) {
         return means_all(affinities, pod.required_affinity, *other.live) ? 1 : 0;
       });
-      rule.accepted = [first = may_start(state)](const DomainTotals& totals) {
+      rule.accepted = [first = may_start(query)](const DomainTotals& totals) {
         AmountRange range;
         if (!first || totals.sum > 0) range.least = 1;
         return range;
@@ -86,8 +86,8 @@ class PodAffinity final : public DomainFilter {
   }
 
  private:
-  static bool may_start(const CycleState& state) {
-    return means_all(state.context->cluster.affinities(), state.pod->required_affinity, *state.pod);
+  static bool may_start(const PodQuery& query) {
+    return means_all(query.context->cluster.affinities(), query.pod->required_affinity, *query.pod);
   }
 };
 
@@ -98,22 +98,22 @@ class PodAntiAffinity final : public DomainFilter {
     return {kEventsOfNodes | kEventPodGone | kEventPodRelabelled | kEventNamespaceChanged,
             [](const api::Pod& pod) { return !pod.required_anti_affinity.empty(); }};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const OwnTerms own = own_terms(state, TermKind::AntiAffinity);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const OwnTerms own = own_terms(query, TermKind::AntiAffinity);
     if (!own.uses.empty() && signature.begin("PodAntiAffinity"))
-      signature.put(bytes_of_terms(state, own.uses));
+      signature.put(bytes_of_terms(query, own.uses));
     return Signing::Signed;
   }
-  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const override {
-    const OwnTerms own = own_terms(state, TermKind::AntiAffinity);
-    const Affinities& affinities = state.context->cluster.affinities();
+  void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
+    const OwnTerms own = own_terms(query, TermKind::AntiAffinity);
+    const Affinities& affinities = query.context->cluster.affinities();
     for (const std::string_view key : own.keys) {
       std::vector<TermUse> uses = own.uses;
       std::erase_if(uses, [&](const TermUse& use) { return affinities.term(use.term).topology_key != key; });
       DomainRule& rule = rules.emplace_back();
       rule.topology_key = key;
-      rule.amount_bytes = "PodAntiAffinity" + bytes_of_terms(state, uses);
-      rule.amount = sum_over_pods(state, [&affinities, uses](const model::PodRow& other) {
+      rule.amount_bytes = "PodAntiAffinity" + bytes_of_terms(query, uses);
+      rule.amount = sum_over_pods(query, [&affinities, uses](const model::PodRow& other) {
         return std::any_of(uses.begin(), uses.end(), [&](const TermUse& use) {
           return affinities.means(affinities.term(use.term), *other.live);
         });
@@ -132,23 +132,23 @@ class AntiAffinityOfOthers final : public DomainFilter {
   QueueingHint events_to_register() const override {
     return {kEventsOfNodes | kEventPodGone | kEventNamespaceChanged};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const std::vector<TermId> repelling = repelling_terms(state);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const std::vector<TermId> repelling = repelling_terms(query);
     if (repelling.empty() || !signature.begin("AntiAffinityOfOthers")) return Signing::Signed;
     signature.put(repelling.size());
-    for (const TermId id : repelling) signature.put(state.context->cluster.affinities().bytes(id));
+    for (const TermId id : repelling) signature.put(query.context->cluster.affinities().bytes(id));
     return Signing::Signed;
   }
-  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const override {
-    const Affinities& affinities = state.context->cluster.affinities();
+  void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
+    const Affinities& affinities = query.context->cluster.affinities();
     std::map<std::string_view, std::vector<TermId>> by_key;
-    for (const TermId id : repelling_terms(state)) by_key[affinities.term(id).topology_key].push_back(id);
+    for (const TermId id : repelling_terms(query)) by_key[affinities.term(id).topology_key].push_back(id);
     for (auto& [key, terms] : by_key) {
       DomainRule& rule = rules.emplace_back();
       rule.topology_key = key;
       rule.amount_bytes = "AntiAffinityOfOthers";
       for (const TermId id : terms) rule.amount_bytes += affinities.bytes(id);
-      rule.amount = sum_over_pods(state, [terms = std::move(terms)](const model::PodRow& other) {
+      rule.amount = sum_over_pods(query, [terms = std::move(terms)](const model::PodRow& other) {
         return std::any_of(other.terms.begin(), other.terms.end(), [&](const TermUse& use) {
           return use.kind == TermKind::AntiAffinity &&
                  std::binary_search(terms.begin(), terms.end(), use.term);
@@ -160,10 +160,10 @@ class AntiAffinityOfOthers final : public DomainFilter {
   }
 
  private:
-  static std::vector<TermId> repelling_terms(const CycleState& state) {
-    std::vector<TermId> terms = state.slots.read<TermsOfOthers>().terms;
+  static std::vector<TermId> repelling_terms(const PodQuery& query) {
+    std::vector<TermId> terms = query.slots.read<TermsOfOthers>().terms;
     std::erase_if(terms, [&](TermId id) {
-      return !state.context->cluster.affinities().is_carried(id, TermKind::AntiAffinity);
+      return !query.context->cluster.affinities().is_carried(id, TermKind::AntiAffinity);
     });
     return terms;
   }

@@ -104,18 +104,16 @@ constexpr int kSeekers = 4;
 class LazyOnDisks final : public LazyFilter {
  public:
   std::string_view name() const override { return "LazyOnDisks"; }
-  Signing sign(const CycleState&, PodSignature&) const override { return Signing::Signed; }
-  bool wanted(const CycleState&) const override { return true; }
-  bool accepts(CycleState& state, NodeId node) const override {
-    const api::StringMap& labels = state.context->cluster.node(node).live->meta.labels;
+  Signing sign(const PodQuery&, PodSignature&) const override { return Signing::Signed; }
+  bool wanted(const PodQuery&) const override { return true; }
+  bool accepts(const NodeTrial& trial) const override {
+    const api::StringMap& labels = trial.query.context->cluster.node(trial.node).live->meta.labels;
     const auto disk = labels.find("disk");
-    if (disk == labels.end() || disk->second != "d1") return true;
-    state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("CannotAllocateClaims")));
-    return false;
+    return disk == labels.end() || disk->second != "d1" || trial.refuse(reason_row("CannotAllocateClaims"));
   }
-  bool prefers(const CycleState&) const override { return false; }
-  bool explains(const CycleState&, const Reason&) const override { return false; }
-  std::string explain(const CycleState&, NodeId) const override { return ""; }
+  bool prefers(const PodQuery&) const override { return false; }
+  bool explains(const PodQuery&, const Reason&) const override { return false; }
+  std::string explain(const PodQuery&, NodeId) const override { return ""; }
 };
 
 // Many nodes: most take no pod at all.

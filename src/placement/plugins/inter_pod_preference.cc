@@ -21,20 +21,20 @@ struct CountingTerms {
   std::vector<TermId> of_others;  // ascending
 };
 
-std::map<std::string_view, CountingTerms> counting_terms(const CycleState& state) {
-  const Affinities& affinities = state.context->cluster.affinities();
+std::map<std::string_view, CountingTerms> counting_terms(const PodQuery& query) {
+  const Affinities& affinities = query.context->cluster.affinities();
   std::map<std::string_view, CountingTerms> by_key;
-  for (const TermUse& use : own_terms(state, TermKind::Preference).uses)
+  for (const TermUse& use : own_terms(query, TermKind::Preference).uses)
     by_key[affinities.term(use.term).topology_key].own.push_back(use);
-  for (const TermId id : state.slots.read<TermsOfOthers>().terms)
+  for (const TermId id : query.slots.read<TermsOfOthers>().terms)
     if (affinities.is_carried(id, TermKind::Preference) || affinities.is_carried(id, TermKind::Affinity))
       by_key[affinities.term(id).topology_key].of_others.push_back(id);
   return by_key;
 }
 
-std::string bytes_of(const CycleState& state, const CountingTerms& terms) {
-  std::string bytes = "InterPodPreference" + bytes_of_terms(state, terms.own);
-  for (const TermId id : terms.of_others) bytes += state.context->cluster.affinities().bytes(id);
+std::string bytes_of(const PodQuery& query, const CountingTerms& terms) {
+  std::string bytes = "InterPodPreference" + bytes_of_terms(query, terms.own);
+  for (const TermId id : terms.of_others) bytes += query.context->cluster.affinities().bytes(id);
   return bytes;
 }
 
@@ -46,20 +46,20 @@ std::int64_t weight_of(const TermUse& use) {
 class InterPodPreference final : public DomainScore {
  public:
   std::string_view name() const override { return kInterPodAffinity; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const auto by_key = counting_terms(state);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const auto by_key = counting_terms(query);
     if (by_key.empty() || !signature.begin("InterPodPreference")) return Signing::Signed;
     signature.put(by_key.size());
-    for (const auto& [key, terms] : by_key) signature.put(bytes_of(state, terms));
+    for (const auto& [key, terms] : by_key) signature.put(bytes_of(query, terms));
     return Signing::Signed;
   }
-  void add_counts(const CycleState& state, std::vector<DomainCount>& counts) const override {
-    const Affinities& affinities = state.context->cluster.affinities();
-    for (auto& [key, terms] : counting_terms(state)) {
+  void add_counts(const PodQuery& query, std::vector<DomainCount>& counts) const override {
+    const Affinities& affinities = query.context->cluster.affinities();
+    for (auto& [key, terms] : counting_terms(query)) {
       DomainCount& count = counts.emplace_back();
       count.topology_key = key;
-      count.amount_bytes = bytes_of(state, terms);
-      count.amount = sum_over_pods(state, [&affinities, terms = terms](const model::PodRow& other) {
+      count.amount_bytes = bytes_of(query, terms);
+      count.amount = sum_over_pods(query, [&affinities, terms = terms](const model::PodRow& other) {
         std::int64_t sum = 0;
         for (const TermUse& use : terms.own)
           if (affinities.means(affinities.term(use.term), *other.live)) sum += use.weight;

@@ -41,16 +41,16 @@ class NodeAffinityNames final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded}; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_node_affinity(*state.pod, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_node_affinity(*query.pod, signature);
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    if (!state.pod->required_node_affinity) return;
-    const std::optional<Names> names = names_of(*state.pod->required_node_affinity);
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    if (!query.pod->required_node_affinity) return;
+    const std::optional<Names> names = names_of(*query.pod->required_node_affinity);
     if (!names) return;
-    state.keep_if(reason_row("NotNamedByAffinity"),
-                  [&](NodeId node) { return names->contains(state.context->cluster.node(node).name); });
+    verdicts.keep_if(reason_row("NotNamedByAffinity"),
+                     [&](NodeId node) { return names->contains(query.context->cluster.node(node).name); });
   }
 };
 
@@ -58,15 +58,15 @@ class NodeAffinity final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_node_affinity(*state.pod, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_node_affinity(*query.pod, signature);
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    const api::Pod& pod = *state.pod;
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    const api::Pod& pod = *query.pod;
     if (pod.node_selector.empty() && !pod.required_node_affinity) return;
-    state.keep_if(reason_row("NodeAffinityMismatch"), [&](NodeId node) {
-      return matches_node_affinity(pod, *state.context->cluster.node(node).live);
+    verdicts.keep_if(reason_row("NodeAffinityMismatch"), [&](NodeId node) {
+      return matches_node_affinity(pod, *query.context->cluster.node(node).live);
     });
   }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "model/node_allocatable.h"
 #include "placement/claims.h"
 #include "placement/plugins/extended_resources.h"
@@ -19,13 +20,13 @@ bool is_pod_level(std::string_view resource) {
   return resource == "cpu" || resource == "memory" || resource.starts_with(kHugePages);
 }
 
-std::vector<model::AllocatedClaim> allocated_claims(const CycleState& state, const Allocations& allocations) {
+std::vector<model::AllocatedClaim> allocated_claims(const PodQuery& query, const Allocations& allocations) {
   std::vector<model::AllocatedClaim> claims;
   std::size_t next = 0;
-  for (const ClaimChoice& choice : claims_of(state).claims) {
+  for (const ClaimChoice& choice : claims_of(query).claims) {
     const api::Allocation* allocation =
         choice.allocation ? choice.allocation.get() : allocations[next++].get();
-    claims.push_back({choice.pod_claim, state.context->cluster.claim(choice.claim).key.name, allocation});
+    claims.push_back({choice.pod_claim, query.context->cluster.claim(choice.claim).key.name, allocation});
   }
   return claims;
 }
@@ -75,10 +76,10 @@ bool any_free_device(const model::Cluster& cluster, NodeId node, Visit visit) {
          std::any_of(wide.begin(), wide.end(), [&](const auto& entry) { return any_in(entry.second); });
 }
 
-bool has_fixed_count(const CycleState& state) {
-  for (const ClaimChoice& choice : claims_of(state).claims) {
+bool has_fixed_count(const PodQuery& query) {
+  for (const ClaimChoice& choice : claims_of(query).claims) {
     if (choice.allocation) continue;
-    for (const api::DeviceRequest& request : state.context->cluster.claim(choice.claim).live->requests)
+    for (const api::DeviceRequest& request : query.context->cluster.claim(choice.claim).live->requests)
       if (request.prioritized ||
           std::any_of(request.alternatives.begin(), request.alternatives.end(),
                       [](const api::DeviceSubRequest& one) { return one.mode == api::AllocationMode::All; }))
@@ -87,11 +88,12 @@ bool has_fixed_count(const CycleState& state) {
   return true;
 }
 
-bool extended_claim_takes(const CycleState& state) {
-  const PodClaims& pod = claims_of(state);
-  if (!pod.extended || !pod.extended->chosen) return false;
-  const model::AllocatedClaim made{"", pod.extended->claim_name, devices_of(state).allocations.back().get()};
-  const auto taken = model::node_allocatable(state.context->cluster, *state.pod, {made});
+bool extended_claim_takes(const NodeTrial& trial) {
+  const NodeDevices& devices = devices_of(trial.choice);
+  if (!devices.extended) return false;
+  const model::AllocatedClaim made{"", claims_of(trial.query).extended->claim_name,
+                                   devices.allocations.back().get()};
+  const auto taken = model::node_allocatable(trial.query.context->cluster, *trial.query.pod, {made});
   return !taken || *taken;
 }
 
@@ -134,66 +136,66 @@ Broken limits_not_covered(const api::Pod& pod, const api::NodeAllocatableClaims&
 }
 
 // Records what the devices take. False if the attempt failed.
-bool note_taken(CycleState& state) {
-  auto taken = model::node_allocatable(state.context->cluster, *state.pod,
-                                       allocated_claims(state, devices_of(state).allocations));
+bool note_taken(const NodeTrial& trial) {
+  const PodQuery& query = trial.query;
+  auto taken = model::node_allocatable(query.context->cluster, *query.pod,
+                                       allocated_claims(query, devices_of(trial.choice).allocations));
   if (!taken) {
-    state.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + taken.error().message());
+    trial.diagnosis.fail(kDynamicResources, std::string(kDynamicResourcesError) + taken.error().message());
     return false;
   }
-  state.node_slots.write<NodeDevices>().node_allocatable = std::move(*taken);
+  trial.choice.slots.write<NodeDevices>().node_allocatable = std::move(*taken);
   return true;
+}
+
+model::Ledger::Transaction& what_if_of(const NodeTrial& trial) {
+  BERTH_ASSERT(trial.what_if, "devices are left out in a decision's transaction");
+  return *trial.what_if;
 }
 
 }  // namespace
 
-bool has_room_for_devices(CycleState& state, NodeId node, Tried tried) {
-  if (!may_take_of_node(state)) return true;
-  Diagnosis& diagnosis = state.diagnosis;
-  if (extended_claim_takes(state)) {
-    diagnosis.refuse(node, diagnosis.reason(reason_row("DevicesNotRecordable")));
-    return false;
-  }
-  if (!note_taken(state)) return false;
-  const model::NodeAllocatablePtr& taken = devices_of(state).node_allocatable;
+bool has_room_for_devices(const NodeTrial& trial, Tried tried) {
+  const PodQuery& query = trial.query;
+  if (!may_take_of_node(query)) return true;
+  if (extended_claim_takes(trial)) return trial.refuse(reason_row("DevicesNotRecordable"));
+  if (!note_taken(trial)) return false;
+  const model::NodeAllocatablePtr& taken = devices_of(trial.choice).node_allocatable;
   if (!taken) return true;
-  Broken broken = requests_not_covered(*state.pod, *taken);
-  if (!broken.row) broken = limits_not_covered(*state.pod, *taken);
-  if (broken.row) {
-    diagnosis.refuse(node, diagnosis.reason(*broken.row, broken.subject, broken.second));
-    return false;
-  }
-  return fits_or_is_refused(state, node, state.context->cluster.charges(state.pod_id, taken), tried);
+  Broken broken = requests_not_covered(*query.pod, *taken);
+  if (!broken.row) broken = limits_not_covered(*query.pod, *taken);
+  if (broken.row) return trial.refuse(*broken.row, broken.subject, broken.second);
+  return fits_or_is_refused(query, trial.diagnosis, trial.node,
+                            query.context->cluster.charges(query.pod_id, taken), tried);
 }
 
-std::optional<model::ResourceId> shortage_by_devices(CycleState& state, NodeId node) {
-  if (!may_take_of_node(state) || devices_of(state).allocations.empty() || extended_claim_takes(state) ||
-      !note_taken(state) || !devices_of(state).node_allocatable)
+std::optional<model::ResourceId> shortage_by_devices(const NodeTrial& trial) {
+  const PodQuery& query = trial.query;
+  const NodeDevices& devices = devices_of(trial.choice);
+  if (!may_take_of_node(query) || devices.allocations.empty() || extended_claim_takes(trial) ||
+      !note_taken(trial) || !devices.node_allocatable)
     return std::nullopt;
-  model::Cluster& cluster = state.context->cluster;
   for (const model::ResourceAmount& charge :
-       cluster.charges(state.pod_id, devices_of(state).node_allocatable))
-    if (!fits(state, node, {charge})) return charge.resource;
+       query.context->cluster.charges(query.pod_id, devices.node_allocatable))
+    if (!fits(query, trial.node, {charge})) return charge.resource;
   return std::nullopt;
 }
 
-DeviceExclusion::DeviceExclusion(model::Cluster& cluster)
-    : cluster_(cluster),
-      own_(),
-      transaction_(cluster.ledger().in_transaction() ? *cluster.ledger().open_transaction()
-                                                     : own_.emplace(cluster.ledger())),
-      before_(transaction_.savepoint()) {}
+DeviceExclusion::DeviceExclusion(const NodeTrial& trial)
+    : trial_(trial),
+      cluster_(trial.query.context->cluster),
+      what_if_(what_if_of(trial)),
+      before_(what_if_.savepoint()) {}
 
 DeviceExclusion::~DeviceExclusion() {
-  transaction_.roll_back_to(before_);
+  what_if_.roll_back_to(before_);
 }
 
-bool DeviceExclusion::exclude_largest_consumer(const CycleState& state, NodeId node,
-                                               model::ResourceId lacking) {
+bool DeviceExclusion::exclude_largest_consumer(model::ResourceId lacking) {
   const std::string& resource = cluster_.resources().text(lacking);
   const api::DeviceResult* greediest = nullptr;
   Quantity most;
-  for (const auto& allocation : devices_of(state).allocations)
+  for (const auto& allocation : devices_of(trial_.choice).allocations)
     for (const api::DeviceResult& result : allocation->results) {
       const api::Device* device = cluster_.find_offer(result.driver, result.pool, result.device);
       const Quantity amount = device ? taken_by(*device, resource, &result) : Quantity();
@@ -206,49 +208,51 @@ bool DeviceExclusion::exclude_largest_consumer(const CycleState& state, NodeId n
   const auto takes_less = [&](const api::Device& device, model::DeviceId) {
     return taken_by(device, resource, nullptr) < most;
   };
-  if (!any_free_device(cluster_, node, takes_less)) return false;
-  transaction_.exclude(cluster_.find_device(greediest->driver, greediest->pool, greediest->device));
+  if (!any_free_device(cluster_, trial_.node, takes_less)) return false;
+  what_if_.exclude(cluster_.find_device(greediest->driver, greediest->pool, greediest->device));
   return true;
 }
 
-bool DeviceExclusion::exclude_too_large(const CycleState& state, NodeId node, model::ResourceId lacking) {
+bool DeviceExclusion::exclude_too_large(model::ResourceId lacking) {
+  const PodQuery& query = trial_.query;
+  const NodeId node = trial_.node;
   // Pod-level requests cover what devices take.
-  if (state.pod->pod_level_requests) return false;
+  if (query.pod->pod_level_requests) return false;
   std::int64_t room = free_of(cluster_.node(node), cluster_.ledger().node(node), lacking);
-  for (const model::ResourceAmount& own : cluster_.pod(state.pod_id).requests)
+  for (const model::ResourceAmount& own : cluster_.pod(query.pod_id).requests)
     if (own.resource == lacking) room = own.amount > room ? -1 : room - own.amount;
   // One more, because the pod's own requests are rounded up.
   const Quantity left = lacking == model::kCpu ? Quantity::millis(room + 1) : Quantity::of(room + 1);
   std::vector<model::DeviceId> too_large;
-  any_free_device(cluster_, node, [&](const api::Device& device, model::DeviceId id) {
+  any_free_device(cluster_, trial_.node, [&](const api::Device& device, model::DeviceId id) {
     if (least_taken_by(device, cluster_.resources().text(lacking)) > left) too_large.push_back(id);
     return false;
   });
-  for (const model::DeviceId device : too_large) transaction_.exclude(device);
+  for (const model::DeviceId device : too_large) what_if_.exclude(device);
   return !too_large.empty();
 }
 
-bool takes_least(const CycleState& state, NodeId node, model::ResourceId lacking) {
-  const model::Cluster& cluster = state.context->cluster;
+bool takes_least(const NodeTrial& trial, model::ResourceId lacking) {
+  const model::Cluster& cluster = trial.query.context->cluster;
   const std::string& resource = cluster.resources().text(lacking);
   std::optional<Quantity> each;
-  for (const auto& allocation : devices_of(state).allocations)
+  for (const auto& allocation : devices_of(trial.choice).allocations)
     for (const api::DeviceResult& result : allocation->results) {
       const api::Device* device = cluster.find_offer(result.driver, result.pool, result.device);
       const Quantity amount = device ? taken_by(*device, resource, &result) : Quantity();
       if (each && *each != amount) return false;
       each = amount;
     }
-  return each && has_fixed_count(state) &&
-         !any_free_device(cluster, node, [&](const api::Device& device, model::DeviceId) {
+  return each && has_fixed_count(trial.query) &&
+         !any_free_device(cluster, trial.node, [&](const api::Device& device, model::DeviceId) {
            return taken_by(device, resource, nullptr) < *each;
          });
 }
 
-std::string takes_text(const CycleState& state, const Allocations& allocations) {
-  if (!may_take_of_node(state)) return "";
+std::string takes_text(const PodQuery& query, const Allocations& allocations) {
+  if (!may_take_of_node(query)) return "";
   const auto taken =
-      model::node_allocatable(state.context->cluster, *state.pod, allocated_claims(state, allocations));
+      model::node_allocatable(query.context->cluster, *query.pod, allocated_claims(query, allocations));
   if (!taken || !*taken) return "";
   std::string text;
   for (const auto& [name, amount] : api::amounts_of(**taken))
@@ -256,36 +260,36 @@ std::string takes_text(const CycleState& state, const Allocations& allocations) 
   return text.empty() ? text : text + " of the node";
 }
 
-Signing sign_container_counts(const CycleState& state, PodSignature& signature) {
-  if (!may_take_of_node(state)) {
+Signing sign_container_counts(const PodQuery& query, PodSignature& signature) {
+  if (!may_take_of_node(query)) {
     signature.put(0);
     return Signing::Signed;
   }
-  const api::Pod& pod = *state.pod;
+  const api::Pod& pod = *query.pod;
   if (pod.pod_level_requests || pod.pod_level_limits) return Signing::Unsigned;
-  signature.put(claims_of(state).claims.size());
-  for (const ClaimChoice& choice : claims_of(state).claims) {
+  signature.put(claims_of(query).claims.size());
+  for (const ClaimChoice& choice : claims_of(query).claims) {
     std::uint64_t count = 0;
     for (const auto* containers : {&pod.init_containers, &pod.containers})
       for (const api::Container& container : *containers)
         count += std::any_of(container.claims.begin(), container.claims.end(),
                              [&](const api::ContainerClaim& used) { return used.name == choice.pod_claim; });
     signature.put(count);
-    for (const ClaimChoice& other : claims_of(state).claims)
+    for (const ClaimChoice& other : claims_of(query).claims)
       if (&other != &choice && other.claim == choice.claim) return Signing::Unsigned;
   }
   return Signing::Signed;
 }
 
-bool is_mapped_elsewhere(const CycleState& state, const ClaimChoice& choice) {
-  const model::Cluster& cluster = state.context->cluster;
+bool is_mapped_elsewhere(const PodQuery& query, const ClaimChoice& choice) {
+  const model::Cluster& cluster = query.context->cluster;
   if (!cluster.devices_take_of_nodes() || !choice.allocation) return false;
   const model::ClaimRow& row = cluster.claim(choice.claim);
   // A choice without a stored allocation: another member of the group gets it, in this decision or in one
   // that is not written yet.
   const bool elsewhere =
-      !row.live->allocation || (!row.live->reserved_by(state.pod->meta.uid) &&
-                                other_consumers(*state.context, choice.claim, *state.pod) > 0);
+      !row.live->allocation || (!row.live->reserved_by(query.pod->meta.uid) &&
+                                other_consumers(*query.context, choice.claim, *query.pod) > 0);
   return elsewhere && model::is_mapped(cluster, *choice.allocation);
 }
 

@@ -16,18 +16,18 @@ class NodeDeclaredFeatures final : public Filter {
     return {kEventNodeAdded | kEventNodeChanged,
             [](const api::Pod& pod) { return !pod.required_features.empty(); }};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const std::vector<std::string_view>& features = state.pod->required_features;
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const std::vector<std::string_view>& features = query.pod->required_features;
     if (features.empty() || !signature.begin("RequiredFeatures")) return Signing::Signed;
     signature.put(features.size());
     for (const std::string_view feature : features) signature.put(feature);
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    const std::vector<std::string_view>& required = state.pod->required_features;
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    const std::vector<std::string_view>& required = query.pod->required_features;
     if (required.empty()) return;
-    state.keep_if(reason_row("FeaturesNotDeclared"), [&](NodeId node) {
-      const std::vector<std::string>& declared = state.context->cluster.node(node).live->declared_features;
+    verdicts.keep_if(reason_row("FeaturesNotDeclared"), [&](NodeId node) {
+      const std::vector<std::string>& declared = query.context->cluster.node(node).live->declared_features;
       return std::all_of(required.begin(), required.end(), [&](std::string_view feature) {
         return std::find(declared.begin(), declared.end(), feature) != declared.end();
       });

@@ -19,8 +19,8 @@ class NodePorts final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventPodGone, [](const api::Pod& pod) { return !pod.host_ports.empty(); }};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const std::vector<api::HostPort>& ports = state.pod->host_ports;
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const std::vector<api::HostPort>& ports = query.pod->host_ports;
     if (ports.empty() || !signature.begin("HostPorts")) return Signing::Signed;
     signature.put(ports.size());
     for (const api::HostPort& port : ports) {
@@ -30,13 +30,13 @@ class NodePorts final : public Filter {
     }
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    if (state.pod->host_ports.empty()) return;
-    const model::Cluster& cluster = state.context->cluster;
-    state.keep_if(reason_row("NoFreePorts"), [&](NodeId node) {
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    if (query.pod->host_ports.empty()) return;
+    const model::Cluster& cluster = query.context->cluster;
+    verdicts.keep_if(reason_row("NoFreePorts"), [&](NodeId node) {
       const std::vector<PodId>& pods = cluster.ledger().node(node).pods;
       return std::none_of(pods.begin(), pods.end(), [&](PodId pod) {
-        return pod != state.pod_id && takes_one_of(state.pod->host_ports, cluster.pod(pod));
+        return pod != query.pod_id && takes_one_of(query.pod->host_ports, cluster.pod(pod));
       });
     });
   }

@@ -16,30 +16,31 @@ bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::
   return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
 }
 
-ReasonId reason_for(CycleState& state, const model::NodeRow& row, const model::ResourceAmount& request,
-                    Tried tried) {
-  if (request.resource == model::kPodSlots) return state.diagnosis.reason(reason_row("TooManyPods"));
+ReasonId reason_for(const PodQuery& query, Diagnosis& diagnosis, const model::NodeRow& row,
+                    const model::ResourceAmount& request, Tried tried) {
+  if (request.resource == model::kPodSlots) return diagnosis.reason(reason_row("TooManyPods"));
   const bool ever = request.amount <= model::amount_in(row.allocatable, request.resource);
   const Reason& reason =
       tried == Tried::Everything
           ? (ever ? reason_row("InsufficientResource") : reason_row("InsufficientAllocatable"))
           : (ever ? reason_row("InsufficientResourceOfTried") : reason_row("InsufficientAllocatableOfTried"));
-  return state.diagnosis.lack_of(reason, request.resource,
-                                 state.context->cluster.resources().text(request.resource));
+  return diagnosis.lack_of(reason, request.resource,
+                           query.context->cluster.resources().text(request.resource));
 }
 
-void refuse(CycleState& state, NodeId node, const model::ResourceAmounts& charges, Tried tried) {
-  const model::Cluster& cluster = state.context->cluster;
+void refuse(const PodQuery& query, Diagnosis& diagnosis, NodeId node, const model::ResourceAmounts& charges,
+            Tried tried) {
+  const model::Cluster& cluster = query.context->cluster;
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   bool first = true;
   for (const model::ResourceAmount& request : charges) {
-    if (fits_in(row, use, request) || delegated(state, request.resource, row)) continue;
-    const ReasonId reason = reason_for(state, row, request, tried);
+    if (fits_in(row, use, request) || delegated(query, request.resource, row)) continue;
+    const ReasonId reason = reason_for(query, diagnosis, row, request, tried);
     if (first) {
-      state.diagnosis.refuse(node, reason);
+      diagnosis.refuse(node, reason);
     } else {
-      state.diagnosis.add_reason(reason);
+      diagnosis.add_reason(reason);
     }
     first = false;
   }
@@ -52,14 +53,15 @@ class NodeResourcesFit final : public Filter {
     return {kEventNodeAdded | kEventNodeChanged | kEventPodGone};
   }
   // A resource that devices may serve is not counted on nodes where they do.
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
-    if (claims_of(state).extended) sign_extended_resources(state, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
+    if (claims_of(query).extended) sign_extended_resources(query, signature);
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    const model::ResourceAmounts& requests = state.context->cluster.pod(state.pod_id).requests;
-    state.keep_if([&](NodeId node) { return fits_or_is_refused(state, node, requests); });
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    const model::ResourceAmounts& requests = query.context->cluster.pod(query.pod_id).requests;
+    verdicts.keep_if(
+        [&](NodeId node) { return fits_or_is_refused(query, verdicts.diagnosis, node, requests); });
   }
 };
 
@@ -118,19 +120,20 @@ class LeastAllocated final : public Score {
 
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_requests(state.context->cluster.pod(state.pod_id).requests, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
     return Signing::Signed;
   }
-  void score(CycleState& state, std::int64_t weight) const override {
-    const model::Cluster& cluster = state.context->cluster;
+  void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
+             std::span<std::int64_t> scores) const override {
+    const model::Cluster& cluster = query.context->cluster;
     __int128 asked[2] = {0, 0};
-    for (const model::ResourceAmount& request : cluster.pod(state.pod_id).requests)
+    for (const model::ResourceAmount& request : cluster.pod(query.pod_id).requests)
       for (std::size_t i = 0; i < 2; ++i)
         if (request.resource == kScored[i] || request.resource == kUnasked[i]) asked[i] += request.amount;
-    for (std::size_t i = 0; i < state.candidates.size(); ++i) {
-      const model::NodeRow& row = cluster.node(state.candidates[i]);
-      const model::NodeUse& use = cluster.ledger().node(state.candidates[i]);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const model::NodeRow& row = cluster.node(nodes[i]);
+      const model::NodeUse& use = cluster.ledger().node(nodes[i]);
       std::int64_t sum = 0, weights = 0;
       for (std::size_t r = 0; r < 2; ++r) {
         const std::int64_t whole = model::amount_in(row.allocatable, kScored[r]);
@@ -140,7 +143,7 @@ class LeastAllocated final : public Score {
         sum += left > 0 ? percent_of(static_cast<std::int64_t>(left), whole) : 0;
         ++weights;
       }
-      if (weights > 0) state.scores[i] += weight * (sum / weights);
+      if (weights > 0) scores[i] += weight * (sum / weights);
     }
   }
 };
@@ -167,18 +170,19 @@ class PlacementMostAllocated final : public PlacementScorer {
 
 }  // namespace
 
-bool fits(const CycleState& state, NodeId node, const model::ResourceAmounts& charges) {
-  const model::Cluster& cluster = state.context->cluster;
+bool fits(const PodQuery& query, NodeId node, const model::ResourceAmounts& charges) {
+  const model::Cluster& cluster = query.context->cluster;
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   for (const model::ResourceAmount& request : charges)
-    if (!fits_in(row, use, request) && !delegated(state, request.resource, row)) return false;
+    if (!fits_in(row, use, request) && !delegated(query, request.resource, row)) return false;
   return true;
 }
 
-bool fits_or_is_refused(CycleState& state, NodeId node, const model::ResourceAmounts& charges, Tried tried) {
-  if (fits(state, node, charges)) return true;
-  refuse(state, node, charges, tried);
+bool fits_or_is_refused(const PodQuery& query, Diagnosis& diagnosis, NodeId node,
+                        const model::ResourceAmounts& charges, Tried tried) {
+  if (fits(query, node, charges)) return true;
+  refuse(query, diagnosis, node, charges, tried);
   return false;
 }
 

@@ -8,15 +8,15 @@ class NodeUnschedulable final : public Filter {
  public:
   std::string_view name() const override { return "NodeUnschedulable"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_tolerations(*state.pod, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_tolerations(*query.pod, signature);
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
     const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
-    if (api::tolerates(state.pod->tolerations, cordon)) return;
-    state.keep_if(reason_row("NodeUnschedulable"),
-                  [&](NodeId node) { return !state.context->cluster.node(node).unschedulable; });
+    if (api::tolerates(query.pod->tolerations, cordon)) return;
+    verdicts.keep_if(reason_row("NodeUnschedulable"),
+                     [&](NodeId node) { return !query.context->cluster.node(node).unschedulable; });
   }
 };
 

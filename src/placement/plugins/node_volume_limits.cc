@@ -23,12 +23,12 @@ const api::CSINodeDriver* driver_on(const api::CSINode* node, const std::string&
 }
 
 // Every volume of the pods that have the node, and those of its VolumeAttachments.
-VolumeSet attached_to(const CycleState& state, NodeId node, const std::string& name) {
-  const SchedulingContext& context = *state.context;
+VolumeSet attached_to(const PodQuery& query, NodeId node, const std::string& name) {
+  const SchedulingContext& context = *query.context;
   VolumeSet attached;
   for (const PodId pod : context.cluster.ledger().node(node).pods) {
     const auto& live = context.cluster.pod(pod).live;
-    if (pod != state.pod_id && live) client::add_csi_volumes_of(context.view, *live, attached);
+    if (pod != query.pod_id && live) client::add_csi_volumes_of(context.view, *live, attached);
   }
   for (const api::VolumeAttachment* attachment : context.view.attachments_of_node(name)) {
     const api::PersistentVolume* volume = context.view.volumes.find("", attachment->volume);
@@ -58,34 +58,35 @@ class NodeVolumeLimits final : public Filter {
             [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
   // Limits and attachments change without the node.
-  Signing sign(const CycleState& state, PodSignature&) const override {
-    return state.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
+  Signing sign(const PodQuery& query, PodSignature&) const override {
+    return query.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
   }
-  void filter(CycleState& state) const override {
-    if (state.pod->volumes.empty()) return;
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    if (query.pod->volumes.empty()) return;
     VolumeSet wanted;
-    client::add_csi_volumes_of(state.context->view, *state.pod, wanted);
+    client::add_csi_volumes_of(query.context->view, *query.pod, wanted);
     if (wanted.empty()) return;
-    state.keep_if([&](NodeId node) { return accepts_volumes(state, node, wanted); });
+    verdicts.keep_if([&](NodeId node) { return accepts_volumes(query, verdicts.diagnosis, node, wanted); });
   }
 
  private:
-  static bool accepts_volumes(CycleState& state, NodeId node, const VolumeSet& wanted) {
-    const client::View& view = state.context->view;
-    const std::string& name = state.context->cluster.node(node).name;
+  static bool accepts_volumes(const PodQuery& query, Diagnosis& diagnosis, NodeId node,
+                              const VolumeSet& wanted) {
+    const client::View& view = query.context->view;
+    const std::string& name = query.context->cluster.node(node).name;
     const api::CSINode* csi_node = view.csi_nodes.find("", name);
     for (const CsiVolume& volume : wanted) {
       const api::CSIDriver* driver = view.csi_drivers.find("", volume.driver);
       if (!driver || !driver->needs_node_plugin || driver_on(csi_node, volume.driver)) continue;
-      state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("DriverNotInstalled"), volume.driver));
+      diagnosis.refuse(node, diagnosis.reason(reason_row("DriverNotInstalled"), volume.driver));
       return false;
     }
     const bool limited = csi_node && std::any_of(wanted.begin(), wanted.end(), [&](const CsiVolume& volume) {
                            const api::CSINodeDriver* driver = driver_on(csi_node, volume.driver);
                            return driver && driver->volumes_max;
                          });
-    if (!limited || has_attach_room(*csi_node, attached_to(state, node, name), wanted)) return true;
-    state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("MaxVolumeCount")));
+    if (!limited || has_attach_room(*csi_node, attached_to(query, node, name), wanted)) return true;
+    diagnosis.refuse(node, diagnosis.reason(reason_row("MaxVolumeCount")));
     return false;
   }
 };

@@ -13,9 +13,9 @@ namespace {
 class AffinityTermsRead final : public PreFilter {
  public:
   std::string_view name() const override { return kInterPodAffinity; }
-  void prepare(CycleState& state) const override {
-    if (model::affinity_terms_of(*state.pod) > model::kAffinityTermsMax)
-      state.diagnosis.refuse_everywhere(
+  void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    if (model::affinity_terms_of(*query.pod) > model::kAffinityTermsMax)
+      diagnosis.refuse_everywhere(
           reason_row("FieldNotHonoured"),
           "more than " + std::to_string(model::kAffinityTermsMax) + " terms of spec.affinity between pods");
   }
@@ -25,18 +25,18 @@ class AffinityTermsRead final : public PreFilter {
 class TermsOfOthersFound final : public PreFilter {
  public:
   std::string_view name() const override { return kInterPodAffinity; }
-  void prepare(CycleState& state) const override {
-    state.slots.write<TermsOfOthers>().terms = state.context->cluster.affinities().meaning(*state.pod);
+  void prepare(PodQuery& query, Diagnosis&) const override {
+    query.slots.write<TermsOfOthers>().terms = query.context->cluster.affinities().meaning(*query.pod);
   }
 };
 
 }  // namespace
 
-OwnTerms own_terms(const CycleState& state, model::TermKind kind) {
-  BERTH_ASSERT(state.pod_id.valid(), "the model has the pod");
-  const model::Cluster& cluster = state.context->cluster;
+OwnTerms own_terms(const PodQuery& query, model::TermKind kind) {
+  BERTH_ASSERT(query.pod_id.valid(), "the model has the pod");
+  const model::Cluster& cluster = query.context->cluster;
   OwnTerms own;
-  for (const model::TermUse& use : cluster.pod(state.pod_id).terms) {
+  for (const model::TermUse& use : cluster.pod(query.pod_id).terms) {
     if (use.kind != kind) continue;
     own.uses.push_back(use);
     const std::string_view key = cluster.affinities().term(use.term).topology_key;
@@ -45,8 +45,8 @@ OwnTerms own_terms(const CycleState& state, model::TermKind kind) {
   return own;
 }
 
-std::string bytes_of_terms(const CycleState& state, std::span<const model::TermUse> uses) {
-  const model::Affinities& affinities = state.context->cluster.affinities();
+std::string bytes_of_terms(const PodQuery& query, std::span<const model::TermUse> uses) {
+  const model::Affinities& affinities = query.context->cluster.affinities();
   PodSignature bytes;
   bytes.put(uses.size());
   std::uint64_t stamp = 0;
@@ -59,9 +59,8 @@ std::string bytes_of_terms(const CycleState& state, std::span<const model::TermU
   return bytes.bytes();
 }
 
-std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const CycleState& state,
-                                                                 WeightOfPod weight) {
-  return [&cluster = std::as_const(state.context->cluster), weight = std::move(weight)](NodeId node) {
+std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const PodQuery& query, WeightOfPod weight) {
+  return [&cluster = std::as_const(query.context->cluster), weight = std::move(weight)](NodeId node) {
     std::int64_t sum = 0;
     for (const PodId id : cluster.ledger().node(node).pods)
       if (const model::PodRow& row = cluster.pod(id); row.live) sum += weight(row);

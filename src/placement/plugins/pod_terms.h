@@ -23,13 +23,13 @@ struct OwnTerms {
   std::vector<model::TermUse> uses;
   std::vector<std::string_view> keys;
 };
-OwnTerms own_terms(const CycleState& state, model::TermKind kind);
+OwnTerms own_terms(const PodQuery& query, model::TermKind kind);
 
 // Names the terms, and what those that read labels of namespaces select now.
-std::string bytes_of_terms(const CycleState& state, std::span<const model::TermUse> uses);
+std::string bytes_of_terms(const PodQuery& query, std::span<const model::TermUse> uses);
 
 // What `weight` adds up to over the pods of the node; those that are being deleted count.
 using WeightOfPod = std::function<std::int64_t(const model::PodRow&)>;
-std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const CycleState& state, WeightOfPod weight);
+std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const PodQuery& query, WeightOfPod weight);
 
 }  // namespace berth::placement::plugins

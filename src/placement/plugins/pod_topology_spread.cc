@@ -35,8 +35,8 @@ class PodTopologySpread final : public DomainFilter {
     return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced | kEventPodRelabelled,
             [](const api::Pod& pod) { return !pod.required_spread.empty(); }};
   }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    const api::Pod& pod = *state.pod;
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    const api::Pod& pod = *query.pod;
     if (pod.required_spread.empty()) return Signing::Signed;
     sign_node_affinity(pod, signature);
     sign_tolerations(pod, signature);
@@ -53,14 +53,14 @@ class PodTopologySpread final : public DomainFilter {
     }
     return Signing::Signed;
   }
-  void add_rules(const CycleState& state, std::vector<DomainRule>& rules) const override {
-    for (const api::SpreadConstraint& one : state.pod->required_spread) rules.push_back(rule_of(state, one));
+  void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
+    for (const api::SpreadConstraint& one : query.pod->required_spread) rules.push_back(rule_of(query, one));
   }
 
  private:
-  static DomainRule rule_of(const CycleState& state, const api::SpreadConstraint& constraint) {
-    const api::Pod& pod = *state.pod;
-    const model::Cluster& cluster = state.context->cluster;
+  static DomainRule rule_of(const PodQuery& query, const api::SpreadConstraint& constraint) {
+    const api::Pod& pod = *query.pod;
+    const model::Cluster& cluster = query.context->cluster;
     DomainRule rule;
     rule.topology_key = constraint.topology_key;
     rule.amount_bytes = amount_bytes(pod, constraint);

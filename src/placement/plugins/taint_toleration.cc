@@ -12,14 +12,14 @@ class TaintToleration final : public Filter {
  public:
   std::string_view name() const override { return "TaintToleration"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
-  Signing sign(const CycleState& state, PodSignature& signature) const override {
-    sign_tolerations(*state.pod, signature);
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_tolerations(*query.pod, signature);
     return Signing::Signed;
   }
-  void filter(CycleState& state) const override {
-    state.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
-      const model::NodeRow& row = state.context->cluster.node(node);
-      return !row.tainted || tolerates_taints(*state.pod, *row.live);
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    verdicts.keep_if(reason_row("UntoleratedTaint"), [&](NodeId node) {
+      const model::NodeRow& row = query.context->cluster.node(node);
+      return !row.tainted || tolerates_taints(*query.pod, *row.live);
     });
   }
 };

@@ -3,8 +3,6 @@
 // The choice is part of the decision: it counts from the transaction on, until a claim shows it. Source:
 // kube-scheduler's plugin for rules and texts.
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "client/volumes.h"
 #include "placement/plugins/plugins.h"
@@ -35,7 +33,7 @@ struct DelayedClaim {
   bool may_provision = true;
 };
 
-// In CycleState::slots.
+// In PodQuery::slots.
 struct PodVolumes {
   std::vector<const PersistentVolume*> bound;  // of its bound claims; null: it does not exist
   std::vector<DelayedClaim> delayed;           // smallest request first
@@ -45,71 +43,52 @@ struct PodVolumes {
   }
 };
 
-// In CycleState::node_slots: for the node that was judged last.
+// In NodeChoice::slots.
 struct NodeVolumes {
   std::vector<api::VolumeBinding> bindings;
   void clear() { bindings.clear(); }
 };
 
-// The choices of decisions under way: written, assumed, or made in this transaction.
+// The choices of decisions under way. The ledger has those that are written, assumed, or made in this
+// transaction.
 class PendingBindings {
  public:
-  explicit PendingBindings(const SchedulingContext& context) : context_(context) {
-    model::Cluster& cluster = context.cluster;
-    for (const auto& [uid, assumption] : cluster.assumptions())
-      add(unwritten_, assumption.pod.ns, assumption.reservation.volumes, assumption.node);
-    if (const model::Ledger::Transaction* open = cluster.ledger().open_transaction())
-      for (const model::Step& step : open->steps())
-        if (const auto* place = std::get_if<model::Place>(&step);
-            place && value_of(place->reservation).volumes)
-          add(unwritten_, cluster.pod(place->pod).key.ns, *place->reservation->volumes,
-              cluster.node(place->node).name);
+  // A claim that names its volume speaks for itself; one of another UID was not decided about.
+  explicit PendingBindings(const SchedulingContext& context) {
+    const model::Cluster& cluster = context.cluster;
+    for (const PodId pod : cluster.ledger().pods_with_volumes()) {
+      const model::PodCharge& charge = cluster.ledger().charge(pod);
+      const std::string& ns = cluster.pod(pod).key.ns;
+      for (const api::VolumeBinding& binding : *charge.volumes) {
+        const PersistentVolumeClaim* claim = context.view.volume_claims.find(ns, binding.claim_name);
+        if (claim && claim->meta.uid == binding.claim_uid && claim->volume_name.empty())
+          all_.push_back({claim, &binding, cluster.node(charge.node).name});
+      }
+    }
   }
 
-  std::optional<PendingBinding> about(const PersistentVolumeClaim& claim) const {
-    return first(context_.view.bind_requests_of_volume_claim(claim.meta.ns, claim.meta.name),
-                 [&](const PendingBinding& one) { return one.claim == &claim; });
+  const PendingBinding* about(const PersistentVolumeClaim& claim) const {
+    return first([&](const PendingBinding& one) { return one.claim == &claim; });
   }
   bool takes(const PersistentVolume& volume) const {
-    const std::string& name = volume.meta.name;
-    return first(context_.view.bind_requests_of_volume(name),
-                 [&](const PendingBinding& one) { return one.binding->volume == name; })
-        .has_value();
+    return first([&](const PendingBinding& one) { return one.binding->volume == volume.meta.name; });
   }
 
  private:
   template <class Match>
-  std::optional<PendingBinding> first(const std::vector<const api::BindRequest*>& requests,
-                                      Match matches) const {
-    std::vector<PendingBinding> written;
-    for (const api::BindRequest* request : requests)
-      if (context_.cluster.is_effective(*request))
-        add(written, request->meta.ns, request->volumes, request->node);
-    for (const auto* list : {&unwritten_, &std::as_const(written)})
-      if (const auto found = std::find_if(list->begin(), list->end(), matches); found != list->end())
-        return *found;
-    return std::nullopt;
+  const PendingBinding* first(Match matches) const {
+    const auto found = std::find_if(all_.begin(), all_.end(), matches);
+    return found == all_.end() ? nullptr : &*found;
   }
 
-  // A claim that names its volume speaks for itself; one of another UID was not decided about.
-  void add(std::vector<PendingBinding>& list, const std::string& ns,
-           const std::vector<api::VolumeBinding>& bindings, std::string_view node) const {
-    for (const api::VolumeBinding& binding : bindings) {
-      const PersistentVolumeClaim* claim = context_.view.volume_claims.find(ns, binding.claim_name);
-      if (claim && claim->meta.uid == binding.claim_uid && claim->volume_name.empty())
-        list.push_back({claim, &binding, node});
-    }
-  }
-
-  const SchedulingContext& context_;
-  std::vector<PendingBinding> unwritten_;
+  std::vector<PendingBinding> all_;
 };
 
 DelayedClaim delayed_claim(const SchedulingContext& context, const PersistentVolumeClaim& claim,
                            const PendingBindings& pending) {
   DelayedClaim delayed{&claim, {}, std::string(claim.selected_node())};
   if (!delayed.only_node.empty()) return delayed;
-  if (const auto decided = pending.about(claim)) {
+  if (const PendingBinding* decided = pending.about(claim)) {
     const std::string& name = decided->binding->volume;
     if (name.empty()) {
       delayed.only_node = decided->node;
@@ -149,13 +128,13 @@ const Reason& row_of(ClaimProblem problem) {
 class VolumeClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kVolumeBinding; }
-  void prepare(CycleState& state) const override {
-    if (!has_volumes(*state.pod)) return;
-    const SchedulingContext& context = *state.context;
-    const client::PodVolumeClaims claims = client::volume_claims_of(context.view, *state.pod);
+  void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    if (!has_volumes(*query.pod)) return;
+    const SchedulingContext& context = *query.context;
+    const client::PodVolumeClaims claims = client::volume_claims_of(context.view, *query.pod);
     if (claims.problem != ClaimProblem::None)
-      return state.diagnosis.refuse_everywhere(row_of(claims.problem), claims.subject, claims.second);
-    PodVolumes& volumes = state.slots.write<PodVolumes>();
+      return diagnosis.refuse_everywhere(row_of(claims.problem), claims.subject, claims.second);
+    PodVolumes& volumes = query.slots.write<PodVolumes>();
     for (const PersistentVolumeClaim* claim : claims.bound)
       volumes.bound.push_back(context.view.volumes.find("", claim->volume_name));
     if (claims.delayed.empty()) return;
@@ -178,17 +157,17 @@ const PersistentVolume* choose(const DelayedClaim& delayed, const api::Node& nod
 }
 
 // What the node lacks for the claims; null: nothing, and `bindings` has a volume for each claim.
-const Reason* bind_delayed(const CycleState& state, const api::Node& node,
+const Reason* bind_delayed(const PodQuery& query, const api::Node& node,
                            std::vector<api::VolumeBinding>& bindings) {
   const Reason& none = reason_row("NoVolumeToBind");
-  for (const DelayedClaim& delayed : state.slots.read<PodVolumes>().delayed) {
+  for (const DelayedClaim& delayed : query.slots.read<PodVolumes>().delayed) {
     if (!delayed.only_node.empty() && delayed.only_node != node.meta.name) return &none;
     const PersistentVolume* volume = choose(delayed, node, bindings);
     bindings.push_back(
         {delayed.claim->meta.name, delayed.claim->meta.uid, volume ? volume->meta.name : std::string()});
     if (volume) continue;
     if (!delayed.may_provision) return &none;
-    const auto provisioning = client::can_provision(state.context->view, *delayed.claim, node);
+    const auto provisioning = client::can_provision(query.context->view, *delayed.claim, node);
     if (provisioning == client::Provisioning::Impossible) return &none;
     if (provisioning == client::Provisioning::NotEnoughSpace) return &reason_row("NotEnoughStorage");
   }
@@ -196,8 +175,8 @@ const Reason* bind_delayed(const CycleState& state, const api::Node& node,
 }
 
 // What keeps the volumes of bound claims from the node; null: nothing.
-const Reason* reach_bound(const CycleState& state, const api::Node& node) {
-  for (const PersistentVolume* volume : state.slots.read<PodVolumes>().bound) {
+const Reason* reach_bound(const PodQuery& query, const api::Node& node) {
+  for (const PersistentVolume* volume : query.slots.read<PodVolumes>().bound) {
     if (!volume) return &reason_row("VolumeMissing");
     if (!api::reaches(*volume, node.meta.labels)) return &reason_row("VolumeElsewhere");
   }
@@ -211,23 +190,22 @@ class VolumeBinding final : public LazyFilter {
     return {kEventNodeAdded | kEventNodeChanged | kEventVolumeChanged | kEventPodGone, has_volumes};
   }
   // The volumes of a node change without it, so nothing is cached.
-  Signing sign(const CycleState& state, PodSignature&) const override {
-    return has_volumes(*state.pod) ? Signing::Unsigned : Signing::Signed;
+  Signing sign(const PodQuery& query, PodSignature&) const override {
+    return has_volumes(*query.pod) ? Signing::Unsigned : Signing::Signed;
   }
-  bool wanted(const CycleState& state) const override { return has_volumes(*state.pod); }
-  bool prefers(const CycleState&) const override { return false; }
-  bool explains(const CycleState&, const Reason&) const override { return false; }
-  std::string explain(const CycleState&, NodeId) const override { return ""; }
+  bool wanted(const PodQuery& query) const override { return has_volumes(*query.pod); }
+  bool prefers(const PodQuery&) const override { return false; }
+  bool explains(const PodQuery&, const Reason&) const override { return false; }
+  std::string explain(const PodQuery&, NodeId) const override { return ""; }
 
-  bool accepts(CycleState& state, NodeId id) const override {
-    const api::Node& node = *state.context->cluster.node(id).live;
-    std::vector<api::VolumeBinding>& bindings = state.node_slots.write<NodeVolumes>().bindings;
-    const Reason* of_bound = reach_bound(state, node);
-    const Reason* of_delayed = bind_delayed(state, node, bindings);
+  bool accepts(const NodeTrial& trial) const override {
+    const api::Node& node = *trial.query.context->cluster.node(trial.node).live;
+    std::vector<api::VolumeBinding>& bindings = trial.choice.slots.write<NodeVolumes>().bindings;
+    const Reason* of_bound = reach_bound(trial.query, node);
+    const Reason* of_delayed = bind_delayed(trial.query, node, bindings);
     if (!of_bound && !of_delayed) return true;
-    Diagnosis& diagnosis = state.diagnosis;
-    diagnosis.refuse(id, diagnosis.reason(of_bound ? *of_bound : *of_delayed));
-    if (of_bound && of_delayed) diagnosis.add_reason(diagnosis.reason(*of_delayed));
+    trial.refuse(of_bound ? *of_bound : *of_delayed);
+    if (of_bound && of_delayed) trial.diagnosis.add_reason(trial.diagnosis.reason(*of_delayed));
     return false;
   }
 };
@@ -235,13 +213,14 @@ class VolumeBinding final : public LazyFilter {
 class VolumeReservation final : public Reserve {
  public:
   std::string_view name() const override { return kVolumeBinding; }
-  Status reserve(CycleState& state, NodeId, model::Ledger::Transaction&) const override {
-    const std::vector<api::VolumeBinding>& bindings = state.node_slots.read<NodeVolumes>().bindings;
+  Status reserve(const PodQuery&, const NodeChoice& choice, NodeId, model::Ledger::Transaction&,
+                 Reservation& reservation) const override {
+    const std::vector<api::VolumeBinding>& bindings = choice.slots.read<NodeVolumes>().bindings;
     if (!bindings.empty())
-      state.reservation.volumes = std::make_shared<const std::vector<api::VolumeBinding>>(bindings);
+      reservation.volumes = std::make_shared<const std::vector<api::VolumeBinding>>(bindings);
     return {};
   }
-  void unreserve(CycleState&, NodeId) const override {}
+  void unreserve(const PodQuery&, NodeId) const override {}
 };
 
 }  // namespace

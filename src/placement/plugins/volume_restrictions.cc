@@ -8,12 +8,12 @@ namespace berth::placement::plugins {
 namespace {
 
 // A pod with a place has it: bound, decided, or placed in this transaction.
-bool is_used_by_another(const CycleState& state, const std::string& claim) {
-  const SchedulingContext& context = *state.context;
-  const std::vector<const api::Pod*> pods = context.view.pods_using_volume_claim(state.pod->meta.ns, claim);
+bool is_used_by_another(const PodQuery& query, const std::string& claim) {
+  const SchedulingContext& context = *query.context;
+  const std::vector<const api::Pod*> pods = context.view.pods_using_volume_claim(query.pod->meta.ns, claim);
   return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* other) {
     const PodId id = context.cluster.find_pod(other->meta.ns, other->meta.name);
-    return id != state.pod_id && id.valid() && context.cluster.ledger().node_of(id).valid();
+    return id != query.pod_id && id.valid() && context.cluster.ledger().node_of(id).valid();
   });
 }
 
@@ -23,15 +23,15 @@ class VolumeRestrictions final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventPodGone | kEventVolumeChanged, [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
-  Signing sign(const CycleState& state, PodSignature&) const override {
-    return state.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
+  Signing sign(const PodQuery& query, PodSignature&) const override {
+    return query.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
   }
-  void filter(CycleState& state) const override {
-    for (const api::PodVolume& volume : state.pod->volumes) {
-      const auto* claim = state.context->view.volume_claims.find(state.pod->meta.ns, volume.claim_name);
+  void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
+    for (const api::PodVolume& volume : query.pod->volumes) {
+      const auto* claim = query.context->view.volume_claims.find(query.pod->meta.ns, volume.claim_name);
       if (!claim || !claim->has_access_mode(api::kReadWriteOncePod)) continue;
-      if (!is_used_by_another(state, volume.claim_name)) continue;
-      return state.keep_if(reason_row("ReadWriteOncePodInUse"), [](NodeId) { return false; });
+      if (!is_used_by_another(query, volume.claim_name)) continue;
+      return verdicts.keep_if(reason_row("ReadWriteOncePodInUse"), [](NodeId) { return false; });
     }
   }
 };

@@ -27,7 +27,7 @@ struct VolumeZones {
   std::vector<std::string> values;
 };
 
-// In CycleState::slots.
+// In PodQuery::slots.
 struct PodZones {
   std::vector<VolumeZones> zones;
   void clear() { zones.clear(); }
@@ -59,14 +59,14 @@ void add_zones_of(const api::PersistentVolume& volume, std::vector<VolumeZones>&
 class VolumeZonesOfPod final : public PreFilter {
  public:
   std::string_view name() const override { return kVolumeZone; }
-  void prepare(CycleState& state) const override {
-    const client::View& view = state.context->view;
-    for (const api::PodVolume& used : state.pod->volumes) {
-      const auto* claim = view.volume_claims.find(state.pod->meta.ns, used.claim_name);
+  void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    const client::View& view = query.context->view;
+    for (const api::PodVolume& used : query.pod->volumes) {
+      const auto* claim = view.volume_claims.find(query.pod->meta.ns, used.claim_name);
       if (used.ephemeral || !claim || claim->volume_name.empty()) continue;
       const api::PersistentVolume* volume = view.volumes.find("", claim->volume_name);
-      if (!volume) return state.diagnosis.refuse_everywhere(reason_row("VolumeNotFound"), claim->volume_name);
-      add_zones_of(*volume, state.slots.write<PodZones>().zones);
+      if (!volume) return diagnosis.refuse_everywhere(reason_row("VolumeNotFound"), claim->volume_name);
+      add_zones_of(*volume, query.slots.write<PodZones>().zones);
     }
   }
 };
@@ -90,18 +90,17 @@ class VolumeZone final : public LazyFilter {
     return {kEventNodeAdded | kEventNodeChanged | kEventVolumeChanged,
             [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
-  Signing sign(const CycleState& state, PodSignature&) const override {
-    return state.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
+  Signing sign(const PodQuery& query, PodSignature&) const override {
+    return query.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
   }
-  bool wanted(const CycleState& state) const override { return !state.slots.read<PodZones>().zones.empty(); }
-  bool prefers(const CycleState&) const override { return false; }
-  bool explains(const CycleState&, const Reason&) const override { return false; }
-  std::string explain(const CycleState&, NodeId) const override { return ""; }
-  bool accepts(CycleState& state, NodeId node) const override {
-    const api::StringMap& labels = state.context->cluster.node(node).live->meta.labels;
-    if (is_in_zones(labels, state.slots.read<PodZones>().zones)) return true;
-    state.diagnosis.refuse(node, state.diagnosis.reason(reason_row("NoVolumeZone")));
-    return false;
+  bool wanted(const PodQuery& query) const override { return !query.slots.read<PodZones>().zones.empty(); }
+  bool prefers(const PodQuery&) const override { return false; }
+  bool explains(const PodQuery&, const Reason&) const override { return false; }
+  std::string explain(const PodQuery&, NodeId) const override { return ""; }
+  bool accepts(const NodeTrial& trial) const override {
+    const api::StringMap& labels = trial.query.context->cluster.node(trial.node).live->meta.labels;
+    return is_in_zones(labels, trial.query.slots.read<PodZones>().zones) ||
+           trial.refuse(reason_row("NoVolumeZone"));
   }
 };
 

@@ -84,7 +84,7 @@ class Maker {
 
   void find_nodes(GangKind& kind) {
     const api::Pod& pod = first_of(kind);
-    question_.pods.begin(state_, question_.context, pod);
+    question_.pods.begin(state_, question_.context, pod, &question_.transaction);
     const bool possible = question_.pods.prepare(state_);
     // What a domain takes follows from the members that were placed before, and from their order.
     if (question_.pods.has_rules(state_)) {

@@ -46,6 +46,7 @@ struct GangQuestion {
   const PluginSet& plugins;
   const PodCycle& pods;
   const SchedulingContext& context;
+  model::Ledger::Transaction& transaction;
   std::span<const api::Pod* const> waiting;
   const std::map<std::string, std::vector<NodeId>>& avoid;  // by pod UID
   const std::vector<std::uint32_t>& alike;                  // by member: equal signatures

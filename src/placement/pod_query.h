@@ -1,0 +1,38 @@
+// What filters, scores and reservations know of the pod under decision: the question, not the answer.
+//
+// Const after the prefilters, so that sets of nodes can be judged one by one or together. Owner: one attempt.
+#pragma once
+
+#include "client/view.h"
+#include "model/cluster.h"
+#include "placement/state_slots.h"
+
+namespace berth::dra {
+class Allocator;
+}  // namespace berth::dra
+
+namespace berth::placement {
+using model::ClaimChoice;
+using model::ClaimState;
+using model::PodId;
+using model::Reservation;
+using model::ReservationPtr;
+using model::value_of;
+
+// Shared by all attempts of one decision. The cluster includes what the open transaction has changed.
+struct SchedulingContext {
+  const client::View& view;
+  const model::Cluster& cluster;
+  dra::Allocator& allocator;
+  Time now = {};  // not set: no allocation is late
+  Duration binding_timeout = Duration::seconds(600);
+};
+
+struct PodQuery {
+  const SchedulingContext* context = nullptr;
+  const api::Pod* pod = nullptr;
+  PodId pod_id;
+  StateSlots slots;  // written by prefilters
+};
+
+}  // namespace berth::placement
