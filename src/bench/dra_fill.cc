@@ -1,5 +1,7 @@
 #include "bench/dra_fill.h"
 
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <thread>
 
@@ -111,6 +113,13 @@ std::int64_t resident_kb() {
   return kb;
 }
 
+double cpu_us() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto us = [](const timeval& time) { return time.tv_sec * 1e6 + static_cast<double>(time.tv_usec); };
+  return us(usage.ru_utime) + us(usage.ru_stime);
+}
+
 }  // namespace
 
 Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const MeasuredPlane& plane) {
@@ -122,6 +131,7 @@ Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const Measured
   TRY(load.wait_until_bound(shape.pods_before));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const std::uint64_t writes_before = plane.writes_accepted();
+  const double cpu_before_us = cpu_us();
   make_pods(load, "measured-", shape.pods_measured, shape.offered_per_s, plane.clock);
   TRY(load.wait_until_bound(shape.pods_before + shape.pods_measured));
 
@@ -133,6 +143,7 @@ Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const Measured
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));
   result.writes_per_pod =
       static_cast<double>(plane.writes_accepted() - writes_before) / static_cast<double>(shape.pods_measured);
+  result.cpu_us_per_pod = (cpu_us() - cpu_before_us) / static_cast<double>(shape.pods_measured);
   result.resident_kb = resident_kb();
   return result;
 }

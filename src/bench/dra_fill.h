@@ -25,6 +25,7 @@ struct DraFillResult {
   double p50_ms = 0;      // create sent to binding seen
   double p99_ms = 0;
   double writes_per_pod = 0;  // accepted by the store, events included
+  double cpu_us_per_pod = 0;  // of the whole process, from the first create on
   std::int64_t resident_kb = 0;
 };
 

@@ -19,6 +19,7 @@ namespace {
 struct BenchCommand {
   std::string name;  // "dra-fill"
   std::string output = "table";
+  std::string bind_requests = "Always";
 };
 
 // A temporary directory for one measurement.
@@ -55,7 +56,7 @@ void tell_progress(const bench::DraFillShape& shape) {
 }
 
 // A control plane like that of `berth up`, on a durable store, without simulated nodes.
-Result<bench::DraFillResult> measure(const bench::DraFillShape& shape) {
+Result<bench::DraFillResult> measure(const bench::DraFillShape& shape, plane::BindRequests bind_requests) {
   tell_progress(shape);
   const ScratchDirectory directory("dra-fill-");
   const api::Gates gates(api::GateDefaults::Up);
@@ -67,6 +68,7 @@ Result<bench::DraFillResult> measure(const bench::DraFillShape& shape) {
   const auto user = server::make_in_process_client(component->server(), "bench");
   plane::ControlPlaneOptions plane_options;
   plane_options.simulated_nodes = false;
+  plane_options.bind_requests = bind_requests;
   ControlPlaneLoops plane(*client, clock, gates, plane_options);
   const bench::DraFillResult result =
       TRY(bench::measure_dra_fill(shape, {*user, clock, [&] { return component->store().revision(); }}));
@@ -81,14 +83,18 @@ Json row(const char* name, const bench::DraFillResult& result, const bench::DraF
                        {"p50_ms", result.p50_ms},
                        {"p99_ms", result.p99_ms},
                        {"writes_per_pod", result.writes_per_pod},
+                       {"cpu_us_per_pod", result.cpu_us_per_pod},
                        {"resident_kb", result.resident_kb}});
 }
 
 void print_row(const Json& row) {
-  std::printf("%-10s %8.0f pods/s   p50 %8.1f ms   p99 %8.1f ms   %5.2f writes a pod   %6.1f MB resident\n",
-              row.find("run")->as_string().c_str(), row.find("pods_per_s")->as_double(),
-              row.find("p50_ms")->as_double(), row.find("p99_ms")->as_double(),
-              row.find("writes_per_pod")->as_double(), static_cast<double>(row.int_at("resident_kb")) / 1024);
+  std::printf(
+      "%-10s %8.0f pods/s   p50 %8.1f ms   p99 %8.1f ms   %5.2f writes a pod   %6.0f us CPU a pod   "
+      "%6.1f MB resident\n",
+      row.find("run")->as_string().c_str(), row.find("pods_per_s")->as_double(),
+      row.find("p50_ms")->as_double(), row.find("p99_ms")->as_double(),
+      row.find("writes_per_pod")->as_double(), row.find("cpu_us_per_pod")->as_double(),
+      static_cast<double>(row.int_at("resident_kb")) / 1024);
 }
 
 int run_bench(const BenchCommand& command) {
@@ -100,7 +106,9 @@ int run_bench(const BenchCommand& command) {
   JsonArray rows;
   for (const Run& run : kRuns) {
     shape.offered_per_s = run.offered_per_s;
-    const Result<bench::DraFillResult> result = measure(shape);
+    const Result<bench::DraFillResult> result =
+        measure(shape, command.bind_requests == "WhenWaiting" ? plane::BindRequests::WhenWaiting
+                                                              : plane::BindRequests::Always);
     if (!result) return complain(result.error());
     rows.push_back(row(run.name, *result, shape));
   }
@@ -129,6 +137,8 @@ void add_bench(CLI::App& app, Commands& commands) {
   bench->add_option("name", measured->name, "dra-fill")->required();
   bench->add_option("-o,--output", measured->output, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
+  bench->add_option("--bind-requests", measured->bind_requests, "Always or WhenWaiting, as for up")
+      ->check(CLI::IsMember({"Always", "WhenWaiting"}));
   add_tool(bench, commands, [measured] { return run_bench(*measured); });
 }
 
