@@ -41,7 +41,7 @@ class Load final : public client::WatchReceiver {
   // From the first create to the last binding of those pods.
   double seconds_of(const std::string& prefix) const;
 
-  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_list(client::RawList) override {}
   void on_changes(std::vector<client::RawChange> changes) override;
   void on_trouble(std::string) override {}
 

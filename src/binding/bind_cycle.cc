@@ -6,8 +6,8 @@
 #include "base/backoff.h"
 #include "base/known_defects.h"
 #include "binding/bind_pod.h"
-#include "binding/memory_requests.h"
 #include "binding/request_check.h"
+#include "client/request_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -219,7 +219,7 @@ BindContext BindCycle::context_of(const api::Pod* pod) const {
 
 Effects BindCycle::bind(const BindContext& context) {
   // PostBind is repeated after a crash, so the request must outlive the process.
-  if (in_memory(request_) && !post_bind(plugins_, context).empty()) return record_that_it_binds();
+  if (request_.in_memory && !post_bind(plugins_, context).empty()) return record_that_it_binds();
   if (has(KnownDefect::RetriedFailureReportedBound) && request_.failed_attempts > 0)
     return finish({key_, {}}, context.pod);
   Chain chain{pod_key(request_), before_binding(plugins_, context), true};
@@ -239,7 +239,7 @@ Effects BindCycle::record_that_it_binds() {
 Effects BindCycle::finish_in_memory(Chain chain) {
   ends_in_memory_ = chain.writes.empty();
   if (ends_in_memory_) {
-    chain.writes.push_back(client::delete_object(key_, request_.meta.uid));
+    chain.writes.push_back(client::delete_request(request_));
     chain.urgent = true;
   }
   bind_writes_.first_post_bind = chain.writes.size();
@@ -250,7 +250,7 @@ Effects BindCycle::finish_in_memory(Chain chain) {
 
 Effects BindCycle::finish(Chain chain, const api::Pod* pod) {
   binds_ = true;
-  if (in_memory(request_)) return finish_in_memory(std::move(chain));
+  if (request_.in_memory) return finish_in_memory(std::move(chain));
   api::BindRequest wanted = request_;
   wanted.phase = BindPhase::Succeeded;
   wanted.step = BindStep::Bound;

@@ -154,7 +154,7 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   if (cycle.binds()) record.announce = true;
   if (cycle.ends_in_memory()) {
     if (!std::exchange(record.announced, true)) effects.events.push_back(scheduled_event(view, *request));
-  } else if (cycle.binds() && in_memory(*request)) {
+  } else if (cycle.binds() && request->in_memory) {
     record.bound_at = now;
     effects.wake_at = now + kBoundViewWait;
   }

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
-#include "binding/memory_requests.h"
-
 namespace berth::binding {
 
 bool has_ended(const api::BindRequest& request) {
   return request.phase != api::BindPhase::Pending;
-}
-
-bool in_memory(const api::BindRequest& request) {
-  return request.meta.annotations.contains(kInMemoryAnnotation);
 }
 
 bool has_barrier(const api::BindRequest& request) {

@@ -15,8 +15,6 @@ namespace berth::binding {
 
 // The request has succeeded or failed for good.
 bool has_ended(const api::BindRequest& request);
-// It has no object at the API server (memory_requests.h).
-bool in_memory(const api::BindRequest& request);
 // Whether members of the request's decision wait for each other.
 bool has_barrier(const api::BindRequest& request);
 // The group that the request names. Null if the view lacks it or has another UID.

@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "api/types/gang_record.h"
 #include "binding/gang.h"
 #include "binding/memory_requests.h"
+#include "client/request_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -16,8 +18,8 @@ class MemoryRequestCollector final : public client::Reconciler {
 
   client::Effects reconcile(const client::View& view, const api::ObjectKey& key, Time) override {
     const api::BindRequest* request = view.bind_requests.find(key.ns, key.name);
-    if (!request || !in_memory(*request) || !has_ended(*request)) return client::Effects::nothing();
-    return client::Effects::write(key, client::delete_object(key, request->meta.uid));
+    if (!request || !request->in_memory || !has_ended(*request)) return client::Effects::nothing();
+    return client::Effects::write(key, client::delete_request(*request));
   }
 };
 
@@ -39,9 +41,9 @@ class GangRecordCollector final : public client::Reconciler {
     if (!record || !record->raw) return client::Effects::nothing();
     const Result<Json> object = parse_json(*record->raw);
     if (!object || !api::is_gang_record(*object)) return client::Effects::nothing();
-    const auto requests = api::requests_of_gang_record(*object);
-    const bool wanted = std::any_of(requests.begin(), requests.end(), [&](const Json& request) {
-      return awaits_decision(view, key.ns, request.part("spec"));
+    const std::vector<Json> members = api::specs_of_gang_record(*object);
+    const bool wanted = std::any_of(members.begin(), members.end(), [&](const Json& member) {
+      return awaits_decision(view, key.ns, member);
     });
     if (!wanted) return client::Effects::write(key, client::delete_object(key, record->meta.uid));
     client::Effects effects;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "api/type_table.h"
+#include "api/types/gang_record.h"
 #include "binding/memory_request_table.h"
 #include "client/api_path.h"
 
@@ -57,41 +58,48 @@ std::optional<Time> MemoryRequests::Table::write_records(Time now) {
   return next;
 }
 
-// Members of one scheduler and term, up to the bound, in the order of submission.
-std::vector<MemoryRequests::Table::Creation> MemoryRequests::Table::next_record(const std::string& ns) {
+// Members of one scheduler and term, in the order of submission.
+MemoryRequests::Table::Members MemoryRequests::Table::next_members(const std::string& ns) {
   const std::lock_guard lock(mutex_);
   const auto forming = forming_.find(ns);
-  if (forming == forming_.end() || forming->second.under_way) return {};
-  std::vector<Creation>& waiting = forming->second.waiting;
-  const auto alike = [&waiting](const Creation& creation) {
-    const Json& first = waiting.front().object.part("spec");
-    const Json& spec = creation.object.part("spec");
-    return spec.int_at("epoch") == first.int_at("epoch") && spec.part("lease") == first.part("lease") &&
-           spec.string_at("schedulerName") == first.string_at("schedulerName");
-  };
-  std::size_t bytes = 0, count = 0;
-  while (count < waiting.size() && (count == 0 || bytes < kGangRecordBytesMax) && alike(waiting[count]))
-    bytes += waiting[count++].bytes;
-  if (count == 0) return {};
-  const auto end = waiting.begin() + static_cast<std::ptrdiff_t>(count);
-  std::vector<Creation> members(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
+  if (forming == forming_.end() || forming->second.under_way || forming->second.waiting.empty()) return {};
+  Members& waiting = forming->second.waiting;
+  const api::BindRequest& first = *waiting.front().request;
+  const auto end = std::find_if(waiting.begin(), waiting.end(), [&](const Creation& creation) {
+    const api::BindRequest& request = *creation.request;
+    return request.epoch != first.epoch || request.lease != first.lease ||
+           request.scheduler_name != first.scheduler_name;
+  });
+  Members members(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
   waiting.erase(waiting.begin(), end);
   forming->second.under_way = true;
   return members;
 }
 
+// As many as one object may have; the other members wait again, before later ones.
+std::vector<Json> MemoryRequests::Table::specs_of_next_record(const std::string& ns, Members& members) {
+  std::vector<Json> specs;
+  for (std::size_t bytes = 0; specs.size() < members.size() && bytes < kGangRecordBytesMax;) {
+    specs.push_back(api::bind_request_spec(*members[specs.size()].request));
+    bytes += to_string(specs.back()).size();
+  }
+  const auto end = members.begin() + static_cast<std::ptrdiff_t>(specs.size());
+  const std::lock_guard lock(mutex_);
+  Members& waiting = forming_[ns].waiting;
+  waiting.insert(waiting.begin(), std::make_move_iterator(end), std::make_move_iterator(members.end()));
+  members.erase(end, members.end());
+  return specs;
+}
+
 void MemoryRequests::Table::write_record(const std::string& ns) {
-  const std::vector<Creation> members = next_record(ns);
-  if (members.empty()) return;
-  std::vector<Json> objects;
-  objects.reserve(members.size());
-  for (const Creation& member : members) objects.push_back(member.object);
-  const Json record = api::gang_record_object(objects);
+  auto members = std::make_shared<Members>(next_members(ns));
+  if (members->empty()) return;
+  const Json record = api::gang_record_object(ns, specs_of_next_record(ns, *members));
   const NamedKey key{ns, std::string(record.part("metadata").string_at("name"))};
   ApiRequest create = request_for(Verb::Create, key);
   create.body = to_string(record);
   inner_.submit(std::move(create), [self = shared_from_this(), key, members](const ApiReply& reply) {
-    self->record_answered(key, members, reply);
+    self->record_answered(key, *members, reply);
   });
 }
 
@@ -100,11 +108,10 @@ void MemoryRequests::Table::write_record(const std::string& ns) {
 ApiReply MemoryRequests::Table::take_member(const Creation& member, const std::string& record) {
   if (objects_.contains(member.key))
     return client::refused_reply(409, "AlreadyExists", "the bind request in memory has become an object");
-  if (records_[{member.key.ns, record}].ended.contains(member.key))
-    return client::answered_reply(201, to_string(member.object));
+  if (records_[{member.key.ns, record}].ended.contains(member.key)) return kept_reply(201, member.request);
   const auto found = kept_.find(member.key);
-  return client::answered_reply(
-      201, found != kept_.end() ? found->second.raw : keep(member.key, member.object, record).raw);
+  const Kept& kept = found != kept_.end() ? found->second : keep(member.key, *member.request, record);
+  return kept_reply(201, kept.request);
 }
 
 void MemoryRequests::Table::record_stands(const NamedKey& record, const api::RawPtr& object) {
@@ -116,7 +123,7 @@ void MemoryRequests::Table::record_stands(const NamedKey& record, const api::Raw
 }
 
 // AlreadyExists: an earlier copy was stored, as the name is derived from the content.
-void MemoryRequests::Table::record_answered(const NamedKey& record, const std::vector<Creation>& members,
+void MemoryRequests::Table::record_answered(const NamedKey& record, const Members& members,
                                             const ApiReply& reply) {
   const bool stored = reply.ok() || reply.reason == "AlreadyExists";
   std::vector<ApiReply> answers;
@@ -129,14 +136,13 @@ void MemoryRequests::Table::record_answered(const NamedKey& record, const std::v
       answers.push_back(take_member(member, record.name));
     }
     if (stored) record_stands(record, reply.object);
+    log_.deliver();
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (stored) {
       members[i].done(std::move(answers[i]));
     } else if (is_refused(reply)) {
-      ApiRequest create = request_for(Verb::Create, members[i].key);
-      create.body = to_string(members[i].object);
-      inner_.submit(std::move(create), members[i].done);
+      inner_.submit(object_create(*members[i].request), members[i].done);
     } else {
       members[i].done(reply);
     }
@@ -154,13 +160,14 @@ void MemoryRequests::Table::expand(const Json& record) {
     api::for_each_listed(
         told->second, [&](std::string_view member) { known.marked.insert({meta.ns, std::string(member)}); });
   known.ended.insert(known.marked.begin(), known.marked.end());
-  for (Json& request : api::requests_of_gang_record(record)) {
-    const NamedKey key{meta.ns, std::string(request.part("metadata").string_at("name"))};
+  for (const Json& spec : api::specs_of_gang_record(record)) {
+    const NamedKey key{meta.ns, api::request_name_of_spec(spec)};
     if (objects_.contains(key)) {
       known.replaced.insert(key);
       known.ended.insert(key);
     }
-    if (!kept_.contains(key) && !known.ended.contains(key)) keep(key, std::move(request), meta.name);
+    if (!kept_.contains(key) && !known.ended.contains(key))
+      keep(key, api::request_of_spec(meta.ns, spec), meta.name);
   }
   if (known.members.empty()) ended_records_.insert(name);
 }
@@ -216,6 +223,7 @@ void MemoryRequests::Table::delete_record_before(const ApiRequest& request, cons
       if (const auto kept = self->kept_.find(key); kept != self->kept_.end()) kept->second.record.clear();
     }
     if (!self->answer(request, done)) done(client::refused_reply(404, "NotFound", "it is gone"));
+    self->deliver();
   };
   inner_.submit(request_for(Verb::Delete, {request.ns, record}), deleted);
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
-#include "api/patch.h"
+#include "api/types/gang_record.h"
 #include "binding/binder.h"
+#include "binding/request_bytes.h"
+#include "binding/request_status.h"
 #include "client/api_path.h"
 
 namespace berth::binding {
@@ -18,15 +20,8 @@ ApiReply conflict(std::string message) {
   return client::refused_reply(409, "Conflict", std::move(message));
 }
 
-api::RawPtr text_of(const Json& object) {
-  std::string text = to_string(object);
-  text.shrink_to_fit();  // it is kept
-  return std::make_shared<const std::string>(std::move(text));
-}
-
-// Of a text of text_of().
-Json document_of(const api::RawPtr& raw) {
-  return parse_json(*raw).value_or(Json());
+ApiReply not_found() {
+  return client::refused_reply(404, "NotFound", "the bind request is gone");
 }
 
 // Whether the status must be visible to others or survive this process. The end of a pod need not.
@@ -39,22 +34,37 @@ bool lasts(const api::BindRequest& request, bool has_record) {
          request.step == api::BindStep::RollingBack;
 }
 
-// The object without the fields that the API server sets.
-Json without_memory(Json object) {
-  JsonObject& metadata = object["metadata"].as_object();
-  metadata.erase_if([](const JsonMember& member) {
-    return member.key == "uid" || member.key == "resourceVersion" || member.key == "annotations";
-  });
-  object.as_object().erase("status");
-  return object;
+// The kept request with the half that the write names. A status of an earlier decision reads as empty.
+api::BindRequest changed(const api::BindRequest& kept, const ApiRequest& request) {
+  const api::BindRequest& wanted = *request.in_memory->wanted;
+  const bool status = request.subresource == "status";
+  api::BindRequest after = status ? kept : wanted;
+  after.meta = kept.meta;
+  after.in_memory = true;
+  api::BindStatus& half = after;
+  half = status ? wanted : kept;
+  if (status) {
+    half.status_is_stale = false;
+    half.status_names_decision = !after.decision_id.empty();
+  } else if (half.status_names_decision && after.decision_id != kept.decision_id) {
+    half = {};
+    half.status_is_stale = true;
+  }
+  return after;
 }
 
 // A decision of an earlier term that is written in this one must not look like a late write.
-void take_over(Json& object, const client::Leadership& term) {
-  Json& spec = object["spec"];
-  const bool same_lease = std::as_const(spec).part("lease").string_at("uid") == term.lease.uid;
-  if (!same_lease || static_cast<std::uint64_t>(spec.int_at("epoch")) < term.epoch)
-    api::set_term(spec, term.epoch, term.lease);
+void take_over(api::BindRequest& request, const client::Leadership& term) {
+  if (term.epoch == 0 || (request.lease.uid == term.lease.uid && request.epoch >= term.epoch)) return;
+  request.epoch = term.epoch;
+  if (!term.lease.empty()) request.lease = term.lease;
+}
+
+// The UID that a delete names; empty: any.
+std::string named_uid(const ApiRequest& request) {
+  if (request.in_memory) return request.in_memory->uid;
+  const Result<Json> options = parse_json(request.body);
+  return options ? std::string(options->part("preconditions").string_at("uid")) : "";
 }
 
 NamedKey key_of(const api::ObjectMeta& meta) {
@@ -62,6 +72,22 @@ NamedKey key_of(const api::ObjectMeta& meta) {
 }
 
 }  // namespace
+
+ApiReply kept_reply(int code, api::BindRequestPtr request) {
+  ApiReply reply;
+  reply.code = code;
+  reply.kept = std::move(request);
+  return reply;
+}
+
+ApiRequest object_create(const api::BindRequest& request) {
+  ApiRequest create{.verb = Verb::Create,
+                    .resource = api::ref_of(api::Kind::BindRequest),
+                    .ns = request.meta.ns,
+                    .name = request.meta.name};
+  create.body = to_string(api::bind_request_object(request));
+  return create;
+}
 
 std::size_t MemoryRequests::Table::size() const {
   const std::lock_guard lock(mutex_);
@@ -73,38 +99,32 @@ void MemoryRequests::Table::lead(client::Leadership term) {
   term_ = std::move(term);
 }
 
-void MemoryRequests::Table::tell(client::ChangeKind kind, const api::RawPtr& raw, const Json& document) {
-  for (client::WatchReceiver* receiver : receivers_) receiver->on_changes({{kind, raw, document}});
-}
-
-const MemoryRequests::Table::Kept& MemoryRequests::Table::store(const NamedKey& key, Json object,
+const MemoryRequests::Table::Kept& MemoryRequests::Table::store(const NamedKey& key, api::BindRequest request,
                                                                 client::ChangeKind kind) {
-  object["metadata"]["resourceVersion"] = std::to_string(++version_);
+  request.meta.resource_version = ++version_;
   Kept& kept = kept_[key];
-  if (kept.raw) bytes_ -= kept.raw->size();
-  kept.raw = text_of(object);
-  bytes_ += kept.raw->size();
-  kept.uid = std::as_const(object).part("metadata").string_at("uid");
-  kept.has_status = std::as_const(object).find("status") != nullptr;
-  tell(kind, kept.raw, object);
+  bytes_ -= kept.bytes;
+  kept.bytes = bytes_of(request);
+  bytes_ += kept.bytes;
+  kept.request = std::make_shared<const api::BindRequest>(std::move(request));
+  log_.append({{kind, nullptr, {}, kept.request}});
   return kept;
 }
 
-const MemoryRequests::Table::Kept& MemoryRequests::Table::keep(const NamedKey& key, Json object,
+const MemoryRequests::Table::Kept& MemoryRequests::Table::keep(const NamedKey& key, api::BindRequest request,
                                                                const std::string& record) {
-  Json& metadata = object["metadata"];
-  metadata["namespace"] = key.ns;
-  metadata["uid"] = "in-memory-" + std::to_string(++uids_);
-  metadata["annotations"] = Json::object({{std::string(kInMemoryAnnotation), "true"}});
+  request.meta.uid = "in-memory-" + std::to_string(++uids_);
+  request.meta.owners = {api::owner_of(request)};
+  request.in_memory = true;
   kept_[key].record = record;
   if (!record.empty()) records_[{key.ns, record}].members.insert(key);
-  return store(key, std::move(object), client::ChangeKind::Added);
+  return store(key, std::move(request), client::ChangeKind::Added);
 }
 
 void MemoryRequests::Table::drop(const NamedKey& key) {
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
-  bytes_ -= found->second.raw->size();
+  bytes_ -= found->second.bytes;
   leave_record(key, found->second.record);
   kept_.erase(found);
 }
@@ -117,100 +137,77 @@ void MemoryRequests::Table::displace(const NamedKey& key, const api::RawPtr& by,
   const Kept last = found->second;
   drop(key);
   if (!last.record.empty()) records_[{key.ns, last.record}].replaced.insert(key);
-  for (client::WatchReceiver* receiver : receivers_)
-    receiver->on_changes(
-        {{client::ChangeKind::Deleted, last.raw}, {client::ChangeKind::Added, by, document}});
+  log_.append(
+      {{client::ChangeKind::Deleted, nullptr, {}, last.request}, {client::ChangeKind::Added, by, document}});
 }
 
 void MemoryRequests::Table::forget(const NamedKey& key) {
   const auto found = kept_.find(key);
   if (found == kept_.end()) return;
-  const Kept last = found->second;
+  const api::BindRequestPtr last = found->second.request;
   drop(key);
-  tell(client::ChangeKind::Deleted, last.raw);
+  log_.append({{client::ChangeKind::Deleted, nullptr, {}, last}});
 }
 
 bool MemoryRequests::Table::has_room_for(const ApiRequest& create) const {
-  return bytes_ + waiting_bytes_ + create.body.size() <= kMemoryRequestBytesMax;
+  return !objects_.contains({create.ns, create.name}) &&
+         bytes_ + waiting_bytes_ + bytes_of(*create.in_memory->wanted) <= kMemoryRequestBytesMax;
 }
 
 bool MemoryRequests::Table::holds(const ApiRequest& request) const {
-  if (request.verb != Verb::Create) return false;
+  if (request.verb != Verb::Create || !request.in_memory) return false;
   const std::lock_guard lock(mutex_);
-  return !objects_.contains({request.ns, request.name}) && has_room_for(request);
+  return has_room_for(request);
 }
 
-// None if the API server must create an object, or if the answer `waits` for the record of a gang.
+// None if the answer waits for the record of a gang.
 std::optional<ApiReply> MemoryRequests::Table::create(const ApiRequest& request, const NamedKey& key,
-                                                      const Done& done, bool& waits) {
-  if (request.verb != Verb::Create || objects_.contains(key) || !has_room_for(request)) return std::nullopt;
-  Result<Json> object = parse_json(request.body);
-  if (!object) return std::nullopt;
-  const api::BindRequest decoded = api::decode_bind_request(*object, nullptr);
-  if (decoded.group.size <= 1) return client::answered_reply(201, keep(key, *std::move(object), "").raw);
-  waiting_bytes_ += request.body.size();
-  forming_[key.ns].waiting.push_back({key, *std::move(object), request.body.size(), done});
-  waits = true;
+                                                      const Done& done) {
+  const api::BindRequestPtr& wanted = request.in_memory->wanted;
+  if (wanted->group.size <= 1) return kept_reply(201, keep(key, *wanted, "").request);
+  const std::size_t bytes = bytes_of(*wanted);
+  waiting_bytes_ += bytes;
+  forming_[key.ns].waiting.push_back({key, wanted, bytes, done});
   return std::nullopt;
 }
 
-// None if the request must become an object with the status of `leaving`.
+// None if the request must become an object with the status of `leaving`. A write with a text is about an
+// object: this is another one.
 std::optional<ApiReply> MemoryRequests::Table::change(const ApiRequest& request, const NamedKey& key,
-                                                      Kept& kept, Json& leaving) {
-  const Result<Json> body = parse_json(request.body);
-  if (!body) return client::refused_reply(400, "BadRequest", "the body is no JSON");
-  const Json& wanted = body->part("metadata");
-  const Json before = document_of(kept.raw);
-  const Json& stands = before.part("metadata");
-  const auto differs = [&](std::string_view field) {
-    const std::string_view text = wanted.string_at(field);
-    return !text.empty() && text != stands.string_at(field);
-  };
-  if (kept.leaving || differs("uid") || differs("resourceVersion"))
+                                                      Kept& kept, api::BindRequestPtr& leaving) {
+  const api::ObjectMeta& meta = kept.request->meta;
+  const auto& write = request.in_memory;
+  if (kept.leaving || !write || write->uid != meta.uid || write->version != meta.resource_version)
     return conflict("the bind request in memory has changed");
-  Json after = request.verb == Verb::Update ? *body : api::merge_patched(before, *body);
-  after["metadata"] = before.part("metadata");
-  const std::string_view other_half = request.subresource == "status" ? "spec" : "status";
-  if (const Json* half = before.find(other_half))
-    after[other_half] = *half;
-  else
-    after.as_object().erase(other_half);
-  if (!lasts(api::decode_bind_request(after, nullptr), !kept.record.empty()))
-    return client::answered_reply(200, store(key, std::move(after), client::ChangeKind::Modified).raw);
+  api::BindRequest after = changed(*kept.request, request);
+  if (!lasts(after, !kept.record.empty())) {
+    kept.has_status |= request.subresource == "status";
+    return kept_reply(200, store(key, std::move(after), client::ChangeKind::Modified).request);
+  }
   kept.leaving = true;
-  leaving = std::move(after);
-  take_over(leaving, term_);
+  take_over(after, term_);
+  leaving = std::make_shared<const api::BindRequest>(std::move(after));
   return std::nullopt;
 }
 
 // None if its gang's record must be deleted first.
 std::optional<ApiReply> MemoryRequests::Table::erase(const ApiRequest& request, const NamedKey& key,
-                                                     Kept& kept) {
-  const Result<Json> options = parse_json(request.body);
-  const std::string_view wanted =
-      options ? options->part("preconditions").string_at("uid") : std::string_view();
-  if (kept.leaving || (!wanted.empty() && wanted != kept.uid))
+                                                     const Kept& kept) {
+  const std::string uid = named_uid(request);
+  if (kept.leaving || (!uid.empty() && uid != kept.request->meta.uid))
     return conflict("the bind request in memory is another one");
   const auto record = records_.find({key.ns, kept.record});
   if (record != records_.end() && record->second.members.size() == 1) return std::nullopt;
-  const api::RawPtr last = kept.raw;
+  const api::BindRequestPtr last = kept.request;
   forget(key);
-  return client::answered_reply(200, last);
+  return kept_reply(200, last);
 }
 
 // Creates the object, then writes the status on its version. A failure of the create changes nothing; after
 // a failure of the status the binder continues from an object with an empty status.
-void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, const Done& done) {
-  const api::ResourceRef resource = api::ref_of(api::Kind::BindRequest);
-  ApiRequest create{.verb = Verb::Create, .resource = resource, .ns = key.ns, .name = key.name};
-  create.body = to_string(without_memory(object));
-  ApiRequest write{.verb = Verb::MergePatch,
-                   .resource = resource,
-                   .ns = key.ns,
-                   .name = key.name,
-                   .subresource = "status"};
-  const auto made = [self = shared_from_this(), key, write, status = object.part("status"),
-                     done = Done(done)](ApiReply reply) mutable {
+void MemoryRequests::Table::move_out(const NamedKey& key, const api::BindRequestPtr& leaving,
+                                     const Done& done) {
+  inner_.submit(object_create(*leaving), [self = shared_from_this(), key, leaving, done](ApiReply reply) {
     const Result<Json> created = parse_json(reply.object ? *reply.object : "{}");
     {
       const std::lock_guard lock(self->mutex_);
@@ -220,37 +217,41 @@ void MemoryRequests::Table::move_out(const NamedKey& key, const Json& object, co
       } else if (const auto found = self->kept_.find(key); found != self->kept_.end()) {
         found->second.leaving = false;  // also if an object exists: the watch will show it
       }
+      self->log_.deliver();
     }
     self->write_to_records();
     if (reply.reason == "AlreadyExists")
       return done(conflict("the bind request in memory has become an object"));
     if (!reply.ok() || !created) return done(std::move(reply));
-    Json base = Json::object();
-    for (const std::string_view field : {"uid", "resourceVersion"})
-      base[field] = created->part("metadata").part(field);
-    write.body = to_string(Json::object({{"metadata", std::move(base)}, {"status", std::move(status)}}));
-    self->inner_.submit(std::move(write), std::move(done));
-  };
-  inner_.submit(std::move(create), made);
+    std::optional<client::Write> write =
+        status_write(api::decode_bind_request(*created, nullptr), *leaving, IfChanged::Refuse);
+    if (!write) return done(std::move(reply));
+    self->inner_.submit(std::move(write->request), done);
+  });
+}
+
+// Of a value that is not kept: it was seen here, and has become an object since or is gone.
+ApiReply MemoryRequests::Table::answer_for_absent(const NamedKey& key) const {
+  return objects_.contains(key) ? conflict("the bind request in memory has become an object") : not_found();
 }
 
 bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) {
   const NamedKey key{request.ns, request.name};
+  const bool creates = request.verb == Verb::Create, deletes = request.verb == Verb::Delete;
   std::optional<ApiReply> reply;
   std::string record;
-  Json leaving;
+  api::BindRequestPtr leaving;
   {
     const std::lock_guard lock(mutex_);
     const auto found = kept_.find(key);
     if (found == kept_.end()) {
-      bool waits = false;
-      reply = create(request, key, done, waits);
-      if (!reply && !waits) return false;
-    } else if (request.verb == Verb::Create) {
+      if (!request.in_memory || (creates && !has_room_for(request))) return false;
+      reply = creates ? create(request, key, done) : answer_for_absent(key);
+    } else if (creates) {
       reply = client::refused_reply(409, "AlreadyExists", "a bind request of this name is in memory");
     } else if (request.verb == Verb::Get) {
-      reply = client::answered_reply(200, found->second.raw);
-    } else if (request.verb == Verb::Delete) {
+      reply = kept_reply(200, found->second.request);
+    } else if (deletes) {
       record = found->second.record;
       reply = erase(request, key, found->second);
     } else {
@@ -259,33 +260,42 @@ bool MemoryRequests::Table::answer(const ApiRequest& request, const Done& done) 
   }
   if (reply)
     done(*std::move(reply));
-  else if (request.verb == Verb::Delete)
+  else if (deletes)
     delete_record_before(request, record, done);
-  else if (request.verb != Verb::Create)
+  else if (leaving)
     move_out(key, leaving, done);
   return true;
 }
 
+void MemoryRequests::Table::deliver() {
+  const std::lock_guard lock(mutex_);
+  log_.deliver();
+}
+
+std::optional<Time> MemoryRequests::Table::flush(Time now) {
+  deliver();
+  return write_records(now);
+}
+
 void MemoryRequests::Table::subscribe(client::WatchReceiver& receiver) {
   const std::lock_guard lock(mutex_);
-  receivers_.insert(&receiver);
+  log_.follow(receiver);
 }
 
 void MemoryRequests::Table::unsubscribe(client::WatchReceiver& receiver) {
   const std::lock_guard lock(mutex_);
-  receivers_.erase(&receiver);
+  log_.leave(receiver);
 }
 
 // Adds the kept requests, which no list of the API server contains.
-void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vector<api::RawPtr> objects,
-                                      std::uint64_t version) {
+void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, client::RawList list) {
   {
     const std::lock_guard lock(mutex_);
-    if (!receivers_.contains(&receiver)) return;
-    version_ = std::max(version_, version);
+    if (!log_.is_followed_by(receiver)) return;
+    version_ = std::max(version_, list.resource_version);
     std::vector<Json> gangs;
     objects_.clear();
-    std::erase_if(objects, [&](const api::RawPtr& raw) {
+    std::erase_if(list.objects, [&](const api::RawPtr& raw) {
       Result<Json> object = parse_json(*raw);
       if (!object) return false;
       const bool is_record = api::is_gang_record(*object);
@@ -293,10 +303,11 @@ void MemoryRequests::Table::pass_list(client::WatchReceiver& receiver, std::vect
       if (is_record) gangs.push_back(*std::move(object));
       return is_record;
     });
-    take_records(gangs, version);
+    take_records(gangs, list.resource_version);
     for (const auto& [name, record] : records_) look_for_lost_objects(name, record);
-    for (const auto& [key, kept] : kept_) objects.push_back(kept.raw);
-    receiver.on_list(std::move(objects), version);
+    log_.deliver();  // a list hides no earlier change
+    for (const auto& [key, kept] : kept_) list.kept.push_back(kept.request);
+    receiver.on_list(std::move(list));
   }
   write_to_records();
 }
@@ -311,17 +322,18 @@ void MemoryRequests::Table::pass_changes(client::WatchReceiver& receiver,
                                          std::vector<client::RawChange> changes) {
   {
     const std::lock_guard lock(mutex_);
-    if (!receivers_.contains(&receiver)) return;
+    if (!log_.is_followed_by(receiver)) return;
     std::vector<client::RawChange> passed;
     for (client::RawChange& change : changes) pass_change(std::move(change), passed);
+    log_.deliver();
     if (!passed.empty()) receiver.on_changes(std::move(passed));
   }
   write_to_records();
 }
 
 void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<client::RawChange>& passed) {
-  const Json object =
-      change.document.is_null() ? parse_json(*change.object).value_or(Json()) : change.document;
+  if (change.document.is_null()) change.document = parse_json(*change.object).value_or(Json());
+  const Json object = change.document;
   if (object.is_null()) return passed.push_back(std::move(change));
   const api::ObjectMeta meta = api::decode_meta(object);
   const NamedKey key = key_of(meta);
@@ -335,7 +347,7 @@ void MemoryRequests::Table::pass_change(client::RawChange change, std::vector<cl
     if (at->second.replaced.contains(key)) look_for_lost_objects(at->first, at->second);
   // The deletion of an earlier object must not hide a kept request.
   if (const auto found = kept_.find(key); found != kept_.end())
-    passed.push_back({client::ChangeKind::Added, found->second.raw});
+    passed.push_back({client::ChangeKind::Added, nullptr, {}, found->second.request});
 }
 
 }  // namespace berth::binding

@@ -27,9 +27,7 @@ class MemoryRequests::Watch final : public client::Subscription, public client::
     inner_ = inner.list_and_watch(std::move(resource), *this);
   }
 
-  void on_list(std::vector<api::RawPtr> objects, std::uint64_t version) override {
-    table_->pass_list(receiver_, std::move(objects), version);
-  }
+  void on_list(client::RawList list) override { table_->pass_list(receiver_, std::move(list)); }
   void on_changes(std::vector<client::RawChange> changes) override {
     table_->pass_changes(receiver_, std::move(changes));
   }
@@ -48,7 +46,8 @@ MemoryRequests::~MemoryRequests() = default;
 
 void MemoryRequests::submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) {
   if (is_bind_requests(request.resource) && table_->answer(request, done)) return;
-  inner_.submit(std::move(request), std::move(done));
+  inner_.submit(request.in_memory ? object_create(*request.in_memory->wanted) : std::move(request),
+                std::move(done));
 }
 
 bool MemoryRequests::holds(const client::ApiRequest& request) const {
@@ -60,7 +59,7 @@ void MemoryRequests::lead(client::Leadership leadership) {
 }
 
 std::optional<Time> MemoryRequests::flush(Time now) {
-  return table_->write_records(now);
+  return table_->flush(now);
 }
 
 std::unique_ptr<client::Subscription> MemoryRequests::list_and_watch(api::ResourceRef resource,

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "api/types/bind_request.h"
+#include "binding/binder.h"
 #include "binding/memory_request_table.h"
 #include "binding/testing/binder_fixture.h"
+#include "client/request_writes.h"
 
 namespace berth::binding {
 namespace {
@@ -434,7 +436,7 @@ TEST(MemoryRequests, BeyondTheirBytesObjectsAreMade) {
   const std::string text(kMemoryRequestBytesMax / 4, 'x');
   for (int i = 0; i < 4; ++i)
     cluster.decide(R"({"metadata":{"namespace":"d","name":"p)" + std::to_string(i) +
-                   R"("},"spec":{"podName":"p","text":")" + text + R"("}})");
+                   R"("},"spec":{"podName":"p","selectedNode":")" + text + R"("}})");
   EXPECT_EQ(cluster.kept_in_memory(), 3u);
   EXPECT_EQ(cluster.in_flight(), 1u);
 }
@@ -444,7 +446,7 @@ TEST(MemoryRequests, MembersThatWaitForTheirRecordCountToo) {
   const std::string text(kMemoryRequestBytesMax / 4, 'x');
   for (int i = 0; i < 4; ++i)
     cluster.decide(R"({"metadata":{"namespace":"d","name":"q)" + std::to_string(i) +
-                   R"("},"spec":{"podName":"q","text":")" + text +
+                   R"("},"spec":{"podName":"q","selectedNode":")" + text +
                    R"(","decisionID":"y","group":{"name":"h","uid":"u-h","size":4}}})");
   EXPECT_EQ(cluster.in_flight(), 2u) << "the record, and the member that has no room";
 }
@@ -460,24 +462,30 @@ TEST(MemoryRequests, AListOfObjectsDoesNotForgetThem) {
 
 // The names of BindRequests as a receiver knows them, looked at after each batch.
 struct Known final : client::WatchReceiver {
-  void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override {
+  void on_list(client::RawList list) override {
     names.clear();
-    for (const api::RawPtr& object : objects) names.insert(name_of(*object));
+    for (const api::RawPtr& object : list.objects) names.insert(name_of({{}, object}));
+    for (const api::BindRequestPtr& kept : list.kept) names.insert(kept->meta.name);
   }
   void on_changes(std::vector<client::RawChange> changes) override {
     for (const client::RawChange& change : changes) {
       if (change.kind == client::ChangeKind::Deleted)
-        names.erase(name_of(*change.object));
+        names.erase(name_of(change));
       else
-        names.insert(name_of(*change.object));
+        names.insert(name_of(change));
     }
     always &= names.contains("p");
+    ++batches;
+    latest = changes.back().kept;
   }
   void on_trouble(std::string) override {}
-  static std::string name_of(const std::string& object) {
-    return std::string(parse_json(object)->part("metadata").string_at("name"));
+  static std::string name_of(const client::RawChange& change) {
+    if (change.kept) return change.kept->meta.name;
+    return std::string(parse_json(*change.object)->part("metadata").string_at("name"));
   }
   std::set<std::string> names;
+  int batches = 0;  // of changes
+  api::BindRequestPtr latest;
   bool always = true;  // "p" was there after each batch
 };
 
@@ -491,21 +499,20 @@ TEST(MemoryRequests, AReceiverSeesNoGapWhereAnObjectTakesTheirPlace) {
     Known known;
     const auto watch = memory.list_and_watch(api::ref_of(Kind::BindRequest), known);
     api.deliver_all();
-    const auto write = [&](client::Verb verb, const std::string& subresource, const std::string& body) {
-      memory.submit({.verb = verb,
-                     .resource = api::ref_of(Kind::BindRequest),
-                     .ns = "d",
-                     .name = "p",
-                     .subresource = subresource,
-                     .body = body},
-                    [](const client::ApiReply&) {});
+    api::BindRequestPtr kept;
+    const auto write = [&](client::Write wanted) {
+      memory.submit(std::move(wanted.request), [&](const client::ApiReply& reply) { kept = reply.kept; });
+      memory.flush(clock.now());
     };
     const std::string request = R"({"metadata":{"namespace":"d","name":"p"},"spec":{"podName":"p",)"
                                 R"("podUID":"u-p","selectedNode":"n1","decisionID":"d1"}})";
-    write(client::Verb::Create, "", request);
+    const auto create = client::keep_request(api::decode_bind_request(*parse_json(request), nullptr));
+    write(create);
     ASSERT_TRUE(known.names.contains("p"));
     if (by == By::Answer) {
-      write(client::Verb::MergePatch, "status", R"({"status":{"step":"WaitingForDevices"}})");
+      api::BindRequest waiting = *kept;
+      waiting.step = api::BindStep::WaitingForDevices;
+      write(client::change_kept_request(*kept, waiting, "status"));
       api.answer();
     } else {
       api.put(Kind::BindRequest, request);
@@ -514,9 +521,138 @@ TEST(MemoryRequests, AReceiverSeesNoGapWhereAnObjectTakesTheirPlace) {
     api.deliver_all();
     EXPECT_EQ(memory.kept(), 0u);
     EXPECT_TRUE(known.always && known.names.contains("p")) << static_cast<int>(by);
-    write(client::Verb::Create, "", request);
+    write(create);
     EXPECT_EQ(memory.kept(), 0u) << "the API server answers for a name that it has";
   }
+}
+
+// A process that keeps requests, its API server, and one that follows them.
+struct Keeping {
+  Keeping() {
+    watch = memory.list_and_watch(api::ref_of(Kind::BindRequest), known);
+    api.deliver_all();
+  }
+  client::ApiReply answer_to(client::Write write) {
+    std::optional<client::ApiReply> answer;
+    memory.submit(std::move(write.request), [&](client::ApiReply reply) { answer = std::move(reply); });
+    return answer.value_or(client::ApiReply{.delivery = client::Delivery::Lost});
+  }
+  api::BindRequest decided(const std::string& name, const std::string& decision = "d1") const {
+    api::BindRequest request;
+    request.meta.ns = "d";
+    request.meta.name = name;
+    request.pod_name = name;
+    request.decision_id = decision;
+    return request;
+  }
+
+  ManualClock clock{Time::from_seconds(1'000'000)};
+  engine::testing::FakeApi api{clock};
+  MemoryRequests memory{api};
+  Known known;
+  std::unique_ptr<client::Subscription> watch;
+};
+
+TEST(MemoryRequests, WhatIsWrittenTogetherIsSeenTogether) {
+  Keeping process;
+  process.known.batches = 0;
+  for (const char* name : {"a", "b", "c"})
+    EXPECT_EQ(process.answer_to(client::keep_request(process.decided(name))).code, 201);
+  EXPECT_EQ(process.known.batches, 0);
+  process.memory.flush(process.clock.now());
+  EXPECT_EQ(process.known.batches, 1);
+  EXPECT_EQ(process.known.names, (std::set<std::string>{"a", "b", "c"}));
+}
+
+TEST(MemoryRequests, AFullLogDoesNotWait) {
+  Keeping process;
+  process.known.batches = 0;
+  api::BindRequest large = process.decided("a");
+  large.node = std::string(kRequestLogBytesMax, 'n');
+  process.answer_to(client::keep_request(large));
+  EXPECT_EQ(process.known.batches, 0) << "one change always has room";
+  process.answer_to(client::keep_request(process.decided("b")));
+  EXPECT_EQ(process.known.names, std::set<std::string>{"a"});
+  process.memory.flush(process.clock.now());
+  EXPECT_EQ(process.known.names, (std::set<std::string>{"a", "b"}));
+}
+
+TEST(MemoryRequests, AChangeStandsOnWhatWasSeen) {
+  Keeping process;
+  const api::BindRequestPtr first = process.answer_to(client::keep_request(process.decided("p"))).kept;
+  EXPECT_TRUE(first->in_memory);
+  EXPECT_EQ(first->meta.owners.front().name, "p");
+  api::BindRequest withdrawn = *first;
+  withdrawn.withdrawn = true;
+  const api::BindRequestPtr second = process.answer_to(client::change_kept_request(*first, withdrawn)).kept;
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->withdrawn);
+  EXPECT_FALSE(first->withdrawn) << "whoever reads it";
+  EXPECT_GT(second->meta.resource_version, first->meta.resource_version);
+  api::BindRequest ended = *first;
+  ended.reason = kSuperseded;
+  ended.withdrawn = false;
+  EXPECT_EQ(process.answer_to(client::change_kept_request(*first, ended, "status")).reason, "Conflict");
+  const api::BindRequestPtr third =
+      process.answer_to(client::change_kept_request(*second, ended, "status")).kept;
+  ASSERT_TRUE(third);
+  EXPECT_TRUE(third->withdrawn) << "a status changes no spec";
+  EXPECT_EQ(third->reason, kSuperseded);
+  EXPECT_TRUE(third->status_names_decision);
+}
+
+TEST(MemoryRequests, TheStatusOfAnEarlierDecisionReadsAsEmpty) {
+  Keeping process;
+  const api::BindRequestPtr first = process.answer_to(client::keep_request(process.decided("p"))).kept;
+  api::BindRequest ended = *first;
+  ended.phase = api::BindPhase::Succeeded;
+  const api::BindRequestPtr second =
+      process.answer_to(client::change_kept_request(*first, ended, "status")).kept;
+  ASSERT_TRUE(second);
+  const api::BindRequestPtr third =
+      process.answer_to(client::change_kept_request(*second, process.decided("p", "d2"))).kept;
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->meta.uid, first->meta.uid);
+  EXPECT_EQ(third->decision_id, "d2");
+  EXPECT_EQ(third->phase, api::BindPhase::Pending);
+  EXPECT_TRUE(third->status_is_stale);
+  EXPECT_FALSE(third->status_names_decision);
+}
+
+// An object of this name was deleted before the request was kept.
+TEST(MemoryRequests, AWriteWithATextIsAboutAnObject) {
+  Keeping process;
+  const api::BindRequestPtr kept = process.answer_to(client::keep_request(process.decided("p"))).kept;
+  const client::Write late = client::merge_patch(
+      request_key("p"), *parse_json(R"({"status":{"step":"WaitingForDevices"}})"), "theirs", 0, "status");
+  EXPECT_EQ(process.answer_to(late).reason, "Conflict");
+  EXPECT_EQ(process.answer_to(client::delete_object(request_key("p"), "theirs")).reason, "Conflict");
+  EXPECT_EQ(process.memory.kept(), 1u);
+  EXPECT_EQ(process.answer_to(client::delete_object(request_key("p"), kept->meta.uid)).kept, kept);
+  EXPECT_EQ(process.memory.kept(), 0u);
+}
+
+TEST(MemoryRequests, AWriteOfWhatIsNotKeptAnyMoreIsRefused) {
+  Keeping process;
+  const api::BindRequestPtr gone = process.answer_to(client::keep_request(process.decided("p"))).kept;
+  EXPECT_EQ(process.answer_to(client::delete_request(*gone)).kept, gone);
+  EXPECT_EQ(process.answer_to(client::delete_request(*gone)).reason, "NotFound");
+  EXPECT_EQ(process.answer_to(client::change_kept_request(*gone, *gone, "status")).reason, "NotFound");
+  process.api.put(Kind::BindRequest, R"({"metadata":{"namespace":"d","name":"p"},"spec":{"podName":"p"}})");
+  process.api.deliver_all();
+  EXPECT_EQ(process.answer_to(client::change_kept_request(*gone, *gone, "status")).reason, "Conflict");
+  EXPECT_EQ(process.answer_to(client::delete_request(*gone)).reason, "Conflict");
+  EXPECT_EQ(process.api.requests_waiting(), 0u);
+}
+
+// What a receiver sees, a reader reads and a writer is answered is one value.
+TEST(MemoryRequests, AKeptRequestIsShared) {
+  Keeping process;
+  const api::BindRequestPtr answered = process.answer_to(client::keep_request(process.decided("p"))).kept;
+  client::Write get = client::unless_exists(request_key("p"), "");
+  EXPECT_EQ(process.answer_to(get).kept, answered);
+  process.memory.flush(process.clock.now());
+  EXPECT_EQ(process.known.latest, answered);
 }
 
 TEST(MemoryRequests, TheFirstFailureMakesAnObjectWithItsStatus) {

@@ -1,7 +1,8 @@
 #include "binding/request_status.h"
 
-namespace berth::binding {
+#include "client/request_writes.h"
 
+namespace berth::binding {
 namespace {
 
 // The status as stored: decoding drops that of an earlier decision, but the write must replace it.
@@ -14,10 +15,19 @@ Json stored_status(const api::BindRequest& request) {
   return parse_json(*request.raw).value_or(Json::object()).part("status");
 }
 
+std::optional<client::Write> kept_status_write(const api::BindRequest& now, api::BindRequest wanted) {
+  wanted.status_is_stale = false;
+  wanted.status_names_decision = !wanted.decision_id.empty();
+  const api::BindStatus &before = now, &after = wanted;
+  if (before == after) return std::nullopt;
+  return client::change_kept_request(now, std::move(wanted), "status");
+}
+
 }  // namespace
 
 std::optional<client::Write> status_write(const api::BindRequest& now, const api::BindRequest& wanted,
                                           IfChanged if_changed) {
+  if (now.in_memory) return kept_status_write(now, wanted);
   const Json before = stored_status(now);
   const Json after = api::bind_request_status(wanted);
   Json changes = Json::object();

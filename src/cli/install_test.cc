@@ -194,7 +194,7 @@ class RefusesAll final : public client::ApiClient {
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef,
                                                        client::WatchReceiver& receiver) override {
     for (const std::string_view request : {"list", "watch"}) receiver.on_refused(request, refusal(request));
-    if (allows) receiver.on_list({}, 1);
+    if (allows) receiver.on_list({{}, 1});
     if (allows) receiver.on_changes({});
     return std::make_unique<client::Subscription>();
   }
@@ -211,7 +211,7 @@ class RefusesAll final : public client::ApiClient {
 };
 
 struct Silent final : client::WatchReceiver {
-  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_list(client::RawList) override {}
   void on_changes(std::vector<client::RawChange>) override {}
   void on_trouble(std::string) override { ++troubles; }
   int troubles = 0;

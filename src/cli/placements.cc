@@ -63,8 +63,8 @@ class PlacementPrinter::Lines {
 class PlacementPrinter::PodReceiver final : public client::WatchReceiver {
  public:
   explicit PodReceiver(Lines& lines) : lines_(lines) {}
-  void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override {
-    for (api::RawPtr& object : objects) take(client::ChangeKind::Added, std::move(object));
+  void on_list(client::RawList list) override {
+    for (api::RawPtr& object : list.objects) take(client::ChangeKind::Added, std::move(object));
   }
   void on_changes(std::vector<client::RawChange> changes) override {
     for (client::RawChange& change : changes) take(change.kind, std::move(change.object));
@@ -86,7 +86,7 @@ class PlacementPrinter::EventReceiver final : public client::WatchReceiver {
  public:
   explicit EventReceiver(Lines& lines) : lines_(lines) {}
   // Events from before the list do not describe the current state.
-  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_list(client::RawList) override {}
   void on_changes(std::vector<client::RawChange> changes) override {
     for (const client::RawChange& change : changes) {
       if (change.kind == client::ChangeKind::Deleted) continue;

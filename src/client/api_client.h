@@ -31,6 +31,14 @@ class SendPermit {
   virtual bool granted() const = 0;
 };
 
+// What a request about a BindRequest says to a client that keeps BindRequests (binding/memory_requests.h): a
+// value where other requests have a text.
+struct MemoryWrite {
+  api::BindRequestPtr wanted;  // Create: all of it; Update: the half that `subresource` names; Delete: null
+  std::string uid;             // of the one that was seen; empty: any
+  std::uint64_t version = 0;   // the same; 0: any
+};
+
 // One request about one object. `body` is JSON; a Create without metadata.name uses generateName.
 struct ApiRequest {
   Verb verb = Verb::Get;
@@ -39,6 +47,7 @@ struct ApiRequest {
   std::string name;  // of the URL; a Create has it for the record (and for a subresource such as binding)
   std::string subresource;  // "status", "binding", "finalize"; empty for the object itself
   std::string body;         // Delete: DeleteOptions or empty
+  std::optional<MemoryWrite> in_memory = std::nullopt;  // instead of `body`
   // Null: always. A request whose permit is not granted when it would leave is NotSent.
   std::shared_ptr<const SendPermit> permit = nullptr;
 };
@@ -52,7 +61,8 @@ struct ApiReply {
   std::string reason;   // of the Status: "Conflict", "NotFound", …; empty on success
   std::string message;  // for a person
   int retry_after_s = 0;
-  api::RawPtr object;  // the answered object; null when the answer was a Status
+  api::RawPtr object;                  // the answered object; null when the answer was a Status
+  api::BindRequestPtr kept = nullptr;  // instead of `object`: one that this process keeps
 
   bool ok() const { return delivery == Delivery::Answered && code >= 200 && code < 300; }
 };
@@ -61,8 +71,16 @@ enum class ChangeKind { Added, Modified, Deleted };
 
 struct RawChange {
   ChangeKind kind = ChangeKind::Added;
-  api::RawPtr object;  // Deleted: the last known state, with the version of the deletion
-  Json document = {};  // the same, parsed; null where nobody had to parse it
+  api::RawPtr object;                  // Deleted: the last known state, with the version of the deletion
+  Json document = {};                  // the same, parsed; null where nobody had to parse it
+  api::BindRequestPtr kept = nullptr;  // instead of `object`: one that this process keeps
+};
+
+// The complete state of a resource: an object that is not in it does not exist any more.
+struct RawList {
+  std::vector<api::RawPtr> objects;
+  std::uint64_t resource_version = 0;
+  std::vector<api::BindRequestPtr> kept = {};  // in this process, besides
 };
 
 // Receives a list and then every change. The client lists again by itself when the history that it needs is
@@ -70,11 +88,10 @@ struct RawChange {
 class WatchReceiver {
  public:
   virtual ~WatchReceiver() = default;
-  // The complete state: an object that is not in it does not exist any more.
-  virtual void on_list(std::vector<api::RawPtr> objects, std::uint64_t resource_version) = 0;
+  virtual void on_list(RawList list) = 0;
   virtual void on_changes(std::vector<RawChange> changes) = 0;
   // The server does not serve the resource (yet), so there are no objects. The client keeps asking.
-  virtual void on_not_served() { on_list({}, 0); }
+  virtual void on_not_served() { on_list({}); }
   // The stream broke and will be resumed; for logs and metrics.
   virtual void on_trouble(std::string text) = 0;
   // The server answered a list or watch ("list", "watch") with an error. The client asks again.

@@ -79,13 +79,6 @@ ApiReply refused_reply(int code, std::string reason, std::string message) {
   return reply;
 }
 
-ApiReply answered_reply(int code, api::RawPtr object) {
-  ApiReply reply;
-  reply.code = code;
-  reply.object = std::move(object);
-  return reply;
-}
-
 ApiReply answered_reply(int code, std::string body) {
   ApiReply reply;
   reply.code = code;

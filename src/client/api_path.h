@@ -37,8 +37,6 @@ std::string path_of(const api::ResourceRef& resource);
 // (a proxy's) gives the start of its text as the message.
 ApiReply answered_reply(int code, std::string body);
 
-ApiReply answered_reply(int code, api::RawPtr object);
-
 // A refusal that was answered with a Status.
 ApiReply refused_reply(int code, std::string reason, std::string message);
 

@@ -10,6 +10,14 @@ namespace {
 constexpr std::array<std::string_view, 7> kVerbWords = {
     "create", "update", "merge-patch", "strategic-patch", "json-patch", "delete", "get"};
 
+void append(std::string& out, const MemoryWrite& write) {
+  out.append(" in-memory ").append(write.uid).append("@").append(std::to_string(write.version));
+  if (!write.wanted) return;
+  Json object = api::bind_request_object(*write.wanted);
+  object["status"] = api::bind_request_status(*write.wanted);
+  out.append(" ").append(to_string(object));
+}
+
 void append(std::string& out, const Write& write) {
   const ApiRequest& request = write.request;
   out.append("  ").append(kVerbWords[static_cast<std::size_t>(request.verb)]).append(" ");
@@ -22,6 +30,7 @@ void append(std::string& out, const Write& write) {
   if (write.mark) out.append(" mark:").append(write.mark->text);
   for (const std::string& reason : write.fine_reasons) out.append(" fine:").append(reason);
   if (!request.body.empty()) out.append(" ").append(request.body);
+  if (request.in_memory) append(out, *request.in_memory);
   out += '\n';
 }
 

@@ -190,7 +190,7 @@ void Reflector::finish_list() {
   std::vector<api::RawPtr> objects;
   objects.swap(objects_);
   const std::uint64_t version = number_of(version_);
-  if (tell([&](WatchReceiver& receiver) { receiver.on_list(std::move(objects), version); })) begin_watch();
+  if (tell([&](WatchReceiver& receiver) { receiver.on_list({std::move(objects), version}); })) begin_watch();
 }
 
 void Reflector::list_failed(const ApiReply& reply) {

@@ -45,7 +45,7 @@ TEST_F(LeaseFenceTest, WritesNeedALeaseAndReadsDoNot) {
     EXPECT_EQ(send(verb), Delivery::NotSent);
   EXPECT_TRUE(inner.requests.empty());
   class Nobody final : public WatchReceiver {
-    void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+    void on_list(RawList) override {}
     void on_changes(std::vector<RawChange>) override {}
     void on_trouble(std::string) override {}
   } nobody;

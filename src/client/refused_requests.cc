@@ -131,9 +131,9 @@ class ReportingWatch final : public Subscription, public WatchReceiver {
       : resource_(std::move(resource)), receiver_(receiver), refusals_(std::move(refusals)) {}
   void begin(ApiClient& inner) { inner_ = inner.list_and_watch(resource_, *this); }
 
-  void on_list(std::vector<api::RawPtr> objects, std::uint64_t version) override {
+  void on_list(RawList list) override {
     allow("list");
-    receiver_.on_list(std::move(objects), version);
+    receiver_.on_list(std::move(list));
   }
   void on_changes(std::vector<RawChange> changes) override {
     allow("watch");

@@ -47,7 +47,7 @@ TEST(RefusedRequests, OnlyWhatDoesNotHealByItselfCounts) {
 }
 
 struct Receiver final : WatchReceiver {
-  void on_list(std::vector<api::RawPtr>, std::uint64_t) override {}
+  void on_list(RawList) override {}
   void on_changes(std::vector<RawChange>) override {}
   void on_not_served() override { ++not_served; }
   void on_trouble(std::string text) override { trouble = std::move(text); }
@@ -79,7 +79,7 @@ TEST(RefusedRequests, AMissingDefinitionOfBindRequestsIsNamedUntilItIsListed) {
             "page not found); run `berth install`, or `berth crds | kubectl apply -f -`");
   EXPECT_EQ(refusals->counts(), (std::map<std::pair<std::string, int>, std::uint64_t>{
                                     {{"list bindrequests.scheduling.berth.dev", 404}, 1}}));
-  server.receiver->on_list({}, 1);
+  server.receiver->on_list({{}, 1});
   EXPECT_TRUE(refusals->standing().empty());
 }
 

@@ -68,7 +68,9 @@ bool says_missing(const ApiReply& reply) {
 
 // Whether the object as read shows that the write was carried out.
 bool bears(const client::Write::Mark& mark, const ApiReply& reply) {
-  const Result<Json> object = reply.object ? api::parse_object(*reply.object) : Result<Json>(Json());
+  const Result<Json> object = reply.kept     ? Result<Json>(api::bind_request_object(*reply.kept))
+                              : reply.object ? api::parse_object(*reply.object)
+                                             : Result<Json>(Json());
   const Json* at = object.ok() ? &*object : nullptr;
   for (const std::string_view part : mark.path) at = at ? at->find(part) : nullptr;
   return at && at->is_string() && at->as_string() == mark.text;
@@ -77,6 +79,7 @@ bool bears(const client::Write::Mark& mark, const ApiReply& reply) {
 // The version that an update requires; empty for a create.
 std::string base_version(const ApiRequest& request) {
   if (request.verb == Verb::Create) return {};
+  if (request.in_memory) return std::to_string(request.in_memory->version);
   const Json body = parse_json(request.body).value_or(Json());
   const Json* version = body.find_path({"metadata", "resourceVersion"});
   return version && version->is_string() ? version->as_string() : "";
@@ -87,6 +90,14 @@ std::string with_version(const std::string& body, std::uint64_t version) {
   if (version == 0 || !json || !json->is_object()) return body;
   (*json)["metadata"]["resourceVersion"] = std::to_string(version);
   return to_string(*json);
+}
+
+std::optional<api::TypedObject> object_of(const ApiReply& reply, api::Kind kind,
+                                          api::DecodedVersions& decoded) {
+  if (reply.kept) return reply.kept;
+  if (!reply.object) return std::nullopt;
+  Result<api::TypedObject> object = decoded.decode(kind, reply.object);
+  return object ? std::optional(*std::move(object)) : std::nullopt;
 }
 
 }  // namespace
@@ -189,9 +200,7 @@ void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {
                  [mailbox = mailbox_, decoded = decoded_, chain_ref, keeps, kind = key.kind](ApiReply reply) {
                    ClientAnswer answer{RequestPurpose::Write, chain_ref.flight, chain_ref.chain,
                                        std::move(reply), std::nullopt};
-                   if (keeps && answer.reply.object)
-                     if (auto object = decoded->decode(kind, answer.reply.object))
-                       answer.object = *std::move(object);
+                   if (keeps) answer.object = object_of(answer.reply, kind, *decoded);
                    mailbox->push(std::move(answer));
                  });
 }
@@ -201,6 +210,7 @@ void EffectExecutor::send_refresh(ChainRef chain_ref, Flight& flight, ChainRun& 
   request.verb = Verb::Get;
   request.subresource.clear();
   request.body.clear();
+  request.in_memory.reset();
   run.counted = true;
   ++in_flight_;
   ++counters_.refreshes;
@@ -209,9 +219,7 @@ void EffectExecutor::send_refresh(ChainRef chain_ref, Flight& flight, ChainRun& 
                  [mailbox = mailbox_, decoded = decoded_, chain_ref, kind](ApiReply reply) {
                    ClientAnswer answer{RequestPurpose::Refresh, chain_ref.flight, chain_ref.chain,
                                        std::move(reply), std::nullopt};
-                   if (answer.reply.object)
-                     if (auto object = decoded->decode(kind, answer.reply.object))
-                       answer.object = *std::move(object);
+                   answer.object = object_of(answer.reply, kind, *decoded);
                    mailbox->push(std::move(answer));
                  });
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "client/request_writes.h"
 #include "engine/loop.h"
 #include "engine/testing/engine_fixture.h"
 #include "engine/testing/marked_create.h"
@@ -453,6 +454,60 @@ TEST(Engine, AMarkedWriteThatMeetsAnotherOnesObjectIsNotAccepted) {
   EXPECT_EQ(create.said(), "somebody else");
   EXPECT_FALSE(create.ok);
   EXPECT_TRUE(create.fixture.engine.view().pods.find("d", "made")) << "what stands there is in the view";
+}
+
+// Keeps one BindRequest in memory, and passes on everything else.
+class KeepingClient final : public client::ApiClient {
+ public:
+  KeepingClient(testing::FakeApi& inner, api::BindRequestPtr kept) : inner_(inner), kept_(std::move(kept)) {}
+  void submit(client::ApiRequest request, std::function<void(client::ApiReply)> done) override {
+    client::ApiReply reply;
+    reply.code = request.verb == client::Verb::Get ? 200 : 409;
+    if (reply.ok())
+      reply.kept = kept_;
+    else
+      reply.reason = "AlreadyExists";
+    done(reply);
+  }
+  std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
+                                                       client::WatchReceiver& receiver) override {
+    return inner_.list_and_watch(std::move(resource), receiver);
+  }
+
+ private:
+  testing::FakeApi& inner_;
+  const api::BindRequestPtr kept_;
+};
+
+// The record of a gang was seen before the answer to its create, which was lost.
+TEST(Engine, AMarkIsFoundInWhatIsKeptInMemory) {
+  for (const std::string decision : {"mine", "another"}) {
+    EngineFixture fixture;  // of which only the API server is used
+    api::BindRequest request;
+    request.meta.ns = "d";
+    request.meta.name = "a";
+    request.meta.uid = "u";
+    request.meta.resource_version = 1000;
+    request.decision_id = decision;
+    const auto kept = std::make_shared<const api::BindRequest>(request);
+    KeepingClient client(fixture.api, kept);
+    Engine engine(client, {});
+    SharedInformers informers(client);
+    client::Write write = client::keep_request(request);
+    write.mark = client::Write::Mark{{"spec", "decisionID"}, "mine"};
+    int runs = 0;
+    engine.add(std::make_unique<Scripted>(
+        [&](const View&, const api::ObjectKey& key, Time) {
+          return key == kKeyA && runs++ == 0 ? Effects::write(key, write) : Effects::nothing();
+        },
+        std::vector{client::itself(Kind::Pod), client::itself(Kind::BindRequest)}));
+    engine.attach_to(informers);
+    informers.start();
+    fixture.api.put(Kind::Pod, kPodA);
+    while (fixture.api.deliver_all()) testing::step_to_rest(engine, fixture.clock.now());
+    EXPECT_EQ(engine.counters().writes.accepted, decision == "mine" ? 1u : 0u);
+    EXPECT_EQ(engine.view().bind_requests.find("d", "a"), kept.get()) << "in either case";
+  }
 }
 
 TEST(Engine, ADeadlineWakesItsKey) {

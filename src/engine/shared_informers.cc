@@ -33,20 +33,21 @@ class SharedInformers::Informer final : public client::WatchReceiver {
   void start(client::ApiClient& client) { subscription_ = client.list_and_watch(resource_, *this); }
   void stop() { subscription_.reset(); }
 
-  void on_list(std::vector<api::RawPtr> objects, std::uint64_t resource_version) override {
+  void on_list(client::RawList list) override {
     listed_ = true;
     auto batch = fresh(BatchKind::List);
-    batch->resource_version = resource_version;
-    batch->changes.reserve(objects.size());
-    for (api::RawPtr& raw : objects) add(*batch, client::ChangeKind::Added, std::move(raw));
+    batch->resource_version = list.resource_version;
+    batch->changes.reserve(list.objects.size() + list.kept.size());
+    for (api::RawPtr& raw : list.objects) add(*batch, {client::ChangeKind::Added, std::move(raw)});
+    for (api::BindRequestPtr& kept : list.kept)
+      add(*batch, {client::ChangeKind::Added, nullptr, {}, std::move(kept)});
     send(std::move(batch));
   }
 
   void on_changes(std::vector<client::RawChange> changes) override {
     auto batch = fresh(BatchKind::Changes);
     batch->changes.reserve(changes.size());
-    for (client::RawChange& change : changes)
-      add(*batch, change.kind, std::move(change.object), change.document);
+    for (client::RawChange& change : changes) add(*batch, std::move(change));
     send(std::move(batch));
   }
 
@@ -72,15 +73,16 @@ class SharedInformers::Informer final : public client::WatchReceiver {
     return batch;
   }
 
-  void add(TypedBatch& batch, client::ChangeKind kind, api::RawPtr raw, const Json& document = {}) const {
-    auto object = decoded_.decode(kind_, std::move(raw), document);
+  void add(TypedBatch& batch, client::RawChange change) const {
+    auto object = change.kept ? Result<api::TypedObject>(std::move(change.kept))
+                              : decoded_.decode(kind_, std::move(change.object), change.document);
     if (!object) {
       log(LogLevel::Error, "an object of a watch cannot be read and is left out",
           {{"resource", resource_.resource}, {"cause", object.error().text()}});
       return;
     }
     api::ObjectKey key = key_of(kind_, resource_, *object);
-    batch.changes.push_back({kind, std::move(key), *std::move(object)});
+    batch.changes.push_back({change.kind, std::move(key), *std::move(object)});
   }
 
   void send(BatchPtr batch) const {

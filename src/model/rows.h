@@ -28,7 +28,7 @@ struct NodeRow {
   std::map<PoolId, std::uint32_t> local_pools;  // slices with this nodeName
 };
 
-using BindRequestPtr = std::shared_ptr<const api::BindRequest>;
+using api::BindRequestPtr;
 
 struct PodRow {
   client::NamedKey key;

@@ -20,6 +20,10 @@ api::BindRequest bind_request(const BindRequestDraft& binding, const api::BindGr
   request.epoch = term.epoch;
   request.lease = term.lease;
   static_cast<api::PodReservation&>(request) = binding.reservation;
+  if (!request.gpu_share.empty()) {
+    request.received_resource_type = api::kFractionReceived;
+    request.received_gpu_count = static_cast<std::int32_t>(request.gpu_share.groups.size());
+  }
   request.backoff_limit = binding.backoff_limit;
   return request;
 }

@@ -90,7 +90,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
         input.waiting[i], loop_.cluster.node(member.node).name,
         loop_.cluster.named(*input.waiting[i], model::value_of(member.reservation)),
         loop_.options.backoff_limit};
-    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_.leadership));
+    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }
   log(std::move(record));

@@ -171,7 +171,7 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
   const BindRequestDraft binding{&pod, node_name,
                                  loop_.cluster.named(pod, model::value_of(decision.reservation)),
                                  loop_.options.backoff_limit};
-  effects.chains.push_back(bind_chain(context.view, binding, {}, id, loop_.leadership));
+  effects.chains.push_back(bind_chain(context.view, binding, {}, id, loop_));
   std::set<std::string> renewed;
   renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   loop_.conditions.drop(client::key_of(api::Kind::Pod, pod.meta));

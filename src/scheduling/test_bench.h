@@ -108,6 +108,7 @@ class TestBench {
 
  private:
   void write(const client::Write& write);
+  void keep(const client::MemoryWrite& write);
   int version_ = 0;
 };
 

@@ -103,8 +103,19 @@ void TestBench::erase(api::Kind kind, const std::string& name, const std::string
   if (auto delta = view.erase({kind, ns, name, {}}, ++version_)) scheduler.apply(view, *delta, now);
 }
 
+// As the process that keeps BindRequests in memory.
+void TestBench::keep(const client::MemoryWrite& write) {
+  auto kept = std::make_shared<api::BindRequest>(*write.wanted);
+  kept->meta.uid = "uid-br-" + kept->meta.name;
+  kept->meta.resource_version = static_cast<std::uint64_t>(++version_);
+  kept->in_memory = true;
+  const api::ObjectKey key = client::key_of(api::Kind::BindRequest, kept->meta);
+  if (auto delta = view.put(key, api::BindRequestPtr(kept))) scheduler.apply(view, *delta, now);
+}
+
 void TestBench::write(const client::Write& write) {
   const client::ApiRequest& request = write.request;
+  if (request.in_memory) return keep(*request.in_memory);
   const api::Kind kind = api::kind_of_resource(request.resource.group, request.resource.resource);
   if (request.verb == client::Verb::Create) {
     Json object = *parse_json(request.body);

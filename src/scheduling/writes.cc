@@ -3,25 +3,39 @@
 #include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
 #include "client/claim_writes.h"
+#include "client/request_writes.h"
 #include "placement/decision_core.h"
 #include "placement/refusal/berth_words.h"
 #include "placement/refusal/kubernetes_words.h"
 
 namespace berth::scheduling {
 
+namespace {
+
+// `failed`: the pod's earlier decision; null: it has none.
+client::Write decision_write(api::BindRequest request, const api::BindRequest* failed, bool in_memory) {
+  if (failed && failed->in_memory) return client::change_kept_request(*failed, std::move(request));
+  if (!failed && in_memory) return client::keep_request(std::move(request));
+  client::Write write =
+      client::create(api::Kind::BindRequest, request.meta.ns, api::bind_request_object(request));
+  if (!failed) return write;
+  write.request.verb = client::Verb::Update;
+  write.request.body = to_string(api::replacing_object(*failed, request));
+  return write;
+}
+
+}  // namespace
+
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
-                         const api::BindGroup& group, const std::string& decision,
-                         const client::Leadership& term) {
+                         const api::BindGroup& group, const std::string& decision, const LoopState& loop) {
   const api::ObjectMeta& pod = binding.pod->meta;
-  const api::BindRequest request = placement::bind_request(binding, group, decision, term);
-  const api::BindRequest* failed = view.bind_requests.find(pod.ns, request.meta.name);
-  client::Write write = client::create(api::Kind::BindRequest, pod.ns, api::bind_request_object(request));
-  if (failed && failed->pod_uid == pod.uid) {
-    write.request.verb = client::Verb::Update;
-    write.request.body = to_string(api::replacing_object(*failed, request));
-  }
-  write.mark = client::Write::Mark{{"spec", "decisionID"}, decision};
-  return {{api::Kind::BindRequest, pod.ns, request.meta.name, {}}, {std::move(write)}};
+  api::BindRequest request = placement::bind_request(binding, group, decision, loop.leadership);
+  const api::BindRequest* known = view.bind_requests.find(pod.ns, request.meta.name);
+  const api::BindRequest* failed = known && known->pod_uid == pod.uid ? known : nullptr;
+  client::Chain chain{client::key_of(api::Kind::BindRequest, request.meta), {}};
+  chain.writes.push_back(decision_write(std::move(request), failed, loop.options.records_in_memory));
+  chain.writes.back().mark = client::Write::Mark{{"spec", "decisionID"}, decision};
+  return chain;
 }
 
 void renew_reservations(const client::View& view, const BindRequestDraft& binding,

@@ -8,7 +8,7 @@
 #include "client/decider.h"
 #include "placement/bind_request.h"
 #include "placement/refusal/refusal.h"
-#include "scheduling/keepers/condition_updater.h"
+#include "scheduling/loop_state.h"
 
 namespace berth::scheduling {
 
@@ -17,8 +17,7 @@ using placement::BindRequestDraft;
 // Writes the decision into the pod's BindRequest: a create, or an update of one that failed for good. The
 // write is followed until its fate is known; a request of another decision ends it as not accepted.
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
-                         const api::BindGroup& group, const std::string& decision,
-                         const client::Leadership& term);
+                         const api::BindGroup& group, const std::string& decision, const LoopState& loop);
 
 // Puts writes that renew the claims' reservations before the BindRequest: a claim that is already reserved
 // for the pod may look idle, and a deallocation of it may be in flight. `renewed`: claims that this decision

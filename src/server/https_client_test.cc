@@ -30,9 +30,9 @@ std::string name_of(const api::RawPtr& raw) {
 
 class Listener final : public client::WatchReceiver {
  public:
-  void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override {
+  void on_list(client::RawList list) override {
     std::string line = "list";
-    for (const api::RawPtr& object : objects) line += " " + name_of(object);
+    for (const api::RawPtr& object : list.objects) line += " " + name_of(object);
     heard.put(std::move(line));
   }
   void on_changes(std::vector<client::RawChange> changes) override {
@@ -49,7 +49,7 @@ class Listener final : public client::WatchReceiver {
 // Blocks in the first event until `go_on`, or for 10 s.
 class SlowListener final : public client::WatchReceiver {
  public:
-  void on_list(std::vector<api::RawPtr>, std::uint64_t) override { heard.put("list"); }
+  void on_list(client::RawList) override { heard.put("list"); }
   void on_changes(std::vector<client::RawChange>) override {
     heard.put("change");
     std::unique_lock lock(mutex_);

@@ -48,7 +48,7 @@ class StoreSubscription final : public client::Subscription, public store::Watch
       std::vector<api::RawPtr> objects;
       objects.reserve(page->objects.size());
       for (const store::ObjectPtr& object : page->objects) objects.push_back(raw_of(object));
-      receiver_.on_list(std::move(objects), page->revision);
+      receiver_.on_list({std::move(objects), page->revision});
       auto handle = store_.watch(resource_, page->revision, *this);
       if (!handle) continue;
       handle_ = std::move(handle).value();

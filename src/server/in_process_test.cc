@@ -70,7 +70,7 @@ TEST_F(InProcess, FinalizersHoldADeletionUntilTheyAreGone) {
 }
 
 struct Recorder final : client::WatchReceiver {
-  void on_list(std::vector<api::RawPtr> objects, std::uint64_t) override { listed = objects.size(); }
+  void on_list(client::RawList list) override { listed = list.objects.size(); }
   void on_changes(std::vector<client::RawChange> more) override {
     for (client::RawChange& change : more) changes.push_back(std::move(change));
   }

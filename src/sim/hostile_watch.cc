@@ -72,7 +72,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::vector<api::RawPtr> objects;
     objects.reserve(page.objects.size());
     for (const store::ObjectPtr& object : page.objects) objects.push_back(raw_of(object));
-    receiver_.on_list(std::move(objects), page.revision);
+    receiver_.on_list({std::move(objects), page.revision});
     seen_ = page.revision;
     next_ = network_.shared.history.behind(resource_, page.revision);
     listed_ = true;

@@ -57,8 +57,7 @@ class MemoryCheck {
     if (key.kind != Kind::BindRequest) return false;
     const api::BindRequest& request = *view_.bind_requests.find(key.ns, key.name);
     const api::Pod* pod = view_.pods.find(key.ns, request.pod_name);
-    return pod && pod->bound() &&
-           request.meta.annotations.contains(std::string("scheduling.berth.dev/in-memory"));
+    return pod && pod->bound() && request.in_memory;
   }
   void check_place(const StoredPod& pod, const std::string& node) {
     const std::size_t slash = pod.name.find('/');

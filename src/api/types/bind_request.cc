@@ -1,11 +1,9 @@
 #include "api/types/bind_request.h"
 
 #include <array>
-#include <set>
 
 #include "api/kinds.h"
-#include "base/fnv.h"
-#include "base/hex.h"
+#include "api/types/gang_record.h"
 
 namespace berth::api {
 namespace {
@@ -41,7 +39,9 @@ void decode_status(const Json& status, BindRequest& request) {
   request.conditions = decode_conditions(status.items_at("conditions"));
 }
 
-Json spec_json(const BindRequest& request) {
+}  // namespace
+
+Json bind_request_spec(const BindRequest& request) {
   Json spec = Json::object(
       {{"podName", request.pod_name}, {"podUID", request.pod_uid}, {"selectedNode", request.node}});
   if (!request.group.name.empty())
@@ -85,17 +85,6 @@ Json spec_json(const BindRequest& request) {
   if (request.backoff_limit) spec["backoffLimit"] = std::int64_t{*request.backoff_limit};
   return spec;
 }
-
-Json object_of(std::string_view ns, std::string_view name, JsonArray owners, Json spec) {
-  return Json::object(
-      {{"apiVersion", kBindRequestApiVersion},
-       {"kind", "BindRequest"},
-       {"metadata",
-        Json::object({{"name", name}, {"namespace", ns}, {"ownerReferences", std::move(owners)}})},
-       {"spec", std::move(spec)}});
-}
-
-}  // namespace
 
 bool is_blameless(std::string_view reason) {
   return reason == kGangIncomplete || reason == kGangMemberFailed || reason == kWithdrawn ||
@@ -147,10 +136,7 @@ std::string_view name_of(FailureClass failure) {
   return kFailures[static_cast<std::size_t>(failure)];
 }
 
-BindRequest decode_bind_request(const Json& object, RawPtr raw) {
-  BindRequest request = begin_decoded<BindRequest>(object, std::move(raw));
-  if (is_gang_record(object)) return request;
-  const Json& spec = object.part("spec");
+void decode_bind_request_spec(const Json& spec, BindRequest& request) {
   request.pod_name = spec.string_at("podName");
   request.pod_uid = spec.string_at("podUID");
   request.node = spec.string_at("selectedNode");
@@ -186,6 +172,12 @@ BindRequest decode_bind_request(const Json& object, RawPtr raw) {
       decode_node_allocatable_claims(spec.items_at("nodeAllocatableResourceClaimStatuses"));
   if (const Json* limit = spec.find("backoffLimit"); limit && limit->is_int())
     request.backoff_limit = static_cast<std::int32_t>(limit->as_int());
+}
+
+BindRequest decode_bind_request(const Json& object, RawPtr raw) {
+  BindRequest request = begin_decoded<BindRequest>(object, std::move(raw));
+  if (is_gang_record(object)) return request;
+  decode_bind_request_spec(object.part("spec"), request);
   decode_status(object.part("status"), request);
   return request;
 }
@@ -205,52 +197,19 @@ Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const
                        {"spec", Json::object({{"devices", Json::object({{"requests", claim.requests}})}})}});
 }
 
+OwnerReference owner_of(const BindRequest& request) {
+  return {"v1", "Pod", request.pod_name, request.pod_uid, false, false};
+}
+
 Json bind_request_object(const BindRequest& request) {
-  const OwnerReference owner{"v1", "Pod", request.pod_name, request.pod_uid, false, false};
-  Json object = object_of(request.meta.ns, request.meta.name, {to_json(owner)}, spec_json(request));
-  if (!request.meta.labels.empty()) object["metadata"]["labels"] = to_json(request.meta.labels);
-  return object;
-}
-
-Json gang_record_object(const std::vector<Json>& requests) {
-  const Json& first = requests.front().part("spec");
-  Json spec = Json::object();
-  for (const std::string_view field : {"schedulerName", "epoch", "lease"})
-    if (const Json* value = first.find(field)) spec[field] = *value;
-  const ResourceRef kind = ref_of(Kind::PodGroup);
-  std::set<std::string_view> groups;
-  JsonArray members, owners;
-  for (const Json& request : requests) {
-    const Json& member = request.part("spec");
-    const Json& group = member.part("group");
-    if (groups.insert(group.string_at("uid")).second)
-      owners.push_back(to_json(OwnerReference{kind.group + "/" + kind.version, "PodGroup",
-                                              std::string(group.string_at("name")),
-                                              std::string(group.string_at("uid")), false, false}));
-    members.push_back(member);
-  }
-  spec["members"] = std::move(members);
-  constexpr std::size_t kGroupPart = 200;
-  std::string name(first.part("group").string_at("name").substr(0, kGroupPart));
-  name.append("-").append(hex_of(fnv1a(to_string(spec))));
-  return object_of(requests.front().part("metadata").string_at("namespace"), name, std::move(owners),
-                   std::move(spec));
-}
-
-bool is_gang_record(const Json& object) {
-  return !object.part("spec").items_at("members").empty();
-}
-
-std::vector<Json> requests_of_gang_record(const Json& record) {
-  const std::string_view ns = record.part("metadata").string_at("namespace");
-  std::vector<Json> requests;
-  for (const Json& spec : record.part("spec").items_at("members")) {
-    const std::string pod(spec.string_at("podName")), uid(spec.string_at("podUID"));
-    if (!pod.empty())
-      requests.push_back(object_of(ns, bind_request_name(pod, uid),
-                                   {to_json(OwnerReference{"v1", "Pod", pod, uid, false, false})}, spec));
-  }
-  return requests;
+  Json metadata = Json::object({{"name", request.meta.name},
+                                {"namespace", request.meta.ns},
+                                {"ownerReferences", Json::array({to_json(owner_of(request))})}});
+  if (!request.meta.labels.empty()) metadata["labels"] = to_json(request.meta.labels);
+  return Json::object({{"apiVersion", kBindRequestApiVersion},
+                       {"kind", "BindRequest"},
+                       {"metadata", std::move(metadata)},
+                       {"spec", bind_request_spec(request)}});
 }
 
 Json replacing_object(const BindRequest& standing, const BindRequest& request) {
@@ -258,7 +217,7 @@ Json replacing_object(const BindRequest& standing, const BindRequest& request) {
   if (!object.is_object()) object = bind_request_object(standing);
   object["metadata"]["resourceVersion"] = std::to_string(standing.meta.resource_version);
   object["metadata"]["uid"] = standing.meta.uid;
-  object["spec"] = spec_json(request);
+  object["spec"] = bind_request_spec(request);
   object.as_object().erase("status");
   return object;
 }

@@ -110,9 +110,28 @@ struct LeaseIdentity {
   friend auto operator<=>(const LeaseIdentity&, const LeaseIdentity&) = default;
 };
 
-struct BindRequest : PodReservation {
-  RawPtr raw;
+// The part that the binder owns. A new one says nothing.
+struct BindStatus {
+  BindPhase phase = BindPhase::Pending;
+  BindStep step = BindStep::None;
+  std::string reason;   // CamelCase
+  std::string message;  // for a person
+  std::int32_t failed_attempts = 0;
+  Time next_attempt;
+  bool terminal = false;  // with phase Failed: nothing is tried again, whatever failed_attempts says
+  FailureClass failure = FailureClass::None;
+  bool committed = false;        // its gang was committed when this status was written
+  bool status_is_stale = false;  // the stored status belongs to an earlier decision and reads as empty
+  bool status_names_decision = false;
+  std::int64_t observed_generation = 0;  // of the spec that the status is about
+  std::vector<Condition> conditions;
+  friend bool operator==(const BindStatus&, const BindStatus&) = default;
+};
+
+struct BindRequest : PodReservation, BindStatus {
+  RawPtr raw;  // null: made in this process
   ObjectMeta meta;
+  bool in_memory = false;  // this process keeps it, and there is no object (binding/memory_requests.h)
 
   std::string pod_name;
   std::string pod_uid;
@@ -130,21 +149,8 @@ struct BindRequest : PodReservation {
   std::string received_resource_type;  // "Fraction" with a share; of another scheduler also "Regular"
   std::int32_t received_gpu_count = 0;
   std::optional<std::int32_t> backoff_limit;  // attempts after the first; absent means kBackoffLimitDefault
-
-  BindPhase phase = BindPhase::Pending;
-  BindStep step = BindStep::None;
-  std::string reason;   // CamelCase
-  std::string message;  // for a person
-  std::int32_t failed_attempts = 0;
-  Time next_attempt;
-  bool terminal = false;  // with phase Failed: nothing is tried again, whatever failed_attempts says
-  FailureClass failure = FailureClass::None;
-  bool committed = false;        // its gang was committed when this status was written
-  bool status_is_stale = false;  // the stored status belongs to an earlier decision and reads as empty
-  bool status_names_decision = false;
-  std::int64_t observed_generation = 0;  // of the spec that the status is about
-  std::vector<Condition> conditions;
 };
+using BindRequestPtr = std::shared_ptr<const BindRequest>;
 
 inline constexpr std::int32_t kBackoffLimitDefault = 4;
 inline constexpr std::string_view kBindRequestApiVersion = "scheduling.berth.dev/v1alpha1";
@@ -170,22 +176,17 @@ std::string_view name_of(FailureClass failure);
 BindRequest decode_bind_request(const Json& object, RawPtr raw);
 // The ResourceClaim object for a create: owned by the pod, annotated as in Kubernetes, with the finalizer.
 Json extended_claim_object(const ObjectMeta& pod, const std::string& name, const ExtendedClaim& claim);
+// The pod, which owns its request.
+OwnerReference owner_of(const BindRequest& request);
 // The whole object for a create, owner reference included.
 Json bind_request_object(const BindRequest& request);
+Json bind_request_spec(const BindRequest& request);
+void decode_bind_request_spec(const Json& spec, BindRequest& request);
 // The object for an update that replaces the decision of `standing` by that of `request`, on its version.
 Json replacing_object(const BindRequest& standing, const BindRequest& request);
 // The term of a BindRequest's spec: `epoch` 0 writes nothing.
 void set_term(Json& spec, std::uint64_t epoch, const LeaseIdentity& lease);
 // The status alone.
 Json bind_request_status(const BindRequest& request);
-
-// The BindRequests of gangs' decisions in one object, a BindRequest that has their specs in spec.members and
-// no pod of its own (`bindRequests: WhenWaiting`; binding/memory_requests.h). Its name is derived from its
-// contents, so a repeated create finds it. Its PodGroups own it. `requests`: at least one, as made by
-// bind_request_object(), of one namespace, scheduler and term.
-Json gang_record_object(const std::vector<Json>& requests);
-bool is_gang_record(const Json& object);
-// As made by bind_request_object(); members without a pod's name are left out.
-std::vector<Json> requests_of_gang_record(const Json& record);
 
 }  // namespace berth::api

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "binding/gpu_reservation.h"
+#include "client/request_writes.h"
 #include "engine/testing/engine_fixture.h"
 
 namespace berth::binding::testing {
@@ -87,9 +88,7 @@ const Json* BinderFixture::find(const api::ObjectKey& key) const {
 void BinderFixture::decide(std::string_view bind_request) {
   const Result<Json> object = parse_json(bind_request);
   BERTH_ASSERT(object.ok(), "tests write JSON");
-  const Json& metadata = object->part("metadata");
-  client::Write write =
-      client::create(api::Kind::BindRequest, std::string(metadata.string_at("namespace")), *object);
+  client::Write write = client::keep_request(api::decode_bind_request(*object, nullptr));
   memory_->submit(std::move(write.request), [](client::ApiReply) {});
   memory_->flush(clock_.now());
 }

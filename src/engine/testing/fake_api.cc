@@ -388,7 +388,7 @@ bool FakeApi::deliver(std::size_t n) {
   if (!watch.receiver || (!watch.list_waits && watch.changes.empty())) return false;
   if (watch.list_waits) {
     watch.list_waits = false;
-    watch.receiver->on_list(std::move(watch.listed), watch.listed_at);
+    watch.receiver->on_list({std::move(watch.listed), watch.listed_at});
   }
   if (!watch.changes.empty()) watch.receiver->on_changes(std::exchange(watch.changes, {}));
   return true;

@@ -1,11 +1,17 @@
 #include "scheduling/keepers/withdrawals.h"
 
 #include "base/known_defects.h"
+#include "client/request_writes.h"
 
 namespace berth::scheduling {
 namespace {
 
 client::Write withdrawal(const api::ObjectKey& key, const api::BindRequest& request) {
+  if (request.in_memory) {
+    api::BindRequest withdrawn = request;
+    withdrawn.withdrawn = true;
+    return client::change_kept_request(request, std::move(withdrawn));
+  }
   return client::merge_patch(key, Json::object({{"spec", Json::object({{"withdrawn", true}})}}),
                              request.meta.uid, request.meta.resource_version);
 }
