@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "placement/refusal/berth_words.h"
 
 namespace berth::explain {
 namespace {
@@ -46,7 +47,7 @@ void DecisionHistory::gated(scheduling::GateRecord record) {
   const auto found = gates_.find(key);
   if (found != gates_.end()) {
     // A repeated reason keeps its first time.
-    found->second.why = std::move(record.why);
+    found->second.gate = std::move(record.gate);
   } else if (gates_.size() < kGatesKeptMax) {
     gates_.emplace(key, std::move(record));
   }
@@ -91,9 +92,8 @@ std::string DecisionHistory::about(DecisionKind kind, std::string_view ns, std::
   text += "]";
   if (attempts > 0) text += ",\"attempts\":" + std::to_string(attempts);
   if (const auto gate = gates_.find(key); gate != gates_.end())
-    text +=
-        ",\"gate\":" +
-        to_string(Json::object({{"time", format_micro_time(gate->second.time)}, {"why", gate->second.why}}));
+    text += ",\"gate\":" + to_string(Json::object({{"time", format_micro_time(gate->second.time)},
+                                                   {"why", placement::gate_words(gate->second.gate)}}));
   return text + "}";
 }
 

@@ -106,8 +106,10 @@ TEST(DecisionHistory, KeepsABoundedNumberOfBytes) {
 TEST(DecisionHistory, ForgetsAGateOnceItIsDecided) {
   DecisionHistory history(nullptr);
   const Time first = Time::from_seconds(1'000'000'000);
-  history.gated({first, DecisionKind::Pod, "ns", "a", "waits for ResourceClaim x"});
-  history.gated({first + Duration::seconds(9), DecisionKind::Pod, "ns", "a", "waits for ResourceClaim y"});
+  using placement::PodGate;
+  history.gated({first, DecisionKind::Pod, "ns", "a", PodGate{PodGate::Kind::ClaimMissing, "x"}});
+  history.gated({first + Duration::seconds(9), DecisionKind::Pod, "ns", "a",
+                 PodGate{PodGate::Kind::ClaimMissing, "y"}});
   const Json gate = about(history, DecisionKind::Pod, "a").part("gate");
   EXPECT_EQ(to_string(gate), R"({"time":"2001-09-09T01:46:40.000000Z","why":"waits for ResourceClaim y"})");
   history.append(decided("d1", DecisionKind::Pod, "a"));

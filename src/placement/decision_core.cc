@@ -19,12 +19,10 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
   allocator_.set_scoring(options.scoring);
 }
 
-PreEnqueueResult DecisionCore::pre_enqueue(const client::View& view, const api::Pod& pod) const {
-  for (const auto& plugin : plugins_.gates) {
-    PreEnqueueResult result = plugin->check(view, pod);
-    if (result.kind != PreEnqueueResult::Kind::Open) return result;
-  }
-  return {};
+std::optional<PodGate> DecisionCore::gate(const client::View& view, const api::Pod& pod) const {
+  for (const auto& plugin : plugins_.gates)
+    if (std::optional<PodGate> gate = plugin->check(view, pod)) return gate;
+  return std::nullopt;
 }
 
 std::optional<model::Place> DecisionCore::place_pod(const SchedulingContext& context, const api::Pod& pod,

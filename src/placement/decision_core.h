@@ -55,8 +55,8 @@ class DecisionCore {
   // Share ids of the next decision derive from the seed.
   void seed(std::uint64_t seed) { random_ = SeededRandom(seed); }
 
-  // The first PreEnqueue plugin that holds the pod back; Open when none does.
-  PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod) const;
+  // Of the first PreEnqueue plugin that holds the pod back.
+  std::optional<PodGate> gate(const client::View& view, const api::Pod& pod) const;
   // For a pod without a group. If it is placed, the transaction has the pod with its reservation. Otherwise
   // the transaction is unchanged, except that the avoided devices are hidden.
   PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,

@@ -19,22 +19,17 @@
 #include "placement/filter_scope.h"
 #include "placement/index/domain_rule.h"
 #include "placement/placements.h"
+#include "placement/refusal/gate.h"
 #include "placement/signature.h"
 
 namespace berth::placement {
 
 // Whether the pod may be tried.
-struct PreEnqueueResult {
-  enum class Kind : std::uint8_t { Open, Silent, Reported };
-  Kind kind = Kind::Open;
-  std::string reason;   // of the condition, when Reported
-  std::string message;  // Silent: for `explain` only
-};
-
 class PreEnqueue {
  public:
   virtual ~PreEnqueue() = default;
-  virtual PreEnqueueResult check(const client::View& view, const api::Pod& pod) const = 0;
+  // Set: it may not.
+  virtual std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const = 0;
 };
 
 class Plugin {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/fnv.h"
+#include "placement/refusal/berth_words.h"
 #include "placement/refusal/kubernetes_words.h"
 #include "planning/judgement.h"
 #include "planning/objects.h"
@@ -17,7 +18,6 @@ namespace {
 using model::NodeId;
 using placement::DecisionResult;
 using placement::EntityKind;
-using placement::PreEnqueueResult;
 
 constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
                                                           "Error",  "Gated",      "Unknown"};
@@ -114,13 +114,12 @@ bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
     decision.told = trouble;
     return false;
   }
-  const PreEnqueueResult gate = core_.pre_enqueue(offline_.view(), pod);
-  if (gate.kind == PreEnqueueResult::Kind::Open) return true;
-  const bool gated = !pod.scheduling_gates.empty();
-  decision.result = gated ? ResultKind::Gated : ResultKind::Unschedulable;
-  decision.reason = gated ? "SchedulingGated" : "Unschedulable";
-  decision.told = gate.kind == PreEnqueueResult::Kind::Reported ? gate.message
-                                                                : "pod " + pod.meta.name + " " + gate.message;
+  const std::optional<placement::PodGate> gate = core_.gate(offline_.view(), pod);
+  if (!gate) return true;
+  const std::string_view reason = placement::condition_reason(*gate);
+  decision.result = reason.empty() ? ResultKind::Unschedulable : ResultKind::Gated;
+  decision.reason = reason.empty() ? "Unschedulable" : reason;
+  decision.told = (reason.empty() ? "pod " + pod.meta.name + " " : "") + placement::gate_words(*gate);
   return false;
 }
 

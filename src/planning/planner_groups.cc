@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "placement/refusal/berth_words.h"
 #include "planning/planner.h"
 
 namespace berth::planning {
@@ -30,8 +31,8 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   if (auto gate = placement::group_gate(key, turn.group, members))
     return refuse(std::make_shared<placement::Refusal>(placement::gate_group(key, *std::move(gate))),
                   decision);
-  if (!members.unsettled.empty()) {
-    decision.told = members.unsettled;
+  if (members.unsettled) {
+    decision.told = placement::gate_words(*members.unsettled);
     return;
   }
   const placement::GroupInput input = placement::group_input(

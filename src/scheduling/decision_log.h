@@ -49,7 +49,7 @@ struct GateRecord {
   DecisionKind kind = DecisionKind::Pod;
   std::string ns;
   std::string name;
-  std::string why;
+  placement::GateReason gate;
 };
 
 // A repaired difference between the model and the live objects: a defect of this program.

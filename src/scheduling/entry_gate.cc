@@ -6,21 +6,23 @@
 #include "base/known_defects.h"
 #include "placement/claims.h"
 #include "placement/refusal/berth_words.h"
+#include "placement/refusal/kubernetes_words.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
 
-placement::PreEnqueueResult EntryGate::pre_enqueue(const client::View& view, const api::Pod& pod, Time now) {
-  placement::PreEnqueueResult gate = core_.pre_enqueue(view, pod);
-  if (gate.kind == placement::PreEnqueueResult::Kind::Open && loop_.sealing &&
-      placement::asks_for_devices(pod))
-    gate = {placement::PreEnqueueResult::Kind::Silent, "",
-            "what an earlier process wrote about devices may still land"};
-  if (gate.kind == placement::PreEnqueueResult::Kind::Reported)
+std::optional<placement::PodGate> EntryGate::gate(const client::View& view, const api::Pod& pod, Time now) {
+  std::optional<placement::PodGate> gate = core_.gate(view, pod);
+  if (!gate && loop_.sealing && placement::asks_for_devices(pod))
+    gate = placement::PodGate{placement::PodGate::Kind::DevicesSealed};
+  const std::string_view reason = gate ? placement::condition_reason(*gate) : "";
+  if (!reason.empty()) {
+    const std::string sentence(placement::gate_sentence(*gate));
     loop_.conditions.want(view,
                           {client::key_of(api::Kind::Pod, pod.meta), pod.meta.uid,
-                           pod_unscheduled(pod, gate.reason, gate.message, now), gate.message},
+                           pod_unscheduled(pod, std::string(reason), sentence, now), sentence},
                           now);
+  }
   return gate;
 }
 
@@ -37,19 +39,16 @@ void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, T
     loop_.forget_overtaken(key, now);
     return loop_.queue.erase(key);
   }
-  placement::PreEnqueueResult gate = pre_enqueue(view, *pod, now);
-  if (gate.kind == placement::PreEnqueueResult::Kind::Open) {
-    enqueue(placement::queue_entry(*pod), now);
-  } else {
-    loop_.forget_overtaken(key, now);
-    loop_.queue.gate(key, pod->priority, pod->meta.created);
-    log_gate(key, std::move(gate.message), now);
-  }
+  const std::optional<placement::PodGate> closed = gate(view, *pod, now);
+  if (!closed) return enqueue(placement::queue_entry(*pod), now);
+  loop_.forget_overtaken(key, now);
+  loop_.queue.gate(key, pod->priority, pod->meta.created);
+  log_gate(key, *closed, now);
 }
 
-void EntryGate::log_gate(const EntityKey& key, std::string why, Time now) {
+void EntryGate::log_gate(const EntityKey& key, placement::GateReason gate, Time now) {
   const DecisionKind kind = key.kind == EntityKind::Pod ? DecisionKind::Pod : DecisionKind::Group;
-  if (decisions_) decisions_->gated({now, kind, key.ns, key.name, std::move(why)});
+  if (decisions_) decisions_->gated({now, kind, key.ns, key.name, std::move(gate)});
 }
 
 GroupMembers EntryGate::members_of(const client::View& view, const EntityKey& key) const {
@@ -78,9 +77,9 @@ void EntryGate::tell_group_scheduled(const client::View& view, const api::PodGro
 }
 
 void EntryGate::tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now) {
-  const std::optional<placement::GroupGate> gate = placement::held_by_parent(group);
-  if (!gate) return;
-  const std::string why = placement::gate_words(*gate);
+  const std::optional<placement::GroupGate> held = placement::held_by_parent(group);
+  if (!held) return;
+  const std::string why = placement::gate_words(*held);
   loop_.conditions.want(view,
                         {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
                          api::group_condition(false, "Unschedulable", "pod group waits: " + why, now), why},
@@ -97,19 +96,26 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
     loop_.forget_overtaken(key, now);
     return loop_.queue.erase(key);
   }
-  std::string why = has(KnownDefect::UnsettledGangDecidedAgain) ? "" : members.unsettled;
-  for (const api::Pod* pod : members.waiting)
-    if (const placement::PreEnqueueResult gate = pre_enqueue(view, *pod, now);
-        gate.kind != placement::PreEnqueueResult::Kind::Open)
-      why = "member " + pod->meta.name + " waits: " + gate.message;
-  if (const auto gate = placement::group_gate(key, group, members); gate && (why.empty() || !group))
-    why = placement::gate_words(*gate);
+  const std::optional<placement::GateReason> closed = gate(view, key, group, members, now);
   if (group) tell_held_by_parent(view, *group, now);
   const QueuedEntity entry = placement::queue_entry(key, group, members);
-  if (why.empty()) return enqueue(entry, now);
+  if (!closed) return enqueue(entry, now);
   loop_.forget_overtaken(key, now);  // a gated entry gets no reservation
   loop_.queue.gate(key, entry.priority, entry.since);
-  log_gate(key, std::move(why), now);
+  log_gate(key, *closed, now);
+}
+
+// The last member that is held back counts, then an unsettled decision, then the group.
+std::optional<placement::GateReason> EntryGate::gate(const client::View& view, const EntityKey& key,
+                                                     const api::PodGroup* group, const GroupMembers& members,
+                                                     Time now) {
+  std::optional<placement::GateReason> closed;
+  if (members.unsettled && !has(KnownDefect::UnsettledGangDecidedAgain)) closed = *members.unsettled;
+  for (const api::Pod* pod : members.waiting)
+    if (auto held = gate(view, *pod, now)) closed = placement::MemberGate{pod->meta.name, *std::move(held)};
+  if (auto held = placement::group_gate(key, group, members); held && (!closed || !group))
+    closed = *std::move(held);
+  return closed;
 }
 
 void EntryGate::reconsider(const client::View& view, Time now) {

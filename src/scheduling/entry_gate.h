@@ -19,14 +19,18 @@ class EntryGate {
   GroupMembers members_of(const client::View& view, const EntityKey& key) const;
 
  private:
-  placement::PreEnqueueResult pre_enqueue(const client::View& view, const api::Pod& pod, Time now);
+  // Why the pod is not tried; its condition says so where Kubernetes has words for it.
+  std::optional<placement::PodGate> gate(const client::View& view, const api::Pod& pod, Time now);
+  std::optional<placement::GateReason> gate(const client::View& view, const EntityKey& key,
+                                            const api::PodGroup* group, const GroupMembers& members,
+                                            Time now);
   void enqueue(const QueuedEntity& entry, Time now);
   void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
   void reconsider_group(const client::View& view, const EntityKey& key, Time now);
   void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
                             Time now);
   void tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now);
-  void log_gate(const EntityKey& key, std::string why, Time now);
+  void log_gate(const EntityKey& key, placement::GateReason gate, Time now);
 
   LoopState& loop_;
   const DecisionCore& core_;

@@ -106,7 +106,9 @@ TEST(Groups, ARefusalThatCouldNotBeWrittenIsNotToldBehindTheCommit) {
 class Gates final : public DecisionLog {
  public:
   void append(DecisionRecord) override {}
-  void gated(GateRecord record) override { heard.push_back(record.name + ": " + record.why); }
+  void gated(GateRecord record) override {
+    heard.push_back(record.name + ": " + placement::gate_words(record.gate));
+  }
   std::vector<std::string> heard;
 };
 

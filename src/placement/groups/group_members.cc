@@ -8,6 +8,8 @@
 namespace berth::placement {
 namespace {
 
+using Unsettled = UnsettledGate::Kind;
+
 bool is_committed(const api::PodGroup* group, const api::BindRequest& request) {
   return request.committed || request.phase == api::BindPhase::Succeeded ||
          (group && api::gang_outcome(*group, request.decision_id) == api::GangOutcome::Committed);
@@ -45,7 +47,7 @@ class Sorting {
     } else if (request) {
       add_request(*request);
     } else if (node.valid()) {
-      unsettled(pod, "is being written");
+      written(pod);
     }
   }
 
@@ -54,7 +56,7 @@ class Sorting {
  private:
   void add_request(const api::BindRequest& request) {
     if (has(KnownDefect::PlacedCountsAsScheduled)) return void(++members_.scheduled);
-    if (request.withdrawn || is_failing(request)) return unsettled(request, "is being given back");
+    if (request.withdrawn || is_failing(request)) return unsettled(request, Unsettled::BeingGivenBack);
     if (is_committed(group_, request)) {
       ++members_.scheduled;
       return;
@@ -64,26 +66,24 @@ class Sorting {
     if (members_.joinable.empty()) members_.joinable = request.decision_id;
     if (members_.joinable != request.decision_id ||
         (group_ && api::gang_outcome(*group_, request.decision_id) == api::GangOutcome::Aborted))
-      unsettled(request, "waits for the other members");
-    if (questions_.gang_under_way(request.decision_id)) unsettled(request, "waits for others to be written");
+      unsettled(request, Unsettled::AtBarrier);
+    if (questions_.gang_under_way(request.decision_id)) unsettled(request, Unsettled::OthersUnwritten);
     if (!questions_.gang_under_way(request.decision_id) && !questions_.was_written(request.decision_id) &&
         view_.bind_request_count_of_decision(request.decision_id) <
             static_cast<std::size_t>(request.group.size))
       members_.broken.push_back(&request);
-    if (!members_.broken.empty()) unsettled(request, "is to be taken back");
+    if (!members_.broken.empty()) unsettled(request, Unsettled::Broken);
   }
 
-  void unsettled(const api::BindRequest& request, std::string_view how) {
-    if (members_.unsettled.empty())
-      members_.unsettled = "the bind request of member " + request.pod_name + " " + std::string(how);
+  void unsettled(const api::BindRequest& request, Unsettled kind) {
+    if (!members_.unsettled) members_.unsettled = {kind, request.pod_name};
   }
   // Without a barrier each member is bound by itself, so the decision does not block the others.
-  void unsettled(const api::Pod& pod, std::string_view how) {
+  void written(const api::Pod& pod) {
     const auto assumed = cluster_.assumptions().find(pod.meta.uid);
     if (assumed == cluster_.assumptions().end() || !questions_.gang_under_way(assumed->second.decision))
       return;
-    if (members_.unsettled.empty())
-      members_.unsettled = "the bind request of member " + pod.meta.name + " " + std::string(how);
+    if (!members_.unsettled) members_.unsettled = {Unsettled::BeingWritten, pod.meta.name};
   }
 
   const client::View& view_;
@@ -111,9 +111,8 @@ GroupMembers group_members(const client::View& view, const model::Cluster& clust
   // If no pod waits, the members without a request are gone, and the gang barrier decides about the rest.
   if (members.waiting.empty()) members.broken.clear();
   // A member that failed in this decision waits until the barrier has decided about the others.
-  if (!members.joinable.empty() && members.unsettled.empty() && failed_in(view, members)) {
-    members.unsettled = "the others of decision " + members.joinable + " wait at the gang barrier";
-  }
+  if (!members.joinable.empty() && !members.unsettled && failed_in(view, members))
+    members.unsettled = {Unsettled::OthersAtBarrier, members.joinable};
   return members;
 }
 

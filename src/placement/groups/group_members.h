@@ -6,11 +6,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/view.h"
 #include "model/cluster.h"
+#include "placement/refusal/gate.h"
 
 namespace berth::placement {
 
@@ -21,7 +23,7 @@ struct GroupMembers {
   std::int32_t alive = 0;                       // neither finished nor being deleted
   std::int32_t scheduled = 0;                   // bound or committed
   std::int32_t ever_bound = 0;                  // finished ones included
-  std::string unsettled;                        // why the group cannot be decided now; empty: it can
+  std::optional<UnsettledGate> unsettled;       // why the group cannot be decided now
   std::string joinable;                         // the decision that waits at the barrier; empty: none
   std::int32_t at_barrier = 0;                  // members of `joinable`
   std::vector<const api::BindRequest*> broken;  // of decisions whose requests were not all written

@@ -23,26 +23,20 @@ bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
 
 class ClaimsExist final : public PreEnqueue {
  public:
-  PreEnqueueResult check(const client::View& view, const api::Pod& pod) const override {
+  std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const override {
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;
       const std::string name = api::claim_object_name(pod, claim);
-      if (name.empty()) return silent("waits for a ResourceClaim to be made for its claim " + claim.name);
+      if (name.empty()) return PodGate{PodGate::Kind::ClaimNotMade, claim.name};
       const api::ResourceClaim* object = view.claims.find(pod.meta.ns, name);
-      if (!object) return silent("waits for ResourceClaim " + name);
-      if (object->meta.deleting())
-        return silent("waits until ResourceClaim " + name + " is deleted and made anew");
+      if (!object) return PodGate{PodGate::Kind::ClaimMissing, name};
+      if (object->meta.deleting()) return PodGate{PodGate::Kind::ClaimDeleting, name};
       const api::OwnerReference* owner = object->meta.controller();
       const bool of_group = owner && owner->kind == "PodGroup" && !pod.group.empty();
       if (!claim.template_name.empty() && !of_group && (!owner || owner->uid != pod.meta.uid))
-        return silent("finds ResourceClaim " + name + " owned by another object");
+        return PodGate{PodGate::Kind::ClaimOfOther, name};
     }
-    return {};
-  }
-
- private:
-  static PreEnqueueResult silent(std::string message) {
-    return {PreEnqueueResult::Kind::Silent, "", std::move(message)};
+    return std::nullopt;
   }
 };
 

@@ -6,10 +6,9 @@ namespace {
 
 class SchedulingGates final : public PreEnqueue {
  public:
-  PreEnqueueResult check(const client::View&, const api::Pod& pod) const override {
-    if (pod.scheduling_gates.empty()) return {};
-    return {PreEnqueueResult::Kind::Reported, "SchedulingGated",
-            "Scheduling is blocked due to non-empty scheduling gates"};
+  std::optional<PodGate> check(const client::View&, const api::Pod& pod) const override {
+    if (pod.scheduling_gates.empty()) return std::nullopt;
+    return PodGate{PodGate::Kind::SchedulingGates};
   }
 };
 

@@ -1,9 +1,56 @@
 #include "placement/refusal/berth_words.h"
 
+#include <array>
+
 #include "placement/refusal/kubernetes_words.h"
 
 namespace berth::placement {
 namespace {
+
+// By kind; {} is the claim.
+constexpr std::array<std::string_view, 6> kPodGates = {
+    "",
+    "waits for a ResourceClaim to be made for its claim {}",
+    "waits for ResourceClaim {}",
+    "waits until ResourceClaim {} is deleted and made again",
+    "finds ResourceClaim {} owned by another object",
+    "what an earlier process wrote about devices may still land"};
+// By kind; {} is the member or the decision.
+constexpr std::array<std::string_view, 6> kUnsettledGates = {
+    "the bind request of member {} is being written",
+    "the bind request of member {} is being given back",
+    "the bind request of member {} waits for the other members",
+    "the bind request of member {} waits for others to be written",
+    "the bind request of member {} is to be taken back",
+    "the others of decision {} wait at the gang barrier"};
+
+std::string words_of(const PodGate& gate) {
+  const std::string_view told = gate_sentence(gate);
+  return told.empty() ? with_subjects(kPodGates[static_cast<std::size_t>(gate.kind)], gate.claim)
+                      : std::string(told);
+}
+
+std::string words_of(const MemberGate& member) {
+  return "member " + member.pod + " waits: " + words_of(member.gate);
+}
+
+std::string words_of(const UnsettledGate& gate) {
+  return with_subjects(kUnsettledGates[static_cast<std::size_t>(gate.kind)], gate.of);
+}
+
+std::string words_of(const GroupGate& gate) {
+  switch (gate.kind) {
+    case GroupGate::Kind::NoGroup:
+      break;
+    case GroupGate::Kind::HeldByParent:
+      return "its parent, CompositePodGroup " + gate.name +
+             ", may constrain it, and composite groups are not scheduled yet";
+    case GroupGate::Kind::TooFewMembers:
+      return "the gang wants " + std::to_string(gate.wanted) + " pods, and " + std::to_string(gate.alive) +
+             (gate.alive == 1 ? " is there" : " are there");
+  }
+  return "PodGroup " + gate.name + " does not exist";
+}
 
 std::string waits(const std::string& ns, const std::string& name) {
   return "pod " + ns + "/" + name + " waits: ";
@@ -192,18 +239,8 @@ std::string message_of(const Refusal& refusal) {
   return joined(kubernetes_sentence(refusal), explanation_of(refusal));
 }
 
-std::string gate_words(const GroupGate& gate) {
-  switch (gate.kind) {
-    case GroupGate::Kind::NoGroup:
-      break;
-    case GroupGate::Kind::HeldByParent:
-      return "its parent, CompositePodGroup " + gate.name +
-             ", may constrain it, and composite groups are not scheduled yet";
-    case GroupGate::Kind::TooFewMembers:
-      return "the gang wants " + std::to_string(gate.wanted) + " pods, and " + std::to_string(gate.alive) +
-             (gate.alive == 1 ? " is there" : " are there");
-  }
-  return "PodGroup " + gate.name + " does not exist";
+std::string gate_words(const GateReason& gate) {
+  return std::visit([](const auto& one) { return words_of(one); }, gate);
 }
 
 std::optional<ProofText> proof_text(const Refusal& refusal) {

@@ -23,8 +23,8 @@ std::string explanation_of_member(const Refusal* own, const Refusal& group);
 std::string joined(const std::string& sentence, const std::string& explanation);
 std::string message_of(const Refusal& refusal);
 
-// Why a group is not tried.
-std::string gate_words(const GroupGate& gate);
+// Why an entry is not tried; of a pod Kubernetes' sentence, where there is one.
+std::string gate_words(const GateReason& gate);
 
 // The smallest blocking set found. `kind` is a dra::CertificateKind or "Nodes", "Topology", "Gang".
 struct ProofText {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "placement/refusal/gate.h"
 #include "placement/refusal/reasons.h"
 
 namespace berth::placement {
@@ -34,18 +35,6 @@ struct GroupProof {
   std::int64_t need = 0, have = 0;           // members
   std::vector<std::string> items;            // kinds of members that do not all find room
   std::optional<std::size_t> alone_refused;  // a member that no node takes, even without the others
-};
-
-// Why a group is not tried.
-struct GroupGate {
-  enum class Kind : std::uint8_t {
-    NoGroup,        // `name` does not exist
-    HeldByParent,   // `name` is a CompositePodGroup, whose constraints are not read (KEP-6012)
-    TooFewMembers,  // of `wanted`
-  };
-  Kind kind = Kind::NoGroup;
-  std::string name;
-  std::int32_t wanted = 0, alive = 0;
 };
 
 struct GroupRefusal {

@@ -75,6 +75,16 @@ std::string_view group_preemption(Preemption preemption) {
 
 }  // namespace
 
+std::string_view condition_reason(const PodGate& gate) {
+  return gate.kind == PodGate::Kind::SchedulingGates ? "SchedulingGated" : "";
+}
+
+std::string_view gate_sentence(const PodGate& gate) {
+  return gate.kind == PodGate::Kind::SchedulingGates
+             ? "Scheduling is blocked due to non-empty scheduling gates"
+             : "";
+}
+
 std::string_view condition_reason(DecisionResult result) {
   return kConditionReasons[static_cast<std::size_t>(result)];
 }

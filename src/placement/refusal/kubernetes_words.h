@@ -13,6 +13,10 @@ namespace berth::placement {
 // Of the condition: "Unschedulable", "SchedulerError"; of a placed pod "Scheduled".
 std::string_view condition_reason(DecisionResult result);
 
+// Of the condition of a pod that is not tried: reason and message; empty: it has none.
+std::string_view condition_reason(const PodGate& gate);
+std::string_view gate_sentence(const PodGate& gate);
+
 // "0/4 nodes are available: 1 Insufficient cpu, 3 cannot allocate all claims."
 std::string fit_sentence(const FitError& nodes, std::size_t node_count);
 
