@@ -100,6 +100,14 @@ std::string_view member_explanation(const Json* decision, std::string_view pod) 
   return "";
 }
 
+// The first member that the group's decision refused, if it is another pod: its group waits for it. Null:
+// none.
+Json first_refused_member(const api::Pod& pod, const Json* decision) {
+  if (pod.group.empty() || !decision || decision->string_at("result") != "Unschedulable") return {};
+  const JsonArray& refused = decision->items_at("members");
+  return refused.empty() || refused.front().string_at("pod") == pod.meta.name ? Json() : refused.front();
+}
+
 // The message for the pod: the latest event about its condition, which extends the condition's sentence; else
 // the condition's alone.
 std::string told_of(const Sight& sight, const api::Condition& condition) {
@@ -455,6 +463,8 @@ Json explain_pod(const PodFacts& facts, Time now) {
   put(json, "group", pod.group);
   put_record(json, sight.record, id, sight.failed_before);
   put(json, "member", member_explanation(pod.group.empty() ? nullptr : decision, pod.meta.name));
+  if (Json first = first_refused_member(pod, decision); !first.is_null())
+    json["firstRefused"] = std::move(first);
   if (facts.record.is_null()) json["note"] = kNotServed;
   if (!waiting.is_null()) json["waitsFor"] = waiting;
   if (sight.request) json["bindRequest"] = request_json(*sight.request);

@@ -30,10 +30,12 @@ struct GroupFacts {
   std::vector<PodFacts> members;  // by name; without records
 };
 
-// {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member","refused":[…],
-// "waitsFor":{…},"bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}; fields that
-// do not apply are absent. "member" is the part about this pod of its group's decision. A binding that failed
-// before the newest decision is in the row of its own decision, as "bindRequest". Ages are relative to `now`.
+// {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member",
+// "firstRefused":{"pod","explanation"},"refused":[…],"waitsFor":{…},"bindRequest":{…},"devices":[…],
+// "steps":[{"step","time","took"}],"history":[…]}; fields that do not apply are absent. "member" is the part
+// about this pod of its group's decision, "firstRefused" the part about the first member that found no node,
+// if it is another one. A binding that failed before the newest decision is in the row of its own decision,
+// as "bindRequest". Ages are relative to `now`.
 Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);

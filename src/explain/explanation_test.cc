@@ -385,7 +385,15 @@ TEST(Explanation, OfAMemberTellsWhatItsGroupsDecisionSaysOfIt) {
   member.record = json_of(R"({"decisions":[]})");
   member.group_record = group.record;
   const std::string text = explanation_text(explain_pod(member, kNow), Detail::Table, Colour::No);
-  EXPECT_NE(text.find("  Of this member:\n    Of p.\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  Of this member:\n    Of p.\n"
+                      "  Of the first member that found no node, q:\n    Of q.\n"),
+            std::string::npos)
+      << text;
+  member.pod["metadata"]["name"] = "q";
+  EXPECT_TRUE(explain_pod(member, kNow).part("firstRefused").is_null()) << "it is the first one itself";
+  member.group_record["decisions"].as_array().front()["result"] = "Undone";
+  member.pod["metadata"]["name"] = "p";
+  EXPECT_TRUE(explain_pod(member, kNow).part("firstRefused").is_null()) << "the group did not wait for it";
 }
 
 TEST(Explanation, OfAGroupShowsItsMembers) {

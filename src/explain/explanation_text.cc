@@ -78,7 +78,7 @@ std::string clock_of(std::string_view time) {
   return std::string(time.substr(11, whole ? 8 : 12));
 }
 
-void add_decision(Page& page, const Json& decision, std::string_view of_member) {
+void add_decision(Page& page, const Json& decision, std::string_view of_member, const Json& first_refused) {
   std::string head = text_at(decision, "id") + " at " + text_at(decision, "time");
   if (const std::int64_t attempts = decision.int_at("attempts"); attempts > 1)
     head += ", attempt " + std::to_string(attempts);
@@ -95,6 +95,10 @@ void add_decision(Page& page, const Json& decision, std::string_view of_member) 
   if (!of_member.empty()) {
     page.line("  Of this member:");
     page.wrapped(of_member, 4);
+  }
+  if (!first_refused.is_null()) {
+    page.line("  Of the first member that found no node, " + text_at(first_refused, "pod") + ":");
+    page.wrapped(text_at(first_refused, "explanation"), 4);
   }
 }
 
@@ -241,7 +245,7 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
             "   " + page.tinted(state, good));
   page.wrapped(text_at(explanation, "summary"), 2);
   if (const Json* decision = explanation.find("decision"))
-    add_decision(page, *decision, explanation.string_at("member"));
+    add_decision(page, *decision, explanation.string_at("member"), explanation.part("firstRefused"));
   const bool of_group = explanation.find("group") || explanation.find("members");
   const auto section = [&](std::string_view key) -> const JsonArray& { return explanation.items_at(key); };
   if (!section("refused").empty()) add_refused(page, section("refused"), of_group);
