@@ -43,7 +43,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   }();
   if (outcome.kind == GroupOutcome::Kind::Placed) return place_group(input, outcome, decision);
   for (std::size_t i = 0; i < outcome.members.size(); ++i)
-    decision.pods[i].refusal = outcome.members[i].refusal;
+    decision.pods[i].refusal = outcome.members[i].closest;
   refuse(outcome.refusal, decision);
 }
 
@@ -58,7 +58,7 @@ void Planner::place_group(const placement::GroupInput& input, const GroupOutcome
     const placement::MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     PlannedPod& planned = decision.pods.emplace_back(PlannedPod{pod.meta.ns, pod.meta.name, "", {}});
-    planned.refusal = member.refusal;
+    planned.refusal = member.closest;
     if (!member.node.valid()) continue;
     place({pod, member.node, member.reservation}, bind_group, "group/" + decision.ns + "/" + decision.name,
           planned);

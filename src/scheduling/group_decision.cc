@@ -123,7 +123,7 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   record.uid = input.group->meta.uid;
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
     const placement::MemberOutcome& member = outcome.members[i];
-    const SchedulingFailure failure = failure_of_member(member.refusal.get(), refusal, id);
+    const SchedulingFailure failure = failure_of_member(member, refusal, id);
     loop_.conditions.want(context.view, refused_pod(*input.waiting[i], failure, now), now);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
   }

@@ -616,5 +616,34 @@ TEST(RackJudge, AFeasibleRackIsFoundExactlyWhenThereIsOne) {
   }));
 }
 
+// Rack "a" has room for one member or no devices, rack "b" for two: the words are about "b".
+TEST(PodGroups, AMemberIsToldOfThePlacementThatTakesMost) {
+  for (const bool tried : {false, true}) {
+    TestBench bench;
+    bench.put_class("gpu.example.com", "true");
+    const std::string cpu = tried ? "8" : "1";
+    bench.put_node({.name = "a1", .cpu = cpu, .labels = {{"rack", "a"}}});
+    bench.put_node({.name = "b1", .cpu = cpu, .labels = {{"rack", "b"}}});
+    bench.put_node({.name = "b2", .cpu = cpu, .labels = {{"rack", "b"}}});
+    if (tried) bench.put_slice("s", "b1", 2);
+    bench.put_group("g", 3, "rack");
+    for (const std::string name : {"x", "y", "z"}) {
+      if (tried) bench.put_claim(name, "gpu.example.com");
+      bench.put_pod(
+          {name, "1", "g",
+           tried ? R"(,"resourceClaims":[{"name":"dev","resourceClaimName":")" + name + "\"}]" : ""});
+    }
+    bench.run();
+    const std::string of_b = tried ? "pod default/z waits: in b 2 of 2 nodes have no devices for its claims"
+                                   : "pod default/z waits: in b 2 of 2 nodes lack cpu";
+    EXPECT_NE(bench.event_of("z").find(of_b), std::string::npos) << bench.event_of("z");
+    const placement::Refusal& refusal = *bench.decisions.records().back().refusal;
+    ASSERT_EQ(refusal.members.size(), 1u) << "x and y fit there";
+    EXPECT_EQ(refusal.members.front()->of.name, "z");
+    // Kubernetes' words are about the first placement.
+    EXPECT_TRUE(bench.message_of(tried ? "x" : "y").starts_with("0/1 nodes are available: 1 "));
+  }
+}
+
 }  // namespace
 }  // namespace berth::scheduling

@@ -60,11 +60,11 @@ SchedulingFailure failure_of(const placement::Refusal& refusal, const std::strin
           placement::explanation_of(refusal), decision, reword_after};
 }
 
-SchedulingFailure failure_of_member(const placement::Refusal* own, const placement::Refusal& group,
+SchedulingFailure failure_of_member(const placement::MemberOutcome& member, const placement::Refusal& group,
                                     const std::string& decision) {
   return {std::string(placement::condition_reason(group.result)),
-          placement::kubernetes_sentence_of_member(own, group), placement::explanation_of_member(own, group),
-          decision, kMemberRewordAfter};
+          placement::kubernetes_sentence_of_member(member.refusal.get(), group),
+          placement::explanation_of_member(member.closest.get(), group), decision, kMemberRewordAfter};
 }
 
 WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now) {

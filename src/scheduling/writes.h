@@ -35,8 +35,8 @@ struct SchedulingFailure {
 };
 SchedulingFailure failure_of(const placement::Refusal& refusal, const std::string& decision,
                              Duration reword_after = kRewordAfter);
-// Of a member of a refused group. `own`: null if it fits or was not tried.
-SchedulingFailure failure_of_member(const placement::Refusal* own, const placement::Refusal& group,
+// Of a member of a refused group.
+SchedulingFailure failure_of_member(const placement::MemberOutcome& member, const placement::Refusal& group,
                                     const std::string& decision);
 WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now);
 

@@ -94,10 +94,12 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
     }
     // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
     const bool last = first_wins && evaluation.complete && !run.context.cluster.devices_take_of_nodes();
-    if (evaluation.feasible)
+    if (evaluation.feasible) {
       feasible.emplace(index, std::move(evaluation));
-    else if (reported)
-      run.first = std::move(evaluation);
+    } else if (&placements == &run.placements) {
+      run.note(index, evaluation.progress.placed);
+      if (reported) run.first = std::move(evaluation);
+    }
     if (last) break;
   }
   return feasible;
@@ -202,7 +204,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
   outcome.node = node;
   if (!node.valid()) {
     if (refusals == MemberRefusals::Omit) return false;
-    outcome.refusal = refuse_member(placement, pod);
+    outcome.refusal = outcome.closest = refuse_member(run, placement, pod);
     if (anywhere) outcome.deallocations = signature_cache_.post_filter(state_, run.transaction);
     return false;
   }
@@ -216,11 +218,12 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
 }
 
 // After state_ found no node.
-RefusalPtr GroupCycle::refuse_member(const Placement& placement, const api::Pod& pod) {
+RefusalPtr GroupCycle::refuse_member(const Run& run, const Placement& placement, const api::Pod& pod) {
   FitError fit_error =
       placement.is_whole_cluster() ? signature_cache_.fit_error(state_) : pods_.fit_error(state_);
-  return std::make_shared<Refusal>(
-      refuse_pod(pod, std::move(fit_error), placement.nodes.size(), Preemption::NotTried));
+  Refusal refusal = refuse_pod(pod, std::move(fit_error), placement.nodes.size(), Preemption::NotTried);
+  if (run.placements.size() > 1) refusal.placement = placement.name;
+  return std::make_shared<Refusal>(std::move(refusal));
 }
 
 bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
@@ -307,6 +310,7 @@ GroupOutcome GroupCycle::give_up(Run& run) {
                            std::move(first.hint_pod));
     outcome.members = std::move(first.members);
     for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
+    explain_closest(run, outcome);
     // Enough members have a node, but no waiting member fits: no placement is blamed.
     if (plugins_.placement_state->judge(first.progress) != Feasibility::Feasible)
       why.first_status = &plugins_.placement_state->reason();
@@ -322,6 +326,28 @@ GroupOutcome GroupCycle::give_up(Run& run) {
   return outcome;
 }
 
+// The candidate with room for most members, by cpu, memory and pod slots; the first of them.
+std::size_t GroupCycle::roomiest(const Run& run) {
+  if (!run.counts) return 0;
+  const auto most = std::max_element(run.placements.begin(), run.placements.end(),
+                                     [&](const Placement& a, const Placement& b) {
+                                       return run.counts->sum(a.domain) < run.counts->sum(b.domain);
+                                     });
+  return static_cast<std::size_t>(most - run.placements.begin());
+}
+
+// Kubernetes' words are about the first placement; ours about the one that takes most members, or would by
+// its room if none was tried. It costs one more descent.
+void GroupCycle::explain_closest(Run& run, GroupOutcome& outcome) {
+  const std::size_t best = run.best.value_or(roomiest(run));
+  if (best == 0) return;
+  const Placement& placement = run.placements[best];
+  Evaluation evaluation = evaluate(run, placement, MemberRefusals::Make);
+  if (!evaluation.error.empty()) return;
+  for (std::size_t i = 0; i < outcome.members.size(); ++i)
+    outcome.members[i].closest = std::move(evaluation.members[i].refusal);
+}
+
 void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
   group.needed = run.needed();
   group.counts_placements = placements_ == Placements::ByTopology;
@@ -332,13 +358,10 @@ void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
   if (!run.topology) return;
   group.topology_key = run.input.group->topology_keys.front();
   group.unlabelled = run.topology->tree().unlabelled_count();
-  const auto closest = std::max_element(run.placements.begin(), run.placements.end(),
-                                        [&](const Placement& a, const Placement& b) {
-                                          return run.counts->sum(a.domain) < run.counts->sum(b.domain);
-                                        });
-  if (closest == run.placements.end()) return;
-  group.nearest = closest->name;
-  group.nearest_room = run.counts->sum(closest->domain);
+  if (run.placements.empty()) return;
+  const Placement& nearest = run.placements[roomiest(run)];
+  group.nearest = nearest.name;
+  group.nearest_room = run.counts->sum(nearest.domain);
 }
 
 }  // namespace berth::placement

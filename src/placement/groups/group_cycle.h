@@ -43,6 +43,7 @@ struct MemberOutcome {
   NodeId node;                               // none: not placed
   ReservationPtr reservation;                // of a placed member
   RefusalPtr refusal;                        // of a member that was tried and refused
+  RefusalPtr closest;                        // the same, on the placement that takes most members
   std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
 };
 
@@ -95,7 +96,7 @@ class GroupCycle {
   Evaluation evaluate(Run& run, const Placement& placement, MemberRefusals refusals);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                   MemberRefusals refusals);
-  RefusalPtr refuse_member(const Placement& placement, const api::Pod& pod);
+  RefusalPtr refuse_member(const Run& run, const Placement& placement, const api::Pod& pod);
   NodeId choose(Run& run, const Placement& placement, const api::Pod& pod);
   void go_down(Run& run, const Placement& placement, MemberRefusals refusals, Evaluation& evaluation);
   bool is_feasible(const Evaluation& evaluation) const;
@@ -117,6 +118,8 @@ class GroupCycle {
   bool known_before_placing() const;
   GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
   GroupOutcome give_up(Run& run);
+  static std::size_t roomiest(const Run& run);
+  void explain_closest(Run& run, GroupOutcome& outcome);
   void fill_domains(const Run& run, GroupRefusal& group) const;
 
   const PluginSet& plugins_;

@@ -23,6 +23,8 @@ struct GroupCycle::Run {
   std::size_t refused_by_bound = 0;                // of placements
   std::size_t tried = 0;                           // placements, narrower ones included
   std::optional<Evaluation> first;                 // of the first placement, with the refusals of its members
+  std::optional<std::size_t> best;                 // of the placements that were tried: it takes most members
+  std::int32_t best_placed = 0;                    // there
   bool refined_all = true;                         // no search for placements ended early
   std::optional<std::int64_t> members_max;         // of a refinement: no placement takes more
   std::vector<std::size_t> unrefuted;  // placements that may take the group, although no try has shown it
@@ -30,6 +32,11 @@ struct GroupCycle::Run {
   std::string_view unproved;           // why the refusal proves nothing; empty: it does
   GroupOutcome failure;                // of kind Error: ends the attempt
 
+  void note(std::size_t placement, std::int32_t placed) {
+    const bool better = !best || placed > best_placed || (placed == best_placed && placement < *best);
+    if (better) best = placement;
+    best_placed = std::max(best_placed, placed);
+  }
   bool failed() const { return failure.refusal != nullptr; }
   std::int32_t minimum() const { return input.group->minimum(); }
   std::int32_t scheduled() const { return input.scheduled; }
@@ -47,12 +54,12 @@ inline Refusal refuse_group(const GroupInput& input, DecisionResult result) {
   return refusal;
 }
 
-// Collects the refusals of members. In a placed group they are all there is to refuse.
+// Collects the refusals of members on the best placement. In a placed group they are all there is to refuse.
 inline void add_refused_members(const GroupInput& input, GroupOutcome& outcome) {
   if (!outcome.refusal)
     outcome.refusal = std::make_shared<Refusal>(refuse_group(input, DecisionResult::Placed));
   for (const MemberOutcome& member : outcome.members)
-    if (member.refusal) outcome.refusal->members.push_back(member.refusal);
+    if (member.closest) outcome.refusal->members.push_back(member.closest);
 }
 
 // `hint`: ours, about the member `hint_pod`.

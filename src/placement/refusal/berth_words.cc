@@ -113,6 +113,7 @@ std::string explain_pod(const Refusal& refusal) {
   if (refusal.result == DecisionResult::Error) return nodes.hint.empty() ? "" : text + nodes.hint + ".";
   if (refusal.node_count == 0) return text + "the cluster has no node.";
   if (!nodes.everywhere.empty()) return text + nodes.everywhere + ".";
+  if (!refusal.placement.empty()) text += "in " + refusal.placement + " ";
   bool first = true;
   for (const RefusedFor& refused : nodes.reasons) {
     text.append(first ? "" : "; ").append(clause(refused, refusal.node_count));

@@ -17,7 +17,8 @@ inline constexpr std::size_t kMembersExplainedMax = 8;
 // "pod default/train-7 waits: 2 of 4 nodes lack cpu (it asks for 8; n2 comes closest with 3500m free); …"; of
 // an Error what was probably meant, empty if nothing is known.
 std::string explanation_of(const Refusal& refusal);
-// Of a member of a refused group: its own and the group's. `own`: null if it fits or was not tried.
+// Of a member of a refused group: its own and the group's. `own`: of the placement that takes most members;
+// null if it fits there or was not tried.
 std::string explanation_of_member(const Refusal* own, const Refusal& group);
 // Kubernetes' sentence first, ours after it.
 std::string joined(const std::string& sentence, const std::string& explanation);

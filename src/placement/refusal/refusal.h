@@ -52,10 +52,11 @@ struct Refusal {
   std::size_t node_count = 0;  // that were asked
   FitError nodes;
   std::optional<PodProof> proof;  // if the decision was asked for one
+  std::string placement = {};     // of a member: the one of several candidates that refused it
 
   // Of a group.
   std::optional<GroupRefusal> group;
-  std::vector<RefusalPtr> members;  // that were tried and refused, in their order
+  std::vector<RefusalPtr> members;  // that were tried and refused on the best placement, in their order
   RefusalPtr alone;                 // with its proof: a member that fits nowhere, even without the others
 
   std::string_view unproved() const { return group ? group->unproved : nodes.unproved; }
