@@ -28,6 +28,7 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
     {Kind::CSIStorageCapacity, "CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", true},
     {Kind::CSINode, "CSINode", "storage.k8s.io", "v1", "csinodes", false},
     {Kind::VolumeAttachment, "VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", false},
+    {Kind::PodDisruptionBudget, "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", true},
 }};
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
@@ -77,6 +78,8 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
       return share<CSINode>(object, std::move(raw), decode_csi_node);
     case Kind::VolumeAttachment:
       return share<VolumeAttachment>(object, std::move(raw), decode_volume_attachment);
+    case Kind::PodDisruptionBudget:
+      return share<DisruptionBudget>(object, std::move(raw), decode_disruption_budget);
     case Kind::Other:
       break;
   }

@@ -11,6 +11,7 @@
 
 #include "api/types/bind_request.h"
 #include "api/types/cluster.h"
+#include "api/types/disruption_budget.h"
 #include "api/types/dra.h"
 #include "api/types/pod.h"
 #include "api/types/taint_rule.h"
@@ -38,6 +39,7 @@ enum class Kind : std::uint8_t {
   CSIStorageCapacity,
   CSINode,
   VolumeAttachment,
+  PodDisruptionBudget,
   Other,  // any other kind: only its metadata is known (AnyObject)
 };
 inline constexpr std::size_t kTypedKindCount = static_cast<std::size_t>(Kind::Other);
@@ -88,7 +90,7 @@ using TypedObject =
                  std::shared_ptr<const PersistentVolume>, std::shared_ptr<const StorageClass>,
                  std::shared_ptr<const CSIDriver>, std::shared_ptr<const CSIStorageCapacity>,
                  std::shared_ptr<const CSINode>, std::shared_ptr<const VolumeAttachment>,
-                 std::shared_ptr<const AnyObject>>;
+                 std::shared_ptr<const DisruptionBudget>, std::shared_ptr<const AnyObject>>;
 
 const ObjectMeta& meta_of(const TypedObject& object);
 const RawPtr& raw_of(const TypedObject& object);

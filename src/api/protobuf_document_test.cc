@@ -81,7 +81,8 @@ std::string told(const Pod& pod) {
        {&pod.node_name, &pod.scheduler_name, &pod.preemption_policy, &pod.priority_class, &pod.restart_policy,
         &pod.group, &pod.phase, &pod.nominated_node, &pod.extended_claim, &pod.only_gpu})
     out += "\n" + *text;
-  out += "\n" + std::to_string(pod.priority) + " " + std::to_string(pod.termination_grace_s) + "\n" +
+  out += "\n" + std::to_string(pod.priority) + " " + std::to_string(pod.termination_grace_s) + " " +
+         format_micro_time(pod.started) + "\n" +
          pairs(pod.node_selector) + told(pod.required_node_affinity) + told(pod.tolerations) + "\n" +
          told(pod.containers) + "\n" + told(pod.init_containers) + "\n" + amounts(pod.overhead) + "\n" +
          (pod.pod_level_requests ? amounts(*pod.pod_level_requests) : "none") +

@@ -154,6 +154,20 @@ Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_
   return write;
 }
 
+Write evict(const api::ObjectKey& pod, std::string_view uid) {
+  Write write;
+  write.request = request_for(Verb::Create, pod);
+  write.request.subresource = "eviction";
+  write.request.body = to_string(Json::object(
+      {{"apiVersion", "policy/v1"},
+       {"kind", "Eviction"},
+       {"metadata", Json::object({{"name", pod.name}, {"namespace", pod.ns}})},
+       {"deleteOptions", Json::object({{"preconditions", Json::object({{"uid", uid}})}})}}));
+  write.fine_reasons = {"NotFound"};
+  write.budget_refusal_is_final = true;
+  return write;
+}
+
 Write unless_exists(const api::ObjectKey& key, std::string_view uid) {
   Write write;
   write.request = request_for(Verb::Get, key);

@@ -29,6 +29,8 @@ struct Write {
   std::string stop_if_uid = {};
   // For a Get that a reconciler asks for: on_outcome() is called with its answer also when it was accepted.
   bool answer_to_decider = false;
+  // A disruption budget refuses an eviction with 429; with this the engine does not send it again.
+  bool budget_refusal_is_final = false;
   // What the stored object says once this write, a Create with a name or an Update on a version, has been
   // carried out, and says after no other write. With it the write is followed until its fate is known: a lost
   // answer, AlreadyExists and Conflict are settled by reading the object, and a write that is not there yet
@@ -165,6 +167,11 @@ Write nomination_patch(const api::ObjectKey& key, const api::ObjectMeta& seen, c
 // Refused by the server when the UID differs. `grace_s` only for pods; -1 leaves it to the server.
 Write delete_object(const api::ObjectKey& key, std::string_view uid, std::int64_t grace_s = -1,
                     std::string_view propagation = "");
+// The Eviction API: the server refuses it with 429 and kBudgetRefuses when a disruption budget is spent, and
+// when the UID differs. A pod that is gone counts as success.
+inline constexpr std::string_view kBudgetRefuses =
+    "Cannot evict pod as it would violate the pod's disruption budget.";
+Write evict(const api::ObjectKey& pod, std::string_view uid);
 // Guards the writes after it: they are made only when the object with this UID does not exist. It costs a
 // read, and is needed because the watch of one resource may be behind that of another.
 Write unless_exists(const api::ObjectKey& key, std::string_view uid);

@@ -131,6 +131,8 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
       return visit(view.csi_nodes);
     case Kind::VolumeAttachment:
       return visit(view.volume_attachments);
+    case Kind::PodDisruptionBudget:
+      return visit(view.disruption_budgets);
     case Kind::Other:
       break;
   }

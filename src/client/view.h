@@ -62,6 +62,7 @@ class View {
   Indexer<api::CSIStorageCapacity> storage_capacities;
   Indexer<api::CSINode> csi_nodes;  // by the name of their node
   Indexer<api::VolumeAttachment> volume_attachments;
+  Indexer<api::DisruptionBudget> disruption_budgets;
   std::map<api::ResourceRef, Indexer<api::AnyObject>> others;
 
   // Of every generation.

@@ -24,7 +24,7 @@ const api::Condition* unfulfilled_disruption(const api::Pod& pod) {
 }
 
 api::ObjectKey key_of_budget(const client::NamedKey& budget) {
-  return {Kind::Other, budget.ns, budget.name, budget_resource()};
+  return {Kind::PodDisruptionBudget, budget.ns, budget.name, {}};
 }
 
 // What a budget reads of a pod.
@@ -39,7 +39,7 @@ bool counts_alike(const api::Pod& before, const api::Pod& after) {
 }
 
 void budgets_in(const View& view, const std::string& ns, Keys& keys) {
-  for (api::ObjectKey& key : view.keys_in(Kind::Other, ns, budget_resource())) keys.push_back(std::move(key));
+  for (api::ObjectKey& key : view.keys_in(Kind::PodDisruptionBudget, ns)) keys.push_back(std::move(key));
 }
 
 void on_pod_of_budget(const View& view, const Delta& delta, Keys& keys) {
@@ -47,11 +47,9 @@ void on_pod_of_budget(const View& view, const Delta& delta, Keys& keys) {
   const auto* after = client::object_of<api::Pod>(delta.after);
   if (after && unfulfilled_disruption(*after)) keys.push_back(delta.key);
   if (before && after && counts_alike(*before, *after)) return;
-  const auto budgets = view.others.find(budget_resource());
-  if (budgets == view.others.end()) return;
-  const auto& all = budgets->second.all();
+  const auto& all = view.disruption_budgets.all();
   for (auto at = all.lower_bound({delta.key.ns, ""}); at != all.end() && at->first.ns == delta.key.ns; ++at) {
-    const Result<api::LabelSelector> selector = api::LabelSelector::of(decode_budget(*at->second).selector);
+    const std::optional<api::LabelSelector>& selector = at->second->pods;
     if (selector && ((before && selector->matches(before->meta.labels)) ||
                      (after && selector->matches(after->meta.labels))))
       keys.push_back(key_of_budget(at->first));
@@ -94,7 +92,7 @@ class Disruption final : public client::Reconciler {
   std::vector<client::Interest> interests() const override {
     std::vector<client::Interest> interests = {
         {Kind::Pod, {}, on_pod_of_budget},
-        {Kind::Other, budget_resource(), [](const View&, const Delta& delta, Keys& keys) {
+        {Kind::PodDisruptionBudget, {}, [](const View&, const Delta& delta, Keys& keys) {
            if (delta.after) keys.push_back(delta.key);
          }}};
     for (const api::ResourceRef& resource : scaled_resources())
@@ -104,15 +102,12 @@ class Disruption final : public client::Reconciler {
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     if (key.kind == Kind::Pod) return look_after_pod(view, key, now);
-    const auto budgets = view.others.find(budget_resource());
-    const api::AnyObject* object =
-        budgets == view.others.end() ? nullptr : budgets->second.find(key.ns, key.name);
-    if (!object) return Effects::nothing();
-    const DisruptionBudget budget = decode_budget(*object);
-    const Result<BudgetStatus> wanted = budget_status(view, budget, now);
-    if (!wanted) return fail_safe(key, budget, wanted.error(), now);
-    Effects effects = report(key, budget, *wanted, now);
-    tell(key, budget, *wanted, effects);
+    const DisruptionBudget* budget = view.disruption_budgets.find(key.ns, key.name);
+    if (!budget) return Effects::nothing();
+    const Result<BudgetStatus> wanted = budget_status(view, *budget, now);
+    if (!wanted) return fail_safe(key, *budget, wanted.error(), now);
+    Effects effects = report(key, *budget, *wanted, now);
+    tell(key, *budget, *wanted, effects);
     effects.wake_at = wanted->recheck;
     return effects;
   }

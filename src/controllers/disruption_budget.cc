@@ -129,38 +129,12 @@ void keep_disrupted(const DisruptionBudget& budget, const std::vector<const api:
 
 }  // namespace
 
-const api::ResourceRef& budget_resource() {
-  static const api::ResourceRef kBudgets{"policy", "v1", "poddisruptionbudgets"};
-  return kBudgets;
-}
-
 const std::vector<api::ResourceRef>& scaled_resources() {
   static const std::vector<api::ResourceRef> kScaled = {{"", "v1", "replicationcontrollers"},
                                                         {"apps", "v1", "deployments"},
                                                         {"apps", "v1", "replicasets"},
                                                         {"apps", "v1", "statefulsets"}};
   return kScaled;
-}
-
-DisruptionBudget decode_budget(const api::AnyObject& object) {
-  const Json document = api::parse_object(*object.raw).value_or(Json::object());
-  const Json& spec = document.part("spec");
-  const Json& status = document.part("status");
-  DisruptionBudget budget;
-  budget.meta = object.meta;
-  budget.selector = spec.part("selector");
-  budget.min_available = spec.part("minAvailable");
-  budget.max_unavailable = spec.part("maxUnavailable");
-  budget.observed_generation = status.int_at("observedGeneration");
-  budget.disruptions_allowed = status.int_at("disruptionsAllowed");
-  budget.current_healthy = status.int_at("currentHealthy");
-  budget.desired_healthy = status.int_at("desiredHealthy");
-  budget.expected_pods = status.int_at("expectedPods");
-  if (const Json& disrupted = status.part("disruptedPods"); disrupted.is_object())
-    for (const JsonMember& entry : disrupted.as_object())
-      budget.disrupted[entry.key] = api::decode_time(entry.value.is_string() ? entry.value.as_string() : "");
-  budget.conditions = api::decode_conditions(status.items_at("conditions"));
-  return budget;
 }
 
 Result<std::vector<const api::Pod*>> pods_of_budget(const client::View& view,

@@ -13,28 +13,14 @@
 
 namespace berth::controllers {
 
-// policy/v1 poddisruptionbudgets.
-const api::ResourceRef& budget_resource();
 // Those of the owners whose scale counts: a budget depends on their spec.replicas.
 const std::vector<api::ResourceRef>& scaled_resources();
 // How long an evicted pod may stay undeleted before it counts again.
 inline constexpr Duration kDeletionTimeout = Duration::minutes(2);
 inline constexpr std::string_view kDisruptionAllowed = "DisruptionAllowed";
 
-using DisruptedPods = std::map<std::string, Time>;  // by name: when the API server let it be evicted
-
-// policy/v1 PodDisruptionBudget.
-struct DisruptionBudget {
-  api::ObjectMeta meta;
-  Json selector;         // null selects nothing, {} every pod of the namespace
-  Json min_available;    // a number, "30%" or null
-  Json max_unavailable;  // the same
-  std::int64_t observed_generation = 0;
-  std::int64_t disruptions_allowed = 0, current_healthy = 0, desired_healthy = 0, expected_pods = 0;
-  DisruptedPods disrupted;
-  std::vector<api::Condition> conditions;
-};
-DisruptionBudget decode_budget(const api::AnyObject& object);
+using api::DisruptedPods;
+using api::DisruptionBudget;
 
 struct BudgetStatus {
   std::int64_t disruptions_allowed = 0, current_healthy = 0, desired_healthy = 0, expected_pods = 0;

@@ -27,7 +27,7 @@ std::string owned_by(const std::string& api_version, const std::string& kind, co
 
 void put_budget(EngineFixture& fixture, const std::string& spec) {
   fixture.api.put(
-      budget_resource(),
+      api::ref_of(Kind::PodDisruptionBudget),
       *parse_json(R"({"metadata":{"namespace":"d","name":"b","generation":1},"spec":)" + spec + "}"));
 }
 
@@ -41,7 +41,7 @@ void put_scaled(EngineFixture& fixture, const char* plural, const std::string& u
 
 // "allowed current/desired of expected: reason message".
 std::string status_text(const EngineFixture& fixture) {
-  const Json* budget = fixture.api.find(budget_resource(), "d", "b");
+  const Json* budget = fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b");
   if (!budget) return "no budget";
   const Json& status = budget->part("status");
   std::string text = std::to_string(status.int_at("disruptionsAllowed")) + " " +
@@ -159,16 +159,16 @@ TEST(DisruptionBudget, AnEvictedPodCountsAgainWhenItIsNotDeletedInTime) {
   EngineFixture fixture;
   fixture.engine.add(make_disruption());
   put_budget(fixture, R"({"minAvailable":1,"selector":{}})");
-  Json budget = *fixture.api.find(budget_resource(), "d", "b");
+  Json budget = *fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b");
   const Time now = Time::from_seconds(1800000000);
   budget["status"]["disruptedPods"] = Json::object({{"p", format_time(now)}, {"gone", format_time(now)}});
-  fixture.api.put(budget_resource(), budget);
+  fixture.api.put(api::ref_of(Kind::PodDisruptionBudget), budget);
   fixture.api.put(Kind::Pod, web_pod("p", true));
   fixture.api.put(Kind::Pod, web_pod("q", true));
   fixture.start();
   fixture.advance(Duration::seconds(119));
   EXPECT_EQ(status_text(fixture), "0 1/1 of 2: InsufficientPods");
-  const Json disrupted = fixture.api.find(budget_resource(), "d", "b")->part("status").part("disruptedPods");
+  const Json disrupted = fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b")->part("status").part("disruptedPods");
   EXPECT_EQ(to_string(disrupted), R"({"p":")" + format_time(now) + R"("})");
   fixture.advance(Duration::seconds(2));
   EXPECT_EQ(status_text(fixture), "1 2/1 of 2: SufficientPods");
@@ -190,13 +190,13 @@ TEST(DisruptionBudget, AnEvictionBetweenReadAndWriteIsNotOverwritten) {
   fixture.api.deliver_all();
   fixture.step();
   ASSERT_EQ(fixture.api.requests_waiting(), 1u) << "two may go: on its way";
-  Json budget = *fixture.api.find(budget_resource(), "d", "b");
+  Json budget = *fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b");
   budget["status"]["disruptionsAllowed"] = 0;
   budget["status"]["disruptedPods"] = Json::object({{"p", format_time(fixture.clock.now())}});
-  fixture.api.put(budget_resource(), budget);
+  fixture.api.put(api::ref_of(Kind::PodDisruptionBudget), budget);
   fixture.run_until_idle();
   EXPECT_EQ(status_text(fixture), "1 2/1 of 3: SufficientPods");
-  EXPECT_NE(fixture.api.find(budget_resource(), "d", "b")->part("status").part("disruptedPods").find("p"),
+  EXPECT_NE(fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b")->part("status").part("disruptedPods").find("p"),
             nullptr);
 }
 

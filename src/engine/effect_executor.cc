@@ -37,6 +37,8 @@ Meaning meaning_of(const ApiReply& reply, const Write& write) {
   if (std::find(fine.begin(), fine.end(), reply.reason) != fine.end()) return Meaning::Accepted;
   // A response without a Status does not come from the API server's storage.
   const bool unknown_path = reply.code == kNotFound && reply.reason.empty();
+  if (write.budget_refusal_is_final && reply.code == kThrottled && reply.message == client::kBudgetRefuses)
+    return Meaning::Refused;
   if (reply.code == kThrottled || reply.code >= 500 || unknown_path) return Meaning::Again;
   if (reply.reason == "Conflict" || reply.reason == "AlreadyExists" || reply.reason == "NotFound")
     return Meaning::Outdated;

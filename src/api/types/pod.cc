@@ -222,6 +222,7 @@ std::string decode_only_gpu(const Document& status) {
 template <class Document>
 void decode_status(const Document& status, Pod& pod) {
   pod.phase = status.string_at("phase");
+  pod.started = time_at(status, "startTime");
   pod.nominated_node = status.string_at("nominatedNodeName");
   pod.conditions = decode_conditions(status.items_at("conditions"));
   for (const Document& item : status.items_at("resourceClaimStatuses"))

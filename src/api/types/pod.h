@@ -127,6 +127,7 @@ struct Pod {
   std::string group;               // spec.schedulingGroup.podGroupName
 
   std::string phase;
+  Time started;  // status.startTime
   std::string nominated_node;
   std::vector<Condition> conditions;
   std::vector<PodClaimStatus> claim_statuses;
