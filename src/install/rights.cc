@@ -22,7 +22,10 @@ constexpr std::string_view kAuthorization = "authorization.k8s.io";
 // What is watched and written is also read: a write that conflicts, or whose answer was lost, is read back.
 constexpr Right kRights[] = {
     {Scheduler, Cluster, "", "nodes", "", "list,watch", "where pods can go"},
-    {Scheduler, Cluster, "", "pods", "", "get,list,watch", "pods that wait, and what the others take"},
+    {Scheduler, Cluster, "", "pods", "", "get,list,watch,delete",
+     "pods that wait, and what the others take; one of lower priority goes although its budget is spent"},
+    {Scheduler, Cluster, "", "pods/eviction", "", "create", "a pod of lower priority makes room"},
+    {Scheduler, Cluster, "policy", "poddisruptionbudgets", "", "list,watch", "how many pods may be evicted"},
     {Scheduler, Cluster, "", "namespaces", "", "list,watch", "labels that terms between pods select by"},
     {Scheduler, Cluster, "", "pods/binding", "", "create", "a pod gets its node"},
     {Scheduler, Cluster, "", "pods/status", "", "patch",

@@ -412,9 +412,10 @@ void Ledger::Transaction::remove_claim(ClaimId claim) {
   if (ledger_.reservation(claim)) ledger_.set_reservation(claim, nullptr);
 }
 
-void Ledger::Transaction::lift_holds(std::int32_t priority) {
+void Ledger::Transaction::lift_holds(std::int32_t priority, std::optional<HoldId> own) {
   for (const auto& [id, hold] : ledger_.holds_) {
-    if (hold.priority > priority) continue;
+    const bool came_first = own && *own <= id && hold.priority <= ledger_.holds_.at(*own).priority;
+    if (hold.priority > priority && !came_first) continue;
     ledger_.record({Undo::Hold, id, 0, 0, 0});
     ledger_.charge_hold(hold, -1);
   }

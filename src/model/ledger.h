@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -161,8 +162,9 @@ class Ledger::Transaction {
   // Removes the pod's charge (or the claim's reservation), as preemption tries it.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
-  // Takes back what holds keep from others, where the holds do not bind an entry of this priority.
-  void lift_holds(std::int32_t priority);
+  // Takes back what holds keep from others, where the holds do not bind an entry of this priority. An entry
+  // with a hold of its own takes that back, and later ones up to its priority: who came first goes first.
+  void lift_holds(std::int32_t priority, std::optional<HoldId> own = {});
   // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
   // others.
   void hide(DeviceId device);

@@ -19,6 +19,7 @@ class ScopedHold {
     if (ledger_) ledger_->release(id_);
   }
 
+  Ledger::HoldId id() const { return id_; }
   const Hold& hold() const { return ledger_->holds().at(id_); }
 
  private:

@@ -15,6 +15,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       pod_cycle_(plugins_, domains_),
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
+      victim_search_(pod_cycle_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
   allocator_.set_scoring(options.scoring);
 }
@@ -38,7 +39,8 @@ std::optional<model::Place> DecisionCore::place_pod(const SchedulingContext& con
 }
 
 PodDecision DecisionCore::decide_pod(const SchedulingContext& context, const api::Pod& pod,
-                                     const AvoidSet& avoid, model::Ledger::Transaction& transaction) {
+                                     const AvoidSet& avoid, model::Ledger::Transaction& transaction,
+                                     const Preempting& preempting) {
   for (const model::DeviceId device : avoid.devices) transaction.hide(device);
   std::optional<model::Place> found = place_pod(context, pod, avoid.nodes, transaction);
   if (found) return {found->node, std::move(found->reservation), nullptr, {}};
@@ -46,8 +48,57 @@ PodDecision DecisionCore::decide_pod(const SchedulingContext& context, const api
   Refusal why = refusal(context, pod);
   if (why.result != DecisionResult::Error)
     refused.deallocations = signature_cache_.post_filter(state_, transaction);
+  // A claim that is given up may make room; only then others have to go.
+  if (why.result == DecisionResult::Unschedulable && refused.deallocations.empty())
+    refused.preemption = preempt(context, pod, avoid, transaction, preempting, why);
   refused.refusal = with_proof(context, std::move(why));
   return refused;
+}
+
+std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& context, const api::Pod& pod,
+                                                    const AvoidSet& avoid,
+                                                    model::Ledger::Transaction& transaction,
+                                                    const Preempting& preempting, Refusal& refusal) {
+  if (!preempting.searches || refusal.preemption == Preemption::NotEligible) return std::nullopt;
+  if (!preempting.not_before.empty() || !preempting.invalid_delay.empty()) {
+    refusal.preemption = Preemption::NotTried;
+    refusal.searched = PreemptionSearched{};
+    refusal.searched->not_before = preempting.not_before;
+    refusal.searched->invalid_delay = preempting.invalid_delay;
+    return std::nullopt;
+  }
+  if (!refusal.nodes.everywhere.empty() || !victim_search_.may_find(context, pod.priority))
+    return std::nullopt;
+  const std::vector<RefusedByNode> nodes = signature_cache_.refused(state_);
+  const auto helps = [&](NodeId node) {
+    const auto at = std::ranges::find(nodes, node, &RefusedByNode::node);
+    return at != nodes.end() && (at->unschedulable || at->by_devices);
+  };
+  if (preempting.waits_for.valid() && helps(preempting.waits_for)) {
+    refusal.preemption = Preemption::Waiting;
+    return std::nullopt;
+  }
+  PreemptionSearched& searched = refusal.searched.emplace();
+  NoVictimsFound why_not;
+  std::optional<PreemptionPlan> plan;
+  if (preempting.first.valid() && helps(preempting.first))
+    plan = victim_search_.find(context, pod,
+                               {&*std::ranges::find(nodes, preempting.first, &RefusedByNode::node), 1},
+                               avoid.nodes, transaction, why_not);
+  if (!plan) plan = victim_search_.find(context, pod, nodes, avoid.nodes, transaction, why_not);
+  if (plan) {
+    refusal.preemption = Preemption::Found;
+    searched.node = context.cluster.node(plan->node).name;
+    for (const auto* pods : {&plan->victims, &plan->awaited})
+      for (const PreemptionVictim& victim : *pods)
+        searched.victims.push_back(context.cluster.pod(victim.pod).key.text());
+    searched.ended = plan->ended;
+  } else {
+    searched.without_victims = why_not.without_victims;
+    searched.still = std::move(why_not.still);
+    searched.ended = why_not.ended;
+  }
+  return plan;
 }
 
 // Of the pod that place_pod() found no node for.

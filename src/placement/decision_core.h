@@ -17,6 +17,7 @@
 #include "placement/entity.h"
 #include "placement/groups/group_cycle.h"
 #include "placement/groups/group_members.h"
+#include "placement/preemption/victim_search.h"
 
 namespace berth::placement {
 
@@ -31,6 +32,16 @@ struct PodDecision {
   ReservationPtr reservation;                // of a placed pod
   RefusalPtr refusal;                        // null: placed
   std::vector<client::Chain> deallocations;  // of a claim that the pod could be placed without
+  std::optional<PreemptionPlan> preemption;  // of a refused pod, where evictions make room
+};
+
+// Whether a refused pod may have others evicted.
+struct Preempting {
+  bool searches = false;
+  NodeId waits_for;           // its victims on this node have not ended; none: it has no victims
+  NodeId first;               // of an earlier plan whose victims end; none: all nodes are equal
+  std::string not_before;     // not empty: a delay of its own is not over
+  std::string invalid_delay;  // not empty: its delay cannot be read
 };
 
 // ByTopology if the gate TopologyAwareWorkloadScheduling is on.
@@ -60,7 +71,7 @@ class DecisionCore {
   // For a pod without a group. If it is placed, the transaction has the pod with its reservation. Otherwise
   // the transaction is unchanged, except that the avoided devices are hidden.
   PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,
-                         model::Ledger::Transaction& transaction);
+                         model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction);
   // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere.
@@ -81,6 +92,9 @@ class DecisionCore {
 
  private:
   Refusal refusal(const SchedulingContext& context, const api::Pod& pod);
+  std::optional<PreemptionPlan> preempt(const SchedulingContext& context, const api::Pod& pod,
+                                        const AvoidSet& avoid, model::Ledger::Transaction& transaction,
+                                        const Preempting& preempting, Refusal& refusal);
   RefusalPtr with_proof(const SchedulingContext& context, Refusal refusal);
   RefusalPtr refusal_of_one(const SchedulingContext& context, const api::Pod& member,
                             model::Ledger::Transaction& transaction);
@@ -92,6 +106,7 @@ class DecisionCore {
   PodCycle pod_cycle_;
   SignatureCache signature_cache_;
   GroupCycle group_cycle_;
+  VictimSearch victim_search_;
   const std::size_t pod_proof_nodes_max_;
   CycleState state_;
 };

@@ -36,12 +36,12 @@ void EntryGate::enqueue(const QueuedEntity& entry, Time now) {
 void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
   if (!pod || !pod->group.empty() || !loop_.wants_place(view, *pod)) {
-    loop_.forget_overtaken(key, now);
+    loop_.forget_room(key, now);
     return loop_.queue.erase(key);
   }
   const std::optional<placement::PodGate> closed = gate(view, *pod, now);
   if (!closed) return enqueue(placement::queue_entry(*pod), now);
-  loop_.forget_overtaken(key, now);
+  loop_.forget_room(key, now);
   loop_.queue.gate(key, pod->priority, pod->meta.created);
   log_gate(key, *closed, now);
 }
@@ -93,14 +93,14 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
   if (group) tell_group_scheduled(view, *group, members, now);
   const bool begun = has(KnownDefect::BegunGangNotCompleted) && members.ever_bound > 0;
   if (members.waiting.empty() || begun) {
-    loop_.forget_overtaken(key, now);
+    loop_.forget_room(key, now);
     return loop_.queue.erase(key);
   }
   const std::optional<placement::GateReason> closed = gate(view, key, group, members, now);
   if (group) tell_held_by_parent(view, *group, now);
   const QueuedEntity entry = placement::queue_entry(key, group, members);
   if (!closed) return enqueue(entry, now);
-  loop_.forget_overtaken(key, now);  // a gated entry gets no reservation
+  loop_.forget_room(key, now);  // a gated entry gets no reservation
   loop_.queue.gate(key, entry.priority, entry.since);
   log_gate(key, *closed, now);
 }

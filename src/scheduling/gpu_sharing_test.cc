@@ -150,7 +150,8 @@ TEST(GpuSharing, AReservedGpuThatIsStillInUseIsSharedWithNobody) {
   put_whole(bench, "whole");
   bench.run();
   bench.bind("whole");
-  put_share_pod(bench, "two", R"("gpu-fraction":"0.3","gpu-fraction-num-devices":"2")", R"("priority":10,)");
+  put_share_pod(bench, "two", R"("gpu-fraction":"0.3","gpu-fraction-num-devices":"2")",
+                R"("priority":10,"preemptionPolicy":"Never",)");
   bench.run();
   bench.put_pod({"overtakes"});
   bench.run();

@@ -95,7 +95,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   }
   log(std::move(record));
   loop_.overtaking.placed(group.priority, now);
-  loop_.forget_overtaken(entry.key, now);
+  loop_.forget_room(entry.key, now);
   flight.entry = entry;
   if (chosen.size() < outcome.members.size()) put_back(std::move(entry), input, now);
   loop_.in_flight[id] = std::move(flight);

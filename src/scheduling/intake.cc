@@ -44,6 +44,7 @@ void Intake::pod_changed(const client::Delta& delta, Time now) {
   const auto* after = client::object_of<api::Pod>(delta.after);
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
   if (before && (!after || recreated)) loop_.avoid_list.forget(before->meta.uid);
+  if (recreated) loop_.forget_room(entry_of(*before), now);
   if (!after || recreated || after->bound() || after->finished()) loop_.conditions.drop(delta.key);
   if (before && before->bound() && !before->finished() && (!after || recreated || after->finished())) {
     loop_.overtaking.freed(loop_.cluster.find_node(before->node_name), now);

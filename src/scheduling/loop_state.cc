@@ -19,8 +19,9 @@ bool LoopState::wants_place(const client::View& view, const api::Pod& pod) const
   return ours(pod) && placement::wants_place(view, cluster, pod);
 }
 
-void LoopState::forget_overtaken(const EntityKey& key, Time now) {
-  if (overtaking.forget(key)) queue.wake(kEventPodGone, now);
+void LoopState::forget_room(const EntityKey& key, Time now) {
+  const bool overtaken = overtaking.forget(key), preempted = evictions.forget(key);
+  if (overtaken || preempted) queue.wake(kEventPodGone, now);
 }
 
 EntityKey entry_of(const api::Pod& pod) {

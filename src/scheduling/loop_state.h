@@ -14,6 +14,7 @@
 #include "scheduling/keepers/condition_updater.h"
 #include "scheduling/keepers/decision_failures.h"
 #include "scheduling/keepers/device_wait_errors.h"
+#include "scheduling/keepers/evictions.h"
 #include "scheduling/keepers/late_allocations.h"
 #include "scheduling/keepers/overtaking_guard.h"
 #include "scheduling/keepers/term_seals.h"
@@ -28,6 +29,7 @@ using placement::GroupInput;
 using placement::GroupMembers;
 using placement::GroupOutcome;
 using placement::PodDecision;
+using placement::Preempting;
 using placement::SchedulingContext;
 
 struct SchedulerOptions {
@@ -58,8 +60,8 @@ struct LoopState {
   bool ours(const api::Pod& pod) const;
   // A request that failed for good does not count: the next decision replaces it.
   bool wants_place(const client::View& view, const api::Pod& pod) const;
-  // Gives the room of an overtaken entry free: it has a place, or cannot be tried.
-  void forget_overtaken(const EntityKey& key, Time now);
+  // Gives the room of an overtaken entry or of a preemptor free: it has a place, or cannot be tried.
+  void forget_room(const EntityKey& key, Time now);
 
   SchedulerOptions options;
   model::Cluster cluster;
@@ -74,6 +76,7 @@ struct LoopState {
   TermSeals seals;
   bool sealing = false;  // pods that ask for devices are gated
   OvertakingGuard overtaking;
+  Evictions evictions;
   LateAllocations late;
   BindFailureAvoidList avoid_list;
   DecisionFailures failures;

@@ -92,7 +92,7 @@ class KeptShare : public testing::Test {
     place("low", "whole", "1");
     ASSERT_EQ(bench.node_of("low"), "n1");
     bench.bind("low");
-    place("high", "shared", cpu, R"(,"priority":10)");
+    place("high", "shared", cpu, R"(,"priority":10,"preemptionPolicy":"Never")");
     ASSERT_EQ(bench.node_of("high"), "");
     bench.put_pod({"overtakes", "1", "", R"(,"nodeSelector":{"kubernetes.io/hostname":"n2"})"});
     bench.run();
@@ -177,7 +177,8 @@ class KeptBesideAGroup : public testing::Test {
   std::string kept_for_high() {
     bench.put_claim("high", "gpu");
     bench.put_pod(
-        {"high", "1", "", R"(,"priority":10,"resourceClaims":[{"name":"c","resourceClaimName":"high"}])"});
+        {"high", "1", "",
+         R"(,"priority":10,"preemptionPolicy":"Never","resourceClaims":[{"name":"c","resourceClaimName":"high"}])"});
     bench.run();
     bench.put_pod({"overtakes"});
     bench.run();

@@ -35,7 +35,8 @@ std::vector<client::Interest> Scheduler::interests() const {
        {api::Kind::Node, api::Kind::DeviceClass, api::Kind::ResourceSlice, api::Kind::ResourceClaim,
         api::Kind::PodGroup, api::Kind::PersistentVolumeClaim, api::Kind::PersistentVolume,
         api::Kind::StorageClass, api::Kind::CSIDriver, api::Kind::CSIStorageCapacity, api::Kind::CSINode,
-        api::Kind::VolumeAttachment, api::Kind::BindRequest, api::Kind::Namespace, api::Kind::Pod})
+        api::Kind::VolumeAttachment, api::Kind::PodDisruptionBudget, api::Kind::BindRequest,
+        api::Kind::Namespace, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
   if (loop_.options.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
   return interests;
@@ -97,6 +98,8 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   gate_.reconsider(view, now);
   if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
+  end_preemptions(now);
+  if (client::Effects effects = evict(view, now); !effects.empty()) return effects;
   if (loop_.late.update(loop_.cluster, now)) loop_.queue.wake(kEventClaimChanged, now);
   if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventPodGone, now);
   if (const std::optional<EntityKey> starving = loop_.overtaking.starving(now))
@@ -110,8 +113,8 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   client::Effects idle;
   for (const std::optional<Time> next :
        {loop_.queue.next_time(), loop_.withdrawals.next_time(), loop_.seals.next_time(),
-        loop_.conditions.next_time(), loop_.overtaking.next_time(), loop_.late.next_time(),
-        std::optional(next_audit_)})
+        loop_.conditions.next_time(), loop_.overtaking.next_time(), loop_.evictions.next_time(),
+        loop_.late.next_time(), std::optional(next_audit_)})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }
@@ -151,11 +154,15 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   const std::string id = next_decision(entry.key, now);
   const AvoidSet avoid = avoid_set(pod, now);
   const bool avoids = !avoid.nodes.empty() || !avoid.devices.empty();
+  const Preempting preempting = this->preempting(context, entry.key, pod);
+  const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(pod.priority);
-  PodDecision decision = core_.decide_pod(context, pod, avoid, transaction);
-  if (decision.refusal)
+  transaction.lift_holds(pod.priority, own ? std::optional(own->hold.id()) : std::nullopt);
+  PodDecision decision = core_.decide_pod(context, pod, avoid, transaction, preempting);
+  if (decision.refusal) {
+    transaction.end();
     return refuse_pod(context, std::move(entry), pod, std::move(decision), avoids, id, now);
+  }
   loop_.cluster.commit(transaction, id);
   return bind_pod(context, std::move(entry), pod, decision, id, now);
 }
@@ -163,7 +170,7 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
 client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                                     const PodDecision& decision, const std::string& id, Time now) {
   loop_.overtaking.placed(pod.priority, now);
-  loop_.forget_overtaken(entry.key, now);
+  loop_.forget_room(entry.key, now);
 
   client::Effects effects;
   effects.decision_id = id;
@@ -197,7 +204,9 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
   effects.decision_id = id;
   effects.chains = std::move(decision.deallocations);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
-  loop_.conditions.want(context.view, refused_pod(pod, failure_of(*decision.refusal, id), now), now);
+  std::string nominated = begin_preemption(context, entry.key, pod, decision, id, effects);
+  loop_.conditions.want(context.view,
+                        refused_pod(pod, failure_of(*decision.refusal, id), now, std::move(nominated)), now);
   log({id,
        now,
        DecisionKind::Pod,
@@ -209,7 +218,7 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
        0,
        pod.meta.uid});
   if (!failed) loop_.overtaking.refused(entry.key, pod.priority);
-  if (failed || (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
+  if (failed || (avoids && !decision.preemption && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     loop_.queue.put_after_error(std::move(entry), now);
   } else {
     loop_.queue.put_unschedulable(std::move(entry), core_.plugins().events_for(pod), now);
@@ -225,6 +234,14 @@ bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
                                      [](const client::ChainOutcome& chain) { return chain.ok; });
     // The next attempt derives again what to deallocate.
     if (!written) loop_.queue.wake_one(key, now);
+    return true;
+  }
+  if (outcome.decision_id == kEvictionWrites) {
+    for (const client::ChainOutcome& chain : outcome.chains)
+      for (const EntityKey& refused : loop_.evictions.write_done(chain, now)) {
+        loop_.queue.wake_one(refused, now);
+        loop_.queue.wake(kEventPodGone, now);
+      }
     return true;
   }
   if (!outcome.decision_id.empty()) return false;

@@ -65,6 +65,12 @@ class Scheduler final : public client::StatefulDecider {
   client::Effects refuse_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
   void audit(const client::View& view, Time now);
+  Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod);
+  // The node that the refused pod is nominated for; empty: none.
+  std::string begin_preemption(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod,
+                               const PodDecision& decision, const std::string& id, client::Effects& effects);
+  void end_preemptions(Time now);
+  client::Effects evict(const client::View& view, Time now);
   void keep_room(const SchedulingContext& context, const EntityKey& key);
   model::Hold find_room(const SchedulingContext& context, const EntityKey& key,
                         std::span<const model::NodeId> avoided);

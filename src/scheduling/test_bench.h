@@ -105,6 +105,7 @@ class TestBench {
   InputList inputs;
   Scheduler scheduler;
   std::vector<client::EventNote> events;
+  std::vector<std::string> evictions;  // "evict a", "delete b"; the pod is there until it is erased
 
  private:
   void write(const client::Write& write);

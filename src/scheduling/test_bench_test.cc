@@ -117,6 +117,13 @@ void TestBench::write(const client::Write& write) {
   const client::ApiRequest& request = write.request;
   if (request.in_memory) return keep(*request.in_memory);
   const api::Kind kind = api::kind_of_resource(request.resource.group, request.resource.resource);
+  const bool evicts = request.subresource == "eviction";
+  if (kind == api::Kind::Pod && (evicts || request.verb == client::Verb::Delete)) {
+    evictions.push_back((evicts ? "evict " : "delete ") + request.name);
+    Json pod = *parse_json(*view.pods.find(request.ns, request.name)->raw);
+    pod["metadata"]["deletionTimestamp"] = format_time(now + Duration::seconds(30));
+    return put_json(kind, std::move(pod));
+  }
   if (request.verb == client::Verb::Create) {
     Json object = *parse_json(request.body);
     object["metadata"]["uid"] = "uid-br-" + request.name;

@@ -67,7 +67,8 @@ SchedulingFailure failure_of_member(const placement::MemberOutcome& member, cons
           placement::explanation_of_member(member.closest.get(), group), decision, kMemberRewordAfter};
 }
 
-WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now) {
+WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now,
+                            std::string nominated) {
   const std::string message = placement::joined(refusal.sentence, refusal.explanation);
   return {client::key_of(api::Kind::Pod, pod.meta),
           pod.meta.uid,
@@ -75,7 +76,7 @@ WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusa
           wording_class(refusal.sentence),
           refusal.reword_after,
           failed_scheduling(pod, message, refusal.decision),
-          true};
+          std::move(nominated)};
 }
 
 client::EventNote failed_scheduling(const api::Pod& pod, const std::string& message,

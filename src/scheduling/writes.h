@@ -38,7 +38,9 @@ SchedulingFailure failure_of(const placement::Refusal& refusal, const std::strin
 // Of a member of a refused group.
 SchedulingFailure failure_of_member(const placement::MemberOutcome& member, const placement::Refusal& group,
                                     const std::string& decision);
-WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now);
+// `nominated`: the node that it gets when its victims are gone; empty: none.
+WantedCondition refused_pod(const api::Pod& pod, const SchedulingFailure& refusal, Time now,
+                            std::string nominated = "");
 
 // The condition PodScheduled=False.
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,

@@ -364,6 +364,34 @@ FitError SignatureCache::fit_error(const CycleState& state) {
   });
 }
 
+RefusedByNode SignatureCache::refused_for(const Diagnosis& diagnosis, const Diagnosis::Row& row) {
+  const Reason& first = *diagnosis.reason(row.reasons.front()).row;
+  return {row.node, row.refusal == FilterStatus::Unschedulable, first.plugin == "NodeResourcesFit",
+          row.reasons.size() == 1 && first == reason_row("CannotAllocateClaims")};
+}
+
+std::vector<RefusedByNode> SignatureCache::refused(const CycleState& state) {
+  std::vector<RefusedByNode> refused;
+  if (!latest_) {
+    for (std::size_t i = 0; i < state.diagnosis.size(); ++i)
+      refused.push_back(refused_for(state.diagnosis, state.diagnosis.row(i)));
+    std::ranges::sort(refused, [this](const RefusedByNode& a, const RefusedByNode& b) {
+      return order_->before(order_->slot(a.node), order_->slot(b.node));
+    });
+    return refused;
+  }
+  for (const NodeId node : order_->by_name()) {
+    const std::uint8_t verdict = latest_->verdict[order_->slot(node)];
+    const ReasonList* list = verdict == 0 ? nullptr : &latest_->lists[verdict - 1u];
+    const Reason* rule = list && !list->lazy ? nullptr : latest_->candidates.refused_by(node, rules_);
+    if (rule)
+      refused.push_back({node, rule->refusal == FilterStatus::Unschedulable});
+    else if (list)
+      refused.push_back(refused_for(diagnosis_, {node, list->refusal, list->reasons}));
+  }
+  return refused;
+}
+
 std::vector<client::Chain> SignatureCache::post_filter(const CycleState& state,
                                                        model::Ledger::Transaction& transaction) {
   return pods_.post_filter(state, transaction, [&] {

@@ -27,6 +27,14 @@ static_assert(2 * kDomainRulesMax <= kDomainAmountsMax);
 // Explanations of refused nodes that one signature keeps.
 inline constexpr std::size_t kWordsKeptMax = 16;
 
+// A node that refused the pod.
+struct RefusedByNode {
+  NodeId node;
+  bool unschedulable = false;  // for kube-scheduler: evictions may help
+  bool by_resources = false;
+  bool by_devices = false;  // alone
+};
+
 class SignatureCache {
  public:
   SignatureCache(const PodCycle& pods, DomainIndex& domains) : pods_(pods), domains_(domains) {}
@@ -35,6 +43,8 @@ class SignatureCache {
   NodeId choose(CycleState& state, std::span<const NodeId> avoid);
   // The refusals of the latest choose(), which found no node.
   FitError fit_error(const CycleState& state);
+  // The nodes that refused the pod of the latest choose(), by name.
+  std::vector<RefusedByNode> refused(const CycleState& state);
   // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction unchanged.
   std::vector<client::Chain> post_filter(const CycleState& state, model::Ledger::Transaction& transaction);
 
@@ -81,6 +91,7 @@ class SignatureCache {
   static void count_out(ReasonList& list, std::uint32_t slot);
   void find_first(CachedSignature& cached) const;
   const std::vector<ReasonList>& refusals(CachedSignature& cached);
+  static RefusedByNode refused_for(const Diagnosis& diagnosis, const Diagnosis::Row& row);
   std::uint8_t list_of(CachedSignature& cached, const CycleState& state, const Diagnosis::Row& row,
                        bool lazy);
   NodeId best_accepted(CachedSignature& cached, CycleState& state);

@@ -36,12 +36,20 @@ std::string preemption_sentence(const Refusal& refusal) {
   if (nodes.ended_by == kVolumeBinding) return "not found";
   if (refusal.preemption == Preemption::NotEligible)
     return "preemption: not eligible due to preemptionPolicy=Never.";
+  if (refusal.preemption == Preemption::Waiting)
+    return "preemption: not eligible due to a terminating pod on the nominated node.";
+  if (refusal.preemption == Preemption::Found)
+    return "preemption: found a potential placement for pod on node " + refusal.searched->node +
+           ", preempting " + std::to_string(refusal.searched->victims.size()) + " victims";
   std::vector<std::string> parts;
   if (!nodes.everywhere.empty()) {
     parts.push_back(counted(refusal.node_count, kNotHelpful));
   } else {
     if (nodes.unresolvable > 0) parts.push_back(counted(nodes.unresolvable, kNotHelpful));
-    if (nodes.unschedulable > 0) parts.push_back(counted(nodes.unschedulable, kNoVictims));
+    const std::size_t without = refusal.searched ? refusal.searched->without_victims : nodes.unschedulable;
+    if (without > 0) parts.push_back(counted(without, kNoVictims));
+    if (refusal.searched)
+      for (const auto& [reason, count] : refusal.searched->still) parts.push_back(counted(count, reason));
   }
   return "preemption: " + available(refusal.node_count) + sorted(std::move(parts)) + ".";
 }
@@ -64,6 +72,8 @@ std::string group_sentence(const GroupRefusal& group) {
 std::string_view group_preemption(Preemption preemption) {
   switch (preemption) {
     case Preemption::NotTried:
+    case Preemption::Waiting:
+    case Preemption::Found:
       break;
     case Preemption::NotEligible:
       return ", pod group preemption: not eligible due to preemptionPolicy=Never.";

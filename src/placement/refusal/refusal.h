@@ -17,6 +17,7 @@
 #include "placement/entity.h"
 #include "placement/refusal/fit_error.h"
 #include "placement/refusal/group_refusal.h"
+#include "placement/refusal/preemption_refusal.h"
 
 namespace berth::api {
 struct Pod;
@@ -26,13 +27,6 @@ namespace berth::placement {
 
 struct Refusal;
 using RefusalPtr = std::shared_ptr<const Refusal>;
-
-// What kube-scheduler says about evicting others.
-enum class Preemption : std::uint8_t {
-  NotTried,     // for a member: its group is asked
-  NotEligible,  // preemptionPolicy: Never
-  NoVictims,
-};
 
 // The nodes that FitError counts are the whole proof.
 struct NodesProof {};
@@ -47,6 +41,7 @@ struct Refusal {
   EntityKey of;
   DecisionResult result = DecisionResult::Unschedulable;  // or Error; Placed: only members were refused
   Preemption preemption = Preemption::NotTried;
+  std::optional<PreemptionSearched> searched = {};  // none: nobody looked for victims
 
   // Of a pod.
   std::size_t node_count = 0;  // that were asked

@@ -15,14 +15,13 @@ constexpr Duration kRewordSpacing = Duration::micros(1'000'000 / kRewordsPerSeco
 struct Shown {
   const api::ObjectMeta* meta = nullptr;  // null: not there any more, or another object
   const std::vector<api::Condition>* conditions = nullptr;
-  bool nominated = false;  // to a node
+  std::string_view nominated = {};  // node
 };
 
 Shown shown_in(const client::View& view, const api::ObjectKey& key, const std::string& uid) {
   if (key.kind == api::Kind::Pod) {
     const api::Pod* pod = view.pods.find(key.ns, key.name);
-    return pod && pod->meta.uid == uid ? Shown{&pod->meta, &pod->conditions, !pod->nominated_node.empty()}
-                                       : Shown{};
+    return pod && pod->meta.uid == uid ? Shown{&pod->meta, &pod->conditions, pod->nominated_node} : Shown{};
   }
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
   return group && group->meta.uid == uid ? Shown{&group->meta, &group->conditions} : Shown{};
@@ -37,15 +36,15 @@ bool same_matter(const api::Condition& a, const api::Condition& b) {
 }
 
 bool shows(const Shown& object, const WantedCondition& wanted) {
-  if (object.nominated && wanted.clears_nomination) return false;
+  if (wanted.nomination && object.nominated != *wanted.nomination) return false;
   const api::Condition* shown = api::find_condition(*object.conditions, wanted.condition.type);
   return shown && same_words(*shown, wanted.condition);
 }
 
 std::vector<client::Write> writes_of(const Shown& object, const WantedCondition& wanted) {
   std::vector<client::Write> writes;
-  if (object.nominated && wanted.clears_nomination)
-    writes.push_back(client::nomination_patch(wanted.key, *object.meta, ""));
+  if (wanted.nomination && object.nominated != *wanted.nomination)
+    writes.push_back(client::nomination_patch(wanted.key, *object.meta, *wanted.nomination));
   writes.push_back(client::condition_patch(wanted.key, *object.meta, wanted.condition));
   writes.back().on_previous_version = writes.size() > 1;
   return writes;

@@ -35,8 +35,8 @@ struct WantedCondition {
   std::string wording_class;  // equal for words that differ in numbers only
   Duration reword_after = kRewordAfter;
   std::optional<client::EventNote> event = {};
-  // For a refused pod: the write also clears status.nominatedNodeName, as kube-scheduler does.
-  bool clears_nomination = false;
+  // status.nominatedNodeName of a refused pod, written with the condition; empty: cleared. None: it stays.
+  std::optional<std::string> nomination = {};
   Duration grace = {};  // for somebody else to write it first
 };
 

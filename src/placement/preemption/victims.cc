@@ -1,0 +1,97 @@
+#include "placement/preemption/victims.h"
+
+#include <algorithm>
+
+#include "api/types/gpu_share.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kNodeNameField = "metadata.name";
+constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+
+bool names_nodes(const api::NodeSelector& selector) {
+  const auto by_name = [](const api::Requirement& one) {
+    return one.key == kHostname || one.key == kNodeNameField;
+  };
+  return std::ranges::any_of(selector.terms, [&](const api::NodeSelectorTerm& term) {
+    return std::ranges::any_of(term.expressions, by_name) || std::ranges::any_of(term.fields, by_name);
+  });
+}
+
+bool has_local_volume(const client::View& view, const api::Pod& pod) {
+  return std::ranges::any_of(pod.volumes, [&](const api::PodVolume& volume) {
+    const auto* claim = view.volume_claims.find(pod.meta.ns, volume.claim_name);
+    const auto* bound = claim ? view.volumes.find("", claim->volume_name) : nullptr;
+    return bound && bound->node_affinity && names_nodes(*bound->node_affinity);
+  });
+}
+
+// It is a reservation pod, and nobody else has a share of its GPU.
+bool holds_gpu_alone(const model::NodeUse& use, const api::Pod& pod) {
+  if (!api::is_gpu_reservation(pod)) return false;
+  const std::string_view name = pod.meta.annotation(api::kGpuGroupAnnotation);
+  return std::ranges::any_of(use.gpu_groups, [name](const model::GpuGroupUse& group) {
+    return group.name == name && group.members == 1;
+  });
+}
+
+}  // namespace
+
+Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
+  const model::PodRow& row = cluster.pod(id);
+  if (!row.live || api::is_gpu_reservation(*row.live)) return Evictability::Fixed;
+  const api::Pod& pod = *row.live;
+  if (!pod.meta.annotation(kMirrorAnnotation).empty()) return Evictability::Fixed;
+  if (pod.meta.deleting()) {
+    const bool late = now.is_set() && now > pod.meta.deleted + kLateEndMax;
+    return late ? Evictability::Fixed : Evictability::EndsSoon;
+  }
+  if (pod.bound()) return Evictability::Evictable;
+  // The decision of a pod alone is withdrawn; a gang's members are bound together or not at all.
+  const bool withdrawable =
+      pod.group.empty() && std::ranges::any_of(row.bind_requests, [&](const auto& request) {
+        return cluster.is_effective(*request.second);
+      });
+  return withdrawable ? Evictability::Evictable : Evictability::Fixed;
+}
+
+std::int32_t priority_of(const client::View& view, const api::Pod& pod) {
+  if (pod.group.empty()) return pod.priority;
+  const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
+  return group ? group->priority : pod.priority;
+}
+
+bool is_tied_to_node(const client::View& view, const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.meta.controller();
+  return (owner && owner->kind == "DaemonSet") || pod.node_selector.contains(kHostname) ||
+         (pod.required_node_affinity && names_nodes(*pod.required_node_affinity)) ||
+         has_local_volume(view, pod);
+}
+
+Time start_of(const api::Pod& pod) {
+  return pod.started.is_set() ? pod.started : Time::from_micros(INT64_MAX);
+}
+
+void remove_victim(model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction) {
+  const model::PodCharge& charge = cluster.ledger().charge(pod);
+  const NodeId node = charge.node;
+  const bool shares = charge.gpu_share != nullptr;
+  cluster.remove(pod, model::GroupClaims::Kept, transaction);
+  if (!shares || !node.valid()) return;
+  const std::vector<PodId> left = cluster.ledger().node(node).pods;
+  for (const PodId id : left)
+    if (const auto& live = cluster.pod(id).live; live && holds_gpu_alone(cluster.ledger().node(node), *live))
+      cluster.remove(id, model::GroupClaims::Kept, transaction);
+}
+
+bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.of_group != b.of_group) return a.of_group;
+  if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
+  if (a.started != b.started) return a.started < b.started;
+  return cluster.pod(a.pods.front()).key < cluster.pod(b.pods.front()).key;
+}
+
+}  // namespace berth::placement

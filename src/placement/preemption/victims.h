@@ -1,0 +1,69 @@
+// Which pods may be evicted for others, and how bad that is.
+//
+// Source: kube-scheduler 1.37, DefaultPreemption (order of importance, order of the criteria). Added: pods
+// that could not come back cost most, and pods that end anyway cost nothing.
+#pragma once
+
+#include <compare>
+#include <vector>
+
+#include "placement/cycle_state.h"
+
+namespace berth::placement {
+
+// How long after its deletionTimestamp a pod is expected to be gone. A later one may never end: its room
+// counts as taken.
+inline constexpr Duration kLateEndMax = Duration::minutes(2);
+
+enum class Evictability : std::uint8_t {
+  Fixed,     // nobody can evict it, or that would free nothing
+  EndsSoon,  // it is being deleted
+  Evictable,
+};
+// Of a pod that has a node, whatever the priorities.
+Evictability evictability(const model::Cluster& cluster, PodId pod, Time now);
+
+// Its group's, where it has one.
+std::int32_t priority_of(const client::View& view, const api::Pod& pod);
+// A pod that replaces it could only run on the same node: of a DaemonSet, with a local volume, or bound to
+// the node by name.
+bool is_tied_to_node(const client::View& view, const api::Pod& pod);
+
+// One that has not started counts as the youngest.
+Time start_of(const api::Pod& pod);
+// In a what-if the pod is gone, with each claim that nobody else uses, and with the reservation pods of GPUs
+// that nobody else shares.
+void remove_victim(model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction);
+
+// Pods that are evicted together or not at all.
+struct VictimUnit {
+  std::int32_t priority = 0;
+  bool of_group = false;
+  bool ends_soon = false;
+  bool tied = false;        // to its node
+  bool refused = false;     // the Eviction API would refuse one of its pods
+  Time started;             // of the oldest
+  std::vector<PodId> pods;  // by name
+};
+// Source: kube-scheduler's MoreImportantVictim; equal ones by name.
+bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b);
+
+// What a set of victims costs; the smaller one is chosen. Source: kube-scheduler's pickOneNodeForPreemption,
+// after `tied`.
+struct PreemptionCost {
+  std::uint32_t tied = 0;
+  std::uint32_t refused = 0;  // evictions beyond what budgets permit, of these and of those that follow
+  std::int64_t top = kNobody;
+  __int128 sum = 0;  // of priorities, each made positive
+  std::uint32_t victims = 0;
+  std::int64_t age = 0;  // minus the earliest start among those with the highest priority
+
+  static constexpr std::int64_t kNobody = INT64_MIN;
+  friend auto operator<=>(const PreemptionCost&, const PreemptionCost&) = default;
+};
+// What a victim of this priority adds to PreemptionCost::sum.
+constexpr std::int64_t weight_of(std::int64_t priority) {
+  return priority + (std::int64_t{1} << 31);
+}
+
+}  // namespace berth::placement

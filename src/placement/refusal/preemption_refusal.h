@@ -1,0 +1,36 @@
+// What came of the search for pods of lower priority that could be evicted for the pod.
+//
+// Values without pointers into the attempt, as refusal.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace berth::placement {
+
+// What kube-scheduler says about evicting others.
+enum class Preemption : std::uint8_t {
+  NotTried,  // for a member: its group is asked; for a pod: it is too early (PreemptionSearched::not_before)
+  NotEligible,  // preemptionPolicy: Never
+  Waiting,      // pods that were evicted for it have not ended
+  NoVictims,
+  Found,
+};
+
+struct PreemptionSearched {
+  // Found, Waiting: the node that it gets, and who goes ("default/train-3").
+  std::string node;
+  std::vector<std::string> victims;
+  // NoVictims: nodes where nobody can be evicted, and why others would refuse the pod even so.
+  std::size_t without_victims = 0;
+  std::vector<std::pair<std::string, std::size_t>> still;
+  bool ended = false;  // the search reached its budget: there may be more victims
+  // NotTried: the pod's own delay, and why that cannot be read.
+  std::string not_before;
+  std::string invalid_delay;
+};
+
+}  // namespace berth::placement

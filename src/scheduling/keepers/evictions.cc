@@ -1,0 +1,185 @@
+#include "scheduling/keepers/evictions.h"
+
+#include <algorithm>
+
+#include "placement/groups/group_members.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr int kTooManyRequests = 429;
+
+// The request that gives the victim its node; null: there is none.
+const api::BindRequest* request_of(const client::View& view, const api::Pod& pod, const EvictedPod& victim) {
+  const api::BindRequest* request = placement::standing_request(view, pod);
+  return request && request->node == victim.node ? request : nullptr;
+}
+
+// The pod that was chosen, while it has its node; null: it has left.
+const api::Pod* placed(const client::View& view, const EvictedPod& victim) {
+  const api::Pod* pod = view.pods.find(victim.key.ns, victim.key.name);
+  if (!pod || pod->meta.uid != victim.uid || pod->finished()) return nullptr;
+  const bool there = pod->bound() ? pod->node_name == victim.node : request_of(view, *pod, victim) != nullptr;
+  return there ? pod : nullptr;
+}
+
+bool is_marked(const api::Pod& pod) {
+  const api::Condition* shown = api::find_condition(pod.conditions, kDisruptionTarget);
+  return shown && shown->status == "True" && shown->reason == kPreemptionByScheduler;
+}
+
+api::Condition disruption(const api::Pod& pod, const std::string& scheduler_name, Time now) {
+  return {std::string(kDisruptionTarget),
+          "True",
+          std::string(kPreemptionByScheduler),
+          scheduler_name + ": preempting to accommodate a higher priority pod",
+          now,
+          pod.meta.generation};
+}
+
+client::EventNote preempted(const EvictedPod& victim, const PreemptionUnderWay& plan) {
+  client::EventNote event;
+  event.regarding = victim.key;
+  event.regarding_uid = victim.uid;
+  event.reason = "Preempted";
+  event.action = "Preempting";
+  event.message = "Preempted by pod " + plan.uid + " on node " + plan.node;
+  event.component = plan.scheduler_name;
+  return event;
+}
+
+}  // namespace
+
+std::vector<EntityKey> Evictions::begin(const EntityKey& key, PreemptionUnderWay plan, Time now) {
+  forget(key);
+  std::vector<EntityKey> given_up;
+  for (const auto& [other, lower] : plans_)
+    if (lower.node == plan.node && lower.priority < plan.priority) given_up.push_back(other);
+  for (const EntityKey& lower : given_up) forget(lower);
+  for (const EvictedPod& victim : plan.victims) {
+    Eviction& eviction = evictions_[victim.key];
+    if (eviction.pod.uid != victim.uid) eviction = Eviction{victim, {}, false};
+    eviction.pod.refused = victim.refused;
+    eviction.plans.insert(key);
+    if (!eviction.accepted) writes_.want(victim.key, now);
+  }
+  ends_.emplace(plan.until, key);
+  plans_.emplace(key, std::move(plan));
+  return given_up;
+}
+
+const PreemptionUnderWay* Evictions::find(const EntityKey& key) const {
+  const auto found = plans_.find(key);
+  return found == plans_.end() ? nullptr : &found->second;
+}
+
+bool Evictions::waits(const client::View& view, const PreemptionUnderWay& plan) {
+  return std::ranges::any_of(plan.victims,
+                             [&](const EvictedPod& victim) { return placed(view, victim) != nullptr; });
+}
+
+void Evictions::end(Plans::iterator plan) {
+  for (const EvictedPod& victim : plan->second.victims) {
+    const auto eviction = evictions_.find(victim.key);
+    if (eviction == evictions_.end()) continue;
+    eviction->second.plans.erase(plan->first);
+    if (!eviction->second.plans.empty()) continue;
+    writes_.erase(victim.key);
+    evictions_.erase(eviction);
+  }
+  ends_.erase({plan->second.until, plan->first});
+  plans_.erase(plan);
+}
+
+bool Evictions::forget(const EntityKey& key) {
+  const auto found = plans_.find(key);
+  if (found == plans_.end()) return false;
+  end(found);
+  return true;
+}
+
+std::vector<EntityKey> Evictions::expire(Time now) {
+  std::vector<EntityKey> over;
+  while (!ends_.empty() && ends_.begin()->first <= now) {
+    over.push_back(ends_.begin()->second);
+    forget(EntityKey(over.back()));
+  }
+  while (!delays_.empty() && delays_.begin()->first <= now) {
+    over.push_back(delays_.begin()->second);
+    delays_.erase(delays_.begin());
+  }
+  return over;
+}
+
+std::optional<client::Chain> Evictions::chain_of(
+    const client::View& view, const Eviction& eviction, Time now,
+    const std::function<void(const api::BindRequest&)>& withdraw) const {
+  const api::Pod* pod = placed(view, eviction.pod);
+  if (!pod || pod->meta.deleting()) return std::nullopt;
+  if (!pod->bound()) {
+    withdraw(*request_of(view, *pod, eviction.pod));
+    return std::nullopt;
+  }
+  client::Chain chain{eviction.pod.key, {}};
+  if (!is_marked(*pod)) {
+    const PreemptionUnderWay& plan = plans_.at(*eviction.plans.begin());
+    chain.writes.push_back(
+        client::condition_patch(eviction.pod.key, pod->meta, disruption(*pod, plan.scheduler_name, now)));
+  }
+  chain.writes.push_back(eviction.pod.refused ? client::delete_object(eviction.pod.key, eviction.pod.uid)
+                                              : client::evict(eviction.pod.key, eviction.pod.uid));
+  return chain;
+}
+
+client::Effects Evictions::due(const client::View& view, Time now,
+                               const std::function<void(const api::BindRequest&)>& withdraw) {
+  client::Effects effects;
+  effects.events = std::exchange(events_, {});
+  while (in_flight_ < kEvictionsInFlightMax) {
+    const std::optional<api::ObjectKey> key = writes_.next(now);
+    if (!key) break;
+    const Eviction& eviction = evictions_.at(*key);
+    std::optional<client::Chain> chain;
+    if (!eviction.accepted) chain = chain_of(view, eviction, now, withdraw);
+    const api::Pod* pod = chain || eviction.accepted ? nullptr : placed(view, eviction.pod);
+    if (chain) {
+      effects.chains.push_back(*std::move(chain));
+      ++in_flight_;
+    } else if (pod && !pod->bound()) {
+      writes_.write_done(*key, false, now);  // it may get bound all the same
+    } else {
+      writes_.erase(*key);
+    }
+  }
+  if (!effects.chains.empty()) effects.decision_id = kEvictionWrites;
+  return effects;
+}
+
+std::vector<EntityKey> Evictions::write_done(const client::ChainOutcome& outcome, Time now) {
+  if (in_flight_ > 0) --in_flight_;
+  const auto found = evictions_.find(outcome.key);
+  if (found == evictions_.end() || !writes_.write_done(outcome.key, outcome.ok, now)) return {};
+  Eviction& eviction = found->second;
+  if (outcome.ok) {
+    eviction.accepted = true;
+    events_.push_back(preempted(eviction.pod, plans_.at(*eviction.plans.begin())));
+    return {};
+  }
+  const bool by_budget =
+      outcome.last.code == kTooManyRequests && outcome.last.message == client::kBudgetRefuses;
+  if (!by_budget) return {};
+  const std::vector<EntityKey> refused(eviction.plans.begin(), eviction.plans.end());
+  for (const EntityKey& key : refused) forget(key);
+  return refused;
+}
+
+std::optional<Time> Evictions::next_time() const {
+  std::optional<Time> next;
+  for (const auto* times : {&ends_, &delays_})
+    if (!times->empty() && (!next || times->begin()->first < *next)) next = times->begin()->first;
+  if (in_flight_ < kEvictionsInFlightMax)
+    if (const auto write = writes_.next_time(); write && (!next || *write < *next)) next = write;
+  return next;
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,100 @@
+// Carries preemption out: evicts the victims of each plan, nominates nobody itself, and keeps the room until
+// the preemptor has it.
+//
+// A plan lives until its pod is placed or gone, a budget refuses an eviction, or it is over (kPreemptionMax
+// after the last victim's grace). Its room is a hold against equal and lower priorities. Level-triggered:
+// each victim that the view shows alive is evicted, until the API has accepted that once. After a restart
+// nothing is known here; the pods that end on the nominated node count as gone, so the plan is found again. A
+// victim that is not bound yet is withdrawn instead. Owner: the scheduler, one thread. Cost: O(log n) a call.
+// Memory: proportional to the plans under way, at most kPreemptionsMax. Source: kube-scheduler's preemption
+// executor, which deletes past budgets; here only the victims that the plan knows a budget refuses.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/decider.h"
+#include "model/scoped_hold.h"
+#include "placement/entity.h"
+#include "scheduling/keepers/retried_writes.h"
+
+namespace berth::scheduling {
+
+using placement::EntityKey;
+
+inline constexpr std::size_t kPreemptionsMax = 4096;  // plans under way; beyond, refused pods evict nobody
+inline constexpr std::size_t kEvictionsInFlightMax = 64;  // writes
+inline constexpr std::size_t kVictimsNamedMax = 8;        // in an event
+inline constexpr std::int64_t kGraceCountedMax = 3600;    // seconds of a victim's grace
+inline constexpr Duration kPreemptionMax = Duration::minutes(5);
+inline constexpr std::string_view kEvictionWrites = "evictions";  // client::Effects::decision_id
+
+struct EvictedPod {
+  api::ObjectKey key;
+  std::string uid;
+  std::string node;
+  bool refused = false;  // by its budget: it is deleted without asking
+};
+
+struct PreemptionUnderWay {
+  std::string uid;  // of the preemptor
+  std::string scheduler_name;
+  std::int32_t priority = 0;
+  std::string node;
+  std::vector<EvictedPod> victims;  // and those that end anyway
+  model::ScopedHold hold;
+  Time until;
+};
+
+class Evictions {
+ public:
+  bool full() const { return plans_.size() >= kPreemptionsMax; }
+  // Replaces the pod's plan. Gives up the plans of lower priority on this node; returns whose.
+  std::vector<EntityKey> begin(const EntityKey& key, PreemptionUnderWay plan, Time now);
+  // Null: the pod has no plan.
+  const PreemptionUnderWay* find(const EntityKey& key) const;
+  // Whether a victim of the plan has not left its node.
+  static bool waits(const client::View& view, const PreemptionUnderWay& plan);
+  // The pod is placed, gone, or another one. True if it had a plan.
+  bool forget(const EntityKey& key);
+  // The pod evicts nobody before this time.
+  void not_before(const EntityKey& key, Time at) { delays_.emplace(at, key); }
+  // Whose plan or delay is over; forgotten.
+  std::vector<EntityKey> expire(Time now);
+
+  // Writes that are due. `withdraw` is called for the request of a victim that is not bound.
+  client::Effects due(const client::View& view, Time now,
+                      const std::function<void(const api::BindRequest&)>& withdraw);
+  // The result of a write of due(). Returns whose plans a budget refused; forgotten.
+  std::vector<EntityKey> write_done(const client::ChainOutcome& outcome, Time now);
+  std::optional<Time> next_time() const;
+  std::size_t size() const { return plans_.size(); }
+
+ private:
+  struct Eviction {
+    EvictedPod pod;
+    std::set<EntityKey> plans;
+    bool accepted = false;
+  };
+  using Plans = std::map<EntityKey, PreemptionUnderWay>;
+  void end(Plans::iterator plan);
+  std::optional<client::Chain> chain_of(const client::View& view, const Eviction& eviction, Time now,
+                                        const std::function<void(const api::BindRequest&)>& withdraw) const;
+
+  Plans plans_;
+  std::set<std::pair<Time, EntityKey>> ends_, delays_;
+  std::map<api::ObjectKey, Eviction> evictions_;
+  RetriedWrites writes_;
+  std::size_t in_flight_ = 0;
+  std::vector<client::EventNote> events_;  // of accepted evictions
+};
+
+// The condition that an evicted pod gets. Source: kube-scheduler.
+inline constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
+inline constexpr std::string_view kPreemptionByScheduler = "PreemptionByScheduler";
+
+}  // namespace berth::scheduling

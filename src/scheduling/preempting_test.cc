@@ -1,0 +1,196 @@
+// Preemption of pods through the scheduler: what it writes, in which order, and what ends it.
+#include <gtest/gtest.h>
+
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+std::string with_priority(int priority, const std::string& rest = "") {
+  return R"(,"priority":)" + std::to_string(priority) + rest;
+}
+
+class Preempts : public testing::Test {
+ protected:
+  // Bound pods of `node`, in the order of their start.
+  void run_pod(const std::string& name, const std::string& node, int priority, const std::string& cpu = "2",
+               const std::string& rest = "") {
+    bench.put_pod({name, cpu, "", R"(,"nodeName":")" + node + "\"" + with_priority(priority, rest)});
+    Json pod = *parse_json(*bench.view.pods.find("default", name)->raw);
+    pod["status"]["phase"] = "Running";
+    pod["status"]["startTime"] = format_time(bench.now + Duration::seconds(++started));
+    bench.put_json(api::Kind::Pod, std::move(pod));
+  }
+  std::string nominated(const std::string& pod) const {
+    return bench.view.pods.find("default", pod)->nominated_node;
+  }
+  std::string event(const std::string& pod, const std::string& reason) const {
+    for (const client::EventNote& one : bench.events)
+      if (one.regarding.name == pod && one.reason == reason) return one.message;
+    return "";
+  }
+  std::size_t holds() const { return bench.scheduler.cluster().ledger().holds().size(); }
+
+  TestBench bench;
+  int started = 0;
+};
+
+TEST_F(Preempts, TheLessImportantPodGoesAndThePreemptorFollows) {
+  bench.put_node({"n1"});
+  run_pod("old", "n1", 5);
+  run_pod("young", "n1", 5);
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{"evict young"});
+  EXPECT_EQ(nominated("high"), "n1");
+  EXPECT_EQ(holds(), 1u);
+  const api::Condition* target =
+      api::find_condition(bench.view.pods.find("default", "young")->conditions, "DisruptionTarget");
+  ASSERT_NE(target, nullptr);
+  EXPECT_EQ(target->reason, "PreemptionByScheduler");
+  EXPECT_EQ(target->message, "berth: preempting to accommodate a higher priority pod");
+  EXPECT_EQ(event("young", "Preempted"), "Preempted by pod uid-high on node n1");
+  EXPECT_EQ(event("high", "RoomReserved"),
+            "Room on node n1 is reserved until these pods have ended: default/young");
+
+  // An equal priority does not get the room, and nobody is evicted twice.
+  bench.put_pod({"equal", "2", "", with_priority(10)});
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.evictions, (std::vector<std::string>{"evict young", "evict old"}));
+  bench.erase(api::Kind::Pod, "young");
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.node_of("high"), "n1");
+  EXPECT_EQ(bench.node_of("equal"), "");
+  EXPECT_EQ(holds(), 1u);
+}
+
+TEST_F(Preempts, KubernetesSaysWhatWasFound) {
+  bench.put_node({"n1"});
+  run_pod("low", "n1", 0, "3");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(bench.message_of("high"),
+            "0/1 nodes are available: 1 Insufficient cpu. preemption: found a potential placement for pod on "
+            "node n1, preempting 1 victims");
+  bench.put_node({"n2", "1"});
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.message_of("high"),
+            "0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible due to a terminating pod "
+            "on the nominated node.");
+}
+
+struct NoVictimsCase {
+  const char* name;
+  const char* preemptor;  // more members of its spec
+  const char* cpu;
+  const char* wanted;
+};
+
+TEST_F(Preempts, KubernetesSaysWhyNobodyIsEvicted) {
+  for (const char* node : {"n1", "n2", "n3"}) bench.put_node({node});
+  run_pod("low", "n1", 0, "3");
+  run_pod("mid", "n2", 20, "3");
+  run_pod("both", "n3", 20, "3");
+  run_pod("little", "n3", 0, "1");
+  const NoVictimsCase cases[] = {
+      {"too-large", R"(,"priority":10)", "4",
+       "0/3 nodes are available: 3 Insufficient cpu. preemption: found a potential placement for pod on node "
+       "n1, preempting 1 victims"},
+      {"never", R"(,"priority":10,"preemptionPolicy":"Never")", "4",
+       "0/3 nodes are available: 3 Insufficient cpu. preemption: not eligible due to "
+       "preemptionPolicy=Never."},
+      {"elsewhere", R"(,"priority":10,"nodeSelector":{"kubernetes.io/hostname":"n3"})", "2",
+       "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector. "
+       "preemption: 0/3 nodes are available: 1 Insufficient cpu, 2 Preemption is not helpful for "
+       "scheduling."},
+      {"lowest", "", "4",
+       "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption "
+       "victims found for incoming pod."},
+  };
+  for (const NoVictimsCase& row : cases) {
+    bench.put_pod({row.name, row.cpu, "", row.preemptor});
+    bench.run();
+    EXPECT_EQ(bench.message_of(row.name), row.wanted) << row.name;
+    bench.erase(api::Kind::Pod, row.name);
+    bench.run();
+  }
+}
+
+TEST_F(Preempts, AnotherPlaceEndsThePlanBeforeAnybodyIsEvicted) {
+  bench.put_node({"n1"});
+  run_pod("low", "n1", 0, "3");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  const client::Effects refused = bench.decide();  // nothing is written yet
+  ASSERT_EQ(holds(), 1u);
+  bench.carry_out(refused);
+  bench.put_node({"n2"});
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.node_of("high"), "n2");
+  EXPECT_EQ(holds(), 0u);
+}
+
+TEST_F(Preempts, APodThatIsGoneFreesTheRoom) {
+  bench.put_node({"n1"});
+  run_pod("low", "n1", 0, "3");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  bench.run();
+  ASSERT_EQ(holds(), 1u);
+  bench.erase(api::Kind::Pod, "high");
+  bench.run();
+  EXPECT_EQ(holds(), 0u);
+}
+
+TEST_F(Preempts, AVictimThatNeverEndsIsGivenUp) {
+  for (const char* node : {"n1", "n2"}) bench.put_node({node});
+  run_pod("stuck", "n1", 0, "3");
+  run_pod("better", "n2", 5, "3");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{"evict stuck"});
+  bench.now = bench.now + Duration::minutes(7);
+  bench.run();
+  EXPECT_EQ(bench.evictions, (std::vector<std::string>{"evict stuck", "evict better"}));
+  EXPECT_EQ(nominated("high"), "n2");
+}
+
+TEST_F(Preempts, ADelayIsWaitedFor) {
+  bench.put_node({"n1"});
+  run_pod("low", "n1", 0, "3");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  Json pod = *parse_json(*bench.view.pods.find("default", "high")->raw);
+  pod["metadata"]["creationTimestamp"] = format_time(bench.now);
+  pod["metadata"]["annotations"]["scheduling.berth.dev/preemption-delay"] = "90s";
+  bench.put_json(api::Kind::Pod, std::move(pod));
+  bench.run();
+  bench.now = bench.now + Duration::seconds(60);
+  bench.run();
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{});
+  bench.now = bench.now + Duration::seconds(30);
+  bench.run();
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{"evict low"});
+}
+
+TEST_F(Preempts, WhatAnEarlierProcessEvictedIsNotEvictedAgain) {
+  for (const char* node : {"n1", "n2"}) bench.put_node({node});
+  run_pod("ends", "n2", 0, "3");
+  run_pod("stays", "n1", 0, "3");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  bench.run();
+  ASSERT_EQ(bench.evictions, std::vector<std::string>{"evict stays"}) << "the youngest";
+  // Its successor knows the API's objects alone.
+  TestBench next;
+  next.now = bench.now;
+  for (const auto& [name, node] : bench.view.nodes.all()) next.put(api::Kind::Node, std::string(*node->raw));
+  for (const auto& [name, one] : bench.view.pods.all()) next.put(api::Kind::Pod, std::string(*one->raw));
+  next.run();
+  EXPECT_EQ(next.evictions, std::vector<std::string>{});
+  EXPECT_EQ(next.view.pods.find("default", "high")->nominated_node, "n1");
+  EXPECT_EQ(next.scheduler.cluster().ledger().holds().size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::scheduling
