@@ -2,13 +2,11 @@
 #include <algorithm>
 
 #include "placement/preemption/victims.h"
+#include "placement/refusal/berth_words.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
 namespace {
-
-// How long the pod waits before it evicts others: time for an autoscaler to add a node.
-constexpr std::string_view kPreemptionDelayAnnotation = "scheduling.berth.dev/preemption-delay";
 
 // Victims of this pod that end on the node that it is nominated for: of an earlier process, if this one has
 // no plan of it. Source: kube-scheduler's PodEligibleToPreemptOthers.
@@ -38,11 +36,8 @@ client::EventNote room_reserved(const api::Pod& pod, const placement::Refusal& r
   event.regarding_uid = pod.meta.uid;
   event.reason = "RoomReserved";
   event.action = "Preempting";
-  event.message = "Room on node " + searched.node + " is reserved until these pods have ended: ";
-  for (std::size_t i = 0; i < searched.victims.size() && i < kVictimsNamedMax; ++i)
-    event.message.append(i == 0 ? "" : ", ").append(searched.victims[i]);
-  if (searched.victims.size() > kVictimsNamedMax)
-    event.message += " and " + std::to_string(searched.victims.size() - kVictimsNamedMax) + " more";
+  event.message = "Room on node " + searched.node +
+                  " is reserved until these pods have ended: " + placement::list_pods(searched.victims);
   event.decision_id = decision;
   event.component = pod.scheduler_name;
   return event;
@@ -59,7 +54,7 @@ Preempting Scheduler::preempting(const SchedulingContext& context, const EntityK
   } else if (has_ending_victims(context.view, pod)) {
     preempting.first = loop_.cluster.find_node(pod.nominated_node);
   }
-  const std::string_view delay = pod.meta.annotation(kPreemptionDelayAnnotation);
+  const std::string_view delay = pod.meta.annotation(placement::kPreemptionDelayAnnotation);
   if (delay.empty()) return preempting;
   const Result<Duration> parsed = parse_duration(delay);
   if (!parsed || *parsed < Duration()) {

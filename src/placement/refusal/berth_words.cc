@@ -107,6 +107,25 @@ std::string clause(const RefusedFor& refused, std::size_t node_count) {
   return text + (detail.empty() ? ")" : ": " + detail + ")");
 }
 
+// " It gets node n1 when these pods have ended: default/a, default/b."
+std::string preemption_text(const Refusal& refusal) {
+  if (!refusal.searched) return "";
+  const PreemptionSearched& searched = *refusal.searched;
+  const std::string annotation = "annotation " + std::string(kPreemptionDelayAnnotation);
+  std::string text;
+  if (refusal.preemption == Preemption::Found)
+    text = " It gets node " + searched.node + " when " +
+           (searched.victims.size() == 1 ? "this pod has" : "these pods have") +
+           " ended: " + list_pods(searched.victims) + ".";
+  if (!searched.not_before.empty())
+    text = " It evicts nobody before " + searched.not_before + " (" + annotation + ").";
+  if (!searched.invalid_delay.empty())
+    text = " It evicts nobody: its " + annotation + " is \"" + searched.invalid_delay +
+           "\"; set it to a duration such as 90s, or remove it.";
+  if (searched.ended) text += " The search for pods to evict ended early.";
+  return text;
+}
+
 std::string explain_pod(const Refusal& refusal) {
   const FitError& nodes = refusal.nodes;
   std::string text = waits(refusal.of.ns, refusal.of.name);
@@ -119,7 +138,7 @@ std::string explain_pod(const Refusal& refusal) {
     text.append(first ? "" : "; ").append(clause(refused, refusal.node_count));
     first = false;
   }
-  return text + ".";
+  return text + "." + preemption_text(refusal);
 }
 
 // "none of 3 domains of rack takes the 4 more pods it needs; r1 comes closest with room for 2 by …"
@@ -222,6 +241,15 @@ std::optional<ProofText> group_proof_text(const Refusal& refusal) {
 }
 
 }  // namespace
+
+std::string list_pods(const std::vector<std::string>& pods) {
+  std::string text;
+  for (std::size_t i = 0; i < pods.size() && i < kVictimsNamedMax; ++i)
+    text.append(i == 0 ? "" : ", ").append(pods[i]);
+  if (pods.size() > kVictimsNamedMax)
+    text += " and " + std::to_string(pods.size() - kVictimsNamedMax) + " more";
+  return text;
+}
 
 std::string explanation_of(const Refusal& refusal) {
   if (refusal.result == DecisionResult::Placed) return "";

@@ -20,6 +20,8 @@ std::string explanation_of(const Refusal& refusal);
 // Of a member of a refused group: its own and the group's. `own`: of the placement that takes most members;
 // null if it fits there or was not tried.
 std::string explanation_of_member(const Refusal* own, const Refusal& group);
+// The first kVictimsNamedMax of them: "default/a, default/b and 3 more".
+std::string list_pods(const std::vector<std::string>& pods);
 // Kubernetes' sentence first, ours after it.
 std::string joined(const std::string& sentence, const std::string& explanation);
 std::string message_of(const Refusal& refusal);

@@ -6,10 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace berth::placement {
+
+// How long a pod waits before it evicts others: time for an autoscaler to add a node. A Go duration.
+inline constexpr std::string_view kPreemptionDelayAnnotation = "scheduling.berth.dev/preemption-delay";
+// Pods that one sentence names.
+inline constexpr std::size_t kVictimsNamedMax = 8;
 
 // What kube-scheduler says about evicting others.
 enum class Preemption : std::uint8_t {

@@ -28,7 +28,6 @@ using placement::EntityKey;
 
 inline constexpr std::size_t kPreemptionsMax = 4096;  // plans under way; beyond, refused pods evict nobody
 inline constexpr std::size_t kEvictionsInFlightMax = 64;  // writes
-inline constexpr std::size_t kVictimsNamedMax = 8;        // in an event
 inline constexpr std::int64_t kGraceCountedMax = 3600;    // seconds of a victim's grace
 inline constexpr Duration kPreemptionMax = Duration::minutes(5);
 inline constexpr std::string_view kEvictionWrites = "evictions";  // client::Effects::decision_id
