@@ -1,0 +1,441 @@
+// VictimSearch against a judge that builds each cluster without the victims anew, on small random worlds; and
+// rows worked out by hand.
+#include "placement/preemption/victim_search.h"
+
+#include <gtest/gtest.h>
+
+#include "placement/preemption/disruptions.h"
+#include "placement/test_cluster.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr int kPreemptor = 5;  // its priority
+
+// One pod that runs.
+struct Running {
+  std::string name;
+  int node = 0;
+  int priority = 0;
+  int cpu = 1;
+  int started = 0;       // seconds
+  int claim = -1;        // of World::claims
+  bool app = false;      // the preemptor keeps apart from these, where it does
+  bool daemon = false;   // of a DaemonSet
+  bool guarded = false;  // by the budget
+  int port = 0;
+  bool operator==(const Running&) const = default;
+};
+
+// A world from which pods can be left out: its objects, without any ledger.
+struct World {
+  int nodes = 2;
+  std::vector<Running> pods;
+  std::vector<std::vector<std::string>> claims;  // the devices of each, "node/device"
+  int devices = 0;                               // a node
+  int permitted = 0;                             // by the budget
+  int cpu = 1, wants = 0, port = 0;              // of the preemptor: cpu, devices, host port
+  bool apart = false;
+};
+
+std::string node_name(int node) {
+  return "n" + std::to_string(node);
+}
+
+std::string pod_text(const Running& pod) {
+  std::string labels = pod.app ? R"("app":"a")" : "";
+  if (pod.guarded) labels += std::string(labels.empty() ? "" : ",") + R"("guarded":"yes")";
+  std::string text = R"({"metadata":{"name":")" + pod.name + R"(","namespace":"ns","uid":")" + pod.name +
+                     R"(","labels":{)" + labels + "}";
+  if (pod.daemon)
+    text += R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":"DaemonSet","name":"d","uid":"d",)"
+            R"("controller":true}])";
+  text += R"(},"spec":{"nodeName":")" + node_name(pod.node) + R"(","priority":)" +
+          std::to_string(pod.priority) + R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+          std::to_string(pod.cpu) + R"("}})";
+  if (pod.port > 0) text += R"(,"ports":[{"containerPort":1,"hostPort":)" + std::to_string(pod.port) + "}]";
+  text += "}]";
+  if (pod.claim >= 0)
+    text += R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c)" + std::to_string(pod.claim) + R"("}])";
+  return text + R"(},"status":{"phase":"Running","startTime":")" +
+         format_time(Time::from_seconds(1'800'000'000 + pod.started)) +
+         R"(","conditions":[{"type":"Ready","status":"True"}]}})";
+}
+
+std::string claim_text(const World& world, std::size_t claim, const std::vector<Running>& pods) {
+  std::string users, results;
+  for (const Running& pod : pods)
+    if (pod.claim == static_cast<int>(claim))
+      users += std::string(users.empty() ? "" : ",") + R"({"resource":"pods","name":")" + pod.name +
+               R"(","uid":")" + pod.name + "\"}";
+  for (const std::string& device : world.claims[claim])
+    results += std::string(results.empty() ? "" : ",") +
+               R"({"request":"r","driver":"gpu.example.com","pool":")" + device.substr(0, device.find('/')) +
+               R"(","device":")" + device.substr(device.find('/') + 1) + "\"}";
+  std::string text = R"({"metadata":{"name":"c)" + std::to_string(claim) +
+                     R"(","namespace":"ns","uid":"uid-c)" + std::to_string(claim) +
+                     R"("},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)" +
+                     R"("allocationMode":"ExactCount","count":)" +
+                     std::to_string(world.claims[claim].size()) + "}}]}}";
+  if (!users.empty())
+    text += R"(,"status":{"allocation":{"devices":{"results":[)" + results + R"(]}},"reservedFor":[)" +
+            users + "]}";
+  return text + "}";
+}
+
+std::string preemptor_text(const World& world) {
+  std::string text = R"({"metadata":{"name":"high","namespace":"ns","uid":"high"},"spec":{"priority":)" +
+                     std::to_string(kPreemptor) +
+                     R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+                     std::to_string(world.cpu) + R"("}})";
+  if (world.port > 0)
+    text += R"(,"ports":[{"containerPort":1,"hostPort":)" + std::to_string(world.port) + "}]";
+  text += "}]";
+  if (world.wants > 0) text += R"(,"resourceClaims":[{"name":"c","resourceClaimName":"high"}])";
+  if (world.apart)
+    text += R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{)"
+            R"("labelSelector":{"matchLabels":{"app":"a"}},"topologyKey":"host"}]}})";
+  return text + "}}";
+}
+
+// The world without the pods in `gone`.
+std::unique_ptr<PluginBench> build(const World& world, const std::set<std::string>& gone) {
+  auto bench = std::make_unique<PluginBench>();
+  for (int i = 0; i < world.nodes; ++i) {
+    bench->put_node(node_name(i), R"("host":")" + node_name(i) + "\"");
+    std::string devices;
+    for (int d = 0; d < world.devices; ++d)
+      devices += std::string(d == 0 ? "" : ",") + R"({"name":"d)" + std::to_string(d) + "\"}";
+    if (world.devices > 0)
+      bench->put(api::Kind::ResourceSlice, R"({"metadata":{"name":"s)" + std::to_string(i) +
+                                               R"("},"spec":{"driver":"gpu.example.com","pool":{"name":")" +
+                                               node_name(i) +
+                                               R"(","generation":1,"resourceSliceCount":1},"nodeName":")" +
+                                               node_name(i) + R"(","devices":[)" + devices + "]}}");
+  }
+  bench->put(api::Kind::DeviceClass,
+             R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
+  bench->put(api::Kind::PodDisruptionBudget,
+             R"({"metadata":{"name":"b","namespace":"ns","generation":1},"spec":{"selector":{"matchLabels":)"
+             R"({"guarded":"yes"}}},"status":{"observedGeneration":1,"disruptionsAllowed":)" +
+                 std::to_string(world.permitted) + "}}");
+  std::vector<Running> left;
+  for (const Running& pod : world.pods)
+    if (!gone.contains(pod.name)) left.push_back(pod);
+  for (std::size_t i = 0; i < world.claims.size(); ++i)
+    bench->put(api::Kind::ResourceClaim, claim_text(world, i, left));
+  if (world.wants > 0)
+    bench->put(api::Kind::ResourceClaim,
+               R"({"metadata":{"name":"high","namespace":"ns","uid":"uid-high"},"spec":{"devices":)"
+               R"({"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",)"
+               R"("count":)" +
+                   std::to_string(world.wants) + "}}]}}}");
+  for (const Running& pod : left) bench->put(api::Kind::Pod, pod_text(pod));
+  bench->put(api::Kind::Pod, preemptor_text(world));
+  return bench;
+}
+
+bool fits(const World& world, int node, const std::set<std::string>& gone) {
+  const auto bench = build(world, gone);
+  bench->begin(*bench->view.pods.find("ns", "high"));
+  const NodeId id = bench->cluster.find_node(node_name(node));
+  return bench->pods.prepare(bench->state) && bench->pods.choose(bench->state, {&id, 1}, {}).valid();
+}
+
+bool fits_somewhere(const World& world) {
+  for (int node = 0; node < world.nodes; ++node)
+    if (fits(world, node, {})) return true;
+  return false;
+}
+
+// The judge: kube-scheduler's rules, one pod at a time.
+struct Judged {
+  int node = -1;
+  std::vector<Running> victims;  // the most important first
+  std::string text() const {
+    std::string out = node < 0 ? "nobody" : node_name(node) + ":";
+    for (const Running& pod : victims) out += " " + pod.name;
+    return out;
+  }
+};
+
+bool more_important(const Running& a, const Running& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.started != b.started) return a.started < b.started;
+  return a.name < b.name;
+}
+
+// Those whose eviction the budget refuses, counted from the first on.
+std::set<std::string> refused_of(const World& world, const std::vector<Running>& pods) {
+  std::set<std::string> refused;
+  int left = world.permitted;
+  for (const Running& pod : pods)
+    if (pod.guarded && --left < 0) refused.insert(pod.name);
+  return refused;
+}
+
+std::vector<Running> victims_on(const World& world, int node) {
+  std::vector<Running> lower;
+  // Pods elsewhere count if they share a claim with one of the node.
+  const auto shares = [&](const Running& pod) {
+    return pod.claim >= 0 && world.wants > 0 && std::ranges::any_of(world.pods, [&](const Running& other) {
+             return other.node == node && other.claim == pod.claim && other.priority < kPreemptor;
+           });
+  };
+  for (const Running& pod : world.pods)
+    if (pod.priority < kPreemptor && (pod.node == node || shares(pod))) lower.push_back(pod);
+  std::ranges::sort(lower, more_important);
+  return lower;
+}
+
+std::optional<std::vector<Running>> judge_node(const World& world, int node) {
+  std::vector<Running> order = victims_on(world, node);
+  std::set<std::string> gone;
+  for (const Running& pod : order) gone.insert(pod.name);
+  if (order.empty() || !fits(world, node, gone)) return std::nullopt;
+  const std::set<std::string> refused = refused_of(world, order);
+  std::ranges::stable_sort(order, {}, [&](const Running& pod) {
+    return pod.daemon ? 0 : refused.contains(pod.name) ? 1 : 2;
+  });
+  for (const Running& pod : order) {
+    gone.erase(pod.name);
+    if (!fits(world, node, gone)) gone.insert(pod.name);
+  }
+  std::erase_if(order, [&](const Running& pod) { return !gone.contains(pod.name); });
+  std::ranges::sort(order, more_important);
+  return order;
+}
+
+Judged judge(const World& world) {
+  Judged best;
+  std::vector<std::int64_t> best_cost;
+  for (int node = 0; node < world.nodes; ++node) {
+    const auto victims = judge_node(world, node);
+    if (!victims) continue;
+    std::int64_t daemons = 0, sum = 0, earliest = INT64_MAX;
+    for (const Running& pod : *victims) {
+      daemons += pod.daemon ? 1 : 0;
+      sum += pod.priority + (std::int64_t{1} << 31);
+      if (pod.priority == victims->front().priority) earliest = std::min<std::int64_t>(earliest, pod.started);
+    }
+    const std::vector<std::int64_t> cost = {daemons,
+                                            static_cast<std::int64_t>(refused_of(world, *victims).size()),
+                                            victims->front().priority,
+                                            sum,
+                                            static_cast<std::int64_t>(victims->size()),
+                                            -earliest};
+    if (best.node >= 0 && cost >= best_cost) continue;
+    best = {node, *victims};
+    best_cost = cost;
+  }
+  return best;
+}
+
+// The answer of the search.
+Judged search(const World& world) {
+  const auto bench = build(world, {});
+  const api::Pod& pod = *bench->view.pods.find("ns", "high");
+  VictimSearch victims(bench->pods);
+  model::Ledger::Transaction transaction(bench->cluster.ledger());
+  bench->begin(pod);
+  EXPECT_FALSE(bench->index.choose(bench->state, {}).valid());
+  const std::string before = bench->cluster.to_text();
+  Judged found;
+  if (!victims.may_find(bench->context, pod.priority)) return found;
+  NoVictimsFound why;
+  const auto plan =
+      victims.find(bench->context, pod, bench->index.refused(bench->state), {}, transaction, why);
+  EXPECT_EQ(bench->cluster.to_text(), before) << "a search changes nothing";
+  if (!plan) return found;
+  EXPECT_FALSE(plan->ended);
+  found.node = std::stoi(bench->cluster.node(plan->node).name.substr(1));
+  for (const PreemptionVictim& victim : plan->victims)
+    for (const Running& pod_of_world : world.pods)
+      if (pod_of_world.name == victim.uid) found.victims.push_back(pod_of_world);
+  return found;
+}
+
+World random_world() {
+  World world;
+  world.nodes = 2 + random_below(2);
+  world.devices = random_below(3);
+  std::vector<std::vector<std::string>> free(static_cast<std::size_t>(world.nodes));
+  for (std::size_t i = 0; i < free.size(); ++i)
+    for (int d = 0; d < world.devices; ++d)
+      free[i].push_back(node_name(static_cast<int>(i)) + "/d" + std::to_string(d));
+  const int priorities[] = {0, 1, 2, 9};
+  for (int node = 0; node < world.nodes; ++node) {
+    int cpu = 4;
+    for (int i = 0; i < 3 && cpu > 0; ++i) {
+      Running pod{"p" + std::to_string(node) + std::to_string(i), node};
+      pod.priority = priorities[one_in(8) ? 3 : random_below(3)];
+      pod.cpu = 1 + random_below(cpu);
+      pod.started = random_below(3);
+      pod.app = one_in(3);
+      pod.daemon = one_in(6);
+      pod.guarded = one_in(3);
+      pod.port = one_in(4) ? 80 : 0;
+      auto& devices = free[static_cast<std::size_t>(node)];
+      if (!world.claims.empty() && one_in(3)) {
+        pod.claim = random_below(static_cast<int>(world.claims.size()));
+      } else if (!devices.empty() && one_in(2)) {
+        pod.claim = static_cast<int>(world.claims.size());
+        world.claims.push_back({devices.back()});
+        devices.pop_back();
+      }
+      cpu -= pod.cpu;
+      world.pods.push_back(pod);
+    }
+  }
+  world.permitted = random_below(3);
+  world.cpu = 1 + random_below(4);
+  world.wants = world.devices > 0 && one_in(2) ? 1 + random_below(2) : 0;
+  world.port = one_in(4) ? 80 : 0;
+  world.apart = one_in(4);
+  return world;
+}
+
+TEST(VictimSearch, AgreesWithTheJudgeAndIsMinimal) {
+  EXPECT_TRUE(rc::check("the cheapest minimal victims", [] {
+    const World world = random_world();
+    RC_PRE(!fits_somewhere(world));
+    const Judged found = search(world), judged = judge(world);
+    RC_ASSERT(found.text() == judged.text());
+    if (found.node < 0) return;
+    // No proper subset makes room on this node.
+    const std::size_t subsets = std::size_t{1} << found.victims.size();
+    for (std::size_t subset = 0; subset < subsets; ++subset) {
+      std::set<std::string> gone;
+      for (std::size_t i = 0; i < found.victims.size(); ++i)
+        if ((subset >> i & 1) != 0) gone.insert(found.victims[i].name);
+      RC_ASSERT(fits(world, found.node, gone) == (subset + 1 == subsets));
+    }
+  }));
+}
+
+struct Row {
+  const char* name;
+  World world;
+  const char* wanted;
+};
+
+TEST(VictimSearch, ChoosesAsWorkedOutByHand) {
+  const Row rows[] = {
+      {"P3: one victim is enough, and the smallest one that is",
+       {1, {{"a", 0, 0, 1, 0}, {"b", 0, 0, 2, 1}, {"c", 0, 0, 1, 2}}, {}, 0, 0, 1},
+       "n0: c"},
+      {"P5: a DaemonSet's pod stays while another set exists, although that costs more",
+       {2, {{"d", 0, 0, 4, 0, -1, false, true}, {"a", 1, 4, 4, 0}}, {}, 0, 0, 4},
+       "n1: a"},
+      {"P6: a device is free when all three holders of its claim are gone",
+       {2,
+        {{"a", 0, 0, 1, 0, 0}, {"b", 0, 0, 1, 0, 0}, {"c", 1, 0, 1, 0, 0}, {"d", 1, 1, 1, 0, 1}},
+        {{"n0/d0"}, {"n1/d0"}},
+        1,
+        0,
+        1,
+        1},
+       "n0: a b c"},
+      {"P6: where one pod alone holds a device of the same priority, it goes",
+       {2,
+        {{"a", 0, 0, 1, 0, 0}, {"b", 0, 0, 1, 0, 0}, {"c", 1, 0, 1, 0, 0}, {"d", 1, 0, 1, 0, 1}},
+        {{"n0/d0"}, {"n1/d0"}},
+        1,
+        0,
+        1,
+        1},
+       "n1: d"},
+      {"P7: the pod with the device and the one with the cpu",
+       {1, {{"gpu", 0, 0, 1, 0, 0}, {"cpu", 0, 0, 3, 1}}, {{"n0/d0"}}, 1, 0, 4, 1},
+       "n0: gpu cpu"},
+      {"P8: two equal nodes: the first by name",
+       {3, {{"a", 0, 9, 4, 0}, {"b", 1, 0, 4, 0}, {"c", 2, 0, 4, 0}}, {}, 0, 0, 4},
+       "n1: b"},
+      {"a budget that permits none costs more than a higher priority",
+       {2, {{"a", 0, 0, 4, 0, -1, false, false, true}, {"b", 1, 3, 4, 0}}, {}, 0, 0, 4},
+       "n1: b"},
+      {"a budget that permits one is not hurt",
+       {2, {{"a", 0, 0, 4, 0, -1, false, false, true}, {"b", 1, 3, 4, 0}}, {}, 0, 1, 4},
+       "n0: a"},
+      {"of two victims of the same budget that permits one, one is refused: the other node",
+       {2,
+        {{"a", 0, 0, 2, 0, -1, false, false, true},
+         {"b", 0, 0, 2, 0, -1, false, false, true},
+         {"c", 1, 0, 2, 0},
+         {"d", 1, 3, 2, 0}},
+        {},
+        0,
+        1,
+        4},
+       "n1: d c"},
+      {"the lowest highest priority",
+       {2, {{"a", 0, 2, 4, 0}, {"b", 1, 1, 2, 0}, {"c", 1, 1, 2, 0}}, {}, 0, 0, 4},
+       "n1: b c"},
+      {"then the fewest",
+       {2, {{"b", 0, 1, 2, 0}, {"c", 0, 1, 2, 0}, {"a", 1, 1, 4, 0}}, {}, 0, 0, 4},
+       "n1: a"},
+      {"then the one that started last", {2, {{"a", 0, 1, 4, 0}, {"b", 1, 1, 4, 5}}, {}, 0, 0, 4}, "n1: b"},
+      {"a device behind a higher priority is not free",
+       {1, {{"a", 0, 0, 1, 0, 0}, {"b", 0, 9, 1, 0, 0}}, {{"n0/d0"}}, 1, 0, 1, 1},
+       "nobody"},
+      {"a host port", {1, {{"a", 0, 0, 1, 0, -1, false, false, false, 80}}, {}, 0, 0, 1, 0, 80}, "n0: a"},
+      {"anti-affinity",
+       {1, {{"a", 0, 0, 1, 0, -1, true}, {"b", 0, 0, 1, 0}}, {}, 0, 0, 1, 0, 0, true},
+       "n0: a"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(search(row.world).text(), row.wanted) << row.name;
+    EXPECT_EQ(judge(row.world).text(), row.wanted) << row.name;
+  }
+}
+
+struct BudgetRow {
+  const char* name;
+  const char* budget;  // spec and status
+  const char* ready;   // of both pods
+  bool first, second;  // whether the API would evict them, one after the other
+};
+
+TEST(Disruptions, CountsAsTheEvictionApiDoes) {
+  const std::string selects = R"("selector":{"matchLabels":{"app":"a"}})";
+  const BudgetRow rows[] = {
+      {"one is permitted", R"("spec":{$},"status":{"disruptionsAllowed":1})", "True", true, false},
+      {"none is", R"("spec":{$},"status":{"disruptionsAllowed":0})", "True", false, false},
+      {"its controller has not read the spec",
+       R"("spec":{$},"status":{"disruptionsAllowed":2,"observedGeneration":0})", "True", false, false},
+      {"an empty selector selects all", R"("spec":{"selector":{}},"status":{"disruptionsAllowed":1})", "True",
+       true, false},
+      {"another selector", R"("spec":{"selector":{"matchLabels":{"app":"b"}}},"status":{})", "True", true,
+       true},
+      {"an eviction that is under way",
+       R"("spec":{$},"status":{"disruptedPods":{"a1":"2026-01-01T00:00:00Z"}})", "True", true, false},
+      {"pods that are not ready, while the others suffice",
+       R"("spec":{$},"status":{"desiredHealthy":1,"currentHealthy":1})", "False", true, true},
+      {"pods that are not ready, while too few are",
+       R"("spec":{$},"status":{"desiredHealthy":2,"currentHealthy":1})", "False", false, false},
+      {"pods that are not ready, always",
+       R"("spec":{$,"unhealthyPodEvictionPolicy":"AlwaysAllow"},"status":{"desiredHealthy":2})", "False",
+       true, true},
+  };
+  for (const BudgetRow& row : rows) {
+    PluginBench bench;
+    std::string budget = row.budget;
+    if (const auto at = budget.find('$'); at != budget.npos) budget.replace(at, 1, selects);
+    if (budget.find("observedGeneration") == budget.npos)
+      budget.replace(budget.find(R"("status":{)"), 10, R"("status":{"observedGeneration":1,)");
+    if (budget.ends_with(",}")) budget.replace(budget.size() - 2, 2, "}");
+    bench.put(api::Kind::PodDisruptionBudget,
+              R"({"metadata":{"name":"b","namespace":"ns","generation":1},)" + budget + "}");
+    for (const char* pod : {"a1", "a2"})
+      bench.put(api::Kind::Pod,
+                R"({"metadata":{"name":")" + std::string(pod) + R"(","namespace":"ns","uid":")" + pod +
+                    R"(","labels":{"app":"a"}},"spec":{"nodeName":"n"},"status":{"phase":"Running",)" +
+                    R"("conditions":[{"type":"Ready","status":")" + row.ready + R"("}]}})");
+    Disruptions disruptions(bench.view);
+    EXPECT_EQ(disruptions.count(*bench.view.pods.find("ns", "a1")), row.first) << row.name;
+    EXPECT_EQ(disruptions.count(*bench.view.pods.find("ns", "a2")), row.second) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement
