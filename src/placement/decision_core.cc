@@ -87,7 +87,7 @@ std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& con
                                avoid.nodes, transaction, why_not);
   if (!plan) plan = victim_search_.find(context, pod, nodes, avoid.nodes, transaction, why_not);
   if (plan) {
-    refusal.preemption = Preemption::Found;
+    refusal.preemption = plan->victims.empty() ? Preemption::Waiting : Preemption::Found;
     searched.node = context.cluster.node(plan->node).name;
     for (const auto* pods : {&plan->victims, &plan->awaited})
       for (const PreemptionVictim& victim : *pods)

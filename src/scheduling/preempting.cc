@@ -69,7 +69,7 @@ Preempting Scheduler::preempting(const SchedulingContext& context, const EntityK
 std::string Scheduler::begin_preemption(const SchedulingContext& context, const EntityKey& key,
                                         const api::Pod& pod, const PodDecision& decision,
                                         const std::string& id, client::Effects& effects) {
-  if (decision.refusal->preemption == placement::Preemption::Waiting)
+  if (decision.refusal->preemption == placement::Preemption::Waiting && !decision.preemption)
     if (const PreemptionUnderWay* plan = loop_.evictions.find(key)) return plan->node;
   if (!decision.preemption) {
     if (loop_.evictions.forget(key)) loop_.queue.wake(kEventPodGone, context.now);
@@ -85,6 +85,7 @@ std::string Scheduler::begin_preemption(const SchedulingContext& context, const 
       pod.priority,
       loop_.cluster.node(plan.node).name,
       {},
+      {},
       model::ScopedHold(loop_.cluster.ledger(), loop_.cluster.hold_for(plan.place, bound)),
       context.now + grace_of(loop_.cluster, plan) + kPreemptionMax};
   for (const auto* pods : {&plan.victims, &plan.awaited})
@@ -94,10 +95,14 @@ std::string Scheduler::begin_preemption(const SchedulingContext& context, const 
       under_way.victims.push_back(
           {client::key_of(api::Kind::Pod, meta), victim.uid, loop_.cluster.node(node).name, victim.refused});
     }
+  for (const model::ClaimId claim : plan.claims)
+    under_way.claims.push_back(
+        {client::key_of(api::Kind::ResourceClaim, loop_.cluster.claim(claim).live->meta),
+         loop_.cluster.claim(claim).live->meta.uid});
   std::string node = under_way.node;
   for (const EntityKey& lower : loop_.evictions.begin(key, std::move(under_way), context.now))
     loop_.queue.wake_one(lower, context.now);
-  effects.events.push_back(room_reserved(pod, *decision.refusal, id));
+  if (!plan.victims.empty()) effects.events.push_back(room_reserved(pod, *decision.refusal, id));
   return node;
 }
 

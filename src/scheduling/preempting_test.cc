@@ -192,5 +192,86 @@ TEST_F(Preempts, WhatAnEarlierProcessEvictedIsNotEvictedAgain) {
   EXPECT_EQ(next.scheduler.cluster().ledger().holds().size(), 1u);
 }
 
+// A device is free when the claim of its last user is: the pod is gone before that.
+TEST_F(Preempts, ADeviceIsWaitedForAfterItsPod) {
+  for (const char* node : {"n1", "n2"}) {
+    bench.put_node({node});
+    bench.put_slice("s" + std::string(node), node, 1);
+  }
+  bench.put_class("gpu", "true");
+  for (const char* pod : {"a", "b"}) {
+    const std::string pool = *pod == 'a' ? "pool-sn1" : "pool-sn2";
+    bench.put_claim(pod, "gpu");
+    Json claim = *parse_json(*bench.view.claims.find("default", pod)->raw);
+    claim["status"] = *parse_json(
+        R"({"allocation":{"devices":{"results":[{"request":"r","driver":"gpu.example.com","pool":")" + pool +
+        R"(","device":"d0"}]}},"reservedFor":[{"resource":"pods","name":")" + pod + R"(","uid":"uid-)" + pod +
+        R"("}]})");
+    bench.put_json(api::Kind::ResourceClaim, std::move(claim));
+    bench.put_pod({pod, "1", "",
+                   R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + std::string(pod) + R"("}])"});
+    bench.run();
+    bench.bind(pod);
+  }
+  bench.put_claim("high", "gpu");
+  bench.put_pod(
+      {"high", "1", "", with_priority(10, R"(,"resourceClaims":[{"name":"c","resourceClaimName":"high"}])")});
+  bench.run();
+  ASSERT_EQ(bench.evictions.size(), 1u);
+  const std::string victim = bench.evictions.front().substr(6), node = nominated("high");
+  bench.erase(api::Kind::Pod, victim);
+  for (int i = 0; i < 3; ++i) {
+    bench.now = bench.now + Duration::seconds(20);
+    bench.run();
+    EXPECT_EQ(bench.evictions.size(), 1u) << "its claim is allocated still";
+    EXPECT_EQ(nominated("high"), node);
+  }
+  bench.erase(api::Kind::ResourceClaim, victim);
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.node_of("high"), node);
+}
+
+TEST_F(Preempts, ARefusalByABudgetGivesThePlanUp) {
+  bench.put_node({"n1"});
+  bench.put(
+      api::Kind::PodDisruptionBudget,
+      R"({"metadata":{"name":"b","namespace":"default","uid":"b","generation":1},"spec":{"selector":{}},)"
+      R"("status":{"observedGeneration":1,"disruptionsAllowed":1}})");
+  run_pod("low", "n1", 0, "3");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  client::Effects effects = bench.decide();
+  while (effects.decision_id != kEvictionWrites) {
+    bench.carry_out(effects);
+    effects = bench.decide();
+  }
+  client::Outcome outcome{effects.decision_id, {{effects.chains[0].key, false, 1, {}}}};
+  outcome.chains[0].last.code = 429;
+  outcome.chains[0].last.message = std::string(client::kBudgetRefuses);
+  // Somebody else used the budget up.
+  bench.put(
+      api::Kind::PodDisruptionBudget,
+      R"({"metadata":{"name":"b","namespace":"default","uid":"b","generation":1},"spec":{"selector":{}},)"
+      R"("status":{"observedGeneration":1,"disruptionsAllowed":0}})");
+  bench.scheduler.on_outcome(bench.view, outcome, bench.now);
+  EXPECT_EQ(holds(), 0u);
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  // The only way left hurts the budget, as kube-scheduler does.
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{"delete low"});
+}
+
+// A place that is decided and not bound is taken back; nothing is deleted.
+TEST_F(Preempts, ADecisionThatIsNotBoundIsWithdrawn) {
+  bench.put_node({"n1"});
+  bench.put_pod({"low", "3"});
+  bench.run();
+  ASSERT_EQ(bench.node_of("low"), "n1");
+  bench.put_pod({"high", "2", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{});
+  EXPECT_TRUE(bench.view.bind_requests.all().begin()->second->withdrawn);
+}
+
 }  // namespace
 }  // namespace berth::scheduling

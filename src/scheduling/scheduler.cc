@@ -96,10 +96,10 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (loop_.sealing)
     if (client::Effects effects = seal_term(view, now); !effects.empty()) return effects;
   gate_.reconsider(view, now);
-  if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
-  if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
   end_preemptions(now);
   if (client::Effects effects = evict(view, now); !effects.empty()) return effects;
+  if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
+  if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
   if (loop_.late.update(loop_.cluster, now)) loop_.queue.wake(kEventClaimChanged, now);
   if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventPodGone, now);
   if (const std::optional<EntityKey> starving = loop_.overtaking.starving(now))

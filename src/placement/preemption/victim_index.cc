@@ -36,8 +36,8 @@ model::ResourceAmounts lacking_of(const model::Cluster& cluster, NodeId node,
 void VictimIndex::catch_up(const SchedulingContext& context) {
   const std::uint64_t protection = protection_digest(context.view);
   changed_.clear();
-  const model::Changes& changes = context.cluster.ledger().changes();
-  const bool known = changes.catch_up(seen_, [this](NodeId node) { changed_.push_back(node); });
+  const bool known = context.cluster.changed_since(seen_, changed_) != model::Cluster::ChangeScope::Unknown;
+  seen_ = context.cluster.ledger().changes().end();
   rows_.resize(context.cluster.nodes().size());
   if (fresh_ || !known || protection != protection_) {
     for (std::uint32_t node = 0; node < rows_.size(); ++node) read(context, NodeId(node));
@@ -98,6 +98,10 @@ void VictimIndex::read(const SchedulingContext& context, NodeId node) {
     else
       row.all_cheap = false;
   }
+  for (const model::PoolId pool : cluster.pools_of(node))
+    for (const auto& [name, device] : cluster.pool(pool).devices)
+      for (const model::ClaimId claim : ledger.device(device).holders)
+        row.idle = row.idle || is_idle(cluster, claim);
   if (row.all_cheap) row.cheap.clear();
   sum_up(row.all);
   sum_up(row.cheap);
@@ -141,6 +145,7 @@ std::optional<PreemptionCost> VictimIndex::bound(const model::Cluster& cluster, 
 std::optional<PreemptionCost> VictimIndex::bound(const model::Cluster& cluster, NodeId node,
                                                  const Demand& demand) const {
   const Row& row = rows_[node.index()];
+  if (demand.far_devices || (demand.devices && row.idle)) return PreemptionCost{};
   if (row.all_cheap) return bound(cluster, node, row.all, demand);
   if (auto cheap = bound(cluster, node, row.cheap, demand)) return cheap;
   auto any = bound(cluster, node, row.all, demand);
@@ -165,10 +170,12 @@ bool VictimIndex::has_victims(NodeId node, std::int32_t priority) const {
 }
 
 std::int64_t VictimIndex::lowest() const {
+  if (idle_ > 0) return PreemptionCost::kNobody;
   return lowest_.empty() ? INT64_MAX : lowest_.begin()->first;
 }
 
 void VictimIndex::count_lowest(const Row& row, int by) {
+  idle_ += row.idle ? by : 0;
   if (row.all.empty()) return;
   const auto at = lowest_.try_emplace(row.all.front().priority, 0).first;
   at->second += by;

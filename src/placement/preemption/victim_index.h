@@ -23,7 +23,8 @@ class VictimIndex {
   struct Demand {
     std::int32_t priority = 0;              // victims are below it
     const model::ResourceAmounts* charges;  // of the pod
-    bool devices = false;                   // that pods of the node hold
+    bool devices = false;                   // of the node alone
+    bool far_devices = false;               // that pods of any node may hold
   };
   // A cost below which no set of victims on the node makes room; none: not even all of them do.
   std::optional<PreemptionCost> bound(const model::Cluster& cluster, NodeId node, const Demand& demand) const;
@@ -32,8 +33,8 @@ class VictimIndex {
   // The resources that the node lacks even without all its victims.
   std::vector<model::ResourceId> still_lacking(const model::Cluster& cluster, NodeId node,
                                                const Demand& demand) const;
-  // The lowest priority of a pod that can be evicted, kNobody for one that ends soon; INT64_MAX: there is
-  // none.
+  // The lowest priority of a pod that can be evicted, kNobody for one that ends soon or for an idle claim;
+  // INT64_MAX: there is none.
   std::int64_t lowest() const;
 
  private:
@@ -51,6 +52,7 @@ class VictimIndex {
     Levels all;
     Levels cheap;           // without those that are tied or protected by a budget
     bool all_cheap = true;  // then `cheap` is empty
+    bool idle = false;      // a claim that nobody uses any more holds a device of the node
   };
   static void add(Levels& levels, std::int64_t priority, const model::PodCharge& charge, bool devices,
                   Time started);
@@ -62,6 +64,7 @@ class VictimIndex {
 
   std::vector<Row> rows_;                       // by node
   std::map<std::int64_t, std::size_t> lowest_;  // of each node, with the number of nodes
+  int idle_ = 0;                                // nodes
   std::uint64_t protection_ = 0;
   bool fresh_ = true;
   model::Changes::Position seen_;

@@ -52,6 +52,7 @@ class Search {
   Units units_on(NodeId node);
   void add_units(PodId pod, Units& units);
   void add_sharing(Units& units);
+  void add_idle_claims(NodeId node, Units& units);
   std::optional<VictimUnit> unit_of(std::vector<PodId> pods, std::int32_t priority, bool of_group) const;
   std::vector<PodId> members_of(const api::PodGroup& group) const;
   void order(Units& units) const;
@@ -83,7 +84,9 @@ class Search {
 
 VictimIndex::Demand Search::demand_of(const RefusedByNode& node) const {
   // Devices of a pool that several nodes reach may be held on another node.
-  return {pod_.priority, &cluster_.pod(self_).requests, node.by_devices && cluster_.shared_pools().empty()};
+  const bool shared = !cluster_.shared_pools().empty();
+  return {pod_.priority, &cluster_.pod(self_).requests, node.by_devices && !shared,
+          node.by_devices && shared};
 }
 
 // A heap, the lowest first.
@@ -107,7 +110,10 @@ bool Search::fits(NodeId node) {
 void Search::remove(const Units& units, const UnitSet& removed) {
   transaction_.roll_back_to(base_);
   for (const std::size_t at : removed)
-    for (const PodId pod : units[at].pods) remove_victim(cluster_, pod, transaction_);
+    if (units[at].claim.valid())
+      transaction_.remove_claim(units[at].claim);
+    else
+      for (const PodId pod : units[at].pods) remove_victim(cluster_, pod, transaction_);
 }
 
 bool Search::fits_without(NodeId node, const Units& units, const UnitSet& removed) {
@@ -177,6 +183,23 @@ void Search::add_sharing(Units& units) {
         if (ledger.users(claim) > 1) add_users(claim);
 }
 
+void Search::add_idle_claims(NodeId node, Units& units) {
+  std::set<model::ClaimId> idle;
+  const auto look = [&](model::PoolId pool) {
+    for (const auto& [name, device] : cluster_.pool(pool).devices)
+      for (const model::ClaimId claim : cluster_.ledger().device(device).holders)
+        if (is_idle(cluster_, claim)) idle.insert(claim);
+  };
+  for (const model::PoolId pool : cluster_.pools_of(node)) look(pool);
+  for (const auto& [name, pool] : cluster_.shared_pools()) look(pool);
+  for (const model::ClaimId claim : idle) {
+    VictimUnit unit;
+    unit.ends_soon = true;
+    unit.claim = claim;
+    units.push_back(std::move(unit));
+  }
+}
+
 // In the order in which they are taken back.
 void Search::order(Units& units) const {
   std::ranges::sort(units,
@@ -199,6 +222,7 @@ Units Search::units_on(NodeId node) {
   const std::vector<PodId> pods = cluster_.ledger().node(node).pods;
   for (const PodId pod : pods) add_units(pod, units);
   if (for_devices_) add_sharing(units);
+  if (for_devices_) add_idle_claims(node, units);
   order(units);
   return units;
 }
@@ -290,6 +314,8 @@ std::optional<PreemptionPlan> Search::plan(const RefusedByNode& node, Chosen cho
   UnitSet all(chosen.victims.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   if (!fits_without(node.node, chosen.victims, all)) return std::nullopt;
+  for (const model::Step& step : transaction_.steps())
+    if (const auto* freed = std::get_if<model::RemoveClaim>(&step)) plan.claims.push_back(freed->claim);
   const auto before = transaction_.savepoint();
   if (!pods_.reserve(state_, node.node, transaction_)) return std::nullopt;
   plan.place = transaction_.take_since(before);

@@ -35,6 +35,7 @@ struct PreemptionPlan {
   NodeId node;
   std::vector<PreemptionVictim> victims;  // the most important first
   std::vector<PreemptionVictim> awaited;  // they end anyway, and their room is needed
+  std::vector<model::ClaimId> claims;     // whose devices are needed, with the last of their users
   PreemptionCost cost;
   bool ended = false;  // the search reached its budget
   model::Plan place;   // of the pod, without them

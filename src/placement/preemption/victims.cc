@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/claim_consumer.h"
 #include "api/types/gpu_share.h"
 
 namespace berth::placement {
@@ -86,11 +87,25 @@ void remove_victim(model::Cluster& cluster, PodId pod, model::Ledger::Transactio
       cluster.remove(id, model::GroupClaims::Kept, transaction);
 }
 
+bool is_idle(const model::Cluster& cluster, model::ClaimId claim) {
+  const model::ClaimRow& row = cluster.claim(claim);
+  if (!row.live || cluster.ledger().users(claim) > 0) return false;
+  if (row.late.allocation) return true;
+  if (!row.live->allocation) return false;
+  return std::ranges::none_of(row.live->reserved_for, [&](const api::ClaimConsumer& consumer) {
+    if (api::is_group(consumer)) return true;
+    const PodId pod = cluster.find_pod(row.key.ns, consumer.name);
+    const auto& live = pod.valid() ? cluster.pod(pod).live : nullptr;
+    return live && live->meta.uid == consumer.uid && !live->finished();
+  });
+}
+
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.of_group != b.of_group) return a.of_group;
   if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
   if (a.started != b.started) return a.started < b.started;
+  if (a.pods.empty()) return a.claim < b.claim;
   return cluster.pod(a.pods.front()).key < cluster.pod(b.pods.front()).key;
 }
 

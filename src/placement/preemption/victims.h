@@ -35,7 +35,10 @@ Time start_of(const api::Pod& pod);
 // that nobody else shares.
 void remove_victim(model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction);
 
-// Pods that are evicted together or not at all.
+// Whether nobody uses the allocated claim any more: its controller is about to give its devices back.
+bool is_idle(const model::Cluster& cluster, model::ClaimId claim);
+
+// Pods that are evicted together or not at all; or a claim that nobody uses any more.
 struct VictimUnit {
   std::int32_t priority = 0;
   bool of_group = false;
@@ -44,6 +47,7 @@ struct VictimUnit {
   bool refused = false;     // the Eviction API would refuse one of its pods
   Time started;             // of the oldest
   std::vector<PodId> pods;  // by name
+  model::ClaimId claim;     // none: pods
 };
 // Source: kube-scheduler's MoreImportantVictim; equal ones by name.
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b);

@@ -74,8 +74,13 @@ const PreemptionUnderWay* Evictions::find(const EntityKey& key) const {
 }
 
 bool Evictions::waits(const client::View& view, const PreemptionUnderWay& plan) {
+  const auto is_allocated = [&](const AwaitedClaim& awaited) {
+    const api::ResourceClaim* claim = view.claims.find(awaited.key.ns, awaited.key.name);
+    return claim && claim->meta.uid == awaited.uid && claim->allocation;
+  };
   return std::ranges::any_of(plan.victims,
-                             [&](const EvictedPod& victim) { return placed(view, victim) != nullptr; });
+                             [&](const EvictedPod& victim) { return placed(view, victim) != nullptr; }) ||
+         std::ranges::any_of(plan.claims, is_allocated);
 }
 
 void Evictions::end(Plans::iterator plan) {

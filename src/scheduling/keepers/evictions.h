@@ -39,12 +39,18 @@ struct EvictedPod {
   bool refused = false;  // by its budget: it is deleted without asking
 };
 
+struct AwaitedClaim {
+  api::ObjectKey key;
+  std::string uid;
+};
+
 struct PreemptionUnderWay {
   std::string uid;  // of the preemptor
   std::string scheduler_name;
   std::int32_t priority = 0;
   std::string node;
-  std::vector<EvictedPod> victims;  // and those that end anyway
+  std::vector<EvictedPod> victims;   // and those that end anyway
+  std::vector<AwaitedClaim> claims;  // that are free with them
   model::ScopedHold hold;
   Time until;
 };
@@ -56,7 +62,7 @@ class Evictions {
   std::vector<EntityKey> begin(const EntityKey& key, PreemptionUnderWay plan, Time now);
   // Null: the pod has no plan.
   const PreemptionUnderWay* find(const EntityKey& key) const;
-  // Whether a victim of the plan has not left its node.
+  // Whether a victim of the plan has not left its node, or a claim of them is not free.
   static bool waits(const client::View& view, const PreemptionUnderWay& plan);
   // The pod is placed, gone, or another one. True if it had a plan.
   bool forget(const EntityKey& key);
