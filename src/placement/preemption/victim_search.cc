@@ -55,6 +55,7 @@ class Search {
   void add_idle_claims(NodeId node, Units& units);
   std::optional<VictimUnit> unit_of(std::vector<PodId> pods, std::int32_t priority, bool of_group) const;
   std::vector<PodId> members_of(const api::PodGroup& group) const;
+  bool takes_broken_gangs_whole(const Units& units, const UnitSet& removed);
   void order(Units& units) const;
   void remove(const Units& units, const UnitSet& removed);
   bool fits(NodeId node);
@@ -78,6 +79,7 @@ class Search {
   const bool for_devices_;
   std::size_t checks_ = 0;
   std::set<PodId> seen_;                      // of the node that is tried
+  std::set<client::NamedKey> whole_;          // the same: gangs that would have too few members left
   std::size_t without_victims_ = 0;           // nodes that were tried
   std::map<std::string, std::size_t> still_;  // nodes by why they refuse without all victims
 };
@@ -157,7 +159,7 @@ void Search::add_units(PodId id, Units& units) {
   const std::int32_t priority = priority_of(context_.view, pod);
   if (priority >= pod_.priority) return;
   const api::PodGroup* group = context_.view.pod_groups.find(pod.meta.ns, pod.group);
-  const bool as_one = group && group->disruption_mode == "all";
+  const bool as_one = group && (group->disruption_mode == "all" || whole_.contains({pod.meta.ns, pod.group}));
   std::vector<PodId> pods = as_one ? members_of(*group) : std::vector<PodId>{id};
   seen_.insert(pods.begin(), pods.end());
   if (auto unit = unit_of(std::move(pods), priority, as_one)) units.push_back(*std::move(unit));
@@ -282,18 +284,43 @@ void Search::note_refusal(const RefusedByNode& node, const Units& units) {
       ++still_[state_.diagnosis.reason(reason).text];
 }
 
-std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::size_t at) {
+// A gang may lose the members that it has beyond its minimum; where it would lose more, it goes as a whole.
+// True if that changes the units.
+bool Search::takes_broken_gangs_whole(const Units& units, const UnitSet& removed) {
+  std::map<client::NamedKey, std::int32_t> lost;
+  for (const std::size_t at : removed)
+    for (const PodId id : units[at].pods)
+      if (const api::Pod& pod = *cluster_.pod(id).live; !units[at].of_group && !pod.group.empty())
+        ++lost[{pod.meta.ns, pod.group}];
+  bool changed = false;
   transaction_.roll_back_to(base_);
-  const Units units = units_on(node.node);
-  UnitSet all(units.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  if (units.empty() || !fits_without(node.node, units, all)) {
-    note_refusal(node, units);
-    return std::nullopt;
+  for (const auto& [key, count] : lost) {
+    const api::PodGroup* group = context_.view.pod_groups.find(key.ns, key.name);
+    if (!group || !group->gang_min) continue;
+    const auto scheduled = static_cast<std::int32_t>(members_of(*group).size());
+    if (scheduled - count < *group->gang_min) changed = whole_.insert(key).second || changed;
   }
+  return changed;
+}
+
+std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::size_t at) {
+  whole_.clear();
+  Units units;
+  UnitSet removed;
+  do {
+    transaction_.roll_back_to(base_);
+    units = units_on(node.node);
+    removed.resize(units.size());
+    for (std::size_t i = 0; i < removed.size(); ++i) removed[i] = i;
+    if (units.empty() || !fits_without(node.node, units, removed)) {
+      note_refusal(node, units);
+      return std::nullopt;
+    }
+    removed = reprieve(node.node, units);
+  } while (takes_broken_gangs_whole(units, removed));
+  if (removed.empty()) return std::nullopt;
   Chosen chosen{{}, at, {}};
-  for (const std::size_t victim : reprieve(node.node, units)) chosen.victims.push_back(units[victim]);
-  if (chosen.victims.empty()) return std::nullopt;
+  for (const std::size_t victim : removed) chosen.victims.push_back(units[victim]);
   std::ranges::sort(chosen.victims,
                     [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
   chosen.cost = cost_of(chosen.victims);

@@ -389,6 +389,57 @@ TEST(VictimSearch, ChoosesAsWorkedOutByHand) {
   }
 }
 
+struct GangRow {
+  const char* name;
+  const char* group;  // spec of group g: three members of 2 cpu each, on n0, n0 and n1
+  const char* cpu;    // of the preemptor, which needs n0
+  const char* wanted;
+};
+
+TEST(VictimSearch, TakesOfAGangWhatItsMinimumLeaves) {
+  const GangRow rows[] = {
+      {"one beyond the minimum", R"("schedulingPolicy":{"gang":{"minCount":2}})", "2", "m1"},
+      {"two would be too few: the gang goes", R"("schedulingPolicy":{"gang":{"minCount":2}})", "4",
+       "m0 m1 m2"},
+      {"no member beyond the minimum", R"("schedulingPolicy":{"gang":{"minCount":3}})", "2", "m0 m1 m2"},
+      {"a basic group", R"("schedulingPolicy":{"basic":{}})", "4", "m0 m1"},
+      {"disrupted as one", R"("schedulingPolicy":{"gang":{"minCount":1}},"disruptionMode":{"all":{}})", "2",
+       "m0 m1 m2"},
+  };
+  for (const GangRow& row : rows) {
+    PluginBench bench;
+    for (const char* node : {"n0", "n1"}) bench.put_node(node, R"("host":")" + std::string(node) + "\"");
+    bench.put(api::Kind::PodGroup, R"({"metadata":{"name":"g","namespace":"ns","uid":"g"},"spec":{)" +
+                                       std::string(row.group) + "}}");
+    for (int i = 0; i < 3; ++i)
+      bench.put(
+          api::Kind::Pod,
+          R"({"metadata":{"name":"m)" + std::to_string(i) + R"(","namespace":"ns","uid":"m)" +
+              std::to_string(i) + R"("},"spec":{"nodeName":"n)" + std::to_string(i / 2) +
+              R"(","schedulingGroup":{"podGroupName":"g"},"containers":[{"name":"c","resources":)" +
+              R"({"requests":{"cpu":"2"}}}]},"status":{"phase":"Running","startTime":"2026-01-01T00:00:0)" +
+              std::to_string(i) + R"(Z"}})");
+    bench.put(
+        api::Kind::Pod,
+        R"({"metadata":{"name":"high","namespace":"ns","uid":"high"},"spec":{"priority":5,"nodeSelector":)"
+        R"({"host":"n0"},"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+            std::string(row.cpu) + R"("}}}]}})");
+    const api::Pod& pod = *bench.view.pods.find("ns", "high");
+    VictimSearch victims(bench.pods);
+    model::Ledger::Transaction transaction(bench.cluster.ledger());
+    bench.begin(pod);
+    ASSERT_FALSE(bench.index.choose(bench.state, {}).valid());
+    ASSERT_TRUE(victims.may_find(bench.context, pod.priority));
+    NoVictimsFound why;
+    const auto plan =
+        victims.find(bench.context, pod, bench.index.refused(bench.state), {}, transaction, why);
+    ASSERT_TRUE(plan.has_value()) << row.name;
+    std::string names;
+    for (const PreemptionVictim& victim : plan->victims) names += (names.empty() ? "" : " ") + victim.uid;
+    EXPECT_EQ(names, row.wanted) << row.name;
+  }
+}
+
 struct BudgetRow {
   const char* name;
   const char* budget;  // spec and status
