@@ -342,7 +342,9 @@ std::optional<PreemptionPlan> Search::plan(const RefusedByNode& node, Chosen cho
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   if (!fits_without(node.node, chosen.victims, all)) return std::nullopt;
   for (const model::Step& step : transaction_.steps())
-    if (const auto* freed = std::get_if<model::RemoveClaim>(&step)) plan.claims.push_back(freed->claim);
+    if (const auto* freed = std::get_if<model::RemoveClaim>(&step);
+        freed && cluster_.claim(freed->claim).live)
+      plan.claims.push_back(freed->claim);
   const auto before = transaction_.savepoint();
   if (!pods_.reserve(state_, node.node, transaction_)) return std::nullopt;
   plan.place = transaction_.take_since(before);
