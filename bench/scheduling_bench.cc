@@ -481,6 +481,60 @@ void WarmPodAfterATrialOfAllNodes(benchmark::State& state) {
   }
 }
 
+// A pod that fits nowhere and finds its victims: four pods on each node, and each has one device where
+// `devices`.
+void preemption(benchmark::State& state, bool devices) {
+  const int nodes = static_cast<int>(state.range(0));
+  constexpr int kPodsOfANode = 4;
+  CoreBench bench(nodes);
+  bench.put(api::Kind::DeviceClass, R"("name":"gpu","uid":"uc")",
+            R"("spec":{"selectors":[{"cel":{"expression":"true"}}]})");
+  for (int k = 0; k < kPodsOfANode * nodes; ++k) {
+    const std::string n = std::to_string(k), node = "node-" + std::to_string(k % nodes);
+    const std::string device = "gpu-" + std::to_string(k / nodes);
+    if (devices && k < nodes)
+      bench.put(api::Kind::ResourceSlice, R"("name":"s)" + n + "\"",
+                R"("spec":{"driver":"gpu.example.com","nodeName":")" + node + R"(","pool":{"name":")" + node +
+                    R"(","generation":1,"resourceSliceCount":1},"devices":[{"name":"gpu-0"},)"
+                    R"({"name":"gpu-1"},{"name":"gpu-2"},{"name":"gpu-3"}]})");
+    if (devices)
+      bench.put(
+          api::Kind::ResourceClaim, R"("name":"c)" + n + R"(","namespace":"default","uid":"uc)" + n + "\"",
+          kOneGpu + std::string(R"(,"status":{"allocation":{"devices":{"results":[{"request":"r",)") +
+              R"("driver":"gpu.example.com","pool":")" + node + R"(","device":")" + device +
+              R"("}]}},"reservedFor":[{"resource":"pods","name":"b)" + n + R"(","uid":"ub)" + n + "\"}]}");
+    bench.put(api::Kind::Pod, R"("name":"b)" + n + R"(","namespace":"default","uid":"ub)" + n + '"',
+              R"("spec":{"nodeName":")" + node +
+                  R"(","containers":[{"name":"c","resources":{"requests":{"cpu":")" + (devices ? "1" : "15") +
+                  R"("}}}])" +
+                  (devices ? R"(,"resourceClaims":[{"name":"d","resourceClaimName":"c)" + n + "\"}]" : "") +
+                  R"(},"status":{"phase":"Running","startTime":"2026-01-01T00:00:)" +
+                  std::to_string(10 + k % 50) + R"(Z"})");
+  }
+  bench.put(api::Kind::ResourceClaim, R"("name":"high","namespace":"default","uid":"uhc")", kOneGpu);
+  bench.put(api::Kind::Pod, R"("name":"high","namespace":"default","uid":"uh")",
+            R"("spec":{"priority":10,"containers":[{"name":"c","resources":{"requests":{"cpu":"8"}}}])" +
+                std::string(devices ? R"(,"resourceClaims":[{"name":"d","resourceClaimName":"high"}])" : "") +
+                "}");
+  const auto decide = [&] {
+    const SchedulingContext context{bench.view, bench.cluster, bench.core.allocator()};
+    model::Ledger::Transaction transaction(bench.cluster.ledger());
+    const PodDecision decision = bench.core.decide_pod(context, *bench.view.pods.find("default", "high"), {},
+                                                       transaction, {.searches = true});
+    if (!decision.preemption || decision.preemption->victims.size() != 1) std::abort();
+  };
+  decide();
+  for (auto _ : state) decide();
+}
+void Preemption(benchmark::State& state) {
+  preemption(state, false);
+}
+void PreemptionForADevice(benchmark::State& state) {
+  preemption(state, true);
+}
+
+BENCHMARK(Preemption)->Arg(5000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(PreemptionForADevice)->Arg(5000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(WarmPodBelowAHold)->ArgsProduct({{5000, 100000}, {0, 16}})->Unit(benchmark::kMicrosecond);
 BENCHMARK(TrialOfAllNodes)->Arg(100000)->Unit(benchmark::kMillisecond);
 BENCHMARK(WarmPodAfterATrialOfAllNodes)->Arg(100000)->Iterations(kTrials)->Unit(benchmark::kMicrosecond);
