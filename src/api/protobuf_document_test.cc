@@ -82,10 +82,9 @@ std::string told(const Pod& pod) {
         &pod.group, &pod.phase, &pod.nominated_node, &pod.extended_claim, &pod.only_gpu})
     out += "\n" + *text;
   out += "\n" + std::to_string(pod.priority) + " " + std::to_string(pod.termination_grace_s) + " " +
-         format_micro_time(pod.started) + "\n" +
-         pairs(pod.node_selector) + told(pod.required_node_affinity) + told(pod.tolerations) + "\n" +
-         told(pod.containers) + "\n" + told(pod.init_containers) + "\n" + amounts(pod.overhead) + "\n" +
-         (pod.pod_level_requests ? amounts(*pod.pod_level_requests) : "none") +
+         format_micro_time(pod.started) + "\n" + pairs(pod.node_selector) + told(pod.required_node_affinity) +
+         told(pod.tolerations) + "\n" + told(pod.containers) + "\n" + told(pod.init_containers) + "\n" +
+         amounts(pod.overhead) + "\n" + (pod.pod_level_requests ? amounts(*pod.pod_level_requests) : "none") +
          (pod.pod_level_limits ? amounts(*pod.pod_level_limits) : "none") + words(pod.scheduling_gates) +
          told(pod.conditions) + to_string(to_json(pod.node_allocatable)) + "\n";
   for (const HostPort& port : pod.host_ports)

@@ -158,11 +158,11 @@ Write evict(const api::ObjectKey& pod, std::string_view uid) {
   Write write;
   write.request = request_for(Verb::Create, pod);
   write.request.subresource = "eviction";
-  write.request.body = to_string(Json::object(
-      {{"apiVersion", "policy/v1"},
-       {"kind", "Eviction"},
-       {"metadata", Json::object({{"name", pod.name}, {"namespace", pod.ns}})},
-       {"deleteOptions", Json::object({{"preconditions", Json::object({{"uid", uid}})}})}}));
+  write.request.body = to_string(
+      Json::object({{"apiVersion", "policy/v1"},
+                    {"kind", "Eviction"},
+                    {"metadata", Json::object({{"name", pod.name}, {"namespace", pod.ns}})},
+                    {"deleteOptions", Json::object({{"preconditions", Json::object({{"uid", uid}})}})}}));
   write.fine_reasons = {"NotFound"};
   write.budget_refusal_is_final = true;
   return write;

@@ -168,7 +168,9 @@ TEST(DisruptionBudget, AnEvictedPodCountsAgainWhenItIsNotDeletedInTime) {
   fixture.start();
   fixture.advance(Duration::seconds(119));
   EXPECT_EQ(status_text(fixture), "0 1/1 of 2: InsufficientPods");
-  const Json disrupted = fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b")->part("status").part("disruptedPods");
+  const Json disrupted = fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b")
+                             ->part("status")
+                             .part("disruptedPods");
   EXPECT_EQ(to_string(disrupted), R"({"p":")" + format_time(now) + R"("})");
   fixture.advance(Duration::seconds(2));
   EXPECT_EQ(status_text(fixture), "1 2/1 of 2: SufficientPods");
@@ -196,7 +198,10 @@ TEST(DisruptionBudget, AnEvictionBetweenReadAndWriteIsNotOverwritten) {
   fixture.api.put(api::ref_of(Kind::PodDisruptionBudget), budget);
   fixture.run_until_idle();
   EXPECT_EQ(status_text(fixture), "1 2/1 of 3: SufficientPods");
-  EXPECT_NE(fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b")->part("status").part("disruptedPods").find("p"),
+  EXPECT_NE(fixture.api.find(api::ref_of(Kind::PodDisruptionBudget), "d", "b")
+                ->part("status")
+                .part("disruptedPods")
+                .find("p"),
             nullptr);
 }
 

@@ -2,9 +2,9 @@
 // pod that is not placed afterwards, unless a higher priority came.
 #include <gtest/gtest.h>
 
-#include <random>
 #include <set>
 
+#include "base/random.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -16,7 +16,7 @@ constexpr int kRoundsMax = 100;  // each evicts, ends, replaces and binds
 
 class World {
  public:
-  explicit World(std::uint32_t seed) : random_(seed) {
+  explicit World(std::uint64_t seed) : random_(seed) {
     const int nodes = 2 + below(3), pods = 4 + below(8);
     for (int i = 0; i < nodes; ++i) {
       const std::string name = "n" + std::to_string(i);
@@ -76,7 +76,7 @@ class World {
     std::string name = "";
   };
 
-  int below(int bound) { return static_cast<int>(random_() % static_cast<std::uint32_t>(bound)); }
+  int below(int bound) { return static_cast<int>(random_.next() % static_cast<std::uint64_t>(bound)); }
   void create(std::size_t at) {
     Replica& replica = replicas_[at];
     replica.name = "p" + std::to_string(at) + "-" + std::to_string(replica.generation++);
@@ -120,7 +120,7 @@ class World {
     return acted;
   }
 
-  std::mt19937 random_;
+  SeededRandom random_;
   TestBench bench_;
   std::vector<Replica> replicas_;
   std::size_t arrived_ = 0;
@@ -133,7 +133,7 @@ class PreemptionComesToRest : public testing::TestWithParam<int> {};
 TEST_P(PreemptionComesToRest, AndEveryEvictionHadItsPreemptor) {
   std::size_t evictions = 0;
   for (int i = 0; i < kWorldsOfAShard; ++i) {
-    const auto seed = static_cast<std::uint32_t>(GetParam() * kWorldsOfAShard + i);
+    const auto seed = static_cast<std::uint64_t>(GetParam() * kWorldsOfAShard + i);
     World world(seed);
     ASSERT_TRUE(world.run()) << "seed " << seed;
     ASSERT_EQ(world.broken(), "") << "seed " << seed;
