@@ -70,7 +70,7 @@ class Search {
   const VictimIndex& index_;
   CycleState& state_;
   const SchedulingContext& context_;
-  model::Cluster& cluster_;
+  const model::Cluster& cluster_;
   const api::Pod& pod_;
   const PodId self_;
   const std::span<const NodeId> avoid_;
@@ -105,7 +105,7 @@ std::vector<Search::Bound> Search::bounds(std::span<const RefusedByNode> nodes) 
 
 bool Search::fits(NodeId node) {
   ++checks_;
-  pods_.begin(state_, context_, pod_);
+  pods_.begin(state_, context_, pod_, &transaction_);
   return pods_.prepare(state_) && pods_.choose(state_, {&node, 1}, avoid_).valid();
 }
 

@@ -75,7 +75,7 @@ Time start_of(const api::Pod& pod) {
   return pod.started.is_set() ? pod.started : Time::from_micros(INT64_MAX);
 }
 
-void remove_victim(model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction) {
+void remove_victim(const model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction) {
   const model::PodCharge& charge = cluster.ledger().charge(pod);
   const NodeId node = charge.node;
   const bool shares = charge.gpu_share != nullptr;

@@ -33,7 +33,7 @@ bool is_tied_to_node(const client::View& view, const api::Pod& pod);
 Time start_of(const api::Pod& pod);
 // In a what-if the pod is gone, with each claim that nobody else uses, and with the reservation pods of GPUs
 // that nobody else shares.
-void remove_victim(model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction);
+void remove_victim(const model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction);
 
 // Whether nobody uses the allocated claim any more: its controller is about to give its devices back.
 bool is_idle(const model::Cluster& cluster, model::ClaimId claim);
