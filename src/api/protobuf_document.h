@@ -113,6 +113,7 @@ inline Json json_at(const ProtobufDocument& document, std::string_view key) {
 ObjectMeta decode_meta(const ProtobufDocument& object);
 std::vector<Condition> decode_conditions(const std::vector<ProtobufDocument>& items);
 NodeSelector decode_node_selector(const ProtobufDocument& selector);
+NodeSelectorTerm decode_node_selector_term(const ProtobufDocument& term);
 struct Toleration;
 Toleration decode_toleration(const ProtobufDocument& item);
 struct Pod;

@@ -73,7 +73,7 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   component->server_ = std::make_unique<server::ApiServer>(
       server::Registry::Dependencies{*component->store_, *component->pool_, component->clock_,
                                      component->random_, gates, dra::check_cel,
-                                     component->options_.pod_admission, component->options_.warn_unacted},
+                                     component->options_.pod_admission},
       std::move(server_options));
   if (Status made = component->server_->make_default_objects(); !made) return made.error();
   return component;

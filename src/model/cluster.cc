@@ -64,6 +64,7 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
                            before->declared_features == after->declared_features;
   if (!same_labels) row.labels_stamp = ++stamp_;
   if (!before || !after) node_set_stamp_ = ++stamp_;
+  traits_.replace(row.live.get(), after.get());
   row.live = after;
   row.allocatable = after ? resources_.row(after->allocatable) : ResourceRow{};
   row.unschedulable = after && after->unschedulable;
@@ -166,6 +167,7 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   // What filters read of the pods of a node besides their charges.
   const bool reads_the_same = before && after && before->meta.labels == after->meta.labels &&
                               before->meta.deleting() == after->meta.deleting() &&
+                              before->meta.owners == after->meta.owners &&
                               before->host_ports == after->host_ports && terms == row.terms;
   if (const NodeId node = ledger_.node_of(id); !reads_the_same && node.valid()) ledger_.changes().note(node);
   // Its GPU is charged as that of its group.

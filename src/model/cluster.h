@@ -16,6 +16,7 @@
 
 #include "client/view.h"
 #include "model/ledger.h"
+#include "model/node_traits.h"
 #include "model/rows.h"
 
 namespace berth::model {
@@ -75,6 +76,7 @@ class Cluster {
   std::size_t device_count() const { return devices_.size(); }
   const std::map<std::string, std::shared_ptr<const api::DeviceClass>>& classes() const { return classes_; }
   const Affinities& affinities() const { return affinities_; }
+  const NodeTraits& node_traits() const { return traits_; }
   // Live nodes by name; every loop over nodes uses this order.
   const std::map<std::string, NodeId, std::less<>>& live_nodes() const { return live_nodes_; }
 
@@ -177,6 +179,7 @@ class Cluster {
   std::vector<PodRow> pods_;
   std::vector<PodId> free_pods_;
   Affinities affinities_;
+  NodeTraits traits_;
   client::NamedMap<ClaimId> claim_ids_;
   std::vector<ClaimRow> claims_;
   std::vector<ClaimId> free_claims_;

@@ -17,7 +17,7 @@
 #include "placement/cluster_events.h"
 #include "placement/cycle_state.h"
 #include "placement/filter_scope.h"
-#include "placement/index/domain_rule.h"
+#include "placement/index/comparison.h"
 #include "placement/placements.h"
 #include "placement/refusal/gate.h"
 #include "placement/signature.h"
@@ -99,7 +99,8 @@ class LazyFilter : public SignPlugin {
  public:
   virtual bool wanted(const PodQuery& query) const = 0;
   virtual bool accepts(const NodeTrial& trial) const = 0;
-  // True if NodeChoice::preference counts: all nodes are evaluated, and it is added, scaled to 0..100.
+  // True if NodeChoice::preference counts: all nodes are evaluated, and it is added, scaled to 0..100, times
+  // PluginSet::preference_weight.
   virtual bool prefers(const PodQuery& query) const = 0;
   // Whether explain() may add to this reason.
   virtual bool explains(const PodQuery& query, const Reason& reason) const = 0;
@@ -124,6 +125,16 @@ class DomainScore : public SignPlugin {
  public:
   // Appends what counts for the pod; of equal amounts on all nodes nothing follows.
   virtual void add_counts(const PodQuery& query, std::vector<DomainCount>& counts) const = 0;
+};
+
+// Prefers nodes in comparison with the others that may take the pod: 0..100, times the weight. What it reads
+// of the pod is part of what it signs. The cache keeps nodes with equal values in one class, so no node is
+// judged again because another one changed.
+class NormalizedScore : public SignPlugin {
+ public:
+  // None: nothing tells nodes apart now, and all of them get score_of_all().
+  virtual std::optional<Comparison> compare(const PodQuery& query) const = 0;
+  virtual std::int64_t score_of_all() const { return 0; }
 };
 
 // Reserves what the pod needs on the chosen node besides its place; called in the order of the plugins.
@@ -159,12 +170,18 @@ struct PluginSet {
   std::vector<std::unique_ptr<Filter>> filters;
   std::vector<std::unique_ptr<DomainFilter>> domain_filters;
   std::vector<std::unique_ptr<LazyFilter>> lazy_filters;
+  std::int64_t preference_weight = 2;  // kube-scheduler's of DynamicResources
   std::vector<Weighted> scores;
   struct WeightedDomains {
     std::unique_ptr<DomainScore> score;
     std::int64_t weight;
   };
   std::vector<WeightedDomains> domain_scores;
+  struct WeightedNormalized {
+    std::unique_ptr<NormalizedScore> score;
+    std::int64_t weight;
+  };
+  std::vector<WeightedNormalized> normalized_scores;
   std::vector<std::unique_ptr<Reserve>> reserves;
   std::vector<std::unique_ptr<PostFilter>> post_filters;
   std::unique_ptr<PlacementGenerator> placement_generator;

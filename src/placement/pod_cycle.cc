@@ -7,11 +7,6 @@
 #include "placement/refusal/fit_error_builder.h"
 
 namespace berth::placement {
-namespace {
-
-constexpr std::int64_t kScoreMax = 100;
-
-}  // namespace
 
 void PodCycle::begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod,
                      model::Ledger::Transaction* what_if) const {
@@ -66,42 +61,56 @@ void PodCycle::filter_domains(CycleState& state) const {
   }
 }
 
-void PodCycle::add_counts(const PodQuery& query, std::vector<ScoredCount>& counts) const {
-  std::size_t scores = 0;
+std::int64_t PodCycle::add_comparisons(const PodQuery& query,
+                                       std::vector<WeightedComparison>& comparisons) const {
   for (const PluginSet::WeightedDomains& row : plugins_.domain_scores) {
-    std::vector<DomainCount> own;
-    row.score->add_counts(query, own);
-    for (DomainCount& one : own) counts.push_back({std::move(one), scores, row.weight});
-    if (!own.empty()) ++scores;
+    std::vector<DomainCount> counts;
+    row.score->add_counts(query, counts);
+    if (counts.empty()) continue;
+    Comparison& by_sum = comparisons.emplace_back(WeightedComparison{{}, row.weight}).comparison;
+    for (DomainCount& one : counts) by_sum.domains.push_back({std::move(one)});
+    by_sum.normalize = scale_min_to_max;
   }
+  std::int64_t of_all = 0;
+  for (const PluginSet::WeightedNormalized& row : plugins_.normalized_scores)
+    if (auto comparison = row.score->compare(query))
+      comparisons.push_back({*std::move(comparison), row.weight});
+    else
+      of_all += row.weight * row.score->score_of_all();
+  return of_all;
 }
 
-// Adds the scores of the domains; they are scaled over `feasible`, indices of candidates, at least one.
-void PodCycle::score_domains(CycleState& state, std::span<const ScoredCount> counts,
-                             std::span<const std::size_t> feasible) const {
-  for (auto at = counts.begin(); at != counts.end();) {
-    const std::size_t score = at->score;
-    const std::int64_t weight = at->weight;
-    std::vector<std::int64_t> sums(feasible.size());
-    for (; at != counts.end() && at->score == score; ++at) {
-      const DomainAmounts& amounts = domains_.amounts(at->count, state.context->cluster);
-      for (std::size_t i = 0; i < feasible.size(); ++i)
-        if (const DomainValueId domain = amounts.domain_of(state.candidates[feasible[i]]); domain.valid())
-          sums[i] += amounts.amount(domain);
+// Adds the scores of comparisons between `feasible`, indices of candidates, at least one.
+void PodCycle::compare(CycleState& state, std::span<const std::size_t> feasible) const {
+  std::vector<WeightedComparison> comparisons;
+  const std::int64_t of_all = add_comparisons(state, comparisons);
+  for (const std::size_t at : feasible) state.scores[at] += of_all;
+  ComparedNodes compared;
+  std::vector<std::int64_t> scores(feasible.size());
+  for (const auto& [comparison, weight] : comparisons) {
+    compared.start(comparison.columns, comparison.domains.size());
+    for (const std::size_t at : feasible) {
+      compared.add(1);
+      for (const Comparison::NodeValue& one : comparison.values)
+        compared.add_to(compared.size() - 1, one.column, one.of(state.candidates[at]));
     }
-    const auto [least, most] = std::minmax_element(sums.begin(), sums.end());
-    for (std::size_t i = 0; i < feasible.size(); ++i)
-      state.scores[feasible[i]] += weight * scaled(sums[i], *least, *most);
+    for (std::size_t d = 0; d < comparison.domains.size(); ++d) {
+      const DomainAmounts& amounts = domains_.amounts(comparison.domains[d].count, state.context->cluster);
+      for (std::size_t i = 0; i < feasible.size(); ++i) {
+        const DomainValueId domain = amounts.domain_of(state.candidates[feasible[i]]);
+        compared.set_domain(i, d, domain);
+        if (domain.valid()) compared.add_to(i, comparison.domains[d].column, amounts.amount(domain));
+      }
+    }
+    comparison.normalize(compared, scores);
+    for (std::size_t i = 0; i < feasible.size(); ++i) state.scores[feasible[i]] += weight * scores[i];
   }
 }
 
-void PodCycle::score_domains_of_all(CycleState& state) const {
-  std::vector<ScoredCount> counts;
-  add_counts(state, counts);
-  if (counts.empty()) return;
+void PodCycle::compare_all(CycleState& state) const {
   std::vector<std::size_t> all(state.candidates.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  score_domains(state, counts, all);
+  compare(state, all);
 }
 
 void PodCycle::judge(CycleState& state, std::span<const NodeId> nodes) const {
@@ -127,7 +136,7 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
     for (const PluginSet::Weighted& row : plugins_.scores)
       row.score->score(state, state.candidates, row.weight, state.scores);
     // Where all are asked, those that lazy filters refuse are not feasible.
-    if (!has_preferences(state)) score_domains_of_all(state);
+    if (!has_preferences(state)) compare_all(state);
   }
   return best_accepted(state);
 }
@@ -181,7 +190,9 @@ bool PodCycle::sign(const PodQuery& query, PodSignature& signature) const {
          std::all_of(plugins_.scores.begin(), plugins_.scores.end(),
                      [&](const PluginSet::Weighted& row) { return signs(*row.score); }) &&
          std::all_of(plugins_.domain_scores.begin(), plugins_.domain_scores.end(),
-                     [&](const PluginSet::WeightedDomains& row) { return signs(*row.score); });
+                     [&](const PluginSet::WeightedDomains& row) { return signs(*row.score); }) &&
+         std::all_of(plugins_.normalized_scores.begin(), plugins_.normalized_scores.end(),
+                     [&](const PluginSet::WeightedNormalized& row) { return signs(*row.score); });
 }
 
 bool PodCycle::accepts(CycleState& state, NodeId node) const {
@@ -216,12 +227,11 @@ NodeId PodCycle::best_of_all(CycleState& state) const {
     all.push_back({i, state.choice.preference, std::move(state.choice.slots)});
   }
   if (all.empty()) return NodeId::none();
-  std::vector<ScoredCount> counts;
-  add_counts(state, counts);
   std::vector<std::size_t> feasible;
   for (const Accepted& one : all) feasible.push_back(one.candidate);
-  score_domains(state, counts, feasible);
-  for (const Accepted& one : all) state.scores[one.candidate] += one.preference * kScoreMax / most;
+  compare(state, feasible);
+  for (const Accepted& one : all)
+    state.scores[one.candidate] += plugins_.preference_weight * (one.preference * kNodeScoreMax / most);
   const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
     return state.scores[a.candidate] < state.scores[b.candidate];
   });

@@ -25,7 +25,7 @@ class PodCycle {
   // Runs the prefilters. False if the attempt is over: the diagnosis says why.
   bool prepare(CycleState& state) const;
   // After prepare(): the best of `nodes` (by name) without those in `avoid`. None if the pod fits nowhere or
-  // the attempt failed.
+  // the attempt failed. Of several candidates the scores are kube-scheduler's totals.
   NodeId choose(CycleState& state, std::span<const NodeId> nodes, std::span<const NodeId> avoid) const;
   // After begin(): the node that status.nominatedNodeName names, if it is one of `nodes`, not in `avoid`,
   // and takes the pod; it is not compared with others. Otherwise none, and the state is as after begin().
@@ -43,14 +43,13 @@ class PodCycle {
   // After prepare(): the rules about domains that the pod must satisfy.
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const;
   bool has_rules(const PodQuery& query) const;
-  // One that a DomainScore adds up.
-  struct ScoredCount {
-    DomainCount count;
-    std::size_t score = 0;  // of the pod's, ascending without gaps
+  struct WeightedComparison {
+    Comparison comparison;
     std::int64_t weight = 1;
   };
-  // After prepare(): what the pod prefers domains by.
-  void add_counts(const PodQuery& query, std::vector<ScoredCount>& counts) const;
+  // After prepare(): how nodes are compared for the pod. Returns what each node gets of the scores that tell
+  // no nodes apart now.
+  std::int64_t add_comparisons(const PodQuery& query, std::vector<WeightedComparison>& comparisons) const;
   // After prepare(): signs what all filters and scores read of the pod. False if one of them does not sign
   // it.
   bool sign(const PodQuery& query, PodSignature& signature) const;
@@ -81,9 +80,8 @@ class PodCycle {
 
  private:
   void filter_domains(CycleState& state) const;
-  void score_domains(CycleState& state, std::span<const ScoredCount> counts,
-                     std::span<const std::size_t> feasible) const;
-  void score_domains_of_all(CycleState& state) const;
+  void compare(CycleState& state, std::span<const std::size_t> feasible) const;
+  void compare_all(CycleState& state) const;
   NodeId best_accepted(CycleState& state) const;
   NodeId best_of_all(CycleState& state) const;
   NodeId first_accepted(CycleState& state) const;

@@ -52,6 +52,14 @@ void PodSignature::put(const api::LabelSelector& selector) {
   model::append_selector(bytes_, selector);
 }
 
+void PodSignature::put(const api::NodeSelector& selector) {
+  put(selector.terms.size());
+  for (const api::NodeSelectorTerm& term : selector.terms) {
+    put_all(term.expressions, *this);
+    put_all(term.fields, *this);
+  }
+}
+
 void sign_node_affinity(const api::Pod& pod, PodSignature& signature) {
   if (!signature.begin("NodeAffinity")) return;
   signature.put(pod.node_selector.size());
@@ -60,12 +68,7 @@ void sign_node_affinity(const api::Pod& pod, PodSignature& signature) {
     signature.put(value);
   }
   signature.put(pod.required_node_affinity ? 1u : 0u);
-  if (!pod.required_node_affinity) return;
-  signature.put(pod.required_node_affinity->terms.size());
-  for (const api::NodeSelectorTerm& term : pod.required_node_affinity->terms) {
-    put_all(term.expressions, signature);
-    put_all(term.fields, signature);
-  }
+  if (pod.required_node_affinity) signature.put(*pod.required_node_affinity);
 }
 
 void sign_tolerations(const api::Pod& pod, PodSignature& signature) {

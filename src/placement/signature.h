@@ -27,6 +27,7 @@ class PodSignature {
   void put(std::string_view text);
   void put(const model::ResourceAmounts& amounts);
   void put(const api::LabelSelector& selector);
+  void put(const api::NodeSelector& selector);
 
   // Equal for equal fragments in the same order.
   const std::string& bytes() const { return bytes_; }

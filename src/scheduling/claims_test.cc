@@ -314,6 +314,34 @@ TEST(Scores, AnEarlierAlternativeIsWorthAFullerNode) {
   EXPECT_EQ(bench.node_of("q"), "n1");
 }
 
+// n1 offers the second alternative, n2 the first one: 100 * 7 / 8 = 87 against 100, twice. The emptier n1
+// gets 14 more by NodeResourcesFit (93 and 79), 6 by NodeResourcesBalancedAllocation (71 and 65). A claim
+// that has the first alternative already makes it 100 * 15 / 16 = 93 against 100.
+TEST(Scores, AlternativesWeighTwiceAndAllocatedClaimsCount) {
+  for (const bool has_other : {false, true}) {
+    TestBench bench;
+    bench.put_node({"n1", "8", "64Gi"});
+    bench.put_node({"n2", "2500m", "64Gi"});
+    bench.put_class("big", "device.driver == 'big'");
+    bench.put_class("small", "device.driver == 'small'");
+    bench.put_slice("s", "n1", 1, "small");
+    bench.put_slice("t", "n2", 1, "big");
+    const std::string spec =
+        R"(","namespace":"default","uid":"u"},"spec":{"devices":{"requests":[{"name":"r","firstAvailable":[)"
+        R"({"name":"best","deviceClassName":"big"},{"name":"also","deviceClassName":"small"}]}]}})";
+    bench.put(api::Kind::ResourceClaim, R"({"metadata":{"name":"c)" + spec + "}");
+    bench.put(api::Kind::ResourceClaim,
+              R"({"metadata":{"name":"other)" + spec +
+                  R"(,"status":{"allocation":{"devices":{"results":[{"request":"r/best","driver":"far",)"
+                  R"("pool":"far","device":"d"}]}}}})");
+    bench.put_pod({"p", "1", "",
+                   R"(,"resourceClaims":[{"name":"a","resourceClaimName":"c"})" +
+                       std::string(has_other ? R"(,{"name":"b","resourceClaimName":"other"})" : "") + "]"});
+    bench.run();
+    EXPECT_EQ(bench.node_of("p"), has_other ? "n1" : "n2");
+  }
+}
+
 TEST(Scores, ContainersWithoutRequestsCount) {
   TestBench bench;
   for (const char* name : {"n1", "n2", "n3"}) bench.put_node({name});

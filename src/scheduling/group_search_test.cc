@@ -196,7 +196,8 @@ TEST(GroupSearch, ARefusalOnManyNodesIsProvedBySums) {
     bench.put_node({"n3", "5"});
     bench.now = bench.now + Duration::seconds(60);
     bench.run();
-    EXPECT_EQ(places_of(bench, {"p0", "p1", "p2"}), "p0:n7 p1:n3 p2:n7");
+    // NodeResourcesFit gives n7 53 and n3 58 for the second one, NodeResourcesBalancedAllocation 64 and 55.
+    EXPECT_EQ(places_of(bench, {"p0", "p1", "p2"}), "p0:n7 p1:n7 p2:n3");
   }
 }
 

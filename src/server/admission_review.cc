@@ -2,7 +2,6 @@
 
 #include "api/decode.h"
 #include "api/json_diff.h"
-#include "api/placement_fields.h"
 #include "base/base64.h"
 #include "server/request_body.h"
 #include "server/status.h"
@@ -73,14 +72,7 @@ Json mutated(const PodReview& review, const api::Admission& pods) {
 Json validated(const PodReview& review, const api::Admission& pods) {
   const Json* old = review.creates ? nullptr : &review.old;
   const api::FieldErrors errors = pods.validate(review.pod, old);
-  if (errors.empty()) {
-    Json response = Json::object();
-    for (const std::string& text : api::pod_placement_warnings(review.pod, old)) {
-      if (!response.find("warnings")) response["warnings"] = Json::array();
-      response["warnings"].as_array().emplace_back(text);
-    }
-    return response;
-  }
+  if (errors.empty()) return Json::object();
   const Json& metadata = review.pod.part("metadata");
   const std::string_view name = metadata.string_at("name");
   return Json::object(

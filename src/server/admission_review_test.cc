@@ -78,22 +78,6 @@ TEST(AdmissionReview, ValidateAnswersEveryErrorWithItsField) {
   EXPECT_TRUE(response_to(post("/validate", review("UPDATE", R"("refuse":"me")", old))).bool_at("allowed"));
 }
 
-TEST(AdmissionReview, ValidateWarnsOfFieldsThatAreNotRead) {
-  std::string text = review("CREATE", "");
-  const std::string empty = R"("spec":{})";
-  text.replace(
-      text.find(empty), empty.size(),
-      R"("spec":{"schedulerName":"mine","topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"z",)"
-      R"("whenUnsatisfiable":"ScheduleAnyway"}]})");
-  const Json answer = response_to(post("/validate", text));
-  EXPECT_TRUE(answer.bool_at("allowed"));
-  ASSERT_EQ(answer.items_at("warnings").size(), 1u);
-  EXPECT_EQ(
-      answer.items_at("warnings")[0].as_string(),
-      "spec.topologySpreadConstraints with whenUnsatisfiable: ScheduleAnyway: Berth ignores this preference");
-  EXPECT_FALSE(response_to(post("/validate", review("CREATE", ""))).find("warnings"));
-}
-
 TEST(AdmissionReview, AllowsWhatItDoesNotLookAt) {
   const std::string allowed = R"({"uid":"u-1","allowed":true})";
   const std::string bad = R"("refuse":"me")";

@@ -105,40 +105,6 @@ TEST_F(ApiServerTest, RefusesBadBodies) {
   }
 }
 
-TEST(Unread, FieldsThatPlaceAPodAreWarnedOfWhereverTheyAreWritten) {
-  ApiServerOptions options;
-  options.warn_unacted = true;
-  ServerBench bench({}, std::move(options)), silent;
-  const std::string spec = R"("spec":{"containers":[{"name":"c","image":"i"}],"affinity":{"nodeAffinity":{)"
-                           R"("preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{)"
-                           R"("matchExpressions":[{"key":"z","operator":"Exists"}]}}]}}})";
-  const std::string pod = R"({"metadata":{"name":"p"},)" + spec + "}";
-  const std::string deployment =
-      R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{)"
-      R"("metadata":{"labels":{"a":"b"}},)" +
-      spec + "}}}";
-  const auto warning_of = [](ServerBench& at, const std::string& method, const std::string& path,
-                             const std::string& body) {
-    const auto exchange = std::make_shared<Recorded>();
-    at.ask(method, path, {}, body, exchange);
-    EXPECT_LT(exchange->response.status, 300) << exchange->response.body;
-    for (const auto& [name, value] : exchange->response.headers)
-      if (name == "Warning") return value;
-    return std::string();
-  };
-  const std::string pods = "/api/v1/namespaces/default/pods";
-  EXPECT_NE(warning_of(bench, "POST", pods, pod)
-                .find("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution: Berth "
-                      "ignores"),
-            std::string::npos);
-  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
-  EXPECT_NE(
-      warning_of(bench, "POST", deployments, deployment).find("spec.template.spec.affinity.nodeAffinity"),
-      std::string::npos);
-  EXPECT_EQ(warning_of(bench, "PUT", deployments + "/d", deployment), "") << "it was there before";
-  EXPECT_EQ(warning_of(silent, "POST", pods, pod), "") << "another scheduler may be there";
-}
-
 // As much as Kubernetes says: a body of junk was answered with as many headers.
 TEST(Unacted, AreResourcesWithoutControllerAndThoseThatAreSwitchedOff) {
   ApiServerOptions options;

@@ -1,6 +1,5 @@
 #include "server/registry.h"
 
-#include "api/placement_fields.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -45,14 +44,6 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
 const api::Admission* Registry::admission_of(const ObjectTarget& target) const {
   const bool is_pod = target.resource->group.empty() && target.resource->plural == "pods";
   return is_pod && target.subresource.empty() ? dependencies_.pod_admission : nullptr;
-}
-
-void Registry::add_unread(const ObjectTarget& target, const Json& object, const Json* before,
-                          std::vector<std::string>& warnings) const {
-  if (!dependencies_.warn_unread) return;
-  const api::ResourceInfo& resource = *target.resource;
-  for (std::string& text : api::placement_warnings(resource.group, resource.kind, object, before))
-    warnings.push_back(std::move(text));
 }
 
 void Registry::keep(const store::Object& object, Json written) {

@@ -48,8 +48,6 @@ class Registry {
     api::CelCheck check_cel;
     // Beside the rules of the kind; outlives the registry. Null: none.
     const api::Admission* pod_admission = nullptr;
-    // Whether Berth's scheduler is the one here, so that writes warn of fields that it does not read.
-    bool warn_unread = false;
   };
   Registry(Dependencies dependencies, std::size_t recent_documents_bytes)
       : dependencies_(dependencies), recent_(std::make_shared<RecentDocuments>(recent_documents_bytes)) {}
@@ -90,9 +88,6 @@ class Registry {
                const Json& next) const;
   // Null when it looks at no objects of this resource.
   const api::Admission* admission_of(const ObjectTarget& target) const;
-  // Of what Berth's scheduler does not read, where it is the one here. `before` null: a new object.
-  void add_unread(const ObjectTarget& target, const Json& object, const Json* before,
-                  std::vector<std::string>& warnings) const;
   // The object with the changes of its admission, with defaults and canonical.
   ApiResult<Json> mutated(const ObjectTarget& target, const api::Admission& admission, Json object) const;
   std::string generated_name(const Json& object) const;

@@ -76,10 +76,8 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   api::FieldErrors errors = api::validate_new(object, target.resource->namespaced, rules, ctx);
   if (admission) api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
-  if (!creation->options.in_process) {
-    if (rules.warnings) creation->warnings = rules.warnings(object, nullptr, ctx);
-    add_unread(target, object, nullptr, creation->warnings);
-  }
+  if (!creation->options.in_process && rules.warnings)
+    creation->warnings = rules.warnings(object, nullptr, ctx);
 
   if (!creation->options.dry_run) {
     // The reference's store refuses it, which a dry run does not reach.

@@ -219,10 +219,8 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   if (const api::Admission* admission = admission_of(target))
     api::append(errors, admission->validate(next, &before));
   TRY(check_fields(target, errors));
-  if (target.subresource.empty() && !update.options.in_process) {
-    if (rules.warnings) update.warnings = rules.warnings(next, &before, ctx);
-    add_unread(target, next, &before, update.warnings);
-  }
+  if (target.subresource.empty() && !update.options.in_process && rules.warnings)
+    update.warnings = rules.warnings(next, &before, ctx);
   return {};
 }
 

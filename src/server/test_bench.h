@@ -45,9 +45,7 @@ struct ServerBench {
                        StoreThread thread = StoreThread::Callers)
       : store(open(std::move(store_options), disk, thread)),
         random(random_for(thread)),
-        warn_unread(options.warn_unacted),
-        server({*store, executor, clock, *random, gates, api::accept_any_cel, pods, warn_unread},
-               std::move(options)) {
+        server({*store, executor, clock, *random, gates, api::accept_any_cel, pods}, std::move(options)) {
     EXPECT_TRUE(server.make_default_objects().ok());
   }
   ~ServerBench() {
@@ -83,7 +81,6 @@ struct ServerBench {
   ManualClock clock{Time::from_seconds(1'700'000'000)};
   std::unique_ptr<Random> random;
   api::Gates gates{api::GateDefaults::Up};
-  const bool warn_unread;
   ApiServer server;
 };
 

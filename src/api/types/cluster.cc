@@ -1,6 +1,24 @@
 #include "api/types/cluster.h"
 
+#include <algorithm>
+
 namespace berth::api {
+namespace {
+
+// Of equal names the first: kube-scheduler's.
+std::vector<NodeImage> decode_images(const JsonArray& items) {
+  std::vector<NodeImage> images;
+  for (const Json& item : items)
+    for (const std::string& name : decode_strings(item.items_at("names")))
+      images.push_back({name, item.int_at("sizeBytes")});
+  std::stable_sort(images.begin(), images.end(),
+                   [](const NodeImage& a, const NodeImage& b) { return a.name < b.name; });
+  const auto same = [](const NodeImage& a, const NodeImage& b) { return a.name == b.name; };
+  images.erase(std::unique(images.begin(), images.end(), same), images.end());
+  return images;
+}
+
+}  // namespace
 
 Node decode_node(const Json& object, RawPtr raw) {
   Node node = begin_decoded<Node>(object, std::move(raw));
@@ -12,7 +30,20 @@ Node decode_node(const Json& object, RawPtr raw) {
   node.allocatable = decode_resource_map(status.find("allocatable"));
   node.conditions = decode_conditions(status.items_at("conditions"));
   node.declared_features = decode_strings(status.items_at("declaredFeatures"));
+  node.images = decode_images(status.items_at("images"));
   return node;
+}
+
+std::int64_t Node::bytes_of_image(std::string_view name) const {
+  const auto at =
+      std::lower_bound(images.begin(), images.end(), name,
+                       [](const NodeImage& one, std::string_view wanted) { return one.name < wanted; });
+  return at != images.end() && at->name == name ? at->bytes : 0;
+}
+
+bool Node::softly_tainted() const {
+  return std::any_of(taints.begin(), taints.end(),
+                     [](const Taint& taint) { return taint.effect == "PreferNoSchedule"; });
 }
 
 Namespace decode_namespace(const Json& object, RawPtr raw) {

@@ -6,6 +6,13 @@
 
 namespace berth::api {
 
+// An image on a node, by one of its names.
+struct NodeImage {
+  std::string name;
+  std::int64_t bytes = 0;
+  friend bool operator==(const NodeImage&, const NodeImage&) = default;
+};
+
 struct Node {
   RawPtr raw;
   ObjectMeta meta;
@@ -15,6 +22,12 @@ struct Node {
   ResourceMap allocatable;
   std::vector<Condition> conditions;
   std::vector<std::string> declared_features;
+  std::vector<NodeImage> images;  // sorted by name, each name once
+
+  // Of the image with this name; 0: the node has it not.
+  std::int64_t bytes_of_image(std::string_view name) const;
+  // Whether it has a taint with the effect PreferNoSchedule.
+  bool softly_tainted() const;
 };
 
 struct Namespace {

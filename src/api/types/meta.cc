@@ -18,11 +18,16 @@ std::vector<Requirement> decode_requirements(const std::vector<Document>& items)
 }
 
 template <class Document>
+NodeSelectorTerm node_selector_term_of(const Document& term) {
+  return {decode_requirements(term.items_at("matchExpressions")),
+          decode_requirements(term.items_at("matchFields"))};
+}
+
+template <class Document>
 NodeSelector node_selector_of(const Document& selector) {
   NodeSelector decoded;
   for (const Document& term : selector.items_at("nodeSelectorTerms"))
-    decoded.terms.push_back({decode_requirements(term.items_at("matchExpressions")),
-                             decode_requirements(term.items_at("matchFields"))});
+    decoded.terms.push_back(node_selector_term_of(term));
   return decoded;
 }
 
@@ -181,6 +186,12 @@ NodeSelector decode_node_selector(const Json& selector) {
 }
 NodeSelector decode_node_selector(const ProtobufDocument& selector) {
   return node_selector_of(selector);
+}
+NodeSelectorTerm decode_node_selector_term(const Json& term) {
+  return node_selector_term_of(term);
+}
+NodeSelectorTerm decode_node_selector_term(const ProtobufDocument& term) {
+  return node_selector_term_of(term);
 }
 
 StringMap decode_string_map(const Json* map) {

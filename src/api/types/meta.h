@@ -114,6 +114,7 @@ T begin_decoded(const Json& object, RawPtr raw) {
 std::optional<std::int64_t> to_int(std::string_view text);
 std::vector<Condition> decode_conditions(const JsonArray& items);
 NodeSelector decode_node_selector(const Json& selector);
+NodeSelectorTerm decode_node_selector_term(const Json& term);
 StringMap decode_string_map(const Json* map);
 // Quantities that do not parse are left out: the API server has refused them.
 // None when the field is absent or no quantity.

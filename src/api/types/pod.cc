@@ -154,6 +154,15 @@ void decode_pod_affinity(const Document& affinity, Pod& pod) {
 }
 
 template <class Document>
+void decode_node_affinity(const Document& affinity, Pod& pod) {
+  if (const auto required = affinity.find("requiredDuringSchedulingIgnoredDuringExecution"))
+    pod.required_node_affinity = decode_node_selector(*required);
+  for (const Document& item : affinity.items_at("preferredDuringSchedulingIgnoredDuringExecution"))
+    if (const auto term = item.find("preference"))
+      pod.preferred_nodes.push_back({item.int_at("weight"), {{decode_node_selector_term(*term)}}});
+}
+
+template <class Document>
 SpreadConstraint decode_spread(const Document& item, const StringMap& own_labels) {
   SpreadConstraint constraint;
   constraint.topology_key = item.string_at("topologyKey");
@@ -169,14 +178,14 @@ SpreadConstraint decode_spread(const Document& item, const StringMap& own_labels
 template <class Document>
 void decode_constraints(const Document& spec, Pod& pod) {
   pod.node_selector = string_map_at(spec, "nodeSelector");
-  if (const auto affinity = spec.find("affinity"))
-    if (const auto node = affinity->find("nodeAffinity"))
-      if (const auto required = node->find("requiredDuringSchedulingIgnoredDuringExecution"))
-        pod.required_node_affinity = decode_node_selector(*required);
-  if (const auto affinity = spec.find("affinity")) decode_pod_affinity(*affinity, pod);
-  for (const Document& item : spec.items_at("topologySpreadConstraints"))
-    if (item.string_at("whenUnsatisfiable") == "DoNotSchedule")
-      pod.required_spread.push_back(decode_spread(item, pod.meta.labels));
+  if (const auto affinity = spec.find("affinity")) {
+    if (const auto node = affinity->find("nodeAffinity")) decode_node_affinity(*node, pod);
+    decode_pod_affinity(*affinity, pod);
+  }
+  for (const Document& item : spec.items_at("topologySpreadConstraints")) {
+    const bool required = item.string_at("whenUnsatisfiable") == "DoNotSchedule";
+    (required ? pod.required_spread : pod.preferred_spread).push_back(decode_spread(item, pod.meta.labels));
+  }
   for (const Document& item : spec.items_at("tolerations")) pod.tolerations.push_back(toleration_of(item));
 }
 
@@ -202,8 +211,10 @@ void decode_spec(const Document& spec, Pod& pod) {
     pod.claims.push_back({std::string(item.string_at("name")),
                           std::string(item.string_at("resourceClaimName")),
                           std::string(item.string_at("resourceClaimTemplateName"))});
-  for (const Document& item : spec.items_at("volumes"))
+  for (const Document& item : spec.items_at("volumes")) {
     if (auto volume = decode_claim_volume(item, pod.meta.name)) pod.volumes.push_back(*std::move(volume));
+    if (const auto image = item.find("image")) pod.image_volumes.emplace_back(image->string_at("reference"));
+  }
   if (const auto group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
 }
 

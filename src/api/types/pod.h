@@ -87,7 +87,13 @@ struct PodPreference {
   PodAffinityTerm term;
 };
 
-// An entry of spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule.
+// An entry of the node affinity that is preferred.
+struct NodePreference {
+  std::int64_t weight = 0;
+  NodeSelector nodes;  // with one term
+};
+
+// An entry of spec.topologySpreadConstraints.
 struct SpreadConstraint {
   std::string topology_key;
   std::int64_t max_skew = 1;
@@ -118,13 +124,16 @@ struct Pod {
   std::vector<std::string_view> required_features;
   std::vector<PodAffinityTerm> required_affinity, required_anti_affinity;
   std::vector<PodPreference> preferred_affinity;
-  std::vector<SpreadConstraint> required_spread;
+  std::vector<NodePreference> preferred_nodes;
+  // With whenUnsatisfiable: DoNotSchedule, and ScheduleAnyway.
+  std::vector<SpreadConstraint> required_spread, preferred_spread;
   ResourceMap overhead;
   std::optional<ResourceMap> pod_level_requests, pod_level_limits;
   std::vector<std::string> scheduling_gates;
   std::vector<PodClaim> claims;
-  std::vector<PodVolume> volumes;  // those that are claims
-  std::string group;               // spec.schedulingGroup.podGroupName
+  std::vector<PodVolume> volumes;          // those that are claims
+  std::vector<std::string> image_volumes;  // references of those that are images
+  std::string group;                       // spec.schedulingGroup.podGroupName
 
   std::string phase;
   Time started;  // status.startTime

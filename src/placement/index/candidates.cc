@@ -11,11 +11,22 @@ bool is_coarse(const DomainAmounts& amounts) {
 
 // What the nodes of a cell have in common.
 std::vector<std::int64_t> cell_key(DomainValueId rule_domain, const std::vector<DomainValueId>& coarse,
-                                   const std::vector<std::int64_t>& sums) {
+                                   const std::vector<std::int64_t>& columns) {
   std::vector<std::int64_t> key{rule_domain.index()};
   for (const DomainValueId domain : coarse) key.push_back(domain.index());
-  key.insert(key.end(), sums.begin(), sums.end());
+  key.insert(key.end(), columns.begin(), columns.end());
   return key;
+}
+
+// Calls visit(comparison, its first key, its first column).
+template <class Visit>
+void for_each_comparison(const ActiveDomains& domains, Visit visit) {
+  std::size_t key = 0, column = 0;
+  for (const ActiveComparison& one : domains.comparisons) {
+    visit(one, key, column);
+    key += one.comparison.domains.size();
+    column += one.comparison.columns;
+  }
 }
 
 }  // namespace
@@ -34,8 +45,12 @@ void Candidates::start(std::span<const std::int64_t> keys, const NodeOrder& orde
       verdicts.refused.push_back(!rule.accepts(DomainValueId(domain)));
     verdicts_.push_back(std::move(verdicts));
   }
-  for (const ActivePreference& one : domains.preferences)
-    preferred_.push_back({one.amounts->generation(), one.amounts->end(), is_coarse(*one.amounts)});
+  compares_ = !domains.comparisons.empty();
+  for_each_comparison(domains, [&](const ActiveComparison& one, std::size_t, std::size_t) {
+    for (std::size_t i = 0; i < one.amounts.size(); ++i)
+      keys_compared_.push_back({one.amounts[i]->generation(), one.amounts[i]->end(),
+                                one.comparison.domains[i].tells_apart || is_coarse(*one.amounts[i])});
+  });
   group_by_fewest(order.by_name().size(), domains.rules);
   make_room(keys.size());
   for (const NodeId node : order.by_name()) place(order.slot(node), order, domains);
@@ -68,29 +83,36 @@ bool Candidates::catch_up(std::span<const std::uint32_t> changed_slots, const No
   if (!has_groups()) return true;
   for (std::size_t i = 0; i < domains.rules.size(); ++i)
     if (domains.rules[i].amounts->generation() != verdicts_[i].generation) return false;
-  for (std::size_t i = 0; i < domains.preferences.size(); ++i) {
-    const DomainAmounts& amounts = *domains.preferences[i].amounts;
-    if (amounts.generation() != preferred_[i].generation) return false;
-    if (preferred_[i].coarse && !is_coarse(amounts)) return false;  // each domain would be a cell
-  }
+  bool same = true;
+  for_each_comparison(domains, [&](const ActiveComparison& one, std::size_t key, std::size_t) {
+    for (std::size_t i = 0; i < one.amounts.size(); ++i) {
+      const ComparedKey& known = keys_compared_[key + i];
+      // A key that is not coarse any more: each domain would be a cell.
+      same = same && one.amounts[i]->generation() == known.generation &&
+             (!known.coarse || one.comparison.domains[i].tells_apart || is_coarse(*one.amounts[i]));
+    }
+  });
+  if (!same) return false;
   make_room(order.slot_count());
   for (std::size_t i = 0; i < domains.rules.size(); ++i) read_domains(i, domains.rules[i], order);
-  read_preferences(order, domains);
+  read_compared_keys(order, domains);
   for (const std::uint32_t slot : changed_slots) place(slot, order, domains);
   return true;
 }
 
-// Moves the nodes whose sums changed. Nodes that joined a domain or left it since are placed later.
-void Candidates::read_preferences(const NodeOrder& order, const ActiveDomains& domains) {
+// Moves the nodes whose amounts changed. Nodes that joined a domain or left it since are placed later.
+void Candidates::read_compared_keys(const NodeOrder& order, const ActiveDomains& domains) {
   std::vector<std::uint32_t> moved;
-  for (std::size_t i = 0; i < domains.preferences.size(); ++i) {
-    const DomainAmounts& amounts = *domains.preferences[i].amounts;
-    if (!preferred_[i].coarse)
-      amounts.visit_since(preferred_[i].seen, [&](DomainValueId domain) {
-        for (const NodeId node : amounts.nodes(domain)) moved.push_back(order.slot(node));
-      });
-    preferred_[i].seen = amounts.end();
-  }
+  for_each_comparison(domains, [&](const ActiveComparison& one, std::size_t key, std::size_t) {
+    for (const DomainAmounts* amounts : one.amounts) {
+      ComparedKey& known = keys_compared_[key++];
+      if (!known.coarse)
+        amounts->visit_since(known.seen, [&](DomainValueId domain) {
+          for (const NodeId node : amounts->nodes(domain)) moved.push_back(order.slot(node));
+        });
+      known.seen = amounts->end();
+    }
+  });
   for (const std::uint32_t slot : moved) place(slot, order, domains);
 }
 
@@ -145,18 +167,24 @@ void Candidates::place(std::uint32_t slot, const NodeOrder& order, const ActiveD
 }
 
 DomainValueId Candidates::cell_of(NodeId node, DomainValueId rule_domain, const ActiveDomains& domains) {
-  std::vector<DomainValueId> coarse(domains.preferences.size());
-  std::vector<std::int64_t> sums(domains.preferences.back().score + 1);
-  for (std::size_t i = 0; i < domains.preferences.size(); ++i) {
-    const auto& [amounts, score, weight] = domains.preferences[i];
-    const DomainValueId domain = amounts->domain_of(node);
-    if (preferred_[i].coarse)
-      coarse[i] = domain;
-    else if (domain.valid())
-      sums[score] += amounts->amount(domain);
-  }
-  const auto [at, is_new] = cells_.try_emplace(cell_key(rule_domain, coarse, sums));
+  std::vector<DomainValueId> coarse(keys_compared_.size());
+  std::vector<std::int64_t> columns;
+  for_each_comparison(domains, [&](const ActiveComparison& one, std::size_t key, std::size_t column) {
+    columns.resize(column + one.comparison.columns);
+    for (const Comparison::NodeValue& value : one.comparison.values)
+      columns[column + value.column] += value.of(node);
+    for (std::size_t i = 0; i < one.amounts.size(); ++i) {
+      const DomainValueId domain = one.amounts[i]->domain_of(node);
+      if (keys_compared_[key + i].coarse)
+        coarse[key + i] = domain;
+      else if (domain.valid())
+        columns[column + one.comparison.domains[i].column] += one.amounts[i]->amount(domain);
+    }
+  });
+  if (overflowed_) return DomainValueId::none();
+  const auto [at, is_new] = cells_.try_emplace(cell_key(rule_domain, coarse, columns));
   if (!is_new) return at->second;
+  overflowed_ = cells_.size() > kCellsMax;
   if (free_cells_.empty()) {
     at->second = DomainValueId(static_cast<std::uint32_t>(groups_.size()));
     groups_.emplace_back();
@@ -167,14 +195,14 @@ DomainValueId Candidates::cell_of(NodeId node, DomainValueId rule_domain, const 
   Group& cell = groups_[at->second.index()];
   cell.rule_domain = rule_domain;
   cell.coarse = std::move(coarse);
-  cell.sums = std::move(sums);
+  cell.columns = std::move(columns);
   return at->second;
 }
 
 void Candidates::free_if_empty(DomainValueId id) {
   Group& cell = groups_[id.index()];
   if (!has_cells() || cell.slots.size() > cell.free.size()) return;
-  cells_.erase(cell_key(cell.rule_domain, cell.coarse, cell.sums));
+  cells_.erase(cell_key(cell.rule_domain, cell.coarse, cell.columns));
   cell = {};
   free_cells_.push_back(id);
 }
@@ -256,39 +284,46 @@ std::uint32_t Candidates::best(const NodeOrder& order, const ActiveDomains& doma
   return group.slots[group.keys.best()];
 }
 
-// Adds up what each cell gets, and finds the ranges over which that is scaled.
-std::vector<Candidates::Range> Candidates::sum_up(const ActiveDomains& domains) {
-  std::vector<Range> ranges(domains.preferences.back().score + 1);
-  for (const ActivePreference& one : domains.preferences) ranges[one.score].weight = one.weight;
-  sums_.assign(groups_.size() * ranges.size(), 0);
-  for (std::size_t id = 0; id < groups_.size(); ++id) {
-    const Group& cell = groups_[id];
-    if (cell.eligible == 0 || is_refused(cell)) continue;
-    const std::span<std::int64_t> sums = std::span(sums_).subspan(id * ranges.size(), ranges.size());
-    std::copy(cell.sums.begin(), cell.sums.end(), sums.begin());
-    for (std::size_t i = 0; i < domains.preferences.size(); ++i)
-      if (cell.coarse[i].valid())
-        sums[domains.preferences[i].score] += domains.preferences[i].amounts->amount(cell.coarse[i]);
-    for (std::size_t score = 0; score < ranges.size(); ++score) {
-      ranges[score].least = std::min(ranges[score].least, sums[score]);
-      ranges[score].most = std::max(ranges[score].most, sums[score]);
+void Candidates::find_feasible() {
+  feasible_.clear();
+  for (std::size_t id = 0; id < groups_.size(); ++id)
+    if (groups_[id].eligible > 0 && !is_refused(groups_[id])) feasible_.push_back(id);
+}
+
+// Adds up what each feasible cell gets.
+void Candidates::compare(const ActiveDomains& domains) {
+  totals_.assign(feasible_.size(), 0);
+  scores_.resize(feasible_.size());
+  for_each_comparison(domains, [&](const ActiveComparison& one, std::size_t key, std::size_t column) {
+    compared_.start(one.comparison.columns, one.amounts.size());
+    for (std::size_t at = 0; at < feasible_.size(); ++at) {
+      const Group& cell = groups_[feasible_[at]];
+      compared_.add(cell.eligible);
+      for (std::size_t i = 0; i < one.comparison.columns; ++i)
+        compared_.add_to(at, i, cell.columns[column + i]);
+      for (std::size_t i = 0; i < one.amounts.size(); ++i) {
+        const DomainValueId domain = cell.coarse[key + i];
+        compared_.set_domain(at, i, domain);
+        if (domain.valid())
+          compared_.add_to(at, one.comparison.domains[i].column, one.amounts[i]->amount(domain));
+      }
     }
-  }
-  return ranges;
+    one.comparison.normalize(compared_, scores_);
+    for (std::size_t at = 0; at < feasible_.size(); ++at) totals_[at] += one.weight * scores_[at];
+  });
 }
 
 std::uint32_t Candidates::best_of_cells(const NodeOrder& order, const ActiveDomains& domains) {
-  const std::vector<Range> ranges = sum_up(domains);
+  find_feasible();
+  if (feasible_.empty()) return NodeOrder::kNoSlot;
+  compare(domains);
   std::uint32_t best = NodeOrder::kNoSlot;
   std::int64_t highest = kOut;
-  for (std::size_t id = 0; id < groups_.size(); ++id) {
-    const Group& cell = groups_[id];
-    if (cell.keys.empty() || is_refused(cell)) continue;
+  for (std::size_t at = 0; at < feasible_.size(); ++at) {
+    const Group& cell = groups_[feasible_[at]];
+    if (cell.keys.empty()) continue;
     const std::uint32_t slot = cell.slots[cell.keys.best()];
-    std::int64_t total = cell.keys.key(cell.keys.best());
-    for (std::size_t score = 0; score < ranges.size(); ++score)
-      total += ranges[score].weight *
-               scaled(sums_[id * ranges.size() + score], ranges[score].least, ranges[score].most);
+    const std::int64_t total = cell.keys.key(cell.keys.best()) + totals_[at];
     if (best != NodeOrder::kNoSlot && (total < highest || (total == highest && order.before(best, slot))))
       continue;
     best = slot;

@@ -3,11 +3,12 @@
 // A node has a key, its score or none, and each DomainRule accepts or refuses its domain. The domains of the
 // rule with the fewest are tournaments of their nodes' keys, and the best of them play the final, so that
 // such a domain is refused or accepted in one path. Other rules, and all where every domain has few nodes,
-// give their verdicts to the nodes one by one. Where domains are preferred, the groups are cells: nodes of
-// one domain of each coarse key, and with equal sums over the other keys. So the nodes of a cell score the
-// same for their domains, and best() compares the cells. Owner: one cached signature, one thread. Columns are
-// by slot of NodeOrder. Cost: set() O(log n); a changed domain O(log n), or that for each of its nodes; with
-// preferences best() O(cells). Memory: 16 bytes a node, with rules 35 and for each group 200.
+// give their verdicts to the nodes one by one. Where nodes are compared, the groups are cells: nodes of
+// one domain of each coarse key, and with equal values and equal amounts of the other keys. So the nodes of
+// a cell score the same in every comparison, and best() compares the cells. Owner: one cached signature, one
+// thread. Columns are by slot of NodeOrder. Cost: set() O(log n); a changed domain O(log n), or that for each
+// of its nodes; with comparisons best() O(cells). Memory: 16 bytes a node, with rules 35 and for each group
+// 200.
 #pragma once
 
 #include <map>
@@ -21,8 +22,11 @@ namespace berth::placement {
 // Nodes that a domain has on average if the domains of a rule are groups.
 inline constexpr std::size_t kNodesOfAGroup = 4;
 
-// Domains up to which a preferred key is coarse: its amounts are read when cells are compared.
+// Domains up to which a compared key is coarse: its amounts are read when cells are compared.
 inline constexpr std::size_t kCoarseDomainsMax = 64;
+
+// Cells of one pod; beyond, it is judged on all nodes.
+inline constexpr std::size_t kCellsMax = 4096;
 
 struct ActiveRule {
   DomainRule rule;
@@ -32,17 +36,17 @@ struct ActiveRule {
   bool accepts(DomainValueId domain) const { return accepted.contains(amounts->amount(domain)); }
 };
 
-struct ActivePreference {
-  const DomainAmounts* amounts = nullptr;  // up to date
-  std::size_t score = 0;                   // sums are per score, ascending
-  std::int64_t weight = 1;                 // of this score
+struct ActiveComparison {
+  Comparison comparison;
+  std::int64_t weight = 1;
+  std::vector<const DomainAmounts*> amounts = {};  // by domain count; up to date
 };
 
-// What one pod reads of domains.
+// What one pod reads of domains and compares of nodes.
 struct ActiveDomains {
   std::span<const ActiveRule> rules;
-  std::span<const ActivePreference> preferences;
-  bool empty() const { return rules.empty() && preferences.empty(); }
+  std::span<const ActiveComparison> comparisons;
+  bool empty() const { return rules.empty() && comparisons.empty(); }
 };
 
 class Candidates {
@@ -51,7 +55,7 @@ class Candidates {
 
   // `keys` by slot.
   void start(std::span<const std::int64_t> keys, const NodeOrder& order);
-  // The same with domains; the later calls get the same rules and preferences.
+  // The same with domains; the later calls get the same rules and comparisons.
   void start(std::span<const std::int64_t> keys, const NodeOrder& order, const ActiveDomains& domains);
   // Reads the domains that changed, and where the nodes of these slots belong. False if the domains have
   // other ids, or a coarse key has too many by now: start again.
@@ -59,9 +63,11 @@ class Candidates {
                 const ActiveDomains& domains);
 
   void set(std::uint32_t slot, std::int64_t key, const NodeOrder& order);
-  // Takes the node out until set(); where domains are preferred, scores are still scaled over it.
+  // True if the nodes differ in too many ways: the other calls give no answers then.
+  bool overflowed() const { return overflowed_; }
+  // Takes the node out until set(); where nodes are compared, it still is one of them.
   void put_aside(std::uint32_t slot, const NodeOrder& order);
-  // The slot of the highest key, with the score of its domains, of equal ones the first by name;
+  // The slot of the highest key, with the scores of comparisons, of equal ones the first by name;
   // NodeOrder::kNoSlot: no node is one.
   std::uint32_t best(const NodeOrder& order, const ActiveDomains& domains);
   // The first rule that the node does not satisfy; null: none.
@@ -79,26 +85,20 @@ class Candidates {
     std::vector<std::uint32_t> slots;  // by position
     std::vector<std::uint32_t> free;   // positions
     bool refused = false;
-    // Of a cell: the domain of grouping_ (none: no rule groups), the coarse ones by preference, the sums of
-    // the others by score.
+    // Of a cell: the domain of grouping_ (none: no rule groups), the coarse ones by compared key, and by
+    // column of all comparisons what does not come from coarse domains.
     DomainValueId rule_domain;
     std::vector<DomainValueId> coarse;
-    std::vector<std::int64_t> sums;
+    std::vector<std::int64_t> columns;
     std::uint32_t eligible = 0;  // nodes with a key and no refusal, put aside or not
   };
-  struct Preferred {
+  struct ComparedKey {
     std::uint64_t generation = 0, seen = 0;  // of the amounts
     bool coarse = false;
   };
-  // Of the sums of one score.
-  struct Range {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    std::int64_t most = std::numeric_limits<std::int64_t>::min();
-    std::int64_t weight = 0;
-  };
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   bool has_groups() const { return !verdicts_.empty() || has_cells(); }
-  bool has_cells() const { return !preferred_.empty(); }
+  bool has_cells() const { return compares_; }
   void make_room(std::size_t slots);
   void group_by_fewest(std::size_t nodes, std::span<const ActiveRule> rules);
   void place(std::uint32_t slot, const NodeOrder& order, const ActiveDomains& domains);
@@ -107,28 +107,32 @@ class Candidates {
   DomainValueId cell_of(NodeId node, DomainValueId rule_domain, const ActiveDomains& domains);
   void free_if_empty(DomainValueId cell);
   void read_domains(std::size_t rule, const ActiveRule& active, const NodeOrder& order);
-  void read_preferences(const NodeOrder& order, const ActiveDomains& domains);
+  void read_compared_keys(const NodeOrder& order, const ActiveDomains& domains);
   void turn(std::size_t rule, DomainValueId domain, const DomainAmounts& amounts, const NodeOrder& order);
   void update(std::uint32_t slot, const NodeOrder& order);
   void update_final(DomainValueId group, const NodeOrder& order);
   bool is_refused(const Group& group) const;
-  std::vector<Range> sum_up(const ActiveDomains& domains);
+  void find_feasible();
+  void compare(const ActiveDomains& domains);
   std::uint32_t best_of_cells(const NodeOrder& order, const ActiveDomains& domains);
 
   TournamentTree plain_;            // without rules: all keys
   std::vector<Verdicts> verdicts_;  // by rule
   std::size_t grouping_ = kNone;    // the rule with the fewest domains
-  std::vector<Group> groups_;       // by its domains; without it one of all nodes; with preferences the cells
-  TournamentTree final_;            // the best key of each group; unused with preferences
+  std::vector<Group> groups_;       // by its domains; without it one of all nodes; with comparisons the cells
+  TournamentTree final_;            // the best key of each group; unused with comparisons
   std::vector<std::int64_t> keys_;
   std::vector<DomainValueId> group_of_;  // none: the node lacks a label, or the slot is free
   std::vector<std::uint32_t> position_;  // in the group
   std::vector<std::uint8_t> refusals_;   // by the other rules
   std::vector<bool> aside_, eligible_;
-  std::vector<Preferred> preferred_;                          // by preference
+  bool compares_ = false, overflowed_ = false;
+  std::vector<ComparedKey> keys_compared_;                    // of all comparisons, in order
   std::map<std::vector<std::int64_t>, DomainValueId> cells_;  // by what their nodes have in common
   std::vector<DomainValueId> free_cells_;
-  std::vector<std::int64_t> sums_;  // scratch: by cell and score
+  std::vector<std::size_t> feasible_;          // scratch: cells with a node that may take the pod
+  std::vector<std::int64_t> totals_, scores_;  // scratch: by feasible cell
+  ComparedNodes compared_;                     // scratch
 };
 
 }  // namespace berth::placement

@@ -56,13 +56,4 @@ struct DomainRule : DomainCount {
   const Reason* refused = nullptr;   // of a node in a refused domain
 };
 
-// What domains hold is good for the pod: the sums over all keys, scaled over the nodes that may take it so
-// that the smallest is 0 and the largest kDomainScoreMax. Source: kube-scheduler's InterPodAffinity.
-inline constexpr std::int64_t kDomainScoreMax = 100;
-constexpr std::int64_t scaled(std::int64_t sum, std::int64_t least, std::int64_t most) {
-  if (most <= least) return 0;
-  return static_cast<std::int64_t>(static_cast<double>(kDomainScoreMax) *
-                                   (static_cast<double>(sum - least) / static_cast<double>(most - least)));
-}
-
 }  // namespace berth::placement

@@ -64,22 +64,34 @@ bool SignatureCache::read_domains(const CycleState& state) {
     const DomainAmounts& amounts = domains_.amounts(rules[i], state.context->cluster);
     rules_.push_back({std::move(rules[i]), &amounts, accepted[i]});
   }
-  std::vector<PodCycle::ScoredCount> counts;
-  pods_.add_counts(state, counts);
-  preferences_.clear();
-  for (const PodCycle::ScoredCount& one : counts)
-    if (preferences_.size() < kDomainRulesMax)
-      preferences_.push_back({&domains_.amounts(one.count, state.context->cluster), one.score, one.weight});
-  return counts.size() <= kDomainRulesMax;
+  return read_comparisons(state);
 }
 
-// Leaves `latest_` null if there are too many lists of reasons to cache.
+// False: the pod has too many.
+bool SignatureCache::read_comparisons(const CycleState& state) {
+  std::vector<PodCycle::WeightedComparison> comparisons;
+  pods_.add_comparisons(state, comparisons);
+  comparisons_.clear();
+  std::size_t keys = 0, values = 0;
+  for (auto& [comparison, weight] : comparisons) {
+    keys += comparison.domains.size();
+    values += comparison.values.size();
+    if (keys > kDomainRulesMax || values > kDomainRulesMax) return false;
+    ActiveComparison& active = comparisons_.emplace_back(ActiveComparison{std::move(comparison), weight});
+    for (const Comparison::Domains& one : active.comparison.domains)
+      active.amounts.push_back(&domains_.amounts(one.count, state.context->cluster));
+  }
+  return true;
+}
+
+// Leaves `latest_` null if there are too many lists of reasons or cells to cache.
 NodeId SignatureCache::choose_among_kept(CycleState& state) {
   const Lent lent(state, diagnosis_);
   CachedSignature& cached = cached_for();
   bring_up_to_date(cached, state);
-  const NodeId node = best_accepted(cached, state);
-  cached.fresh = cached.lists.size() > kReasonListsMax;
+  const bool overflowed = cached.candidates.overflowed();
+  const NodeId node = overflowed ? NodeId::none() : best_accepted(cached, state);
+  cached.fresh = overflowed || cached.lists.size() > kReasonListsMax;
   if (!cached.fresh) latest_ = &cached;
   return node;
 }

@@ -21,7 +21,7 @@ namespace berth::placement {
 inline constexpr std::size_t kCachedSignaturesMax = 32;
 // Different lists of reasons in one signature; beyond, the pod is judged on all nodes.
 inline constexpr std::size_t kReasonListsMax = 200;
-// Rules about domains of one pod, and as many preferences; beyond, the pod is judged on all nodes.
+// Rules about domains of one pod, compared keys, and values of nodes; beyond, the pod is judged on all nodes.
 inline constexpr std::size_t kDomainRulesMax = 16;
 static_assert(2 * kDomainRulesMax <= kDomainAmountsMax);
 // Explanations of refused nodes that one signature keeps.
@@ -79,7 +79,8 @@ class SignatureCache {
   void bring_up_to_date(CachedSignature& cached, CycleState& state);
   void widen_changed(CachedSignature& cached, const CycleState& state);
   bool read_domains(const CycleState& state);
-  ActiveDomains active() const { return {rules_, preferences_}; }
+  bool read_comparisons(const CycleState& state);
+  ActiveDomains active() const { return {rules_, comparisons_}; }
   void release_changed(CachedSignature& cached);
   void judge_changed(CachedSignature& cached, CycleState& state);
   void start(CachedSignature& cached, CycleState& state);
@@ -107,7 +108,7 @@ class SignatureCache {
   PodSignature signature_;
   FilterScope scope_;                                   // of the latest choose()
   std::vector<ActiveRule> rules_;                       // the same
-  std::vector<ActivePreference> preferences_;           // the same
+  std::vector<ActiveComparison> comparisons_;           // the same
   std::vector<ReasonList> lists_;                       // of refusals(), where there are rules
   std::map<model::ResourceId, std::uint32_t> nearest_;  // the same: slots with most of a resource
   std::vector<NodeId> changed_;

@@ -224,6 +224,23 @@ std::int64_t preference_of(const dra::ClaimResult& result) {
   return sum;
 }
 
+// Of the claims that have their devices already; equal on all nodes, but part of the scale.
+std::int64_t preference_of_allocated(const PodQuery& query) {
+  std::int64_t sum = 0;
+  for (const ClaimChoice& choice : claims_of(query).claims) {
+    const dra::ClaimPtr& claim = query.context->cluster.claim(choice.claim).live;
+    if (!choice.allocation || !claim) continue;
+    for (const api::DeviceRequest& request : claim->requests)
+      for (std::size_t i = 0; is_prioritized(request) && i < request.alternatives.size(); ++i) {
+        const std::string chosen = request.name + "/" + request.alternatives[i].name;
+        if (std::any_of(choice.allocation->results.begin(), choice.allocation->results.end(),
+                        [&](const api::DeviceResult& result) { return result.request == chosen; }))
+          sum += kAlternativesMax - static_cast<std::int64_t>(i);
+      }
+  }
+  return sum;
+}
+
 class DynamicResources final : public LazyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
@@ -258,6 +275,7 @@ class DynamicResources final : public LazyFilter {
   bool accepts(const NodeTrial& trial) const override {
     const Result<NodeRequest> request = allocation_request_for(trial.query, trial.node);
     if (!request) return trial.refuse(reason_row("InvalidClaims"), request.error().message());
+    if (prefers(trial.query)) trial.choice.preference += preference_of_allocated(trial.query);
     const std::int64_t preference = trial.choice.preference;
     trial.choice.slots.write<NodeDevices>().extended = request->extended;
     if (request->devices && !found_devices(trial, *request->devices)) return false;

@@ -106,48 +106,6 @@ class NodeResourcesFitCounter final : public FitCounter {
   }
 };
 
-// `part` of `whole`, in percent; 128 bits only where the product needs them.
-std::int64_t percent_of(std::int64_t part, std::int64_t whole) {
-  if (part <= INT64_MAX / 100) return part * 100 / whole;
-  return static_cast<std::int64_t>(static_cast<__int128>(part) * 100 / whole);
-}
-
-// LeastAllocated over cpu and memory, weight 1 each: emptier nodes score higher. A container without a
-// request counts with kube-scheduler's default.
-class LeastAllocated final : public Score {
-  static constexpr model::ResourceId kScored[2] = {model::kCpu, model::kMemory};
-  static constexpr model::ResourceId kUnasked[2] = {model::kCpuUnasked, model::kMemoryUnasked};
-
- public:
-  std::string_view name() const override { return "NodeResourcesFit"; }
-  Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
-    return Signing::Signed;
-  }
-  void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
-             std::span<std::int64_t> scores) const override {
-    const model::Cluster& cluster = query.context->cluster;
-    __int128 asked[2] = {0, 0};
-    for (const model::ResourceAmount& request : cluster.pod(query.pod_id).requests)
-      for (std::size_t i = 0; i < 2; ++i)
-        if (request.resource == kScored[i] || request.resource == kUnasked[i]) asked[i] += request.amount;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const model::NodeRow& row = cluster.node(nodes[i]);
-      const model::NodeUse& use = cluster.ledger().node(nodes[i]);
-      std::int64_t sum = 0, weights = 0;
-      for (std::size_t r = 0; r < 2; ++r) {
-        const std::int64_t whole = model::amount_in(row.allocatable, kScored[r]);
-        if (whole <= 0) continue;
-        const __int128 left = static_cast<__int128>(free_of(row, use, kScored[r])) -
-                              model::amount_in(use.requested, kUnasked[r]) - asked[r];
-        sum += left > 0 ? percent_of(static_cast<std::int64_t>(left), whole) : 0;
-        ++weights;
-      }
-      if (weights > 0) scores[i] += weight * (sum / weights);
-    }
-  }
-};
-
 // MostAllocated over a whole placement: fuller domains score higher.
 class PlacementMostAllocated final : public PlacementScorer {
  public:
@@ -191,9 +149,6 @@ std::unique_ptr<Filter> node_resources_fit() {
 }
 std::unique_ptr<FitCounter> node_resources_fit_counter() {
   return std::make_unique<NodeResourcesFitCounter>();
-}
-std::unique_ptr<Score> least_allocated() {
-  return std::make_unique<LeastAllocated>();
 }
 std::unique_ptr<PlacementScorer> placement_most_allocated() {
   return std::make_unique<PlacementMostAllocated>();

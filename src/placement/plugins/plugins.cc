@@ -48,9 +48,11 @@ PluginSet default_plugins() {
 #define PLUGIN(point, name) add(set, plugins::name());
 #define SCORE(name, weight) set.scores.push_back({plugins::name(), weight});
 #define DOMAIN_SCORE(name, weight) set.domain_scores.push_back({plugins::name(), weight});
+#define NORMALIZED_SCORE(name, weight) set.normalized_scores.push_back({plugins::name(), weight});
 #define PLACEMENT_SCORE(name, weight) set.placement_scorers.push_back({plugins::name(), weight});
 #include "placement/plugins/plugins.def"
 #undef PLACEMENT_SCORE
+#undef NORMALIZED_SCORE
 #undef DOMAIN_SCORE
 #undef SCORE
 #undef PLUGIN

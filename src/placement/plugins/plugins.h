@@ -10,9 +10,11 @@ namespace berth::placement::plugins {
 #define PLUGIN(point, name) std::unique_ptr<point> name();
 #define SCORE(name, weight) PLUGIN(Score, name)
 #define DOMAIN_SCORE(name, weight) PLUGIN(DomainScore, name)
+#define NORMALIZED_SCORE(name, weight) PLUGIN(NormalizedScore, name)
 #define PLACEMENT_SCORE(name, weight) PLUGIN(PlacementScorer, name)
 #include "placement/plugins/plugins.def"
 #undef PLACEMENT_SCORE
+#undef NORMALIZED_SCORE
 #undef DOMAIN_SCORE
 #undef SCORE
 #undef PLUGIN

@@ -2,15 +2,11 @@
 // pods that a constraint selects than it allows, compared with the domain that runs fewest. Source:
 // kube-scheduler's plugin; KEP-895, KEP-3022 (minDomains), KEP-3094 (inclusion policies), KEP-3243
 // (matchLabelKeys).
-#include <algorithm>
-
-#include "placement/plugins/node_inclusion.h"
 #include "placement/plugins/plugins.h"
+#include "placement/plugins/spread.h"
 
 namespace berth::placement::plugins {
 namespace {
-
-constexpr std::string_view kPodTopologySpread = "PodTopologySpread";
 
 constexpr Reason kSkewTooLarge = {"SkewTooLarge",
                                   kPodTopologySpread,
@@ -24,10 +20,6 @@ constexpr Reason kNoTopologyLabel = {
     "has no label of a topology key that the pod is spread over",
     "have no label of a topology key that the pod is spread over"};
 
-bool is_selected(const api::SpreadConstraint& constraint, const api::Pod& pod) {
-  return constraint.pods.matches(pod.meta.labels);
-}
-
 class PodTopologySpread final : public DomainFilter {
  public:
   std::string_view name() const override { return kPodTopologySpread; }
@@ -37,38 +29,28 @@ class PodTopologySpread final : public DomainFilter {
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const api::Pod& pod = *query.pod;
-    if (pod.required_spread.empty()) return Signing::Signed;
-    sign_node_affinity(pod, signature);
-    sign_tolerations(pod, signature);
-    if (!signature.begin(kPodTopologySpread)) return Signing::Signed;
-    signature.put(pod.meta.ns);
-    signature.put(pod.required_spread.size());
-    for (const api::SpreadConstraint& one : pod.required_spread) {
-      signature.put(one.topology_key);
-      signature.put(static_cast<std::uint64_t>(one.max_skew));
-      signature.put(static_cast<std::uint64_t>(one.min_domains));
-      signature.put((one.honors_affinity ? 1u : 0u) + (one.honors_taints ? 2u : 0u) +
-                    (is_selected(one, pod) ? 4u : 0u));
-      signature.put(one.pods);
-    }
+    if (!pod.required_spread.empty()) sign_spread(pod, {pod.required_spread}, kPodTopologySpread, signature);
     return Signing::Signed;
   }
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
-    for (const api::SpreadConstraint& one : query.pod->required_spread) rules.push_back(rule_of(query, one));
+    const SpreadGroup group{query.pod->required_spread};
+    for (const api::SpreadConstraint& one : group.constraints) rules.push_back(rule_of(query, group, one));
   }
 
  private:
-  static DomainRule rule_of(const PodQuery& query, const api::SpreadConstraint& constraint) {
+  // `constraint` is one of the group's.
+  static DomainRule rule_of(const PodQuery& query, const SpreadGroup& group,
+                            const api::SpreadConstraint& constraint) {
     const api::Pod& pod = *query.pod;
     const model::Cluster& cluster = query.context->cluster;
     DomainRule rule;
     rule.topology_key = constraint.topology_key;
-    rule.amount_bytes = amount_bytes(pod, constraint);
-    rule.amount = [&pod, &cluster, &constraint](NodeId node) -> std::optional<std::int64_t> {
-      if (!is_included(pod, constraint, *cluster.node(node).live)) return std::nullopt;
-      return selected_on(node, pod, constraint, cluster);
+    rule.amount_bytes = spread_bytes(pod, group, constraint);
+    rule.amount = [&pod, &cluster, group, &constraint](NodeId node) -> std::optional<std::int64_t> {
+      if (!is_included(pod, group, constraint, *cluster.node(node).live)) return std::nullopt;
+      return selected_on(node, pod, group, constraint, cluster);
     };
-    const std::int64_t own = is_selected(constraint, pod) ? 1 : 0;
+    const std::int64_t own = constraint.pods.matches(pod.meta.labels) ? 1 : 0;
     rule.accepted = [&constraint, own](const DomainTotals& totals) {
       const bool few = static_cast<std::int64_t>(totals.domains) < constraint.min_domains;
       AmountRange range;
@@ -79,36 +61,6 @@ class PodTopologySpread final : public DomainFilter {
     rule.no_label = &kNoTopologyLabel;
     rule.refused = &kSkewTooLarge;
     return rule;
-  }
-  static std::string amount_bytes(const api::Pod& pod, const api::SpreadConstraint& constraint) {
-    PodSignature bytes;
-    if (constraint.honors_affinity) sign_node_affinity(pod, bytes);
-    if (constraint.honors_taints) sign_tolerations(pod, bytes);
-    bytes.begin(kPodTopologySpread);
-    bytes.put(pod.meta.ns);
-    bytes.put(pod.required_spread.size());
-    for (const api::SpreadConstraint& one : pod.required_spread) bytes.put(one.topology_key);
-    bytes.put(constraint.pods);
-    return bytes.bytes();
-  }
-  static bool is_included(const api::Pod& pod, const api::SpreadConstraint& constraint,
-                          const api::Node& node) {
-    return std::all_of(pod.required_spread.begin(), pod.required_spread.end(),
-                       [&](const auto& one) { return node.meta.labels.contains(one.topology_key); }) &&
-           (!constraint.honors_affinity || matches_node_affinity(pod, node)) &&
-           (!constraint.honors_taints || tolerates_taints(pod, node));
-  }
-  // Source: kube-scheduler counts nothing for a selector without requirements, and no pod that is being
-  // deleted.
-  static std::int64_t selected_on(NodeId node, const api::Pod& pod, const api::SpreadConstraint& constraint,
-                                  const model::Cluster& cluster) {
-    if (constraint.pods.selects_everything()) return 0;
-    const std::vector<PodId>& pods = cluster.ledger().node(node).pods;
-    return std::count_if(pods.begin(), pods.end(), [&](PodId id) {
-      const std::shared_ptr<const api::Pod>& other = cluster.pod(id).live;
-      return other && !other->meta.deleting() && other->meta.ns == pod.meta.ns &&
-             is_selected(constraint, *other);
-    });
   }
 };
 

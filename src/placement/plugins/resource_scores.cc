@@ -1,0 +1,170 @@
+// The scores by how much of each resource is in use: NodeResourcesFit with its three strategies, and
+// NodeResourcesBalancedAllocation. A resource that a node does not offer is left out, and so is an extended
+// one that the pod does not ask for.
+#include <algorithm>
+#include <array>
+
+#include "base/assert.h"
+#include "placement/plugins/arguments.h"
+#include "placement/plugins/plugins.h"
+#include "placement/plugins/resource_arithmetic.h"
+
+namespace berth::placement::plugins {
+namespace {
+
+// Whether a container without a request for cpu or memory counts with kube-scheduler's default.
+enum class Unasked : std::uint8_t { Counts, IsNothing };
+
+struct AskedResource {
+  model::ResourceId resource;
+  model::ResourceId unasked;  // none: there is no default
+  std::int64_t asked = 0;     // by the pod
+  std::int64_t weight = 1;
+};
+
+// At most kScoredResourcesMax; no allocation, because warm decisions score one node.
+template <class T>
+struct ResourceList {
+  std::array<T, kScoredResourcesMax> items;
+  std::size_t count = 0;
+  std::span<const T> span() const { return std::span(items).first(count); }
+};
+
+std::int64_t at_most_int64(__int128 amount) {
+  return static_cast<std::int64_t>(std::min<__int128>(amount, INT64_MAX));
+}
+
+model::ResourceId unasked_of(model::ResourceId resource) {
+  if (resource == model::kCpu) return model::kCpuUnasked;
+  return resource == model::kMemory ? model::kMemoryUnasked : model::ResourceId::none();
+}
+
+// What a plugin scores by, its common resources looked up once.
+class ScoredResources {
+ public:
+  ScoredResources(std::vector<WeightedResource> resources, Unasked unasked)
+      : resources_(std::move(resources)), unasked_(unasked) {
+    BERTH_ASSERT(resources_.size() <= kScoredResourcesMax, "the configuration is checked");
+    const model::ResourceNames common;
+    for (const WeightedResource& one : resources_) common_.push_back(common.find(one.name));
+  }
+
+  ResourceList<AskedResource> asked_by(const PodQuery& query) const {
+    const model::Cluster& cluster = query.context->cluster;
+    const model::ResourceAmounts& requests = cluster.pod(query.pod_id).requests;
+    ResourceList<AskedResource> all;
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+      AskedResource one{common_[i], {}, 0, resources_[i].weight};
+      if (!one.resource.valid()) one.resource = cluster.resources().find(resources_[i].name);
+      if (!one.resource.valid()) continue;  // no node offers it
+      if (unasked_ == Unasked::Counts) one.unasked = unasked_of(one.resource);
+      __int128 sum = 0;
+      for (const model::ResourceAmount& request : requests)
+        if (request.resource == one.resource || (one.unasked.valid() && request.resource == one.unasked))
+          sum += request.amount;
+      one.asked = at_most_int64(sum);
+      const bool extended = model::kEphemeralStorage.index() < one.resource.index();
+      if (!extended || one.asked > 0) all.items[all.count++] = one;
+    }
+    return all;
+  }
+
+ private:
+  const std::vector<WeightedResource> resources_;
+  const Unasked unasked_;
+  std::vector<model::ResourceId> common_;  // none: its id is the cluster's
+};
+
+template <class ScoreOf>
+void score_all(const model::Cluster& cluster, std::span<const NodeId> nodes,
+               std::span<const AskedResource> resources, std::int64_t weight, std::span<std::int64_t> scores,
+               ScoreOf score_of) {
+  ResourceList<ScoredResource> scored;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const model::NodeRow& row = cluster.node(nodes[i]);
+    const model::NodeUse& use = cluster.ledger().node(nodes[i]);
+    scored.count = 0;
+    for (const AskedResource& one : resources) {
+      const std::int64_t allocatable = model::amount_in(row.allocatable, one.resource);
+      if (allocatable <= 0) continue;
+      __int128 allocated = use.requested[one.resource];
+      if (one.unasked.valid()) allocated += use.requested[one.unasked];
+      scored.items[scored.count++] = {at_most_int64(allocated + one.asked), at_most_int64(allocated),
+                                      allocatable, one.weight};
+    }
+    scores[i] += weight * score_of(scored.span());
+  }
+}
+
+class ResourcesFitScore final : public Score {
+ public:
+  explicit ResourcesFitScore(const ResourcesFitArguments& arguments)
+      : strategy_(arguments.strategy),
+        shape_(arguments.shape),
+        resources_(arguments.resources, Unasked::Counts) {}
+
+  std::string_view name() const override { return "NodeResourcesFit"; }
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
+    return Signing::Signed;
+  }
+  void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
+             std::span<std::int64_t> scores) const override {
+    const auto asked = resources_.asked_by(query);
+    switch (strategy_) {
+      case FitStrategy::LeastAllocated:
+        return score_all(query.context->cluster, nodes, asked.span(), weight, scores, least_allocated_score);
+      case FitStrategy::MostAllocated:
+        return score_all(query.context->cluster, nodes, asked.span(), weight, scores, most_allocated_score);
+      case FitStrategy::RequestedToCapacityRatio:
+        return score_all(
+            query.context->cluster, nodes, asked.span(), weight, scores,
+            [this](std::span<const ScoredResource> scored) { return capacity_ratio_score(scored, shape_); });
+    }
+  }
+
+ private:
+  const FitStrategy strategy_;
+  const std::vector<UtilizationPoint> shape_;
+  const ScoredResources resources_;
+};
+
+// A pod that asks for none of the resources gets no score: it would draw such pods to one node.
+class BalancedAllocation final : public Score {
+ public:
+  explicit BalancedAllocation(const BalancedAllocationArguments& arguments)
+      : resources_(arguments.resources, Unasked::IsNothing) {}
+
+  std::string_view name() const override { return "NodeResourcesBalancedAllocation"; }
+  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+    sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
+    return Signing::Signed;
+  }
+  void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
+             std::span<std::int64_t> scores) const override {
+    const auto asked = resources_.asked_by(query);
+    const auto is_asked = [](const AskedResource& one) { return one.asked > 0; };
+    if (std::any_of(asked.span().begin(), asked.span().end(), is_asked))
+      score_all(query.context->cluster, nodes, asked.span(), weight, scores, balance_score);
+  }
+
+ private:
+  const ScoredResources resources_;
+};
+
+}  // namespace
+
+std::unique_ptr<Score> resources_fit_score(const ResourcesFitArguments& arguments) {
+  return std::make_unique<ResourcesFitScore>(arguments);
+}
+std::unique_ptr<Score> resources_fit_score() {
+  return resources_fit_score(ResourcesFitArguments{});
+}
+std::unique_ptr<Score> balanced_allocation(const BalancedAllocationArguments& arguments) {
+  return std::make_unique<BalancedAllocation>(arguments);
+}
+std::unique_ptr<Score> balanced_allocation() {
+  return balanced_allocation(BalancedAllocationArguments{});
+}
+
+}  // namespace berth::placement::plugins

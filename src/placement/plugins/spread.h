@@ -1,0 +1,34 @@
+// What PodTopologySpread counts, for its filter and its score.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "placement/framework.h"
+
+namespace berth::placement::plugins {
+
+inline constexpr std::string_view kPodTopologySpread = "PodTopologySpread";
+
+// Constraints of a pod that count together, valid as long as the pod: nodes without the label of one of them
+// do not count for any, if `all_labels`.
+struct SpreadGroup {
+  std::span<const api::SpreadConstraint> constraints;
+  bool all_labels = true;
+  std::string_view controller = {};  // the UID: its pods count instead of those that the constraints select
+};
+
+// Whether the node counts: its labels, and what the constraint's policies ask.
+bool is_included(const api::Pod& pod, const SpreadGroup& group, const api::SpreadConstraint& constraint,
+                 const api::Node& node);
+// The pods of the node that the constraint counts.
+std::int64_t selected_on(NodeId node, const api::Pod& pod, const SpreadGroup& group,
+                         const api::SpreadConstraint& constraint, const model::Cluster& cluster);
+// Equal bytes: the same amounts.
+std::string spread_bytes(const api::Pod& pod, const SpreadGroup& group,
+                         const api::SpreadConstraint& constraint);
+void sign_spread(const api::Pod& pod, const SpreadGroup& group, std::string_view fragment,
+                 PodSignature& signature);
+
+}  // namespace berth::placement::plugins
