@@ -18,6 +18,7 @@
 #include "placement/cycle_state.h"
 #include "placement/filter_scope.h"
 #include "placement/index/comparison.h"
+#include "placement/node_trial.h"
 #include "placement/placements.h"
 #include "placement/refusal/gate.h"
 #include "placement/signature.h"
@@ -76,21 +77,6 @@ class DomainFilter : public SignPlugin {
  public:
   // Appends the pod's rules; a node must satisfy all, and the first that it does not satisfy is the reason.
   virtual void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const = 0;
-};
-
-// One node under trial by lazy filters.
-struct NodeTrial {
-  const PodQuery& query;
-  NodeId node;
-  model::Ledger::Transaction* what_if;  // the decision's; a filter takes its own changes back
-  NodeChoice& choice;                   // what filters choose on the node
-  Diagnosis& diagnosis;                 // why one refuses it
-
-  // Refuses the node.
-  bool refuse(const Reason& row, std::string_view subject = {}, std::string_view second = {}) const {
-    diagnosis.refuse(node, diagnosis.reason(row, subject, second));
-    return false;
-  }
 };
 
 // Refuses one node; called best score first until a node passes, so that usually one call suffices. Its

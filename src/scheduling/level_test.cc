@@ -47,6 +47,19 @@ TEST_F(Conditions, AreWrittenAgainUntilTheViewShowsThem) {
   EXPECT_EQ(bench_.message_of("p"), "no room");
 }
 
+TEST_F(Conditions, ThatChangeAgainAndAgainAreWrittenAFewTimesAWindow) {
+  std::uint32_t writes = 0;
+  for (int i = 0; i < 9; ++i) {
+    want(i % 2 == 0 ? "no room" : "waits for a victim", i % 2 == 0 ? "Unschedulable" : "SchedulerError");
+    writes += written() ? 1 : 0;
+    pass(Duration::seconds(1));
+  }
+  EXPECT_EQ(writes, kRefusalsAtOnceMax);
+  pass(Duration::seconds(1));
+  EXPECT_TRUE(written()) << "the last one is not lost";
+  EXPECT_EQ(bench_.message_of("p"), "no room");
+}
+
 TEST_F(Conditions, AreRewordedRarelyWhenOnlyNumbersChanged) {
   want("0/4 nodes are available: 4 Insufficient cpu");
   EXPECT_TRUE(written());

@@ -176,9 +176,9 @@ class KeptBesideAGroup : public testing::Test {
   // The node whose device is reserved for a pod of priority 10, once pods without devices have overtaken it.
   std::string kept_for_high() {
     bench.put_claim("high", "gpu");
-    bench.put_pod(
-        {"high", "1", "",
-         R"(,"priority":10,"preemptionPolicy":"Never","resourceClaims":[{"name":"c","resourceClaimName":"high"}])"});
+    bench.put_pod({"high", "1", "",
+                   R"(,"priority":10,"preemptionPolicy":"Never",)"
+                   R"("resourceClaims":[{"name":"c","resourceClaimName":"high"}])"});
     bench.run();
     bench.put_pod({"overtakes"});
     bench.run();

@@ -14,9 +14,9 @@ constexpr int kShards = 8;
 constexpr int kWorldsOfAShard = 1250;
 constexpr int kRoundsMax = 100;  // each evicts, ends, replaces and binds
 
-class World {
+class EvictingPods {
  public:
-  explicit World(std::uint64_t seed) : random_(seed) {
+  explicit EvictingPods(std::uint64_t seed) : random_(seed) {
     const int nodes = 2 + below(3), pods = 4 + below(8);
     for (int i = 0; i < nodes; ++i) {
       const std::string name = "n" + std::to_string(i);
@@ -134,7 +134,7 @@ TEST_P(PreemptionComesToRest, AndEveryEvictionHadItsPreemptor) {
   std::size_t evictions = 0;
   for (int i = 0; i < kWorldsOfAShard; ++i) {
     const auto seed = static_cast<std::uint64_t>(GetParam() * kWorldsOfAShard + i);
-    World world(seed);
+    EvictingPods world(seed);
     ASSERT_TRUE(world.run()) << "seed " << seed;
     ASSERT_EQ(world.broken(), "") << "seed " << seed;
     evictions += world.evictions();

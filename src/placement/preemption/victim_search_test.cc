@@ -19,7 +19,7 @@ struct Running {
   int priority = 0;
   int cpu = 1;
   int started = 0;       // seconds
-  int claim = -1;        // of World::claims
+  int claim = -1;        // of FullCluster::claims
   bool app = false;      // the preemptor keeps apart from these, where it does
   bool daemon = false;   // of a DaemonSet
   bool guarded = false;  // by the budget
@@ -28,7 +28,7 @@ struct Running {
 };
 
 // A world from which pods can be left out: its objects, without any ledger.
-struct World {
+struct FullCluster {
   int nodes = 2;
   std::vector<Running> pods;
   std::vector<std::vector<std::string>> claims;  // the devices of each, "node/device"
@@ -62,7 +62,7 @@ std::string pod_text(const Running& pod) {
          R"(","conditions":[{"type":"Ready","status":"True"}]}})";
 }
 
-std::string claim_text(const World& world, std::size_t claim, const std::vector<Running>& pods) {
+std::string claim_text(const FullCluster& world, std::size_t claim, const std::vector<Running>& pods) {
   std::string users, results;
   for (const Running& pod : pods)
     if (pod.claim == static_cast<int>(claim))
@@ -83,7 +83,7 @@ std::string claim_text(const World& world, std::size_t claim, const std::vector<
   return text + "}";
 }
 
-std::string preemptor_text(const World& world) {
+std::string preemptor_text(const FullCluster& world) {
   std::string text = R"({"metadata":{"name":"high","namespace":"ns","uid":"high"},"spec":{"priority":)" +
                      std::to_string(kPreemptor) +
                      R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
@@ -99,7 +99,7 @@ std::string preemptor_text(const World& world) {
 }
 
 // The world without the pods in `gone`.
-std::unique_ptr<PluginBench> build(const World& world, const std::set<std::string>& gone) {
+std::unique_ptr<PluginBench> build(const FullCluster& world, const std::set<std::string>& gone) {
   auto bench = std::make_unique<PluginBench>();
   for (int i = 0; i < world.nodes; ++i) {
     bench->put_node(node_name(i), R"("host":")" + node_name(i) + "\"");
@@ -135,14 +135,14 @@ std::unique_ptr<PluginBench> build(const World& world, const std::set<std::strin
   return bench;
 }
 
-bool fits(const World& world, int node, const std::set<std::string>& gone) {
+bool fits(const FullCluster& world, int node, const std::set<std::string>& gone) {
   const auto bench = build(world, gone);
   bench->begin(*bench->view.pods.find("ns", "high"));
   const NodeId id = bench->cluster.find_node(node_name(node));
   return bench->pods.prepare(bench->state) && bench->pods.choose(bench->state, {&id, 1}, {}).valid();
 }
 
-bool fits_somewhere(const World& world) {
+bool fits_somewhere(const FullCluster& world) {
   for (int node = 0; node < world.nodes; ++node)
     if (fits(world, node, {})) return true;
   return false;
@@ -166,7 +166,7 @@ bool more_important(const Running& a, const Running& b) {
 }
 
 // Those whose eviction the budget refuses, counted from the first on.
-std::set<std::string> refused_of(const World& world, const std::vector<Running>& pods) {
+std::set<std::string> refused_of(const FullCluster& world, const std::vector<Running>& pods) {
   std::set<std::string> refused;
   int left = world.permitted;
   for (const Running& pod : pods)
@@ -174,7 +174,7 @@ std::set<std::string> refused_of(const World& world, const std::vector<Running>&
   return refused;
 }
 
-std::vector<Running> victims_on(const World& world, int node) {
+std::vector<Running> victims_on(const FullCluster& world, int node) {
   std::vector<Running> lower;
   // Pods elsewhere count if they share a claim with one of the node.
   const auto shares = [&](const Running& pod) {
@@ -188,7 +188,7 @@ std::vector<Running> victims_on(const World& world, int node) {
   return lower;
 }
 
-std::optional<std::vector<Running>> judge_node(const World& world, int node) {
+std::optional<std::vector<Running>> judge_node(const FullCluster& world, int node) {
   std::vector<Running> order = victims_on(world, node);
   std::set<std::string> gone;
   for (const Running& pod : order) gone.insert(pod.name);
@@ -206,7 +206,7 @@ std::optional<std::vector<Running>> judge_node(const World& world, int node) {
   return order;
 }
 
-Judged judge(const World& world) {
+Judged judge(const FullCluster& world) {
   Judged best;
   std::vector<std::int64_t> best_cost;
   for (int node = 0; node < world.nodes; ++node) {
@@ -232,7 +232,7 @@ Judged judge(const World& world) {
 }
 
 // The answer of the search.
-Judged search(const World& world) {
+Judged search(const FullCluster& world) {
   const auto bench = build(world, {});
   const api::Pod& pod = *bench->view.pods.find("ns", "high");
   VictimSearch victims(bench->pods);
@@ -255,8 +255,8 @@ Judged search(const World& world) {
   return found;
 }
 
-World random_world() {
-  World world;
+FullCluster random_world() {
+  FullCluster world;
   world.nodes = 2 + random_below(2);
   world.devices = random_below(3);
   std::vector<std::vector<std::string>> free(static_cast<std::size_t>(world.nodes));
@@ -297,7 +297,7 @@ World random_world() {
 
 TEST(VictimSearch, AgreesWithTheJudgeAndIsMinimal) {
   EXPECT_TRUE(rc::check("the cheapest minimal victims", [] {
-    const World world = random_world();
+    const FullCluster world = random_world();
     RC_PRE(!fits_somewhere(world));
     const Judged found = search(world), judged = judge(world);
     RC_ASSERT(found.text() == judged.text());
@@ -315,7 +315,7 @@ TEST(VictimSearch, AgreesWithTheJudgeAndIsMinimal) {
 
 struct Row {
   const char* name;
-  World world;
+  FullCluster world;
   const char* wanted;
 };
 

@@ -97,8 +97,17 @@ void ConditionUpdater::want(const client::View& view, WantedCondition wanted, Ti
   const bool reworded =
       shown && same_matter(*shown, entry.wanted.condition) && entry.told_class == entry.wanted.wording_class;
   if (reworded && !has(KnownDefect::WordsFollowNumbers)) return schedule_rewording(key, entry, now);
-  const Time at = now + entry.wanted.grace;
+  const bool often = entry.written >= kRefusalsAtOnceMax;
+  const Time at = std::max(now + entry.wanted.grace, often ? entry.window_at + kRefusalWindow : now);
   if (!waits || at < entry.due) schedule(key, entry, at);
+}
+
+void ConditionUpdater::count_write(PendingCondition& entry, Time now) {
+  if (entry.written == 0 || now - entry.window_at >= kRefusalWindow) {
+    entry.window_at = now;
+    entry.written = 0;
+  }
+  ++entry.written;
 }
 
 void ConditionUpdater::schedule_rewording(const api::ObjectKey& key, PendingCondition& entry, Time now) {
@@ -141,6 +150,7 @@ client::Effects ConditionUpdater::due(const client::View& view, Time now) {
     entry.under_way = true;
     entry.changed = false;
     entry.told_class = entry.wanted.wording_class;
+    count_write(entry, now);
     effects.chains.push_back({key, writes_of(object, entry.wanted)});
   }
   return effects;

@@ -1,11 +1,13 @@
 // The conditions of waiting pods and groups: each is written until the view shows it.
 //
-// A condition is written at once when its status, reason or class changes. If only its words changed (numbers
-// that move with every placement of others), it is written at most once in the interval that its owner names,
-// and all of these together at most kRewordsPerSecondMax times a second; `berth explain` has the live words.
-// An event is written with its condition. If only the event's additional words changed, it is written alone,
-// at the rate of rewordings. Events of an earlier process are unknown and are repeated. Owner: the scheduler,
-// one thread. Cost: O(log n) a call. Memory: proportional to the waiting objects.
+// A condition is written at once when its status, reason or class changes, kRefusalsAtOnceMax times in
+// kRefusalWindow; a pod whose preemptions are taken over again and again changes it more often. If only its
+// words changed (numbers that move with every placement of others), it is written at most once in the
+// interval that its owner names, and all of these together at most kRewordsPerSecondMax times a second;
+// `berth explain` has the live words. An event is written with its condition. If only the event's additional
+// words changed, it is written alone, at the rate of rewordings. Events of an earlier process are unknown and
+// are repeated. Owner: the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the waiting
+// objects.
 #pragma once
 
 #include <map>
@@ -21,6 +23,8 @@ inline constexpr Duration kRewordAfter = Duration::seconds(30);
 // For members: their group's condition has the numbers, and a group may have thousands of members.
 inline constexpr Duration kMemberRewordAfter = Duration::minutes(5);
 inline constexpr std::int64_t kRewordsPerSecondMax = 50;
+inline constexpr std::uint32_t kRefusalsAtOnceMax = 4;  // of one object, within:
+inline constexpr Duration kRefusalWindow = Duration::seconds(10);
 inline constexpr std::size_t kConditionsPerWriteMax = 64;  // chains of one Effects
 inline constexpr Duration kConditionRetryFirst = Duration::millis(200);
 inline constexpr Duration kConditionRetryMax = Duration::seconds(10);
@@ -64,10 +68,13 @@ class ConditionUpdater {
     Time told_at;
     Time due;  // not set: nothing to write
     std::uint32_t failures = 0;
+    Time window_at;             // the first of `written`
+    std::uint32_t written = 0;  // within kRefusalWindow
     bool under_way = false;
     bool changed = false;  // while a write was under way
   };
   void schedule(const api::ObjectKey& key, PendingCondition& entry, Time at);
+  static void count_write(PendingCondition& entry, Time now);
   // At the entry's next turn for a rewording, unless it has a time already.
   void schedule_rewording(const api::ObjectKey& key, PendingCondition& entry, Time now);
 
