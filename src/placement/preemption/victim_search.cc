@@ -387,7 +387,10 @@ std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, 
   }
   std::optional<PreemptionPlan> plan;
   const bool ended = checks_ >= kPreemptionChecksMax;
-  if (best) plan = this->plan(nodes[best->at], *std::move(best));
+  if (best) {
+    const RefusedByNode& node = nodes[best->at];
+    plan = this->plan(node, *std::move(best));
+  }
   transaction_.roll_back_to(base_);
   if (plan) plan->ended = ended;
   if (!plan) why = why_not(nodes);
