@@ -269,32 +269,33 @@ bool Cluster::outstanding(const Assumption& assumption) const {
                      });
 }
 
-// A claim may show its volume after its pod shows its node.
-VolumeBindingsPtr Cluster::volumes_of(const PodRow& row) const {
+BindRequestPtr Cluster::effective_request(const PodRow& row) const {
   for (const auto& [name, request] : row.bind_requests)
-    if (is_effective(*request))
-      return request->volumes.empty() ? nullptr : VolumeBindingsPtr(request, &request->volumes);
-  const auto assumed = assumptions_.find(row.live->meta.uid);
-  if (assumed == assumptions_.end() || assumed->second.reservation.volumes.empty()) return nullptr;
-  return std::make_shared<const std::vector<api::VolumeBinding>>(assumed->second.reservation.volumes);
+    if (is_effective(*request)) return request;
+  return nullptr;
 }
 
 Cluster::PodPlacement Cluster::place_of(const PodRow& row) {
   if (!row.live || row.live->finished()) return {};
-  if (row.live->bound())
-    return {node_id(row.live->node_name), &row.live->node_allocatable, nullptr, row.gpu_share,
-            volumes_of(row)};
-  for (const auto& [name, request] : row.bind_requests)
-    if (is_effective(*request))
-      return {node_id(request->node), &request->node_allocatable, &request->claims,
-              request->gpu_share.empty() ? nullptr : api::GpuSharePtr(request, &request->gpu_share),
-              volumes_of(row)};
-  const auto assumed = assumptions_.find(row.live->meta.uid);
-  if (assumed == assumptions_.end() || assumed->second.node.empty()) return {};
-  const api::PodReservation& reserved = assumed->second.reservation;
-  const api::GpuShare& share = reserved.gpu_share;
-  return {node_id(assumed->second.node), &reserved.node_allocatable, &reserved.claims,
-          share.empty() ? nullptr : std::make_shared<const api::GpuShare>(share), volumes_of(row)};
+  PodPlacement place;
+  if (const BindRequestPtr request = effective_request(row)) {
+    place = {node_id(request->node), &request->node_allocatable, &request->claims,
+             request->gpu_share.empty() ? nullptr : api::GpuSharePtr(request, &request->gpu_share),
+             request->volumes.empty() ? nullptr : VolumeBindingsPtr(request, &request->volumes)};
+  } else if (const auto assumed = assumptions_.find(row.live->meta.uid);
+             assumed != assumptions_.end() && !assumed->second.node.empty()) {
+    const api::PodReservation& reserved = assumed->second.reservation;
+    const api::GpuShare& share = reserved.gpu_share;
+    place = {node_id(assumed->second.node), &reserved.node_allocatable, &reserved.claims,
+             share.empty() ? nullptr : std::make_shared<const api::GpuShare>(share),
+             reserved.volumes.empty()
+                 ? nullptr
+                 : std::make_shared<const std::vector<api::VolumeBinding>>(reserved.volumes)};
+  }
+  if (!row.live->bound()) return place;
+  // A claim may show its volume after its pod shows its node.
+  return {node_id(row.live->node_name), &row.live->node_allocatable, nullptr, row.gpu_share,
+          std::move(place.volumes)};
 }
 
 ResourceAmounts Cluster::charges(PodId pod, const NodeAllocatablePtr& by_devices) const {

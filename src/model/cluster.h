@@ -41,6 +41,8 @@ class Cluster {
   // True while the request reserves what it names: it has not failed for good, and its pod is alive and is
   // the one it was made for.
   bool is_effective(const api::BindRequest& request) const;
+  // The first by name of the pod's requests that reserves; null: none.
+  BindRequestPtr effective_request(const PodRow& row) const;
   // Ends the transaction and records the pods that it placed as assumptions of `decision`; the ledger keeps
   // their effect, but tentative removals are restored.
   void commit(Ledger::Transaction& transaction, std::string_view decision);
@@ -145,7 +147,6 @@ class Cluster {
     VolumeBindingsPtr volumes = nullptr;
   };
   PodPlacement place_of(const PodRow& row);
-  VolumeBindingsPtr volumes_of(const PodRow& row) const;
   std::vector<ClaimId> used_claims(const api::Pod& pod, const std::vector<api::ClaimAllocation>* reserved);
   bool has_other_consumers(const ClaimRow& row, GroupClaims group_claims) const;
   std::shared_ptr<const api::Allocation> allocation_of(const ClaimRow& row) const;

@@ -2,21 +2,10 @@
 #include <algorithm>
 
 #include "api/types/gpu_share.h"
+#include "placement/preemption/victims.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
-namespace {
-
-// Nobody else has a share of the GPU that the reservation pod holds.
-bool holds_gpu_alone(const model::NodeUse& use, const api::Pod& reservation) {
-  const std::string_view name = reservation.meta.annotation(api::kGpuGroupAnnotation);
-  return std::any_of(use.gpu_groups.begin(), use.gpu_groups.end(), [name](const model::GpuGroupUse& group) {
-    return group.name == name && group.members == 1;
-  });
-}
-
-}  // namespace
-
 AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
   return {loop_.avoid_list.nodes(pod.meta.uid, now), loop_.avoid_list.devices(loop_.cluster, pod, now)};
 }
@@ -41,7 +30,7 @@ void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t prio
       remove(*pod);
   }
   for (const api::Pod* pod : reservations)
-    if (holds_gpu_alone(cluster.ledger().node(place_of(*pod)), *pod)) remove(*pod);
+    if (placement::holds_gpu_alone(cluster.ledger().node(place_of(*pod)), *pod)) remove(*pod);
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& pod,

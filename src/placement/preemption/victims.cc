@@ -29,7 +29,8 @@ bool has_local_volume(const client::View& view, const api::Pod& pod) {
   });
 }
 
-// It is a reservation pod, and nobody else has a share of its GPU.
+}  // namespace
+
 bool holds_gpu_alone(const model::NodeUse& use, const api::Pod& pod) {
   if (!api::is_gpu_reservation(pod)) return false;
   const std::string_view name = pod.meta.annotation(api::kGpuGroupAnnotation);
@@ -37,8 +38,6 @@ bool holds_gpu_alone(const model::NodeUse& use, const api::Pod& pod) {
     return group.name == name && group.members == 1;
   });
 }
-
-}  // namespace
 
 Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
   const model::PodRow& row = cluster.pod(id);
@@ -51,10 +50,7 @@ Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
   }
   if (pod.bound()) return Evictability::Evictable;
   // The decision of a pod alone is withdrawn; a gang's members are bound together or not at all.
-  const bool withdrawable =
-      pod.group.empty() && std::ranges::any_of(row.bind_requests, [&](const auto& request) {
-        return cluster.is_effective(*request.second);
-      });
+  const bool withdrawable = pod.group.empty() && cluster.effective_request(row);
   return withdrawable ? Evictability::Evictable : Evictability::Fixed;
 }
 

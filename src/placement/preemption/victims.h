@@ -31,6 +31,8 @@ bool is_tied_to_node(const client::View& view, const api::Pod& pod);
 
 // One that has not started counts as the youngest.
 Time start_of(const api::Pod& pod);
+// Whether it is a reservation pod and nobody else has a share of its GPU on the node.
+bool holds_gpu_alone(const model::NodeUse& use, const api::Pod& pod);
 // In a what-if the pod is gone, with each claim that nobody else uses, and with the reservation pods of GPUs
 // that nobody else shares.
 void remove_victim(const model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction);
