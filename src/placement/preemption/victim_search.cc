@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "placement/claims.h"
@@ -15,6 +16,12 @@ using model::GroupClaims;
 
 using Units = std::vector<VictimUnit>;
 using UnitSet = std::vector<std::size_t>;  // positions, ascending
+
+UnitSet all_of(const Units& units) {
+  UnitSet all(units.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
 
 // One decision's search.
 class Search {
@@ -233,8 +240,7 @@ Units Search::units_on(NodeId node) {
 // of a range may stay, each may. Repeated while that takes one back: rules about domains may depend on
 // others.
 UnitSet Search::reprieve(NodeId node, const Units& units) {
-  UnitSet removed(units.size());
-  for (std::size_t i = 0; i < removed.size(); ++i) removed[i] = i;
+  UnitSet removed = all_of(units);
   const std::function<void(std::size_t, std::size_t)> take_back = [&](std::size_t first, std::size_t last) {
     if (first == last || checks_ >= kPreemptionChecksMax) return;
     UnitSet without = removed;
@@ -310,9 +316,7 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
   do {
     transaction_.roll_back_to(base_);
     units = units_on(node.node);
-    removed.resize(units.size());
-    for (std::size_t i = 0; i < removed.size(); ++i) removed[i] = i;
-    if (units.empty() || !fits_without(node.node, units, removed)) {
+    if (units.empty() || !fits_without(node.node, units, all_of(units))) {
       note_refusal(node, units);
       return std::nullopt;
     }
@@ -338,9 +342,7 @@ std::optional<PreemptionPlan> Search::plan(const RefusedByNode& node, Chosen cho
       auto& to = pod.meta.deleting() ? plan.awaited : plan.victims;
       to.push_back({id, pod.meta.uid, !disruptions.count(pod)});
     }
-  UnitSet all(chosen.victims.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  if (!fits_without(node.node, chosen.victims, all)) return std::nullopt;
+  if (!fits_without(node.node, chosen.victims, all_of(chosen.victims))) return std::nullopt;
   for (const model::Step& step : transaction_.steps())
     if (const auto* freed = std::get_if<model::RemoveClaim>(&step);
         freed && cluster_.claim(freed->claim).live)
