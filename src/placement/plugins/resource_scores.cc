@@ -75,81 +75,90 @@ class ScoredResources {
   std::vector<model::ResourceId> common_;  // none: its id is the cluster's
 };
 
-template <class ScoreOf>
-void score_all(const model::Cluster& cluster, std::span<const NodeId> nodes,
-               std::span<const AskedResource> resources, std::int64_t weight, std::span<std::int64_t> scores,
-               ScoreOf score_of) {
-  ResourceList<ScoredResource> scored;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const model::NodeRow& row = cluster.node(nodes[i]);
-    const model::NodeUse& use = cluster.ledger().node(nodes[i]);
-    scored.count = 0;
-    for (const AskedResource& one : resources) {
-      const std::int64_t allocatable = model::amount_in(row.allocatable, one.resource);
-      if (allocatable <= 0) continue;
-      __int128 allocated = use.requested[one.resource];
-      if (one.unasked.valid()) allocated += use.requested[one.unasked];
-      scored.items[scored.count++] = {at_most_int64(allocated + one.asked), at_most_int64(allocated),
-                                      allocatable, one.weight};
-    }
-    scores[i] += weight * score_of(scored.span());
-  }
-}
-
-class ResourcesFitScore final : public Score {
+// A score by the resources that a node offers.
+class UseScore : public Score {
  public:
-  explicit ResourcesFitScore(const ResourcesFitArguments& arguments)
-      : strategy_(arguments.strategy),
-        shape_(arguments.shape),
-        resources_(arguments.resources, Unasked::Counts) {}
+  UseScore(std::vector<WeightedResource> resources, Unasked unasked)
+      : resources_(std::move(resources), unasked) {}
 
-  std::string_view name() const override { return "NodeResourcesFit"; }
-  Signing sign(const PodQuery& query, PodSignature& signature) const override {
+  Signing sign(const PodQuery& query, PodSignature& signature) const final {
     sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
     return Signing::Signed;
   }
+
+ protected:
+  // The nodes under question, and where their scores are added.
+  struct Scored {
+    const model::Cluster& cluster;
+    std::span<const NodeId> nodes;
+    std::int64_t weight;
+    std::span<std::int64_t> scores;
+  };
+  template <class ScoreOf>
+  static void add(const Scored& to, std::span<const AskedResource> resources, ScoreOf score_of) {
+    ResourceList<ScoredResource> scored;
+    for (std::size_t i = 0; i < to.nodes.size(); ++i) {
+      const model::NodeRow& row = to.cluster.node(to.nodes[i]);
+      const model::NodeUse& use = to.cluster.ledger().node(to.nodes[i]);
+      scored.count = 0;
+      for (const AskedResource& one : resources) {
+        const std::int64_t allocatable = model::amount_in(row.allocatable, one.resource);
+        if (allocatable <= 0) continue;
+        __int128 allocated = use.requested[one.resource];
+        if (one.unasked.valid()) allocated += use.requested[one.unasked];
+        scored.items[scored.count++] = {at_most_int64(allocated + one.asked), at_most_int64(allocated),
+                                        allocatable, one.weight};
+      }
+      to.scores[i] += to.weight * score_of(scored.span());
+    }
+  }
+
+  const ScoredResources resources_;
+};
+
+class ResourcesFitScore final : public UseScore {
+ public:
+  explicit ResourcesFitScore(const ResourcesFitArguments& arguments)
+      : UseScore(arguments.resources, Unasked::Counts),
+        strategy_(arguments.strategy),
+        shape_(arguments.shape) {}
+
+  std::string_view name() const override { return "NodeResourcesFit"; }
   void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
              std::span<std::int64_t> scores) const override {
     const auto asked = resources_.asked_by(query);
+    const Scored to{query.context->cluster, nodes, weight, scores};
     switch (strategy_) {
       case FitStrategy::LeastAllocated:
-        return score_all(query.context->cluster, nodes, asked.span(), weight, scores, least_allocated_score);
+        return add(to, asked.span(), least_allocated_score);
       case FitStrategy::MostAllocated:
-        return score_all(query.context->cluster, nodes, asked.span(), weight, scores, most_allocated_score);
+        return add(to, asked.span(), most_allocated_score);
       case FitStrategy::RequestedToCapacityRatio:
-        return score_all(
-            query.context->cluster, nodes, asked.span(), weight, scores,
-            [this](std::span<const ScoredResource> scored) { return capacity_ratio_score(scored, shape_); });
+        return add(to, asked.span(), [this](std::span<const ScoredResource> scored) {
+          return capacity_ratio_score(scored, shape_);
+        });
     }
   }
 
  private:
   const FitStrategy strategy_;
   const std::vector<UtilizationPoint> shape_;
-  const ScoredResources resources_;
 };
 
 // A pod that asks for none of the resources gets no score: it would draw such pods to one node.
-class BalancedAllocation final : public Score {
+class BalancedAllocation final : public UseScore {
  public:
   explicit BalancedAllocation(const BalancedAllocationArguments& arguments)
-      : resources_(arguments.resources, Unasked::IsNothing) {}
+      : UseScore(arguments.resources, Unasked::IsNothing) {}
 
   std::string_view name() const override { return "NodeResourcesBalancedAllocation"; }
-  Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
-    return Signing::Signed;
-  }
   void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
              std::span<std::int64_t> scores) const override {
     const auto asked = resources_.asked_by(query);
     const auto is_asked = [](const AskedResource& one) { return one.asked > 0; };
     if (std::any_of(asked.span().begin(), asked.span().end(), is_asked))
-      score_all(query.context->cluster, nodes, asked.span(), weight, scores, balance_score);
+      add({query.context->cluster, nodes, weight, scores}, asked.span(), balance_score);
   }
-
- private:
-  const ScoredResources resources_;
 };
 
 }  // namespace
