@@ -174,6 +174,17 @@ TEST_F(Preempts, ADelayIsWaitedFor) {
   EXPECT_EQ(bench.evictions, std::vector<std::string>{"evict low"});
 }
 
+TEST(Evictions, ADelayEndsWithItsPod) {
+  Evictions evictions;
+  const EntityKey pod{"default", "high", EntityKind::Pod};
+  evictions.not_before(pod, Time::from_micros(90));
+  EXPECT_FALSE(evictions.forget(pod)) << "it has no plan";
+  EXPECT_EQ(evictions.next_time(), Time::from_micros(90)) << "a refusal does not end the delay";
+  evictions.leave(pod);
+  EXPECT_FALSE(evictions.next_time());
+  EXPECT_TRUE(evictions.expire(Time::from_micros(90)).empty());
+}
+
 TEST_F(Preempts, WhatAnEarlierProcessEvictedIsNotEvictedAgain) {
   for (const char* node : {"n1", "n2"}) bench.put_node({node});
   run_pod("ends", "n2", 0, "3");

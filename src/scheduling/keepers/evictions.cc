@@ -103,6 +103,24 @@ bool Evictions::forget(const EntityKey& key) {
   return true;
 }
 
+bool Evictions::leave(const EntityKey& key) {
+  forget_delay(key);
+  return forget(key);
+}
+
+void Evictions::not_before(const EntityKey& key, Time at) {
+  forget_delay(key);
+  delays_.emplace(at, key);
+  delay_of_.emplace(key, at);
+}
+
+void Evictions::forget_delay(const EntityKey& key) {
+  const auto found = delay_of_.find(key);
+  if (found == delay_of_.end()) return;
+  delays_.erase({found->second, key});
+  delay_of_.erase(found);
+}
+
 std::vector<EntityKey> Evictions::expire(Time now) {
   std::vector<EntityKey> over;
   while (!ends_.empty() && ends_.begin()->first <= now) {
@@ -111,7 +129,7 @@ std::vector<EntityKey> Evictions::expire(Time now) {
   }
   while (!delays_.empty() && delays_.begin()->first <= now) {
     over.push_back(delays_.begin()->second);
-    delays_.erase(delays_.begin());
+    forget_delay(over.back());
   }
   return over;
 }

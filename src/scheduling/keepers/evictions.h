@@ -64,10 +64,12 @@ class Evictions {
   const PreemptionUnderWay* find(const EntityKey& key) const;
   // Whether a victim of the plan has not left its node, or a claim of them is not free.
   static bool waits(const client::View& view, const PreemptionUnderWay& plan);
-  // The pod is placed, gone, or another one. True if it had a plan.
+  // Gives the pod's plan up. True if it had one.
   bool forget(const EntityKey& key);
+  // The pod is placed, gone, gated or another one: its plan and its delay end. True if it had a plan.
+  bool leave(const EntityKey& key);
   // The pod evicts nobody before this time.
-  void not_before(const EntityKey& key, Time at) { delays_.emplace(at, key); }
+  void not_before(const EntityKey& key, Time at);
   // Whose plan or delay is over; forgotten.
   std::vector<EntityKey> expire(Time now);
 
@@ -87,11 +89,13 @@ class Evictions {
   };
   using Plans = std::map<EntityKey, PreemptionUnderWay>;
   void end(Plans::iterator plan);
+  void forget_delay(const EntityKey& key);
   std::optional<client::Chain> chain_of(const client::View& view, const Eviction& eviction, Time now,
                                         const std::function<void(const api::BindRequest&)>& withdraw) const;
 
   Plans plans_;
   std::set<std::pair<Time, EntityKey>> ends_, delays_;
+  std::map<EntityKey, Time> delay_of_;  // the same as delays_, of pods that wait
   std::map<api::ObjectKey, Eviction> evictions_;
   RetriedWrites writes_;
   std::size_t in_flight_ = 0;
