@@ -81,6 +81,7 @@ void Candidates::group_by_fewest(std::size_t nodes, std::span<const ActiveRule> 
 bool Candidates::catch_up(std::span<const std::uint32_t> changed_slots, const NodeOrder& order,
                           const ActiveDomains& domains) {
   if (!has_groups()) return true;
+  compared_now_ = false;
   for (std::size_t i = 0; i < domains.rules.size(); ++i)
     if (domains.rules[i].amounts->generation() != verdicts_[i].generation) return false;
   bool same = true;
@@ -260,6 +261,7 @@ void Candidates::update_final(DomainValueId id, const NodeOrder& order) {
 void Candidates::set(std::uint32_t slot, std::int64_t key, const NodeOrder& order) {
   if (!has_groups()) return plain_.set(slot, key, order.label_of());
   if (slot >= keys_.size()) make_room(order.slot_count());
+  compared_now_ = false;
   keys_[slot] = key;
   aside_[slot] = false;
   update(slot, order);
@@ -290,8 +292,16 @@ void Candidates::find_feasible() {
     if (groups_[id].eligible > 0 && !is_refused(groups_[id])) feasible_.push_back(id);
 }
 
-// Adds up what each feasible cell gets.
+// Once a decision: a node that is put aside still counts for the others' scores.
 void Candidates::compare(const ActiveDomains& domains) {
+  if (compared_now_) return;
+  find_feasible();
+  if (!feasible_.empty()) add_scores(domains);
+  compared_now_ = true;
+}
+
+// Adds up what each feasible cell gets.
+void Candidates::add_scores(const ActiveDomains& domains) {
   totals_.assign(feasible_.size(), 0);
   scores_.resize(feasible_.size());
   for_each_comparison(domains, [&](const ActiveComparison& one, std::size_t key, std::size_t column) {
@@ -314,8 +324,6 @@ void Candidates::compare(const ActiveDomains& domains) {
 }
 
 std::uint32_t Candidates::best_of_cells(const NodeOrder& order, const ActiveDomains& domains) {
-  find_feasible();
-  if (feasible_.empty()) return NodeOrder::kNoSlot;
   compare(domains);
   std::uint32_t best = NodeOrder::kNoSlot;
   std::int64_t highest = kOut;

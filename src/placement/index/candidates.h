@@ -114,6 +114,7 @@ class Candidates {
   bool is_refused(const Group& group) const;
   void find_feasible();
   void compare(const ActiveDomains& domains);
+  void add_scores(const ActiveDomains& domains);
   std::uint32_t best_of_cells(const NodeOrder& order, const ActiveDomains& domains);
 
   TournamentTree plain_;            // without rules: all keys
@@ -130,9 +131,11 @@ class Candidates {
   std::vector<ComparedKey> keys_compared_;                    // of all comparisons, in order
   std::map<std::vector<std::int64_t>, DomainValueId> cells_;  // by what their nodes have in common
   std::vector<DomainValueId> free_cells_;
-  std::vector<std::size_t> feasible_;          // scratch: cells with a node that may take the pod
-  std::vector<std::int64_t> totals_, scores_;  // scratch: by feasible cell
-  ComparedNodes compared_;                     // scratch
+  bool compared_now_ = false;          // feasible_ and totals_ are up to date
+  std::vector<std::size_t> feasible_;  // cells with a node that may take the pod
+  std::vector<std::int64_t> totals_;   // by feasible cell
+  std::vector<std::int64_t> scores_;   // scratch: of one comparison
+  ComparedNodes compared_;             // scratch
 };
 
 }  // namespace berth::placement
