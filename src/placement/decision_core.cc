@@ -70,21 +70,21 @@ std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& con
   if (!refusal.nodes.everywhere.empty() || !victim_search_.may_find(context, pod.priority))
     return std::nullopt;
   const std::vector<RefusedByNode> nodes = signature_cache_.refused(state_);
-  const auto helps = [&](NodeId node) {
-    const auto at = std::ranges::find(nodes, node, &RefusedByNode::node);
-    return at != nodes.end() && (at->unschedulable || at->by_devices);
+  // That victims could make feasible: as a list of one, or empty.
+  const auto hopeful = [&](NodeId node) -> std::span<const RefusedByNode> {
+    const auto at = node.valid() ? std::ranges::find(nodes, node, &RefusedByNode::node) : nodes.end();
+    if (at == nodes.end() || !(at->unschedulable || at->by_devices)) return {};
+    return {&*at, 1};
   };
-  if (preempting.waits_for.valid() && helps(preempting.waits_for)) {
+  if (!hopeful(preempting.waits_for).empty()) {
     refusal.preemption = Preemption::Waiting;
     return std::nullopt;
   }
   PreemptionSearched& searched = refusal.searched.emplace();
   NoVictimsFound why_not;
   std::optional<PreemptionPlan> plan;
-  if (preempting.first.valid() && helps(preempting.first))
-    plan = victim_search_.find(context, pod,
-                               {&*std::ranges::find(nodes, preempting.first, &RefusedByNode::node), 1},
-                               avoid.nodes, transaction, why_not);
+  if (const auto first = hopeful(preempting.first); !first.empty())
+    plan = victim_search_.find(context, pod, first, avoid.nodes, transaction, why_not);
   if (!plan) plan = victim_search_.find(context, pod, nodes, avoid.nodes, transaction, why_not);
   if (plan) {
     refusal.preemption = plan->victims.empty() ? Preemption::Waiting : Preemption::Found;
