@@ -35,6 +35,7 @@ SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
   for (std::size_t i = 0; i < figures.attempts.size(); ++i)
     figures.attempts[i] = decisions.count(static_cast<scheduling::DecisionResult>(i));
   figures.repairs = decisions.repairs();
+  figures.preemptions = decisions.preemptions();
   figures.active = queue.active_count();
   figures.backoff = queue.backoff_count();
   figures.unschedulable = queue.unschedulable_count();
@@ -56,6 +57,7 @@ void write_metrics(const SchedulerFigures& figures, const std::string& profile, 
   for (std::size_t i = 0; i < kResults.size(); ++i) text.sample({kResults[i], profile}, figures.attempts[i]);
   text.single(family_of(Metric::DecisionsUndone),
               figures.attempts[static_cast<std::size_t>(scheduling::DecisionResult::Undone)]);
+  figures.preemptions.write_metrics(text);
   text.single(family_of(Metric::ModelRepairs), figures.repairs);
   text.family(family_of(Metric::PendingPods));
   text.sample({"active"}, figures.active);

@@ -17,6 +17,7 @@ inline constexpr std::size_t kBindStepCount = 9;
 struct SchedulerFigures {
   std::array<std::uint64_t, scheduling::kDecisionResultCount> attempts{};  // by DecisionResult
   std::uint64_t repairs = 0;                                               // of the model
+  scheduling::PreemptionFigures preemptions;
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
 };
 struct BinderFigures {

@@ -93,6 +93,8 @@ std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& con
       for (const PreemptionVictim& victim : *pods)
         searched.victims.push_back(context.cluster.pod(victim.pod).key.text());
     searched.ended = plan->ended;
+    searched.refused = plan->cost.refused;
+    searched.groups = plan->groups;
   } else {
     searched.without_victims = why_not.without_victims;
     searched.still = std::move(why_not.still);

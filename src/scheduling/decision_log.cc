@@ -22,6 +22,7 @@ std::string message_of(const DecisionRecord& record) {
 
 void DecisionCounts::append(DecisionRecord record) {
   ++counts_[static_cast<std::size_t>(record.result)];
+  if (record.refusal) preemptions_.count(*record.refusal);
   if (next_) next_->append(std::move(record));
 }
 

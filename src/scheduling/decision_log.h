@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "placement/refusal/refusal.h"
+#include "scheduling/preemption_figures.h"
 
 namespace berth::scheduling {
 
@@ -84,10 +85,12 @@ class DecisionCounts : public DecisionLog {
   void pass_on_to(DecisionLog* next) { next_ = next; }
   std::uint64_t count(DecisionResult result) const { return counts_[static_cast<std::size_t>(result)]; }
   std::uint64_t repairs() const { return repairs_; }
+  const PreemptionFigures& preemptions() const { return preemptions_; }
 
  private:
   std::array<std::uint64_t, kDecisionResultCount> counts_{};
   std::uint64_t repairs_ = 0;
+  PreemptionFigures preemptions_;
   DecisionLog* next_ = nullptr;
 };
 

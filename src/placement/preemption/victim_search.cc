@@ -336,6 +336,7 @@ std::optional<PreemptionPlan> Search::plan(const RefusedByNode& node, Chosen cho
   plan.node = node.node;
   plan.cost = chosen.cost;
   Disruptions disruptions(context_.view);
+  for (const VictimUnit& unit : chosen.victims) plan.groups += unit.of_group ? 1 : 0;
   for (const VictimUnit& unit : chosen.victims)
     for (const PodId id : unit.pods) {
       const api::Pod& pod = *cluster_.pod(id).live;

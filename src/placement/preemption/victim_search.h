@@ -37,6 +37,7 @@ struct PreemptionPlan {
   std::vector<PreemptionVictim> awaited;  // they end anyway, and their room is needed
   std::vector<model::ClaimId> claims;     // whose devices are needed, with the last of their users
   PreemptionCost cost;
+  std::size_t groups = 0;  // that go as a whole
   bool ended = false;  // the search reached its budget
   model::Plan place;   // of the pod, without them
 };

@@ -30,6 +30,8 @@ struct PreemptionSearched {
   // Found, Waiting: the node that it gets, and who goes ("default/train-3").
   std::string node;
   std::vector<std::string> victims;
+  std::size_t refused = 0;  // of the victims, by their budgets
+  std::size_t groups = 0;   // that go as a whole
   // NoVictims: nodes where nobody can be evicted, and why others would refuse the pod even so.
   std::size_t without_victims = 0;
   std::vector<std::pair<std::string, std::size_t>> still;
