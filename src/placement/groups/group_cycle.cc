@@ -38,22 +38,81 @@ std::string group_error(const GroupInput& input) {
   return {};
 }
 
-GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
-                             model::Ledger::Transaction& transaction) {
-  if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
-  Run run{context,
+std::size_t GroupOutcome::placed() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(members, [](const MemberOutcome& member) { return member.node.valid(); }));
+}
+
+GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
+                                     model::Ledger::Transaction& transaction) {
+  const bool by_topology = placements_ == Placements::ByTopology && !input.group->topology_keys.empty();
+  return {context,
           input,
           transaction,
           domains_.nodes(context.cluster),
           GroupFit(plugins_, pods_, context, transaction, input.waiting),
-          GroupBound(plugins_, pods_, context, transaction, input.waiting, proof_nodes_max_)};
-  if (placements_ == Placements::ByTopology && !input.group->topology_keys.empty())
-    run.topology = &domains_.topology(input.group->topology_keys.front(), context.cluster);
-  auto placements = plugins_.placement_generator->generate(
-      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, input.placed, input.occupied});
+          GroupBound(plugins_, pods_, context, transaction, input.waiting, proof_nodes_max_),
+          by_topology ? &domains_.topology(input.group->topology_keys.front(), context.cluster) : nullptr};
+}
+
+Result<std::vector<Placement>> GroupCycle::generate(const Run& run) const {
+  return plugins_.placement_generator->generate(
+      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, run.input.placed, run.input.occupied});
+}
+
+GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
+                             model::Ledger::Transaction& transaction) {
+  if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
+  Run run = make_run(context, input, transaction);
+  auto placements = generate(run);
   if (!placements) return error_outcome(input, placements.error().message());
   run.placements = std::move(*placements);
+  if (auto outcome = attempt(run)) return *std::move(outcome);
+  refute(run);
+  if (auto outcome = search(run)) return *std::move(outcome);
+  return give_up(run);
+}
 
+std::vector<Placement> GroupCycle::placements(const SchedulingContext& context, const GroupInput& input,
+                                              model::Ledger::Transaction& transaction) {
+  if (!group_error(input).empty()) return {};
+  return generate(make_run(context, input, transaction)).value_or(std::vector<Placement>{});
+}
+
+std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, const GroupInput& input,
+                                            std::span<const NodeId> nodes,
+                                            model::Ledger::Transaction& transaction) {
+  GroupFit fit(plugins_, pods_, context, transaction, input.waiting);
+  std::vector<std::int64_t> rooms;
+  rooms.reserve(nodes.size());
+  for (const NodeId node : nodes) rooms.push_back(fit.room(node));
+  return rooms;
+}
+
+GroupOutcome GroupCycle::run_on(const SchedulingContext& context, const GroupInput& input,
+                                const Placement& placement, std::size_t members, GroupEffort effort,
+                                model::Ledger::Transaction& transaction) {
+  GroupOutcome none;
+  none.members.resize(input.waiting.size());
+  Run run = make_run(context, input, transaction);
+  Topology& topology = run.topology ? *run.topology : domains_.topology("", context.cluster);
+  const topology::DomainId domain = placement.domain.valid() ? placement.domain : topology::Tree::root();
+  if (run.fit.counts(topology).sum(domain) < static_cast<std::int64_t>(members)) return none;
+  run.placements = {placement};
+  run.explains = false;
+  const auto before = transaction.savepoint();
+  std::optional<GroupOutcome> outcome = attempt(run);
+  if (outcome && outcome->placed() >= members) return *std::move(outcome);
+  transaction.roll_back_to(before);
+  if (effort == GroupEffort::InOrder) return none;
+  refute(run);
+  outcome = search(run);
+  if (outcome && outcome->placed() >= members) return *std::move(outcome);
+  transaction.roll_back_to(before);
+  return none;
+}
+
+std::optional<GroupOutcome> GroupCycle::attempt(Run& run) {
   const auto attempt = [&](const std::vector<Placement>& candidates, std::vector<std::size_t> indices) {
     Evaluations feasible = feasible_of(run, candidates, std::move(indices));
     if (run.failed()) return std::optional(std::move(run.failure));
@@ -65,12 +124,9 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
     std::iota(all.begin(), all.end(), std::size_t{0});
     return attempt(candidates, std::move(all));
   };
-  if (auto outcome = attempt_refined(&PlacementRefiner::refine)) return *std::move(outcome);
-  if (auto outcome = attempt(run.placements, promising(run))) return *std::move(outcome);
-  if (auto outcome = attempt_refined(&PlacementRefiner::last_resort)) return *std::move(outcome);
-  refute(run);
-  if (auto outcome = search(run)) return *std::move(outcome);
-  return give_up(run);
+  if (auto outcome = attempt_refined(&PlacementRefiner::refine)) return outcome;
+  if (auto outcome = attempt(run.placements, promising(run))) return outcome;
+  return attempt_refined(&PlacementRefiner::last_resort);
 }
 
 // Those of the placements that take the group; up to the first that takes every member.
@@ -84,7 +140,8 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
     ++run.tried;
     // The first placement's refusals are what is reported; while another may take the group, they may be in
     // vain.
-    const bool reported = &placements == &run.placements && index == 0 && index == indices.back();
+    const bool reported =
+        run.explains && &placements == &run.placements && index == 0 && index == indices.back();
     Evaluation evaluation =
         evaluate(run, placements[index], reported ? MemberRefusals::Make : MemberRefusals::Omit);
     if (!evaluation.error.empty()) {
@@ -284,7 +341,8 @@ GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& pla
   if (run.failed()) return std::move(run.failure);
   const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
-  if (!winner.complete && !winner.explained) winner = evaluate(run, placements[best], MemberRefusals::Make);
+  if (!winner.complete && !winner.explained && run.explains)
+    winner = evaluate(run, placements[best], MemberRefusals::Make);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Placed;
   outcome.placement = placements[best].name;

@@ -47,13 +47,22 @@ struct MemberOutcome {
   std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
 };
 
+struct GroupPreemptionPlan;  // preemption/group_victim_search.h
+
 struct GroupOutcome {
   enum class Kind : std::uint8_t { Placed, Unschedulable, Error };
   Kind kind = Kind::Unschedulable;
   std::string placement;               // path of the chosen domain
   std::vector<MemberOutcome> members;  // as GroupInput::waiting
   std::shared_ptr<Refusal> refusal;    // null: all waiting members are placed
+  // Of a refused group, where evictions make room; else null.
+  std::shared_ptr<GroupPreemptionPlan> preemption = nullptr;
+
+  std::size_t placed() const;
 };
+
+// How hard one placement is tried: the members in their own order, or all choices as well.
+enum class GroupEffort : std::uint8_t { InOrder, AllChoices };
 
 // NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
 // not count placements.
@@ -73,6 +82,16 @@ class GroupCycle {
 
   GroupOutcome run(const SchedulingContext& context, const GroupInput& input,
                    model::Ledger::Transaction& transaction);
+  // The placements that run() would try; none if the input has an error.
+  std::vector<Placement> placements(const SchedulingContext& context, const GroupInput& input,
+                                    model::Ledger::Transaction& transaction);
+  // The same on one of them, for what-ifs: at least `members` are placed, or the outcome is Unschedulable
+  // without a refusal.
+  GroupOutcome run_on(const SchedulingContext& context, const GroupInput& input, const Placement& placement,
+                      std::size_t members, GroupEffort effort, model::Ledger::Transaction& transaction);
+  // How many of the members each of the nodes takes at most, by filters and resources.
+  std::vector<std::int64_t> rooms(const SchedulingContext& context, const GroupInput& input,
+                                  std::span<const NodeId> nodes, model::Ledger::Transaction& transaction);
 
  private:
   struct Evaluation {
@@ -91,6 +110,11 @@ class GroupCycle {
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
 
+  Run make_run(const SchedulingContext& context, const GroupInput& input,
+               model::Ledger::Transaction& transaction);
+  Result<std::vector<Placement>> generate(const Run& run) const;
+  // Each placement with the members in their own order.
+  std::optional<GroupOutcome> attempt(Run& run);
   Evaluations feasible_of(Run& run, const std::vector<Placement>& placements,
                           std::vector<std::size_t> indices);
   Evaluation evaluate(Run& run, const Placement& placement, MemberRefusals refusals);

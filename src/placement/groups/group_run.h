@@ -17,6 +17,7 @@ struct GroupCycle::Run {
   GroupFit fit;
   GroupBound bound;
   Topology* topology = nullptr;
+  bool explains = true;               // refused members get their refusals
   std::vector<Placement> placements;  // before any refinement
   const topology::FitCounts* counts = nullptr;
   std::optional<SharedDeviceSets> shared_devices;  // of the refinement

@@ -16,30 +16,15 @@
 
 #include "placement/index/signature_cache.h"
 #include "placement/preemption/victim_index.h"
+#include "placement/preemption/victim_units.h"
 
 namespace berth::placement {
 
 // Of one decision. A search that reaches it takes the best that it has found.
 inline constexpr std::size_t kPreemptionChecksMax = 4096;
-// Units that are tried on one node; of more, the least important.
-inline constexpr std::size_t kVictimsTriedMax = 1024;
-
-struct PreemptionVictim {
-  PodId pod;
-  std::string uid;
-  bool refused = false;  // by its budget: the Eviction API would not evict it
-};
-
 // The pod gets the node once the victims are gone.
-struct PreemptionPlan {
+struct PreemptionPlan : VictimPlan {
   NodeId node;
-  std::vector<PreemptionVictim> victims;  // the most important first
-  std::vector<PreemptionVictim> awaited;  // they end anyway, and their room is needed
-  std::vector<model::ClaimId> claims;     // whose devices are needed, with the last of their users
-  PreemptionCost cost;
-  std::size_t groups = 0;  // that go as a whole
-  bool ended = false;  // the search reached its budget
-  model::Plan place;   // of the pod, without them
 };
 
 // Why nobody's eviction helps, in numbers of nodes.

@@ -96,6 +96,10 @@ bool is_idle(const model::Cluster& cluster, model::ClaimId claim) {
   });
 }
 
+int turn_of(const VictimUnit& unit) {
+  return unit.ends_soon ? 3 : unit.tied ? 0 : unit.refused ? 1 : 2;
+}
+
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.of_group != b.of_group) return a.of_group;

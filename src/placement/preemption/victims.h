@@ -51,6 +51,8 @@ struct VictimUnit {
   std::vector<PodId> pods;  // by name
   model::ClaimId claim;     // none: pods
 };
+// When the unit's turn comes to be taken back: the lower, the earlier.
+int turn_of(const VictimUnit& unit);
 // Source: kube-scheduler's MoreImportantVictim; equal ones by name.
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b);
 

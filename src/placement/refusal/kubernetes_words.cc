@@ -69,16 +69,22 @@ std::string group_sentence(const GroupRefusal& group) {
          " placements are available, first placement status: " + status;
 }
 
-std::string_view group_preemption(Preemption preemption) {
-  switch (preemption) {
+std::string group_preemption(const Refusal& refusal) {
+  const std::string begin = ", pod group preemption: ";
+  switch (refusal.preemption) {
     case Preemption::NotTried:
-    case Preemption::Waiting:
-    case Preemption::Found:
       break;
+    case Preemption::Waiting:
+      return begin + "ongoing preemption on nominated nodes";
+    case Preemption::Found:
+      return begin + "found a placement for podgroup, preempting " +
+             std::to_string(refusal.searched->victims.size()) + " victims";
     case Preemption::NotEligible:
-      return ", pod group preemption: not eligible due to preemptionPolicy=Never.";
+      return begin + "not eligible due to preemptionPolicy=Never.";
     case Preemption::NoVictims:
-      return ", pod group preemption: No preemption victims found for incoming preemptor";
+      if (refusal.searched && !refusal.searched->still.empty())
+        return begin + refusal.searched->still.front().first;
+      return begin + "No preemption victims found for incoming preemptor";
   }
   return "";
 }
@@ -107,9 +113,13 @@ std::string fit_sentence(const FitError& nodes, std::size_t node_count) {
   return available(node_count) + sorted(std::move(parts)) + ".";
 }
 
+std::string group_words(const Refusal& refusal) {
+  return group_sentence(*refusal.group);
+}
+
 std::string kubernetes_sentence(const Refusal& refusal) {
   if (refusal.result == DecisionResult::Placed) return "";
-  if (refusal.group) return group_sentence(*refusal.group).append(group_preemption(refusal.preemption));
+  if (refusal.group) return group_sentence(*refusal.group).append(group_preemption(refusal));
   if (!refusal.nodes.error.empty()) return refusal.nodes.error;
   std::string sentence = fit_sentence(refusal.nodes, refusal.node_count);
   if (refusal.node_count > 0 && refusal.preemption != Preemption::NotTried)

@@ -20,6 +20,8 @@ std::string_view gate_sentence(const PodGate& gate);
 // "0/4 nodes are available: 1 Insufficient cpu, 3 cannot allocate all claims."
 std::string fit_sentence(const FitError& nodes, std::size_t node_count);
 
+// The group's, without the sentence about preemption.
+std::string group_words(const Refusal& refusal);
 // The pod's or the group's, with the sentence about preemption; of an Error what is wrong.
 std::string kubernetes_sentence(const Refusal& refusal);
 

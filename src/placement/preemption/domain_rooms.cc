@@ -1,0 +1,275 @@
+#include "placement/preemption/domain_rooms.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "placement/free_resources.h"
+
+namespace berth::placement {
+namespace {
+
+// Devices that the request takes at least.
+std::int64_t least_devices(const api::DeviceRequest& request) {
+  std::int64_t least = request.alternatives.empty() ? 0 : INT64_MAX;
+  for (const api::DeviceSubRequest& one : request.alternatives) {
+    const bool counted = one.mode == api::AllocationMode::ExactCount && !one.admin_access;
+    least = std::min(least, counted ? one.count : 0);
+  }
+  return least;
+}
+
+// Of the claims that the pod has alone and that are not allocated yet.
+std::int64_t least_devices(const client::View& view, const api::Pod& pod) {
+  std::int64_t devices = 0;
+  for (const api::PodClaim& named : pod.claims) {
+    const std::string name = api::claim_object_name(pod, named);
+    const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, name);
+    if (!claim || claim->allocation || view.pods_using_claim(pod.meta.ns, name).size() != 1) continue;
+    for (const api::DeviceRequest& request : claim->requests) devices += least_devices(request);
+  }
+  return devices;
+}
+
+model::ResourceAmounts least_requests(const model::Cluster& cluster, const GroupInput& input) {
+  std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> rows;
+  for (const api::Pod* pod : input.waiting)
+    for (const model::ResourceAmount& one :
+         cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
+      auto& [least, members] = rows[one.resource];
+      least = members == 0 ? one.amount : std::min(least, one.amount);
+      ++members;
+    }
+  model::ResourceAmounts least;
+  for (const auto& [resource, row] : rows)
+    if (row.second == input.waiting.size() && row.first > 0 && model::is_asked(resource))
+      least.push_back({resource, row.first});
+  return least;
+}
+
+// The first `most` of them, evenly; each stands for those up to the next one.
+void thin_out(std::vector<std::int64_t>& levels, std::size_t most) {
+  if (levels.size() <= most) return;
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < most; ++i) kept.push_back(levels[i * levels.size() / most]);
+  levels = std::move(kept);
+}
+
+}  // namespace
+
+DomainRooms::DomainRooms(GroupCycle& groups, const SchedulingContext& context, const GroupInput& input,
+                         std::span<const Placement> placements, model::Ledger::Transaction& transaction)
+    : context_(context),
+      cluster_(context.cluster),
+      transaction_(transaction),
+      priority_(input.group->priority),
+      members_(input.waiting.size()) {
+  gather(placements);
+  if (victims_.empty()) return;
+  read_members(input);
+  const auto before = transaction_.savepoint();
+  sweep(groups, input);
+  transaction_.roll_back_to(before);
+  for (auto& [id, node] : by_node_) rate(node);
+  sort_nodes();
+}
+
+void DomainRooms::gather(std::span<const Placement> placements) {
+  for (const Placement& placement : placements)
+    nodes_.insert(nodes_.end(), placement.nodes.begin(), placement.nodes.end());
+  std::ranges::sort(nodes_);
+  nodes_.erase(std::ranges::unique(nodes_).begin(), nodes_.end());
+  for (const NodeId node : nodes_)
+    for (const PodId pod : cluster_.ledger().node(node).pods) {
+      const Evictability kind = evictability(cluster_, pod, context_.now);
+      if (kind == Evictability::Fixed) continue;
+      const std::int64_t priority = priority_of(context_.view, *cluster_.pod(pod).live);
+      if (priority >= priority_) continue;
+      const bool ends = kind == Evictability::EndsSoon;
+      victims_.push_back({ends ? PreemptionCost::kNobody : priority, pod, node});
+    }
+  std::ranges::sort(victims_, {}, [](const Victim& one) { return std::tuple(one.priority, one.pod); });
+  for (const Victim& one : victims_)
+    if (one.priority != PreemptionCost::kNobody && (levels_.empty() || levels_.back() != one.priority))
+      levels_.push_back(one.priority);
+  thin_out(levels_, kPriorityLevelsMax);
+}
+
+// Where several nodes reach a device, nobody knows whose room it is.
+void DomainRooms::read_members(const GroupInput& input) {
+  least_ = least_requests(cluster_, input);
+  if (!cluster_.shared_pools().empty()) return;
+  devices_ = INT64_MAX;
+  for (const api::Pod* pod : input.waiting) devices_ = std::min(devices_, least_devices(context_.view, *pod));
+}
+
+std::int64_t DomainRooms::free_devices(NodeId node) const {
+  std::int64_t count = 0;
+  for (const model::PoolId id : cluster_.pools_of(node)) {
+    const model::PoolRow& pool = cluster_.pool(id);
+    for (const auto& [name, device] : pool.devices) {
+      const api::Device* offer = cluster_.find_offer(pool.driver, pool.pool, name);
+      if (offer && offer->allow_multiple) return kFitCountMax;
+      const auto& holders = cluster_.ledger().device(device).holders;
+      const bool idle = !holders.empty() && std::ranges::all_of(holders, [&](model::ClaimId claim) {
+        return is_idle(cluster_, claim);
+      });
+      if (idle || !cluster_.ledger().busy(device)) ++count;
+    }
+  }
+  return count;
+}
+
+std::vector<std::int64_t> DomainRooms::rooms(GroupCycle& groups, const GroupInput& input,
+                                             std::span<const NodeId> nodes) const {
+  std::vector<std::int64_t> rooms = groups.rooms(context_, input, nodes, transaction_);
+  for (std::size_t i = 0; devices_ > 0 && i < nodes.size(); ++i)
+    rooms[i] = std::min(rooms[i], free_devices(nodes[i]) / devices_);
+  return rooms;
+}
+
+void DomainRooms::remove_below(std::int64_t priority, std::size_t& next, std::vector<NodeId>& changed) const {
+  changed.clear();
+  for (; next < victims_.size() && victims_[next].priority < priority; ++next) {
+    remove_victim(cluster_, victims_[next].pod, transaction_);
+    changed.push_back(victims_[next].node);
+  }
+  std::ranges::sort(changed);
+  changed.erase(std::ranges::unique(changed).begin(), changed.end());
+}
+
+void DomainRooms::remove_all() const {
+  for (const Victim& one : victims_) remove_victim(cluster_, one.pod, transaction_);
+}
+
+// Removes the victims level by level, and counts the nodes that changed again.
+void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
+  for (const Victim& one : victims_) {
+    if (one.priority == PreemptionCost::kNobody) continue;
+    Node& node = by_node_[one.node];
+    ++node.victims;
+    node.largest.resize(least_.size());
+    for (std::size_t i = 0; i < least_.size(); ++i)
+      for (const model::ResourceAmount& freed : cluster_.ledger().charge(one.pod).requests)
+        if (freed.resource == least_[i].resource) node.largest[i] = std::max(node.largest[i], freed.amount);
+  }
+  std::size_t next = 0;
+  std::vector<NodeId> changed;
+  const auto ceiling = [&](std::size_t level) {
+    return level < levels_.size() ? levels_[level] : std::int64_t{INT64_MAX};
+  };
+  remove_below(ceiling(0), next, changed);
+  const std::vector<std::int64_t> now = rooms(groups, input, nodes_);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = by_node_[nodes_[i]];
+    node.now = node.room = now[i];
+    for (const model::ResourceAmount& one : least_)
+      node.free.push_back(free_of(cluster_.node(nodes_[i]), cluster_.ledger().node(nodes_[i]), one.resource));
+  }
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    remove_below(ceiling(level + 1), next, changed);
+    const std::vector<std::int64_t> freed = rooms(groups, input, changed);
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      Node& node = by_node_[changed[i]];
+      if (freed[i] <= node.room) continue;
+      node.gains.push_back({level, freed[i] - node.room});
+      node.room = freed[i];
+    }
+  }
+}
+
+// The most members that a victim of the node makes room for: by resources, or, where these do not say what
+// limits the node, all that its victims make room for.
+void DomainRooms::rate(Node& node) const {
+  const std::int64_t gained =
+      std::min<std::int64_t>(node.room - node.now, static_cast<std::int64_t>(members_));
+  const auto gain = [&](std::int64_t victims) {
+    std::int64_t room = node.room;
+    for (std::size_t i = 0; i < node.largest.size(); ++i) {
+      const __int128 free = node.free[i] + static_cast<__int128>(victims) * node.largest[i];
+      if (free < static_cast<__int128>(room) * least_[i].amount)
+        room = free < 0 ? 0 : static_cast<std::int64_t>(free / least_[i].amount);
+    }
+    return std::clamp<std::int64_t>(room - node.now, 0, gained);
+  };
+  const bool known = node.victims <= kVictimsRatedMax && gain(node.victims) == gained;
+  if (!known) node.best_members = gained;
+  for (std::int64_t victims = 1; known && victims <= node.victims; ++victims) {
+    const std::int64_t members = gain(victims);
+    if (members * node.best_victims <= node.best_members * victims) continue;
+    node.best_members = members;
+    node.best_victims = victims;
+  }
+}
+
+// By the priority that the first member costs, then by the victims for each, then by name.
+void DomainRooms::sort_nodes() {
+  std::vector<std::pair<NodeId, Node*>> gaining;
+  for (auto& [id, node] : by_node_)
+    if (!node.gains.empty()) gaining.emplace_back(id, &node);
+  std::ranges::sort(gaining, [&](const auto& a, const auto& b) {
+    const Node &x = *a.second, &y = *b.second;
+    if (x.gains.front().level != y.gains.front().level) return x.gains.front().level < y.gains.front().level;
+    const std::int64_t left = x.best_members * y.best_victims, right = y.best_members * x.best_victims;
+    if (left != right) return left > right;
+    return cluster_.node(a.first).name < cluster_.node(b.first).name;
+  });
+  for (std::size_t i = 0; i < gaining.size(); ++i) gaining[i].second->turn = i;
+}
+
+std::size_t DomainRooms::turn(NodeId node) const {
+  const auto found = by_node_.find(node);
+  return found == by_node_.end() ? SIZE_MAX : found->second.turn;
+}
+
+std::size_t DomainRooms::victims(const Placement& placement) const {
+  std::size_t count = 0;
+  for (const NodeId node : placement.nodes) count += static_cast<std::size_t>(by_node_.at(node).victims);
+  return count;
+}
+
+std::optional<DomainRooms::Bound> DomainRooms::bound(const Placement& placement, std::size_t needed) const {
+  std::int64_t room = 0, best_members = 0, best_victims = 1;
+  std::vector<std::int64_t> gains(levels_.size());
+  const auto all = static_cast<std::int64_t>(members_);
+  for (const NodeId id : placement.nodes) {
+    const Node& node = by_node_.at(id);
+    room = std::min(all, room + std::min(all, node.now));
+    for (const Gain& one : node.gains) gains[one.level] += std::min(all, one.members);
+    if (node.best_members * best_victims <= best_members * node.best_victims) continue;
+    best_members = node.best_members;
+    best_victims = node.best_victims;
+  }
+  const std::int64_t now = room;
+  std::size_t level = levels_.size();
+  for (std::size_t i = 0; i < levels_.size() && room < all; ++i) {
+    if (gains[i] == 0) continue;
+    room = std::min(all, room + gains[i]);
+    level = i;
+  }
+  if (room < static_cast<std::int64_t>(needed)) return std::nullopt;
+  Bound bound{static_cast<std::size_t>(room), {}};
+  if (room == now || best_members == 0) return bound;
+  const std::int64_t victims = ((room - now) * best_victims + best_members - 1) / best_members;
+  bound.cost.top = levels_[level];
+  bound.cost.victims = static_cast<std::uint32_t>(victims);
+  bound.cost.sum =
+      weight_of(levels_[level]) + static_cast<__int128>(victims - 1) * weight_of(levels_.front());
+  bound.cost.age = INT64_MIN;
+  return bound;
+}
+
+std::vector<NodeId> DomainRooms::cheapest(const Placement& placement, std::size_t members) const {
+  std::vector<NodeId> nodes(placement.nodes.begin(), placement.nodes.end());
+  std::erase_if(nodes, [&](NodeId node) { return turn(node) == SIZE_MAX; });
+  std::ranges::sort(nodes, {}, [&](NodeId node) { return turn(node); });
+  std::size_t room = 0, kept = 0;
+  for (; kept < nodes.size() && room < members; ++kept) {
+    const Node& node = by_node_.at(nodes[kept]);
+    room += static_cast<std::size_t>(
+        std::min<std::int64_t>(node.room - node.now, static_cast<std::int64_t>(members_)));
+  }
+  nodes.resize(kept);
+  return nodes;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,227 @@
+#include "placement/preemption/victim_units.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "placement/preemption/disruptions.h"
+
+namespace berth::placement {
+
+VictimUnits::VictimUnits(const SchedulingContext& context, Preemptor preemptor,
+                         model::Ledger::Transaction& transaction)
+    : context_(context),
+      cluster_(context.cluster),
+      preemptor_(preemptor),
+      transaction_(transaction),
+      base_(transaction.savepoint()) {}
+
+void VictimUnits::remove(const Units& units, const UnitSet& removed) {
+  transaction_.roll_back_to(base_);
+  for (const std::size_t at : removed)
+    if (units[at].claim.valid())
+      transaction_.remove_claim(units[at].claim);
+    else
+      for (const PodId pod : units[at].pods) remove_victim(cluster_, pod, transaction_);
+}
+
+std::vector<PodId> VictimUnits::members_of(const api::PodGroup& group) const {
+  std::vector<PodId> members;
+  for (const api::Pod* member : context_.view.pods_of_group(group.meta.ns, group.meta.name)) {
+    const PodId id = cluster_.find_pod(member->meta.ns, member->meta.name);
+    if (id.valid() && cluster_.ledger().node_of(id).valid()) members.push_back(id);
+  }
+  return members;
+}
+
+// None: one of the pods cannot be evicted, so all of them stay.
+std::optional<VictimUnit> VictimUnits::unit_of(std::vector<PodId> pods, std::int32_t priority,
+                                               bool of_group) const {
+  VictimUnit unit;
+  unit.priority = priority;
+  unit.of_group = of_group;
+  unit.ends_soon = true;
+  for (const PodId id : pods) {
+    const Evictability kind = evictability(cluster_, id, context_.now);
+    if (kind == Evictability::Fixed) return std::nullopt;
+    const api::Pod& pod = *cluster_.pod(id).live;
+    unit.ends_soon = unit.ends_soon && kind == Evictability::EndsSoon;
+    unit.tied = unit.tied || is_tied_to_node(context_.view, pod);
+    const Time started = start_of(pod);
+    unit.started = unit.started.is_set() ? std::min(unit.started, started) : started;
+  }
+  unit.pods = std::move(pods);
+  return unit;
+}
+
+// The pod, or its whole group where that is disrupted as one.
+void VictimUnits::add(PodId id, Units& units) {
+  if (id == preemptor_.self || !seen_.insert(id).second || !cluster_.pod(id).live) return;
+  const api::Pod& pod = *cluster_.pod(id).live;
+  const std::int32_t priority = priority_of(context_.view, pod);
+  if (priority >= preemptor_.priority) return;
+  const api::PodGroup* group = context_.view.pod_groups.find(pod.meta.ns, pod.group);
+  const bool as_one = group && (group->disruption_mode == "all" || whole_.contains({pod.meta.ns, pod.group}));
+  std::vector<PodId> pods = as_one ? members_of(*group) : std::vector<PodId>{id};
+  seen_.insert(pods.begin(), pods.end());
+  if (auto unit = unit_of(std::move(pods), priority, as_one)) units.push_back(*std::move(unit));
+}
+
+// Those that share a claim with a victim: its devices are free when the last of them is gone. And those that
+// hold devices which several nodes reach.
+void VictimUnits::add_sharing(Units& units) {
+  const model::Ledger& ledger = cluster_.ledger();
+  const auto add_users = [&](model::ClaimId claim) {
+    if (units.size() >= kVictimsTriedMax) return;
+    const client::NamedKey& key = cluster_.claim(claim).key;
+    for (const api::Pod* user : context_.view.pods_using_claim(key.ns, key.name))
+      if (const PodId id = cluster_.find_pod(user->meta.ns, user->meta.name); ledger.node_of(id).valid())
+        add(id, units);
+  };
+  for (const auto& [name, pool] : cluster_.shared_pools())
+    for (const auto& [device_name, device] : cluster_.pool(pool).devices)
+      for (const model::ClaimId claim : ledger.device(device).holders) add_users(claim);
+  for (std::size_t i = 0; i < units.size(); ++i)
+    for (const PodId pod : std::vector<PodId>(units[i].pods))
+      for (const model::ClaimId claim : ledger.charge(pod).claims)
+        if (ledger.users(claim) > 1) add_users(claim);
+}
+
+void VictimUnits::add_idle_claims(std::span<const NodeId> nodes, Units& units) {
+  std::set<model::ClaimId> idle;
+  const auto look = [&](model::PoolId pool) {
+    for (const auto& [name, device] : cluster_.pool(pool).devices)
+      for (const model::ClaimId claim : cluster_.ledger().device(device).holders)
+        if (is_idle(cluster_, claim)) idle.insert(claim);
+  };
+  for (const NodeId node : nodes)
+    for (const model::PoolId pool : cluster_.pools_of(node)) look(pool);
+  for (const auto& [name, pool] : cluster_.shared_pools()) look(pool);
+  for (const model::ClaimId claim : idle) {
+    VictimUnit unit;
+    unit.ends_soon = true;
+    unit.claim = claim;
+    units.push_back(std::move(unit));
+  }
+}
+
+// In the order in which they are taken back.
+void VictimUnits::order(Units& units) const {
+  std::ranges::sort(units,
+                    [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
+  if (units.size() > kVictimsTriedMax)
+    units.erase(units.begin(), units.end() - static_cast<std::ptrdiff_t>(kVictimsTriedMax));
+  Disruptions disruptions(context_.view);
+  for (VictimUnit& unit : units)
+    for (const PodId pod : unit.pods)
+      if (!disruptions.count(*cluster_.pod(pod).live)) unit.refused = true;
+  std::ranges::stable_sort(units, {}, turn_of);
+}
+
+VictimUnits::Units VictimUnits::on(std::span<const NodeId> nodes) {
+  Units units;
+  seen_.clear();
+  for (const NodeId node : nodes) {
+    const std::vector<PodId> pods = cluster_.ledger().node(node).pods;
+    for (const PodId pod : pods) add(pod, units);
+  }
+  if (preemptor_.devices) add_sharing(units);
+  if (preemptor_.devices) add_idle_claims(nodes, units);
+  order(units);
+  return units;
+}
+
+PreemptionCost VictimUnits::cost_of(const Units& victims) const {
+  PreemptionCost cost;
+  Disruptions disruptions(context_.view);
+  std::int64_t earliest = 0;
+  for (const VictimUnit& unit : victims) {
+    if (unit.ends_soon) continue;
+    const auto pods = static_cast<std::uint32_t>(unit.pods.size());
+    cost.tied += unit.tied ? 1 : 0;
+    cost.victims += pods;
+    cost.sum += static_cast<__int128>(pods) * weight_of(unit.priority);
+    for (const PodId pod : unit.pods) cost.refused += disruptions.count(*cluster_.pod(pod).live) ? 0 : 1;
+    if (unit.priority < cost.top) continue;
+    const std::int64_t started = unit.started.micros();
+    earliest = unit.priority > cost.top ? started : std::min(earliest, started);
+    cost.top = unit.priority;
+  }
+  cost.age = -earliest;
+  return cost;
+}
+
+// A gang may lose the members that it has beyond its minimum; where it would lose more, it goes as a whole.
+// True if that changes the units.
+bool VictimUnits::takes_broken_gangs_whole(const Units& units, const UnitSet& removed) {
+  std::map<client::NamedKey, std::int32_t> lost;
+  for (const std::size_t at : removed)
+    for (const PodId id : units[at].pods)
+      if (const api::Pod& pod = *cluster_.pod(id).live; !units[at].of_group && !pod.group.empty())
+        ++lost[{pod.meta.ns, pod.group}];
+  bool changed = false;
+  transaction_.roll_back_to(base_);
+  for (const auto& [key, count] : lost) {
+    const api::PodGroup* group = context_.view.pod_groups.find(key.ns, key.name);
+    if (!group || !group->gang_min) continue;
+    const auto scheduled = static_cast<std::int32_t>(members_of(*group).size());
+    if (scheduled - count < *group->gang_min) changed = whole_.insert(key).second || changed;
+  }
+  return changed;
+}
+
+void VictimUnits::name_victims(const Units& victims, VictimPlan& plan) const {
+  Disruptions disruptions(context_.view);
+  for (const VictimUnit& unit : victims) {
+    plan.groups += unit.of_group ? 1 : 0;
+    for (const PodId id : unit.pods) {
+      const api::Pod& pod = *cluster_.pod(id).live;
+      auto& to = pod.meta.deleting() ? plan.awaited : plan.victims;
+      to.push_back({id, pod.meta.uid, !disruptions.count(pod), unit.of_group});
+    }
+  }
+}
+
+std::vector<model::ClaimId> VictimUnits::freed_claims() const {
+  std::vector<model::ClaimId> claims;
+  for (const model::Step& step : transaction_.steps())
+    if (const auto* freed = std::get_if<model::RemoveClaim>(&step);
+        freed && cluster_.claim(freed->claim).live)
+      claims.push_back(freed->claim);
+  return claims;
+}
+
+VictimUnits::UnitSet all_of(const VictimUnits::Units& units) {
+  VictimUnits::UnitSet all(units.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+VictimUnits::UnitSet reprieve(VictimUnits::UnitSet removed, const VictimUnits::UnitSet& order,
+                              const std::function<bool(const VictimUnits::UnitSet&)>& fits_without,
+                              const std::function<bool()>& may_go_on) {
+  std::vector<std::size_t> turn(order.size());  // of each unit
+  for (std::size_t i = 0; i < order.size(); ++i) turn[order[i]] = i;
+  const std::function<void(std::size_t, std::size_t)> take_back = [&](std::size_t first, std::size_t last) {
+    if (first == last || !may_go_on()) return;
+    VictimUnits::UnitSet without = removed;
+    std::erase_if(without, [&](std::size_t at) { return first <= turn[at] && turn[at] < last; });
+    if (without.size() == removed.size()) return;
+    if (fits_without(without)) {
+      removed = std::move(without);
+    } else if (last - first > 1) {
+      const std::size_t middle = first + (last - first) / 2;
+      take_back(first, middle);
+      take_back(middle, last);
+    }
+  };
+  take_back(0, order.size());
+  for (std::size_t before = 0; removed.size() > 1 && before != removed.size();) {
+    before = removed.size();
+    for (std::size_t at = 0; at < order.size(); ++at)
+      if (std::ranges::binary_search(removed, order[at])) take_back(at, at + 1);
+  }
+  return removed;
+}
+
+}  // namespace berth::placement
