@@ -16,6 +16,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
       victim_search_(pod_cycle_),
+      group_victim_search_(group_cycle_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
   allocator_.set_scoring(options.scoring);
 }
@@ -55,18 +56,51 @@ PodDecision DecisionCore::decide_pod(const SchedulingContext& context, const api
   return refused;
 }
 
+namespace {
+
+// What the pod's or the group's own delay says, if that forbids a search.
+bool is_too_early(const Preempting& preempting, Refusal& refusal) {
+  if (preempting.not_before.empty() && preempting.invalid_delay.empty()) return false;
+  refusal.preemption = Preemption::NotTried;
+  refusal.searched = PreemptionSearched{};
+  refusal.searched->not_before = preempting.not_before;
+  refusal.searched->invalid_delay = preempting.invalid_delay;
+  return true;
+}
+
+// What the search has found, in words. `node`: that the pod gets.
+void describe(const model::Cluster& cluster, const VictimPlan& plan, std::string node, Refusal& refusal) {
+  refusal.preemption = plan.victims.empty() ? Preemption::Waiting : Preemption::Found;
+  PreemptionSearched& searched = *refusal.searched;
+  searched.node = std::move(node);
+  for (const auto* pods : {&plan.victims, &plan.awaited})
+    for (const PreemptionVictim& victim : *pods)
+      searched.victims.push_back(cluster.pod(victim.pod).key.text());
+  searched.ended = plan.ended;
+  searched.refused = plan.cost.refused;
+  searched.groups = plan.groups;
+}
+
+void describe(NoVictimsFound why_not, PreemptionSearched& searched) {
+  searched.without_victims = why_not.without_victims;
+  searched.still = std::move(why_not.still);
+  searched.ended = why_not.ended;
+}
+
+bool may_preempt(const GroupInput& input) {
+  if (!input.group->preemption_policy.empty()) return input.group->preemption_policy != "Never";
+  return std::ranges::none_of(input.waiting,
+                              [](const api::Pod* pod) { return pod->preemption_policy == "Never"; });
+}
+
+}  // namespace
+
 std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& context, const api::Pod& pod,
                                                     const AvoidSet& avoid,
                                                     model::Ledger::Transaction& transaction,
                                                     const Preempting& preempting, Refusal& refusal) {
   if (!preempting.searches || refusal.preemption == Preemption::NotEligible) return std::nullopt;
-  if (!preempting.not_before.empty() || !preempting.invalid_delay.empty()) {
-    refusal.preemption = Preemption::NotTried;
-    refusal.searched = PreemptionSearched{};
-    refusal.searched->not_before = preempting.not_before;
-    refusal.searched->invalid_delay = preempting.invalid_delay;
-    return std::nullopt;
-  }
+  if (is_too_early(preempting, refusal)) return std::nullopt;
   if (!refusal.nodes.everywhere.empty() || !victim_search_.may_find(context, pod.priority))
     return std::nullopt;
   const std::vector<RefusedByNode> nodes = signature_cache_.refused(state_);
@@ -80,26 +114,16 @@ std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& con
     refusal.preemption = Preemption::Waiting;
     return std::nullopt;
   }
-  PreemptionSearched& searched = refusal.searched.emplace();
+  refusal.searched.emplace();
   NoVictimsFound why_not;
   std::optional<PreemptionPlan> plan;
   if (const auto first = hopeful(preempting.first); !first.empty())
     plan = victim_search_.find(context, pod, first, avoid.nodes, transaction, why_not);
   if (!plan) plan = victim_search_.find(context, pod, nodes, avoid.nodes, transaction, why_not);
-  if (plan) {
-    refusal.preemption = plan->victims.empty() ? Preemption::Waiting : Preemption::Found;
-    searched.node = context.cluster.node(plan->node).name;
-    for (const auto* pods : {&plan->victims, &plan->awaited})
-      for (const PreemptionVictim& victim : *pods)
-        searched.victims.push_back(context.cluster.pod(victim.pod).key.text());
-    searched.ended = plan->ended;
-    searched.refused = plan->cost.refused;
-    searched.groups = plan->groups;
-  } else {
-    searched.without_victims = why_not.without_victims;
-    searched.still = std::move(why_not.still);
-    searched.ended = why_not.ended;
-  }
+  if (plan)
+    describe(context.cluster, *plan, context.cluster.node(plan->node).name, refusal);
+  else
+    describe(std::move(why_not), *refusal.searched);
   return plan;
 }
 
@@ -126,10 +150,42 @@ RefusalPtr DecisionCore::refusal_of_one(const SchedulingContext& context, const 
   return placed ? nullptr : with_proof(context, refusal(context, member));
 }
 
+// A claim that is given up may make room; only then others have to go. Members that join a decision at the
+// barrier wait for that.
+void DecisionCore::preempt_for_group(const SchedulingContext& context, const GroupInput& input,
+                                     model::Ledger::Transaction& transaction, const Preempting& preempting,
+                                     GroupOutcome& outcome) {
+  Refusal& refusal = *outcome.refusal;
+  if (!may_preempt(input)) {
+    refusal.preemption = Preemption::NotEligible;
+    return;
+  }
+  const bool gives_up_claims = std::ranges::any_of(
+      outcome.members, [](const MemberOutcome& member) { return !member.deallocations.empty(); });
+  if (!preempting.searches || gives_up_claims || !input.joins.empty()) return;
+  if (is_too_early(preempting, refusal)) return;
+  if (!victim_search_.may_find(context, input.group->priority)) return;
+  if (preempting.waits_for.valid()) {
+    refusal.preemption = Preemption::Waiting;
+    return;
+  }
+  refusal.searched.emplace();
+  NoVictimsFound why_not;
+  if (auto plan = group_victim_search_.find(context, input, transaction, why_not)) {
+    describe(context.cluster, *plan, plan->placement, refusal);
+    outcome.preemption = std::make_shared<GroupPreemptionPlan>(*std::move(plan));
+  } else {
+    describe(std::move(why_not), *refusal.searched);
+  }
+}
+
 GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const GroupInput& input,
-                                        model::Ledger::Transaction& transaction) {
+                                        model::Ledger::Transaction& transaction,
+                                        const Preempting& preempting) {
   for (const model::DeviceId device : input.hidden) transaction.hide(device);
   GroupOutcome outcome = place_group(context, input, transaction);
+  if (outcome.kind == GroupOutcome::Kind::Unschedulable)
+    preempt_for_group(context, input, transaction, preempting, outcome);
   const GroupProof* proof = outcome.kind == GroupOutcome::Kind::Unschedulable && outcome.refusal->group->proof
                                 ? &*outcome.refusal->group->proof
                                 : nullptr;

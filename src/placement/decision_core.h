@@ -17,7 +17,7 @@
 #include "placement/entity.h"
 #include "placement/groups/group_cycle.h"
 #include "placement/groups/group_members.h"
-#include "placement/preemption/victim_search.h"
+#include "placement/preemption/group_victim_search.h"
 
 namespace berth::placement {
 
@@ -35,7 +35,7 @@ struct PodDecision {
   std::optional<PreemptionPlan> preemption;  // of a refused pod, where evictions make room
 };
 
-// Whether a refused pod may have others evicted.
+// Whether a refused pod or group may have others evicted.
 struct Preempting {
   bool searches = false;
   NodeId waits_for;           // its victims on this node have not ended; none: it has no victims
@@ -73,7 +73,7 @@ class DecisionCore {
   PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,
                          model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
-                            model::Ledger::Transaction& transaction);
+                            model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere.
   std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
                                         std::span<const NodeId> avoid,
@@ -95,6 +95,9 @@ class DecisionCore {
   std::optional<PreemptionPlan> preempt(const SchedulingContext& context, const api::Pod& pod,
                                         const AvoidSet& avoid, model::Ledger::Transaction& transaction,
                                         const Preempting& preempting, Refusal& refusal);
+  void preempt_for_group(const SchedulingContext& context, const GroupInput& input,
+                         model::Ledger::Transaction& transaction, const Preempting& preempting,
+                         GroupOutcome& outcome);
   RefusalPtr with_proof(const SchedulingContext& context, Refusal refusal);
   RefusalPtr refusal_of_one(const SchedulingContext& context, const api::Pod& member,
                             model::Ledger::Transaction& transaction);
@@ -107,6 +110,7 @@ class DecisionCore {
   SignatureCache signature_cache_;
   GroupCycle group_cycle_;
   VictimSearch victim_search_;
+  GroupVictimSearch group_victim_search_;
   const std::size_t pod_proof_nodes_max_;
   CycleState state_;
 };

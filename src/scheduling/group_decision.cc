@@ -38,11 +38,14 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   if (input.waiting.empty()) return {};
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
+  const Preempting preempting = this->preempting(context, entry.key, group);
+  const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(group.priority);
-  const GroupOutcome outcome = core_.decide_group(context, input, transaction);
+  transaction.lift_holds(group.priority, own ? std::optional(own->hold.id()) : std::nullopt);
+  const GroupOutcome outcome = core_.decide_group(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(context, std::move(entry), input, outcome, transaction, id, now);
+  transaction.end();
   return refuse_group(context, std::move(entry), input, outcome, id, now);
 }
 
@@ -121,10 +124,14 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   effects.decision_id = id;
   DecisionRecord record{id, now, DecisionKind::Group, input.group->meta.ns, input.group->meta.name};
   record.uid = input.group->meta.uid;
+  preempt(context, entry.key, input, outcome, id, effects);
   for (std::size_t i = 0; i < input.waiting.size(); ++i) {
     const placement::MemberOutcome& member = outcome.members[i];
     const SchedulingFailure failure = failure_of_member(member, refusal, id);
-    loop_.conditions.want(context.view, refused_pod(*input.waiting[i], failure, now), now);
+    loop_.conditions.want(context.view,
+                          refused_pod(*input.waiting[i], failure, now,
+                                      loop_.evictions.place_of(entry.key, input.waiting[i]->meta.name)),
+                          now);
     for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
   }
   if (!effects.chains.empty()) deallocating_[id] = entry.key;

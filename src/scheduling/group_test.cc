@@ -361,10 +361,10 @@ TEST(Groups, EnoughMembersRunButTheRestDoesNotFit) {
   TestBench bench;
   bench.put_node({"n1", "2"});
   bench.put_group("g", 1);
-  bench.put_pod({"a", "2", "g", R"(,"preemptionPolicy":"Never")"});
+  bench.put_pod({"a", "2", "g"});
   bench.run();
   bench.bind("a");
-  bench.put_pod({"b", "2", "g", R"(,"preemptionPolicy":"Never")"});
+  bench.put_pod({"b", "2", "g"});
   bench.run();
   EXPECT_EQ(bench.message_of("b"), "0/1 nodes are available: 1 Insufficient cpu.");
   EXPECT_TRUE(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/gang_decision.h"
 #include "base/known_defects.h"
 #include "scheduling/writes.h"
 
@@ -35,6 +36,20 @@ bool is_of_earlier_term(const api::BindRequest& request, const client::Leadershi
   const bool same_name =
       request.lease.ns == now_leading.lease.ns && request.lease.name == now_leading.lease.name;
   return same_name && (request.lease.uid != now_leading.lease.uid || request.epoch < now_leading.epoch);
+}
+
+// False for a group of which only the condition that we write ourselves has changed: to try it again would
+// put other words over those that tell what was found.
+bool changes_decisions(const client::Delta& delta) {
+  const auto* before = client::object_of<api::PodGroup>(delta.before);
+  const auto* after = client::object_of<api::PodGroup>(delta.after);
+  if (!before || !after || before->meta.uid != after->meta.uid) return true;
+  const api::Condition* was = api::find_condition(before->conditions, api::kGangCommitted);
+  const api::Condition* is = api::find_condition(after->conditions, api::kGangCommitted);
+  const bool same_outcome =
+      !was == !is && (!was || (was->status == is->status && was->message == is->message));
+  return before->meta.generation != after->meta.generation ||
+         before->meta.annotations != after->meta.annotations || !same_outcome;
 }
 
 }  // namespace
@@ -168,7 +183,8 @@ void Intake::apply(const client::View& view, const client::Delta& delta, Time no
     case api::Kind::PodGroup:
       if (!delta.after) loop_.conditions.drop(delta.key);
       loop_.dirty.insert({delta.key.ns, delta.key.name, EntityKind::Group});
-      loop_.queue.wake_one({delta.key.ns, delta.key.name, EntityKind::Group}, now);
+      if (changes_decisions(delta))
+        loop_.queue.wake_one({delta.key.ns, delta.key.name, EntityKind::Group}, now);
       break;
     case api::Kind::ResourceClaim:
       claim_changed(view, delta, now);

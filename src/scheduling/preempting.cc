@@ -1,5 +1,6 @@
 // The part of Scheduler that has pods of lower priority evicted for a refused one.
 #include <algorithm>
+#include <set>
 
 #include "placement/preemption/victims.h"
 #include "placement/refusal/berth_words.h"
@@ -20,7 +21,7 @@ bool has_ending_victims(const client::View& view, const api::Pod& pod) {
 }
 
 // The longest time until one of them is gone.
-Duration grace_of(const model::Cluster& cluster, const placement::PreemptionPlan& plan) {
+Duration grace_of(const model::Cluster& cluster, const placement::VictimPlan& plan) {
   std::int64_t longest = 0;
   for (const auto* pods : {&plan.victims, &plan.awaited})
     for (const placement::PreemptionVictim& victim : *pods)
@@ -28,82 +29,147 @@ Duration grace_of(const model::Cluster& cluster, const placement::PreemptionPlan
   return Duration::seconds(std::min(longest, kGraceCountedMax));
 }
 
-client::EventNote room_reserved(const api::Pod& pod, const placement::Refusal& refusal,
-                                const std::string& decision) {
-  const placement::PreemptionSearched& searched = *refusal.searched;
+// The beginning of an event about the preemptor.
+client::EventNote about(api::Kind kind, const api::ObjectMeta& meta, const std::string& scheduler_name,
+                        const std::string& decision) {
   client::EventNote event;
-  event.regarding = client::key_of(api::Kind::Pod, pod.meta);
-  event.regarding_uid = pod.meta.uid;
-  event.reason = "RoomReserved";
-  event.action = "Preempting";
-  event.message = "Room on node " + searched.node +
-                  " is reserved until these pods have ended: " + placement::list_pods(searched.victims);
+  event.regarding = client::key_of(kind, meta);
+  event.regarding_uid = meta.uid;
   event.decision_id = decision;
-  event.component = pod.scheduler_name;
+  event.component = scheduler_name;
   return event;
 }
 
+client::EventNote room_reserved(const client::EventNote& about, const std::string& where,
+                                const placement::Refusal& refusal) {
+  client::EventNote event = about;
+  event.reason = "RoomReserved";
+  event.action = "Preempting";
+  event.message = "Room on " + where + " is reserved until these pods have ended: " +
+                  placement::list_pods(refusal.searched->victims);
+  return event;
+}
+
+// The nodes of the places, each once, by name.
+std::string list_places(const std::map<std::string, std::string>& places) {
+  std::set<std::string> nodes;
+  for (const auto& [pod, node] : places) nodes.insert(node);
+  std::string text;
+  std::size_t named = 0;
+  for (const std::string& node : nodes) {
+    if (named++ == placement::kVictimsNamedMax)
+      return text + " and " + std::to_string(nodes.size() - placement::kVictimsNamedMax) + " more";
+    text.append(text.empty() ? "" : ", ").append(node);
+  }
+  return (nodes.size() == 1 ? "node " : "nodes ") + text;
+}
+
 }  // namespace
+
+void Scheduler::note_delay(const EntityKey& key, const api::ObjectMeta& meta, Time now,
+                           Preempting& preempting) {
+  const std::string_view delay = meta.annotation(placement::kPreemptionDelayAnnotation);
+  if (delay.empty()) return;
+  const Result<Duration> parsed = parse_duration(delay);
+  if (!parsed || *parsed < Duration()) {
+    preempting.invalid_delay = delay;
+  } else if (const Time at = meta.created + *parsed; now < at) {
+    preempting.not_before = format_time(at);
+    loop_.evictions.not_before(key, at);
+  }
+}
+
+// A plan waits while all its nodes are there.
+model::NodeId Scheduler::waits_for(const client::View& view, const EntityKey& key) const {
+  const PreemptionUnderWay* plan = loop_.evictions.find(key);
+  if (!plan || !Evictions::waits(view, *plan)) return model::NodeId::none();
+  model::NodeId node;
+  for (const auto& [pod, name] : plan->places) {
+    node = loop_.cluster.find_node(name);
+    if (!node.valid()) return node;
+  }
+  return node;
+}
 
 Preempting Scheduler::preempting(const SchedulingContext& context, const EntityKey& key,
                                  const api::Pod& pod) {
   Preempting preempting;
   preempting.searches = !loop_.evictions.full();
-  if (const PreemptionUnderWay* plan = loop_.evictions.find(key)) {
-    if (Evictions::waits(context.view, *plan)) preempting.waits_for = loop_.cluster.find_node(plan->node);
-  } else if (has_ending_victims(context.view, pod)) {
+  preempting.waits_for = waits_for(context.view, key);
+  if (!loop_.evictions.find(key) && has_ending_victims(context.view, pod))
     preempting.first = loop_.cluster.find_node(pod.nominated_node);
-  }
-  const std::string_view delay = pod.meta.annotation(placement::kPreemptionDelayAnnotation);
-  if (delay.empty()) return preempting;
-  const Result<Duration> parsed = parse_duration(delay);
-  if (!parsed || *parsed < Duration()) {
-    preempting.invalid_delay = delay;
-  } else if (const Time at = pod.meta.created + *parsed; context.now < at) {
-    preempting.not_before = format_time(at);
-    loop_.evictions.not_before(key, at);
-  }
+  note_delay(key, pod.meta, context.now, preempting);
   return preempting;
 }
 
-std::string Scheduler::begin_preemption(const SchedulingContext& context, const EntityKey& key,
-                                        const api::Pod& pod, const PodDecision& decision,
-                                        const std::string& id, client::Effects& effects) {
-  if (decision.refusal->preemption == placement::Preemption::Waiting && !decision.preemption)
-    if (const PreemptionUnderWay* plan = loop_.evictions.find(key)) return plan->node;
-  if (!decision.preemption) {
-    if (loop_.evictions.forget(key)) loop_.queue.wake(kEventPodGone, context.now);
-    return "";
-  }
-  const placement::PreemptionPlan& plan = *decision.preemption;
+Preempting Scheduler::preempting(const SchedulingContext& context, const EntityKey& key,
+                                 const api::PodGroup& group) {
+  Preempting preempting;
+  preempting.searches = !loop_.evictions.full();
+  preempting.waits_for = waits_for(context.view, key);
+  note_delay(key, group.meta, context.now, preempting);
+  return preempting;
+}
+
+void Scheduler::give_up_preemption(const EntityKey& key, const placement::Refusal& refusal, Time now) {
+  if (refusal.preemption == placement::Preemption::Waiting && loop_.evictions.find(key)) return;
+  if (loop_.evictions.forget(key)) loop_.queue.wake(kEventPodGone, now);
+}
+
+// `plan` has the preemptor's name, priority and places; `about`: the preemptor.
+void Scheduler::begin_preemption(const SchedulingContext& context, const EntityKey& key,
+                                 const placement::VictimPlan& found, const placement::Refusal& refusal,
+                                 PreemptionDraft draft, client::Effects& effects) {
   // Equal priorities respect the room, too.
-  const std::int32_t bound = pod.priority == INT32_MAX ? pod.priority : pod.priority + 1;
+  const std::int32_t bound = draft.priority == INT32_MAX ? draft.priority : draft.priority + 1;
+  const std::string where = list_places(draft.places);
   loop_.evictions.forget(key);
   PreemptionUnderWay under_way{
-      pod.meta.uid,
-      pod.scheduler_name,
-      pod.priority,
-      loop_.cluster.node(plan.node).name,
+      draft.about.regarding_uid,
+      draft.about.component,
+      draft.priority,
+      std::move(draft.places),
       {},
       {},
-      model::ScopedHold(loop_.cluster.ledger(), loop_.cluster.hold_for(plan.place, bound)),
-      context.now + grace_of(loop_.cluster, plan) + kPreemptionMax};
-  for (const auto* pods : {&plan.victims, &plan.awaited})
+      model::ScopedHold(loop_.cluster.ledger(), loop_.cluster.hold_for(found.place, bound)),
+      context.now + grace_of(loop_.cluster, found) + kPreemptionMax};
+  for (const auto* pods : {&found.victims, &found.awaited})
     for (const placement::PreemptionVictim& victim : *pods) {
       const api::ObjectMeta& meta = loop_.cluster.pod(victim.pod).live->meta;
       const model::NodeId node = loop_.cluster.ledger().node_of(victim.pod);
       under_way.victims.push_back(
           {client::key_of(api::Kind::Pod, meta), victim.uid, loop_.cluster.node(node).name, victim.refused});
     }
-  for (const model::ClaimId claim : plan.claims)
+  for (const model::ClaimId claim : found.claims)
     under_way.claims.push_back(
         {client::key_of(api::Kind::ResourceClaim, loop_.cluster.claim(claim).live->meta),
          loop_.cluster.claim(claim).live->meta.uid});
-  std::string node = under_way.node;
   for (const EntityKey& lower : loop_.evictions.begin(key, std::move(under_way), context.now))
     loop_.queue.wake_one(lower, context.now);
-  if (!plan.victims.empty()) effects.events.push_back(room_reserved(pod, *decision.refusal, id));
-  return node;
+  if (!found.victims.empty()) effects.events.push_back(room_reserved(draft.about, where, refusal));
+}
+
+void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod,
+                        const PodDecision& decision, const std::string& id, client::Effects& effects) {
+  if (!decision.preemption) return give_up_preemption(key, *decision.refusal, context.now);
+  begin_preemption(context, key, *decision.preemption, *decision.refusal,
+                   {about(api::Kind::Pod, pod.meta, pod.scheduler_name, id),
+                    pod.priority,
+                    {{pod.meta.name, loop_.cluster.node(decision.preemption->node).name}}},
+                   effects);
+}
+
+void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, const GroupInput& input,
+                        const GroupOutcome& outcome, const std::string& id, client::Effects& effects) {
+  if (!outcome.preemption) return give_up_preemption(key, *outcome.refusal, context.now);
+  PreemptionDraft draft{
+      about(api::Kind::PodGroup, input.group->meta, input.waiting.front()->scheduler_name, id),
+      input.group->priority,
+      {}};
+  for (std::size_t i = 0; i < input.waiting.size(); ++i)
+    if (const model::NodeId node = outcome.preemption->nodes[i]; node.valid())
+      draft.places[input.waiting[i]->meta.name] = loop_.cluster.node(node).name;
+  begin_preemption(context, key, *outcome.preemption, *outcome.refusal, std::move(draft), effects);
 }
 
 void Scheduler::end_preemptions(Time now) {

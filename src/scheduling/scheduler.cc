@@ -204,9 +204,11 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
   effects.decision_id = id;
   effects.chains = std::move(decision.deallocations);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
-  std::string nominated = begin_preemption(context, entry.key, pod, decision, id, effects);
+  preempt(context, entry.key, pod, decision, id, effects);
   loop_.conditions.want(context.view,
-                        refused_pod(pod, failure_of(*decision.refusal, id), now, std::move(nominated)), now);
+                        refused_pod(pod, failure_of(*decision.refusal, id), now,
+                                    loop_.evictions.place_of(entry.key, pod.meta.name)),
+                        now);
   log({id,
        now,
        DecisionKind::Pod,

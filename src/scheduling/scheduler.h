@@ -65,10 +65,25 @@ class Scheduler final : public client::StatefulDecider {
   client::Effects refuse_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
   void audit(const client::View& view, Time now);
+  // preempting.cc
   Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod);
-  // The node that the refused pod is nominated for; empty: none.
-  std::string begin_preemption(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod,
-                               const PodDecision& decision, const std::string& id, client::Effects& effects);
+  Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::PodGroup& group);
+  void note_delay(const EntityKey& key, const api::ObjectMeta& meta, Time now, Preempting& preempting);
+  model::NodeId waits_for(const client::View& view, const EntityKey& key) const;
+  // Begins, keeps or gives up the plan of a refused entry.
+  void preempt(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod,
+               const PodDecision& decision, const std::string& id, client::Effects& effects);
+  void preempt(const SchedulingContext& context, const EntityKey& key, const GroupInput& input,
+               const GroupOutcome& outcome, const std::string& id, client::Effects& effects);
+  void give_up_preemption(const EntityKey& key, const placement::Refusal& refusal, Time now);
+  struct PreemptionDraft {
+    client::EventNote about;  // the preemptor
+    std::int32_t priority = 0;
+    std::map<std::string, std::string> places;
+  };
+  void begin_preemption(const SchedulingContext& context, const EntityKey& key,
+                        const placement::VictimPlan& found, const placement::Refusal& refusal,
+                        PreemptionDraft draft, client::Effects& effects);
   void end_preemptions(Time now);
   client::Effects evict(const client::View& view, Time now);
   void keep_room(const SchedulingContext& context, const EntityKey& key);

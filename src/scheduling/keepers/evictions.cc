@@ -28,22 +28,37 @@ bool is_marked(const api::Pod& pod) {
   return shown && shown->status == "True" && shown->reason == kPreemptionByScheduler;
 }
 
-api::Condition disruption(const api::Pod& pod, const std::string& scheduler_name, Time now) {
+// kube-scheduler's words.
+std::string_view kind_of(const EntityKey& preemptor) {
+  return preemptor.kind == EntityKind::Group ? "podgroup" : "pod";
+}
+
+bool shares_a_node(const PreemptionUnderWay& a, const PreemptionUnderWay& b) {
+  return std::ranges::any_of(a.places, [&](const auto& place) {
+    return std::ranges::any_of(b.places, [&](const auto& other) { return place.second == other.second; });
+  });
+}
+
+api::Condition disruption(const api::Pod& pod, const EntityKey& preemptor, const std::string& scheduler_name,
+                          Time now) {
   return {std::string(kDisruptionTarget),
           "True",
           std::string(kPreemptionByScheduler),
-          scheduler_name + ": preempting to accommodate a higher priority pod",
+          scheduler_name + ": preempting to accommodate a higher priority " + std::string(kind_of(preemptor)),
           now,
           pod.meta.generation};
 }
 
-client::EventNote preempted(const EvictedPod& victim, const PreemptionUnderWay& plan) {
+client::EventNote preempted(const EvictedPod& victim, const EntityKey& preemptor,
+                            const PreemptionUnderWay& plan) {
   client::EventNote event;
   event.regarding = victim.key;
   event.regarding_uid = victim.uid;
   event.reason = "Preempted";
   event.action = "Preempting";
-  event.message = "Preempted by pod " + plan.uid + " on node " + plan.node;
+  const bool one = preemptor.kind == EntityKind::Pod && !plan.places.empty();
+  event.message = "Preempted by " + std::string(kind_of(preemptor)) + " " + plan.uid + " on node " +
+                  (one ? plan.places.begin()->second : "cluster");
   event.component = plan.scheduler_name;
   return event;
 }
@@ -54,7 +69,7 @@ std::vector<EntityKey> Evictions::begin(const EntityKey& key, PreemptionUnderWay
   forget(key);
   std::vector<EntityKey> given_up;
   for (const auto& [other, lower] : plans_)
-    if (lower.node == plan.node && lower.priority < plan.priority) given_up.push_back(other);
+    if (lower.priority < plan.priority && shares_a_node(lower, plan)) given_up.push_back(other);
   for (const EntityKey& lower : given_up) forget(lower);
   for (const EvictedPod& victim : plan.victims) {
     Eviction& eviction = evictions_[victim.key];
@@ -71,6 +86,13 @@ std::vector<EntityKey> Evictions::begin(const EntityKey& key, PreemptionUnderWay
 const PreemptionUnderWay* Evictions::find(const EntityKey& key) const {
   const auto found = plans_.find(key);
   return found == plans_.end() ? nullptr : &found->second;
+}
+
+std::string Evictions::place_of(const EntityKey& key, const std::string& pod) const {
+  const PreemptionUnderWay* plan = find(key);
+  if (!plan) return "";
+  const auto place = plan->places.find(pod);
+  return place == plan->places.end() ? "" : place->second;
 }
 
 bool Evictions::waits(const client::View& view, const PreemptionUnderWay& plan) {
@@ -145,9 +167,9 @@ std::optional<client::Chain> Evictions::chain_of(
   }
   client::Chain chain{eviction.pod.key, {}};
   if (!is_marked(*pod)) {
-    const PreemptionUnderWay& plan = plans_.at(*eviction.plans.begin());
-    chain.writes.push_back(
-        client::condition_patch(eviction.pod.key, pod->meta, disruption(*pod, plan.scheduler_name, now)));
+    const EntityKey& preemptor = *eviction.plans.begin();
+    chain.writes.push_back(client::condition_patch(
+        eviction.pod.key, pod->meta, disruption(*pod, preemptor, plans_.at(preemptor).scheduler_name, now)));
   }
   chain.writes.push_back(eviction.pod.refused ? client::delete_object(eviction.pod.key, eviction.pod.uid)
                                               : client::evict(eviction.pod.key, eviction.pod.uid));
@@ -185,7 +207,8 @@ std::vector<EntityKey> Evictions::write_done(const client::ChainOutcome& outcome
   Eviction& eviction = found->second;
   if (outcome.ok) {
     eviction.accepted = true;
-    events_.push_back(preempted(eviction.pod, plans_.at(*eviction.plans.begin())));
+    const EntityKey& preemptor = *eviction.plans.begin();
+    events_.push_back(preempted(eviction.pod, preemptor, plans_.at(preemptor)));
     return {};
   }
   const bool by_budget =

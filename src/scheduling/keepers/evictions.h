@@ -1,5 +1,5 @@
 // Carries preemption out: evicts the victims of each plan, nominates nobody itself, and keeps the room until
-// the preemptor has it.
+// the preemptor, a pod or a group, has it.
 //
 // A plan lives until its pod is placed or gone, a budget refuses an eviction, or it is over (kPreemptionMax
 // after the last victim's grace). Its room is a hold against equal and lower priorities. Level-triggered:
@@ -48,9 +48,9 @@ struct PreemptionUnderWay {
   std::string uid;  // of the preemptor
   std::string scheduler_name;
   std::int32_t priority = 0;
-  std::string node;
-  std::vector<EvictedPod> victims;   // and those that end anyway
-  std::vector<AwaitedClaim> claims;  // that are free with them
+  std::map<std::string, std::string> places;  // node by pod: the preemptor itself, or members of the group
+  std::vector<EvictedPod> victims;            // and those that end anyway
+  std::vector<AwaitedClaim> claims;           // that are free with them
   model::ScopedHold hold;
   Time until;
 };
@@ -58,13 +58,15 @@ struct PreemptionUnderWay {
 class Evictions {
  public:
   bool full() const { return plans_.size() >= kPreemptionsMax; }
-  // Replaces the pod's plan. Gives up the plans of lower priority on this node; returns whose.
+  // Replaces the entry's plan. Gives up the plans of lower priority on its nodes; returns whose.
   std::vector<EntityKey> begin(const EntityKey& key, PreemptionUnderWay plan, Time now);
-  // Null: the pod has no plan.
+  // Null: the entry has no plan.
   const PreemptionUnderWay* find(const EntityKey& key) const;
+  // The node that the entry's plan has for the pod; empty: none.
+  std::string place_of(const EntityKey& key, const std::string& pod) const;
   // Whether a victim of the plan has not left its node, or a claim of them is not free.
   static bool waits(const client::View& view, const PreemptionUnderWay& plan);
-  // Gives the pod's plan up. True if it had one.
+  // Gives the entry's plan up. True if it had one.
   bool forget(const EntityKey& key);
   // The pod is placed, gone, gated or another one: its plan and its delay end. True if it had a plan.
   bool leave(const EntityKey& key);
