@@ -15,6 +15,10 @@ using UnitSet = VictimUnits::UnitSet;
 
 // A search through all choices counts as so many members.
 constexpr std::size_t kAllChoicesSteps = 512;
+// Units of which all sets are tried that may be cheaper, in at most so many checks.
+constexpr std::size_t kUnitsBranchedMax = 24, kBranchChecksMax = 1024;
+// Units that are removed in exchange for others, one by one.
+constexpr std::size_t kExchangesMax = 64;
 // Victims without which all choices are tried, one by one.
 constexpr std::size_t kSpareChecksMax = 16;
 
@@ -57,10 +61,20 @@ class GroupSearch {
   std::vector<Worth> bounds() const;
   std::size_t place(std::size_t members);
   bool fits_without(const Units& units, const UnitSet& removed);
-  std::optional<Chosen> try_domain(std::size_t placement);
+  std::optional<Chosen> try_domain(const Worth& bound);
   std::optional<Chosen> try_nodes(std::span<const NodeId> nodes);
+  struct Removed {
+    UnitSet units;
+    PreemptionCost cost;
+  };
   UnitSet cheapest(const Units& units);
-  UnitSet by_nodes(const Units& units);
+  std::vector<UnitSet> orders(const Units& units);
+  std::optional<Removed> exchanged(const Units& units, const Removed& now, std::size_t more,
+                                   const UnitSet& order);
+  bool is_cheapest(const Units& units, const UnitSet& removed) const;
+  Removed with_exchanges(const Units& units, Removed best, const UnitSet& order);
+  void branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone, Removed& best);
+  Removed reprieved(const Units& units, const UnitSet& from, const UnitSet& order);
   UnitSet without_spare(const Units& units, UnitSet removed);
   Units picked(const Units& units, const UnitSet& removed) const;
   std::optional<GroupPreemptionPlan> plan(const Chosen& chosen);
@@ -78,7 +92,9 @@ class GroupSearch {
   std::size_t steps_ = 0;
   // Of the domain that is tried:
   std::size_t at_ = 0;
-  std::size_t members_ = 0;  // that fit without all units
+  PreemptionCost bound_;         // below which no victims cost there
+  std::size_t members_ = 0;      // that fit without all units
+  std::size_t checks_left_ = 0;  // of branch()
   GroupEffort effort_ = GroupEffort::InOrder;
 };
 
@@ -111,37 +127,113 @@ Units GroupSearch::picked(const Units& units, const UnitSet& removed) const {
   return victims;
 }
 
-// Within one priority, units on the dearest nodes are taken back first.
-UnitSet GroupSearch::by_nodes(const Units& units) {
+// In which order units may be taken back, the cheapest orders first: within one priority those on the dearest
+// nodes first. Which evictions a budget refuses depends on who else goes, so once it is not asked, and once
+// those with most refused pods come first.
+std::vector<UnitSet> GroupSearch::orders(const Units& units) {
   units_.restore();
   std::vector<std::size_t> turn(units.size());
   for (std::size_t i = 0; i < units.size(); ++i)
     for (const PodId pod : units[i].pods)
       turn[i] = std::max(turn[i], rooms_.turn(cluster_.ledger().node_of(pod)));
-  UnitSet order = all_of(units);
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    const auto key = [&](std::size_t at) {
-      return std::tuple(turn_of(units[at]), -std::int64_t{units[at].priority}, SIZE_MAX - turn[at]);
-    };
-    return key(a) < key(b);
-  });
-  return order;
+  enum class Budgets : std::uint8_t { First, Largest, Ignored };
+  const auto sorted = [&](Budgets budgets) {
+    UnitSet order = all_of(units);
+    std::ranges::stable_sort(order, {}, [&](std::size_t at) {
+      VictimUnit like{.ends_soon = units[at].ends_soon, .tied = units[at].tied};
+      like.refused = units[at].refused && budgets != Budgets::Ignored;
+      const std::size_t refused = like.refused && budgets == Budgets::Largest ? units[at].pods.size() : 0;
+      return std::tuple(turn_of(like), SIZE_MAX - refused, -std::int64_t{units[at].priority},
+                        SIZE_MAX - turn[at]);
+    });
+    return order;
+  };
+  return {sorted(Budgets::First), sorted(Budgets::Ignored), sorted(Budgets::Largest), all_of(units)};
 }
 
-// What two orders of taking back leave: the cheaper one.
-UnitSet GroupSearch::cheapest(const Units& units) {
-  UnitSet best;
-  std::optional<PreemptionCost> least;
-  for (const UnitSet& order : {by_nodes(units), all_of(units)}) {
-    UnitSet removed = reprieve(
-        all_of(units), order, [&](const UnitSet& without) { return fits_without(units, without); },
-        [&] { return !over(); });
-    const PreemptionCost cost = units_.cost_of(picked(units, removed));
-    if (least && *least <= cost) continue;
-    best = std::move(removed);
-    least = cost;
+// Whether no set of victims can cost less, by the bound of the domain; start times are not compared.
+bool GroupSearch::is_cheapest(const Units& units, const UnitSet& removed) const {
+  if (removed.size() > bound_.victims) return false;
+  const PreemptionCost cost = units_.cost_of(picked(units, removed));
+  return cost.tied == 0 && cost.refused == 0 && cost.top <= bound_.top && cost.sum <= bound_.sum &&
+         cost.victims <= bound_.victims;
+}
+
+GroupSearch::Removed GroupSearch::reprieved(const Units& units, const UnitSet& from, const UnitSet& order) {
+  Removed removed{reprieve(
+                      from, order, [&](const UnitSet& without) { return fits_without(units, without); },
+                      [&](const UnitSet& left) { return !over() && !is_cheapest(units, left); }),
+                  {}};
+  removed.cost = units_.cost_of(picked(units, removed.units));
+  return removed;
+}
+
+// One more unit goes in exchange for others.
+std::optional<GroupSearch::Removed> GroupSearch::exchanged(const Units& units, const Removed& now,
+                                                           std::size_t more, const UnitSet& order) {
+  UnitSet from = now.units, last = order;
+  from.insert(std::ranges::lower_bound(from, more), more);
+  std::erase(last, more);
+  UnitSet least_first(last.rbegin(), last.rend());
+  for (UnitSet* one : {&last, &least_first}) {
+    one->push_back(more);
+    if (Removed removed = reprieved(units, from, *one); removed.cost < now.cost) return removed;
   }
-  return without_spare(units, std::move(best));
+  return std::nullopt;
+}
+
+GroupSearch::Removed GroupSearch::with_exchanges(const Units& units, Removed best, const UnitSet& order) {
+  std::size_t tries = 0;
+  for (std::size_t i = units.size(); i-- > 0 && tries < kExchangesMax && !over();) {
+    if (std::ranges::binary_search(best.units, order[i])) continue;
+    ++tries;
+    if (auto cheaper = exchanged(units, best, order[i], order)) {
+      best = *std::move(cheaper);
+      i = units.size();
+    }
+  }
+  return best;
+}
+
+// Decides from the unit at `next` on, to stay first. `gone` go; with all that are not decided gone as well,
+// the group fits. A set never costs less than a part of it.
+void GroupSearch::branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone,
+                         Removed& best) {
+  if (over() || checks_left_ == 0) return;
+  const PreemptionCost cost = units_.cost_of(picked(units, gone));
+  if (!(cost < best.cost)) return;
+  if (next == order.size()) {
+    best = {gone, cost};
+    std::ranges::sort(best.units);
+    return;
+  }
+  UnitSet without = gone;
+  without.insert(without.end(), order.begin() + static_cast<std::ptrdiff_t>(next) + 1, order.end());
+  --checks_left_;
+  if (fits_without(units, without)) branch(units, order, next + 1, gone, best);
+  gone.push_back(order[next]);
+  branch(units, order, next + 1, gone, best);
+  gone.pop_back();
+}
+
+// What several orders of taking back leave: the cheapest. Of few units all sets are tried that may be
+// cheaper; of many, exchanges.
+UnitSet GroupSearch::cheapest(const Units& units) {
+  const std::vector<UnitSet> orders = this->orders(units);
+  std::optional<Removed> best;
+  for (const UnitSet& order : orders) {
+    if (Removed removed = reprieved(units, all_of(units), order); !best || removed.cost < best->cost)
+      best = std::move(removed);
+    if (is_cheapest(units, best->units)) return std::move(best->units);
+  }
+  if (units.size() <= kUnitsBranchedMax) {
+    UnitSet gone;
+    checks_left_ = kBranchChecksMax;
+    branch(units, orders.front(), 0, gone, *best);
+  } else {
+    best = with_exchanges(units, *std::move(best), orders.front());
+  }
+  return without_spare(units, std::move(best->units));
 }
 
 // Members in their own order may need more room than all choices show.
@@ -186,9 +278,10 @@ std::optional<GroupSearch::Chosen> GroupSearch::try_nodes(std::span<const NodeId
 }
 
 // Where there are many victims, first those of the cheapest nodes that may be enough.
-std::optional<GroupSearch::Chosen> GroupSearch::try_domain(std::size_t placement) {
-  at_ = placement;
-  const Placement& domain = placements_[placement];
+std::optional<GroupSearch::Chosen> GroupSearch::try_domain(const Worth& bound) {
+  at_ = bound.placement;
+  bound_ = bound.cost;
+  const Placement& domain = placements_[at_];
   if (rooms_.victims(domain) > kGroupUnitsMax)
     if (auto chosen = try_nodes(rooms_.cheapest(domain, input_.waiting.size() * 2));
         chosen && chosen->worth.left_out == 0)
@@ -228,7 +321,7 @@ std::optional<GroupPreemptionPlan> GroupSearch::run(NoVictimsFound& why_not) {
   std::optional<Chosen> best;
   for (const Worth& bound : rooms_.has_victims() ? bounds() : std::vector<Worth>{}) {
     if (over() || (best && best->worth <= bound)) break;
-    auto chosen = try_domain(bound.placement);
+    auto chosen = try_domain(bound);
     if (chosen && (!best || chosen->worth < best->worth)) best = std::move(chosen);
   }
   std::optional<GroupPreemptionPlan> found;

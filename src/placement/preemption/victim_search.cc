@@ -117,7 +117,7 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
     removed = reprieve(
         all_of(units), all_of(units),
         [&](const UnitSet& without) { return fits_without(node.node, units, without); },
-        [&] { return checks_ < kPreemptionChecksMax; });
+        [&](const UnitSet&) { return checks_ < kPreemptionChecksMax; });
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
   Chosen chosen{{}, at, {}};

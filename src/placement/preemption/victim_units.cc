@@ -199,11 +199,11 @@ VictimUnits::UnitSet all_of(const VictimUnits::Units& units) {
 
 VictimUnits::UnitSet reprieve(VictimUnits::UnitSet removed, const VictimUnits::UnitSet& order,
                               const std::function<bool(const VictimUnits::UnitSet&)>& fits_without,
-                              const std::function<bool()>& may_go_on) {
+                              const std::function<bool(const VictimUnits::UnitSet&)>& may_go_on) {
   std::vector<std::size_t> turn(order.size());  // of each unit
   for (std::size_t i = 0; i < order.size(); ++i) turn[order[i]] = i;
   const std::function<void(std::size_t, std::size_t)> take_back = [&](std::size_t first, std::size_t last) {
-    if (first == last || !may_go_on()) return;
+    if (first == last || !may_go_on(removed)) return;
     VictimUnits::UnitSet without = removed;
     std::erase_if(without, [&](std::size_t at) { return first <= turn[at] && turn[at] < last; });
     if (without.size() == removed.size()) return;

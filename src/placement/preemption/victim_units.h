@@ -87,9 +87,10 @@ class VictimUnits {
 VictimUnits::UnitSet all_of(const VictimUnits::Units& units);
 // Takes back as many units as `fits_without` leaves room for, in the order `order`: whole ranges at once,
 // since where all of a range may stay, each may. Repeated while that takes one back: rules about domains may
-// depend on others. Ends when `may_go_on` says so. `removed`: the units without which the preemptor fits.
+// depend on others. Ends when `may_go_on` of what is left to be removed says so. `removed`: the units without
+// which the preemptor fits.
 VictimUnits::UnitSet reprieve(VictimUnits::UnitSet removed, const VictimUnits::UnitSet& order,
                               const std::function<bool(const VictimUnits::UnitSet&)>& fits_without,
-                              const std::function<bool()>& may_go_on);
+                              const std::function<bool(const VictimUnits::UnitSet&)>& may_go_on);
 
 }  // namespace berth::placement
