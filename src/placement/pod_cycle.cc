@@ -47,6 +47,21 @@ bool PodCycle::has_rules(const PodQuery& query) const {
   return !rules.empty();
 }
 
+std::vector<PodCycle::RefusingRule> PodCycle::refusing_rules(const PodQuery& query, NodeId node) const {
+  std::vector<DomainRule> rules;
+  add_rules(query, rules);
+  const model::Cluster& cluster = query.context->cluster;
+  const std::vector<AmountRange> accepted = domains_.accepted(rules, cluster);
+  std::vector<RefusingRule> refusing;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const DomainAmounts& amounts = domains_.amounts(rules[i], cluster);
+    const DomainValueId domain = amounts.domain_of(node);
+    if (domain.valid() && !accepted[i].contains(amounts.amount(domain)))
+      refusing.push_back({std::move(rules[i]), amounts.nodes(domain)});
+  }
+  return refusing;
+}
+
 void PodCycle::filter_domains(CycleState& state) const {
   if (state.candidates.empty() || state.over()) return;
   std::vector<DomainRule> rules;

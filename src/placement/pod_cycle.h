@@ -43,6 +43,12 @@ class PodCycle {
   // After prepare(): the rules about domains that the pod must satisfy.
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const;
   bool has_rules(const PodQuery& query) const;
+  struct RefusingRule {
+    DomainRule rule;
+    std::vector<NodeId> nodes;  // of the domain, in no order
+  };
+  // After prepare(): the rules that refuse the node for what its domain holds.
+  std::vector<RefusingRule> refusing_rules(const PodQuery& query, NodeId node) const;
   struct WeightedComparison {
     Comparison comparison;
     std::int64_t weight = 1;

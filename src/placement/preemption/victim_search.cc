@@ -4,6 +4,7 @@
 #include <map>
 
 #include "placement/claims.h"
+#include "placement/preemption/far_victims.h"
 
 namespace berth::placement {
 namespace {
@@ -42,6 +43,7 @@ class Search {
 
   VictimIndex::Demand demand_of(const RefusedByNode& node) const;
   std::vector<Bound> bounds(std::span<const RefusedByNode> nodes) const;
+  std::optional<Chosen> best_of(std::span<const RefusedByNode> nodes);
   std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at);
   bool fits(NodeId node);
   bool fits_without(NodeId node, const Units& units, const UnitSet& removed);
@@ -59,6 +61,7 @@ class Search {
   const std::span<const NodeId> avoid_;
   model::Ledger::Transaction& transaction_;
   VictimUnits units_;
+  bool far_ = false;  // victims on other nodes than the pod's are tried, too
   std::size_t checks_ = 0;
   std::size_t without_victims_ = 0;           // nodes that were tried
   std::map<std::string, std::size_t> still_;  // nodes by why they refuse without all victims
@@ -77,7 +80,9 @@ std::vector<Search::Bound> Search::bounds(std::span<const RefusedByNode> nodes) 
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     if (!nodes[at].unschedulable && !nodes[at].by_devices) continue;
     if (std::ranges::find(avoid_, nodes[at].node) != avoid_.end()) continue;
-    if (const auto cost = index_.bound(cluster_, nodes[at].node, demand_of(nodes[at])))
+    if (far_)
+      bounds.push_back({{}, at});
+    else if (const auto cost = index_.bound(cluster_, nodes[at].node, demand_of(nodes[at])))
       bounds.push_back({*cost, at});
   }
   return bounds;
@@ -95,7 +100,7 @@ bool Search::fits_without(NodeId node, const Units& units, const UnitSet& remove
 }
 
 void Search::note_refusal(const RefusedByNode& node, const Units& units) {
-  if (!node.unschedulable) return;
+  if (!node.unschedulable || far_) return;
   if (units.empty()) ++without_victims_;
   if (units.empty()) return;
   for (std::size_t i = 0; i < state_.diagnosis.size(); ++i)
@@ -109,7 +114,9 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
   UnitSet removed;
   do {
     units_.restore();
-    units = units_.on({&node.node, 1});
+    const std::vector<PodId> others =
+        far_ ? far_victims(pods_, state_, context_, pod_, node.node, transaction_) : std::vector<PodId>{};
+    units = units_.on({&node.node, 1}, others);
     if (units.empty() || !fits_without(node.node, units, all_of(units))) {
       note_refusal(node, units);
       return std::nullopt;
@@ -159,14 +166,15 @@ NoVictimsFound Search::why_not(std::span<const RefusedByNode> nodes) const {
   return found;
 }
 
-std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, NoVictimsFound& why) {
+std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nodes) {
   const auto later = [](const Bound& a, const Bound& b) {
     return a.cost != b.cost ? a.cost > b.cost : a.at > b.at;
   };
   std::vector<Bound> heap = bounds(nodes);
   std::ranges::make_heap(heap, later);
   std::optional<Chosen> best;
-  while (!heap.empty() && checks_ < kPreemptionChecksMax) {
+  std::size_t tried = 0;
+  while (!heap.empty() && checks_ < kPreemptionChecksMax && !(far_ && tried++ == kFarNodesMax)) {
     std::ranges::pop_heap(heap, later);
     const Bound next = heap.back();
     heap.pop_back();
@@ -174,6 +182,16 @@ std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, 
     auto chosen = try_node(nodes[next.at], next.at);
     if (chosen && (!best || later({best->cost, best->at}, {chosen->cost, chosen->at})))
       best = std::move(chosen);
+  }
+  return best;
+}
+
+// Victims on the node itself first: where they are enough, nobody elsewhere goes.
+std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, NoVictimsFound& why) {
+  std::optional<Chosen> best = best_of(nodes);
+  if (!best && may_have_far_victims(pods_, state_, context_, pod_, transaction_)) {
+    far_ = true;
+    best = best_of(nodes);
   }
   std::optional<PreemptionPlan> plan;
   const bool ended = checks_ >= kPreemptionChecksMax;

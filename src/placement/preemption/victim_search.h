@@ -4,9 +4,11 @@
 // removes all pods of lower priority, and takes back as many as it can: first those that could not come back,
 // then those whose budget refuses the eviction, then the others, the most important first. So the victims are
 // minimal. Nodes come in the order of a lower bound of their cost (VictimIndex), and the search ends where
-// the bound cannot be below the best. Owner: one DecisionCore, on one thread. Cost: a bound for each node,
-// and O(victims · log pods) checks of one node for each node tried; at most kPreemptionChecksMax. Source:
-// kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and frees no devices.
+// the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a rule about a
+// zone counts, or that use the pod's volume, go as well (far_victims.h). Owner: one DecisionCore, on one
+// thread. Cost: a bound for each node, and O(victims · log pods) checks of one node for each node tried; at
+// most kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the
+// nodes, and frees no devices.
 #pragma once
 
 #include <optional>
@@ -22,6 +24,8 @@ namespace berth::placement {
 
 // Of one decision. A search that reaches it takes the best that it has found.
 inline constexpr std::size_t kPreemptionChecksMax = 4096;
+// Nodes that are tried with victims on other nodes.
+inline constexpr std::size_t kFarNodesMax = 64;
 // The pod gets the node once the victims are gone.
 struct PreemptionPlan : VictimPlan {
   NodeId node;

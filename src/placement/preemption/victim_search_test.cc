@@ -36,6 +36,7 @@ struct FullCluster {
   int permitted = 0;                             // by the budget
   int cpu = 1, wants = 0, port = 0;              // of the preemptor: cpu, devices, host port
   bool apart = false;
+  int zones = 0;  // 0: each node is one
 };
 
 std::string node_name(int node) {
@@ -94,15 +95,19 @@ std::string preemptor_text(const FullCluster& world) {
   if (world.wants > 0) text += R"(,"resourceClaims":[{"name":"c","resourceClaimName":"high"}])";
   if (world.apart)
     text += R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{)"
-            R"("labelSelector":{"matchLabels":{"app":"a"}},"topologyKey":"host"}]}})";
+            R"("labelSelector":{"matchLabels":{"app":"a"}},"topologyKey":"zone"}]}})";
   return text + "}}";
+}
+
+int zone_of(const FullCluster& world, int node) {
+  return world.zones == 0 ? node : node % world.zones;
 }
 
 // The world without the pods in `gone`.
 std::unique_ptr<PluginBench> build(const FullCluster& world, const std::set<std::string>& gone) {
   auto bench = std::make_unique<PluginBench>();
   for (int i = 0; i < world.nodes; ++i) {
-    bench->put_node(node_name(i), R"("host":")" + node_name(i) + "\"");
+    bench->put_node(node_name(i), R"("zone":"z)" + std::to_string(zone_of(world, i)) + "\"");
     std::string devices;
     for (int d = 0; d < world.devices; ++d)
       devices += std::string(d == 0 ? "" : ",") + R"({"name":"d)" + std::to_string(d) + "\"}";
@@ -174,7 +179,8 @@ std::set<std::string> refused_of(const FullCluster& world, const std::vector<Run
   return refused;
 }
 
-std::vector<Running> victims_on(const FullCluster& world, int node) {
+// `far`: those that the preemptor keeps apart from, in the node's zone, count too.
+std::vector<Running> victims_on(const FullCluster& world, int node, bool far) {
   std::vector<Running> lower;
   // Pods elsewhere count if they share a claim with one of the node.
   const auto shares = [&](const Running& pod) {
@@ -183,13 +189,16 @@ std::vector<Running> victims_on(const FullCluster& world, int node) {
            });
   };
   for (const Running& pod : world.pods)
-    if (pod.priority < kPreemptor && (pod.node == node || shares(pod))) lower.push_back(pod);
+    if (pod.priority < kPreemptor &&
+        (pod.node == node || shares(pod) ||
+         (far && world.apart && pod.app && zone_of(world, pod.node) == zone_of(world, node))))
+      lower.push_back(pod);
   std::ranges::sort(lower, more_important);
   return lower;
 }
 
-std::optional<std::vector<Running>> judge_node(const FullCluster& world, int node) {
-  std::vector<Running> order = victims_on(world, node);
+std::optional<std::vector<Running>> judge_node(const FullCluster& world, int node, bool far) {
+  std::vector<Running> order = victims_on(world, node, far);
   std::set<std::string> gone;
   for (const Running& pod : order) gone.insert(pod.name);
   if (order.empty() || !fits(world, node, gone)) return std::nullopt;
@@ -206,11 +215,11 @@ std::optional<std::vector<Running>> judge_node(const FullCluster& world, int nod
   return order;
 }
 
-Judged judge(const FullCluster& world) {
+Judged judge(const FullCluster& world, bool far) {
   Judged best;
   std::vector<std::int64_t> best_cost;
   for (int node = 0; node < world.nodes; ++node) {
-    const auto victims = judge_node(world, node);
+    const auto victims = judge_node(world, node, far);
     if (!victims) continue;
     std::int64_t daemons = 0, sum = 0, earliest = INT64_MAX;
     for (const Running& pod : *victims) {
@@ -229,6 +238,12 @@ Judged judge(const FullCluster& world) {
     best_cost = cost;
   }
   return best;
+}
+
+// Victims on the node itself, if they are enough on some node.
+Judged judge(const FullCluster& world) {
+  const Judged near = judge(world, false);
+  return near.node < 0 ? judge(world, true) : near;
 }
 
 // The answer of the search.
@@ -291,7 +306,8 @@ FullCluster random_world() {
   world.cpu = 1 + random_below(4);
   world.wants = world.devices > 0 && one_in(2) ? 1 + random_below(2) : 0;
   world.port = one_in(4) ? 80 : 0;
-  world.apart = one_in(4);
+  world.apart = one_in(3);
+  world.zones = random_below(3);
   return world;
 }
 
@@ -382,6 +398,9 @@ TEST(VictimSearch, ChoosesAsWorkedOutByHand) {
       {"anti-affinity",
        {1, {{"a", 0, 0, 1, 0, -1, true}, {"b", 0, 0, 1, 0}}, {}, 0, 0, 1, 0, 0, true},
        "n0: a"},
+      {"anti-affinity in a zone: the pod on the other node goes, and the full node stays as it is",
+       {2, {{"a", 0, 0, 1, 0, -1, true}, {"b", 1, 9, 1, 0}, {"c", 0, 9, 3, 0}}, {}, 0, 0, 2, 0, 0, true, 1},
+       "n1: a"},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(search(row.world).text(), row.wanted) << row.name;

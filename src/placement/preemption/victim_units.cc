@@ -118,13 +118,14 @@ void VictimUnits::order(Units& units) const {
   std::ranges::stable_sort(units, {}, turn_of);
 }
 
-VictimUnits::Units VictimUnits::on(std::span<const NodeId> nodes) {
+VictimUnits::Units VictimUnits::on(std::span<const NodeId> nodes, std::span<const PodId> others) {
   Units units;
   seen_.clear();
   for (const NodeId node : nodes) {
     const std::vector<PodId> pods = cluster_.ledger().node(node).pods;
     for (const PodId pod : pods) add(pod, units);
   }
+  for (const PodId pod : others) add(pod, units);
   if (preemptor_.devices) add_sharing(units);
   if (preemptor_.devices) add_idle_claims(nodes, units);
   order(units);

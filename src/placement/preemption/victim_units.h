@@ -50,9 +50,10 @@ class VictimUnits {
   // All outlive it. The transaction's state now is the one without evictions.
   VictimUnits(const SchedulingContext& context, Preemptor preemptor, model::Ledger::Transaction& transaction);
 
-  // Those with a pod on one of the nodes. They are taken back in this order: those that could not come back,
-  // those whose budget refuses, the others, those that end anyway; each time the most important first.
-  Units on(std::span<const NodeId> nodes);
+  // Those with a pod on one of the nodes, or with one of `others`. They are taken back in this order: those
+  // that could not come back, those whose budget refuses, the others, those that end anyway; each time the
+  // most important first.
+  Units on(std::span<const NodeId> nodes, std::span<const PodId> others = {});
   // The transaction without these units, and without anything else that was tried.
   void remove(const Units& units, const UnitSet& removed);
   void restore() { transaction_.roll_back_to(base_); }
