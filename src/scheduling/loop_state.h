@@ -16,6 +16,7 @@
 #include "scheduling/keepers/device_wait_errors.h"
 #include "scheduling/keepers/evictions.h"
 #include "scheduling/keepers/late_allocations.h"
+#include "scheduling/keepers/nominations.h"
 #include "scheduling/keepers/overtaking_guard.h"
 #include "scheduling/keepers/term_seals.h"
 #include "scheduling/keepers/withdrawals.h"
@@ -77,6 +78,7 @@ struct LoopState {
   bool sealing = false;  // pods that ask for devices are gated
   OvertakingGuard overtaking;
   Evictions evictions;
+  Nominations nominations;
   LateAllocations late;
   BindFailureAvoidList avoid_list;
   DecisionFailures failures;

@@ -124,6 +124,7 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
   const std::int32_t bound = draft.priority == INT32_MAX ? draft.priority : draft.priority + 1;
   const std::string where = list_places(draft.places);
   loop_.evictions.forget(key);
+  loop_.nominations.forget(key);
   PreemptionUnderWay under_way{
       draft.about.regarding_uid,
       draft.about.component,
@@ -144,6 +145,10 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
     under_way.claims.push_back(
         {client::key_of(api::Kind::ResourceClaim, loop_.cluster.claim(claim).live->meta),
          loop_.cluster.claim(claim).live->meta.uid});
+  // They are tried again: another node takes them, or their refusal clears the nomination.
+  for (const auto& [name, place] : under_way.places)
+    for (const EntityKey& lower : loop_.nominations.below(under_way.priority, loop_.cluster.find_node(place)))
+      loop_.queue.wake_one(lower, context.now);
   for (const EntityKey& lower : loop_.evictions.begin(key, std::move(under_way), context.now))
     loop_.queue.wake_one(lower, context.now);
   if (!found.victims.empty()) effects.events.push_back(room_reserved(draft.about, where, refusal));

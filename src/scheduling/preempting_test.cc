@@ -119,6 +119,73 @@ TEST_F(Preempts, KubernetesSaysWhyNobodyIsEvicted) {
   }
 }
 
+// As an autoscaler writes it.
+void nominate(TestBench& bench, const std::string& pod, const std::string& node) {
+  Json object = *parse_json(*bench.view.pods.find("default", pod)->raw);
+  object["status"]["nominatedNodeName"] = node;
+  bench.put_json(api::Kind::Pod, std::move(object));
+}
+
+struct NominatedCase {
+  const char* name;
+  int priority;  // of the nominated pod; the other one has 5
+  const char* node;
+  const char* other_gets;
+};
+
+TEST_F(Preempts, RoomIsKeptForAPodThatOthersNominated) {
+  const NominatedCase rows[] = {
+      {"a higher priority keeps its room", 9, "n1", ""},
+      {"an equal one, too", 5, "n1", ""},
+      {"a lower one does not", 1, "n1", "n1"},
+      {"a node that is not there has no room", 9, "gone", "n1"},
+  };
+  for (const NominatedCase& row : rows) {
+    TestBench one;
+    one.put_node({"n1"});
+    one.put_pod({"gated", "3", "", with_priority(row.priority, R"(,"schedulingGates":[{"name":"g"}])")});
+    nominate(one, "gated", row.node);
+    one.put_pod({"other", "3", "", with_priority(5)});
+    one.run();
+    EXPECT_EQ(one.node_of("other"), row.other_gets) << row.name;
+  }
+}
+
+TEST_F(Preempts, ANominatedPodGetsItsOwnRoomAndLeavesNothingBehind) {
+  bench.put_node({"n1"});
+  bench.put_pod({"mine", "3", "", with_priority(5)});
+  nominate(bench, "mine", "n1");
+  bench.run();
+  EXPECT_EQ(bench.node_of("mine"), "n1");
+  EXPECT_EQ(holds(), 0u);
+}
+
+TEST_F(Preempts, AClearedNominationGivesTheRoomBack) {
+  bench.put_node({"n1"});
+  bench.put_pod({"gated", "3", "", with_priority(9, R"(,"schedulingGates":[{"name":"g"}])")});
+  nominate(bench, "gated", "n1");
+  bench.put_pod({"other", "3", "", with_priority(5)});
+  bench.run();
+  ASSERT_EQ(bench.node_of("other"), "");
+  nominate(bench, "gated", "");
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.node_of("other"), "n1");
+  EXPECT_EQ(holds(), 0u);
+}
+
+TEST_F(Preempts, ALowerNominationOnTheNodeIsCleared) {
+  bench.put_node({"n1"});
+  run_pod("low", "n1", 0, "3");
+  bench.put_pod({"nominated", "3", "", with_priority(5, R"(,"preemptionPolicy":"Never")")});
+  nominate(bench, "nominated", "n1");
+  bench.put_pod({"high", "3", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(nominated("high"), "n1");
+  EXPECT_EQ(nominated("nominated"), "");
+  EXPECT_EQ(holds(), 1u);
+}
+
 TEST_F(Preempts, AnotherPlaceEndsThePlanBeforeAnybodyIsEvicted) {
   bench.put_node({"n1"});
   run_pod("low", "n1", 0, "3");

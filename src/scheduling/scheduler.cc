@@ -157,7 +157,7 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   const Preempting preempting = this->preempting(context, entry.key, pod);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(pod.priority, own ? std::optional(own->hold.id()) : std::nullopt);
+  transaction.lift_holds(pod.priority, own ? own->hold.id() : loop_.nominations.hold_of(entry.key));
   PodDecision decision = core_.decide_pod(context, pod, avoid, transaction, preempting);
   if (decision.refusal) {
     transaction.end();
@@ -170,6 +170,7 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
 client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                                     const PodDecision& decision, const std::string& id, Time now) {
   loop_.overtaking.placed(pod.priority, now);
+  if (loop_.nominations.forget(entry.key)) loop_.queue.wake(kEventPodGone, now);
   loop_.forget_room(entry.key, now);
 
   client::Effects effects;

@@ -1,0 +1,46 @@
+// The room of waiting pods that status.nominatedNodeName names a node for, whoever wrote it: an autoscaler, a
+// quota system, or this scheduler before a restart.
+//
+// Each is a hold against pods of equal and lower priority until the pod has a place or a plan of its own, is
+// gone, or its nomination is cleared; a refusal clears it. Gated pods count, members of groups do not. Owner:
+// the scheduler, one thread. Cost: O(log n) a call. Memory: at most kNominationsMax. Source: kube-scheduler
+// 1.37's nominator, with NominatedNodeNameForExpectation.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/scoped_hold.h"
+#include "placement/entity.h"
+
+namespace berth::scheduling {
+
+using placement::EntityKey;
+
+inline constexpr std::size_t kNominationsMax = 4096;  // beyond, nominated pods hold no room
+
+class Nominations {
+ public:
+  // `pod` waits and has no plan: begins, changes or ends its hold. True if that made room.
+  bool follow(model::Cluster& cluster, const EntityKey& key, const api::Pod& pod);
+  // True if it had one.
+  bool forget(const EntityKey& key) { return held_.erase(key) > 0; }
+  // Of the pod's nomination; none: it has none.
+  std::optional<model::Ledger::HoldId> hold_of(const EntityKey& key) const;
+  // Pods of lower priority that are nominated for the node.
+  std::vector<EntityKey> below(std::int32_t priority, model::NodeId node) const;
+  std::size_t size() const { return held_.size(); }
+
+ private:
+  struct Held {
+    std::string uid;
+    model::NodeId node;
+    model::ScopedHold hold;
+  };
+  std::map<EntityKey, Held> held_;
+};
+
+}  // namespace berth::scheduling
