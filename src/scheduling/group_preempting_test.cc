@@ -100,6 +100,9 @@ TEST_F(GroupPreempts, TheCheapestRackIsFreed) {
   put_gang(4);
   bench.run();
   EXPECT_EQ(evictions(), (std::vector<std::string>{"evict a", "evict b"}));
+  EXPECT_TRUE(message_of(bench.decisions.records().back())
+                  .ends_with(" It gets its room in r when these pods have ended: default/a, default/b."))
+      << message_of(bench.decisions.records().back());
 }
 
 TEST_F(GroupPreempts, NobodyIsEvictedWhereThatDoesNotHelp) {
@@ -148,6 +151,24 @@ TEST_F(GroupPreempts, NeverMeansNever) {
     const bool never = one.group_message("g").ends_with("not eligible due to preemptionPolicy=Never.");
     EXPECT_EQ(never, !row.evicts) << row.name;
   }
+}
+
+TEST_F(GroupPreempts, ADelayIsReadFromTheGroup) {
+  put_rack("r", 1);
+  run_pod("a", "r0", 1, "4");
+  bench.put_group("g", 2, "", 9);
+  Json group = *parse_json(*bench.view.pod_groups.find("default", "g")->raw);
+  group["metadata"]["annotations"]["scheduling.berth.dev/preemption-delay"] = "90s";
+  group["metadata"]["creationTimestamp"] = format_time(bench.now);
+  bench.put_json(api::Kind::PodGroup, std::move(group));
+  put_gang(2);
+  bench.run();
+  EXPECT_TRUE(bench.evictions.empty());
+  EXPECT_NE(message_of(bench.decisions.records().back()).find("It evicts nobody before"), std::string::npos)
+      << message_of(bench.decisions.records().back());
+  bench.now = bench.now + Duration::seconds(91);
+  bench.run();
+  EXPECT_EQ(evictions(), std::vector<std::string>{"evict a"});
 }
 
 TEST_F(GroupPreempts, AGroupThatIsGoneFreesTheRoom) {

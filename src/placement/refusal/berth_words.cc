@@ -107,6 +107,13 @@ std::string clause(const RefusedFor& refused, std::size_t node_count) {
   return text + (detail.empty() ? ")" : ": " + detail + ")");
 }
 
+// Of a pod its node, of a group its domain.
+std::string place_text(const Refusal& refusal) {
+  const std::string& place = refusal.searched->node;
+  if (!refusal.group) return "node " + place;
+  return place.empty() ? "its room" : "its room in " + place;
+}
+
 // " It gets node n1 when these pods have ended: default/a, default/b."
 std::string preemption_text(const Refusal& refusal) {
   if (!refusal.searched) return "";
@@ -114,7 +121,7 @@ std::string preemption_text(const Refusal& refusal) {
   const std::string annotation = "annotation " + std::string(kPreemptionDelayAnnotation);
   std::string text;
   if (refusal.preemption == Preemption::Found)
-    text = " It gets node " + searched.node + " when " +
+    text = " It gets " + place_text(refusal) + " when " +
            (searched.victims.size() == 1 ? "this pod has" : "these pods have") +
            " ended: " + list_pods(searched.victims) + ".";
   if (!searched.not_before.empty())
@@ -186,7 +193,7 @@ std::string explain_group(const Refusal& refusal) {
     return group.hint.empty() ? "" : waits(refusal.of.ns, group.hint_pod) + group.hint + ".";
   std::string text = "pod group " + refusal.of.ns + "/" + refusal.of.name + " waits: " + domains_text(group);
   if (group.shared_devices) text += shared_devices_text(*group.shared_devices, group.needed);
-  return text.append(unproved_text(group));
+  return text.append(unproved_text(group)).append(preemption_text(refusal));
 }
 
 ProofText device_proof_text(const DeviceProof& proof) {
