@@ -36,7 +36,9 @@ class GroupSearch {
         cluster_(context.cluster),
         input_(input),
         transaction_(transaction),
-        units_(context, {input.group->priority, PodId::none(), any_asks_for_devices(input)}, transaction),
+        units_(context,
+               {input.group->priority, PodId::none(), any_asks_for_devices(input), kGroupVictimsTriedMax},
+               transaction),
         needed_(static_cast<std::size_t>(std::max(1, input.group->minimum() - input.scheduled))),
         placements_(groups.placements(context, input, transaction)),
         rooms_(groups, context, input, placements_, transaction) {}
@@ -71,6 +73,7 @@ class GroupSearch {
   std::vector<UnitSet> orders(const Units& units);
   std::optional<Removed> exchanged(const Units& units, const Removed& now, std::size_t more,
                                    const UnitSet& order);
+  bool reaches_bound(const PreemptionCost& cost) const;
   bool is_cheapest(const Units& units, const UnitSet& removed) const;
   Removed with_exchanges(const Units& units, Removed best, const UnitSet& order);
   void branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone, Removed& best);
@@ -151,12 +154,16 @@ std::vector<UnitSet> GroupSearch::orders(const Units& units) {
   return {sorted(Budgets::First), sorted(Budgets::Ignored), sorted(Budgets::Largest), all_of(units)};
 }
 
-// Whether no set of victims can cost less, by the bound of the domain; start times are not compared.
-bool GroupSearch::is_cheapest(const Units& units, const UnitSet& removed) const {
-  if (removed.size() > bound_.victims) return false;
-  const PreemptionCost cost = units_.cost_of(picked(units, removed));
+// Start times are not compared.
+bool GroupSearch::reaches_bound(const PreemptionCost& cost) const {
   return cost.tied == 0 && cost.refused == 0 && cost.top <= bound_.top && cost.sum <= bound_.sum &&
          cost.victims <= bound_.victims;
+}
+
+// Whether no set of victims can cost less, by the bound of the domain.
+bool GroupSearch::is_cheapest(const Units& units, const UnitSet& removed) const {
+  if (removed.size() > bound_.victims) return false;
+  return reaches_bound(units_.cost_of(picked(units, removed)));
 }
 
 GroupSearch::Removed GroupSearch::reprieved(const Units& units, const UnitSet& from, const UnitSet& order) {
@@ -277,15 +284,18 @@ std::optional<GroupSearch::Chosen> GroupSearch::try_nodes(std::span<const NodeId
   return chosen;
 }
 
-// Where there are many victims, first those of the cheapest nodes that may be enough.
+// Where there are many victims, first those of the cheapest nodes: as many as are enough by the bounds, then
+// twice as many to choose from.
 std::optional<GroupSearch::Chosen> GroupSearch::try_domain(const Worth& bound) {
   at_ = bound.placement;
   bound_ = bound.cost;
   const Placement& domain = placements_[at_];
-  if (rooms_.victims(domain) > kGroupUnitsMax)
-    if (auto chosen = try_nodes(rooms_.cheapest(domain, input_.waiting.size() * 2));
-        chosen && chosen->worth.left_out == 0)
+  for (const std::size_t times : {1, 2}) {
+    if (rooms_.victims(domain) <= kGroupUnitsMax) break;
+    auto chosen = try_nodes(rooms_.cheapest(domain, input_.waiting.size() * times));
+    if (chosen && chosen->worth.left_out == 0 && (times == 2 || reaches_bound(chosen->worth.cost)))
       return chosen;
+  }
   return try_nodes(domain.nodes);
 }
 

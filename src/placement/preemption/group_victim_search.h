@@ -25,6 +25,9 @@ inline constexpr std::size_t kGroupPreemptionStepsMax = std::size_t{1} << 17;
 // Units of a domain of which all are tried; of more, those on the nodes that are the cheapest by the bounds.
 inline constexpr std::size_t kGroupUnitsMax = 256;
 
+// Units that are tried at once; of more, the least important.
+inline constexpr std::size_t kGroupVictimsTriedMax = std::size_t{1} << 14;
+
 // The members get their nodes once the victims are gone.
 struct GroupPreemptionPlan : VictimPlan {
   std::string placement;      // path of the domain; empty: the whole cluster

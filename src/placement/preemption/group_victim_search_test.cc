@@ -310,6 +310,7 @@ TEST(GroupVictimSearch, FreesOneDomainOfMany) {
       {"the rack of the lowest priority", full_racks(17, {3, 1, 2}), 11, 1, 11, 1},
       {"two equal racks: where the pods started last", full_racks(17, {2, 2}), 11, 1, 11, 1},
       {"whole nodes", full_racks(17, {3, 1, 2}), 11, 4, 44, 1},
+      {"more than a thousand victims", full_racks(300, {1, 2}), 300, 4, 1200, 0},
       {"P2: 16 nodes of one clique", full_racks(18, {3, 3, 3, 2, 3, 3, 3, 3, 3, 3}), 16, 4, 64, 3},
   };
   for (const FullRow& row : rows) {

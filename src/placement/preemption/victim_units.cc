@@ -72,7 +72,7 @@ void VictimUnits::add(PodId id, Units& units) {
 void VictimUnits::add_sharing(Units& units) {
   const model::Ledger& ledger = cluster_.ledger();
   const auto add_users = [&](model::ClaimId claim) {
-    if (units.size() >= kVictimsTriedMax) return;
+    if (units.size() >= preemptor_.units_max) return;
     const client::NamedKey& key = cluster_.claim(claim).key;
     for (const api::Pod* user : context_.view.pods_using_claim(key.ns, key.name))
       if (const PodId id = cluster_.find_pod(user->meta.ns, user->meta.name); ledger.node_of(id).valid())
@@ -109,8 +109,8 @@ void VictimUnits::add_idle_claims(std::span<const NodeId> nodes, Units& units) {
 void VictimUnits::order(Units& units) const {
   std::ranges::sort(units,
                     [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
-  if (units.size() > kVictimsTriedMax)
-    units.erase(units.begin(), units.end() - static_cast<std::ptrdiff_t>(kVictimsTriedMax));
+  if (units.size() > preemptor_.units_max)
+    units.erase(units.begin(), units.end() - static_cast<std::ptrdiff_t>(preemptor_.units_max));
   Disruptions disruptions(context_.view);
   for (VictimUnit& unit : units)
     for (const PodId pod : unit.pods)

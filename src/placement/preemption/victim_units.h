@@ -45,6 +45,7 @@ class VictimUnits {
     std::int32_t priority = 0;
     PodId self;            // none: a group
     bool devices = false;  // it asks for some
+    std::size_t units_max = kVictimsTriedMax;
   };
 
   // All outlive it. The transaction's state now is the one without evictions.
