@@ -11,17 +11,17 @@ Placements placements_of(const api::Gates& gates) {
 DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors,
                            const DecisionOptions& options)
     : allocator_(cluster, selectors, random_, options.gates),
-      plugins_(options.plugins()),
-      pod_cycle_(plugins_, domains_),
+      profiles_(options.profiles, options.plugins),
+      pod_cycle_(profiles_, domains_),
       signature_cache_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
+      group_cycle_(profiles_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
       victim_search_(pod_cycle_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
   allocator_.set_scoring(options.scoring);
 }
 
 std::optional<PodGate> DecisionCore::gate(const client::View& view, const api::Pod& pod) const {
-  for (const auto& plugin : plugins_.gates)
+  for (const auto& plugin : profiles_.of(pod).gates)
     if (std::optional<PodGate> gate = plugin->check(view, pod)) return gate;
   return std::nullopt;
 }
@@ -59,7 +59,8 @@ std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& con
                                                     const AvoidSet& avoid,
                                                     model::Ledger::Transaction& transaction,
                                                     const Preempting& preempting, Refusal& refusal) {
-  if (!preempting.searches || refusal.preemption == Preemption::NotEligible) return std::nullopt;
+  if (!preempting.searches || !state_.plugins->preempts || refusal.preemption == Preemption::NotEligible)
+    return std::nullopt;
   if (!preempting.not_before.empty() || !preempting.invalid_delay.empty()) {
     refusal.preemption = Preemption::NotTried;
     refusal.searched = PreemptionSearched{};

@@ -43,6 +43,7 @@ struct SchedulerOptions {
   dra::DeviceGates gates = {};
   placement::Placements placements = placement::Placements::ByTopology;
   placement::MakePlugins plugins = placement::default_plugins;
+  std::vector<placement::Profile> profiles = {};  // empty: one for all its names
 };
 
 // A decision whose writes are in flight.
