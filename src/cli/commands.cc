@@ -63,8 +63,7 @@ int run_command(ComponentCommand& command, const GivenFlags& before) {
     return 0;
   }
   start_log(*config);
-  for (const std::string& note : config->kube_scheduler.notes)
-    log(LogLevel::Info, "a field of the KubeSchedulerConfiguration", {{"note", note}});
+  for (const std::string& note : config->kube_scheduler.notes) log(LogLevel::Info, note);
   return command.run(*config);
 }
 

@@ -132,7 +132,8 @@ class KubeReader {
       read_.leader_elect = TRY(elect.flag(true));
     read_.lease_namespace = TRY(name_at(election.at("resourceNamespace")));
     read_.lease_name = TRY(name_at(election.at("resourceName")));
-    if (TRY(election.at("resourceLock").text("leases")) != "leases")
+    const std::string lock = TRY(election.at("resourceLock").text(""));
+    if (!lock.empty() && lock != "leases")
       return invalid(election.at("resourceLock"), election.at("resourceLock").json(),
                      "resourceLock value must be \"leases\"");
     struct Row {

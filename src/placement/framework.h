@@ -30,8 +30,7 @@ namespace berth::placement {
 class PreEnqueue {
  public:
   virtual ~PreEnqueue() = default;
-  // As Plugin::name().
-  virtual std::string_view name() const = 0;
+  virtual std::string_view name() const = 0;  // as Plugin::name()
   // Set: it may not.
   virtual std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const = 0;
 };
@@ -152,10 +151,14 @@ class PostFilter : public Plugin {
 
 // One row per plugin and extension point, in call order. Of one profile.
 struct PluginSet {
-  struct Weighted {
-    std::unique_ptr<Score> score;
+  template <class Kind>
+  struct WeightedPlugin {
+    std::unique_ptr<Kind> score;
     std::int64_t weight;
   };
+  using Weighted = WeightedPlugin<Score>;
+  using WeightedDomains = WeightedPlugin<DomainScore>;
+  using WeightedNormalized = WeightedPlugin<NormalizedScore>;
   std::vector<std::unique_ptr<PreEnqueue>> gates;
   std::vector<std::unique_ptr<PreFilter>> prefilters;
   std::vector<std::unique_ptr<Filter>> filters;
@@ -163,15 +166,7 @@ struct PluginSet {
   std::vector<std::unique_ptr<LazyFilter>> lazy_filters;
   std::int64_t preference_weight = 2;  // kube-scheduler's of DynamicResources; 0: preferences do not count
   std::vector<Weighted> scores;
-  struct WeightedDomains {
-    std::unique_ptr<DomainScore> score;
-    std::int64_t weight;
-  };
   std::vector<WeightedDomains> domain_scores;
-  struct WeightedNormalized {
-    std::unique_ptr<NormalizedScore> score;
-    std::int64_t weight;
-  };
   std::vector<WeightedNormalized> normalized_scores;
   std::vector<std::unique_ptr<Reserve>> reserves;
   std::vector<std::unique_ptr<PostFilter>> post_filters;
@@ -190,9 +185,8 @@ struct PluginSet {
   bool preempts = true;       // DefaultPreemption: victims are searched for
   std::uint32_t profile = 0;  // its index; pods of different profiles share no verdicts
 
-  // The events that may help the pod.
+  // The events that may help the pod, and any pod.
   std::uint32_t events_for(const api::Pod& pod) const;
-  // The events that may help any pod.
   std::uint32_t all_events() const;
 };
 
