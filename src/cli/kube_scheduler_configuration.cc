@@ -27,8 +27,8 @@ constexpr KubeSchedulerField kFields[] = {
     {"clientConnection.kubeconfig", "`clientConnection.kubeconfig`"},
     {"clientConnection.qps", "`--max-writes-in-flight` bounds the writes", false},
     {"clientConnection.burst", "`--max-writes-in-flight` bounds the writes", false},
-    {"clientConnection.contentType", "Berth reads protobuf and writes JSON", false},
-    {"clientConnection.acceptContentTypes", "Berth reads protobuf and writes JSON", false},
+    {"clientConnection.contentType", "Berth picks JSON or protobuf itself", false},
+    {"clientConnection.acceptContentTypes", "Berth picks JSON or protobuf itself", false},
     {"profiles", "[profiles](#profiles)"},
     {"profiles[].percentageOfNodesToScore", "Berth considers every node", false},
 };
