@@ -326,9 +326,9 @@ class Changing {
   model::Cluster cluster_;
   dra::Allocator allocator_{cluster_, selectors_, random_};
   const SchedulingContext context_{view_, cluster_, allocator_};
-  const placement::PluginSet plugins_ = placement::default_plugins();
+  const placement::Profiles profiles_{placement::default_plugins()};
   placement::DomainIndex domains_;
-  const placement::PodCycle cycle_{plugins_, domains_};
+  const placement::PodCycle cycle_{profiles_, domains_};
   placement::SignatureCache cache_{cycle_, domains_};
   placement::CycleState state_;
   std::vector<api::TypedObject> pods_, changing_;

@@ -47,7 +47,8 @@ void add_components(CLI::App& app, Commands& commands, const Plugins& plugins) {
       {Component::Binder, "carry out bind requests of a cluster elsewhere", component(Component::Binder)},
       {Component::NodeAgent, "report the health of one node's devices", component(Component::NodeAgent)},
   };
-  for (const Row& row : rows) add_component(app, commands, row.component, row.what, row.run);
+  for (const Row& row : rows)
+    add_component(app, commands, row.component, row.what, row.run, plugins.scheduler);
 }
 
 int print_version() {

@@ -47,6 +47,7 @@ void start_log(const Configuration& config) {
 struct ComponentCommand {
   Component component;
   std::function<int(const Configuration&)> run;
+  placement::MakePlugins make;
   std::string file;
   bool print = false;
   GivenFlags flags;
@@ -55,13 +56,14 @@ struct ComponentCommand {
 int run_command(ComponentCommand& command, const GivenFlags& before) {
   command.flags.insert(before.begin(), before.end());
   const Result<Configuration> config =
-      effective_configuration(command.component, command.file, command.flags);
+      effective_configuration(command.component, command.file, command.flags, command.make);
   if (!config) return complain(config.error());
   if (command.print) {
     std::fputs(configuration_text(command.component, *config).c_str(), stdout);
     return 0;
   }
   start_log(*config);
+  for (const std::string& note : config->kube_scheduler.notes) log(LogLevel::Info, note);
   return command.run(*config);
 }
 
@@ -73,11 +75,13 @@ void add_log_flags(CLI::App& app, GivenFlags& given) {
 }
 
 void add_component(CLI::App& app, Commands& commands, Component component, const char* what,
-                   std::function<int(const Configuration&)> run) {
+                   std::function<int(const Configuration&)> run, const placement::MakePlugins& make) {
   CLI::App* command = app.add_subcommand(std::string(name_of(component)), what);
   auto config =
-      std::make_shared<ComponentCommand>(ComponentCommand{component, std::move(run), "", false, {}});
-  command->add_option("--config", config->file, "a BerthConfiguration file; flags override it");
+      std::make_shared<ComponentCommand>(ComponentCommand{component, std::move(run), make, "", false, {}});
+  command->add_option(
+      "--config", config->file,
+      "a file with a BerthConfiguration, a KubeSchedulerConfiguration, or both; flags override it");
   command->add_flag("--print-config", config->print, "print the effective configuration and exit");
   for (const ConfigurationField& field : configuration_fields())
     if (field.known_to(component)) add_flag(*command, field, component, config->flags);

@@ -18,9 +18,10 @@ using Commands = std::map<CLI::App*, std::function<int(const GivenFlags&)>>;
 // The log flags, which every command has. `given` outlives the parsing.
 void add_log_flags(CLI::App& app, GivenFlags& given);
 
-// A component, which reads a BerthConfiguration: every row that it knows becomes a flag.
+// A component, which reads a configuration: every row that it knows becomes a flag. `make` gives its
+// scheduler plugins.
 void add_component(CLI::App& app, Commands& commands, Component component, const char* what,
-                   std::function<int(const Configuration&)> run);
+                   std::function<int(const Configuration&)> run, const placement::MakePlugins& make);
 
 // A command that reads no configuration apart from the log flags. Its own file adds its flags
 // (plan_command.cc); `run` owns their values.

@@ -48,6 +48,9 @@ client::ElectionOptions election_options(const Configuration& config) {
   options.ns = config.lease_namespace;
   options.name = config.lease_name;
   options.identity = own_identity(random);
+  options.lease = config.kube_scheduler.lease;
+  options.renew_deadline = config.kube_scheduler.renew_deadline;
+  options.retry = config.kube_scheduler.retry;
   return options;
 }
 

@@ -224,31 +224,83 @@ Error twice(const api::YamlDocument& document, const std::string& file) {
                sentence.substr(colon + 2) + ": keep one of them");
 }
 
+Error one_too_many(const api::YamlDocument& document, const std::string& file, std::string_view kind) {
+  return Error(ErrorCode::Invalid,
+               file + ":" + std::to_string(document.line) + ": document " + std::to_string(document.number),
+               "is one too many: a file holds one " + std::string(kind));
+}
+
+constexpr std::string_view kNamesOfProfiles =
+    "differ from those of the KubeSchedulerConfiguration's profiles: give each name a profile, or leave the "
+    "names "
+    "out";
+
+bool names_differ(const Configuration& configuration) {
+  const KubeSchedulerConfiguration& kube = configuration.kube_scheduler;
+  return !kube.profiles.empty() && configuration.scheduler_names != kube.scheduler_names();
+}
+
+// Sets what the component has of it.
+Status apply_kube_scheduler(Component component, const YamlSource& source, const Json& document,
+                            const placement::MakePlugins& make, Configuration& configuration) {
+  if (component != Component::Scheduler && component != Component::Up)
+    return source.refused("kind", "is KubeSchedulerConfiguration, which berth " +
+                                      std::string(name_of(component)) +
+                                      " does not read: only berth scheduler and berth up do");
+  configuration.kube_scheduler = TRY(read_kube_scheduler_configuration(source, document, make));
+  KubeSchedulerConfiguration& kube = configuration.kube_scheduler;
+  configuration.scheduler_names = kube.scheduler_names();
+  configuration.volume_timeout = kube.volume_timeout.value_or(configuration.volume_timeout);
+  configuration.binding_timeout = kube.binding_timeout.value_or(configuration.binding_timeout);
+  if (component == Component::Up) {
+    for (const std::string_view section : {"leaderElection", "clientConnection"})
+      if (document.find(section))
+        kube.notes.push_back(std::string(section) +
+                             " has no effect: berth up leads and has a server of its own");
+    return {};
+  }
+  configuration.leader_elect = kube.leader_elect.value_or(configuration.leader_elect);
+  configuration.lease_namespace = kube.lease_namespace.value_or(configuration.lease_namespace);
+  configuration.lease_name = kube.lease_name.value_or(configuration.lease_name);
+  configuration.kubeconfig = kube.kubeconfig.value_or(configuration.kubeconfig);
+  return {};
+}
+
 }  // namespace
 
 Status apply_configuration(Component component, std::string_view text, const std::string& file,
-                           Configuration& configuration) {
+                           Configuration& configuration, const placement::MakePlugins& make) {
   const std::vector<api::YamlDocument> documents = TRY(api::parse_yaml_documents(text, file));
   if (documents.empty())
     return Error(ErrorCode::Invalid, file, "holds no document: write one, or no --config");
-  const api::YamlDocument& first = documents.front();
-  if (documents.size() > 1)
-    return Error(
-        ErrorCode::Invalid,
-        file + ":" + std::to_string(documents[1].line) + ": document " + std::to_string(documents[1].number),
-        "is one too many: a file holds one BerthConfiguration");
-  if (!first.duplicate_keys.empty()) return twice(first, file);
-  return Reader(component, text, file, first.number, configuration).read(first.value);
+  const api::YamlDocument *own = nullptr, *kube = nullptr;
+  for (const api::YamlDocument& document : documents) {
+    const bool is_kube = is_kube_scheduler_configuration(document.value);
+    const api::YamlDocument*& place = is_kube ? kube : own;
+    if (place) return one_too_many(document, file, is_kube ? kKubeSchedulerKind : kKind);
+    if (!document.duplicate_keys.empty()) return twice(document, file);
+    place = &document;
+  }
+  if (kube)
+    TRY(apply_kube_scheduler(component, {text, file, kube->number}, kube->value, make, configuration));
+  if (!own) return {};
+  const Reader reader(component, text, file, own->number, configuration);
+  TRY(Reader(component, text, file, own->number, configuration).read(own->value));
+  if (names_differ(configuration))
+    return reader.refused("scheduler.schedulerNames", std::string(kNamesOfProfiles));
+  return {};
 }
 
 Result<Configuration> effective_configuration(Component component, const std::string& file,
-                                              const GivenFlags& flags) {
+                                              const GivenFlags& flags, const placement::MakePlugins& make) {
   Configuration configuration = default_configuration(component);
   if (!file.empty()) {
     const std::string text = TRY(read_text_file(file, kConfigurationBytesMax));
-    if (Status read = apply_configuration(component, text, file, configuration); !read) return read.error();
+    TRY(apply_configuration(component, text, file, configuration, make));
   }
   if (Status set = apply_flags(component, flags, configuration); !set) return set.error();
+  if (names_differ(configuration))
+    return Error(ErrorCode::Invalid, "--scheduler-name", std::string(kNamesOfProfiles));
   // Who decides cannot keep in memory what another process binds.
   if (component == Component::Scheduler && !configuration.with_binder) configuration.bind_requests = "Always";
   return configuration;
@@ -266,7 +318,8 @@ std::string configuration_text(Component component, const Configuration& configu
       root[field.path.substr(0, dot)][field.path.substr(dot + 1)] = std::move(value);
     }
   }
-  return api::to_yaml(root);
+  const Json& kube = configuration.kube_scheduler.document;
+  return api::to_yaml(root) + (kube.is_null() ? "" : "---\n" + api::to_yaml(kube));
 }
 
 std::string configuration_reference() {

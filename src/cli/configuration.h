@@ -1,4 +1,5 @@
 // The configuration of a running component, as one table: kind BerthConfiguration, config.berth.dev/v1alpha1.
+// A KubeSchedulerConfiguration may come with it, in the same file.
 //
 // A row of configuration.def is a field: its path in the file, its flag, its type with bounds, the components
 // that have it, its default, its meaning. Members, flags, parsing, printing and the page
@@ -16,6 +17,7 @@
 
 #include "api/gates.h"
 #include "base/time.h"
+#include "cli/kube_scheduler_configuration.h"
 
 namespace berth::cli {
 
@@ -71,6 +73,7 @@ struct Configuration {
 #define FIELD(type, member, ...) type::Value member{};
 #include "cli/configuration.def"
 #undef FIELD
+  KubeSchedulerConfiguration kube_scheduler{};
 };
 
 using FieldType =
@@ -98,16 +101,20 @@ using GivenFlags = std::map<const ConfigurationField*, std::vector<std::string>>
 
 // The defaults, overridden by `file` (empty: none), overridden by the flags. An error of a flag has the flag
 // as its path and one of the file the file, document, line and field: "berth.yaml:4: document 1:
-// binding.gangTimeout".
-Result<Configuration> effective_configuration(Component component, const std::string& file,
-                                              const GivenFlags& flags);
+// binding.gangTimeout". `make` gives the scheduler plugins of the program.
+Result<Configuration> effective_configuration(
+    Component component, const std::string& file, const GivenFlags& flags,
+    const placement::MakePlugins& make = placement::default_plugins);
 
-// Reads one BerthConfiguration over `configuration`. Refuses other kinds, fields that the component does not
-// have, values of a wrong type or beyond their bounds, duplicate keys and further documents.
+// Reads a KubeSchedulerConfiguration and a BerthConfiguration, at most one each, over `configuration`; what
+// both set, the latter decides. Refuses other kinds, fields that the component does not have, values of a
+// wrong type or beyond their bounds, duplicate keys and further documents.
 Status apply_configuration(Component component, std::string_view text, const std::string& file,
-                           Configuration& configuration);
+                           Configuration& configuration,
+                           const placement::MakePlugins& make = placement::default_plugins);
 
-// Every field of the component, and every gate, in YAML. Reading it back gives the same text.
+// Every field of the component, and every gate, in YAML; then the KubeSchedulerConfiguration, if there is
+// one. Reading it back gives the same text.
 std::string configuration_text(Component component, const Configuration& configuration);
 
 // The fields as the Markdown table of docs/configuration.md.

@@ -90,6 +90,9 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration, con
   options.scheduling.device_scoring =
       dra::device_scoring_of(configuration.device_scoring).value_or(options.scheduling.device_scoring);
   options.scheduling.plugins = plugins.scheduler;
+  options.scheduling.profiles = configuration.kube_scheduler.profiles;
+  options.scheduling.backoff = {configuration.kube_scheduler.backoff_first,
+                                configuration.kube_scheduler.backoff_max};
   options.scheduling.cool_down = configuration.cool_down;
   options.scheduling.overtaking_limit = configuration.overtaking_limit;
   if (configuration.backoff_limit != api::kBackoffLimitDefault)

@@ -11,10 +11,10 @@ Placements placements_of(const api::Gates& gates) {
 DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& selectors,
                            const DecisionOptions& options)
     : allocator_(cluster, selectors, random_, options.gates),
-      plugins_(options.plugins()),
-      pod_cycle_(plugins_, domains_),
+      profiles_(options.profiles, options.plugins),
+      pod_cycle_(profiles_, domains_),
       signature_cache_(pod_cycle_, domains_),
-      group_cycle_(plugins_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
+      group_cycle_(profiles_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
       victim_search_(pod_cycle_),
       group_victim_search_(group_cycle_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
@@ -22,7 +22,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
 }
 
 std::optional<PodGate> DecisionCore::gate(const client::View& view, const api::Pod& pod) const {
-  for (const auto& plugin : plugins_.gates)
+  for (const auto& plugin : profiles_.of(pod).gates)
     if (std::optional<PodGate> gate = plugin->check(view, pod)) return gate;
   return std::nullopt;
 }
@@ -99,7 +99,8 @@ std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& con
                                                     const AvoidSet& avoid,
                                                     model::Ledger::Transaction& transaction,
                                                     const Preempting& preempting, Refusal& refusal) {
-  if (!preempting.searches || refusal.preemption == Preemption::NotEligible) return std::nullopt;
+  if (!preempting.searches || !state_.plugins->preempts || refusal.preemption == Preemption::NotEligible)
+    return std::nullopt;
   if (is_too_early(preempting, refusal)) return std::nullopt;
   if (!refusal.nodes.everywhere.empty() || !victim_search_.may_find(context, pod.priority))
     return std::nullopt;
@@ -162,7 +163,8 @@ void DecisionCore::preempt_for_group(const SchedulingContext& context, const Gro
   }
   const bool gives_up_claims = std::ranges::any_of(
       outcome.members, [](const MemberOutcome& member) { return !member.deallocations.empty(); });
-  if (!preempting.searches || gives_up_claims || !input.joins.empty()) return;
+  const bool searches = preempting.searches && profiles_.of(*input.waiting.front()).preempts;
+  if (!searches || gives_up_claims || !input.joins.empty()) return;
   if (is_too_early(preempting, refusal)) return;
   if (!victim_search_.may_find(context, input.group->priority)) return;
   if (preempting.waits_for.valid()) {

@@ -54,6 +54,7 @@ struct DecisionOptions {
   MakePlugins plugins = default_plugins;
   std::size_t proof_nodes_max = kGroupProofNodesMax;  // of a group's proof
   std::size_t pod_proof_nodes_max = 0;                // of a pod's; 0: refused pods get no proof
+  std::span<const Profile> profiles = {};             // empty: one for all pods
 };
 
 class DecisionCore {
@@ -88,7 +89,7 @@ class DecisionCore {
   dra::Allocator& allocator() { return allocator_; }
   DomainIndex& domains() { return domains_; }
   const PodCycle& pod_cycle() const { return pod_cycle_; }
-  const PluginSet& plugins() const { return plugins_; }
+  const PluginSet& plugins_for(const api::Pod& pod) const { return profiles_.of(pod); }
 
  private:
   Refusal refusal(const SchedulingContext& context, const api::Pod& pod);
@@ -104,7 +105,7 @@ class DecisionCore {
 
   SeededRandom random_{0};
   dra::Allocator allocator_;
-  PluginSet plugins_;
+  const Profiles profiles_;
   DomainIndex domains_;
   PodCycle pod_cycle_;
   SignatureCache signature_cache_;

@@ -20,6 +20,7 @@
 #include "placement/index/comparison.h"
 #include "placement/node_trial.h"
 #include "placement/placements.h"
+#include "placement/plugin_arguments.h"
 #include "placement/refusal/gate.h"
 #include "placement/signature.h"
 
@@ -29,6 +30,7 @@ namespace berth::placement {
 class PreEnqueue {
  public:
   virtual ~PreEnqueue() = default;
+  virtual std::string_view name() const = 0;  // as Plugin::name()
   // Set: it may not.
   virtual std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const = 0;
 };
@@ -69,6 +71,8 @@ class SignPlugin : public Plugin {
 class Filter : public SignPlugin {
  public:
   virtual void filter(const PodQuery& query, NodeVerdicts& verdicts) const = 0;
+  // True if kube-scheduler's plugin does it in PreFilter, which names the only candidates.
+  virtual bool names_nodes() const { return false; }
 };
 
 // Refuses whole domains by what they hold; called after the filters. Its rules are part of what it signs.
@@ -145,28 +149,24 @@ class PostFilter : public Plugin {
                                                    const FitsNow& fits_now) const = 0;
 };
 
-// One row per plugin and extension point, in call order.
+// One row per plugin and extension point, in call order. Of one profile.
 struct PluginSet {
-  struct Weighted {
-    std::unique_ptr<Score> score;
+  template <class Kind>
+  struct WeightedPlugin {
+    std::unique_ptr<Kind> score;
     std::int64_t weight;
   };
+  using Weighted = WeightedPlugin<Score>;
+  using WeightedDomains = WeightedPlugin<DomainScore>;
+  using WeightedNormalized = WeightedPlugin<NormalizedScore>;
   std::vector<std::unique_ptr<PreEnqueue>> gates;
   std::vector<std::unique_ptr<PreFilter>> prefilters;
   std::vector<std::unique_ptr<Filter>> filters;
   std::vector<std::unique_ptr<DomainFilter>> domain_filters;
   std::vector<std::unique_ptr<LazyFilter>> lazy_filters;
-  std::int64_t preference_weight = 2;  // kube-scheduler's of DynamicResources
+  std::int64_t preference_weight = 2;  // kube-scheduler's of DynamicResources; 0: preferences do not count
   std::vector<Weighted> scores;
-  struct WeightedDomains {
-    std::unique_ptr<DomainScore> score;
-    std::int64_t weight;
-  };
   std::vector<WeightedDomains> domain_scores;
-  struct WeightedNormalized {
-    std::unique_ptr<NormalizedScore> score;
-    std::int64_t weight;
-  };
   std::vector<WeightedNormalized> normalized_scores;
   std::vector<std::unique_ptr<Reserve>> reserves;
   std::vector<std::unique_ptr<PostFilter>> post_filters;
@@ -181,17 +181,20 @@ struct PluginSet {
   };
   std::vector<WeightedPlacementScorer> placement_scorers;
 
-  // The events that may help the pod.
+  PluginArguments arguments;  // that they were made with
+  bool preempts = true;       // DefaultPreemption: victims are searched for
+  std::uint32_t profile = 0;  // its index; pods of different profiles share no verdicts
+
+  // The events that may help the pod, and any pod.
   std::uint32_t events_for(const api::Pod& pod) const;
-  // The events that may help any pod.
   std::uint32_t all_events() const;
 };
 
 // The plugins of this cut, in kube-scheduler's order.
-PluginSet default_plugins();
+PluginSet default_plugins(const PluginArguments& arguments = {});
 
-// Makes the plugins of a scheduler or a plan: default_plugins, or a function of somebody else that adds to
-// them (docs/writing-scheduler-plugins.md). Called once for each; every call gives the same plugins.
-using MakePlugins = std::function<PluginSet()>;
+// Makes the plugins of a profile: default_plugins, or a function of somebody else that adds to them
+// (docs/writing-scheduler-plugins.md). Equal arguments give the same plugins.
+using MakePlugins = std::function<PluginSet(const PluginArguments&)>;
 
 }  // namespace berth::placement

@@ -54,9 +54,10 @@ class PluginBench {
   model::Cluster cluster{model::NodeAllocatable::Ignored};
   dra::Allocator allocator{cluster, selectors, random};
   SchedulingContext context{view, cluster, allocator};
-  PluginSet plugins = default_plugins();
+  Profiles profiles{default_plugins()};
+  PluginSet& plugins = profiles.first();
   DomainIndex domains;
-  PodCycle pods{plugins, domains};
+  PodCycle pods{profiles, domains};
   SignatureCache index{pods, domains};
   CycleState state;
 

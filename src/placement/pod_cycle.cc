@@ -7,11 +7,20 @@
 #include "placement/refusal/fit_error_builder.h"
 
 namespace berth::placement {
+namespace {
+
+// Pods of different profiles share no verdicts.
+void sign_profile(const PodQuery& query, PodSignature& signature) {
+  if (query.plugins->profile > 0 && signature.begin("Profile")) signature.put(query.plugins->profile);
+}
+
+}  // namespace
 
 void PodCycle::begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod,
                      model::Ledger::Transaction* what_if) const {
   state.what_if = what_if;
   state.context = &context;
+  state.plugins = &profiles_.of(pod);
   state.pod = &pod;
   state.pod_id = context.cluster.find_pod(pod.meta.ns, pod.meta.name);
   state.candidates.clear();
@@ -23,7 +32,7 @@ void PodCycle::begin(CycleState& state, const SchedulingContext& context, const 
 }
 
 bool PodCycle::prepare(CycleState& state) const {
-  for (const auto& prefilter : plugins_.prefilters) {
+  for (const auto& prefilter : state.plugins->prefilters) {
     prefilter->prepare(state, state.diagnosis);
     if (state.over()) return false;
   }
@@ -31,14 +40,14 @@ bool PodCycle::prepare(CycleState& state) const {
 }
 
 void PodCycle::filter_only(CycleState& state) const {
-  for (const auto& filter : plugins_.filters) {
+  for (const auto& filter : state.plugins->filters) {
     if (state.candidates.empty() || state.over()) return;
     filter->filter(state, state);
   }
 }
 
 void PodCycle::add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const {
-  for (const auto& filter : plugins_.domain_filters) filter->add_rules(query, rules);
+  for (const auto& filter : query.plugins->domain_filters) filter->add_rules(query, rules);
 }
 
 bool PodCycle::has_rules(const PodQuery& query) const {
@@ -78,7 +87,7 @@ void PodCycle::filter_domains(CycleState& state) const {
 
 std::int64_t PodCycle::add_comparisons(const PodQuery& query,
                                        std::vector<WeightedComparison>& comparisons) const {
-  for (const PluginSet::WeightedDomains& row : plugins_.domain_scores) {
+  for (const PluginSet::WeightedDomains& row : query.plugins->domain_scores) {
     std::vector<DomainCount> counts;
     row.score->add_counts(query, counts);
     if (counts.empty()) continue;
@@ -87,7 +96,7 @@ std::int64_t PodCycle::add_comparisons(const PodQuery& query,
     by_sum.normalize = scale_min_to_max;
   }
   std::int64_t of_all = 0;
-  for (const PluginSet::WeightedNormalized& row : plugins_.normalized_scores)
+  for (const PluginSet::WeightedNormalized& row : query.plugins->normalized_scores)
     if (auto comparison = row.score->compare(query))
       comparisons.push_back({*std::move(comparison), row.weight});
     else
@@ -133,7 +142,7 @@ void PodCycle::judge(CycleState& state, std::span<const NodeId> nodes) const {
   state.candidates.assign(nodes.begin(), nodes.end());
   filter_only(state);
   state.scores.assign(state.candidates.size(), 0);
-  for (const PluginSet::Weighted& row : plugins_.scores)
+  for (const PluginSet::Weighted& row : state.plugins->scores)
     row.score->score(state, state.candidates, row.weight, state.scores);
 }
 
@@ -148,7 +157,7 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   if (state.candidates.empty() || state.over()) return NodeId::none();
   state.scores.assign(state.candidates.size(), 0);
   if (state.candidates.size() > 1) {
-    for (const PluginSet::Weighted& row : plugins_.scores)
+    for (const PluginSet::Weighted& row : state.plugins->scores)
       row.score->score(state, state.candidates, row.weight, state.scores);
     // Where all are asked, those that lazy filters refuse are not feasible.
     if (!has_preferences(state)) compare_all(state);
@@ -168,24 +177,26 @@ NodeId PodCycle::choose_nominated(CycleState& state, std::span<const NodeId> nod
 }
 
 bool PodCycle::has_lazy_filters(const PodQuery& query) const {
-  return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+  return std::any_of(query.plugins->lazy_filters.begin(), query.plugins->lazy_filters.end(),
                      [&](const auto& filter) { return filter->wanted(query); });
 }
 
 bool PodCycle::has_preferences(const PodQuery& query) const {
-  return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+  if (query.plugins->preference_weight == 0) return false;
+  return std::any_of(query.plugins->lazy_filters.begin(), query.plugins->lazy_filters.end(),
                      [&](const auto& filter) { return filter->wanted(query) && filter->prefers(query); });
 }
 
 void PodCycle::add_scope(const PodQuery& query, FilterScope& scope) const {
-  for (const auto& filter : plugins_.filters) filter->add_scope(query, scope);
-  for (const auto& filter : plugins_.lazy_filters) filter->add_scope(query, scope);
-  for (const PluginSet::Weighted& row : plugins_.scores) row.score->add_scope(query, scope);
+  for (const auto& filter : query.plugins->filters) filter->add_scope(query, scope);
+  for (const auto& filter : query.plugins->lazy_filters) filter->add_scope(query, scope);
+  for (const PluginSet::Weighted& row : query.plugins->scores) row.score->add_scope(query, scope);
 }
 
 bool PodCycle::sign_filters(const PodQuery& query, PodSignature& signature) const {
+  sign_profile(query, signature);
   FilterScope scope;
-  for (const auto& filter : plugins_.filters) {
+  for (const auto& filter : query.plugins->filters) {
     if (filter->sign(query, signature) == Signing::Unsigned) return false;
     filter->add_scope(query, scope);
   }
@@ -193,27 +204,28 @@ bool PodCycle::sign_filters(const PodQuery& query, PodSignature& signature) cons
 }
 
 bool PodCycle::sign(const PodQuery& query, PodSignature& signature) const {
+  sign_profile(query, signature);
   const auto signs = [&](const SignPlugin& plugin) {
     return plugin.sign(query, signature) == Signing::Signed;
   };
-  return std::all_of(plugins_.filters.begin(), plugins_.filters.end(),
+  return std::all_of(query.plugins->filters.begin(), query.plugins->filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&
-         std::all_of(plugins_.domain_filters.begin(), plugins_.domain_filters.end(),
+         std::all_of(query.plugins->domain_filters.begin(), query.plugins->domain_filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&
-         std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+         std::all_of(query.plugins->lazy_filters.begin(), query.plugins->lazy_filters.end(),
                      [&](const auto& filter) { return signs(*filter); }) &&
-         std::all_of(plugins_.scores.begin(), plugins_.scores.end(),
+         std::all_of(query.plugins->scores.begin(), query.plugins->scores.end(),
                      [&](const PluginSet::Weighted& row) { return signs(*row.score); }) &&
-         std::all_of(plugins_.domain_scores.begin(), plugins_.domain_scores.end(),
+         std::all_of(query.plugins->domain_scores.begin(), query.plugins->domain_scores.end(),
                      [&](const PluginSet::WeightedDomains& row) { return signs(*row.score); }) &&
-         std::all_of(plugins_.normalized_scores.begin(), plugins_.normalized_scores.end(),
+         std::all_of(query.plugins->normalized_scores.begin(), query.plugins->normalized_scores.end(),
                      [&](const PluginSet::WeightedNormalized& row) { return signs(*row.score); });
 }
 
 bool PodCycle::accepts(CycleState& state, NodeId node) const {
   state.choice.slots.clear();
   const NodeTrial trial{state, node, state.what_if, state.choice, state.diagnosis};
-  return std::all_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+  return std::all_of(state.plugins->lazy_filters.begin(), state.plugins->lazy_filters.end(),
                      [&](const auto& filter) { return !filter->wanted(state) || filter->accepts(trial); });
 }
 
@@ -246,7 +258,7 @@ NodeId PodCycle::best_of_all(CycleState& state) const {
   for (const Accepted& one : all) feasible.push_back(one.candidate);
   compare(state, feasible);
   for (const Accepted& one : all)
-    state.scores[one.candidate] += plugins_.preference_weight * (one.preference * kNodeScoreMax / most);
+    state.scores[one.candidate] += state.plugins->preference_weight * (one.preference * kNodeScoreMax / most);
   const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
     return state.scores[a.candidate] < state.scores[b.candidate];
   });
@@ -273,13 +285,13 @@ NodeId PodCycle::first_accepted(CycleState& state) const {
 }
 
 bool PodCycle::has_words(const CycleState& state, const Reason& reason) const {
-  return std::any_of(plugins_.lazy_filters.begin(), plugins_.lazy_filters.end(),
+  return std::any_of(state.plugins->lazy_filters.begin(), state.plugins->lazy_filters.end(),
                      [&](const auto& filter) { return filter->explains(state, reason); });
 }
 
 std::string PodCycle::why_not(const CycleState& state, NodeId node) const {
   std::string why;
-  for (const auto& filter : plugins_.lazy_filters)
+  for (const auto& filter : state.plugins->lazy_filters)
     if (why.empty() && filter->wanted(state)) why = filter->explain(state, node);
   return why;
 }
@@ -301,7 +313,7 @@ FitError PodCycle::fit_error(const CycleState& state) const {
 std::optional<PodProof> PodCycle::prove(CycleState& state, const FitError& fit_error,
                                         std::span<const NodeId> nodes, std::size_t nodes_max) const {
   if (!fit_error.everywhere.empty()) {
-    for (const auto& prefilter : plugins_.prefilters)
+    for (const auto& prefilter : state.plugins->prefilters)
       if (auto certificate = prefilter->prove(state)) return DeviceProof{*std::move(certificate), ""};
     return std::nullopt;
   }
@@ -309,7 +321,7 @@ std::optional<PodProof> PodCycle::prove(CycleState& state, const FitError& fit_e
   const auto lacks = [](const dra::Certificate& found) { return found.need - found.have; };
   std::optional<DeviceProof> closest;
   for (const NodeId node : state.candidates)
-    for (const auto& filter : plugins_.lazy_filters) {
+    for (const auto& filter : state.plugins->lazy_filters) {
       auto found = filter->prove(state, node);
       if (!found || (closest && lacks(*found) >= lacks(closest->certificate))) continue;
       closest = DeviceProof{*std::move(found), state.context->cluster.node(node).name};
@@ -321,12 +333,12 @@ std::optional<PodProof> PodCycle::prove(CycleState& state, const FitError& fit_e
 std::optional<ReservationPtr> PodCycle::reserve(CycleState& state, NodeId node,
                                                 model::Ledger::Transaction& transaction) const {
   const auto before = transaction.savepoint();
-  for (auto at = plugins_.reserves.begin(); at != plugins_.reserves.end(); ++at) {
+  for (auto at = state.plugins->reserves.begin(); at != state.plugins->reserves.end(); ++at) {
     const Status reserved = (*at)->reserve(state, state.choice, node, transaction, state.reservation);
     if (reserved) continue;
     state.diagnosis.fail((*at)->name(), "running Reserve plugin \"" + std::string((*at)->name()) +
                                             "\": " + reserved.error().message());
-    while (at != plugins_.reserves.begin()) (*--at)->unreserve(state, node);
+    while (at != state.plugins->reserves.begin()) (*--at)->unreserve(state, node);
     transaction.roll_back_to(before);
     state.reservation = {};
     return std::nullopt;
@@ -344,7 +356,7 @@ std::vector<client::Chain> PodCycle::post_filter(const CycleState& state,
                                                  model::Ledger::Transaction& transaction,
                                                  const PostFilter::FitsNow& fits_now) const {
   std::vector<client::Chain> chains;
-  for (const auto& plugin : plugins_.post_filters)
+  for (const auto& plugin : state.plugins->post_filters)
     for (client::Chain& chain : plugin->after_refusal(state, transaction, fits_now))
       chains.push_back(std::move(chain));
   return chains;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "placement/framework.h"
+#include "placement/profiles.h"
 #include "placement/refusal/refusal.h"
 
 namespace berth::placement {
@@ -16,7 +17,7 @@ namespace berth::placement {
 class PodCycle {
  public:
   // Both outlive it.
-  PodCycle(const PluginSet& plugins, DomainIndex& domains) : plugins_(plugins), domains_(domains) {}
+  PodCycle(const Profiles& profiles, DomainIndex& domains) : profiles_(profiles), domains_(domains) {}
 
   // Starts an attempt without candidates; reuses the buffers of an earlier one. `what_if`: the decision's
   // transaction; null: none is open, and devices that take resources of nodes are not tried.
@@ -92,7 +93,7 @@ class PodCycle {
   NodeId best_of_all(CycleState& state) const;
   NodeId first_accepted(CycleState& state) const;
 
-  const PluginSet& plugins_;
+  const Profiles& profiles_;
   DomainIndex& domains_;
 };
 

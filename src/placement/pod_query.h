@@ -28,8 +28,11 @@ struct SchedulingContext {
   Duration binding_timeout = Duration::seconds(600);
 };
 
+struct PluginSet;
+
 struct PodQuery {
   const SchedulingContext* context = nullptr;
+  const PluginSet* plugins = nullptr;  // of the pod's profile
   const api::Pod* pod = nullptr;
   PodId pod_id;
   StateSlots slots;  // written by prefilters

@@ -105,7 +105,7 @@ TEST_P(PaintedGangTest, MembersThatDifferAreNotCountedAsOne) {
   for (const char* paint_of : {"red", "blue"})
     input.waiting.push_back(
         &bench_.put_pod(paint_of, R"(,"annotations":{"paint":")" + std::string(paint_of) + "\"}"));
-  GroupCycle groups(bench_.plugins, bench_.domains, bench_.index, Placements::ByTopology,
+  GroupCycle groups(bench_.profiles, bench_.domains, bench_.index, Placements::ByTopology,
                     kGroupProofNodesMax);
   model::Ledger::Transaction transaction(bench_.cluster.ledger());
   const GroupOutcome outcome = groups.run(bench_.context, input, transaction);

@@ -110,8 +110,9 @@ void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) 
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
     return loop_.queue.put_after_error(std::move(entry), now);
-  std::uint32_t events = core_.plugins().all_events() & ~(kEventPodPlaced | kEventPodRelabelled);
-  for (const api::Pod* pod : input.waiting) events |= core_.plugins().events_for(*pod);
+  std::uint32_t events =
+      core_.plugins_for(*input.waiting.front()).all_events() & ~(kEventPodPlaced | kEventPodRelabelled);
+  for (const api::Pod* pod : input.waiting) events |= core_.plugins_for(*pod).events_for(*pod);
   loop_.queue.put_unschedulable(std::move(entry), events, now);
 }
 

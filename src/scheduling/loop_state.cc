@@ -8,6 +8,7 @@ LoopState::LoopState(SchedulerOptions given)
     : options(std::move(given)),
       cluster(options.gates.node_allocatable_resources ? model::NodeAllocatable::Counted
                                                        : model::NodeAllocatable::Ignored),
+      queue(options.backoff),
       overtaking(options.overtaking_limit) {}
 
 bool LoopState::ours(const api::Pod& pod) const {

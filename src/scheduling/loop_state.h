@@ -44,6 +44,8 @@ struct SchedulerOptions {
   dra::DeviceGates gates = {};
   placement::Placements placements = placement::Placements::ByTopology;
   placement::MakePlugins plugins = placement::default_plugins;
+  std::vector<placement::Profile> profiles = {};  // empty: one for all its names
+  QueueBackoff backoff = {};
 };
 
 // A decision whose writes are in flight.

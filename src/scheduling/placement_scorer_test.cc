@@ -39,8 +39,8 @@ class PlacementScorers : public testing::Test {
   // Two racks with two nodes each; r2 is fuller, so Berth's own scorers prefer it.
   void start(Asked::Rule rule, Known known, std::int64_t weight = 10) {
     SchedulerOptions options;
-    options.plugins = [this, rule, known, weight] {
-      placement::PluginSet set = placement::default_plugins();
+    options.plugins = [this, rule, known, weight](const placement::PluginArguments& arguments) {
+      placement::PluginSet set = placement::default_plugins(arguments);
       set.placement_scorers.push_back(
           {std::make_unique<Asked>(rule, known == Known::BeforePlacing, asked_), weight});
       return set;

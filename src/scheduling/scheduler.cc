@@ -26,8 +26,11 @@ Scheduler::Scheduler(SchedulerOptions options, dra::SelectorEvaluator& selectors
       decisions_(decisions),
       inputs_(inputs),
       core_(loop_.cluster, selectors,
-            {loop_.options.gates, loop_.options.device_scoring, loop_.options.placements,
-             loop_.options.plugins}) {}
+            {.gates = loop_.options.gates,
+             .scoring = loop_.options.device_scoring,
+             .placements = loop_.options.placements,
+             .plugins = loop_.options.plugins,
+             .profiles = loop_.options.profiles}) {}
 
 std::vector<client::Interest> Scheduler::interests() const {
   std::vector<client::Interest> interests;
@@ -224,7 +227,7 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
   if (failed || (avoids && !decision.preemption && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     loop_.queue.put_after_error(std::move(entry), now);
   } else {
-    loop_.queue.put_unschedulable(std::move(entry), core_.plugins().events_for(pod), now);
+    loop_.queue.put_unschedulable(std::move(entry), core_.plugins_for(pod).events_for(pod), now);
   }
   return effects;
 }

@@ -8,8 +8,8 @@ namespace {
 // most 200.
 constexpr std::int64_t kWeight = 41;
 
-berth::placement::PluginSet scheduler_plugins() {
-  berth::placement::PluginSet set = berth::placement::default_plugins();
+berth::placement::PluginSet scheduler_plugins(const berth::placement::PluginArguments& arguments) {
+  berth::placement::PluginSet set = berth::placement::default_plugins(arguments);
   set.placement_scorers.push_back({example::make_preferred_domains(), kWeight});
   return set;
 }

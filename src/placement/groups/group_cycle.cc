@@ -43,20 +43,26 @@ std::size_t GroupOutcome::placed() const {
       std::ranges::count_if(members, [](const MemberOutcome& member) { return member.node.valid(); }));
 }
 
+const PluginSet& GroupCycle::plugins_of(const GroupInput& input) const {
+  return input.waiting.empty() ? profiles_.first() : profiles_.of(*input.waiting.front());
+}
+
 GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
                                      model::Ledger::Transaction& transaction) {
+  const PluginSet& plugins = plugins_of(input);
   const bool by_topology = placements_ == Placements::ByTopology && !input.group->topology_keys.empty();
-  return {context,
+  return {plugins,
+          context,
           input,
           transaction,
           domains_.nodes(context.cluster),
-          GroupFit(plugins_, pods_, context, transaction, input.waiting),
-          GroupBound(plugins_, pods_, context, transaction, input.waiting, proof_nodes_max_),
+          GroupFit(plugins, pods_, context, transaction, input.waiting),
+          GroupBound(plugins, pods_, context, transaction, input.waiting, proof_nodes_max_),
           by_topology ? &domains_.topology(input.group->topology_keys.front(), context.cluster) : nullptr};
 }
 
 Result<std::vector<Placement>> GroupCycle::generate(const Run& run) const {
-  return plugins_.placement_generator->generate(
+  return run.plugins.placement_generator->generate(
       {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, run.input.placed, run.input.occupied});
 }
 
@@ -82,7 +88,7 @@ std::vector<Placement> GroupCycle::placements(const SchedulingContext& context, 
 std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, const GroupInput& input,
                                             std::span<const NodeId> nodes,
                                             model::Ledger::Transaction& transaction) {
-  GroupFit fit(plugins_, pods_, context, transaction, input.waiting);
+  GroupFit fit(plugins_of(input), pods_, context, transaction, input.waiting);
   std::vector<std::int64_t> rooms;
   rooms.reserve(nodes.size());
   for (const NodeId node : nodes) rooms.push_back(fit.room(node));
@@ -134,7 +140,7 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
                                                 std::vector<std::size_t> indices) {
   order_by_bound(run, placements, indices);
   if (run.failed()) return {};
-  const bool first_wins = known_before_placing();
+  const bool first_wins = known_before_placing(run);
   Evaluations feasible;
   for (const std::size_t index : indices) {
     ++run.tried;
@@ -172,7 +178,7 @@ std::vector<std::size_t> GroupCycle::promising(Run& run) {
 }
 
 std::vector<Placement> GroupCycle::refined(Run& run, Refine refine) {
-  Refinement found = (*plugins_.placement_refiner.*refine)(
+  Refinement found = (*run.plugins.placement_refiner.*refine)(
       {run.context, run.input.waiting, run.placements, run.needed(),
        [&run](NodeId node) { return run.fit.room(node); }, run.transaction, domains_});
   if (!run.shared_devices) run.shared_devices = found.shared_devices;
@@ -213,8 +219,8 @@ void GroupCycle::order_by_bound(Run& run, const std::vector<Placement>& placemen
   });
 }
 
-bool GroupCycle::known_before_placing() const {
-  return std::all_of(plugins_.placement_scorers.begin(), plugins_.placement_scorers.end(),
+bool GroupCycle::known_before_placing(const Run& run) {
+  return std::all_of(run.plugins.placement_scorers.begin(), run.plugins.placement_scorers.end(),
                      [](const auto& row) { return row.scorer->known_before_placing(); });
 }
 
@@ -222,7 +228,7 @@ std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const Pla
                                                    Scorers which) {
   const ScoringQuestion question{run.context, *run.input.group, run.input.waiting, results};
   std::vector<std::int64_t> totals(results.size());
-  for (const auto& [scorer, weight] : plugins_.placement_scorers) {
+  for (const auto& [scorer, weight] : run.plugins.placement_scorers) {
     if (which == Scorers::KnownBeforePlacing && !scorer->known_before_placing()) continue;
     std::vector<std::int64_t> scores(results.size());
     scorer->score(question, scores);
@@ -283,9 +289,9 @@ RefusalPtr GroupCycle::refuse_member(const Run& run, const Placement& placement,
   return std::make_shared<Refusal>(std::move(refusal));
 }
 
-bool GroupCycle::is_feasible(const Evaluation& evaluation) const {
+bool GroupCycle::is_feasible(const Run& run, const Evaluation& evaluation) {
   return evaluation.error.empty() && evaluation.progress.placed > 0 &&
-         plugins_.placement_state->judge(evaluation.progress) == Feasibility::Feasible;
+         run.plugins.placement_state->judge(evaluation.progress) == Feasibility::Feasible;
 }
 
 // Places the members one after the other, in their own order. Leaves the transaction as it was.
@@ -301,7 +307,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
     run.transaction.allocate(one.claim, run.context.cluster.reservation_for(one.allocation));
   go_down(run, placement, refusals, evaluation);
   evaluation.plan = run.transaction.take_since(before);
-  evaluation.feasible = is_feasible(evaluation);
+  evaluation.feasible = is_feasible(run, evaluation);
   evaluation.complete = evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == size;
   evaluation.result.scheduled = evaluation.progress.scheduled;
   return evaluation;
@@ -312,7 +318,7 @@ void GroupCycle::go_down(Run& run, const Placement& placement, MemberRefusals re
                          Evaluation& evaluation) {
   Progress& progress = evaluation.progress;
   for (std::size_t member = 0; member < run.input.waiting.size(); ++member) {
-    if (plugins_.placement_state->judge(progress) == Feasibility::Infeasible) return;
+    if (run.plugins.placement_state->judge(progress) == Feasibility::Infeasible) return;
     const bool placed = try_member(run, placement, member, evaluation, refusals);
     if (!evaluation.error.empty()) return;
     --progress.remaining;
@@ -370,8 +376,8 @@ GroupOutcome GroupCycle::give_up(Run& run) {
     for (MemberOutcome& member : outcome.members) member.node = NodeId::none();
     explain_closest(run, outcome);
     // Enough members have a node, but no waiting member fits: no placement is blamed.
-    if (plugins_.placement_state->judge(first.progress) != Feasibility::Feasible)
-      why.first_status = &plugins_.placement_state->reason();
+    if (run.plugins.placement_state->judge(first.progress) != Feasibility::Feasible)
+      why.first_status = &run.plugins.placement_state->reason();
     why.first_progress = first.progress;
   }
   fill_domains(run, why);

@@ -71,12 +71,12 @@ enum class Placements : std::uint8_t { NodesAlone, ByTopology };
 class GroupCycle {
  public:
   // A proof judges at most `proof_nodes_max` nodes.
-  GroupCycle(const PluginSet& plugins, DomainIndex& domains, SignatureCache& signature_cache,
+  GroupCycle(const Profiles& profiles, DomainIndex& domains, SignatureCache& signature_cache,
              Placements placements, std::size_t proof_nodes_max)
-      : plugins_(plugins),
+      : profiles_(profiles),
         domains_(domains),
         signature_cache_(signature_cache),
-        pods_(plugins, domains),
+        pods_(profiles, domains),
         placements_(placements),
         proof_nodes_max_(proof_nodes_max) {}
 
@@ -110,6 +110,7 @@ class GroupCycle {
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
 
+  const PluginSet& plugins_of(const GroupInput& input) const;
   Run make_run(const SchedulingContext& context, const GroupInput& input,
                model::Ledger::Transaction& transaction);
   Result<std::vector<Placement>> generate(const Run& run) const;
@@ -123,7 +124,7 @@ class GroupCycle {
   RefusalPtr refuse_member(const Run& run, const Placement& placement, const api::Pod& pod);
   NodeId choose(Run& run, const Placement& placement, const api::Pod& pod);
   void go_down(Run& run, const Placement& placement, MemberRefusals refusals, Evaluation& evaluation);
-  bool is_feasible(const Evaluation& evaluation) const;
+  static bool is_feasible(const Run& run, const Evaluation& evaluation);
   // group_search.cc
   void refute(Run& run);
   std::optional<GroupOutcome> search(Run& run);
@@ -139,14 +140,14 @@ class GroupCycle {
   void order_by_bound(Run& run, const std::vector<Placement>& placements, std::vector<std::size_t>& indices);
   enum class Scorers : std::uint8_t { All, KnownBeforePlacing };
   std::vector<std::int64_t> total_scores(Run& run, std::span<const PlacementResult> results, Scorers which);
-  bool known_before_placing() const;
+  static bool known_before_placing(const Run& run);
   GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
   GroupOutcome give_up(Run& run);
   static std::size_t roomiest(const Run& run);
   void explain_closest(Run& run, GroupOutcome& outcome);
   void fill_domains(const Run& run, GroupRefusal& group) const;
 
-  const PluginSet& plugins_;
+  const Profiles& profiles_;
   DomainIndex& domains_;
   SignatureCache& signature_cache_;
   PodCycle pods_;

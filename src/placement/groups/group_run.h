@@ -10,6 +10,7 @@
 namespace berth::placement {
 
 struct GroupCycle::Run {
+  const PluginSet& plugins;  // of the members' profile
   const SchedulingContext& context;
   const GroupInput& input;
   model::Ledger::Transaction& transaction;

@@ -73,9 +73,9 @@ std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& pla
                                 }};
   GangDevices devices(run.context, run.transaction, run.input.waiting, budget, moves.fits);
   tree.devices = &devices;
-  const GangProblem problem = make_gang_problem(
-      {plugins_, pods_, run.context, run.transaction, run.input.waiting, run.input.avoid, run.bound.kinds()},
-      placement.nodes, devices, state_, budget);
+  const GangProblem problem = make_gang_problem({run.plugins, pods_, run.context, run.transaction,
+                                                 run.input.waiting, run.input.avoid, run.bound.kinds()},
+                                                placement.nodes, devices, state_, budget);
   TreeSearch search(problem, devices, budget, static_cast<std::size_t>(run.needed()), moves);
   if (search.run()) {
     GroupOutcome outcome;

@@ -283,9 +283,9 @@ class History {
   SeededRandom random_{1};
   model::Cluster cluster_{model::NodeAllocatable::Counted};
   dra::Allocator allocator_{cluster_, selectors_, random_};
-  PluginSet plugins_ = default_plugins();
+  const Profiles profiles_{default_plugins()};
   DomainIndex domains_;
-  PodCycle pods_{plugins_, domains_};
+  PodCycle pods_{profiles_, domains_};
   SignatureCache index_;
   std::uint64_t version_ = 0;
 };

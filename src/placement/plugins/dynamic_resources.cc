@@ -23,6 +23,7 @@ bool not_needed(const api::Pod& pod, const api::PodClaim& claim) {
 
 class ClaimsExist final : public PreEnqueue {
  public:
+  std::string_view name() const override { return kDynamicResources; }
   std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const override {
     for (const api::PodClaim& claim : pod.claims) {
       if (not_needed(pod, claim)) continue;

@@ -1,7 +1,8 @@
 // InterPodAffinity, preferred terms: the pod's own, those of the pods that have a place, and the required
-// affinity of these, which counts 1. Source: kube-scheduler's plugin with hardPodAffinityWeight 1.
+// affinity of these, which counts hardPodAffinityWeight. Source: kube-scheduler's plugin.
 #include <algorithm>
 
+#include "base/key_bytes.h"
 #include "placement/plugins/plugins.h"
 #include "placement/plugins/pod_terms.h"
 
@@ -13,69 +14,79 @@ using model::TermId;
 using model::TermKind;
 using model::TermUse;
 
-constexpr std::int64_t kHardPodAffinityWeight = 1;
-
 // Terms of one topology key that count for the pod.
 struct CountingTerms {
   std::vector<TermUse> own;
   std::vector<TermId> of_others;  // ascending
 };
 
-std::map<std::string_view, CountingTerms> counting_terms(const PodQuery& query) {
+std::map<std::string_view, CountingTerms> counting_terms(const PodQuery& query,
+                                                         const InterPodAffinityArguments& arguments) {
   const Affinities& affinities = query.context->cluster.affinities();
   std::map<std::string_view, CountingTerms> by_key;
-  for (const TermUse& use : own_terms(query, TermKind::Preference).uses)
-    by_key[affinities.term(use.term).topology_key].own.push_back(use);
+  const std::vector<TermUse> own = own_terms(query, TermKind::Preference).uses;
+  if (own.empty() && arguments.ignore_preferred_terms_of_existing_pods) return by_key;
+  for (const TermUse& use : own) by_key[affinities.term(use.term).topology_key].own.push_back(use);
   for (const TermId id : query.slots.read<TermsOfOthers>().terms)
     if (affinities.is_carried(id, TermKind::Preference) || affinities.is_carried(id, TermKind::Affinity))
       by_key[affinities.term(id).topology_key].of_others.push_back(id);
   return by_key;
 }
 
-std::string bytes_of(const PodQuery& query, const CountingTerms& terms) {
-  std::string bytes = "InterPodPreference" + bytes_of_terms(query, terms.own);
+std::string bytes_of(const PodQuery& query, const CountingTerms& terms, std::int64_t hard_weight) {
+  std::string bytes = "InterPodPreference";
+  append_key(bytes, static_cast<std::uint64_t>(hard_weight));
+  bytes += bytes_of_terms(query, terms.own);
   for (const TermId id : terms.of_others) bytes += query.context->cluster.affinities().bytes(id);
   return bytes;
 }
 
-std::int64_t weight_of(const TermUse& use) {
+std::int64_t weight_of(const TermUse& use, std::int64_t hard_weight) {
   if (use.kind == TermKind::AntiAffinity) return 0;
-  return use.kind == TermKind::Affinity ? kHardPodAffinityWeight : use.weight;
+  return use.kind == TermKind::Affinity ? hard_weight : use.weight;
 }
 
 class InterPodPreference final : public DomainScore {
  public:
+  explicit InterPodPreference(const InterPodAffinityArguments& arguments) : arguments_(arguments) {}
+
   std::string_view name() const override { return kInterPodAffinity; }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    const auto by_key = counting_terms(query);
+    const auto by_key = counting_terms(query, arguments_);
     if (by_key.empty() || !signature.begin("InterPodPreference")) return Signing::Signed;
     signature.put(by_key.size());
-    for (const auto& [key, terms] : by_key) signature.put(bytes_of(query, terms));
+    for (const auto& [key, terms] : by_key) signature.put(bytes_of(query, terms, hard_weight()));
     return Signing::Signed;
   }
   void add_counts(const PodQuery& query, std::vector<DomainCount>& counts) const override {
     const Affinities& affinities = query.context->cluster.affinities();
-    for (auto& [key, terms] : counting_terms(query)) {
+    for (auto& [key, terms] : counting_terms(query, arguments_)) {
       DomainCount& count = counts.emplace_back();
       count.topology_key = key;
-      count.amount_bytes = bytes_of(query, terms);
-      count.amount = sum_over_pods(query, [&affinities, terms = terms](const model::PodRow& other) {
-        std::int64_t sum = 0;
-        for (const TermUse& use : terms.own)
-          if (affinities.means(affinities.term(use.term), *other.live)) sum += use.weight;
-        for (const TermUse& use : other.terms)
-          if (std::binary_search(terms.of_others.begin(), terms.of_others.end(), use.term))
-            sum += weight_of(use);
-        return sum;
-      });
+      count.amount_bytes = bytes_of(query, terms, hard_weight());
+      count.amount = sum_over_pods(
+          query, [&affinities, terms = terms, hard = hard_weight()](const model::PodRow& other) {
+            std::int64_t sum = 0;
+            for (const TermUse& use : terms.own)
+              if (affinities.means(affinities.term(use.term), *other.live)) sum += use.weight;
+            for (const TermUse& use : other.terms)
+              if (std::binary_search(terms.of_others.begin(), terms.of_others.end(), use.term))
+                sum += weight_of(use, hard);
+            return sum;
+          });
     }
   }
+
+ private:
+  std::int64_t hard_weight() const { return arguments_.hard_pod_affinity_weight; }
+
+  const InterPodAffinityArguments arguments_;
 };
 
 }  // namespace
 
-std::unique_ptr<DomainScore> inter_pod_preference() {
-  return std::make_unique<InterPodPreference>();
+std::unique_ptr<DomainScore> inter_pod_preference(const InterPodAffinityArguments& arguments) {
+  return std::make_unique<InterPodPreference>(arguments);
 }
 
 }  // namespace berth::placement::plugins

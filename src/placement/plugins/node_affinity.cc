@@ -9,6 +9,11 @@
 namespace berth::placement::plugins {
 namespace {
 
+constexpr Reason kAddedAffinityMismatch = {"AddedAffinityMismatch", "NodeAffinity",
+                                           "node(s) didn't match scheduler-enforced node affinity",
+                                           "does not match addedAffinity of the scheduler's profile",
+                                           "do not match addedAffinity of the scheduler's profile"};
+
 using Names = std::set<std::string, std::less<>>;
 
 // The node names that one term allows; none if it does not name nodes.
@@ -40,6 +45,7 @@ std::optional<Names> names_of(const api::NodeSelector& selector) {
 class NodeAffinityNames final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
+  bool names_nodes() const override { return true; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded}; }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_node_affinity(*query.pod, signature);
@@ -54,8 +60,11 @@ class NodeAffinityNames final : public Filter {
   }
 };
 
+// addedAffinity of the profile comes first.
 class NodeAffinity final : public Filter {
  public:
+  explicit NodeAffinity(const NodeAffinityArguments& arguments) : added_(arguments.added_required) {}
+
   std::string_view name() const override { return "NodeAffinity"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
@@ -64,11 +73,19 @@ class NodeAffinity final : public Filter {
   }
   void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
     const api::Pod& pod = *query.pod;
+    if (added_)
+      verdicts.keep_if(kAddedAffinityMismatch, [&](NodeId node) {
+        const api::Node& live = *query.context->cluster.node(node).live;
+        return api::matches(*added_, live.meta.labels, live.meta.name);
+      });
     if (pod.node_selector.empty() && !pod.required_node_affinity) return;
     verdicts.keep_if(reason_row("NodeAffinityMismatch"), [&](NodeId node) {
       return matches_node_affinity(pod, *query.context->cluster.node(node).live);
     });
   }
+
+ private:
+  const std::optional<api::NodeSelector> added_;
 };
 
 }  // namespace
@@ -86,8 +103,8 @@ bool matches_node_affinity(const api::Pod& pod, const api::Node& node) {
 std::unique_ptr<Filter> node_affinity_names() {
   return std::make_unique<NodeAffinityNames>();
 }
-std::unique_ptr<Filter> node_affinity() {
-  return std::make_unique<NodeAffinity>();
+std::unique_ptr<Filter> node_affinity(const NodeAffinityArguments& arguments) {
+  return std::make_unique<NodeAffinity>(arguments);
 }
 
 }  // namespace berth::placement::plugins

@@ -1,6 +1,5 @@
 // NodeAffinity, the score: the weights of the preferred terms that a node matches, those of the plugin's
 // addedAffinity too.
-#include "placement/plugins/arguments.h"
 #include "placement/plugins/plugins.h"
 
 namespace berth::placement::plugins {
@@ -47,11 +46,8 @@ class NodePreferenceScore final : public NormalizedScore {
 
 }  // namespace
 
-std::unique_ptr<NormalizedScore> node_preference(NodeAffinityArguments arguments) {
-  return std::make_unique<NodePreferenceScore>(std::move(arguments));
-}
-std::unique_ptr<NormalizedScore> node_preference() {
-  return node_preference({});
+std::unique_ptr<NormalizedScore> node_preference(const NodeAffinityArguments& arguments) {
+  return std::make_unique<NodePreferenceScore>(arguments);
 }
 
 }  // namespace berth::placement::plugins

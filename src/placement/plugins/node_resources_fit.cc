@@ -16,6 +16,12 @@ bool fits_in(const model::NodeRow& row, const model::NodeUse& use, const model::
   return request.amount <= free_of(row, use, request.resource) || !model::is_asked(request.resource);
 }
 
+// Whether the profile or the devices of the node make the request no matter of the node's resources.
+bool is_not_counted(const PodQuery& query, model::ResourceId resource, const model::NodeRow& row) {
+  return delegated(query, resource, row) ||
+         query.plugins->arguments.resources_fit.ignores(query.context->cluster.resources().text(resource));
+}
+
 ReasonId reason_for(const PodQuery& query, Diagnosis& diagnosis, const model::NodeRow& row,
                     const model::ResourceAmount& request, Tried tried) {
   if (request.resource == model::kPodSlots) return diagnosis.reason(reason_row("TooManyPods"));
@@ -35,7 +41,7 @@ void refuse(const PodQuery& query, Diagnosis& diagnosis, NodeId node, const mode
   const model::NodeUse& use = cluster.ledger().node(node);
   bool first = true;
   for (const model::ResourceAmount& request : charges) {
-    if (fits_in(row, use, request) || delegated(query, request.resource, row)) continue;
+    if (fits_in(row, use, request) || is_not_counted(query, request.resource, row)) continue;
     const ReasonId reason = reason_for(query, diagnosis, row, request, tried);
     if (first) {
       diagnosis.refuse(node, reason);
@@ -65,14 +71,19 @@ class NodeResourcesFit final : public Filter {
   }
 };
 
-// Counts by all resources except those that devices may serve.
+// Counts by all resources except those that devices may serve, and those that the profile ignores.
 class NodeResourcesFitCounter final : public FitCounter {
  public:
+  explicit NodeResourcesFitCounter(const ResourcesFitArguments& arguments) : arguments_(arguments) {}
+
   Demand demand(const model::Cluster& cluster, std::span<const api::Pod* const> pods) const override {
     Demand demand{least_requests(cluster, pods)};
     demand.beyond_filters = std::erase_if(demand.requests, [&](const model::ResourceAmount& one) {
                               return class_of(cluster, one.resource) != nullptr;
                             }) > 0;
+    std::erase_if(demand.requests, [&](const model::ResourceAmount& one) {
+      return arguments_.ignores(cluster.resources().text(one.resource));
+    });
     return demand;
   }
   std::int64_t fit_count(const model::Cluster& cluster, NodeId node,
@@ -88,6 +99,8 @@ class NodeResourcesFitCounter final : public FitCounter {
   }
 
  private:
+  const ResourcesFitArguments arguments_;
+
   // The minimum over the pods, so that it fits wherever one of them fits.
   static model::ResourceAmounts least_requests(const model::Cluster& cluster,
                                                std::span<const api::Pod* const> pods) {
@@ -133,7 +146,7 @@ bool fits(const PodQuery& query, NodeId node, const model::ResourceAmounts& char
   const model::NodeRow& row = cluster.node(node);
   const model::NodeUse& use = cluster.ledger().node(node);
   for (const model::ResourceAmount& request : charges)
-    if (!fits_in(row, use, request) && !delegated(query, request.resource, row)) return false;
+    if (!fits_in(row, use, request) && !is_not_counted(query, request.resource, row)) return false;
   return true;
 }
 
@@ -147,8 +160,8 @@ bool fits_or_is_refused(const PodQuery& query, Diagnosis& diagnosis, NodeId node
 std::unique_ptr<Filter> node_resources_fit() {
   return std::make_unique<NodeResourcesFit>();
 }
-std::unique_ptr<FitCounter> node_resources_fit_counter() {
-  return std::make_unique<NodeResourcesFitCounter>();
+std::unique_ptr<FitCounter> node_resources_fit_counter(const ResourcesFitArguments& arguments) {
+  return std::make_unique<NodeResourcesFitCounter>(arguments);
 }
 std::unique_ptr<PlacementScorer> placement_most_allocated() {
   return std::make_unique<PlacementMostAllocated>();

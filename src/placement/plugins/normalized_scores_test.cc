@@ -392,7 +392,6 @@ TEST(NormalizedScores, ImagesOfAnySizeAreCompared) {
 }
 
 using plugins::ScoredResource;
-using plugins::UtilizationPoint;
 
 struct ResourceCase {
   std::string name;

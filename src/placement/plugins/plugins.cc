@@ -43,12 +43,16 @@ void add(PluginSet& set, std::unique_ptr<PlacementState> plugin) {
 
 }  // namespace
 
-PluginSet default_plugins() {
+PluginSet default_plugins(const PluginArguments& arguments) {
   PluginSet set;
-#define PLUGIN(point, name) add(set, plugins::name());
-#define SCORE(name, weight) set.scores.push_back({plugins::name(), weight});
-#define DOMAIN_SCORE(name, weight) set.domain_scores.push_back({plugins::name(), weight});
-#define NORMALIZED_SCORE(name, weight) set.normalized_scores.push_back({plugins::name(), weight});
+  set.arguments = arguments;
+#define MADE(name, ...) plugins::name(__VA_OPT__(arguments.__VA_ARGS__))
+#define PLUGIN(point, name, ...) add(set, MADE(name __VA_OPT__(, ) __VA_ARGS__));
+#define SCORE(name, weight, ...) set.scores.push_back({MADE(name __VA_OPT__(, ) __VA_ARGS__), weight});
+#define DOMAIN_SCORE(name, weight, ...) \
+  set.domain_scores.push_back({MADE(name __VA_OPT__(, ) __VA_ARGS__), weight});
+#define NORMALIZED_SCORE(name, weight, ...) \
+  set.normalized_scores.push_back({MADE(name __VA_OPT__(, ) __VA_ARGS__), weight});
 #define PLACEMENT_SCORE(name, weight) set.placement_scorers.push_back({plugins::name(), weight});
 #include "placement/plugins/plugins.def"
 #undef PLACEMENT_SCORE
@@ -56,6 +60,7 @@ PluginSet default_plugins() {
 #undef DOMAIN_SCORE
 #undef SCORE
 #undef PLUGIN
+#undef MADE
   return set;
 }
 

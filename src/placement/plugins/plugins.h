@@ -7,10 +7,11 @@
 
 namespace berth::placement::plugins {
 
-#define PLUGIN(point, name) std::unique_ptr<point> name();
-#define SCORE(name, weight) PLUGIN(Score, name)
-#define DOMAIN_SCORE(name, weight) PLUGIN(DomainScore, name)
-#define NORMALIZED_SCORE(name, weight) PLUGIN(NormalizedScore, name)
+#define PLUGIN(point, name, ...) \
+  std::unique_ptr<point> name(__VA_OPT__(const decltype(PluginArguments::__VA_ARGS__)&));
+#define SCORE(name, weight, ...) PLUGIN(Score, name __VA_OPT__(, ) __VA_ARGS__)
+#define DOMAIN_SCORE(name, weight, ...) PLUGIN(DomainScore, name __VA_OPT__(, ) __VA_ARGS__)
+#define NORMALIZED_SCORE(name, weight, ...) PLUGIN(NormalizedScore, name __VA_OPT__(, ) __VA_ARGS__)
 #define PLACEMENT_SCORE(name, weight) PLUGIN(PlacementScorer, name)
 #include "placement/plugins/plugins.def"
 #undef PLACEMENT_SCORE

@@ -22,22 +22,33 @@ constexpr Reason kNoTopologyLabel = {
 
 class PodTopologySpread final : public DomainFilter {
  public:
+  explicit PodTopologySpread(const TopologySpreadArguments& arguments) : defaults_(arguments.required) {}
+
   std::string_view name() const override { return kPodTopologySpread; }
   QueueingHint events_to_register() const override {
-    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced | kEventPodRelabelled,
-            [](const api::Pod& pod) { return !pod.required_spread.empty(); }};
+    QueueingHint hint{kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced |
+                      kEventPodRelabelled};
+    if (defaults_.empty()) hint.applies = [](const api::Pod& pod) { return !pod.required_spread.empty(); };
+    return hint;
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    const api::Pod& pod = *query.pod;
-    if (!pod.required_spread.empty()) sign_spread(pod, {pod.required_spread}, kPodTopologySpread, signature);
+    const SpreadGroup group = group_of(*query.pod);
+    if (!group.constraints.empty()) sign_spread(*query.pod, group, kPodTopologySpread, signature);
     return Signing::Signed;
   }
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
-    const SpreadGroup group{query.pod->required_spread};
+    const SpreadGroup group = group_of(*query.pod);
     for (const api::SpreadConstraint& one : group.constraints) rules.push_back(rule_of(query, group, one));
   }
 
  private:
+  // The pod's own constraints, or those of the profile for a pod without any.
+  SpreadGroup group_of(const api::Pod& pod) const {
+    if (!pod.required_spread.empty() || !pod.preferred_spread.empty()) return {pod.required_spread};
+    const std::string_view controller = defaults_.empty() ? std::string_view() : spreading_controller(pod);
+    if (controller.empty()) return {};
+    return {defaults_, true, controller};
+  }
   // `constraint` is one of the group's.
   static DomainRule rule_of(const PodQuery& query, const SpreadGroup& group,
                             const api::SpreadConstraint& constraint) {
@@ -50,7 +61,7 @@ class PodTopologySpread final : public DomainFilter {
       if (!is_included(pod, group, constraint, *cluster.node(node).live)) return std::nullopt;
       return selected_on(node, pod, group, constraint, cluster);
     };
-    const std::int64_t own = constraint.pods.matches(pod.meta.labels) ? 1 : 0;
+    const std::int64_t own = !group.controller.empty() || constraint.pods.matches(pod.meta.labels) ? 1 : 0;
     rule.accepted = [&constraint, own](const DomainTotals& totals) {
       const bool few = static_cast<std::int64_t>(totals.domains) < constraint.min_domains;
       AmountRange range;
@@ -62,12 +73,14 @@ class PodTopologySpread final : public DomainFilter {
     rule.refused = &kSkewTooLarge;
     return rule;
   }
+
+  const std::vector<api::SpreadConstraint> defaults_;
 };
 
 }  // namespace
 
-std::unique_ptr<DomainFilter> pod_topology_spread() {
-  return std::make_unique<PodTopologySpread>();
+std::unique_ptr<DomainFilter> pod_topology_spread(const TopologySpreadArguments& arguments) {
+  return std::make_unique<PodTopologySpread>(arguments);
 }
 
 }  // namespace berth::placement::plugins

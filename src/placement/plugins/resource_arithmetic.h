@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "placement/plugins/arguments.h"
+#include "placement/plugin_arguments.h"
 
 namespace berth::placement::plugins {
 

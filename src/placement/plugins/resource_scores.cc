@@ -5,7 +5,6 @@
 #include <array>
 
 #include "base/assert.h"
-#include "placement/plugins/arguments.h"
 #include "placement/plugins/plugins.h"
 #include "placement/plugins/resource_arithmetic.h"
 
@@ -166,14 +165,8 @@ class BalancedAllocation final : public UseScore {
 std::unique_ptr<Score> resources_fit_score(const ResourcesFitArguments& arguments) {
   return std::make_unique<ResourcesFitScore>(arguments);
 }
-std::unique_ptr<Score> resources_fit_score() {
-  return resources_fit_score(ResourcesFitArguments{});
-}
 std::unique_ptr<Score> balanced_allocation(const BalancedAllocationArguments& arguments) {
   return std::make_unique<BalancedAllocation>(arguments);
-}
-std::unique_ptr<Score> balanced_allocation() {
-  return balanced_allocation(BalancedAllocationArguments{});
 }
 
 }  // namespace berth::placement::plugins

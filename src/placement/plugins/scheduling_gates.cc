@@ -6,6 +6,7 @@ namespace {
 
 class SchedulingGates final : public PreEnqueue {
  public:
+  std::string_view name() const override { return "SchedulingGates"; }
   std::optional<PodGate> check(const client::View&, const api::Pod& pod) const override {
     if (pod.scheduling_gates.empty()) return std::nullopt;
     return PodGate{PodGate::Kind::SchedulingGates};

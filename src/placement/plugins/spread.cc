@@ -1,11 +1,18 @@
 #include "placement/plugins/spread.h"
 
 #include <algorithm>
+#include <array>
 
 #include "placement/plugins/node_inclusion.h"
 
 namespace berth::placement::plugins {
 namespace {
+
+struct SpreadingController {
+  std::string_view api_version, kind;
+};
+constexpr auto kSpreadingControllers = std::to_array<SpreadingController>(
+    {{"v1", "ReplicationController"}, {"apps/v1", "ReplicaSet"}, {"apps/v1", "StatefulSet"}});
 
 bool counts(const api::Pod& other, const SpreadGroup& group, const api::SpreadConstraint& constraint) {
   if (group.controller.empty()) return constraint.pods.matches(other.meta.labels);
@@ -14,6 +21,15 @@ bool counts(const api::Pod& other, const SpreadGroup& group, const api::SpreadCo
 }
 
 }  // namespace
+
+std::string_view spreading_controller(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.meta.controller();
+  if (!owner) return {};
+  const bool spreads = std::any_of(
+      kSpreadingControllers.begin(), kSpreadingControllers.end(),
+      [&](auto& one) { return one.api_version == owner->api_version && one.kind == owner->kind; });
+  return spreads ? std::string_view(owner->uid) : std::string_view();
+}
 
 bool is_included(const api::Pod& pod, const SpreadGroup& group, const api::SpreadConstraint& constraint,
                  const api::Node& node) {

@@ -11,13 +11,17 @@ namespace berth::placement::plugins {
 
 inline constexpr std::string_view kPodTopologySpread = "PodTopologySpread";
 
-// Constraints of a pod that count together, valid as long as the pod: nodes without the label of one of them
-// do not count for any, if `all_labels`.
+// Constraints of a pod that count together, valid as long as the pod and the plugin: nodes without the label
+// of one of them do not count for any, if `all_labels`.
 struct SpreadGroup {
   std::span<const api::SpreadConstraint> constraints;
   bool all_labels = true;
   std::string_view controller = {};  // the UID: its pods count instead of those that the constraints select
 };
+
+// Whether default constraints apply to the pod: a ReplicaSet, a ReplicationController or a StatefulSet
+// controls it. The UID of that; empty: they do not.
+std::string_view spreading_controller(const api::Pod& pod);
 
 // Whether the node counts: its labels, and what the constraint's policies ask.
 bool is_included(const api::Pod& pod, const SpreadGroup& group, const api::SpreadConstraint& constraint,

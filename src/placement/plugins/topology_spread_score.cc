@@ -16,12 +16,6 @@ constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 constexpr std::int64_t kNoLabel = -1;  // in the column of a constraint over hosts
 
-struct SpreadingController {
-  std::string_view api_version, kind;
-};
-constexpr auto kSpreadingControllers = std::to_array<SpreadingController>(
-    {{"v1", "ReplicationController"}, {"apps/v1", "ReplicaSet"}, {"apps/v1", "StatefulSet"}});
-
 bool is_over_hosts(const api::SpreadConstraint& constraint) {
   return constraint.topology_key == kHostname;
 }
@@ -31,19 +25,6 @@ api::SpreadConstraint default_constraint(std::string_view key, std::int64_t max_
   constraint.topology_key = key;
   constraint.max_skew = max_skew;
   return constraint;
-}
-
-// None: nothing spreads the pod.
-std::optional<SpreadGroup> group_of(const api::Pod& pod) {
-  if (!pod.preferred_spread.empty()) return SpreadGroup{pod.preferred_spread};
-  const api::OwnerReference* owner = pod.meta.controller();
-  if (!pod.required_spread.empty() || !owner) return std::nullopt;
-  const bool spreads = std::any_of(
-      kSpreadingControllers.begin(), kSpreadingControllers.end(),
-      [&](auto& one) { return one.api_version == owner->api_version && one.kind == owner->kind; });
-  if (!spreads) return std::nullopt;
-  static const std::array kDefaults = {default_constraint(kHostname, 3), default_constraint(kZone, 5)};
-  return SpreadGroup{kDefaults, false, owner->uid};
 }
 
 // The classes of nodes as the constraints see them. Column i is of constraint i; domain i of the i-th
@@ -122,6 +103,11 @@ class SpreadClasses {
 
 class TopologySpreadScore final : public NormalizedScore {
  public:
+  explicit TopologySpreadScore(const TopologySpreadArguments& arguments)
+      : system_(arguments.system_defaults), defaults_(arguments.preferred) {
+    if (system_) defaults_ = {default_constraint(kHostname, 3), default_constraint(kZone, 5)};
+  }
+
   std::string_view name() const override { return kPodTopologySpread; }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     if (const auto group = group_of(*query.pod)) sign_spread(*query.pod, *group, "SpreadScore", signature);
@@ -144,6 +130,14 @@ class TopologySpreadScore final : public NormalizedScore {
   }
 
  private:
+  // None: nothing spreads the pod.
+  std::optional<SpreadGroup> group_of(const api::Pod& pod) const {
+    if (!pod.preferred_spread.empty()) return SpreadGroup{pod.preferred_spread};
+    if (!pod.required_spread.empty() || defaults_.empty()) return std::nullopt;
+    const std::string_view controller = spreading_controller(pod);
+    if (controller.empty()) return std::nullopt;
+    return SpreadGroup{defaults_, !system_, controller};
+  }
   // Hosts are nodes, whatever their labels say, and the constraint's policies exclude none.
   static std::function<std::int64_t(NodeId)> pods_on(const PodQuery& query, const SpreadGroup& group,
                                                      std::size_t constraint) {
@@ -166,12 +160,15 @@ class TopologySpreadScore final : public NormalizedScore {
     count.labelled_only = true;
     return count;
   }
+
+  const bool system_;
+  std::vector<api::SpreadConstraint> defaults_;
 };
 
 }  // namespace
 
-std::unique_ptr<NormalizedScore> topology_spread_score() {
-  return std::make_unique<TopologySpreadScore>();
+std::unique_ptr<NormalizedScore> topology_spread_score(const TopologySpreadArguments& arguments) {
+  return std::make_unique<TopologySpreadScore>(arguments);
 }
 
 }  // namespace berth::placement::plugins

@@ -7,8 +7,8 @@
 
 namespace berth::scheduling {
 
-Duration backoff_after(std::uint32_t attempts) {
-  return backoff(kBackoffFirst, kBackoffMax, std::max(attempts, 1u));
+Duration backoff_after(std::uint32_t attempts, QueueBackoff times) {
+  return backoff(times.first, times.max, std::max(attempts, 1u));
 }
 
 void SchedulingQueue::place(QueuedSlot slot) {
@@ -109,12 +109,12 @@ std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
 }
 
 void SchedulingQueue::put_unschedulable(QueuedEntity entry, std::uint32_t queueing_hints, Time now) {
-  const Time backoff_end = now + backoff_after(entry.attempts);
+  const Time backoff_end = now + backoff_after(entry.attempts, backoff_times_);
   place({std::move(entry), SubQueue::Unschedulable, queueing_hints, now + kUnschedulableMax, backoff_end});
 }
 
 void SchedulingQueue::put_after_error(QueuedEntity entry, Time now) {
-  const Time ready = now + backoff_after(entry.attempts);
+  const Time ready = now + backoff_after(entry.attempts, backoff_times_);
   place({std::move(entry), SubQueue::ErrorBackoff, 0, ready, ready});
 }
 

@@ -26,8 +26,16 @@ using placement::EntityKey;
 using placement::EntityKind;
 using placement::QueuedEntity;
 
+// podInitialBackoffSeconds and podMaxBackoffSeconds of kube-scheduler.
+struct QueueBackoff {
+  Duration first = kBackoffFirst;
+  Duration max = kBackoffMax;
+};
+
 class SchedulingQueue {
  public:
+  explicit SchedulingQueue(QueueBackoff backoff = {}) : backoff_times_(backoff) {}
+
   // Makes a new entry active. A known entry keeps its place, except that a gated one is ungated. New entries
   // arrive in the order of the calls, here and below.
   void add(const EntityKey& key, std::int32_t priority, Time since);
@@ -60,6 +68,7 @@ class SchedulingQueue {
   std::size_t gated_count() const { return entries_.size() - active_count() - waiting_count(); }
 
  private:
+  const QueueBackoff backoff_times_;
   enum class SubQueue : std::uint8_t { Active, Backoff, ErrorBackoff, Unschedulable, Gated };
   struct QueuedSlot {
     QueuedEntity entry;
@@ -86,6 +95,6 @@ class SchedulingQueue {
   std::map<std::uint32_t, std::size_t> hints_;  // of the unschedulable entries, with how many have them
 };
 
-Duration backoff_after(std::uint32_t attempts);
+Duration backoff_after(std::uint32_t attempts, QueueBackoff times = {});
 
 }  // namespace berth::scheduling
