@@ -1,23 +1,12 @@
 // The part of Scheduler that has pods of lower priority evicted for a refused one.
 #include <algorithm>
 
-#include "placement/preemption/victims.h"
+#include "placement/preemption/eligibility.h"
 #include "placement/refusal/berth_words.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
 namespace {
-
-// Victims of this pod that end on the node that it is nominated for: of an earlier process, if this one has
-// no plan of it. Source: kube-scheduler's PodEligibleToPreemptOthers.
-bool has_ending_victims(const client::View& view, const api::Pod& pod) {
-  return !pod.nominated_node.empty() &&
-         std::ranges::any_of(view.pods_on_node(pod.nominated_node), [&](const api::Pod* other) {
-           const api::Condition* why = api::find_condition(other->conditions, kDisruptionTarget);
-           return other->meta.deleting() && placement::priority_of(view, *other) < pod.priority && why &&
-                  why->status == "True" && why->reason == kPreemptionByScheduler;
-         });
-}
 
 // The longest time until one of them is gone.
 Duration grace_of(const model::Cluster& cluster, const placement::PreemptionPlan& plan) {
@@ -51,18 +40,11 @@ Preempting Scheduler::preempting(const SchedulingContext& context, const EntityK
   preempting.searches = !loop_.evictions.full();
   if (const PreemptionUnderWay* plan = loop_.evictions.find(key)) {
     if (Evictions::waits(context.view, *plan)) preempting.waits_for = loop_.cluster.find_node(plan->node);
-  } else if (has_ending_victims(context.view, pod)) {
+  } else if (placement::has_ending_victims(context.view, pod)) {
     preempting.first = loop_.cluster.find_node(pod.nominated_node);
   }
-  const std::string_view delay = pod.meta.annotation(placement::kPreemptionDelayAnnotation);
-  if (delay.empty()) return preempting;
-  const Result<Duration> parsed = parse_duration(delay);
-  if (!parsed || *parsed < Duration()) {
-    preempting.invalid_delay = delay;
-  } else if (const Time at = pod.meta.created + *parsed; context.now < at) {
-    preempting.not_before = format_time(at);
-    loop_.evictions.not_before(key, at);
-  }
+  if (const std::optional<Time> at = placement::note_delay(pod, context.now, preempting))
+    loop_.evictions.not_before(key, *at);
   return preempting;
 }
 

@@ -340,7 +340,7 @@ std::optional<PreemptionPlan> Search::plan(const RefusedByNode& node, Chosen cho
     for (const PodId id : unit.pods) {
       const api::Pod& pod = *cluster_.pod(id).live;
       auto& to = pod.meta.deleting() ? plan.awaited : plan.victims;
-      to.push_back({id, pod.meta.uid, !disruptions.count(pod)});
+      to.push_back({id, pod.meta.uid, !disruptions.count(pod), unit.of_group});
     }
   if (!fits_without(node.node, chosen.victims, all_of(chosen.victims))) return std::nullopt;
   for (const model::Step& step : transaction_.steps())

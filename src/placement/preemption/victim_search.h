@@ -27,7 +27,8 @@ inline constexpr std::size_t kVictimsTriedMax = 1024;
 struct PreemptionVictim {
   PodId pod;
   std::string uid;
-  bool refused = false;  // by its budget: the Eviction API would not evict it
+  bool refused = false;     // by its budget: the Eviction API would not evict it
+  bool with_group = false;  // its group goes as one
 };
 
 // The pod gets the node once the victims are gone.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "placement/groups/group_members.h"
+#include "placement/preemption/eligibility.h"
 
 namespace berth::scheduling {
 namespace {
@@ -24,14 +25,14 @@ const api::Pod* placed(const client::View& view, const EvictedPod& victim) {
 }
 
 bool is_marked(const api::Pod& pod) {
-  const api::Condition* shown = api::find_condition(pod.conditions, kDisruptionTarget);
-  return shown && shown->status == "True" && shown->reason == kPreemptionByScheduler;
+  const api::Condition* shown = api::find_condition(pod.conditions, placement::kDisruptionTarget);
+  return shown && shown->status == "True" && shown->reason == placement::kPreemptionByScheduler;
 }
 
 api::Condition disruption(const api::Pod& pod, const std::string& scheduler_name, Time now) {
-  return {std::string(kDisruptionTarget),
+  return {std::string(placement::kDisruptionTarget),
           "True",
-          std::string(kPreemptionByScheduler),
+          std::string(placement::kPreemptionByScheduler),
           scheduler_name + ": preempting to accommodate a higher priority pod",
           now,
           pod.meta.generation};
