@@ -116,6 +116,16 @@ Json placement_json(const Decision& decision) {
   return Json::object({{"topology", std::move(topology)}, {"score", decision.score}});
 }
 
+Json victims_json(const std::vector<PlannedVictim>& victims) {
+  Json array = Json::array();
+  for (const PlannedVictim& victim : victims) {
+    Json json = Json::object({{"namespace", victim.ns}, {"name", victim.name}});
+    if (!victim.group.empty()) json["group"] = victim.group;
+    array.as_array().push_back(std::move(json));
+  }
+  return array;
+}
+
 Json decision_json(const Decision& decision, Verdicts verdicts) {
   Json json = Json::object({{"kind", decision.group ? "PodGroup" : "Pod"},
                             {"namespace", decision.ns},
@@ -124,7 +134,7 @@ Json decision_json(const Decision& decision, Verdicts verdicts) {
                             {"reason", decision.reason},
                             {"message", decision.message()},
                             {"placement", placement_json(decision)},
-                            {"victims", Json::array()}});
+                            {"victims", victims_json(decision.victims)}});
   Json pods = Json::array();
   for (const PlannedPod& pod : decision.pods) pods.as_array().push_back(pod_json(pod));
   json["pods"] = std::move(pods);

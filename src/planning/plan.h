@@ -40,6 +40,7 @@ struct PlanOptions {
   dra::DeviceGates device_gates = {};
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   bool objects = false;    // fill Plan::objects
+  bool preempts = true;    // pods of lower priority may be evicted
   bool workloads = false;  // plan the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs too
   placement::MakePlugins plugins = placement::default_plugins;
 };
@@ -59,6 +60,14 @@ struct PlannedPod {
   std::vector<PlannedClaim> claims;
   api::GpuSharePtr gpu_share = nullptr;     // null: none
   placement::RefusalPtr refusal = nullptr;  // of a member of a group; null: not refused by itself
+};
+
+// A pod that has to be evicted. `group`: it goes with this PodGroup as one; empty: alone.
+struct PlannedVictim {
+  std::string ns;
+  std::string name;
+  std::string group;
+  friend bool operator==(const PlannedVictim&, const PlannedVictim&) = default;
 };
 
 struct NodeVerdict {
@@ -91,6 +100,7 @@ struct Decision {
   std::vector<std::pair<std::string, std::string>> topology;  // key and value
   std::int64_t score = 0;
   std::vector<PlannedPod> pods;
+  std::vector<PlannedVictim> victims;  // of a Preempting one; empty: it waits for pods that end anyway
   std::vector<NodeVerdict> verdicts;
 
   std::string sentence() const;     // Kubernetes' own; without a refusal what is told
