@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct Document {
   Json object;
   // Why the API server would refuse it: of a pod the decision is Error, of a workload no pods are made.
   std::string trouble = {};
+  // Of a workload: pods that its controller has too many are gone. Of others they stay.
+  bool scaled = false;
 };
 
 enum class Verdicts : std::uint8_t { None, Summary, All };
@@ -46,6 +49,7 @@ struct PlanOptions {
 };
 
 enum class ResultKind : std::uint8_t { Placed, Preempting, Unschedulable, Error, Gated, Unknown };
+inline constexpr std::size_t kResultKindCount = 6;
 std::string_view name_of(ResultKind kind);
 
 struct PlannedClaim {
@@ -109,10 +113,23 @@ struct Decision {
   std::optional<Proof> certificate() const;
 };
 
+// How a plan differs from the one without its changes (what_if.h).
+struct WhatIf {
+  std::vector<std::string> changes;
+  std::map<ResultKind, std::size_t> base;  // decisions of the plan without them
+  struct Changed {
+    std::size_t now;              // in Plan::decisions
+    std::optional<Decision> was;  // none: it is new
+  };
+  std::vector<Changed> changed;  // whose result, nodes or victims differ
+  std::vector<Decision> gone;    // of the plan without them; nobody asks for them any more
+};
+
 struct Plan {
   std::vector<Decision> decisions;  // in the order they were made
   std::vector<Json> objects;        // pods, claims and bind requests as the decisions leave them
   std::vector<std::string> notes;   // for people: workloads whose pods are left out, and why
+  std::optional<WhatIf> what_if;    // none: no change was asked for
   // True when every decision is Placed or Gated.
   bool complete() const;
 };

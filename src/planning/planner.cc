@@ -19,8 +19,8 @@ using model::NodeId;
 using placement::DecisionResult;
 using placement::EntityKind;
 
-constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
-                                                          "Error",  "Gated",      "Unknown"};
+constexpr std::array<std::string_view, kResultKindCount> kResultNames = {
+    "Placed", "Preempting", "Unschedulable", "Error", "Gated", "Unknown"};
 
 // Share ids depend only on the pod or group of the turn and on the seed.
 std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
