@@ -241,6 +241,14 @@ void OfflineCluster::erase(api::Kind kind, const std::string& ns, const std::str
   if (auto delta = view_.erase({kind, ns, name, {}}, UINT64_MAX)) taint_rules_.apply(*delta, cluster_);
 }
 
+void OfflineCluster::put_node(api::Node node) {
+  put(api::Kind::Node, std::move(node));
+}
+
+void OfflineCluster::erase_node(const std::string& name) {
+  erase(api::Kind::Node, "", name);
+}
+
 OfflineCluster::Evicted OfflineCluster::evict(const client::NamedKey& key) {
   const auto pod = view_.pods.find_shared(key.ns, key.name);
   if (!pod->bound()) {

@@ -33,6 +33,9 @@ class OfflineCluster {
   // Binds the pod to the node; its claims get these allocations and the pod as a consumer, its volume claims
   // these volumes, and the pod this share of GPUs. For a volume to be provisioned the claim names the node.
   void bind(const api::Pod& pod, const std::string& node, const model::Reservation& reservation);
+  // A node in another form, or one more; and a node less.
+  void put_node(api::Node node);
+  void erase_node(const std::string& name);
   enum class Evicted : std::uint8_t { Gone, WaitsAgain };
   // The pod is gone, and no consumer of its claims any more. One with a decision that is not carried out
   // loses that instead, and waits again.
