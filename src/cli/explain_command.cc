@@ -14,9 +14,13 @@
 #include "base/clock.h"
 #include "cli/complain.h"
 #include "cli/server_calls.h"
+#include "client/api_path.h"
 #include "client/kubeconfig.h"
+#include "dra/cel_selectors.h"
 #include "explain/explanation.h"
 #include "explain/question.h"
+#include "placement/refusal/berth_words.h"
+#include "planning/remedies.h"
 
 namespace berth::cli {
 namespace {
@@ -39,6 +43,43 @@ constexpr KindWord kKinds[] = {
     {"podgroup", api::Kind::PodGroup}, {"podgroups", api::Kind::PodGroup},
 };
 
+// Every object that a decision reads. Refuses where one of the kinds may not be listed.
+Result<std::vector<planning::Document>> cluster_documents(ServerCalls& api) {
+  std::vector<planning::Document> documents;
+  for (std::size_t at = 0; at < api::kTypedKindCount; ++at) {
+    const auto kind = static_cast<api::Kind>(at);
+    if (kind == api::Kind::Lease) continue;
+    const Json list = TRY(api.get(
+        client::path_of({.verb = client::Verb::Get, .resource = api::ref_of(kind), .ns = "", .name = ""})));
+    for (const Json& object : list.items_at("items")) documents.push_back({kind, object});
+  }
+  return documents;
+}
+
+// Paid for only when somebody asks: the objects are read once and the remedies tried here.
+void put_remedies(Json& answer, ServerCalls& api, Time now) {
+  Result<std::vector<planning::Document>> documents = cluster_documents(api);
+  if (!documents) {
+    answer["note"] = "No remedies were looked for: " + documents.error().text();
+    return;
+  }
+  const api::Gates gates(api::GateDefaults::Up);
+  planning::PlanOptions options;
+  options.now = now;
+  options.gates = &gates;
+  options.device_gates = dra::gates_of(gates);
+  dra::CelSelectors selectors;
+  const client::NamedKey pod{std::string(answer.string_at("namespace")),
+                             std::string(answer.string_at("name"))};
+  const auto remedies = planning::find_remedies(*std::move(documents), pod, options, selectors);
+  if (!remedies || remedies->empty()) return;
+  JsonArray& rows = (answer["remedies"] = Json::array()).as_array();
+  for (const placement::Remedy& remedy : *remedies)
+    rows.push_back(Json::object({{"kind", placement::name_of(remedy.kind)},
+                                 {"node", remedy.node},
+                                 {"text", placement::words_of(remedy)}}));
+}
+
 Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock) {
   client::ClusterAccess access =
       TRY(client::read_kubeconfig(command.kubeconfig, "", client::KubeEnvironment::of_process()));
@@ -54,7 +95,10 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
   ServerCalls& decisions = own ? *own : api;
   const explain::PageReaders read{[&](const std::string& path) { return api.get(path); },
                                   [&](const std::string& path) { return decisions.get(path); }};
-  return explain::answer({kind, ns, command.name}, read, clock.now());
+  Json answer = TRY(explain::answer({kind, ns, command.name}, read, clock.now()));
+  if (kind == api::Kind::Pod && answer.string_at("state") == "Unschedulable")
+    put_remedies(answer, api, clock.now());
+  return answer;
 }
 
 explain::Colour colour_wanted() {

@@ -8,6 +8,7 @@
 #include "api/yaml_write.h"
 #include "cli/complain.h"
 #include "cli/plan_input.h"
+#include "cli/what_if_changes.h"
 #include "dra/cel_selectors.h"
 
 namespace berth::cli {
@@ -22,6 +23,7 @@ struct PlanCommand {
   std::uint64_t seed = 0;
   std::string device_scoring = "Reference";  // a name of dra::kDeviceScorings
   std::string feature_gates;
+  std::vector<std::string> what_if;  // changes, in their order
 };
 
 planning::Verdicts verdicts_of(const std::string& name) {
@@ -84,8 +86,14 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
   Result<PlanInput> input = plan_input(std::move(read->manifests), *gates, options.now);
   if (!input) return complain(input.error()), 1;
   for (const std::string& warning : input->warnings) tell("warning: " + warning);
+  Result<WhatIfChanges> what_if = what_if_changes(command.what_if, *gates, options.now);
+  if (!what_if) return complain(what_if.error());
+  for (const std::string& warning : what_if->warnings) tell("warning: " + warning);
   dra::CelSelectors selectors;
-  const Result<planning::Plan> plan = planning::make_plan(std::move(input->documents), options, selectors);
+  const Result<planning::Plan> plan =
+      what_if->changes.empty()
+          ? planning::make_plan(std::move(input->documents), options, selectors)
+          : planning::make_what_if(std::move(input->documents), what_if->changes, options, selectors);
   if (!plan) return complain(plan.error()), 1;
   for (const std::string& note : plan->notes) tell(note);
   print(*plan, command);
@@ -112,6 +120,12 @@ void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& p
       ->check(CLI::IsMember(scorings));
   command->add_option("--seed", plan->seed, "of share ids");
   command->add_option("--feature-gates", plan->feature_gates, "A=true,B=false, with Kubernetes' gate names");
+  command
+      ->add_option(
+          "--what-if", plan->what_if,
+          "a change of the input; repeatable, in order: add=FILE, remove=KIND/[NS/]NAME, cordon=NODE, "
+          "scale=KIND/NS/NAME:N, preempt=on|off")
+      ->allow_extra_args(false);
   add_tool(command, commands, [plan, plugins] { return run_plan(*plan, plugins); });
 }
 

@@ -212,6 +212,11 @@ void add_members(Page& page, const JsonArray& members, Detail detail) {
   }
 }
 
+void add_remedies(Page& page, const JsonArray& remedies) {
+  page.heading("IT WOULD FIT AFTER ONE OF THESE");
+  for (const Json& remedy : remedies) page.wrapped("- " + text_at(remedy, "text"), 2);
+}
+
 bool has_failed_binding(const Json& row) {
   return !row.part("bindRequest").is_null();
 }
@@ -249,6 +254,7 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
   const bool of_group = explanation.find("group") || explanation.find("members");
   const auto section = [&](std::string_view key) -> const JsonArray& { return explanation.items_at(key); };
   if (!section("refused").empty()) add_refused(page, section("refused"), of_group);
+  if (!section("remedies").empty()) add_remedies(page, section("remedies"));
   if (!section("members").empty()) add_members(page, section("members"), detail);
   if (!section("devices").empty()) add_devices(page, section("devices"), detail);
   if (const Json* share = explanation.find("gpuShare")) add_gpu_share(page, *share);

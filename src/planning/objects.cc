@@ -27,6 +27,12 @@ Json bound_pod(const api::Pod& pod) {
   return object;
 }
 
+Json nominated_pod(const api::Pod& pod, const std::string& node) {
+  Json object = document_of(pod.raw);
+  object["status"]["nominatedNodeName"] = node;
+  return object;
+}
+
 Json allocated_claim(const api::ResourceClaim& claim) {
   Json object = document_of(claim.raw);
   Json& status = object["status"];

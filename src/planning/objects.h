@@ -15,6 +15,8 @@ struct Placing {
 
 // Whole documents, in the form that `kubectl apply` accepts.
 Json bound_pod(const api::Pod& pod);
+// Still pending, with status.nominatedNodeName.
+Json nominated_pod(const api::Pod& pod, const std::string& node);
 Json allocated_claim(const api::ResourceClaim& claim);
 Json bind_request(const Placing& placing, const placement::SchedulingContext& context);
 

@@ -237,6 +237,45 @@ void OfflineCluster::put(api::Kind kind, T object) {
     taint_rules_.apply(*delta, cluster_);
 }
 
+void OfflineCluster::erase(api::Kind kind, const std::string& ns, const std::string& name) {
+  if (auto delta = view_.erase({kind, ns, name, {}}, UINT64_MAX)) taint_rules_.apply(*delta, cluster_);
+}
+
+void OfflineCluster::put_node(api::Node node) {
+  put(api::Kind::Node, std::move(node));
+}
+
+void OfflineCluster::erase_node(const std::string& name) {
+  erase(api::Kind::Node, "", name);
+}
+
+OfflineCluster::Evicted OfflineCluster::evict(const client::NamedKey& key) {
+  const auto pod = view_.pods.find_shared(key.ns, key.name);
+  if (!pod->bound()) {
+    for (const api::BindRequest* request : view_.bind_requests_of_pod(key.ns, key.name))
+      erase(api::Kind::BindRequest, key.ns, std::string(request->meta.name));
+    return Evicted::WaitsAgain;
+  }
+  for (const api::ResourceClaim* used : view_.claims_reserved_by(pod->meta.uid)) {
+    api::ResourceClaim claim = *used;
+    std::erase_if(claim.reserved_for,
+                  [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod->meta.uid; });
+    put(api::Kind::ResourceClaim, std::move(claim));
+  }
+  erase(api::Kind::Pod, key.ns, key.name);
+  return Evicted::Gone;
+}
+
+void OfflineCluster::release_claim(const client::NamedKey& key) {
+  api::ResourceClaim claim = *view_.claims.find(key.ns, key.name);
+  const api::OwnerReference* owner = claim.meta.controller();
+  if (owner && owner->kind == "Pod" && !view_.pods.find(key.ns, owner->name))
+    return erase(api::Kind::ResourceClaim, key.ns, key.name);
+  claim.allocation.reset();
+  claim.reserved_for.clear();
+  put(api::Kind::ResourceClaim, std::move(claim));
+}
+
 // The claim that the binder would create, and the entry of the pod's status for it.
 api::ResourceClaim OfflineCluster::extended_claim(const api::Pod& pod,
                                                   const model::ClaimChoice& choice) const {

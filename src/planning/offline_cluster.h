@@ -33,6 +33,15 @@ class OfflineCluster {
   // Binds the pod to the node; its claims get these allocations and the pod as a consumer, its volume claims
   // these volumes, and the pod this share of GPUs. For a volume to be provisioned the claim names the node.
   void bind(const api::Pod& pod, const std::string& node, const model::Reservation& reservation);
+  // A node in another form, or one more; and a node less.
+  void put_node(api::Node node);
+  void erase_node(const std::string& name);
+  enum class Evicted : std::uint8_t { Gone, WaitsAgain };
+  // The pod is gone, and no consumer of its claims any more. One with a decision that is not carried out
+  // loses that instead, and waits again.
+  Evicted evict(const client::NamedKey& pod);
+  // The claim gives its devices back; one that was made for a pod that is gone goes too.
+  void release_claim(const client::NamedKey& claim);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty otherwise.
   const std::string& trouble_of(const client::NamedKey& pod) const;
 
@@ -48,6 +57,7 @@ class OfflineCluster {
   void bind_volume(const std::string& ns, const std::string& node, const api::VolumeBinding& binding);
   template <class T>
   void put(api::Kind kind, T object);
+  void erase(api::Kind kind, const std::string& ns, const std::string& name);
   api::ResourceClaim extended_claim(const api::Pod& pod, const model::ClaimChoice& choice) const;
   Status decode(const dra::DeviceGates& gates);
 

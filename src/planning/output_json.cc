@@ -116,6 +116,16 @@ Json placement_json(const Decision& decision) {
   return Json::object({{"topology", std::move(topology)}, {"score", decision.score}});
 }
 
+Json victims_json(const std::vector<PlannedVictim>& victims) {
+  Json array = Json::array();
+  for (const PlannedVictim& victim : victims) {
+    Json json = Json::object({{"namespace", victim.ns}, {"name", victim.name}});
+    if (!victim.group.empty()) json["group"] = victim.group;
+    array.as_array().push_back(std::move(json));
+  }
+  return array;
+}
+
 Json decision_json(const Decision& decision, Verdicts verdicts) {
   Json json = Json::object({{"kind", decision.group ? "PodGroup" : "Pod"},
                             {"namespace", decision.ns},
@@ -124,7 +134,7 @@ Json decision_json(const Decision& decision, Verdicts verdicts) {
                             {"reason", decision.reason},
                             {"message", decision.message()},
                             {"placement", placement_json(decision)},
-                            {"victims", Json::array()}});
+                            {"victims", victims_json(decision.victims)}});
   Json pods = Json::array();
   for (const PlannedPod& pod : decision.pods) pods.as_array().push_back(pod_json(pod));
   json["pods"] = std::move(pods);
@@ -136,6 +146,39 @@ Json decision_json(const Decision& decision, Verdicts verdicts) {
   for (const NodeVerdict& verdict : decision.verdicts) all.as_array().push_back(verdict_json(verdict));
   json["verdicts"] = std::move(all);
   return json;
+}
+
+// What a decision was before the changes, as far as that is compared.
+Json was_json(const Decision& was) {
+  Json pods = Json::array();
+  for (const PlannedPod& pod : was.pods)
+    pods.as_array().push_back(Json::object({{"namespace", pod.ns}, {"name", pod.name}, {"node", pod.node}}));
+  return Json::object(
+      {{"result", name_of(was.result)}, {"pods", std::move(pods)}, {"victims", victims_json(was.victims)}});
+}
+
+Json what_if_json(const WhatIf& what_if, const std::vector<Decision>& decisions, Verdicts verdicts) {
+  Json base = Json::object();
+  for (std::size_t i = 0; i < kResultKindCount; ++i) {
+    const auto found = what_if.base.find(static_cast<ResultKind>(i));
+    base[name_of(static_cast<ResultKind>(i))] =
+        static_cast<std::int64_t>(found == what_if.base.end() ? 0 : found->second);
+  }
+  Json changed = Json::array(), gone = Json::array();
+  for (const WhatIf::Changed& one : what_if.changed) {
+    Json json = decision_json(decisions[one.now], verdicts);
+    if (one.was) json["was"] = was_json(*one.was);
+    changed.as_array().push_back(std::move(json));
+  }
+  for (const Decision& was : what_if.gone)
+    gone.as_array().push_back(Json::object({{"kind", was.group ? "PodGroup" : "Pod"},
+                                            {"namespace", was.ns},
+                                            {"name", was.name},
+                                            {"was", was_json(was)}}));
+  return Json::object({{"changes", strings(what_if.changes)},
+                       {"base", std::move(base)},
+                       {"changed", std::move(changed)},
+                       {"gone", std::move(gone)}});
 }
 
 }  // namespace
@@ -153,7 +196,9 @@ Json to_json(const Plan& plan, Verdicts verdicts) {
   Json decisions = Json::array();
   for (const Decision& decision : plan.decisions)
     decisions.as_array().push_back(decision_json(decision, verdicts));
-  return Json::object({{"decisions", std::move(decisions)}});
+  Json json = Json::object({{"decisions", std::move(decisions)}});
+  if (plan.what_if) json["whatIf"] = what_if_json(*plan.what_if, plan.decisions, verdicts);
+  return json;
 }
 
 }  // namespace berth::planning

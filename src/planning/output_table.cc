@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "base/printable.h"
@@ -8,10 +7,10 @@
 namespace berth::planning {
 namespace {
 
-constexpr std::size_t kColumns = 5;
+constexpr std::size_t kNodeColumn = 3;
 constexpr std::size_t kNamesShownMax = 4;
 constexpr std::size_t kLineColumns = 100;
-using Row = std::array<std::string, kColumns>;
+using Row = std::vector<std::string>;
 
 // "a, b, c, d and 3 more"; "-" for none.
 std::string shortened(const std::vector<std::string>& names) {
@@ -39,14 +38,27 @@ Row row_of(const Decision& decision) {
   return {decision.ns, name, std::string(name_of(decision.result)), shortened(nodes), shortened(devices)};
 }
 
-void append_row(std::string& out, const Row& row, const std::array<std::size_t, kColumns>& widths) {
+using Widths = std::vector<std::size_t>;
+
+void append_row(std::string& out, const Row& row, const Widths& widths) {
   std::string line;
-  for (std::size_t i = 0; i < kColumns; ++i) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
     line += row[i];
     line.append(widths[i] - row[i].size() + 3, ' ');
   }
   line.erase(line.find_last_not_of(' ') + 1);
   out += line + "\n";
+}
+
+// Makes the cells printable.
+Widths widths_of(std::vector<Row>& rows) {
+  Widths widths(rows.front().size());
+  for (Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = printable_line(row[i]);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  return widths;
 }
 
 std::string proof_text(const Proof& proof) {
@@ -108,31 +120,61 @@ void append_verdicts(std::string& out, const Decision& decision, Verdicts verdic
              "\n";
 }
 
+// "3 Placed, 1 Gated"
+std::string counts_text(const std::map<ResultKind, std::size_t>& counts) {
+  std::string text;
+  for (const auto& [result, count] : counts)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(name_of(result));
+  return text;
+}
+
 std::string total(const Plan& plan) {
   std::map<ResultKind, std::size_t> counts;
   for (const Decision& decision : plan.decisions) ++counts[decision.result];
-  std::string text =
-      std::to_string(plan.decisions.size()) + (plan.decisions.size() == 1 ? " decision" : " decisions");
-  const char* between = ": ";
-  for (const auto& [result, count] : counts) {
-    text += between + std::to_string(count) + " " + std::string(name_of(result));
-    between = ", ";
-  }
-  return text + "\n";
+  return std::to_string(plan.decisions.size()) +
+         (plan.decisions.size() == 1 ? " decision: " : " decisions: ") + counts_text(counts) + "\n";
+}
+
+std::string victims_text(const Decision& decision) {
+  std::vector<std::string> names;
+  for (const PlannedVictim& victim : decision.victims) names.push_back(victim.ns + "/" + victim.name);
+  return names.empty() ? "" : ", evicts " + shortened(names);
+}
+
+// "Placed on n1", "Preempting on n2, evicts default/a"
+std::string outcome_text(const Decision& decision) {
+  const std::string nodes = row_of(decision)[kNodeColumn];
+  return std::string(name_of(decision.result)) + (nodes == "-" ? "" : " on " + nodes) +
+         victims_text(decision);
+}
+
+Row changed_row(const Decision& decision, std::string was, std::string now) {
+  const Row row = row_of(decision);
+  return {row[0], row[1], std::move(was), std::move(now)};
+}
+
+std::string what_if_text(const WhatIf& what_if, const std::vector<Decision>& decisions) {
+  std::string text = "\nWithout " + shortened(what_if.changes) + ": " +
+                     (what_if.base.empty() ? "no decision" : counts_text(what_if.base)) + "\n";
+  std::vector<Row> rows = {{"NAMESPACE", "NAME", "WITHOUT", "WITH"}};
+  for (const WhatIf::Changed& one : what_if.changed)
+    rows.push_back(changed_row(decisions[one.now], one.was ? outcome_text(*one.was) : "-",
+                               outcome_text(decisions[one.now])));
+  for (const Decision& was : what_if.gone) rows.push_back(changed_row(was, outcome_text(was), "-"));
+  if (rows.size() == 1) return text + "No decision differs.\n";
+  const Widths widths = widths_of(rows);
+  for (const Row& row : rows) append_row(text, row, widths);
+  return text;
 }
 
 }  // namespace
 
 std::string to_table(const Plan& plan, Verdicts verdicts) {
-  if (plan.decisions.empty()) return "Nothing to decide: the input has no pending pod.\n";
+  const std::string changes = plan.what_if ? what_if_text(*plan.what_if, plan.decisions) : "";
+  if (plan.decisions.empty()) return "Nothing to decide: the input has no pending pod.\n" + changes;
   std::vector<Row> rows = {{"NAMESPACE", "NAME", "RESULT", "NODE", "DEVICES"}};
-  for (const Decision& decision : plan.decisions) {
-    rows.push_back(row_of(decision));
-    for (std::string& cell : rows.back()) cell = printable_line(cell);
-  }
-  std::array<std::size_t, kColumns> widths = {};
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  for (const Decision& decision : plan.decisions) rows.push_back(row_of(decision));
+  const Widths widths = widths_of(rows);
   std::string out;
   append_row(out, rows.front(), widths);
   for (std::size_t i = 0; i < plan.decisions.size(); ++i) {
@@ -140,7 +182,7 @@ std::string to_table(const Plan& plan, Verdicts verdicts) {
     append_why(out, plan.decisions[i]);
     append_verdicts(out, plan.decisions[i], verdicts);
   }
-  return out + "\n" + total(plan);
+  return out + "\n" + total(plan) + changes;
 }
 
 }  // namespace berth::planning

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct Document {
   Json object;
   // Why the API server would refuse it: of a pod the decision is Error, of a workload no pods are made.
   std::string trouble = {};
+  // Of a workload: pods that its controller has too many are gone. Of others they stay.
+  bool scaled = false;
 };
 
 enum class Verdicts : std::uint8_t { None, Summary, All };
@@ -40,11 +43,13 @@ struct PlanOptions {
   dra::DeviceGates device_gates = {};
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   bool objects = false;    // fill Plan::objects
+  bool preempts = true;    // pods of lower priority may be evicted
   bool workloads = false;  // plan the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs too
   placement::MakePlugins plugins = placement::default_plugins;
 };
 
 enum class ResultKind : std::uint8_t { Placed, Preempting, Unschedulable, Error, Gated, Unknown };
+inline constexpr std::size_t kResultKindCount = 6;
 std::string_view name_of(ResultKind kind);
 
 struct PlannedClaim {
@@ -59,6 +64,14 @@ struct PlannedPod {
   std::vector<PlannedClaim> claims;
   api::GpuSharePtr gpu_share = nullptr;     // null: none
   placement::RefusalPtr refusal = nullptr;  // of a member of a group; null: not refused by itself
+};
+
+// A pod that has to be evicted. `group`: it goes with this PodGroup as one; empty: alone.
+struct PlannedVictim {
+  std::string ns;
+  std::string name;
+  std::string group;
+  friend bool operator==(const PlannedVictim&, const PlannedVictim&) = default;
 };
 
 struct NodeVerdict {
@@ -91,6 +104,7 @@ struct Decision {
   std::vector<std::pair<std::string, std::string>> topology;  // key and value
   std::int64_t score = 0;
   std::vector<PlannedPod> pods;
+  std::vector<PlannedVictim> victims;  // of a Preempting one; empty: it waits for pods that end anyway
   std::vector<NodeVerdict> verdicts;
 
   std::string sentence() const;     // Kubernetes' own; without a refusal what is told
@@ -99,10 +113,23 @@ struct Decision {
   std::optional<Proof> certificate() const;
 };
 
+// How a plan differs from the one without its changes (what_if.h).
+struct WhatIf {
+  std::vector<std::string> changes;
+  std::map<ResultKind, std::size_t> base;  // decisions of the plan without them
+  struct Changed {
+    std::size_t now;              // in Plan::decisions
+    std::optional<Decision> was;  // none: it is new
+  };
+  std::vector<Changed> changed;  // whose result, nodes or victims differ
+  std::vector<Decision> gone;    // of the plan without them; nobody asks for them any more
+};
+
 struct Plan {
   std::vector<Decision> decisions;  // in the order they were made
   std::vector<Json> objects;        // pods, claims and bind requests as the decisions leave them
   std::vector<std::string> notes;   // for people: workloads whose pods are left out, and why
+  std::optional<WhatIf> what_if;    // none: no change was asked for
   // True when every decision is Placed or Gated.
   bool complete() const;
 };

@@ -5,40 +5,13 @@
 #include <algorithm>
 #include <fstream>
 
-#include "api/kind_rules.h"
-#include "api/type_table.h"
-#include "api/yaml.h"
 #include "base/random.h"
 #include "base/testing/source_dir.h"
 #include "dra/cel_selectors.h"
+#include "planning/test_documents.h"
 
 namespace berth::planning {
 namespace {
-
-std::vector<Document> documents_of(const std::vector<Json>& objects) {
-  std::vector<Document> documents;
-  for (const Json& object : objects) {
-    const std::string api_version(object.string_at("apiVersion"));
-    const std::size_t slash = api_version.find('/');
-    const std::string group = slash == std::string::npos ? "" : api_version.substr(0, slash);
-    const auto* resource = api::find_resource_of_kind(
-        group, slash == std::string::npos ? api_version : api_version.substr(slash + 1),
-        object.string_at("kind"));
-    if (!resource) ADD_FAILURE() << "no kind " << object.string_at("kind");
-    Json document = object;
-    const api::KindRules& rules = api::rules_of(resource->group, resource->plural);
-    if (rules.set_defaults) rules.set_defaults(document);
-    documents.push_back({api::kind_of_resource(resource->group, resource->plural), std::move(document)});
-  }
-  return documents;
-}
-
-std::vector<Document> documents_of(std::string_view yaml) {
-  std::vector<Json> objects;
-  const std::vector<api::YamlDocument> parsed = api::parse_yaml_documents(yaml, "test").value();
-  for (const api::YamlDocument& document : parsed) objects.push_back(document.value);
-  return documents_of(objects);
-}
 
 Plan plan_of(std::vector<Document> documents, PlanOptions options = {}) {
   static const api::Gates gates(api::GateDefaults::Up);
@@ -193,11 +166,138 @@ TEST(Plan, ARefusalHasAProof) {
             std::vector<std::string>{"2 nodes: node(s) didn't match Pod's node affinity/selector (n1, n2)"});
 }
 
+std::vector<std::string> victims_of(const Decision& decision) {
+  std::vector<std::string> names;
+  for (const PlannedVictim& victim : decision.victims)
+    names.push_back(victim.name + (victim.group.empty() ? "" : " of " + victim.group));
+  return names;
+}
+
+// Takes so much of the node's 4 cpu.
+std::string running(const std::string& name, const std::string& node, int cpu, const std::string& more = "") {
+  return "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {nodeName: " + node +
+         ", containers: [{name: c, image: i, resources: {requests: {cpu: " + std::to_string(cpu) + "}}}]" +
+         more + "}}\n";
+}
+std::string urgent(const std::string& name, int cpu, const std::string& more = "") {
+  return "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+         "}, spec: {priority: 100, containers: [{name: c, image: i, resources: {requests: {cpu: " +
+         std::to_string(cpu) + "}}}]" + more + "}}\n";
+}
+
+// n1 has 3 of 4 cpu taken, n2 all 4; three are asked for.
+const std::string kFull = running("a", "n1", 3, ", priority: 5") + running("b", "n2", 4, ", priority: 9");
+
+TEST(Plan, APodOfHigherPriorityNamesItsVictims) {
+  const Plan plan = plan_of(documents_of(std::string(kCluster) + kFull + urgent("first", 3) +
+                                         urgent("second", 3) + urgent("third", 3)));
+  ASSERT_EQ(plan.decisions.size(), 3u);
+  const auto& [first, second, third] = std::tie(plan.decisions[0], plan.decisions[1], plan.decisions[2]);
+  EXPECT_EQ(first.result, ResultKind::Preempting) << first.message();
+  EXPECT_EQ(first.pods.at(0).node, "n1");
+  EXPECT_EQ(victims_of(first), std::vector<std::string>{"a"});
+  EXPECT_EQ(first.reason, "Preempting");
+  EXPECT_NE(first.message().find("It gets node n1 when this pod has ended: default/a."), std::string::npos)
+      << first.message();
+  // The room of the first victim is the first pod's.
+  EXPECT_EQ(second.result, ResultKind::Preempting) << second.message();
+  EXPECT_EQ(victims_of(second), std::vector<std::string>{"b"});
+  EXPECT_EQ(third.result, ResultKind::Unschedulable) << third.message();
+  EXPECT_TRUE(third.victims.empty());
+  EXPECT_FALSE(plan.complete());
+  const Json json = to_json(plan, Verdicts::None);
+  EXPECT_EQ(to_string(json.items_at("decisions").at(0).part("victims")),
+            R"([{"namespace":"default","name":"a"}])");
+}
+
+TEST(Plan, NobodyIsEvictedWithoutPreemption) {
+  PlanOptions options;
+  options.preempts = false;
+  const Plan plan = plan_of(documents_of(std::string(kCluster) + kFull + urgent("first", 3)), options);
+  EXPECT_EQ(decision_of(plan, "first").result, ResultKind::Unschedulable);
+}
+
+TEST(Plan, PodsThatEndAnywayAreNoVictims) {
+  const std::string ending =
+      "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', "
+      "deletionGracePeriodSeconds: 30}, spec: {nodeName: n1, containers: [{name: c, image: i, resources: "
+      "{requests: {cpu: 4}}}]}}\n";
+  const Plan plan =
+      plan_of(documents_of(std::string(kCluster) + ending + running("b", "n2", 4) + urgent("first", 3)));
+  const Decision& first = decision_of(plan, "first");
+  EXPECT_EQ(first.result, ResultKind::Preempting) << first.message();
+  EXPECT_EQ(first.pods.at(0).node, "n1");
+  EXPECT_TRUE(first.victims.empty());
+}
+
+// n1 has two devices; the claims of both pods were made for them.
+TEST(Plan, TheDevicesOfVictimsAreFreeForTheNext) {
+  const std::string low = pod("low", kClaim + ", priority: 1"), low2 = pod("low2", kClaim + ", priority: 2");
+  PlanOptions options;
+  options.objects = true;
+  const Plan before = plan_of(documents_of(std::string(kCluster) + low + low2), options);
+  ASSERT_TRUE(before.complete());
+  std::vector<Json> objects = before.objects;
+  std::erase_if(objects, [](const Json& one) { return one.string_at("kind") == "BindRequest"; });
+  std::vector<Document> documents = documents_of(objects);
+  for (Document& one :
+       documents_of(std::string(kCluster) + pod("p1", kClaim + ", priority: 100") +
+                    pod("p2", kClaim + ", priority: 100") + pod("p3", kClaim + ", priority: 2")))
+    documents.push_back(std::move(one));
+  const Plan plan = plan_of(std::move(documents), options);
+  const Decision &x = decision_of(plan, "p1"), &y = decision_of(plan, "p2"), &z = decision_of(plan, "p3");
+  EXPECT_EQ(victims_of(x), std::vector<std::string>{"low"});
+  EXPECT_EQ(victims_of(y), std::vector<std::string>{"low2"});
+  ASSERT_EQ(y.pods.at(0).claims.size(), 1u);
+  EXPECT_EQ(z.result, ResultKind::Unschedulable) << z.message();
+  // Nothing is bound: both wait for their victims.
+  std::size_t nominated = 0;
+  for (const Json& object : plan.objects) {
+    EXPECT_EQ(object.string_at("kind"), "Pod");
+    EXPECT_EQ(object.part("spec").string_at("nodeName"), "");
+    nominated += object.part("status").string_at("nominatedNodeName") == "n1" ? 1 : 0;
+  }
+  EXPECT_EQ(nominated, 2u);
+}
+
 std::string gang(const std::string& name, int minimum) {
   return "\n---\n{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: " + name +
          "}, spec: {schedulingPolicy: {gang: {minCount: " + std::to_string(minimum) + "}}}}\n";
 }
 const std::string kInGang = ", schedulingGroup: {podGroupName: g}";
+
+TEST(Plan, AGangThatGoesAsOneIsNamed) {
+  const Plan plan =
+      plan_of(documents_of(std::string(kCluster) + gang("g", 2) + running("a", "n1", 4, kInGang) +
+                           running("b", "n2", 4, kInGang) + urgent("first", 3)));
+  EXPECT_EQ(victims_of(decision_of(plan, "first")), (std::vector<std::string>{"a of g", "b of g"}));
+  EXPECT_EQ(decision_of(plan, "first").result, ResultKind::Preempting);
+}
+
+// Its BindRequest is taken back, and it is decided again, after the pod that took its room.
+TEST(Plan, AVictimThatIsNotBoundWaitsAgain) {
+  PlanOptions options;
+  options.objects = true;
+  const std::string later = urgent("later", 3, "");
+  const Plan before = plan_of(documents_of(std::string(kCluster) + running("b", "n2", 4, ", priority: 200") +
+                                           "\n---\n{apiVersion: v1, kind: Pod, metadata: {name: low}, spec: "
+                                           "{priority: 1, containers: [{name: c, image: i, resources: "
+                                           "{requests: {cpu: 3}}}]}}\n"),
+                              options);
+  ASSERT_TRUE(before.complete());
+  std::vector<Json> objects = before.objects;
+  for (Json& object : objects)
+    if (object.string_at("kind") == "Pod") object["spec"].as_object().erase("nodeName");
+  std::vector<Document> documents = documents_of(objects);
+  for (Document& one : documents_of(std::string(kCluster) + running("b", "n2", 4, ", priority: 200") + later))
+    documents.push_back(std::move(one));
+  const Plan plan = plan_of(std::move(documents), options);
+  ASSERT_EQ(plan.decisions.size(), 2u);
+  EXPECT_EQ(plan.decisions[0].name, "later");
+  EXPECT_EQ(victims_of(plan.decisions[0]), std::vector<std::string>{"low"});
+  EXPECT_EQ(plan.decisions[1].name, "low");
+  EXPECT_EQ(plan.decisions[1].result, ResultKind::Unschedulable);
+}
 
 TEST(Plan, ARefusedGangHasAProofAndItsMembersAReason) {
   std::string text = std::string(kCluster) + gang("g", 3);

@@ -19,8 +19,8 @@ using model::NodeId;
 using placement::DecisionResult;
 using placement::EntityKind;
 
-constexpr std::array<std::string_view, 6> kResultNames = {"Placed", "Preempting", "Unschedulable",
-                                                          "Error",  "Gated",      "Unknown"};
+constexpr std::array<std::string_view, kResultKindCount> kResultNames = {
+    "Placed", "Preempting", "Unschedulable", "Error", "Gated", "Unknown"};
 
 // Share ids depend only on the pod or group of the turn and on the seed.
 std::uint64_t seed_of(const Turn& turn, std::uint64_t seed) {
@@ -75,8 +75,7 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
         group ? placement::GroupMembers{} : members_of(view, cluster, key);
     turns.push_back({placement::queue_entry(key, group, members), nullptr, group});
   }
-  std::sort(turns.begin(), turns.end(),
-            [](const Turn& a, const Turn& b) { return placement::queue_sort_less(a.entry, b.entry); });
+  std::ranges::sort(turns, placement::queue_sort_less, &Turn::entry);
   return turns;
 }
 
@@ -89,8 +88,9 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
 
 Plan Planner::run() {
-  const std::vector<Turn> turns = turns_of(offline_.view(), offline_.cluster());
-  for (const Turn& turn : turns) {
+  turns_ = turns_of(offline_.view(), offline_.cluster());
+  for (turn_ = 0; turn_ < turns_.size(); ++turn_) {
+    const Turn turn = turns_[turn_];
     core_.seed(seed_of(turn, options_.seed));
     Decision decision;
     decision.ns = turn.entry.key.ns;
@@ -134,7 +134,11 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
     if (options_.verdicts != Verdicts::None)
       decision.verdicts =
           judge_nodes(core_.pod_cycle(), context_, pod, core_.domains().nodes(cluster), transaction);
-    decided = core_.decide_pod(context_, pod, {}, transaction);
+    decided = core_.decide_pod(context_, pod, {}, transaction, preempting(pod));
+  }
+  if (decided.preemption) {
+    decision.refusal = std::move(decided.refusal);
+    return preempt(pod, *decided.preemption, decision);
   }
   if (decided.refusal) return refuse(std::move(decided.refusal), decision);
   core_.pod_cycle().judge(core_.state(), {&decided.node, 1});
@@ -158,15 +162,20 @@ void Planner::refuse(placement::RefusalPtr refusal, Decision& decision) {
 void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std::string& id,
                     PlannedPod& planned) {
   const api::Pod pod = chosen.pod;  // bind() replaces the view's
+  take_place({pod, chosen.node, chosen.reservation}, planned);
+  if (!options_.objects) return;
+  placed_.push_back({pod.meta.ns, pod.meta.name});
+  bind_requests_.push_back(bind_request({pod, planned.node, chosen.reservation, group, id}, context_));
+}
+
+void Planner::take_place(const Chosen& chosen, PlannedPod& planned) {
+  const api::Pod& pod = chosen.pod;
   planned.node = offline_.cluster().node(chosen.node).name;
   const model::Reservation& reservation = model::value_of(chosen.reservation);
   for (const model::ClaimChoice& choice : reservation.claims)
     planned.claims.push_back({offline_.cluster().claim_name(pod, choice), choice.allocation});
   planned.gpu_share = reservation.gpu_share;
   offline_.bind(pod, planned.node, reservation);
-  if (!options_.objects) return;
-  placed_.push_back({pod.meta.ns, pod.meta.name});
-  bind_requests_.push_back(bind_request({pod, planned.node, chosen.reservation, group, id}, context_));
 }
 
 // Each object once, in its final state: pods in their order, their claims, the bind requests.
@@ -183,6 +192,7 @@ std::vector<Json> Planner::objects() const {
       if (claim && seen.insert(key.ns + "/" + name).second) claims.push_back(allocated_claim(*claim));
     }
   }
+  pods.insert(pods.end(), nominated_.begin(), nominated_.end());
   std::move(claims.begin(), claims.end(), std::back_inserter(pods));
   pods.insert(pods.end(), bind_requests_.begin(), bind_requests_.end());
   return pods;

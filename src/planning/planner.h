@@ -37,6 +37,9 @@ class Planner {
   bool may_be_tried(const api::Pod& pod, Decision& decision) const;
   void decide_pod(const api::Pod& pod, Decision& decision);
   void refuse(placement::RefusalPtr refusal, Decision& decision);
+  // The victims are gone for the decisions that follow, and the pod is placed.
+  void preempt(const api::Pod& pod, const placement::PreemptionPlan& plan, Decision& decision);
+  placement::Preempting preempting(const api::Pod& pod) const;
   void decide_group(const Turn& turn, Decision& decision);
   void place_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,
                    Decision& decision);
@@ -46,14 +49,19 @@ class Planner {
     const model::ReservationPtr& reservation;
   };
   void place(const Chosen& chosen, const api::BindGroup& group, const std::string& id, PlannedPod& planned);
+  void take_place(const Chosen& chosen, PlannedPod& planned);
+  void add_turn(const client::NamedKey& pod);
   std::vector<Json> objects() const;
 
   OfflineCluster& offline_;
   const PlanOptions& options_;
   placement::DecisionCore core_;
   placement::SchedulingContext context_;
+  std::vector<Turn> turns_;  // in the order of the queue
+  std::size_t turn_ = 0;
   std::vector<Json> bind_requests_;
   std::vector<client::NamedKey> placed_;  // pods, in the order of their placement
+  std::vector<Json> nominated_;           // pods that wait for their victims
   Plan plan_;
 };
 

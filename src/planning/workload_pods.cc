@@ -10,6 +10,7 @@
 #include "api/type_table.h"
 #include "base/fnv.h"
 #include "base/random.h"
+#include "planning/document_removal.h"
 #include "workloads/workloads.h"
 
 namespace berth::planning {
@@ -21,6 +22,8 @@ using api::ObjectKey;
 // Runs of all controllers together; a workload of many pods needs one for some hundred of them.
 constexpr std::size_t kControllerRunsMax = 100'000;
 constexpr std::size_t kNamesNotedMax = 4;
+// A pod, its ReplicaSet, the Deployment of that.
+constexpr int kOwnerDepthMax = 2;
 // When pods of StatefulSets are said to have become ready: long enough ago for every minReadySeconds.
 constexpr std::string_view kReadySince = "1970-01-01T00:00:01Z";
 
@@ -121,6 +124,7 @@ class Controllers {
   void put(const ObjectKey& key, Json object) {
     Json& known = objects_[key] = std::move(object);
     known["metadata"]["resourceVersion"] = std::to_string(++version_);
+    by_uid_[std::string(known.part("metadata").string_at("uid"))] = key;
     Json shown = known;
     if (key.kind == Kind::Pod && owner_kind_of(shown) == "StatefulSet") pretend_ready(shown);
     const Result<api::TypedObject> typed =
@@ -139,6 +143,10 @@ class Controllers {
     }
     return {};
   }
+
+  // Pods that the controllers of this object delete are gone.
+  void shrink(std::string_view uid) { shrinking_.insert(std::string(uid)); }
+  const std::set<ObjectKey>& deleted() const { return deleted_; }
 
   // In the order of their keys.
   std::vector<Document> made() {
@@ -176,7 +184,29 @@ class Controllers {
         return;
       if (write.request.verb == client::Verb::Create) create(write.request);
       if (write.request.verb == client::Verb::MergePatch) patch(write.request);
+      if (write.request.verb == client::Verb::Delete && known != objects_.end()) remove(known->first);
     }
+  }
+
+  // Itself, or one of its controllers.
+  bool is_shrinking(const Json& object, int depth = 0) const {
+    if (shrinking_.contains(object.part("metadata").string_at("uid"))) return true;
+    if (depth == kOwnerDepthMax) return false;
+    for (const Json& owner : object.part("metadata").items_at("ownerReferences")) {
+      if (!owner.bool_at("controller")) continue;
+      const auto above = by_uid_.find(owner.string_at("uid"));
+      const auto known = above == by_uid_.end() ? objects_.end() : objects_.find(above->second);
+      return known != objects_.end() && is_shrinking(known->second, depth + 1);
+    }
+    return false;
+  }
+
+  void remove(const ObjectKey& key) {
+    const ObjectKey gone = key;
+    if (gone.kind != Kind::Pod || shrinking_.empty() || !is_shrinking(objects_[gone])) return;
+    objects_.erase(gone);
+    if (made_.erase(gone) == 0) deleted_.insert(gone);
+    if (const auto delta = view_.erase(gone, UINT64_MAX)) wake(*delta);
   }
 
   static ObjectKey key_of_request(const client::ApiRequest& request) {
@@ -213,9 +243,11 @@ class Controllers {
   std::vector<std::unique_ptr<client::Reconciler>> reconcilers_;
   std::vector<std::vector<client::Interest>> interests_;  // of each
   std::map<ObjectKey, Json> objects_;
+  std::map<std::string, ObjectKey, std::less<>> by_uid_;
   client::View view_;
   std::set<std::pair<std::size_t, ObjectKey>> due_;
-  std::set<ObjectKey> made_;
+  std::set<ObjectKey> made_, deleted_;
+  std::set<std::string, std::less<>> shrinking_;  // UIDs
   std::size_t pods_made_ = 0;
   std::uint64_t version_ = 0;
 };
@@ -271,10 +303,15 @@ Result<WorkloadPods> with_workload_pods(std::vector<Document> documents, Time no
     const std::optional<ObjectKey> key = key_of(document.kind, document.object);
     if (!key) continue;
     if (makes_pods(document) && wants_too_many(document.object)) return too_many(*key);
+    if (document.scaled) controllers.shrink(document.object.part("metadata").string_at("uid"));
     controllers.put(*key, document.object);
   }
   TRY(controllers.run());
   WorkloadPods out{std::move(documents), {}};
+  remove_objects(out.documents, [&](const Document& document) {
+    const std::optional<ObjectKey> key = key_of(document.kind, document.object);
+    return key && controllers.deleted().contains(*key);
+  });
   out.notes = notes_of(out.documents, controllers);
   for (Document& made : controllers.made()) out.documents.push_back(std::move(made));
   return out;

@@ -1,7 +1,8 @@
 // The pods that the Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs among some documents want.
 //
 // Runs the controllers of the workloads room over the documents, without time passing, until they want
-// nothing more. Deterministic: names and UIDs follow from those of the owners. What they would delete stays.
+// nothing more. Deterministic: names and UIDs follow from those of the owners. What they would delete stays,
+// except pods of a workload that is marked as scaled.
 // Source: kube-controller-manager, as far as it runs before a scheduler sees a pod.
 #pragma once
 

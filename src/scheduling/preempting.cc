@@ -2,23 +2,12 @@
 #include <algorithm>
 #include <set>
 
-#include "placement/preemption/victims.h"
+#include "placement/preemption/eligibility.h"
 #include "placement/refusal/berth_words.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
 namespace {
-
-// Victims of this pod that end on the node that it is nominated for: of an earlier process, if this one has
-// no plan of it. Source: kube-scheduler's PodEligibleToPreemptOthers.
-bool has_ending_victims(const client::View& view, const api::Pod& pod) {
-  return !pod.nominated_node.empty() &&
-         std::ranges::any_of(view.pods_on_node(pod.nominated_node), [&](const api::Pod* other) {
-           const api::Condition* why = api::find_condition(other->conditions, kDisruptionTarget);
-           return other->meta.deleting() && placement::priority_of(view, *other) < pod.priority && why &&
-                  why->status == "True" && why->reason == kPreemptionByScheduler;
-         });
-}
 
 // The longest time until one of them is gone.
 Duration grace_of(const model::Cluster& cluster, const placement::VictimPlan& plan) {
@@ -68,15 +57,8 @@ std::string list_places(const std::map<std::string, std::string>& places) {
 
 void Scheduler::note_delay(const EntityKey& key, const api::ObjectMeta& meta, Time now,
                            Preempting& preempting) {
-  const std::string_view delay = meta.annotation(placement::kPreemptionDelayAnnotation);
-  if (delay.empty()) return;
-  const Result<Duration> parsed = parse_duration(delay);
-  if (!parsed || *parsed < Duration()) {
-    preempting.invalid_delay = delay;
-  } else if (const Time at = meta.created + *parsed; now < at) {
-    preempting.not_before = format_time(at);
-    loop_.evictions.not_before(key, at);
-  }
+  if (const std::optional<Time> over = placement::note_delay(meta, now, preempting))
+    loop_.evictions.not_before(key, *over);
 }
 
 // A plan waits while all its nodes are there.
@@ -96,7 +78,7 @@ Preempting Scheduler::preempting(const SchedulingContext& context, const EntityK
   Preempting preempting;
   preempting.searches = !loop_.evictions.full();
   preempting.waits_for = waits_for(context.view, key);
-  if (!loop_.evictions.find(key) && has_ending_victims(context.view, pod))
+  if (!loop_.evictions.find(key) && placement::has_ending_victims(context.view, pod))
     preempting.first = loop_.cluster.find_node(pod.nominated_node);
   note_delay(key, pod.meta, context.now, preempting);
   return preempting;

@@ -312,6 +312,40 @@ def what_is_not_honoured_is_unknown():
     assert "more than 64 terms of spec.affinity between pods" in message, pair
 
 
+FULL = """
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", pods: "10"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: low}, spec: {nodeName: n1, priority: 1,
+ containers: [{name: c, image: i, resources: {requests: {cpu: 3}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {priority: 10,
+ containers: [{name: c, image: i, resources: {requests: {cpu: 2}}}]}}
+"""
+
+
+def what_if_compares_two_plans():
+    decisions, code = plan("-f", "-", text=FULL)
+    assert code == 1 and decisions["x"]["result"] == "Preempting", decisions
+    assert decisions["x"]["victims"] == [{"namespace": "default", "name": "low"}], decisions
+    assert decisions["x"]["pods"][0]["node"] == "n1", decisions
+    asked = ("plan", "-f", "-", "-o", "json", "--what-if", "cordon=n1", "--what-if", "preempt=off")
+    first, second = run(*asked, text=FULL), run(*asked, text=FULL)
+    assert first.stdout == second.stdout and first.returncode == 1
+    what_if = json.loads(first.stdout)["whatIf"]
+    assert what_if["base"]["Preempting"] == 1 and what_if["base"]["Placed"] == 0, what_if
+    assert what_if["changed"][0]["result"] == "Unschedulable", what_if
+    assert what_if["changed"][0]["was"]["victims"] == [{"namespace": "default", "name": "low"}], what_if
+    placed = run("plan", "-f", "-", "--what-if", "remove=pod/low", text=FULL)
+    assert placed.returncode == 0 and "Preempting on n1, evicts default/low" in placed.stdout, placed.stdout
+    for change, returned, words in (
+            ("nothing", 2, "use add=FILE, remove=KIND"), ("cordon=", 2, "write cordon=NODE"),
+            ("scale=pod/x:many", 2, "has no number of pods"), ("preempt=maybe", 2, "neither preempt=on"),
+            ("remove=wheel/x", 2, "no kind"), ("cordon=n7", 1, "the input has no node n7"),
+            ("add=/nowhere.yaml", 1, "/nowhere.yaml")):
+        refused = run("plan", "-f", "-", "--what-if", change, text=FULL)
+        assert refused.returncode == returned and words in refused.stderr, (change, refused)
+
+
 def cel_answers_line_by_line():
     asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
              {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
@@ -328,7 +362,8 @@ CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_
          the_scoring_says_which_devices, devices_take_of_their_node,
          workloads_are_planned_with_their_pods, kinds_that_are_not_served_are_left_out,
          packed_files_are_refused_with_what_unpacks_them, nothing_in_the_input_steers_the_terminal,
-         a_group_is_refused_only_with_a_proof, what_is_not_honoured_is_unknown, cel_answers_line_by_line)
+         a_group_is_refused_only_with_a_proof, what_if_compares_two_plans,
+         what_is_not_honoured_is_unknown, cel_answers_line_by_line)
 
 
 def main():

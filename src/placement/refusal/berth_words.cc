@@ -120,7 +120,7 @@ std::string preemption_text(const Refusal& refusal) {
   const PreemptionSearched& searched = *refusal.searched;
   const std::string annotation = "annotation " + std::string(kPreemptionDelayAnnotation);
   std::string text;
-  if (refusal.preemption == Preemption::Found)
+  if (!searched.victims.empty())
     text = " It gets " + place_text(refusal) + " when " +
            (searched.victims.size() == 1 ? "this pod has" : "these pods have") +
            " ended: " + list_pods(searched.victims) + ".";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "placement/refusal/refusal.h"
+#include "placement/refusal/remedy.h"
 
 namespace berth::placement {
 
@@ -25,6 +26,9 @@ std::string list_pods(const std::vector<std::string>& pods);
 // Kubernetes' sentence first, ours after it.
 std::string joined(const std::string& sentence, const std::string& explanation);
 std::string message_of(const Refusal& refusal);
+
+// "removing taint dedicated=db:NoSchedule from node-4": completes "The pod would fit after …".
+std::string words_of(const Remedy& remedy);
 
 // Why an entry is not tried; of a pod Kubernetes' sentence, where there is one.
 std::string gate_words(const GateReason& gate);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "placement/groups/group_members.h"
+#include "placement/preemption/eligibility.h"
 
 namespace berth::scheduling {
 namespace {
@@ -24,8 +25,8 @@ const api::Pod* placed(const client::View& view, const EvictedPod& victim) {
 }
 
 bool is_marked(const api::Pod& pod) {
-  const api::Condition* shown = api::find_condition(pod.conditions, kDisruptionTarget);
-  return shown && shown->status == "True" && shown->reason == kPreemptionByScheduler;
+  const api::Condition* shown = api::find_condition(pod.conditions, placement::kDisruptionTarget);
+  return shown && shown->status == "True" && shown->reason == placement::kPreemptionByScheduler;
 }
 
 // kube-scheduler's words.
@@ -41,9 +42,9 @@ bool shares_a_node(const PreemptionUnderWay& a, const PreemptionUnderWay& b) {
 
 api::Condition disruption(const api::Pod& pod, const EntityKey& preemptor, const std::string& scheduler_name,
                           Time now) {
-  return {std::string(kDisruptionTarget),
+  return {std::string(placement::kDisruptionTarget),
           "True",
-          std::string(kPreemptionByScheduler),
+          std::string(placement::kPreemptionByScheduler),
           scheduler_name + ": preempting to accommodate a higher priority " + std::string(kind_of(preemptor)),
           now,
           pod.meta.generation};

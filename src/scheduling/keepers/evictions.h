@@ -104,8 +104,4 @@ class Evictions {
   std::vector<client::EventNote> events_;  // of accepted evictions
 };
 
-// The condition that an evicted pod gets. Source: kube-scheduler.
-inline constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
-inline constexpr std::string_view kPreemptionByScheduler = "PreemptionByScheduler";
-
 }  // namespace berth::scheduling
