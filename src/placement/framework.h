@@ -14,12 +14,12 @@
 
 #include "client/decider.h"
 #include "dra/certificate.h"
-#include "placement/cluster_events.h"
 #include "placement/cycle_state.h"
 #include "placement/filter_scope.h"
 #include "placement/index/comparison.h"
 #include "placement/node_trial.h"
 #include "placement/placements.h"
+#include "placement/plugin.h"
 #include "placement/refusal/gate.h"
 #include "placement/signature.h"
 
@@ -31,15 +31,6 @@ class PreEnqueue {
   virtual ~PreEnqueue() = default;
   // Set: it may not.
   virtual std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const = 0;
-};
-
-class Plugin {
- public:
-  virtual ~Plugin() = default;
-  // kube-scheduler's name of the plugin; static lifetime.
-  virtual std::string_view name() const = 0;
-  // A waiting pod is tried again after an event of any plugin.
-  virtual QueueingHint events_to_register() const { return {}; }
 };
 
 // Evaluates the pod and its claims once, before any node; may refuse the pod on all nodes.
@@ -181,13 +172,16 @@ struct PluginSet {
   };
   std::vector<WeightedPlacementScorer> placement_scorers;
 
-  // The events that may help the pod.
+  // The events that may help the pod, whoever refuses it.
   std::uint32_t events_for(const api::Pod& pod) const;
+  // What the pod waits for: of the plugins that refused it, so that what others refuse later is no matter.
+  PodHints hints_for(const PodQuery& query, const FitError& refusal) const;
+  ChangeFacts facts_of(const ClusterChange& change) const;
   // The events that may help any pod.
   std::uint32_t all_events() const;
 };
 
-// The plugins of this cut, in kube-scheduler's order.
+// In kube-scheduler's order.
 PluginSet default_plugins();
 
 // Makes the plugins of a scheduler or a plan: default_plugins, or a function of somebody else that adds to

@@ -41,6 +41,12 @@ class NodeAffinityNames final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded}; }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    const auto& required = query.pod->required_node_affinity;
+    const std::optional<Names> names = required ? names_of(*required) : std::nullopt;
+    if (!names) return;
+    for (const std::string& name : *names) hints.add(kEventNodeAdded, {{facts::node_named(name)}});
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_node_affinity(*query.pod, signature);
     return Signing::Signed;
@@ -58,6 +64,18 @@ class NodeAffinity final : public Filter {
  public:
   std::string_view name() const override { return "NodeAffinity"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  // A node that did not match does when a label that the pod reads changes. Nodes that join have all their
+  // labels changed; the lack of a label is none.
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    const std::uint32_t events = kEventNodeAdded | kEventNodeChanged;
+    for (const auto& [key, value] : query.pod->node_selector)
+      hints.add(events, {{facts::label_is(key, value)}});
+    if (!query.pod->required_node_affinity) return;
+    for (const api::NodeSelectorTerm& term : query.pod->required_node_affinity->terms) {
+      for (const api::Requirement& one : term.expressions) add_requirement(one, events, hints);
+      if (!term.fields.empty()) hints.add(events, {{facts::node_added()}});
+    }
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_node_affinity(*query.pod, signature);
     return Signing::Signed;
@@ -68,6 +86,16 @@ class NodeAffinity final : public Filter {
     verdicts.keep_if(reason_row("NodeAffinityMismatch"), [&](NodeId node) {
       return matches_node_affinity(pod, *query.context->cluster.node(node).live);
     });
+  }
+
+ private:
+  static void add_requirement(const api::Requirement& one, std::uint32_t events, PodHints& hints) {
+    if (one.op == "In") {
+      for (const std::string& value : one.values) hints.add(events, {{facts::label_is(one.key, value)}});
+      return;
+    }
+    hints.add(events, {{facts::label_changed(one.key)}});
+    if (one.op == "NotIn" || one.op == "DoesNotExist") hints.add(events, {{facts::node_added()}});
   }
 };
 

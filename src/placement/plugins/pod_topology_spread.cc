@@ -27,6 +27,17 @@ class PodTopologySpread final : public DomainFilter {
     return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced | kEventPodRelabelled,
             [](const api::Pod& pod) { return !pod.required_spread.empty(); }};
   }
+  // Pods of the kind that leave, pods that come where fewest are, and nodes that count or no longer do.
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    const std::string& ns = query.pod->meta.ns;
+    for (const api::SpreadConstraint& one : query.pod->required_spread)
+      for (const std::string& post : facts::posts_of(one.pods)) {
+        hints.add(kEventPodGone | kEventPodRelabelled, {{facts::pod_left(ns, post)}});
+        hints.add(kEventPodPlaced | kEventPodRelabelled, {{facts::pod_came(ns, post)}});
+      }
+    hints.add(kEventNodeAdded | kEventNodeChanged, {{facts::labels_changed()}});
+    hints.add(kEventNodeChanged, {{facts::taints_changed()}});
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const api::Pod& pod = *query.pod;
     if (!pod.required_spread.empty()) sign_spread(pod, {pod.required_spread}, kPodTopologySpread, signature);
