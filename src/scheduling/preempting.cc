@@ -72,7 +72,7 @@ std::string Scheduler::begin_preemption(const SchedulingContext& context, const 
   if (decision.refusal->preemption == placement::Preemption::Waiting && !decision.preemption)
     if (const PreemptionUnderWay* plan = loop_.evictions.find(key)) return plan->node;
   if (!decision.preemption) {
-    if (loop_.evictions.forget(key)) loop_.queue.wake(kEventPodGone, context.now);
+    if (loop_.evictions.forget(key)) loop_.queue.wake(kEventRoomFreed, context.now);
     return "";
   }
   const placement::PreemptionPlan& plan = *decision.preemption;
@@ -109,7 +109,7 @@ std::string Scheduler::begin_preemption(const SchedulingContext& context, const 
 void Scheduler::end_preemptions(Time now) {
   const std::vector<EntityKey> over = loop_.evictions.expire(now);
   for (const EntityKey& key : over) loop_.queue.wake_one(key, now);
-  if (!over.empty()) loop_.queue.wake(kEventPodGone, now);
+  if (!over.empty()) loop_.queue.wake(kEventRoomFreed, now);
 }
 
 client::Effects Scheduler::evict(const client::View& view, Time now) {
