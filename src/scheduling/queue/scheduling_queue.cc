@@ -143,9 +143,12 @@ std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
 }
 
 void SchedulingQueue::put_unschedulable(QueuedEntity entry, placement::WaitsFor waits_for, Time now) {
-  const Time backoff_end = now + backoff_after(entry.attempts);
+  const bool is_shared = !waits_for.alike.empty();
   const RowId row = rows_.row_of(std::move(waits_for));
-  unanswered_.erase(row);
+  // An attempt for the whole row costs the head no backoff: it would lose its turn to those that it stood
+  // for.
+  const bool answers = unanswered_.erase(row) > 0 && is_shared;
+  const Time backoff_end = answers ? now : now + backoff_after(entry.attempts);
   place({std::move(entry), SubQueue::Unschedulable, backoff_end, backoff_end, now + kUnschedulableMax, row});
 }
 
