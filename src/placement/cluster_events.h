@@ -21,7 +21,10 @@ enum ClusterEvent : std::uint32_t {
   kEventPodPlaced = 1u << 7,
   kEventPodRelabelled = 1u << 8,     // one that has a place
   kEventNamespaceChanged = 1u << 9,  // a term of inter-pod affinity selects other namespaces
-  kEventAny = (1u << 10) - 1,
+  kEventPodResized = 1u << 10,       // one that has a place and may ask for less
+  kEventAny = (1u << 11) - 1,
+  // What a hold, a decision or a request may free when it ends.
+  kEventRoomFreed = kEventPodGone | kEventClaimChanged,
 };
 
 // The events that may make a plugin accept a pod that it refused. Source: kube-scheduler's EventsToRegister.

@@ -95,6 +95,29 @@ bool may_preempt(const GroupInput& input) {
 
 }  // namespace
 
+// A pod that may have others evicted is helped by whatever brings a node closer: any event that concerns it
+// wakes it. Without pods of lower priority that is what makes it fit, and the first such pod.
+WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal& refusal) {
+  const api::Pod& pod = *state_.pod;
+  const bool preempts = state_.plugins->preempts && pod.preemption_policy != "Never";
+  WaitsFor wait;
+  if (preempts && victim_search_.may_find(context, pod.priority)) {
+    wait.hints.events = state_.plugins->events_for(pod);
+  } else {
+    wait.hints = state_.plugins->hints_for(state_, refusal.nodes);
+    if (preempts) wait.hints.add(kEventPodPlaced, {{facts::placed_up_to(), 1 - std::int64_t{pod.priority}}});
+  }
+  PodSignature signature;
+  const bool is_like_others = refusal.nodes.everywhere.empty() && pod.nominated_node.empty() &&
+                              pod.meta.annotation(kPreemptionDelayAnnotation).empty();
+  if (!is_like_others || !pod_cycle_.sign(state_, signature)) return wait;
+  signature.begin("Turn");
+  signature.put(static_cast<std::uint64_t>(std::uint32_t(pod.priority)));
+  signature.put(pod.preemption_policy);
+  wait.alike = signature.bytes();
+  return wait;
+}
+
 std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& context, const api::Pod& pod,
                                                     const AvoidSet& avoid,
                                                     model::Ledger::Transaction& transaction,

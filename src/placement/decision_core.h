@@ -73,6 +73,8 @@ class DecisionCore {
   // the transaction is unchanged, except that the avoided devices are hidden.
   PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,
                          model::Ledger::Transaction& transaction, const Preempting& preempting = {});
+  // What the pod of the latest decide_pod() waits for, which refused it.
+  WaitsFor waits_for(const SchedulingContext& context, const Refusal& refusal);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere.
@@ -89,6 +91,7 @@ class DecisionCore {
   dra::Allocator& allocator() { return allocator_; }
   DomainIndex& domains() { return domains_; }
   const PodCycle& pod_cycle() const { return pod_cycle_; }
+  const Profiles& profiles() const { return profiles_; }
   const PluginSet& plugins_for(const api::Pod& pod) const { return profiles_.of(pod); }
 
  private:

@@ -14,12 +14,12 @@
 
 #include "client/decider.h"
 #include "dra/certificate.h"
-#include "placement/cluster_events.h"
 #include "placement/cycle_state.h"
 #include "placement/filter_scope.h"
 #include "placement/index/comparison.h"
 #include "placement/node_trial.h"
 #include "placement/placements.h"
+#include "placement/plugin.h"
 #include "placement/plugin_arguments.h"
 #include "placement/refusal/gate.h"
 #include "placement/signature.h"
@@ -33,15 +33,6 @@ class PreEnqueue {
   virtual std::string_view name() const = 0;  // as Plugin::name()
   // Set: it may not.
   virtual std::optional<PodGate> check(const client::View& view, const api::Pod& pod) const = 0;
-};
-
-class Plugin {
- public:
-  virtual ~Plugin() = default;
-  // kube-scheduler's name of the plugin; static lifetime.
-  virtual std::string_view name() const = 0;
-  // A waiting pod is tried again after an event of any plugin.
-  virtual QueueingHint events_to_register() const { return {}; }
 };
 
 // Evaluates the pod and its claims once, before any node; may refuse the pod on all nodes.
@@ -185,8 +176,13 @@ struct PluginSet {
   bool preempts = true;       // DefaultPreemption: victims are searched for
   std::uint32_t profile = 0;  // its index; pods of different profiles share no verdicts
 
-  // The events that may help the pod, and any pod.
+  // The events that may help the pod, whoever refuses it.
   std::uint32_t events_for(const api::Pod& pod) const;
+  // What the pod waits for: of the plugins that refused it, so that what others refuse later is no matter.
+  PodHints hints_for(const PodQuery& query, const FitError& refusal) const;
+  // Adds what the change brings for these plugins.
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const;
+  // The events that may help any pod.
   std::uint32_t all_events() const;
 };
 

@@ -96,7 +96,8 @@ TEST_F(ReserveTest, AFailureUndoesTheOnesBeforeItInReverse) {
 TEST(QueueingHints, APodWaitsForTheEventsOfThePluginsThatReadIt) {
   PluginBench bench;
   const api::Pod& plain = bench.put_pod("plain");
-  const std::uint32_t nodes = kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventNamespaceChanged;
+  const std::uint32_t nodes =
+      kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodResized | kEventNamespaceChanged;
   EXPECT_EQ(bench.plugins.events_for(plain), nodes);
   const api::Pod& claims =
       bench.put_pod("claims", "", R"(,"resourceClaims":[{"name":"r","resourceClaimName":"c"}])");

@@ -102,4 +102,11 @@ const PluginSet& Profiles::of(const api::Pod& pod) const {
   return row == rows_.end() ? first() : row->plugins;
 }
 
+ChangeFacts Profiles::facts_of(const ClusterChange& change) const {
+  ChangeFacts facts;
+  add_common_facts(change, facts);
+  for (const Row& row : rows_) row.plugins.add_facts(change, facts);
+  return facts;
+}
+
 }  // namespace berth::placement

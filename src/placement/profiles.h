@@ -74,6 +74,8 @@ class Profiles {
   const PluginSet& of(const api::Pod& pod) const;
   const PluginSet& first() const { return rows_.front().plugins; }
   PluginSet& first() { return rows_.front().plugins; }
+  // Of the plugins of all profiles.
+  ChangeFacts facts_of(const ClusterChange& change) const;
 
  private:
   struct Row {

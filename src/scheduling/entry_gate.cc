@@ -36,13 +36,13 @@ void EntryGate::enqueue(const QueuedEntity& entry, Time now) {
 void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
   if (!pod || !pod->group.empty() || !loop_.wants_place(view, *pod)) {
-    if (loop_.nominations.forget(key)) loop_.queue.wake(kEventPodGone, now);
+    if (loop_.nominations.forget(key)) loop_.queue.wake(kEventRoomFreed, now);
     loop_.forget_room(key, now);
     return loop_.queue.erase(key);
   }
   const bool made_room = loop_.evictions.find(key) ? loop_.nominations.forget(key)
                                                    : loop_.nominations.follow(loop_.cluster, key, *pod);
-  if (made_room) loop_.queue.wake(kEventPodGone, now);
+  if (made_room) loop_.queue.wake(kEventRoomFreed, now);
   const std::optional<placement::PodGate> closed = gate(view, *pod, now);
   if (!closed) return enqueue(placement::queue_entry(*pod), now);
   loop_.forget_room(key, now);

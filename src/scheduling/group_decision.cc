@@ -113,7 +113,7 @@ void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) 
   std::uint32_t events =
       core_.plugins_for(*input.waiting.front()).all_events() & ~(kEventPodPlaced | kEventPodRelabelled);
   for (const api::Pod* pod : input.waiting) events |= core_.plugins_for(*pod).events_for(*pod);
-  loop_.queue.put_unschedulable(std::move(entry), events, now);
+  loop_.queue.put_unschedulable(std::move(entry), {{events}}, now);
 }
 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,

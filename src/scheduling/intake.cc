@@ -1,6 +1,6 @@
 #include "scheduling/intake.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
@@ -9,16 +9,10 @@
 namespace berth::scheduling {
 namespace {
 
-bool same_taints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const api::Taint& x, const api::Taint& y) {
-    return x.key == y.key && x.value == y.value && x.effect == y.effect;
-  });
-}
-
 // False for heartbeats: no field that decisions read has changed.
 bool matters(const api::Node& before, const api::Node& after) {
   return before.unschedulable != after.unschedulable || before.allocatable != after.allocatable ||
-         before.meta.labels != after.meta.labels || !same_taints(before.taints, after.taints) ||
+         before.meta.labels != after.meta.labels || !placement::same_taints(before.taints, after.taints) ||
          before.declared_features != after.declared_features;
 }
 
@@ -54,6 +48,52 @@ bool changes_decisions(const client::Delta& delta) {
 
 }  // namespace
 
+void Intake::wake(const placement::ClusterChange& change, Time now) {
+  const bool waits = loop_.queue.unschedulable_count() > 0;
+  loop_.queue.wake(change.event, waits ? profiles_.facts_of(change) : placement::ChangeFacts(), now);
+}
+
+// What a change of a pod that has or had a place does for others.
+void Intake::placed_pod_changed(const api::Pod* before, const api::Pod* after, Time now) {
+  const bool had_place = before && before->bound() && !before->finished();
+  const bool same = before && after && before->meta.uid == after->meta.uid;
+  if (had_place && (!same || after->finished())) {
+    placement::ClusterChange left = change(kEventPodGone);
+    left.pod_before = before;
+    left.node = loop_.cluster.find_node(before->node_name);
+    loop_.overtaking.freed(left.node, now);
+    return wake(left, now);
+  }
+  if (!after || !after->bound()) return;
+  if (!before || !before->bound()) {
+    placement::ClusterChange placed = change(kEventPodPlaced);
+    placed.pod_after = after;
+    return wake(placed, now);
+  }
+  // A pod that is being deleted no longer counts where pods are spread.
+  if (before->meta.labels != after->meta.labels || before->meta.deleting() != after->meta.deleting()) {
+    placement::ClusterChange relabelled = change(kEventPodRelabelled);
+    relabelled.pod_before = before;
+    relabelled.pod_after = after;
+    wake(relabelled, now);
+  }
+  if (before->meta.generation == after->meta.generation || has(KnownDefect::ResizeWakesNobody)) return;
+  placement::ClusterChange resized = change(kEventPodResized);
+  resized.node = loop_.cluster.find_node(after->node_name);
+  wake(resized, now);
+}
+
+void Intake::node_changed(const client::Delta& delta, Time now) {
+  placement::ClusterChange node = change(kEventNodeChanged);
+  node.node_before = client::object_of<api::Node>(delta.before);
+  node.node_after = client::object_of<api::Node>(delta.after);
+  if (node.node_before && node.node_after && !matters(*node.node_before, *node.node_after)) return;
+  if (!node.node_before) node.event = kEventNodeAdded;
+  if (!node.node_before || !node.node_after || node.node_before->allocatable != node.node_after->allocatable)
+    node.node = loop_.cluster.find_node(delta.key.name);
+  wake(node, now);
+}
+
 void Intake::pod_changed(const client::Delta& delta, Time now) {
   const auto* before = client::object_of<api::Pod>(delta.before);
   const auto* after = client::object_of<api::Pod>(delta.after);
@@ -61,17 +101,8 @@ void Intake::pod_changed(const client::Delta& delta, Time now) {
   if (before && (!after || recreated)) loop_.avoid_list.forget(before->meta.uid);
   if (recreated) loop_.forget_room(entry_of(*before), now);
   if (!after || recreated || after->bound() || after->finished()) loop_.conditions.drop(delta.key);
-  if (before && before->bound() && !before->finished() && (!after || recreated || after->finished())) {
-    loop_.overtaking.freed(loop_.cluster.find_node(before->node_name), now);
-    loop_.queue.wake(kEventPodGone, now);
-  }
   const bool relabelled = before && after && before->meta.labels != after->meta.labels;
-  if (after && after->bound() && (!before || !before->bound())) loop_.queue.wake(kEventPodPlaced, now);
-  if (relabelled && after->bound()) loop_.queue.wake(kEventPodRelabelled, now);
-  // A bound pod that was resized may ask for less.
-  if (before && after && after->bound() && before->meta.generation != after->meta.generation &&
-      !has(KnownDefect::ResizeWakesNobody))
-    loop_.queue.wake(kEventPodGone, now);
+  placed_pod_changed(before, after, now);
   if (before) loop_.dirty.insert(entry_of(*before));
   if (before && (!after || recreated || after->bound())) loop_.failures.forget(entry_of(*before));
   if (!after) return;
@@ -99,7 +130,8 @@ void Intake::claim_changed(const client::View& view, const client::Delta& delta,
     loop_.dirty.insert(entry_of(*pod));
     loop_.queue.wake_one(entry_of(*pod), now);
   }
-  if (was_allocated && !is_allocated) loop_.queue.wake(kEventClaimChanged, now);
+  // A request may have reserved the devices of a claim that is gone before its allocation was seen.
+  if ((was_allocated && !is_allocated) || (before && !after)) loop_.queue.wake(kEventClaimChanged, now);
 }
 
 // The claim's own pods are evaluated after every change; one that is gone may leave a volume to others.
@@ -131,7 +163,7 @@ void Intake::request_changed(const client::View& view, const client::Delta& delt
     loop_.withdrawals.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;
-  if (!after || (failed && !had_failed)) loop_.queue.wake(kEventPodGone, now);
+  if (!after || (failed && !had_failed)) loop_.queue.wake(kEventRoomFreed, now);
   if (after && api::is_failing(*after) && !had_failed)
     loop_.device_waits.note(view, *after);
   else if (before && after)
@@ -162,13 +194,9 @@ void Intake::request_failed(const client::View& view, const api::BindRequest& re
 
 void Intake::apply(const client::View& view, const client::Delta& delta, Time now) {
   switch (delta.key.kind) {
-    case api::Kind::Node: {
-      const auto* before = client::object_of<api::Node>(delta.before);
-      const auto* after = client::object_of<api::Node>(delta.after);
-      if (before && after && !matters(*before, *after)) break;
-      loop_.queue.wake(before ? kEventNodeChanged : kEventNodeAdded, now);
+    case api::Kind::Node:
+      node_changed(delta, now);
       break;
-    }
     case api::Kind::Pod:
       pod_changed(delta, now);
       break;

@@ -11,11 +11,16 @@ namespace berth::scheduling {
 
 class Intake {
  public:
-  explicit Intake(LoopState& loop) : loop_(loop) {}
+  // Both outlive it.
+  Intake(LoopState& loop, const placement::Profiles& profiles) : loop_(loop), profiles_(profiles) {}
 
   void apply(const client::View& view, const client::Delta& delta, Time now);
 
  private:
+  placement::ClusterChange change(placement::ClusterEvent event) const { return {event, loop_.cluster}; }
+  void wake(const placement::ClusterChange& change, Time now);
+  void node_changed(const client::Delta& delta, Time now);
+  void placed_pod_changed(const api::Pod* before, const api::Pod* after, Time now);
   void pod_changed(const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void volume_claim_changed(const client::View& view, const client::Delta& delta, Time now);
@@ -23,6 +28,7 @@ class Intake {
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
 
   LoopState& loop_;
+  const placement::Profiles& profiles_;
   std::uint64_t namespaces_stamp_ = 0;  // of the latest Namespace
 };
 

@@ -22,7 +22,7 @@ bool LoopState::wants_place(const client::View& view, const api::Pod& pod) const
 
 void LoopState::forget_room(const EntityKey& key, Time now) {
   const bool overtaken = overtaking.forget(key), preempted = evictions.leave(key);
-  if (overtaken || preempted) queue.wake(kEventPodGone, now);
+  if (overtaken || preempted) queue.wake(kEventRoomFreed, now);
 }
 
 EntityKey entry_of(const api::Pod& pod) {

@@ -95,7 +95,7 @@ Preempting Scheduler::preempting(const SchedulingContext& context, const EntityK
 
 void Scheduler::give_up_preemption(const EntityKey& key, const placement::Refusal& refusal, Time now) {
   if (refusal.preemption == placement::Preemption::Waiting && loop_.evictions.find(key)) return;
-  if (loop_.evictions.forget(key)) loop_.queue.wake(kEventPodGone, now);
+  if (loop_.evictions.forget(key)) loop_.queue.wake(kEventRoomFreed, now);
 }
 
 // `plan` has the preemptor's name, priority and places; `about`: the preemptor.
@@ -162,7 +162,7 @@ void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, 
 void Scheduler::end_preemptions(Time now) {
   const std::vector<EntityKey> over = loop_.evictions.expire(now);
   for (const EntityKey& key : over) loop_.queue.wake_one(key, now);
-  if (!over.empty()) loop_.queue.wake(kEventPodGone, now);
+  if (!over.empty()) loop_.queue.wake(kEventRoomFreed, now);
 }
 
 client::Effects Scheduler::evict(const client::View& view, Time now) {

@@ -104,7 +104,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
   if (loop_.late.update(loop_.cluster, now)) loop_.queue.wake(kEventClaimChanged, now);
-  if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventPodGone, now);
+  if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventRoomFreed, now);
   if (const std::optional<EntityKey> starving = loop_.overtaking.starving(now))
     keep_room(context_at(view, now), *starving);
   // The loop ends: each turn takes an entry, and none comes back without effects.
@@ -173,7 +173,7 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
 client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                                     const PodDecision& decision, const std::string& id, Time now) {
   loop_.overtaking.placed(pod.priority, now);
-  if (loop_.nominations.forget(entry.key)) loop_.queue.wake(kEventPodGone, now);
+  if (loop_.nominations.forget(entry.key)) loop_.queue.wake(kEventRoomFreed, now);
   loop_.forget_room(entry.key, now);
 
   client::Effects effects;
@@ -227,7 +227,11 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
   if (failed || (avoids && !decision.preemption && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     loop_.queue.put_after_error(std::move(entry), now);
   } else {
-    loop_.queue.put_unschedulable(std::move(entry), core_.plugins_for(pod).events_for(pod), now);
+    // A preemptor waits for its own victims, too.
+    placement::WaitsFor waits_for = loop_.evictions.find(entry.key)
+                                        ? placement::WaitsFor{{core_.plugins_for(pod).events_for(pod)}}
+                                        : core_.waits_for(context, *decision.refusal);
+    loop_.queue.put_unschedulable(std::move(entry), std::move(waits_for), now);
   }
   return effects;
 }
@@ -246,7 +250,7 @@ bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
     for (const client::ChainOutcome& chain : outcome.chains)
       for (const EntityKey& refused : loop_.evictions.write_done(chain, now)) {
         loop_.queue.wake_one(refused, now);
-        loop_.queue.wake(kEventPodGone, now);
+        loop_.queue.wake(kEventRoomFreed, now);
       }
     return true;
   }
@@ -292,7 +296,7 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
        0,
        flight.entry.key.kind == EntityKind::Pod ? flight.member_uids.front() : ""});
   if (!loop_.queue.contains(flight.entry.key)) loop_.queue.put_after_error(std::move(flight.entry), now);
-  loop_.queue.wake(kEventPodGone, now);
+  loop_.queue.wake(kEventRoomFreed, now);
   gate_.reconsider(view, now);
 }
 

@@ -113,7 +113,7 @@ class Scheduler final : public client::StatefulDecider {
   InputLog* inputs_;
   dra::TaintRules taint_rules_;
   DecisionCore core_;  // seeded from the inputs of each decision
-  Intake intake_{loop_};
+  Intake intake_{loop_, core_.profiles()};
   EntryGate gate_{loop_, core_, decisions_};
   bool leading_ = false;  // apply() keeps the queue and conditions too
   model::Audit audit_;

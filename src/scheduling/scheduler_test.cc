@@ -562,7 +562,7 @@ TEST(Nominated, ARefusedPodLosesItsNodeAlsoWhenItsWordsStayTheSame) {
   EXPECT_EQ(bench.reason_of("p"), "Unschedulable");
   EXPECT_EQ(bench.view.pods.find("default", "p")->nominated_node, "");
   nominate(bench, "p", "n1");
-  bench.put_node({"n1", "4", "9Gi"});
+  bench.now = bench.now + kUnschedulableMax;
   for (int i = 0; i < 40; ++i, bench.now = bench.now + Duration::seconds(1)) bench.run();
   EXPECT_EQ(bench.view.pods.find("default", "p")->nominated_node, "");
 }

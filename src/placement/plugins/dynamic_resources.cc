@@ -9,6 +9,7 @@
 #include "placement/plugins/node_allocatable.h"
 #include "placement/plugins/node_resources.h"
 #include "placement/plugins/plugins.h"
+#include "placement/refusal/fit_error.h"
 
 namespace berth::placement::plugins {
 namespace {
@@ -246,9 +247,15 @@ class DynamicResources final : public LazyFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
   QueueingHint events_to_register() const override {
-    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventSliceChanged | kEventClassChanged |
-                kEventClaimChanged,
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodResized | kEventSliceChanged |
+                kEventClassChanged | kEventClaimChanged,
             asks_for_devices};
+  }
+  // A pod that ends frees devices with its claim only, unless they take of the node.
+  void add_hints(const PodQuery& query, const FitError& refusal, PodHints& hints) const override {
+    if (!refusal.everywhere.empty() || may_take_of_node(query))
+      return Plugin::add_hints(query, refusal, hints);
+    hints.events |= events_to_register().events & ~(kEventPodGone | kEventPodResized);
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const PodClaims& pod = claims_of(query);

@@ -86,7 +86,7 @@ class GpuSharing final : public Filter {
  public:
   std::string_view name() const override { return kGpuSharing; }
   QueueingHint events_to_register() const override {
-    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone, wants_gpu_share};
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodResized, wants_gpu_share};
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_share(query, signature);

@@ -40,6 +40,15 @@ bool means_all(const Affinities& affinities, const std::vector<api::PodAffinityT
                      [&](const api::PodAffinityTerm& term) { return affinities.means(term, pod); });
 }
 
+// Of pods that the term means.
+void add_term(const api::PodAffinityTerm& term, std::uint32_t events,
+              FactId (*fact)(std::string_view, std::string_view), PodHints& hints) {
+  std::vector<std::string_view> namespaces(term.namespaces.begin(), term.namespaces.end());
+  if (term.namespace_selector) namespaces = {facts::kAnyNamespace};
+  for (const std::string_view ns : namespaces)
+    for (const std::string& post : facts::posts_of(term.pods)) hints.add(events, {{fact(ns, post)}});
+}
+
 AmountRange none_of_it(const DomainTotals&) {
   AmountRange range;
   range.most = 0;
@@ -54,6 +63,16 @@ class PodAffinity final : public DomainFilter {
   QueueingHint events_to_register() const override {
     return {kEventsOfNodes | kEventPodPlaced | kEventPodRelabelled | kEventPodGone | kEventNamespaceChanged,
             [](const api::Pod& pod) { return !pod.required_affinity.empty(); }};
+  }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    hints.events |= kEventNamespaceChanged;
+    hints.add(kEventsOfNodes, {{facts::labels_changed()}});
+    // One pod must meet all terms.
+    add_term(query.pod->required_affinity.front(), kEventPodPlaced | kEventPodRelabelled, facts::pod_came,
+             hints);
+    // The first of a series may start where none is left.
+    add_term(query.pod->required_affinity.front(), kEventPodGone | kEventPodRelabelled, facts::pod_left,
+             hints);
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const OwnTerms own = own_terms(query, TermKind::Affinity);
@@ -98,6 +117,12 @@ class PodAntiAffinity final : public DomainFilter {
     return {kEventsOfNodes | kEventPodGone | kEventPodRelabelled | kEventNamespaceChanged,
             [](const api::Pod& pod) { return !pod.required_anti_affinity.empty(); }};
   }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    hints.events |= kEventNamespaceChanged;
+    hints.add(kEventsOfNodes, {{facts::labels_changed()}});
+    for (const api::PodAffinityTerm& term : query.pod->required_anti_affinity)
+      add_term(term, kEventPodGone | kEventPodRelabelled, facts::pod_left, hints);
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const OwnTerms own = own_terms(query, TermKind::AntiAffinity);
     if (!own.uses.empty() && signature.begin("PodAntiAffinity"))
@@ -131,6 +156,16 @@ class AntiAffinityOfOthers final : public DomainFilter {
   std::string_view name() const override { return kInterPodAffinity; }
   QueueingHint events_to_register() const override {
     return {kEventsOfNodes | kEventPodGone | kEventNamespaceChanged};
+  }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    hints.events |= kEventNamespaceChanged;
+    hints.add(kEventsOfNodes, {{facts::labels_changed()}});
+    const api::ObjectMeta& meta = query.pod->meta;
+    for (const std::string_view ns : {std::string_view(meta.ns), facts::kAnyNamespace}) {
+      hints.add(kEventPodGone, {{facts::repeller_left(ns, facts::kAnyPost)}});
+      for (const auto& [label, value] : meta.labels)
+        hints.add(kEventPodGone, {{facts::repeller_left(ns, facts::post_of(label, value))}});
+    }
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const std::vector<TermId> repelling = repelling_terms(query);

@@ -47,6 +47,12 @@ class NodeAffinityNames final : public Filter {
   std::string_view name() const override { return "NodeAffinity"; }
   bool names_nodes() const override { return true; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded}; }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    const auto& required = query.pod->required_node_affinity;
+    const std::optional<Names> names = required ? names_of(*required) : std::nullopt;
+    if (!names) return;
+    for (const std::string& name : *names) hints.add(kEventNodeAdded, {{facts::node_named(name)}});
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_node_affinity(*query.pod, signature);
     return Signing::Signed;
@@ -67,6 +73,20 @@ class NodeAffinity final : public Filter {
 
   std::string_view name() const override { return "NodeAffinity"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  // A node that did not match does when a label that the pod reads changes. Nodes that join have all their
+  // labels changed; the lack of a label is none.
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    const std::uint32_t events = kEventNodeAdded | kEventNodeChanged;
+    for (const auto& [key, value] : query.pod->node_selector)
+      hints.add(events, {{facts::label_is(key, value)}});
+    for (const auto* required : {&added_, &query.pod->required_node_affinity}) {
+      if (!*required) continue;
+      for (const api::NodeSelectorTerm& term : (*required)->terms) {
+        for (const api::Requirement& one : term.expressions) add_requirement(one, events, hints);
+        if (!term.fields.empty()) hints.add(events, {{facts::node_added()}});
+      }
+    }
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_node_affinity(*query.pod, signature);
     return Signing::Signed;
@@ -85,6 +105,14 @@ class NodeAffinity final : public Filter {
   }
 
  private:
+  static void add_requirement(const api::Requirement& one, std::uint32_t events, PodHints& hints) {
+    if (one.op == "In") {
+      for (const std::string& value : one.values) hints.add(events, {{facts::label_is(one.key, value)}});
+      return;
+    }
+    hints.add(events, {{facts::label_changed(one.key)}});
+    if (one.op == "NotIn" || one.op == "DoesNotExist") hints.add(events, {{facts::node_added()}});
+  }
   const std::optional<api::NodeSelector> added_;
 };
 

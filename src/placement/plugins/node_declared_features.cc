@@ -16,6 +16,16 @@ class NodeDeclaredFeatures final : public Filter {
     return {kEventNodeAdded | kEventNodeChanged,
             [](const api::Pod& pod) { return !pod.required_features.empty(); }};
   }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    hints.add(kEventNodeAdded | kEventNodeChanged, {{declared(query.pod->required_features.front())}});
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    if (!change.node_after) return;
+    const bool same =
+        change.node_before && change.node_before->declared_features == change.node_after->declared_features;
+    for (const std::string& feature : change.node_after->declared_features)
+      if (!same) facts.add(declared(feature));
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const std::vector<std::string_view>& features = query.pod->required_features;
     if (features.empty() || !signature.begin("RequiredFeatures")) return Signing::Signed;
@@ -33,6 +43,9 @@ class NodeDeclaredFeatures final : public Filter {
       });
     });
   }
+
+ private:
+  static FactId declared(std::string_view feature) { return fact_id({"feature", feature}); }
 };
 
 }  // namespace

@@ -19,6 +19,14 @@ class NodePorts final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventPodGone, [](const api::Pod& pod) { return !pod.host_ports.empty(); }};
   }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    hints.add(kEventNodeAdded, {{facts::node_added()}});
+    for (const api::HostPort& port : query.pod->host_ports) hints.add(kEventPodGone, {{port_free(port)}});
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    if (!change.pod_before) return;
+    for (const api::HostPort& port : change.pod_before->host_ports) facts.add(port_free(port));
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const std::vector<api::HostPort>& ports = query.pod->host_ports;
     if (ports.empty() || !signature.begin("HostPorts")) return Signing::Signed;
@@ -42,6 +50,9 @@ class NodePorts final : public Filter {
   }
 
  private:
+  static FactId port_free(const api::HostPort& port) {
+    return fact_id({"port", std::to_string(port.port), port.protocol});
+  }
   static bool takes_one_of(const std::vector<api::HostPort>& wanted, const model::PodRow& other) {
     if (!other.live) return false;
     return std::any_of(wanted.begin(), wanted.end(), [&](const api::HostPort& port) {

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 
+#include "placement/claims.h"
 #include "placement/plugins/extended_resources.h"
 #include "placement/plugins/node_resources.h"
 #include "placement/plugins/plugins.h"
+#include "placement/refusal/fit_error.h"
 
 namespace berth::placement::plugins {
 
@@ -56,7 +58,41 @@ class NodeResourcesFit final : public Filter {
  public:
   std::string_view name() const override { return "NodeResourcesFit"; }
   QueueingHint events_to_register() const override {
-    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone};
+    return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodResized};
+  }
+  // A node must have all that the pod asks for. Found by the resource that most nodes lack.
+  void add_hints(const PodQuery& query, const FitError& refusal, PodHints& hints) const override {
+    // A class may make devices serve what the node lacks.
+    if (asks_for_devices(*query.pod)) hints.events |= kEventClassChanged;
+    if (claims_of(query).extended) return Plugin::add_hints(query, refusal, hints);
+    const model::Cluster& cluster = query.context->cluster;
+    HintKey key;
+    std::uint32_t most = 0;
+    for (const model::ResourceAmount& one : cluster.pod(query.pod_id).requests) {
+      const bool counts =
+          model::is_asked(one.resource) &&
+          !query.plugins->arguments.resources_fit.ignores(cluster.resources().text(one.resource));
+      if (!counts) continue;
+      key.push_back({free_amount(one.resource), one.amount});
+      const std::uint32_t lacking = nodes_that_lack(refusal, cluster, one.resource);
+      if (lacking <= most) continue;
+      most = lacking;
+      std::swap(key.front(), key.back());
+    }
+    if (key.empty()) return Plugin::add_hints(query, refusal, hints);
+    hints.add(events_to_register().events, std::move(key));
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    if (!change.node.valid()) return;
+    const model::Cluster& cluster = change.cluster;
+    const model::NodeRow& row = cluster.node(change.node);
+    if (!row.live) return;
+    const model::NodeUse& use = cluster.ledger().node(change.node);
+    for (std::uint32_t i = 0; i < row.allocatable.size(); ++i) {
+      const model::ResourceId resource(i);
+      const std::int64_t free = free_of(row, use, resource) + held(cluster, change.node, resource);
+      if (free > 0) facts.add(free_amount(resource), free);
+    }
   }
   // A resource that devices may serve is not counted on nodes where they do.
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
@@ -68,6 +104,32 @@ class NodeResourcesFit final : public Filter {
     const model::ResourceAmounts& requests = query.context->cluster.pod(query.pod_id).requests;
     verdicts.keep_if(
         [&](NodeId node) { return fits_or_is_refused(query, verdicts.diagnosis, node, requests); });
+  }
+
+ private:
+  static FactId free_amount(model::ResourceId resource) {
+    return fact_id({"free", std::to_string(resource.index())});
+  }
+  static std::uint32_t nodes_that_lack(const FitError& refusal, const model::Cluster& cluster,
+                                       model::ResourceId resource) {
+    std::uint32_t count = 0;
+    for (const RefusedFor& reason : refusal.reasons) {
+      const bool slots = resource == model::kPodSlots && *reason.row == reason_row("TooManyPods");
+      if (slots || (reason.lacks && reason.subject == cluster.resources().text(resource)))
+        count += reason.count;
+    }
+    return count;
+  }
+  // What holds keep is not in use for every pod.
+  static std::int64_t held(const model::Cluster& cluster, NodeId node, model::ResourceId resource) {
+    std::int64_t sum = 0;
+    for (const auto& [id, hold] : cluster.ledger().holds())
+      for (const model::PodCharge& place : hold.places) {
+        if (place.node != node) continue;
+        for (const model::ResourceAmount& one : place.requests)
+          if (one.resource == resource) sum += one.amount;
+      }
+    return sum;
   }
 };
 

@@ -8,6 +8,13 @@ class NodeUnschedulable final : public Filter {
  public:
   std::string_view name() const override { return "NodeUnschedulable"; }
   QueueingHint events_to_register() const override { return {kEventNodeAdded | kEventNodeChanged}; }
+  void add_hints(const PodQuery&, const FitError&, PodHints& hints) const override {
+    hints.add(kEventNodeAdded | kEventNodeChanged, {{fact_id({name()})}});
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    const bool was_open = change.node_before && !change.node_before->unschedulable;
+    if (change.node_after && !change.node_after->unschedulable && !was_open) facts.add(fact_id({name()}));
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_tolerations(*query.pod, signature);
     return Signing::Signed;

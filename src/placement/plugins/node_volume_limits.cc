@@ -57,6 +57,11 @@ class NodeVolumeLimits final : public Filter {
     return {kEventNodeAdded | kEventVolumeChanged | kEventPodGone,
             [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
+  void add_hints(const PodQuery&, const FitError&, PodHints& hints) const override {
+    hints.events |= kEventVolumeChanged;
+    hints.add(kEventNodeAdded, {{facts::node_added()}});
+    hints.add(kEventPodGone, {{facts::volumes_left()}});
+  }
   // Limits and attachments change without the node.
   Signing sign(const PodQuery& query, PodSignature&) const override {
     return query.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;

@@ -31,6 +31,19 @@ class PodTopologySpread final : public DomainFilter {
     if (defaults_.empty()) hint.applies = [](const api::Pod& pod) { return !pod.required_spread.empty(); };
     return hint;
   }
+  // Pods of the kind that leave, pods that come where fewest are, and nodes that count or no longer do.
+  void add_hints(const PodQuery& query, const FitError& refusal, PodHints& hints) const override {
+    // Constraints of the profile mean the pods of a controller.
+    if (query.pod->required_spread.empty()) return Plugin::add_hints(query, refusal, hints);
+    const std::string& ns = query.pod->meta.ns;
+    for (const api::SpreadConstraint& one : query.pod->required_spread)
+      for (const std::string& post : facts::posts_of(one.pods)) {
+        hints.add(kEventPodGone | kEventPodRelabelled, {{facts::pod_left(ns, post)}});
+        hints.add(kEventPodPlaced | kEventPodRelabelled, {{facts::pod_came(ns, post)}});
+      }
+    hints.add(kEventNodeAdded | kEventNodeChanged, {{facts::labels_changed()}});
+    hints.add(kEventNodeChanged, {{facts::taints_changed()}});
+  }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const SpreadGroup group = group_of(*query.pod);
     if (!group.constraints.empty()) sign_spread(*query.pod, group, kPodTopologySpread, signature);

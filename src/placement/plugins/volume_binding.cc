@@ -189,6 +189,11 @@ class VolumeBinding final : public LazyFilter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventNodeChanged | kEventVolumeChanged | kEventPodGone, has_volumes};
   }
+  void add_hints(const PodQuery&, const FitError&, PodHints& hints) const override {
+    hints.events |= kEventVolumeChanged;
+    hints.add(kEventNodeAdded | kEventNodeChanged, {{facts::labels_changed()}});
+    hints.add(kEventPodGone, {{facts::volumes_left()}});
+  }
   // The volumes of a node change without it, so nothing is cached.
   Signing sign(const PodQuery& query, PodSignature&) const override {
     return has_volumes(*query.pod) ? Signing::Unsigned : Signing::Signed;

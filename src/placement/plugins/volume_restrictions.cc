@@ -23,6 +23,16 @@ class VolumeRestrictions final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventPodGone | kEventVolumeChanged, [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    hints.events |= kEventVolumeChanged;
+    for (const api::PodVolume& volume : query.pod->volumes)
+      hints.add(kEventPodGone, {{claim_left(query.pod->meta.ns, volume.claim_name)}});
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    if (!change.pod_before) return;
+    for (const api::PodVolume& volume : change.pod_before->volumes)
+      facts.add(claim_left(change.pod_before->meta.ns, volume.claim_name));
+  }
   Signing sign(const PodQuery& query, PodSignature&) const override {
     return query.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
   }
@@ -33,6 +43,11 @@ class VolumeRestrictions final : public Filter {
       if (!is_used_by_another(query, volume.claim_name)) continue;
       return verdicts.keep_if(reason_row("ReadWriteOncePodInUse"), [](NodeId) { return false; });
     }
+  }
+
+ private:
+  static FactId claim_left(std::string_view ns, std::string_view claim) {
+    return fact_id({"claim left", ns, claim});
   }
 };
 

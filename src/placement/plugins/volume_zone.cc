@@ -90,6 +90,10 @@ class VolumeZone final : public LazyFilter {
     return {kEventNodeAdded | kEventNodeChanged | kEventVolumeChanged,
             [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
+  void add_hints(const PodQuery&, const FitError&, PodHints& hints) const override {
+    hints.events |= kEventVolumeChanged;
+    hints.add(kEventNodeAdded | kEventNodeChanged, {{facts::labels_changed()}});
+  }
   Signing sign(const PodQuery& query, PodSignature&) const override {
     return query.pod->volumes.empty() ? Signing::Signed : Signing::Unsigned;
   }

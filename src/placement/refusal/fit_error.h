@@ -49,9 +49,10 @@ struct FitError {
   const Reason* everywhere_row = nullptr;
   std::uint32_t unresolvable = 0;
   std::uint32_t unschedulable = 0;
-  std::vector<RefusedFor> reasons;  // by text
-  std::string_view ended_by = {};   // the plugin that refused the pod everywhere; empty: none
-  std::string_view unproved = {};   // why it does not prove that the pod fits nowhere; empty: it does
+  std::vector<RefusedFor> reasons;             // by text
+  std::string_view ended_by = {};              // the plugin that refused the pod everywhere; empty: none
+  std::vector<std::string_view> plugins = {};  // that refused the pod or a node; ascending
+  std::string_view unproved = {};  // why it does not prove that the pod fits nowhere; empty: it does
   friend bool operator==(const FitError&, const FitError&) = default;
 };
 

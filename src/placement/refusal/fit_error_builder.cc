@@ -29,6 +29,7 @@ NodeId nearest(const model::Cluster& cluster, model::ResourceId resource, const 
 
 FitErrorBuilder::Nodes& FitErrorBuilder::of(const KnownReason& reason) {
   if (made_.unproved.empty()) made_.unproved = reason.row->unproved;
+  plugins_.insert(reason.row->plugin);
   Nodes& nodes = by_text_[reason.text];
   if (!nodes.reason || reason.row->id < nodes.reason->row->id) nodes.reason = &reason;
   return nodes;
@@ -55,6 +56,8 @@ void FitErrorBuilder::add_diagnosis() {
 
 FitError FitErrorBuilder::take(const WhyNot& why_not) {
   for (auto& [text, nodes] : by_text_) made_.reasons.push_back(describe(nodes, why_not));
+  if (made_.everywhere_row) plugins_.insert(made_.everywhere_row->plugin);
+  made_.plugins.assign(plugins_.begin(), plugins_.end());
   return std::move(made_);
 }
 

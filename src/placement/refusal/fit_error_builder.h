@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 #include "placement/cycle_state.h"
 #include "placement/refusal/fit_error.h"
@@ -46,6 +47,7 @@ class FitErrorBuilder {
   const CycleState& state_;
   FitError made_;
   std::map<std::string_view, Nodes> by_text_;
+  std::set<std::string_view> plugins_;
   std::optional<api::ResourceMap> asked_;  // by the pod; made when it is needed
 };
 

@@ -1,7 +1,7 @@
 #include "scheduling/queue/scheduling_queue.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "base/backoff.h"
 
@@ -18,8 +18,8 @@ void SchedulingQueue::place(QueuedSlot slot) {
   if (slot.place == SubQueue::Backoff || slot.place == SubQueue::ErrorBackoff)
     backoff_.emplace(slot.ready, key);
   if (slot.place == SubQueue::Unschedulable) {
-    unschedulable_.emplace(slot.ready, key);
-    ++hints_[slot.queueing_hints];
+    unschedulable_.emplace(slot.sweep_at, key);
+    rows_.insert(slot.row, slot.entry, slot.backoff_end);
   }
   entries_[key] = std::move(slot);
 }
@@ -27,20 +27,25 @@ void SchedulingQueue::place(QueuedSlot slot) {
 void SchedulingQueue::take_out(const QueuedSlot& slot) {
   active_.erase(slot.entry);
   backoff_.erase({slot.ready, slot.entry.key});
-  if (slot.place != SubQueue::Unschedulable) return;
-  unschedulable_.erase({slot.ready, slot.entry.key});
-  if (const auto at = hints_.find(slot.queueing_hints); --at->second == 0) hints_.erase(at);
+  if (slot.row == kNoRow) return;
+  if (slot.place == SubQueue::Unschedulable) {
+    unschedulable_.erase({slot.sweep_at, slot.entry.key});
+    return rows_.erase(slot.row, slot.entry, slot.backoff_end);
+  }
+  rows_.clear_head(slot.row);
+  unanswered_.insert(slot.row);
 }
 
 void SchedulingQueue::add(const EntityKey& key, std::int32_t priority, Time since) {
   const auto known = entries_.find(key);
-  if (known == entries_.end()) return place({{key, priority, since, 0}, SubQueue::Active, 0, {}, {}});
+  if (known == entries_.end()) return place({{key, priority, since, 0}, SubQueue::Active, {}});
   if (known->second.place != SubQueue::Gated && known->second.entry.priority == priority) return;
   QueuedSlot slot = known->second;
   take_out(slot);
   slot.entry.priority = priority;
   slot.entry.since = since;
-  if (slot.place == SubQueue::Gated) slot.place = SubQueue::Active;
+  slot.row = kNoRow;
+  if (slot.place == SubQueue::Gated || slot.place == SubQueue::Unschedulable) slot.place = SubQueue::Active;
   place(std::move(slot));
 }
 
@@ -55,7 +60,7 @@ void SchedulingQueue::add_after_failures(const EntityKey& key, std::int32_t prio
 }
 
 void SchedulingQueue::gate(const EntityKey& key, std::int32_t priority, Time since) {
-  QueuedSlot slot{{key, priority, since, 0}, SubQueue::Gated, 0, {}, {}};
+  QueuedSlot slot{{key, priority, since, 0}, SubQueue::Gated, {}};
   if (const auto known = entries_.find(key); known != entries_.end()) {
     slot.entry.arrival = known->second.entry.arrival;
     take_out(known->second);
@@ -70,23 +75,51 @@ void SchedulingQueue::erase(const EntityKey& key) {
   entries_.erase(known);
 }
 
-void SchedulingQueue::let_out(const EntityKey& key, Time now) {
+void SchedulingQueue::let_out(const EntityKey& key, Time now, RowId head_of) {
   QueuedSlot slot = entries_.at(key);
+  if (head_of != kNoRow) rows_.set_head(head_of, key);
   take_out(slot);
+  slot.row = head_of;
   slot.ready = slot.backoff_end;
   slot.place = slot.ready.is_set() && slot.ready > now ? SubQueue::Backoff : SubQueue::Active;
   place(std::move(slot));
 }
 
-void SchedulingQueue::advance(Time now) {
-  while (!backoff_.empty() && backoff_.begin()->first <= now) {
-    QueuedSlot slot = entries_.at(backoff_.begin()->second);
-    take_out(slot);
-    slot.place = SubQueue::Active;
-    place(std::move(slot));
+// A head in its backoff gives way to an entry that can be tried earlier.
+void SchedulingQueue::let_next_out(RowId row, Time now) {
+  if (!rows_.contains(row)) return;
+  const std::optional<EntityKey> next = rows_.next(row, now);
+  if (!next) return;
+  if (const std::optional<EntityKey> head = rows_.head(row)) {
+    QueuedSlot waits = entries_.at(*head);
+    if (waits.place == SubQueue::Active || entries_.at(*next).backoff_end >= waits.ready) return;
+    rows_.set_head(row, *next);
+    backoff_.erase({waits.ready, *head});
+    waits.place = SubQueue::Unschedulable;
+    waits.swept_after.reset();
+    place(std::move(waits));
   }
-  while (!unschedulable_.empty() && unschedulable_.begin()->first <= now)
-    let_out(EntityKey(unschedulable_.begin()->second), now);
+  let_out(*next, now, row);
+}
+
+void SchedulingQueue::activate(QueuedSlot& slot) {
+  backoff_.erase({slot.ready, slot.entry.key});
+  slot.place = SubQueue::Active;
+  active_.insert(slot.entry);
+}
+
+void SchedulingQueue::advance(Time now) {
+  for (const RowId row : std::exchange(unanswered_, {})) let_next_out(row, now);
+  while (!backoff_.empty() && backoff_.begin()->first <= now) activate(entries_.at(backoff_.begin()->second));
+  sweep(now);
+}
+
+void SchedulingQueue::sweep(Time now) {
+  if (unschedulable_.empty()) return;
+  const auto [due, key] = *unschedulable_.begin();
+  if (due > now || (!active_.empty() && due + kSweepDelayMax > now)) return;
+  entries_.at(key).swept_after = events_;
+  let_out(key, now);
 }
 
 std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
@@ -104,30 +137,38 @@ std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
   QueuedSlot slot = entries_.at(key);
   take_out(slot);
   entries_.erase(key);
+  swept_ = slot.swept_after == events_;
   ++slot.entry.attempts;
   return slot.entry;
 }
 
-void SchedulingQueue::put_unschedulable(QueuedEntity entry, std::uint32_t queueing_hints, Time now) {
-  const Time backoff_end = now + backoff_after(entry.attempts, backoff_times_);
-  place({std::move(entry), SubQueue::Unschedulable, queueing_hints, now + kUnschedulableMax, backoff_end});
+void SchedulingQueue::put_unschedulable(QueuedEntity entry, placement::WaitsFor waits_for, Time now) {
+  const bool is_shared = !waits_for.alike.empty();
+  const RowId row = rows_.row_of(std::move(waits_for));
+  // An attempt for the whole row costs the head no backoff: it would lose its turn to those that it stood
+  // for.
+  const bool answers = unanswered_.erase(row) > 0 && is_shared;
+  const Time backoff_end = answers ? now : now + backoff_after(entry.attempts, backoff_times_);
+  place({std::move(entry), SubQueue::Unschedulable, backoff_end, backoff_end, now + kUnschedulableMax, row});
 }
 
 void SchedulingQueue::put_after_error(QueuedEntity entry, Time now) {
   const Time ready = now + backoff_after(entry.attempts, backoff_times_);
-  place({std::move(entry), SubQueue::ErrorBackoff, 0, ready, ready});
+  place({std::move(entry), SubQueue::ErrorBackoff, ready});
 }
 
 void SchedulingQueue::wake(std::uint32_t events, Time now) {
-  if (std::none_of(hints_.begin(), hints_.end(), [&](const auto& one) { return (one.first & events) != 0; }))
-    return;
-  std::vector<EntityKey> woken;
-  for (const auto& [ready, key] : unschedulable_)
-    if ((entries_.at(key).queueing_hints & events) != 0) woken.push_back(key);
-  for (const EntityKey& key : woken) let_out(key, now);
+  ++events_;
+  for (const RowId row : rows_.waiting_for(events)) let_next_out(row, now);
+}
+
+void SchedulingQueue::wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now) {
+  ++events_;
+  for (const RowId row : rows_.touched(event, facts)) let_next_out(row, now);
 }
 
 void SchedulingQueue::wake_one(const EntityKey& key, Time now) {
+  ++events_;
   const auto known = entries_.find(key);
   if (known != entries_.end() && known->second.place == SubQueue::Unschedulable) let_out(key, now);
 }

@@ -1,8 +1,8 @@
 // Entities that wait for a decision: pods without a group, and groups, in the order of their attempts.
 //
-// Owner: the scheduler. Cost: O(log n) a call, `wake` O(unschedulable entries). Memory: proportional to
-// waiting pods. Source: kube-scheduler's three queues: active, backoff (1 s doubling to 10 s), unschedulable
-// (5-minute sweep).
+// Owner: the scheduler. Cost: O(log n) a call, `wake` O(rows that the change concerns). Memory: proportional
+// to waiting pods. Source: kube-scheduler's three queues: active, backoff (1 s doubling to 10 s),
+// unschedulable (5-minute sweep).
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 #include <string>
 
 #include "base/time.h"
-#include "placement/cluster_events.h"
-#include "placement/entity.h"
+#include "scheduling/queue/waiting_rows.h"
 
 namespace berth::scheduling {
 
 inline constexpr Duration kBackoffFirst = Duration::seconds(1);
 inline constexpr Duration kBackoffMax = Duration::seconds(10);
 inline constexpr Duration kUnschedulableMax = Duration::minutes(5);
+// The sweep waits until nothing is active, so that new entries are not behind thousands of old ones; at most
+// this long.
+inline constexpr Duration kSweepDelayMax = Duration::minutes(1);
 
 using enum placement::ClusterEvent;
-using placement::EntityKey;
 using placement::EntityKind;
-using placement::QueuedEntity;
 
 // podInitialBackoffSeconds and podMaxBackoffSeconds of kube-scheduler.
 struct QueueBackoff {
@@ -49,14 +49,18 @@ class SchedulingQueue {
   // Removes and returns the next entry; entries whose backoff is over are active. If none is active, an
   // entry in a backoff that no error caused comes early.
   std::optional<QueuedEntity> pop(Time now);
-  // Puts back an entry that fits nowhere: it waits for one of the events in `queueing_hints`, or for the
-  // sweep.
-  void put_unschedulable(QueuedEntity entry, std::uint32_t queueing_hints, Time now);
+  // Puts back an entry that fits nowhere: it waits for a change that its hints name, or for the sweep.
+  void put_unschedulable(QueuedEntity entry, placement::WaitsFor waits_for, Time now);
   // Puts back an entry after an error: it comes again after its backoff.
   void put_after_error(QueuedEntity entry, Time now);
-  // Moves every unschedulable entry that waits for one of `events` out, after the rest of its backoff.
+  // Moves the first entry of every row that waits for one of `events` out, after the rest of its backoff.
+  // The next one of the row follows, unless the same answer comes back.
   void wake(std::uint32_t events, Time now);
+  // The same for one change, whose facts are these.
+  void wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now);
   void wake_one(const EntityKey& key, Time now);
+  // Whether the sweep, and no event, let the entry of the latest pop() out.
+  bool swept() const { return swept_; }
 
   // When pop() may next return an entry that it does not return now.
   std::optional<Time> next_time() const;
@@ -73,26 +77,31 @@ class SchedulingQueue {
   struct QueuedSlot {
     QueuedEntity entry;
     SubQueue place = SubQueue::Active;
-    std::uint32_t queueing_hints = 0;
-    Time ready;  // end of the backoff or of the time in the unschedulable pool
-    Time backoff_end;
-  };
-  struct Order {
-    bool operator()(const QueuedEntity& a, const QueuedEntity& b) const { return queue_sort_less(a, b); }
+    Time ready;  // end of the backoff, where there is one
+    Time backoff_end = {};
+    Time sweep_at = {};
+    RowId row = kNoRow;                             // that it waits in, or is the head of
+    std::optional<std::uint64_t> swept_after = {};  // so many events
   };
   using Deadline = std::pair<Time, EntityKey>;
 
   void place(QueuedSlot slot);
   void take_out(const QueuedSlot& slot);
-  void let_out(const EntityKey& key, Time now);
+  void let_out(const EntityKey& key, Time now, RowId head_of = kNoRow);
+  void let_next_out(RowId row, Time now);
+  void activate(QueuedSlot& slot);
   void advance(Time now);
+  void sweep(Time now);
 
   std::uint64_t arrivals_ = 0;
+  std::uint64_t events_ = 0;
+  bool swept_ = false;
   std::map<EntityKey, QueuedSlot> entries_;
-  std::set<QueuedEntity, Order> active_;
-  std::set<Deadline> backoff_;  // both kinds of backoff
-  std::set<Deadline> unschedulable_;
-  std::map<std::uint32_t, std::size_t> hints_;  // of the unschedulable entries, with how many have them
+  std::set<QueuedEntity, QueueOrder> active_;
+  std::set<Deadline> backoff_;        // both kinds of backoff
+  std::set<Deadline> unschedulable_;  // by the time of the sweep
+  WaitingRows rows_;
+  std::set<RowId> unanswered_;  // the head left, and no entry of the row was refused since
 };
 
 Duration backoff_after(std::uint32_t attempts, QueueBackoff times = {});

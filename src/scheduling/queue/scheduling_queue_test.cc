@@ -70,7 +70,8 @@ TEST(SchedulingQueue, WithinASecondOfCreationTheFirstToArriveGoesFirst) {
   std::string order;
   while (std::optional<QueuedEntity> entry = queue.pop(kStart)) {
     order += entry->key.name + " ";
-    if (entry->attempts == 1 && entry->key.name == "b") queue.put_unschedulable(*entry, kEventAny, kStart);
+    if (entry->attempts == 1 && entry->key.name == "b")
+      queue.put_unschedulable(*entry, {{kEventAny}}, kStart);
   }
   EXPECT_EQ(order, "older z b a ");
   queue.add(pod("c"), 0, kStart);
@@ -122,7 +123,7 @@ TEST(DecisionFailures, AMemberThatFailsAgainInOneDecisionCountsAgain) {
 TEST(SchedulingQueue, OnlyAHintedEventWakesAnUnschedulableEntry) {
   SchedulingQueue queue;
   queue.add(pod("a"), 0, kStart);
-  queue.put_unschedulable(*queue.pop(kStart), kEventPodGone, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), {{kEventPodGone}}, kStart);
   queue.wake(kEventNodeAdded, kStart);
   EXPECT_FALSE(queue.pop(kStart));
   queue.wake(kEventPodGone, kStart);
@@ -134,7 +135,7 @@ TEST(SchedulingQueue, OnlyAHintedEventWakesAnUnschedulableEntry) {
 TEST(SchedulingQueue, AWokenEntryInBackoffLetsActiveOnesGoFirst) {
   SchedulingQueue queue;
   queue.add(pod("old"), 0, kStart);
-  queue.put_unschedulable(*queue.pop(kStart), kEventAny, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), {{kEventAny}}, kStart);
   queue.wake(kEventNodeAdded, kStart);
   queue.add(pod("new"), 0, kStart + Duration::seconds(5));
   EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"new", "old"}));
@@ -143,7 +144,7 @@ TEST(SchedulingQueue, AWokenEntryInBackoffLetsActiveOnesGoFirst) {
 TEST(SchedulingQueue, SweepsAfterFiveMinutes) {
   SchedulingQueue queue;
   queue.add(pod("a"), 0, kStart);
-  queue.put_unschedulable(*queue.pop(kStart), kEventNever, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), {{kEventNever}}, kStart);
   EXPECT_EQ(queue.next_time(), kStart + kUnschedulableMax);
   EXPECT_FALSE(queue.pop(kStart + kUnschedulableMax - Duration::micros(1)));
   EXPECT_TRUE(queue.pop(kStart + kUnschedulableMax));
@@ -166,6 +167,42 @@ TEST(SchedulingQueue, ANewPriorityMovesAWaitingEntry) {
   queue.add(pod("b"), 1, kStart);
   queue.add(pod("a"), 2, kStart);
   EXPECT_EQ(drain(queue, kStart), (std::vector<std::string>{"a", "b"}));
+}
+
+// The row of equal entries is tried by its first one, and by the next only once that one is placed.
+TEST(SchedulingQueue, OfEqualEntriesOneIsTriedAtATime) {
+  SchedulingQueue queue;
+  const placement::WaitsFor equal{{kEventPodGone}, "equal"};
+  for (const char* name : {"a", "b", "c"}) {
+    queue.add(pod(name), 0, kStart);
+    queue.put_unschedulable(*queue.pop(kStart), equal, kStart);
+  }
+  const Time later = kStart + Duration::seconds(5);
+  queue.wake(kEventPodGone, later);
+  EXPECT_EQ(queue.pop(later)->key.name, "a") << "and is placed";
+  const auto second = queue.pop(later);
+  EXPECT_EQ(second->key.name, "b");
+  queue.put_unschedulable(*second, equal, later);
+  EXPECT_FALSE(queue.pop(later)) << "b answered for c";
+  queue.wake(kEventPodGone, later);
+  queue.erase(pod("c"));
+  EXPECT_EQ(queue.pop(later)->key.name, "b") << "the head that is gone has a follower";
+}
+
+TEST(SchedulingQueue, AKeyNeedsAllItsFacts) {
+  SchedulingQueue queue;
+  placement::WaitsFor two;
+  two.hints.add(kEventPodGone, {{1, 2}, {2, 3}});
+  queue.add(pod("a"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), two, kStart);
+  placement::ChangeFacts facts;
+  facts.add(1, 2);
+  facts.add(2, 2);
+  queue.wake(kEventPodGone, facts, kStart);
+  EXPECT_FALSE(queue.pop(kStart));
+  facts.add(2, 3);
+  queue.wake(kEventPodGone, facts, kStart);
+  EXPECT_TRUE(queue.pop(kStart));
 }
 
 }  // namespace
