@@ -116,8 +116,7 @@ TEST(KubeSchedulerConfiguration, AnEmptyPluginSetKeepsEveryPlugin) {
   same_weights(selected.normalized_scores, all.normalized_scores);
 }
 
-TEST(KubeSchedulerConfiguration, ReadsArguments) {
-  const Configuration config = read_kube(R"(
+constexpr const char* kAllArguments = R"(
 profiles:
 - schedulerName: default-scheduler
   pluginConfig:
@@ -154,7 +153,10 @@ profiles:
     args: {filterTimeout: 5s, bindingTimeout: 40s}
   - name: DefaultPreemption
     args: {minCandidateNodesPercentage: 20}
-)");
+)";
+
+TEST(KubeSchedulerConfiguration, ReadsArguments) {
+  const Configuration config = read_kube(kAllArguments);
   ASSERT_EQ(config.kube_scheduler.profiles.size(), 1u);
   const PluginArguments& read = config.kube_scheduler.profiles.front().arguments;
   ASSERT_TRUE(read.node_affinity.added_required.has_value());
@@ -375,7 +377,7 @@ TEST(KubeSchedulerConfiguration, RefusesPluginSets) {
   });
 }
 
-TEST(KubeSchedulerConfiguration, RefusesArguments) {
+TEST(KubeSchedulerConfiguration, RefusesArgumentsOfScores) {
   const std::string at = "profiles[0].pluginConfig[0].args";
   expect_kube_refused({
       {args_of("Teleport", ""),
@@ -421,6 +423,12 @@ TEST(KubeSchedulerConfiguration, RefusesArguments) {
        at + ".ignoredResourceGroups[0]: Invalid value: \"a.com/x\": resource group name can't contain '/'"},
       {args_of("NodeResourcesBalancedAllocation", "resources: [{name: cpu, weight: 2}]"),
        at + ".resources[0].weight: Invalid value: 2: must be 1"},
+  });
+}
+
+TEST(KubeSchedulerConfiguration, RefusesArgumentsOfRulesAndTimes) {
+  const std::string at = "profiles[0].pluginConfig[0].args";
+  expect_kube_refused({
       {args_of("PodTopologySpread",
                "defaultConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: "
                "ScheduleAnyway}]"),

@@ -128,7 +128,8 @@ TEST(WhatIf, ARemovedPodGivesItsDevicesBack) {
  spec: {selectors: [{cel: {expression: device.driver == "d.io"}}]}}
 ---
 {apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s1},
- spec: {driver: d.io, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1}, devices: [{name: gpu-0}]}}
+ spec: {driver: d.io, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1},
+        devices: [{name: gpu-0}]}}
 ---
 {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: shared, namespace: default},
  spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}},
@@ -136,7 +137,8 @@ TEST(WhatIf, ARemovedPodGivesItsDevicesBack) {
           allocation: {devices: {results: [{request: r, driver: d.io, pool: n1, device: gpu-0}]}}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, uid: u-a},
- spec: {nodeName: n1, containers: [{name: c, image: i}], resourceClaims: [{name: d, resourceClaimName: shared}]}}
+ spec: {nodeName: n1, containers: [{name: c, image: i}],
+        resourceClaims: [{name: d, resourceClaimName: shared}]}}
 ---
 {apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: one, namespace: default},
  spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}}

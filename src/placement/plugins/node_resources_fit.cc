@@ -69,9 +69,8 @@ class NodeResourcesFit final : public Filter {
     HintKey key;
     std::uint32_t most = 0;
     for (const model::ResourceAmount& one : cluster.pod(query.pod_id).requests) {
-      const bool counts =
-          model::is_asked(one.resource) &&
-          !query.plugins->arguments.resources_fit.ignores(cluster.resources().text(one.resource));
+      const bool counts = model::is_asked(one.resource) && !query.plugins->arguments.resources_fit.ignores(
+                                                               cluster.resources().text(one.resource));
       if (!counts) continue;
       key.push_back({free_amount(one.resource), one.amount});
       const std::uint32_t lacking = nodes_that_lack(refusal, cluster, one.resource);

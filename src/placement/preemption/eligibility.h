@@ -18,8 +18,8 @@ inline constexpr std::string_view kPreemptionByScheduler = "PreemptionBySchedule
 
 // Pods that were evicted for this one end on the node that it is nominated for.
 bool has_ending_victims(const client::View& view, const api::Pod& pod);
-// Notes the delay of a pod or group (kPreemptionDelayAnnotation) if it is not over or cannot be read. Returns when it
-// is over, if it is not.
+// Notes the delay of a pod or group (kPreemptionDelayAnnotation) if it is not over or cannot be read. Returns
+// when it is over, if it is not.
 std::optional<Time> note_delay(const api::ObjectMeta& meta, Time now, Preempting& preempting);
 
 }  // namespace berth::placement
