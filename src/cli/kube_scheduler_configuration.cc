@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/names.h"
 #include "cli/profile_arguments.h"
 #include "cli/scheduler_plugins.h"
 
