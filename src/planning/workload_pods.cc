@@ -201,12 +201,12 @@ class Controllers {
     return false;
   }
 
-  void remove(const ObjectKey& key) {
-    const ObjectKey gone = key;
+  void remove(ObjectKey gone) {
     if (gone.kind != Kind::Pod || shrinking_.empty() || !is_shrinking(objects_[gone])) return;
     objects_.erase(gone);
-    if (made_.erase(gone) == 0) deleted_.insert(gone);
-    if (const auto delta = view_.erase(gone, UINT64_MAX)) wake(*delta);
+    const auto delta = view_.erase(gone, UINT64_MAX);
+    if (made_.erase(gone) == 0) deleted_.insert(std::move(gone));
+    if (delta) wake(*delta);
   }
 
   static ObjectKey key_of_request(const client::ApiRequest& request) {

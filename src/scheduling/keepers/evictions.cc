@@ -31,7 +31,7 @@ bool is_marked(const api::Pod& pod) {
 
 // kube-scheduler's words.
 std::string_view kind_of(const EntityKey& preemptor) {
-  return preemptor.kind == EntityKind::Group ? "podgroup" : "pod";
+  return preemptor.kind == placement::EntityKind::Group ? "podgroup" : "pod";
 }
 
 bool shares_a_node(const PreemptionUnderWay& a, const PreemptionUnderWay& b) {
@@ -57,7 +57,7 @@ client::EventNote preempted(const EvictedPod& victim, const EntityKey& preemptor
   event.regarding_uid = victim.uid;
   event.reason = "Preempted";
   event.action = "Preempting";
-  const bool one = preemptor.kind == EntityKind::Pod && !plan.places.empty();
+  const bool one = preemptor.kind == placement::EntityKind::Pod && !plan.places.empty();
   event.message = "Preempted by " + std::string(kind_of(preemptor)) + " " + plan.uid + " on node " +
                   (one ? plan.places.begin()->second : "cluster");
   event.component = plan.scheduler_name;
