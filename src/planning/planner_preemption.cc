@@ -51,8 +51,8 @@ placement::Preempting Planner::preempting(const api::Pod& pod) const {
   return preempting;
 }
 
-void Planner::preempt(const api::Pod& preemptor, const PreemptionPlan& plan, Decision& decision) {
-  const api::Pod pod = preemptor;  // bind() replaces the view's
+// `pod` is the turn's own, so that it outlives the one in the view.
+void Planner::preempt(const api::Pod& pod, const PreemptionPlan& plan, Decision& decision) {
   model::Cluster& cluster = offline_.cluster();
   decision.result = ResultKind::Preempting;
   decision.reason = name_of(ResultKind::Preempting);
