@@ -7,6 +7,7 @@
 
 #include "api/custom_version.h"
 #include "api/gates.h"
+#include "base/ascii.h"
 #include "base/assert.h"
 
 namespace berth::api {
@@ -104,6 +105,13 @@ std::string storage_resource(const ResourceInfo& resource) {
   std::string name(stored.plural);
   if (!stored.group.empty()) name.append(".").append(stored.group);
   return name;
+}
+
+bool is_kind_word(const ResourceInfo& resource, std::string_view word) {
+  bool is = word == resource.plural || word == resource.singular || word == to_lower(resource.kind) ||
+            word == std::string(resource.plural) + "." + std::string(resource.group);
+  for_each_listed(resource.short_names, [&](std::string_view name) { is |= word == name; });
+  return is;
 }
 
 std::string api_version_of(const ResourceInfo& resource) {

@@ -19,6 +19,9 @@ bool is_served(const ResourceInfo& resource, const Gates& gates);
 // Whether the type table has a resource of this name, in any version: definitions do not replace it.
 bool is_built_in(std::string_view group, std::string_view plural);
 
+// Whether kubectl takes the word, in lower case, for the resource: "pods", "pod", "po", "deployments.apps".
+bool is_kind_word(const ResourceInfo& resource, std::string_view word);
+
 // Whether the resource has Kubernetes' verb ("deletecollection").
 bool has_verb(const ResourceInfo& resource, std::string_view verb);
 

@@ -29,12 +29,9 @@ struct Reading {
   std::vector<std::string>& warnings;
 };
 
-bool is_kind_word(const std::string& word, const api::Gates& gates) {
+bool is_served_word(const std::string& word, const api::Gates& gates) {
   return std::ranges::any_of(api::resources(), [&](const api::ResourceInfo& row) {
-    bool is = word == row.plural || word == row.singular || word == to_lower(row.kind) ||
-              word == std::string(row.plural) + "." + std::string(row.group);
-    api::for_each_listed(row.short_names, [&](std::string_view name) { is = is || word == name; });
-    return is && api::is_served(row, gates);
+    return api::is_kind_word(row, word) && api::is_served(row, gates);
   });
 }
 
@@ -48,7 +45,7 @@ Result<ObjectName> object_name(const Reading& reading, std::string_view value) {
   if (parts.size() < 2 || parts.size() > 3 || std::ranges::any_of(parts, &std::string::empty))
     return wrong(reading.text, "names no object: write KIND/NAME or KIND/NAMESPACE/NAME");
   ObjectName name{to_lower(parts.front()), parts.size() == 3 ? parts[1] : "", parts.back()};
-  if (!is_kind_word(name.kind, reading.gates))
+  if (!is_served_word(name.kind, reading.gates))
     return wrong(reading.text,
                  "no kind \"" + parts.front() + "\" is served: `kubectl api-resources` lists them");
   return name;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/node_names.h"
 #include "api/type_table.h"
 #include "client/volumes.h"
 #include "controllers/controllers.h"
@@ -19,7 +20,6 @@ using api::StorageClass;
 // On a claim: when work on its volume began, and for which node: "<RFC 3339> <node>".
 constexpr std::string_view kProvisioningSinceAnnotation = "berth.dev/provisioning-since";
 constexpr std::string_view kNever = "never";
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
 std::string_view parameter_of(const StorageClass& of, std::string_view name) {
   const auto found = of.parameters.find(name);
@@ -69,7 +69,7 @@ std::vector<std::string> topology_keys(const StorageClass& of) {
     for (const api::NodeSelectorTerm& term : of.allowed_nodes->terms)
       for (const api::Requirement& one : term.expressions)
         if (std::find(keys.begin(), keys.end(), one.key) == keys.end()) keys.push_back(one.key);
-  if (keys.empty()) keys.emplace_back(kHostname);
+  if (keys.empty()) keys.emplace_back(api::kHostnameLabel);
   return keys;
 }
 

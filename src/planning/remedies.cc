@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/node_names.h"
 #include "placement/decision_core.h"
 #include "placement/preemption/victims.h"
 #include "planning/offline_cluster.h"
@@ -13,7 +14,6 @@ using placement::RefusedFor;
 using placement::Remedy;
 using placement::RemedyKind;
 
-constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 // Taints that Kubernetes sets while a condition holds: nobody removes them.
 constexpr std::string_view kConditionTaints = "node.kubernetes.io/";
 
@@ -22,8 +22,7 @@ using ChangeNode = bool (*)(const api::Pod& pod, const RefusedFor& why, api::Nod
 
 bool uncordon(const api::Pod&, const RefusedFor&, api::Node& node, Remedy&) {
   node.unschedulable = false;
-  std::erase_if(node.taints,
-                [](const api::Taint& taint) { return taint.key == "node.kubernetes.io/unschedulable"; });
+  std::erase_if(node.taints, [](const api::Taint& taint) { return taint.key == api::kUnschedulableTaint; });
   return true;
 }
 
@@ -41,7 +40,7 @@ bool remove_taints(const api::Pod& pod, const RefusedFor&, api::Node& node, Reme
 
 // Of a plain node selector.
 bool add_labels(const api::Pod& pod, const RefusedFor&, api::Node& node, Remedy& remedy) {
-  if (pod.node_selector.contains(std::string(kHostnameLabel))) return false;
+  if (pod.node_selector.contains(std::string(api::kHostnameLabel))) return false;
   for (const auto& [key, value] : pod.node_selector)
     if (std::string& label = node.meta.labels[key]; label != value) {
       label = value;
@@ -159,7 +158,7 @@ class RemedySearch {
     copy.meta.uid = "copy of " + copy.meta.uid;
     if (copy.unschedulable || offline_.view().nodes.find("", copy.meta.name)) return false;
     const std::string copied = copy.meta.name;
-    if (const auto label = copy.meta.labels.find(std::string(kHostnameLabel));
+    if (const auto label = copy.meta.labels.find(std::string(api::kHostnameLabel));
         label != copy.meta.labels.end())
       label->second = copied;
     offline_.put_node(std::move(copy));

@@ -1,8 +1,10 @@
 #include "planning/what_if.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
-#include "api/type_table.h"
+#include "api/served_kinds.h"
 #include "base/ascii.h"
 #include "planning/document_removal.h"
 #include "planning/offline_cluster.h"
@@ -22,11 +24,7 @@ constexpr ScaledKind kScaled[] = {{"apps", "Deployment", "replicas"},
 bool is_kind(const Document& document, std::string_view word) {
   const api::ResourceInfo* row =
       api::find_resource_of_kind(document.object.string_at("apiVersion"), document.object.string_at("kind"));
-  if (!row) return false;
-  bool is = word == row->plural || word == row->singular || word == to_lower(row->kind) ||
-            word == std::string(row->plural) + "." + std::string(row->group);
-  api::for_each_listed(row->short_names, [&](std::string_view name) { is = is || word == name; });
-  return is;
+  return row && api::is_kind_word(*row, word);
 }
 
 std::string_view namespace_of(const Document& document) {
@@ -132,12 +130,16 @@ class Editing {
   std::string text_;
 };
 
-const Decision* find_decision(const std::vector<Decision>& decisions, const Decision& like) {
-  const auto same = [&](const Decision& one) {
-    return one.group == like.group && one.ns == like.ns && one.name == like.name;
-  };
-  const auto found = std::ranges::find_if(decisions, same);
-  return found == decisions.end() ? nullptr : &*found;
+using DecisionName = std::tuple<bool, std::string_view, std::string_view>;
+
+DecisionName name_of(const Decision& decision) {
+  return {decision.group, decision.ns, decision.name};
+}
+
+std::map<DecisionName, const Decision*> by_name(const std::vector<Decision>& decisions) {
+  std::map<DecisionName, const Decision*> rows;
+  for (const Decision& decision : decisions) rows.emplace(name_of(decision), &decision);
+  return rows;
 }
 
 bool has_same_nodes(const Decision& a, const Decision& b) {
@@ -147,19 +149,21 @@ bool has_same_nodes(const Decision& a, const Decision& b) {
   return std::ranges::is_permutation(a.pods, b.pods, same);
 }
 
-WhatIf compare(Plan base, const Plan& changed, std::span<const Change> changes) {
+WhatIf compare(const Plan& base, const Plan& changed, std::span<const Change> changes) {
   WhatIf what_if;
   for (const Change& change : changes) what_if.changes.push_back(change.text);
   for (const Decision& decision : base.decisions) ++what_if.base[decision.result];
+  const auto before = by_name(base.decisions), after = by_name(changed.decisions);
   for (std::size_t i = 0; i < changed.decisions.size(); ++i) {
     const Decision& now = changed.decisions[i];
-    const Decision* was = find_decision(base.decisions, now);
+    const auto found = before.find(name_of(now));
+    const Decision* was = found == before.end() ? nullptr : found->second;
     if (was && was->result == now.result && has_same_nodes(*was, now) && was->victims == now.victims)
       continue;
     what_if.changed.push_back({i, was ? std::optional(*was) : std::nullopt});
   }
-  for (Decision& was : base.decisions)
-    if (!find_decision(changed.decisions, was)) what_if.gone.push_back(std::move(was));
+  for (const Decision& was : base.decisions)
+    if (!after.contains(name_of(was))) what_if.gone.push_back(was);
   return what_if;
 }
 
@@ -176,11 +180,11 @@ Result<Plan> make_what_if(std::vector<Document> documents, std::span<const Chang
   PlanOptions with_changes = as_is;
   as_is.verdicts = Verdicts::None;
   as_is.objects = false;
-  Plan base = TRY(make_plan(documents, as_is, selectors));
+  const Plan base = TRY(make_plan(documents, as_is, selectors));
   Editing editing(documents, with_changes);
   for (const Change& change : changes) TRY(editing.apply(change));
   Plan changed = TRY(make_plan(std::move(documents), with_changes, selectors));
-  changed.what_if = compare(std::move(base), changed, changes);
+  changed.what_if = compare(base, changed, changes);
   return changed;
 }
 

@@ -2,9 +2,9 @@
 // unresolvable.
 #include <algorithm>
 #include <cstdint>
-#include <map>
 
 #include "placement/claims.h"
+#include "placement/least_requests.h"
 #include "placement/plugins/extended_resources.h"
 #include "placement/plugins/node_resources.h"
 #include "placement/plugins/plugins.h"
@@ -87,9 +87,10 @@ class NodeResourcesFit final : public Filter {
     const model::NodeRow& row = cluster.node(change.node);
     if (!row.live) return;
     const model::NodeUse& use = cluster.ledger().node(change.node);
+    const model::ResourceSums held = held_on(cluster, change.node);
     for (std::uint32_t i = 0; i < row.allocatable.size(); ++i) {
       const model::ResourceId resource(i);
-      const std::int64_t free = free_of(row, use, resource) + held(cluster, change.node, resource);
+      const std::int64_t free = free_of(row, use, resource) + model::amount_in(held, resource);
       if (free > 0) facts.add(free_amount(resource), free);
     }
   }
@@ -120,15 +121,14 @@ class NodeResourcesFit final : public Filter {
     return count;
   }
   // What holds keep is not in use for every pod.
-  static std::int64_t held(const model::Cluster& cluster, NodeId node, model::ResourceId resource) {
-    std::int64_t sum = 0;
+  static model::ResourceSums held_on(const model::Cluster& cluster, NodeId node) {
+    model::ResourceSums sums;
     for (const auto& [id, hold] : cluster.ledger().holds())
       for (const model::PodCharge& place : hold.places) {
         if (place.node != node) continue;
-        for (const model::ResourceAmount& one : place.requests)
-          if (one.resource == resource) sum += one.amount;
+        for (const model::ResourceAmount& one : place.requests) sums.at(one.resource) += one.amount;
       }
-    return sum;
+    return sums;
   }
 };
 
@@ -161,23 +161,6 @@ class NodeResourcesFitCounter final : public FitCounter {
 
  private:
   const ResourcesFitArguments arguments_;
-
-  // The minimum over the pods, so that it fits wherever one of them fits.
-  static model::ResourceAmounts least_requests(const model::Cluster& cluster,
-                                               std::span<const api::Pod* const> pods) {
-    std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> least;
-    for (const api::Pod* pod : pods)
-      for (const model::ResourceAmount& one :
-           cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
-        auto& [amount, count] = least[one.resource];
-        amount = count == 0 ? one.amount : std::min(amount, one.amount);
-        ++count;
-      }
-    model::ResourceAmounts amounts;
-    for (const auto& [resource, row] : least)
-      if (row.second == pods.size()) amounts.push_back({resource, row.first});
-    return amounts;
-  }
 };
 
 // MostAllocated over a whole placement: fuller domains score higher.

@@ -1,4 +1,5 @@
 // NodeUnschedulable: refuses cordoned nodes unless the pod tolerates their taint.
+#include "api/node_names.h"
 #include "placement/plugins/plugins.h"
 
 namespace berth::placement::plugins {
@@ -20,7 +21,7 @@ class NodeUnschedulable final : public Filter {
     return Signing::Signed;
   }
   void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
-    const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", {}};
+    const api::Taint cordon{std::string(api::kUnschedulableTaint), "", "NoSchedule", {}};
     if (api::tolerates(query.pod->tolerations, cordon)) return;
     verdicts.keep_if(reason_row("NodeUnschedulable"),
                      [&](NodeId node) { return !query.context->cluster.node(node).unschedulable; });

@@ -6,18 +6,18 @@
 #include <array>
 #include <cmath>
 
+#include "api/node_names.h"
 #include "placement/plugins/plugins.h"
 #include "placement/plugins/spread.h"
 
 namespace berth::placement::plugins {
 namespace {
 
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 constexpr std::int64_t kNoLabel = -1;  // in the column of a constraint over hosts
 
 bool is_over_hosts(const api::SpreadConstraint& constraint) {
-  return constraint.topology_key == kHostname;
+  return constraint.topology_key == api::kHostnameLabel;
 }
 
 api::SpreadConstraint default_constraint(std::string_view key, std::int64_t max_skew) {
@@ -105,7 +105,7 @@ class TopologySpreadScore final : public NormalizedScore {
  public:
   explicit TopologySpreadScore(const TopologySpreadArguments& arguments)
       : system_(arguments.system_defaults), defaults_(arguments.preferred) {
-    if (system_) defaults_ = {default_constraint(kHostname, 3), default_constraint(kZone, 5)};
+    if (system_) defaults_ = {default_constraint(api::kHostnameLabel, 3), default_constraint(kZone, 5)};
   }
 
   std::string_view name() const override { return kPodTopologySpread; }
@@ -143,7 +143,7 @@ class TopologySpreadScore final : public NormalizedScore {
                                                      std::size_t constraint) {
     return [&pod = *query.pod, &cluster = std::as_const(query.context->cluster), group,
             constraint](NodeId node) -> std::int64_t {
-      if (!cluster.node(node).live->meta.labels.contains(kHostname)) return kNoLabel;
+      if (!cluster.node(node).live->meta.labels.contains(api::kHostnameLabel)) return kNoLabel;
       return selected_on(node, pod, group, group.constraints[constraint], cluster);
     };
   }

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "placement/free_resources.h"
+#include "placement/least_requests.h"
 
 namespace berth::placement {
 namespace {
@@ -28,22 +29,6 @@ std::int64_t least_devices(const client::View& view, const api::Pod& pod) {
     for (const api::DeviceRequest& request : claim->requests) devices += least_devices(request);
   }
   return devices;
-}
-
-model::ResourceAmounts least_requests(const model::Cluster& cluster, const GroupInput& input) {
-  std::map<model::ResourceId, std::pair<std::int64_t, std::size_t>> rows;
-  for (const api::Pod* pod : input.waiting)
-    for (const model::ResourceAmount& one :
-         cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests) {
-      auto& [least, members] = rows[one.resource];
-      least = members == 0 ? one.amount : std::min(least, one.amount);
-      ++members;
-    }
-  model::ResourceAmounts least;
-  for (const auto& [resource, row] : rows)
-    if (row.second == input.waiting.size() && row.first > 0 && model::is_asked(resource))
-      least.push_back({resource, row.first});
-  return least;
 }
 
 // The first `most` of them, evenly; each stands for those up to the next one.
@@ -96,7 +81,10 @@ void DomainRooms::gather(std::span<const Placement> placements) {
 
 // Where several nodes reach a device, nobody knows whose room it is.
 void DomainRooms::read_members(const GroupInput& input) {
-  least_ = least_requests(cluster_, input);
+  least_ = least_requests(cluster_, input.waiting);
+  std::erase_if(least_, [](const model::ResourceAmount& one) {
+    return one.amount <= 0 || !model::is_asked(one.resource);
+  });
   if (!cluster_.shared_pools().empty()) return;
   devices_ = INT64_MAX;
   for (const api::Pod* pod : input.waiting) devices_ = std::min(devices_, least_devices(context_.view, *pod));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "placement/decision_core.h"
+#include "placement/preemption/test_victims.h"
 #include "placement/test_cluster.h"
 
 namespace berth::placement {
@@ -101,12 +102,7 @@ void put_nodes(PluginBench& bench, const Racks& world) {
 std::unique_ptr<PluginBench> build_racks(const Racks& world) {
   auto bench = std::make_unique<PluginBench>();
   put_nodes(*bench, world);
-  bench->put(api::Kind::DeviceClass,
-             R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
-  bench->put(api::Kind::PodDisruptionBudget,
-             R"({"metadata":{"name":"b","namespace":"ns","generation":1},"spec":{"selector":{"matchLabels":)"
-             R"({"guarded":"yes"}}},"status":{"observedGeneration":1,"disruptionsAllowed":)" +
-                 std::to_string(world.permitted) + "}}");
+  put_class_and_budget(*bench, world.permitted);
   bench->put(api::Kind::PodGroup,
              R"({"metadata":{"name":"victims","namespace":"ns","uid":"victims"},"spec":{"priority":1,)"
              R"("schedulingPolicy":{"gang":{"minCount":1}},"disruptionMode":{"all":{}}}})");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "placement/preemption/disruptions.h"
+#include "placement/preemption/test_victims.h"
 #include "placement/test_cluster.h"
 
 namespace berth::placement {
@@ -118,12 +119,7 @@ std::unique_ptr<PluginBench> build(const FullCluster& world, const std::set<std:
                                                R"(","generation":1,"resourceSliceCount":1},"nodeName":")" +
                                                node_name(i) + R"(","devices":[)" + devices + "]}}");
   }
-  bench->put(api::Kind::DeviceClass,
-             R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
-  bench->put(api::Kind::PodDisruptionBudget,
-             R"({"metadata":{"name":"b","namespace":"ns","generation":1},"spec":{"selector":{"matchLabels":)"
-             R"({"guarded":"yes"}}},"status":{"observedGeneration":1,"disruptionsAllowed":)" +
-                 std::to_string(world.permitted) + "}}");
+  put_class_and_budget(*bench, world.permitted);
   std::vector<Running> left;
   for (const Running& pod : world.pods)
     if (!gone.contains(pod.name)) left.push_back(pod);

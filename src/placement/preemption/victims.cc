@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
+#include "api/node_names.h"
 #include "api/types/claim_consumer.h"
 #include "api/types/gpu_share.h"
 
 namespace berth::placement {
 namespace {
 
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kNodeNameField = "metadata.name";
 constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 
 bool names_nodes(const api::NodeSelector& selector) {
   const auto by_name = [](const api::Requirement& one) {
-    return one.key == kHostname || one.key == kNodeNameField;
+    return one.key == api::kHostnameLabel || one.key == kNodeNameField;
   };
   return std::ranges::any_of(selector.terms, [&](const api::NodeSelectorTerm& term) {
     return std::ranges::any_of(term.expressions, by_name) || std::ranges::any_of(term.fields, by_name);
@@ -62,7 +62,7 @@ std::int32_t priority_of(const client::View& view, const api::Pod& pod) {
 
 bool is_tied_to_node(const client::View& view, const api::Pod& pod) {
   const api::OwnerReference* owner = pod.meta.controller();
-  return (owner && owner->kind == "DaemonSet") || pod.node_selector.contains(kHostname) ||
+  return (owner && owner->kind == "DaemonSet") || pod.node_selector.contains(api::kHostnameLabel) ||
          (pod.required_node_affinity && names_nodes(*pod.required_node_affinity)) ||
          has_local_volume(view, pod);
 }

@@ -96,7 +96,6 @@ void SchedulingQueue::let_next_out(RowId row, Time now) {
     rows_.set_head(row, *next);
     backoff_.erase({waits.ready, *head});
     waits.place = SubQueue::Unschedulable;
-    waits.swept_after.reset();
     place(std::move(waits));
   }
   let_out(*next, now, row);
@@ -118,7 +117,6 @@ void SchedulingQueue::sweep(Time now) {
   if (unschedulable_.empty()) return;
   const auto [due, key] = *unschedulable_.begin();
   if (due > now || (!active_.empty() && due + kSweepDelayMax > now)) return;
-  entries_.at(key).swept_after = events_;
   let_out(key, now);
 }
 
@@ -137,7 +135,6 @@ std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
   QueuedSlot slot = entries_.at(key);
   take_out(slot);
   entries_.erase(key);
-  swept_ = slot.swept_after == events_;
   ++slot.entry.attempts;
   return slot.entry;
 }
@@ -158,17 +155,14 @@ void SchedulingQueue::put_after_error(QueuedEntity entry, Time now) {
 }
 
 void SchedulingQueue::wake(std::uint32_t events, Time now) {
-  ++events_;
   for (const RowId row : rows_.waiting_for(events)) let_next_out(row, now);
 }
 
 void SchedulingQueue::wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now) {
-  ++events_;
   for (const RowId row : rows_.touched(event, facts)) let_next_out(row, now);
 }
 
 void SchedulingQueue::wake_one(const EntityKey& key, Time now) {
-  ++events_;
   const auto known = entries_.find(key);
   if (known != entries_.end() && known->second.place == SubQueue::Unschedulable) let_out(key, now);
 }

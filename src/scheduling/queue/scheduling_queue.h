@@ -59,8 +59,6 @@ class SchedulingQueue {
   // The same for one change, whose facts are these.
   void wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now);
   void wake_one(const EntityKey& key, Time now);
-  // Whether the sweep, and no event, let the entry of the latest pop() out.
-  bool swept() const { return swept_; }
 
   // When pop() may next return an entry that it does not return now.
   std::optional<Time> next_time() const;
@@ -80,8 +78,7 @@ class SchedulingQueue {
     Time ready;  // end of the backoff, where there is one
     Time backoff_end = {};
     Time sweep_at = {};
-    RowId row = kNoRow;                             // that it waits in, or is the head of
-    std::optional<std::uint64_t> swept_after = {};  // so many events
+    RowId row = kNoRow;  // that it waits in, or is the head of
   };
   using Deadline = std::pair<Time, EntityKey>;
 
@@ -94,8 +91,6 @@ class SchedulingQueue {
   void sweep(Time now);
 
   std::uint64_t arrivals_ = 0;
-  std::uint64_t events_ = 0;
-  bool swept_ = false;
   std::map<EntityKey, QueuedSlot> entries_;
   std::set<QueuedEntity, QueueOrder> active_;
   std::set<Deadline> backoff_;        // both kinds of backoff

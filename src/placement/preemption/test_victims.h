@@ -1,0 +1,21 @@
+// What the worlds of the tests of victims have in common.
+#pragma once
+
+#include <string>
+
+#include "placement/plugin_bench.h"
+
+namespace berth::placement {
+
+// The class "gpu" of every device, and a budget for pods with the label guarded=yes, of which it permits as
+// many disruptions.
+inline void put_class_and_budget(PluginBench& bench, int permitted) {
+  bench.put(api::Kind::DeviceClass,
+            R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
+  bench.put(api::Kind::PodDisruptionBudget,
+            R"({"metadata":{"name":"b","namespace":"ns","generation":1},"spec":{"selector":{"matchLabels":)"
+            R"({"guarded":"yes"}}},"status":{"observedGeneration":1,"disruptionsAllowed":)" +
+                std::to_string(permitted) + "}}");
+}
+
+}  // namespace berth::placement
