@@ -15,6 +15,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       pod_cycle_(profiles_, domains_),
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(profiles_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
+      tree_cycle_(group_cycle_, domains_, options.placements),
       victim_search_(pod_cycle_),
       group_victim_search_(group_cycle_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
@@ -217,6 +218,13 @@ GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const 
   if (pod_proof_nodes_max_ > 0 && proof && proof->alone_refused)
     outcome.refusal->alone = refusal_of_one(context, *input.waiting[*proof->alone_refused], transaction);
   return outcome;
+}
+
+TreeOutcome DecisionCore::decide_tree(const SchedulingContext& context, const TreeInput& input,
+                                      model::Ledger::Transaction& transaction) {
+  for (const TreeNode& node : input.nodes)
+    for (const model::DeviceId device : node.group.hidden) transaction.hide(device);
+  return tree_cycle_.run(context, input, transaction);
 }
 
 bool wants_place(const client::View& view, const model::Cluster& cluster, const api::Pod& pod) {

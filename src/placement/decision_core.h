@@ -18,6 +18,7 @@
 #include "placement/groups/group_cycle.h"
 #include "placement/groups/group_members.h"
 #include "placement/preemption/group_victim_search.h"
+#include "placement/trees/tree_cycle.h"
 
 namespace berth::placement {
 
@@ -77,6 +78,8 @@ class DecisionCore {
   WaitsFor waits_for(const SchedulingContext& context, const Refusal& refusal);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction, const Preempting& preempting = {});
+  TreeOutcome decide_tree(const SchedulingContext& context, const TreeInput& input,
+                          model::Ledger::Transaction& transaction);
   // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere.
   std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
                                         std::span<const NodeId> avoid,
@@ -113,6 +116,7 @@ class DecisionCore {
   PodCycle pod_cycle_;
   SignatureCache signature_cache_;
   GroupCycle group_cycle_;
+  TreeCycle tree_cycle_;
   VictimSearch victim_search_;
   GroupVictimSearch group_victim_search_;
   const std::size_t pod_proof_nodes_max_;

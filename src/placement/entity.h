@@ -1,4 +1,4 @@
-// What a decision is about: a pod without a group, or a group; and its turn among others.
+// What a decision is about: a pod without a group, a group, or a tree of groups by its root; and its turn among others.
 //
 // Values. Source: kube-scheduler's QueueSort.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace berth::placement {
 
-enum class EntityKind : std::uint8_t { Pod, Group };
+enum class EntityKind : std::uint8_t { Pod, Group, CompositeGroup };
 
 struct EntityKey {
   std::string ns;

@@ -71,27 +71,44 @@ PriorityClass decode_priority_class(const Json& object, RawPtr raw) {
   return decoded;
 }
 
-PodGroup decode_pod_group(const Json& object, RawPtr raw) {
-  PodGroup group = begin_decoded<PodGroup>(object, std::move(raw));
+namespace {
+
+// What PodGroups and CompositePodGroups have in common. `minimum`: the field of the gang policy.
+template <class Group>
+void decode_group(const Json& object, std::string_view minimum, Group& group) {
   const Json& spec = object.part("spec");
   group.parent = spec.string_at("parentCompositePodGroupName");
   if (const Json* gang = spec.find_path({"schedulingPolicy", "gang"}))
-    group.gang_min = static_cast<std::int32_t>(gang->int_at("minCount", 1));
+    group.gang_min = static_cast<std::int32_t>(gang->int_at(minimum, 1));
   const Json& constraints = spec.part("schedulingConstraints");
   for (const Json& item : constraints.items_at("topology"))
     group.topology_keys.emplace_back(item.string_at("key"));
-  if (group.topology_keys.empty())
-    for (const Json& item : constraints.items_at("topologyConstraints"))
-      group.topology_keys.emplace_back(item.string_at("level"));
-  for (const Json& item : spec.items_at("resourceClaims"))
-    group.claims.push_back({std::string(item.string_at("name")),
-                            std::string(item.string_at("resourceClaimName")),
-                            std::string(item.string_at("resourceClaimTemplateName"))});
   group.priority = static_cast<std::int32_t>(spec.int_at("priority"));
   group.preemption_policy = spec.string_at("preemptionPolicy");
   if (const Json* mode = spec.find("disruptionMode"))
     group.disruption_mode = mode->find("all") ? "all" : "single";
   group.conditions = decode_conditions(object.part("status").items_at("conditions"));
+}
+
+}  // namespace
+
+PodGroup decode_pod_group(const Json& object, RawPtr raw) {
+  PodGroup group = begin_decoded<PodGroup>(object, std::move(raw));
+  decode_group(object, "minCount", group);
+  const Json& spec = object.part("spec");
+  if (group.topology_keys.empty())
+    for (const Json& item : spec.part("schedulingConstraints").items_at("topologyConstraints"))
+      group.topology_keys.emplace_back(item.string_at("level"));
+  for (const Json& item : spec.items_at("resourceClaims"))
+    group.claims.push_back({std::string(item.string_at("name")),
+                            std::string(item.string_at("resourceClaimName")),
+                            std::string(item.string_at("resourceClaimTemplateName"))});
+  return group;
+}
+
+CompositePodGroup decode_composite_pod_group(const Json& object, RawPtr raw) {
+  CompositePodGroup group = begin_decoded<CompositePodGroup>(object, std::move(raw));
+  decode_group(object, "minGroupCount", group);
   return group;
 }
 

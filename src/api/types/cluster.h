@@ -79,6 +79,22 @@ struct PodGroup {
   std::int32_t minimum() const { return gang_min.value_or(1); }
 };
 
+// scheduling.k8s.io/v1alpha3 CompositePodGroup (KEP-6012): a group of groups.
+struct CompositePodGroup {
+  RawPtr raw;
+  ObjectMeta meta;
+  std::string parent;                      // spec.parentCompositePodGroupName; empty: a root
+  std::optional<std::int32_t> gang_min;    // gang.minGroupCount; absent for the basic policy
+  std::vector<std::string> topology_keys;  // as PodGroup's
+  std::int32_t priority = 0;
+  std::string preemption_policy;
+  std::string disruption_mode;  // single, all
+  std::vector<Condition> conditions;
+
+  // Children that must be placed together; 1 without a gang.
+  std::int32_t minimum() const { return gang_min.value_or(1); }
+};
+
 // The fields of any kind that garbage collection and namespace finalization need.
 struct AnyObject {
   RawPtr raw;
@@ -90,5 +106,6 @@ Namespace decode_namespace(const Json& object, RawPtr raw);
 Lease decode_lease(const Json& object, RawPtr raw);
 PriorityClass decode_priority_class(const Json& object, RawPtr raw);
 PodGroup decode_pod_group(const Json& object, RawPtr raw);
+CompositePodGroup decode_composite_pod_group(const Json& object, RawPtr raw);
 
 }  // namespace berth::api

@@ -1,0 +1,26 @@
+// Places a tree of groups: the minima of all its groups first, then what is left of them.
+//
+// Owner: the scheduler. All tentative changes are in the caller's transaction; a refused tree leaves it
+// unchanged. Source: KEP-6012, whose search never returns to an earlier sibling; this one does.
+#pragma once
+
+#include "placement/trees/tree_input.h"
+
+namespace berth::placement {
+
+class TreeCycle {
+ public:
+  // All outlive it.
+  TreeCycle(GroupCycle& groups, DomainIndex& domains, Placements placements)
+      : groups_(groups), domains_(domains), placements_(placements) {}
+
+  TreeOutcome run(const SchedulingContext& context, const TreeInput& input,
+                  model::Ledger::Transaction& transaction);
+
+ private:
+  GroupCycle& groups_;
+  DomainIndex& domains_;
+  const Placements placements_;
+};
+
+}  // namespace berth::placement

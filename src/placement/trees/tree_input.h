@@ -1,0 +1,55 @@
+// A tree of groups to place, and what became of it.
+//
+// Values with pointers into the view; they live as long as the decision. Source: KEP-6012.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/groups/group_cycle.h"
+
+namespace berth::placement {
+
+// Composite groups above a PodGroup, and the PodGroup.
+inline constexpr std::size_t kTreeDepthMax = 4;
+
+// A PodGroup, if `composite` is null; else a CompositePodGroup.
+struct TreeNode {
+  const api::CompositePodGroup* composite = nullptr;
+  GroupInput group;  // of a PodGroup; no member waits where it may not be tried
+  std::optional<std::size_t> parent;
+  std::vector<std::size_t> children;  // by creation, then name
+
+  bool is_group() const { return composite == nullptr; }
+  const api::ObjectMeta& meta() const { return composite ? composite->meta : group.group->meta; }
+  const std::vector<std::string>& topology_keys() const {
+    return composite ? composite->topology_keys : group.group->topology_keys;
+  }
+  // Members of a PodGroup, children of a composite one.
+  std::int32_t minimum() const { return composite ? composite->minimum() : group.group->minimum(); }
+};
+
+struct TreeInput {
+  std::vector<TreeNode> nodes;  // the root first, each parent before its children
+};
+
+struct TreeNodeOutcome {
+  bool placed = false;                 // it has its minimum, with what had a place before
+  std::string placement;               // path of the chosen domain; empty: no domain was chosen
+  std::vector<MemberOutcome> members;  // of a PodGroup, as GroupInput::waiting
+  std::shared_ptr<Refusal> refusal;    // null: nothing of it is left to place
+};
+
+struct TreeOutcome {
+  GroupOutcome::Kind kind = GroupOutcome::Kind::Unschedulable;  // Placed: some member has a place
+  std::vector<TreeNodeOutcome> nodes;                           // as TreeInput::nodes
+  std::shared_ptr<Refusal> refusal;                             // of the root; null: all members are placed
+};
+
+// The rule that the tree violates, in Kubernetes' words; empty: none.
+std::string tree_error(const TreeInput& input);
+
+}  // namespace berth::placement
