@@ -15,7 +15,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       pod_cycle_(profiles_, domains_),
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(profiles_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
-      tree_cycle_(group_cycle_, domains_, options.placements),
+      tree_cycle_(group_cycle_, profiles_, domains_, options.placements),
       victim_search_(pod_cycle_),
       group_victim_search_(group_cycle_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {

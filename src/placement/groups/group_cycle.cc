@@ -38,6 +38,22 @@ std::string group_error(const GroupInput& input) {
   return {};
 }
 
+Result<std::vector<std::int64_t>> placement_totals(const PluginSet& plugins, const ScoringQuestion& question,
+                                                   Scorers which) {
+  std::vector<std::int64_t> totals(question.results.size());
+  for (const auto& [scorer, weight] : plugins.placement_scorers) {
+    if (which == Scorers::KnownBeforePlacing && !scorer->known_before_placing()) continue;
+    std::vector<std::int64_t> scores(question.results.size());
+    scorer->score(question, scores);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (scores[i] < 0 || scores[i] > kPlacementScoreMax)
+        return Error(ErrorCode::Internal, out_of_range(*scorer, scores[i]));
+      totals[i] += scores[i] * weight;
+    }
+  }
+  return totals;
+}
+
 std::size_t GroupOutcome::placed() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(members, [](const MemberOutcome& member) { return member.node.valid(); }));
@@ -95,27 +111,43 @@ std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, co
   return rooms;
 }
 
+GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
+                                     const GroupTrial& trial, model::Ledger::Transaction& transaction) {
+  Run run = make_run(context, input, transaction);
+  if (trial.topology) run.topology = trial.topology;
+  run.most = trial.most;
+  run.explains = trial.explains;
+  run.placements = {trial.placement};
+  return run;
+}
+
 GroupOutcome GroupCycle::run_on(const SchedulingContext& context, const GroupInput& input,
-                                const Placement& placement, std::size_t members, GroupEffort effort,
-                                model::Ledger::Transaction& transaction) {
+                                const GroupTrial& trial, model::Ledger::Transaction& transaction) {
   GroupOutcome none;
   none.members.resize(input.waiting.size());
-  Run run = make_run(context, input, transaction);
+  Run run = make_run(context, input, trial, transaction);
   Topology& topology = run.topology ? *run.topology : domains_.topology("", context.cluster);
-  const topology::DomainId domain = placement.domain.valid() ? placement.domain : topology::Tree::root();
-  if (run.fit.counts(topology).sum(domain) < static_cast<std::int64_t>(members)) return none;
-  run.placements = {placement};
-  run.explains = false;
+  const topology::DomainId domain =
+      trial.placement.domain.valid() ? trial.placement.domain : topology::Tree::root();
+  if (run.fit.counts(topology).sum(domain) < static_cast<std::int64_t>(trial.needed)) return none;
   const auto before = transaction.savepoint();
   std::optional<GroupOutcome> outcome = attempt(run);
-  if (outcome && outcome->placed() >= members) return *std::move(outcome);
+  if (outcome && outcome->placed() >= trial.needed) return *std::move(outcome);
   transaction.roll_back_to(before);
-  if (effort == GroupEffort::InOrder) return none;
+  if (trial.effort == GroupEffort::InOrder) return none;
   refute(run);
   outcome = search(run);
-  if (outcome && outcome->placed() >= members) return *std::move(outcome);
+  if (outcome && outcome->placed() >= trial.needed) return *std::move(outcome);
   transaction.roll_back_to(before);
   return none;
+}
+
+GroupOutcome GroupCycle::refuse_on(const SchedulingContext& context, const GroupInput& input,
+                                   const GroupTrial& trial, model::Ledger::Transaction& transaction) {
+  Run run = make_run(context, input, trial, transaction);
+  promising(run);
+  refute(run);
+  return give_up(run);
 }
 
 std::optional<GroupOutcome> GroupCycle::attempt(Run& run) {
@@ -226,19 +258,11 @@ bool GroupCycle::known_before_placing(const Run& run) {
 
 std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const PlacementResult> results,
                                                    Scorers which) {
-  const ScoringQuestion question{run.context, *run.input.group, run.input.waiting, results};
-  std::vector<std::int64_t> totals(results.size());
-  for (const auto& [scorer, weight] : run.plugins.placement_scorers) {
-    if (which == Scorers::KnownBeforePlacing && !scorer->known_before_placing()) continue;
-    std::vector<std::int64_t> scores(results.size());
-    scorer->score(question, scores);
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      if (scores[i] < 0 || scores[i] > kPlacementScoreMax)
-        run.failure = error_outcome(run.input, out_of_range(*scorer, scores[i]));
-      totals[i] += scores[i] * weight;
-    }
-  }
-  return totals;
+  auto totals =
+      placement_totals(run.plugins, {run.context, *run.input.group, run.input.waiting, results}, which);
+  if (totals) return *std::move(totals);
+  run.failure = error_outcome(run.input, totals.error().message());
+  return std::vector<std::int64_t>(results.size());
 }
 
 NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod) {
@@ -308,7 +332,8 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   go_down(run, placement, refusals, evaluation);
   evaluation.plan = run.transaction.take_since(before);
   evaluation.feasible = is_feasible(run, evaluation);
-  evaluation.complete = evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == size;
+  evaluation.complete =
+      evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == std::min(size, run.most);
   evaluation.result.scheduled = evaluation.progress.scheduled;
   return evaluation;
 }
@@ -319,6 +344,7 @@ void GroupCycle::go_down(Run& run, const Placement& placement, MemberRefusals re
   Progress& progress = evaluation.progress;
   for (std::size_t member = 0; member < run.input.waiting.size(); ++member) {
     if (run.plugins.placement_state->judge(progress) == Feasibility::Infeasible) return;
+    if (static_cast<std::size_t>(progress.placed) >= run.most) return;
     const bool placed = try_member(run, placement, member, evaluation, refusals);
     if (!evaluation.error.empty()) return;
     --progress.remaining;
@@ -420,7 +446,7 @@ void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
   group.tried = run.tried;
   group.searched = run.unrefuted.size();
   if (!run.topology) return;
-  group.topology_key = run.input.group->topology_keys.front();
+  group.topology_key = run.topology->tree().keys().back();
   group.unlabelled = run.topology->tree().unlabelled_count();
   if (run.placements.empty()) return;
   const Placement& nearest = run.placements[roomiest(run)];

@@ -9,6 +9,7 @@
 // kube-scheduler 1.37.0.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@
 #include "placement/groups/group_fit.h"
 #include "placement/index/domains.h"
 #include "placement/index/signature_cache.h"
-#include "placement/search/gang_devices.h"
+#include "placement/search/gang_problem.h"
 
 namespace berth::placement {
 
@@ -64,9 +65,28 @@ struct GroupOutcome {
 // How hard one placement is tried: the members in their own order, or all choices as well.
 enum class GroupEffort : std::uint8_t { InOrder, AllChoices };
 
+// One placement that is tried: by a what-if, or for a group of a tree.
+struct GroupTrial {
+  const Placement& placement;
+  std::size_t needed = 1;  // members that must be placed
+  GroupEffort effort = GroupEffort::AllChoices;
+  std::size_t most = SIZE_MAX;   // no more are placed
+  Topology* topology = nullptr;  // that has the placement's domain; null: the group's own
+  bool explains = false;         // members that are not placed get their refusals
+};
+
+// One of several groups that are placed at once, each on nodes of its own.
+struct GroupPart {
+  const GroupInput* input = nullptr;
+  const Placement* placement = nullptr;
+  std::size_t needed = 1;  // members that must be placed; no more are
+};
+
 // NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
 // not count placements.
 enum class Placements : std::uint8_t { NodesAlone, ByTopology };
+
+enum class Scorers : std::uint8_t { All, KnownBeforePlacing };
 
 class GroupCycle {
  public:
@@ -85,10 +105,18 @@ class GroupCycle {
   // The placements that run() would try; none if the input has an error.
   std::vector<Placement> placements(const SchedulingContext& context, const GroupInput& input,
                                     model::Ledger::Transaction& transaction);
-  // The same on one of them, for what-ifs: at least `members` are placed, or the outcome is Unschedulable
-  // without a refusal.
-  GroupOutcome run_on(const SchedulingContext& context, const GroupInput& input, const Placement& placement,
-                      std::size_t members, GroupEffort effort, model::Ledger::Transaction& transaction);
+  // The same on one of them: as many as needed are placed, or the outcome is Unschedulable without a refusal.
+  GroupOutcome run_on(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
+                      model::Ledger::Transaction& transaction);
+  // The members of several groups, all choices of nodes and devices together. The outcome has the members of
+  // all parts, in their order; if they are not placed, `unproved` says why that proves nothing, if so.
+  GroupOutcome run_together(const SchedulingContext& context, std::span<const GroupPart> parts,
+                            Budget& budget, model::Ledger::Transaction& transaction,
+                            std::string_view& unproved);
+  // Why the placement does not take the group.
+  GroupOutcome refuse_on(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
+                         model::Ledger::Transaction& transaction);
+  const PodCycle& pods() const { return pods_; }
   // How many of the members each of the nodes takes at most, by filters and resources.
   std::vector<std::int64_t> rooms(const SchedulingContext& context, const GroupInput& input,
                                   std::span<const NodeId> nodes, model::Ledger::Transaction& transaction);
@@ -113,6 +141,8 @@ class GroupCycle {
   const PluginSet& plugins_of(const GroupInput& input) const;
   Run make_run(const SchedulingContext& context, const GroupInput& input,
                model::Ledger::Transaction& transaction);
+  Run make_run(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
+               model::Ledger::Transaction& transaction);
   Result<std::vector<Placement>> generate(const Run& run) const;
   // Each placement with the members in their own order.
   std::optional<GroupOutcome> attempt(Run& run);
@@ -129,7 +159,8 @@ class GroupCycle {
   void refute(Run& run);
   std::optional<GroupOutcome> search(Run& run);
   struct TreeRun;
-  std::optional<GroupOutcome> search_on(Run& run, const Placement& placement, Budget& budget);
+  std::optional<GroupOutcome> search_on(Run& run, const Placement& placement, std::span<const GangPart> parts,
+                                        Budget& budget);
   bool fits(TreeRun& tree, NodeId node, std::span<const std::size_t> members, const DeviceChoice& choice);
   bool place(TreeRun& tree, GangDevices::Seat seat, const DeviceChoice& choice, MemberOutcome& outcome);
   bool accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, const DeviceChoice& choice);
@@ -138,7 +169,6 @@ class GroupCycle {
   std::vector<Placement> refined(Run& run, Refine refine);
   DomainUse use_of_placement(const Run& run, const Placement& placement);
   void order_by_bound(Run& run, const std::vector<Placement>& placements, std::vector<std::size_t>& indices);
-  enum class Scorers : std::uint8_t { All, KnownBeforePlacing };
   std::vector<std::int64_t> total_scores(Run& run, std::span<const PlacementResult> results, Scorers which);
   static bool known_before_placing(const Run& run);
   GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
@@ -155,6 +185,10 @@ class GroupCycle {
   const std::size_t proof_nodes_max_;
   CycleState state_;
 };
+
+// The weighted sum of each result's scores. An error, as a sentence, if a plugin leaves its range.
+Result<std::vector<std::int64_t>> placement_totals(const PluginSet& plugins, const ScoringQuestion& question,
+                                                   Scorers which);
 
 // The order of a group's members: priority, age, name.
 bool before_in_queue(const api::Pod* a, const api::Pod* b);

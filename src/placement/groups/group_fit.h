@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "placement/index/domains.h"
@@ -25,6 +26,11 @@ class GroupFit {
       : plugins_(plugins), pods_(pods), context_(context), transaction_(transaction), waiting_(waiting) {}
 
   std::int64_t room(NodeId node);
+  // Equal for groups whose members every node counts alike; empty: it is like no other.
+  std::string_view kind() {
+    prepare();
+    return alike_ ? signature_.bytes() : std::string_view();
+  }
   // Of the domains of a topology, kept from attempt to attempt.
   const topology::FitCounts& counts(Topology& topology);
 

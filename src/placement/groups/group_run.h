@@ -18,6 +18,7 @@ struct GroupCycle::Run {
   GroupFit fit;
   GroupBound bound;
   Topology* topology = nullptr;
+  std::size_t most = SIZE_MAX;        // members to be placed, at most
   bool explains = true;               // refused members get their refusals
   std::vector<Placement> placements;  // before any refinement
   const topology::FitCounts* counts = nullptr;

@@ -55,7 +55,8 @@ std::optional<GroupOutcome> GroupCycle::search(Run& run) {
     // Every placement gets an equal share of what the earlier ones have left.
     Budget budget(steps / (run.unrefuted.size() - i));
     const std::size_t before = budget.left();
-    std::optional<GroupOutcome> found = search_on(run, placement, budget);
+    const GangPart all{run.input.waiting.size(), static_cast<std::size_t>(run.needed()), placement.nodes};
+    std::optional<GroupOutcome> found = search_on(run, placement, {&all, 1}, budget);
     if (run.failed()) return std::move(run.failure);
     if (found) return found;
     steps -= before - budget.left();
@@ -64,7 +65,42 @@ std::optional<GroupOutcome> GroupCycle::search(Run& run) {
   return std::nullopt;
 }
 
-std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& placement, Budget& budget) {
+GroupOutcome GroupCycle::run_together(const SchedulingContext& context, std::span<const GroupPart> parts,
+                                      Budget& budget, model::Ledger::Transaction& transaction,
+                                      std::string_view& unproved) {
+  GroupInput all;
+  all.group = parts.front().input->group;
+  std::vector<GangPart> of_all;
+  std::size_t needed = 0;
+  std::vector<NodeId> nodes;
+  for (const GroupPart& one : parts) {
+    const GroupInput& input = *one.input;
+    all.waiting.insert(all.waiting.end(), input.waiting.begin(), input.waiting.end());
+    all.avoid.insert(input.avoid.begin(), input.avoid.end());
+    nodes.insert(nodes.end(), one.placement->nodes.begin(), one.placement->nodes.end());
+    of_all.push_back({input.waiting.size(), one.needed, one.placement->nodes});
+    needed += one.needed;
+  }
+  std::ranges::sort(nodes, {},
+                    [&](NodeId node) { return std::string_view(context.cluster.node(node).name); });
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  Placement placement;
+  placement.narrowed = std::make_shared<const std::vector<NodeId>>(std::move(nodes));
+  placement.nodes = *placement.narrowed;
+  GroupOutcome none;
+  none.members.resize(all.waiting.size());
+  unproved = kSearchBudgetEnded;
+  if (all.waiting.size() > kTreeMembersMax) return none;
+  Run run = make_run(context, all, {placement, needed, GroupEffort::AllChoices, needed}, transaction);
+  run.unproved = {};
+  std::optional<GroupOutcome> found = search_on(run, placement, of_all, budget);
+  if (run.failed()) return std::move(run.failure);
+  unproved = run.unproved;
+  return found ? *std::move(found) : std::move(none);
+}
+
+std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& placement,
+                                                  std::span<const GangPart> parts, Budget& budget) {
   TreeRun tree{run, placement, nullptr, budget};
   const TreeSearch::Moves moves{[&](NodeId node, std::span<const std::size_t> members,
                                     const DeviceChoice& choice) { return fits(tree, node, members, choice); },
@@ -73,10 +109,11 @@ std::optional<GroupOutcome> GroupCycle::search_on(Run& run, const Placement& pla
                                 }};
   GangDevices devices(run.context, run.transaction, run.input.waiting, budget, moves.fits);
   tree.devices = &devices;
-  const GangProblem problem = make_gang_problem({run.plugins, pods_, run.context, run.transaction,
-                                                 run.input.waiting, run.input.avoid, run.bound.kinds()},
-                                                placement.nodes, devices, state_, budget);
-  TreeSearch search(problem, devices, budget, static_cast<std::size_t>(run.needed()), moves);
+  const GangProblem problem =
+      make_gang_problem({run.plugins, pods_, run.context, run.transaction, run.input.waiting, run.input.avoid,
+                         run.bound.kinds(), parts},
+                        placement.nodes, devices, state_, budget);
+  TreeSearch search(problem, devices, budget, moves);
   if (search.run()) {
     GroupOutcome outcome;
     outcome.kind = GroupOutcome::Kind::Placed;
@@ -145,9 +182,10 @@ bool GroupCycle::accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, con
   const bool placed = std::all_of(seats.begin(), seats.end(), [&](const GangDevices::Seat& seat) {
     return place(tree, seat, choice, evaluation.members[seat.member]);
   });
-  for (std::size_t i = 0; placed && i < evaluation.members.size(); ++i) {
+  std::size_t count = seats.size();
+  for (std::size_t i = 0; placed && i < evaluation.members.size() && count < run.most; ++i) {
     if (evaluation.members[i].node.valid()) continue;
-    try_member(run, tree.placement, i, evaluation, MemberRefusals::Make);
+    count += try_member(run, tree.placement, i, evaluation, MemberRefusals::Make) ? 1 : 0;
     if (evaluation.error.empty()) continue;
     run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.hint),
                                 std::move(evaluation.hint_pod));

@@ -1,5 +1,7 @@
 #include "placement/index/domains.h"
 
+#include <utility>
+
 namespace berth::placement {
 
 DomainUse& DomainUse::operator+=(const DomainUse& other) {
@@ -29,9 +31,8 @@ DomainUse use_of(const model::Cluster& cluster, NodeId node) {
   return use;
 }
 
-Topology::Topology(const std::string& key, const model::Cluster& cluster)
-    : tree_(key.empty() ? std::vector<std::string>() : std::vector<std::string>{key}),
-      seen_(cluster.ledger().changes().end()) {
+Topology::Topology(std::vector<std::string> keys, const model::Cluster& cluster)
+    : tree_(std::move(keys)), seen_(cluster.ledger().changes().end()) {
   for (const auto& [name, node] : cluster.live_nodes())
     tree_.put(node, name, cluster.node(node).live->meta.labels);
 }
@@ -63,7 +64,13 @@ const topology::FitCounts& Topology::fit(const std::string& signature, const mod
 }
 
 Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cluster) {
-  Topology& topology = topologies_.at(key, [&] { return Topology(key, cluster); });
+  return topology(std::span<const std::string>(&key, key.empty() ? 0 : 1), cluster);
+}
+
+Topology& DomainIndex::topology(std::span<const std::string> keys, const model::Cluster& cluster) {
+  std::string name;
+  for (const std::string& key : keys) name.append(name.empty() ? "" : "\n").append(key);
+  Topology& topology = topologies_.at(name, [&] { return Topology({keys.begin(), keys.end()}, cluster); });
   topology.catch_up(cluster);
   return topology;
 }

@@ -26,7 +26,8 @@ inline constexpr std::size_t kDomainAmountsMax = 64;
 
 class Topology {
  public:
-  Topology(const std::string& key, const model::Cluster& cluster);
+  // `keys`: outermost first, at most topology::kLevelsMax.
+  Topology(std::vector<std::string> keys, const model::Cluster& cluster);
 
   const topology::Tree& tree() const { return tree_; }
   // Reads the current nodes and labels.
@@ -52,8 +53,11 @@ class DomainIndex {
   }
   // Live nodes by name.
   const std::vector<NodeId>& nodes(const model::Cluster& cluster) { return order(cluster).by_name(); }
-  // Up to date. The reference is valid until the next call. An empty key: the root has all nodes.
+  // Up to date. The reference is valid until kTopologiesMax others were asked for. An empty key: the
+  // root has all nodes.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
+  // The same for nested levels, outermost first.
+  Topology& topology(std::span<const std::string> keys, const model::Cluster& cluster);
   // Up to date. The reference is valid until kDomainAmountsMax others were asked for.
   const DomainAmounts& amounts(const DomainCount& count, const model::Cluster& cluster);
   // By rule: what all rules of one pod accept.

@@ -114,7 +114,7 @@ std::vector<GroupSearch::Worth> GroupSearch::bounds() const {
 // The members that fit now in the domain that is tried; fewer than `members` count as none.
 std::size_t GroupSearch::place(std::size_t members) {
   steps_ += input_.waiting.size() + (effort_ == GroupEffort::AllChoices ? kAllChoicesSteps : 0);
-  return groups_.run_on(context_, input_, placements_[at_], members, effort_, transaction_).placed();
+  return groups_.run_on(context_, input_, {placements_[at_], members, effort_}, transaction_).placed();
 }
 
 bool GroupSearch::fits_without(const Units& units, const UnitSet& removed) {
@@ -311,7 +311,7 @@ std::optional<GroupPreemptionPlan> GroupSearch::plan(const Chosen& chosen) {
   const auto before = transaction_.savepoint();
   const std::size_t members = input_.waiting.size() - chosen.worth.left_out;
   const GroupOutcome outcome =
-      groups_.run_on(context_, input_, placements_[at_], members, chosen.effort, transaction_);
+      groups_.run_on(context_, input_, {placements_[at_], members, chosen.effort}, transaction_);
   if (outcome.placed() < members) return std::nullopt;
   for (const MemberOutcome& member : outcome.members) plan.nodes.push_back(member.node);
   plan.place = transaction_.take_since(before);

@@ -11,7 +11,7 @@ namespace berth::placement {
 namespace {
 
 // What members of a kind have in common.
-using KindKey = std::tuple<std::uint32_t, std::vector<model::ClaimId>, std::vector<NodeId>>;
+using KindKey = std::tuple<std::size_t, std::uint32_t, std::vector<model::ClaimId>, std::vector<NodeId>>;
 
 class Maker {
  public:
@@ -38,12 +38,15 @@ class Maker {
 
   void find_kinds() {
     std::map<KindKey, std::size_t> known;
+    std::size_t part = 0, end = question_.parts.front().size;
+    for (const GangPart& one : question_.parts) problem_.needed.push_back(one.needed);
     for (std::size_t member = 0; member < problem_.size; ++member) {
+      while (member == end) end += question_.parts[++part].size;
       const auto avoided = question_.avoid.find(question_.waiting[member]->meta.uid);
-      KindKey key{question_.alike[member], devices_.shared_claims_of(member),
+      KindKey key{part, question_.alike[member], devices_.shared_claims_of(member),
                   avoided == question_.avoid.end() ? std::vector<NodeId>() : avoided->second};
       const auto at = known.emplace(std::move(key), problem_.kinds.size()).first;
-      if (at->second == problem_.kinds.size()) problem_.kinds.emplace_back();
+      if (at->second == problem_.kinds.size()) problem_.kinds.emplace_back().part = part;
       problem_.kinds[at->second].members.push_back(member);
     }
   }
@@ -95,6 +98,7 @@ class Maker {
     if (problem_.unproved != kFieldNotHonoured && !state_.diagnosis.unproved().empty())
       problem_.unproved = state_.diagnosis.unproved();
     if (!possible || state_.over()) return;
+    const std::vector<bool> allowed = nodes_of(kind.part);
     const auto avoided = question_.avoid.find(pod.meta.uid);
     std::vector<std::pair<std::int64_t, std::uint32_t>> by_score;
     std::uint32_t node = 0;
@@ -103,10 +107,22 @@ class Maker {
       const bool avoids = avoided != question_.avoid.end() &&
                           std::find(avoided->second.begin(), avoided->second.end(), state_.candidates[i]) !=
                               avoided->second.end();
-      if (!avoids) by_score.emplace_back(-state_.scores[i], node);
+      if (!avoids && (allowed.empty() || allowed[node])) by_score.emplace_back(-state_.scores[i], node);
     }
     std::sort(by_score.begin(), by_score.end());
     for (const auto& [score, index] : by_score) kind.nodes.push_back(index);
+  }
+
+  // By node: whether the part may use it. Empty: all of them.
+  std::vector<bool> nodes_of(std::size_t part) const {
+    if (question_.parts.size() == 1) return {};
+    const std::span<const NodeId> own = question_.parts[part].nodes;
+    std::vector<NodeId> sorted(own.begin(), own.end());
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<bool> allowed;
+    for (const NodeId node : problem_.nodes)
+      allowed.push_back(std::binary_search(sorted.begin(), sorted.end(), node));
+    return allowed;
   }
 
   // Nodes with equal free amounts and devices, which the same kinds pass.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ inline constexpr std::size_t kNodesOfAStep = 16;
 
 struct GangKind {
   std::vector<std::size_t> members;  // in their own order
+  std::size_t part = 0;              // of the problem, which they all belong to
   std::vector<std::int64_t> asks;    // by GangProblem::resources
   bool has_claims = false;           // without devices
   // Whether a node takes such members together follows from more than amounts and devices.
@@ -33,6 +35,7 @@ struct GangProblem {
   std::vector<std::int64_t> free;       // by node and resource
   std::vector<std::uint32_t> class_of;  // by node: equal for nodes that can stand for each other
   std::vector<GangKind> kinds;          // the most constrained first
+  std::vector<std::size_t> needed;      // by part: members to be placed
   std::size_t size = 0;                 // members
   bool by_placing = false;              // some kind is opaque, or devices take of nodes
   std::string_view unproved;            // why a refused node proves nothing; empty: it does
@@ -40,6 +43,13 @@ struct GangProblem {
   std::int64_t free_at(std::uint32_t node, std::size_t resource) const {
     return free[node * resources.size() + resource];
   }
+};
+
+// Members that wait together: a group, or one of several that are placed at once.
+struct GangPart {
+  std::size_t size = 0;           // members, behind those of the part before
+  std::size_t needed = 0;         // of them
+  std::span<const NodeId> nodes;  // that they may use
 };
 
 struct GangQuestion {
@@ -50,6 +60,7 @@ struct GangQuestion {
   std::span<const api::Pod* const> waiting;
   const std::map<std::string, std::vector<NodeId>>& avoid;  // by pod UID
   const std::vector<std::uint32_t>& alike;                  // by member: equal signatures
+  std::span<const GangPart> parts;                          // of all members; one: its nodes are not read
 };
 
 // In the state of the open transaction. The budget may end meanwhile: the problem is then of no use.

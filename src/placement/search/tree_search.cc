@@ -1,6 +1,7 @@
 #include "placement/search/tree_search.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace berth::placement {
 namespace {
@@ -12,17 +13,18 @@ void put_number(Number number, std::string& key) {
 
 }  // namespace
 
-TreeSearch::TreeSearch(const GangProblem& problem, GangDevices& devices, Budget& budget, std::size_t needed,
-                       const Moves& moves)
+TreeSearch::TreeSearch(const GangProblem& problem, GangDevices& devices, Budget& budget, const Moves& moves)
     : problem_(problem),
       devices_(devices),
       budget_(budget),
-      needed_(needed),
+      needed_(std::accumulate(problem.needed.begin(), problem.needed.end(), std::size_t{0})),
       moves_(moves),
       resources_(problem.resources.size()),
       free_(problem.free),
       loads_(problem.nodes.size()),
       left_from_(problem.kinds.size() + 1),
+      left_of_part_(problem.needed.size(), std::vector<std::size_t>(problem.kinds.size() + 1)),
+      placed_(problem.needed.size()),
       asked_from_(problem.kinds.size() + 1, std::vector<__int128>(resources_)),
       most_from_(asked_from_),
       least_from_(problem.kinds.size() + 1, std::vector<std::int64_t>(resources_, INT64_MAX)),
@@ -30,6 +32,8 @@ TreeSearch::TreeSearch(const GangProblem& problem, GangDevices& devices, Budget&
   for (std::size_t kind = problem.kinds.size(); kind-- > 0;) {
     const GangKind& one = problem.kinds[kind];
     left_from_[kind] = left_from_[kind + 1] + one.members.size();
+    for (std::vector<std::size_t>& left : left_of_part_) left[kind] = left[kind + 1];
+    left_of_part_[one.part][kind] += one.members.size();
     for (std::size_t r = 0; r < resources_; ++r) {
       const __int128 all = static_cast<__int128>(one.asks[r]) * static_cast<__int128>(one.members.size());
       asked_from_[kind][r] = asked_from_[kind + 1][r] + all;
@@ -47,6 +51,9 @@ bool TreeSearch::run() {
 bool TreeSearch::place_kinds(std::size_t kind) {
   if (seats_.size() >= needed_) return finish();
   if (seats_.size() + left_from(kind) < needed_ || !budget_.spend(1)) return false;
+  const std::size_t part = problem_.kinds[kind].part;
+  if (placed_[part] >= problem_.needed[part]) return place_kinds(kind + 1);
+  if (placed_[part] + left_of_part_[part][kind] < problem_.needed[part]) return false;
   const std::string key = state_key(kind);
   if (failed_.contains(key) || !is_promising(kind)) return false;
   const GangKind& one = problem_.kinds[kind];
@@ -63,9 +70,9 @@ bool TreeSearch::place_kinds(std::size_t kind) {
 bool TreeSearch::place_copies(std::size_t kind, std::size_t left, std::size_t first,
                               const std::vector<std::int64_t>& room_from) {
   if (seats_.size() >= needed_) return finish();
-  if (left == 0) return place_kinds(kind + 1);
   const GangKind& one = problem_.kinds[kind];
-  const std::size_t spare = seats_.size() + left + left_from(kind + 1) - needed_;
+  if (left == 0 || placed_[one.part] >= problem_.needed[one.part]) return place_kinds(kind + 1);
+  const std::size_t spare = this->spare(kind, left);
   std::unordered_set<std::string> tried;
   for (std::size_t p = first; p < one.nodes.size(); ++p) {
     const std::int64_t here = p == first ? static_cast<std::int64_t>(loads_[one.nodes[p]].counts.empty()
@@ -117,6 +124,7 @@ void TreeSearch::put(std::size_t kind, std::uint32_t node, int sign) {
   }
   load.counts[kind] = static_cast<std::uint16_t>(load.counts[kind] + sign);
   load.members += static_cast<std::uint32_t>(sign);
+  placed_[problem_.kinds[kind].part] += static_cast<std::size_t>(sign);
   if (load.members > 0) return;
   load.counts.clear();
   touched_.pop_back();
@@ -262,7 +270,7 @@ std::string TreeSearch::state_key(std::size_t kind) const {
   std::sort(parts.begin(), parts.end());
   std::string key;
   put_number(kind, key);
-  put_number(seats_.size(), key);
+  for (const std::size_t placed : placed_) put_number(placed, key);
   for (const std::string& part : parts) key += part;
   return key;
 }

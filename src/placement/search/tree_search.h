@@ -33,9 +33,8 @@ class TreeSearch {
     std::function<bool(const Seats&, const DeviceChoice&)> accept;
   };
 
-  // All outlive it. `needed`: members to be placed, at least.
-  TreeSearch(const GangProblem& problem, GangDevices& devices, Budget& budget, std::size_t needed,
-             const Moves& moves);
+  // All outlive it.
+  TreeSearch(const GangProblem& problem, GangDevices& devices, Budget& budget, const Moves& moves);
   // Whether accept() did.
   bool run();
   // accept() refused what should fit.
@@ -64,12 +63,18 @@ class TreeSearch {
   std::int64_t served_alone(std::size_t kind, std::uint32_t node);
   std::string state_key(std::size_t kind) const;
   std::size_t left_from(std::size_t kind) const { return left_from_[kind]; }
+  // Members of the part beyond those that it needs, if `left` of this kind wait and all later ones.
+  std::size_t spare(std::size_t kind, std::size_t left) const {
+    const std::size_t part = problem_.kinds[kind].part;
+    const std::size_t all = placed_[part] + left + left_of_part_[part][kind + 1];
+    return all - std::min(all, problem_.needed[part]);
+  }
   bool is_sticky(std::size_t kind) const { return problem_.by_placing || problem_.kinds[kind].has_claims; }
 
   const GangProblem& problem_;
   GangDevices& devices_;
   Budget& budget_;
-  const std::size_t needed_;
+  const std::size_t needed_;  // members, of all parts
   const Moves& moves_;
   std::size_t resources_ = 0;
 
@@ -79,6 +84,8 @@ class TreeSearch {
   Seats seats_;
   DeviceChoice choice_;                                        // of a coupled problem: serves all seats
   std::vector<std::size_t> left_from_;                         // by kind: members of it and later ones
+  std::vector<std::vector<std::size_t>> left_of_part_;         // by part and kind: the same
+  std::vector<std::size_t> placed_;                            // by part
   std::vector<std::vector<__int128>> asked_from_, most_from_;  // by kind and resource
   std::vector<std::vector<std::int64_t>> least_from_;
   std::vector<std::uint8_t> usable_;  // by node: some member that is left fits

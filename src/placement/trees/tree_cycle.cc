@@ -1,31 +1,250 @@
 #include "placement/trees/tree_cycle.h"
 
+#include <algorithm>
+#include <numeric>
+
+#include "placement/trees/tree_placer.h"
+
 namespace berth::placement {
 
-TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
-                           model::Ledger::Transaction& transaction) {
+std::string tree_error(const TreeInput& input) {
+  const TreeNode& root = input.nodes.front();
+  const std::int32_t priority = root.composite ? root.composite->priority : root.group.group->priority;
+  const api::Pod* first = nullptr;
+  for (const TreeNode& node : input.nodes)
+    for (const auto* pods : {&node.group.waiting, &node.group.placed})
+      for (const api::Pod* pod : *pods) {
+        if (!first) first = pod;
+        if (pod->scheduler_name != first->scheduler_name)
+          return with_subjects(reason_row("MemberSchedulerDiffers").text, pod->scheduler_name,
+                               first->scheduler_name);
+        if (pod->priority != priority)
+          return with_subjects(reason_row("MemberPriorityDiffers").text, std::to_string(pod->priority),
+                               std::to_string(priority));
+      }
+  return {};
+}
+
+namespace {
+
+Refusal refuse_tree(const TreeInput& input, DecisionResult result) {
+  const TreeNode& root = input.nodes.front();
+  Refusal refusal;
+  refusal.of = {root.meta().ns, root.meta().name, EntityKind::CompositeGroup};
+  refusal.result = result;
+  refusal.group.emplace();
+  return refusal;
+}
+
+// Every group has the root's words.
+TreeOutcome refused_outcome(const TreeInput& input, Refusal refusal) {
   TreeOutcome outcome;
-  const auto before = transaction.savepoint();
+  outcome.kind =
+      refusal.result == DecisionResult::Error ? GroupOutcome::Kind::Error : GroupOutcome::Kind::Unschedulable;
+  outcome.refusal = std::make_shared<Refusal>(std::move(refusal));
   for (const TreeNode& node : input.nodes) {
     TreeNodeOutcome& own = outcome.nodes.emplace_back();
-    if (!node.is_group() || node.group.waiting.empty()) continue;
-    GroupOutcome group = groups_.run(context, node.group, transaction);
-    own.placed = group.kind == GroupOutcome::Kind::Placed;
-    own.placement = std::move(group.placement);
-    own.members = std::move(group.members);
-    own.refusal = std::move(group.refusal);
-    if (own.placed) continue;
-    transaction.roll_back_to(before);
-    outcome.kind = group.kind;
-    outcome.refusal = own.refusal;
-    return outcome;
+    own.members.resize(node.group.waiting.size());
+    own.refusal = outcome.refusal;
   }
-  outcome.kind = GroupOutcome::Kind::Placed;
   return outcome;
 }
 
-std::string tree_error(const TreeInput&) {
-  return {};
+TreeOutcome error_outcome(const TreeInput& input, std::string error) {
+  Refusal refusal = refuse_tree(input, DecisionResult::Error);
+  refusal.group->error = std::move(error);
+  return refused_outcome(input, std::move(refusal));
+}
+
+// One call of TreeCycle::run.
+class TreeRun {
+ public:
+  TreeRun(GroupCycle& groups, const PluginSet& plugins, TreeGrounds& grounds,
+          const SchedulingContext& context, const TreeInput& input, model::Ledger::Transaction& transaction)
+      : groups_(groups),
+        plugins_(plugins),
+        grounds_(grounds),
+        context_(context),
+        input_(input),
+        transaction_(transaction),
+        placer_(groups, plugins, grounds, context, input, transaction) {}
+
+  TreeOutcome run() {
+    if (placer_.unplaced() == 0) return refuse();
+    if (placer_.has_minimum(0)) return grow_only();
+    if (!placer_.is_ready(0)) return refuse();
+    find_candidates();
+    for (const Ground& ground : candidates_) {
+      if (try_ground(ground)) break;
+      if (!placer_.error().empty()) return error_outcome(input_, placer_.error());
+    }
+    if (results_.empty()) return refuse();
+    return choose();
+  }
+
+ private:
+  struct Result {
+    PlacementResult result;
+    TreeOutcome outcome;
+    model::Plan plan;
+    std::int64_t placed = 0;
+  };
+
+  const TreeNode& root() const { return input_.nodes.front(); }
+
+  // Of the root, the highest score first if all members find room.
+  void find_candidates() {
+    const Ground whole = grounds_.whole_cluster();
+    if (!whole.placement) return;
+    if (!grounds_.chooses(0)) {
+      candidates_ = {whole};
+      return;
+    }
+    const std::size_t chain = grounds_.chain_of(0);
+    DomainUse all;
+    std::int32_t members = 0;
+    const model::Cluster& cluster = context_.cluster;
+    for (const TreeNode& node : input_.nodes) {
+      members += node.group.scheduled + static_cast<std::int32_t>(node.group.waiting.size());
+      for (const api::Pod* pod : node.group.waiting)
+        for (const model::ResourceAmount& one :
+             cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests)
+          if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
+    }
+    std::vector<PlacementResult> full;
+    for (const Placement* one : grounds_.candidates(0, whole)) {
+      candidates_.push_back({chain, one});
+      full.push_back({one, use_of_domain(*one), members, {}});
+      full.back().use += all;
+    }
+    const std::vector<std::int64_t> totals = score(full, Scorers::KnownBeforePlacing);
+    std::vector<std::size_t> order(candidates_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return totals[i]; });
+    std::vector<Ground> sorted;
+    for (const std::size_t i : order) sorted.push_back(candidates_[i]);
+    candidates_ = std::move(sorted);
+  }
+
+  DomainUse use_of_domain(const Placement& placement) {
+    return grounds_.topology(grounds_.chain_of(0)).use(context_.cluster, TreeGrounds::domain_of(placement));
+  }
+
+  std::vector<std::int64_t> score(std::span<const PlacementResult> results, Scorers which) {
+    const TreeNode& first = *std::ranges::find_if(input_.nodes, &TreeNode::is_group);
+    auto totals = placement_totals(plugins_, {context_, *first.group.group, {}, results}, which);
+    if (totals) return *std::move(totals);
+    return std::vector<std::int64_t>(results.size());
+  }
+
+  // True: no other domain is tried.
+  bool try_ground(const Ground& ground) {
+    const auto before = transaction_.savepoint();
+    placer_.reset();
+    if (!placer_.place_root(ground)) {
+      note_obstacle();
+      return false;
+    }
+    placer_.grow();
+    Result& one = results_.emplace_back();
+    one.result.placement = ground.placement;
+    one.placed = placer_.placed();
+    const bool complete = placer_.unplaced() == 0;
+    if (grounds_.chooses(0)) one.result.use = use_of_domain(*ground.placement);
+    for (const TreeNode& node : input_.nodes) one.result.scheduled += node.group.scheduled;
+    one.result.scheduled += static_cast<std::int32_t>(one.placed);
+    one.outcome = placer_.take_outcome();
+    one.plan = transaction_.take_since(before);
+    return complete;
+  }
+
+  TreeOutcome choose() {
+    std::size_t best = 0;
+    if (results_.size() > 1) {
+      std::vector<PlacementResult> results;
+      for (const Result& one : results_) results.push_back(one.result);
+      const std::vector<std::int64_t> totals = score(results, Scorers::All);
+      best = static_cast<std::size_t>(std::ranges::max_element(totals) - totals.begin());
+    }
+    Result& winner = results_[best];
+    context_.cluster.redo(winner.plan, transaction_);
+    winner.outcome.kind = GroupOutcome::Kind::Placed;
+    return std::move(winner.outcome);
+  }
+
+  TreeOutcome grow_only() {
+    placer_.grow();
+    if (!placer_.error().empty()) return error_outcome(input_, placer_.error());
+    const bool placed = placer_.placed() > 0;
+    TreeOutcome outcome = placer_.take_outcome();
+    outcome.kind = placed ? GroupOutcome::Kind::Placed : GroupOutcome::Kind::Unschedulable;
+    if (!placed)
+      outcome.refusal = std::make_shared<Refusal>(refuse_tree(input_, DecisionResult::Unschedulable));
+    return outcome;
+  }
+
+  void note_obstacle() {
+    if (unproved_.empty()) unproved_ = placer_.unproved();
+    const std::optional<TreeObstacle>& one = placer_.obstacle();
+    if (!one) return;
+    const bool closer = !obstacle_ || one->node > obstacle_->node ||
+                        (one->node == obstacle_->node && one->room > obstacle_->room);
+    if (closer) obstacle_ = one;
+  }
+
+  // The group that came closest has its own words.
+  TreeOutcome refuse() {
+    Refusal refusal = refuse_tree(input_, DecisionResult::Unschedulable);
+    GroupRefusal& group = *refusal.group;
+    group.needed = placer_.needed(0);
+    group.placements = std::max<std::size_t>(1, candidates_.size());
+    if (grounds_.chooses(0)) group.topology_key = root().topology_keys().front();
+    group.tried = candidates_.size();
+    group.first_status = &plugins_.placement_state->reason();
+    group.first_progress.minimum = root().minimum();
+    group.unproved = unproved_;
+    TreeOutcome outcome = refused_outcome(input_, std::move(refusal));
+    if (!obstacle_ || !obstacle_->nearest.placement) return outcome;
+    const TreeNode& node = input_.nodes[obstacle_->node];
+    if (!node.is_group()) return outcome;
+    const GroupTrial trial{*obstacle_->nearest.placement,
+                           1,
+                           GroupEffort::InOrder,
+                           SIZE_MAX,
+                           grounds_.topology_of(obstacle_->nearest),
+                           true};
+    GroupOutcome own = groups_.refuse_on(context_, node.group, trial, transaction_);
+    outcome.nodes[obstacle_->node].members = std::move(own.members);
+    outcome.nodes[obstacle_->node].refusal = std::move(own.refusal);
+    return outcome;
+  }
+
+  GroupCycle& groups_;
+  const PluginSet& plugins_;
+  TreeGrounds& grounds_;
+  const SchedulingContext& context_;
+  const TreeInput& input_;
+  model::Ledger::Transaction& transaction_;
+  TreePlacer placer_;
+  std::vector<Ground> candidates_;
+  std::vector<Result> results_;
+  std::optional<TreeObstacle> obstacle_;
+  std::string_view unproved_;
+};
+
+}  // namespace
+
+TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
+                           model::Ledger::Transaction& transaction) {
+  const auto any =
+      std::ranges::find_if(input.nodes, [](const TreeNode& node) { return !node.group.waiting.empty(); });
+  const PluginSet& plugins =
+      any == input.nodes.end() ? profiles_.first() : profiles_.of(*any->group.waiting.front());
+  TreeGrounds grounds(plugins, domains_, context, input, placements_);
+  std::string error = tree_error(input);
+  if (error.empty()) error = grounds.error();
+  if (!error.empty()) return error_outcome(input, std::move(error));
+  return TreeRun(groups_, plugins, grounds, context, input, transaction).run();
 }
 
 }  // namespace berth::placement

@@ -1,7 +1,9 @@
 // Places a tree of groups: the minima of all its groups first, then what is left of them.
 //
 // Owner: the scheduler. All tentative changes are in the caller's transaction; a refused tree leaves it
-// unchanged. Source: KEP-6012, whose search never returns to an earlier sibling; this one does.
+// unchanged. If a composite group needs only some of its children, the oldest are tried first, then all
+// choices. Of the root's domains the one with the highest score wins, as for a group. Source: KEP-6012, whose
+// search never returns to an earlier sibling; this one does (tree_descent.h).
 #pragma once
 
 #include "placement/trees/tree_input.h"
@@ -11,14 +13,15 @@ namespace berth::placement {
 class TreeCycle {
  public:
   // All outlive it.
-  TreeCycle(GroupCycle& groups, DomainIndex& domains, Placements placements)
-      : groups_(groups), domains_(domains), placements_(placements) {}
+  TreeCycle(GroupCycle& groups, const Profiles& profiles, DomainIndex& domains, Placements placements)
+      : groups_(groups), profiles_(profiles), domains_(domains), placements_(placements) {}
 
   TreeOutcome run(const SchedulingContext& context, const TreeInput& input,
                   model::Ledger::Transaction& transaction);
 
  private:
   GroupCycle& groups_;
+  const Profiles& profiles_;
   DomainIndex& domains_;
   const Placements placements_;
 };

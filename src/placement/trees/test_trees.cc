@@ -1,0 +1,203 @@
+#include "placement/trees/test_trees.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+
+namespace berth::placement {
+namespace {
+
+std::string label(const char* key, int value) {
+  return "\"" + std::string(key) + "\":\"" + key[0] + std::to_string(value) + "\"";
+}
+
+std::string text_of(const TreeSpec& spec) {
+  std::string text = "{" + (spec.key.empty() ? "" : spec.key + " ") + "min " + std::to_string(spec.minimum);
+  for (const int cpu : spec.pods) text += " " + std::to_string(cpu);
+  for (const TreeSpec& child : spec.children) text += " " + text_of(child);
+  return text + "}";
+}
+
+// Tries everything; `then` is called with each way to meet the minima, until one returns true.
+class Trial {
+ public:
+  explicit Trial(const TreeWorld& world) : world_(world) {
+    for (const TreeWorld::Node& node : world.nodes) free_.push_back(node.cpu);
+  }
+
+  std::optional<bool> run() {
+    std::vector<std::size_t> all(world_.nodes.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const bool found = place(world_.tree, all, [] { return true; });
+    return steps_ > kTreeJudgeStepsMax ? std::nullopt : std::optional(found);
+  }
+
+ private:
+  using Nodes = std::vector<std::size_t>;
+  using Then = std::function<bool()>;
+
+  bool place(const TreeSpec& spec, const Nodes& nodes, const Then& then) {
+    if (spec.key.empty()) return place_inside(spec, nodes, then);
+    std::set<int> domains;
+    for (const std::size_t n : nodes) domains.insert(domain_of(n, spec.key));
+    return std::ranges::any_of(domains, [&](int domain) {
+      Nodes inside;
+      for (const std::size_t n : nodes)
+        if (domain_of(n, spec.key) == domain) inside.push_back(n);
+      return place_inside(spec, inside, then);
+    });
+  }
+  bool place_inside(const TreeSpec& spec, const Nodes& nodes, const Then& then) {
+    if (spec.children.empty()) return place_pods(spec, 0, spec.minimum, 0, nodes, then);
+    return place_children(spec, 0, spec.minimum, nodes, then);
+  }
+  bool place_children(const TreeSpec& spec, std::size_t child, int needed, const Nodes& nodes,
+                      const Then& then) {
+    if (needed == 0) return then();
+    if (child == spec.children.size()) return false;
+    return place(spec.children[child], nodes,
+                 [&, child, needed] { return place_children(spec, child + 1, needed - 1, nodes, then); }) ||
+           place_children(spec, child + 1, needed, nodes, then);
+  }
+  // Equal pods go to nodes in their order.
+  bool place_pods(const TreeSpec& spec, std::size_t pod, int needed, std::size_t first, const Nodes& nodes,
+                  const Then& then) {
+    if (++steps_ > kTreeJudgeStepsMax) return false;
+    if (needed == 0) return then();
+    if (pod == spec.pods.size()) return false;
+    const int cpu = spec.pods[pod];
+    const bool same_next = pod + 1 < spec.pods.size() && spec.pods[pod + 1] == cpu;
+    for (std::size_t i = first; i < nodes.size(); ++i) {
+      if (free_[nodes[i]] < cpu) continue;
+      free_[nodes[i]] -= cpu;
+      const bool found = place_pods(spec, pod + 1, needed - 1, same_next ? i : 0, nodes, then);
+      free_[nodes[i]] += cpu;
+      if (found) return true;
+    }
+    std::size_t next = pod + 1;
+    while (next < spec.pods.size() && spec.pods[next] == cpu) ++next;
+    return next < spec.pods.size() && place_pods(spec, next, needed, 0, nodes, then);
+  }
+  int domain_of(std::size_t node, const std::string& key) const {
+    return key == "rack" ? world_.nodes[node].rack : world_.nodes[node].block;
+  }
+
+  const TreeWorld& world_;
+  std::vector<int> free_;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace
+
+std::string TreeWorld::text() const {
+  std::string text = "nodes";
+  for (const Node& node : nodes)
+    text +=
+        " b" + std::to_string(node.block) + "/r" + std::to_string(node.rack) + ":" + std::to_string(node.cpu);
+  return text + "\n" + text_of(tree) + "\n";
+}
+
+std::optional<bool> fits_by_trying_all(const TreeWorld& world) {
+  return Trial(world).run();
+}
+
+TreeBench::TreeBench(const TreeWorld& world) : world_(world) {
+  for (std::size_t i = 0; i < world.nodes.size(); ++i) {
+    const TreeWorld::Node& node = world.nodes[i];
+    const std::string name = "n" + std::to_string(i);
+    bench_.put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"(","labels":{)" +
+                                    label("block", node.block) + "," + label("rack", node.rack) +
+                                    R"(}},"status":{"allocatable":{"cpu":")" + std::to_string(node.cpu) +
+                                    R"(","memory":"800Gi","pods":"500"}}})");
+  }
+  put(world_.tree, "g");
+  add(world_.tree, "g", std::nullopt);
+  core_ = std::make_unique<DecisionCore>(bench_.cluster, bench_.selectors, DecisionOptions{});
+}
+
+void TreeBench::put(const TreeSpec& spec, const std::string& name) {
+  for (std::size_t i = 0; i < spec.pods.size(); ++i)
+    bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + name + "-" + std::to_string(i) +
+                                   R"(","namespace":"ns","uid":")" + name + "-" + std::to_string(i) +
+                                   R"("},"spec":{"schedulingGroup":{"podGroupName":")" + name +
+                                   R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+                                   std::to_string(spec.pods[i]) + R"("}}}]}})");
+  for (std::size_t i = 0; i < spec.children.size(); ++i)
+    put(spec.children[i], name + "." + std::to_string(i));
+}
+
+void TreeBench::add(const TreeSpec& spec, const std::string& name, std::optional<std::size_t> parent) {
+  const std::size_t at = input_.nodes.size();
+  TreeNode& node = input_.nodes.emplace_back();
+  node.parent = parent;
+  specs_.push_back(&spec);
+  const auto fill = [&](auto& group) {
+    group.meta.ns = "ns";
+    group.meta.name = group.meta.uid = name;
+    group.gang_min = spec.minimum;
+    if (!spec.key.empty()) group.topology_keys = {spec.key};
+  };
+  if (spec.children.empty()) {
+    fill(*groups_.emplace_back(std::make_unique<api::PodGroup>()));
+    node.group.group = groups_.back().get();
+    for (std::size_t i = 0; i < spec.pods.size(); ++i)
+      node.group.waiting.push_back(bench_.view.pods.find("ns", name + "-" + std::to_string(i)));
+  } else {
+    fill(*composites_.emplace_back(std::make_unique<api::CompositePodGroup>()));
+    node.composite = composites_.back().get();
+  }
+  for (std::size_t i = 0; i < spec.children.size(); ++i) {
+    input_.nodes[at].children.push_back(input_.nodes.size());
+    add(spec.children[i], name + "." + std::to_string(i), at);
+  }
+}
+
+TreeOutcome TreeBench::decide() {
+  const SchedulingContext context{bench_.view, bench_.cluster, core_->allocator()};
+  model::Ledger::Transaction transaction(bench_.cluster.ledger());
+  return core_->decide_tree(context, input_, transaction);
+}
+
+std::string TreeBench::nodes_of(const TreeOutcome& outcome) const {
+  std::string text;
+  for (std::size_t i = 0; i < outcome.nodes.size(); ++i) {
+    if (!outcome.nodes[i].placed || !input_.nodes[i].is_group()) continue;
+    text += (text.empty() ? "" : "; ") + input_.nodes[i].meta().name + ":";
+    for (const MemberOutcome& member : outcome.nodes[i].members)
+      text += " " + (member.node.valid() ? bench_.cluster.node(member.node).name : "-");
+  }
+  return text;
+}
+
+std::string TreeBench::complaint_about(const TreeOutcome& outcome) const {
+  std::vector<int> free;
+  for (const TreeWorld::Node& node : world_.nodes) free.push_back(node.cpu);
+  std::vector<std::vector<std::size_t>> below(outcome.nodes.size());  // world nodes of all members
+  for (std::size_t i = outcome.nodes.size(); i-- > 0;) {
+    const TreeNode& node = input_.nodes[i];
+    const TreeNodeOutcome& own = outcome.nodes[i];
+    std::int64_t count = 0;
+    for (std::size_t m = 0; m < own.members.size(); ++m) {
+      if (!own.members[m].node.valid()) continue;
+      ++count;
+      const auto at = std::stoul(bench_.cluster.node(own.members[m].node).name.substr(1));
+      below[i].push_back(at);
+      if ((free[at] -= specs_[i]->pods[m]) < 0) return "n" + std::to_string(at) + " has too many pods";
+    }
+    for (const std::size_t child : node.children) count += outcome.nodes[child].placed ? 1 : 0;
+    if (own.placed != (count >= node.minimum()))
+      return node.meta().name + " says placed=" + (own.placed ? "1" : "0") + " with " + std::to_string(count);
+    if (!own.placed && !below[i].empty()) return node.meta().name + " has members without its minimum";
+    std::set<int> domains;
+    for (const std::size_t at : below[i])
+      domains.insert(specs_[i]->key == "rack" ? world_.nodes[at].rack : world_.nodes[at].block);
+    if (!specs_[i]->key.empty() && domains.size() > 1) return node.meta().name + " is in several domains";
+    if (node.parent) below[*node.parent].insert(below[*node.parent].end(), below[i].begin(), below[i].end());
+  }
+  return outcome.nodes.front().placed == (outcome.kind == GroupOutcome::Kind::Placed)
+             ? ""
+             : "the outcome is not that of its root";
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,282 @@
+#include "placement/trees/tree_descent.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace berth::placement {
+namespace {
+
+template <class Number>
+void put_bytes(Number number, std::string& key) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+}  // namespace
+
+TreeDescent::TreeDescent(TreeGrounds& grounds, std::span<const TreeUnit> units,
+                         std::span<GroupFit* const> kinds, Budget& budget, const Moves& moves)
+    : grounds_(grounds),
+      units_(units),
+      kinds_(kinds),
+      budget_(budget),
+      moves_(moves),
+      strict_(units.size(), 1),
+      counts_(kinds.size(), std::vector<const topology::FitCounts*>(grounds.chain_count())) {
+  find_strict();
+}
+
+void TreeDescent::find_strict() {
+  std::vector<std::int64_t> children(units_.size());
+  for (std::size_t i = units_.size(); i-- > 0;) {
+    if (!units_[i].kind && children[i] > units_[i].needed) strict_[i] = 0;
+    if (!units_[i].parent) continue;
+    ++children[*units_[i].parent];
+    strict_[*units_[i].parent] &= strict_[i];
+  }
+}
+
+bool TreeDescent::run(TreeEffort effort, const Ground& of_parent, const Ground* own) {
+  effort_ = effort;
+  of_parent_ = of_parent;
+  own_ = own;
+  grounds_of_.assign(units_.size(), std::nullopt);
+  placed_.assign(units_.size(), 0);
+  used_.assign(grounds_.chain_count(), {});
+  for (auto& of_kind : counts_) std::ranges::fill(of_kind, nullptr);
+  touched_.clear();
+  failed_.clear();
+  failures_ = misled_ = 0;
+  stuck_ = std::nullopt;
+  return go_on(0);
+}
+
+const Ground& TreeDescent::ground_above(std::size_t at) const {
+  return units_[at].parent ? *grounds_of_[*units_[at].parent] : of_parent_;
+}
+
+// All units before this one are placed or left out.
+bool TreeDescent::go_on(std::size_t at) {
+  if (at == units_.size()) return finish();
+  const TreeUnit& unit = units_[at];
+  const bool enough = unit.parent && placed_[*unit.parent] >= units_[*unit.parent].needed;
+  if (enough) return go_on(unit.end);
+  if (!budget_.spend(1)) return false;
+  std::string key;
+  const bool counts = effort_ != TreeEffort::ByPlacing;
+  const std::size_t misled_before = misled_;
+  if (counts && failures_ > 0) {
+    key = state_key(at);
+    if (failed_.contains(key)) return false;
+    if (is_refuted(at)) return false;
+  }
+  const std::vector<Candidate> all = candidates(at);
+  if (all.empty()) note_stuck(at, all);
+  for (const Candidate& one : all) {
+    if (enter(at, one.ground)) return true;
+    if (budget_.ended() || misled_ > misled_max()) return false;
+  }
+  if (skip(at)) return true;
+  ++failures_;
+  if (!counts || misled_ > misled_before || failed_.size() >= kTreeDescentStepsMax) return false;
+  failed_.insert(key.empty() ? state_key(at) : std::move(key));
+  return false;
+}
+
+// Without this unit, if enough of its siblings are left.
+bool TreeDescent::skip(std::size_t at) {
+  const TreeUnit& unit = units_[at];
+  if (!unit.parent || placed_[*unit.parent] + unit.left < units_[*unit.parent].needed) return false;
+  return go_on(unit.end);
+}
+
+bool TreeDescent::enter(std::size_t at, const Ground& ground) {
+  const TreeUnit& unit = units_[at];
+  const bool places = effort_ == TreeEffort::ByPlacing && unit.kind;
+  if (places && (!budget_.spend(static_cast<std::size_t>(unit.needed)) || !moves_.place(unit, ground)))
+    return false;
+  grounds_of_[at] = ground;
+  touched_.push_back(at);
+  use(unit, ground, 1);
+  placed_[at] = 0;
+  if (unit.parent) ++placed_[*unit.parent];
+  const bool found = go_on(at + 1);
+  if (found) return true;
+  if (unit.parent) --placed_[*unit.parent];
+  use(unit, ground, -1);
+  touched_.pop_back();
+  grounds_of_[at] = std::nullopt;
+  if (places) moves_.take_back(unit);
+  return false;
+}
+
+bool TreeDescent::finish() {
+  const bool done = effort_ == TreeEffort::ByPlacing ||
+                    (effort_ == TreeEffort::ByCounts ? finish_one_by_one() : moves_.place_together(touched_));
+  if (!done) ++misled_;
+  return done;
+}
+
+bool TreeDescent::finish_one_by_one() {
+  std::size_t placed = 0;
+  for (; placed < touched_.size(); ++placed) {
+    const TreeUnit& unit = units_[touched_[placed]];
+    if (unit.kind && !moves_.place(unit, *grounds_of_[touched_[placed]])) break;
+  }
+  if (placed == touched_.size()) return true;
+  stuck_ = touched_[placed];
+  nearest_ = *grounds_of_[*stuck_];
+  nearest_room_ = units_[*stuck_].needed - 1;
+  while (placed-- > 0)
+    if (units_[touched_[placed]].kind) moves_.take_back(units_[touched_[placed]]);
+  return false;
+}
+
+const topology::FitCounts& TreeDescent::counts(std::size_t kind, std::size_t chain) {
+  const topology::FitCounts*& known = counts_[kind][chain];
+  if (!known || effort_ == TreeEffort::ByPlacing) known = &kinds_[kind]->counts(grounds_.topology(chain));
+  return *known;
+}
+
+// Members of the kind that still fit there.
+std::int64_t TreeDescent::free(std::size_t kind, const Ground& ground) {
+  const topology::DomainId domain = TreeGrounds::domain_of(*ground.placement);
+  const std::int64_t all = counts(kind, ground.chain).sum(domain);
+  const std::vector<std::int64_t>& used = used_[ground.chain];
+  const std::size_t cell = domain.index() * kinds_.size() + kind;
+  return cell < used.size() ? all - used[cell] : all;
+}
+
+void TreeDescent::use(const TreeUnit& unit, const Ground& ground, std::int64_t sign) {
+  if (!is_counted(unit) || effort_ == TreeEffort::ByPlacing) return;
+  for (const Ground& outer : grounds_.around(ground)) {
+    std::vector<std::int64_t>& used = used_[outer.chain];
+    const std::size_t cell = TreeGrounds::domain_of(*outer.placement).index() * kinds_.size() + *unit.kind;
+    if (used.size() <= cell) used.resize(std::max(cell + 1, used.size() * 2));
+    used[cell] += sign * unit.needed;
+  }
+}
+
+// Of a group its members that fit there; of a composite group the kind that is shortest of room.
+std::int64_t TreeDescent::room(std::size_t at, const Ground& ground) {
+  const TreeUnit& unit = units_[at];
+  if (unit.kind) return is_counted(unit) ? free(*unit.kind, ground) : kFitCountMax;
+  std::map<std::size_t, std::int64_t> needed;
+  for (std::size_t below = at + 1; below < unit.end; ++below)
+    if (is_counted(units_[below])) needed[*units_[below].kind] += units_[below].needed;
+  std::int64_t least = kFitCountMax;
+  for (const auto& [kind, members] : needed) least = std::min(least, free(kind, ground) - members);
+  return least;
+}
+
+// Those with room, the one with least first; all of them if something below the unit may be left out.
+std::vector<TreeDescent::Candidate> TreeDescent::candidates(std::size_t at) {
+  const TreeUnit& unit = units_[at];
+  const Ground& above = ground_above(at);
+  std::vector<Candidate> all;
+  if (at == 0 && own_) {
+    all.push_back({*own_, 0});
+  } else if (!grounds_.chooses(unit.node)) {
+    all.push_back({above, 0});
+  } else {
+    for (const Placement* one : grounds_.candidates(unit.node, above))
+      all.push_back({{grounds_.chain_of(unit.node), one}, 0});
+  }
+  const std::int64_t needed = unit.kind ? unit.needed : 0;
+  for (Candidate& one : all) one.room = room(at, one.ground);
+  if (strict_[at]) {
+    const auto too_small = [&](const Candidate& one) { return one.room < needed; };
+    if (std::ranges::all_of(all, too_small)) note_stuck(at, all);
+    std::erase_if(all, too_small);
+  }
+  std::ranges::stable_sort(all, {}, &Candidate::room);
+  if (effort_ == TreeEffort::ByCounts && is_counted(unit)) keep_one_of_equals(all);
+  return all;
+}
+
+// Of domains inside one domain that take as many of every kind.
+void TreeDescent::keep_one_of_equals(std::vector<Candidate>& all) {
+  std::set<std::vector<std::int64_t>> seen;
+  std::erase_if(all, [&](const Candidate& one) {
+    std::vector<std::int64_t> rooms;
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind) rooms.push_back(free(kind, one.ground));
+    return !seen.insert(std::move(rooms)).second;
+  });
+}
+
+void TreeDescent::note_stuck(std::size_t at, std::span<const Candidate> candidates) {
+  if (stuck_ && *stuck_ >= at) return;
+  stuck_ = at;
+  nearest_ = {};
+  nearest_room_ = 0;
+  for (const Candidate& one : candidates)
+    if (!nearest_.placement || one.room > nearest_room_) {
+      nearest_ = one.ground;
+      nearest_room_ = one.room;
+    }
+}
+
+// Of the siblings from this one on, groups of one kind that choose their domains: whether the domains that
+// take the smallest of them have too little room together, or too few places for groups of its size.
+bool TreeDescent::is_refuted(std::size_t at) {
+  const TreeUnit& unit = units_[at];
+  if (!is_counted(unit) || !unit.parent || !grounds_.chooses(unit.node)) return false;
+  const std::size_t end = units_[*unit.parent].end;
+  std::vector<std::int64_t> needs;
+  for (std::size_t i = at; i < end; ++i) {
+    if (units_[i].kind != unit.kind || grounds_.chain_of(units_[i].node) != grounds_.chain_of(unit.node))
+      return false;
+    needs.push_back(units_[i].needed);
+  }
+  std::ranges::sort(needs);
+  const std::int64_t more = units_[*unit.parent].needed - placed_[*unit.parent];
+  needs.resize(std::min(needs.size(), static_cast<std::size_t>(std::max<std::int64_t>(0, more))));
+  std::int64_t sum = 0;
+  for (const std::int64_t need : needs) sum += need;
+  if (sum == 0) return false;
+  std::int64_t room = 0, places = 0;
+  for (const Placement* one : grounds_.candidates(unit.node, ground_above(at))) {
+    const std::int64_t here = free(*unit.kind, {grounds_.chain_of(unit.node), one});
+    if (here >= needs.front()) room += here;
+    places += std::max<std::int64_t>(0, here) / needs.front();
+  }
+  return room < sum || places < static_cast<std::int64_t>(needs.size());
+}
+
+// Everything that decides whether the rest finds room: which composite groups are where, and of domains with
+// members what they take and what was taken. Domains that are equal in this stand for each other.
+std::string TreeDescent::state_key(std::size_t at) const {
+  std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::int64_t>> taken;
+  std::string key;
+  put_bytes(at, key);
+  for (const std::size_t i : touched_) {
+    const Ground& ground = *grounds_of_[i];
+    const std::uint32_t domain = TreeGrounds::domain_of(*ground.placement).index();
+    if (!units_[i].kind) {
+      put_bytes(domain, key);
+      put_bytes(placed_[i], key);
+      continue;
+    }
+    auto& of_kinds = taken[{ground.chain, domain}];
+    of_kinds.resize(kinds_.size() + 1);
+    of_kinds[std::min(*units_[i].kind, kinds_.size())] += units_[i].needed;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [where, of_kinds] : taken) {
+    std::string& part = parts.emplace_back();
+    const topology::Tree& tree = grounds_.topology(where.first).tree();
+    put_bytes(where.first, part);
+    put_bytes(tree.domain(topology::DomainId(where.second)).parent.index(), part);
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+      const topology::FitCounts* const counts = counts_[kind][where.first];
+      put_bytes(counts ? counts->sum(topology::DomainId(where.second)) : kFitCountMax, part);
+      put_bytes(of_kinds[kind], part);
+    }
+    if (of_kinds.back() > 0) put_bytes(where.second, part);  // not counted: like no other
+  }
+  std::ranges::sort(parts);
+  for (const std::string& part : parts) key += part;
+  return key;
+}
+
+}  // namespace berth::placement

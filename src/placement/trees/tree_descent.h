@@ -1,0 +1,118 @@
+// The domains for a tree's minima: depth first over groups and their domains, with return to earlier
+// siblings.
+//
+// Groups that ask for more come first, and try the domain that fits most tightly. A search by counts decides
+// where alone (how many members of a kind a domain takes), and places the members at its end. Where that
+// misleads, because kinds share nodes or members choose devices, each group is placed as it is reached, and
+// then all members at once, with all their choices. Equal domains are tried once in a search by counts, and a
+// state that counts refuted is remembered. Owner: one
+// TreeCycle::run, on one thread. Cost: steps of the budget.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "placement/search/budget.h"
+#include "placement/trees/tree_grounds.h"
+
+namespace berth::placement {
+
+// Steps of one search for domains.
+inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
+// One search of all choices on given domains has such a share of the steps.
+inline constexpr std::size_t kTreeSharesOfChoices = 8;
+// Members that are placed and taken back in one search.
+inline constexpr std::size_t kTreePlacingsMax = 4'096;
+// Kinds of members that are counted; groups of further kinds are only tried.
+inline constexpr std::size_t kTreeKindsMax = 16;
+
+// A group that must find a place now.
+struct TreeUnit {
+  std::size_t node = 0;
+  std::optional<std::size_t> parent;  // a unit
+  std::size_t end = 0;                // behind the last unit below it
+  std::int64_t needed = 0;            // members, or children
+  std::int64_t left = 0;              // later siblings
+  std::optional<std::size_t> kind;    // of the members, not counted from kTreeKindsMax on; none: a composite
+};
+
+enum class TreeEffort : std::uint8_t { ByCounts, ByPlacing, Together };
+
+class TreeDescent {
+ public:
+  struct Moves {
+    // Places the minimum of the unit's group; false: the transaction is as before.
+    std::function<bool(const TreeUnit&, const Ground&)> place;
+    // Places the minima of all units that are groups, at once; false: the transaction is as before.
+    std::function<bool(std::span<const std::size_t>)> place_together;
+    // Takes back what place() did.
+    std::function<void(const TreeUnit&)> take_back;
+  };
+
+  // All outlive it. The first unit has all others below it. `kinds`: how many members a domain takes.
+  TreeDescent(TreeGrounds& grounds, std::span<const TreeUnit> units, std::span<GroupFit* const> kinds,
+              Budget& budget, const Moves& moves);
+
+  // `of_parent`: of the first unit's parent. `own`: of the first unit, if it is chosen already.
+  bool run(TreeEffort effort, const Ground& of_parent, const Ground* own);
+  // Of each unit that found a place.
+  const std::vector<std::optional<Ground>>& found() const { return grounds_of_; }
+  // Counts ruled everything out, or the search of all choices did.
+  bool refuted() const {
+    return effort_ != TreeEffort::ByPlacing && misled_ <= misled_max() && !budget_.ended();
+  }
+  // The deepest unit that found no domain, and the domain with most room for it.
+  std::optional<std::size_t> stuck() const { return stuck_; }
+  const Ground& nearest() const { return nearest_; }
+  std::int64_t nearest_room() const { return nearest_room_; }
+
+ private:
+  struct Candidate {
+    Ground ground;
+    std::int64_t room = 0;
+  };
+  void find_strict();
+  bool go_on(std::size_t at);
+  bool skip(std::size_t at);
+  bool enter(std::size_t at, const Ground& ground);
+  bool finish();
+  bool finish_one_by_one();
+  std::size_t misled_max() const { return effort_ == TreeEffort::Together ? SIZE_MAX : 0; }
+  std::vector<Candidate> candidates(std::size_t at);
+  std::int64_t room(std::size_t at, const Ground& ground);
+  std::int64_t free(std::size_t kind, const Ground& ground);
+  const topology::FitCounts& counts(std::size_t kind, std::size_t chain);
+  void use(const TreeUnit& unit, const Ground& ground, std::int64_t sign);
+  bool is_counted(const TreeUnit& unit) const { return unit.kind && *unit.kind < kinds_.size(); }
+  void keep_one_of_equals(std::vector<Candidate>& all);
+  bool is_refuted(std::size_t at);
+  std::string state_key(std::size_t at) const;
+  const Ground& ground_above(std::size_t at) const;
+  void note_stuck(std::size_t at, std::span<const Candidate> candidates);
+
+  TreeGrounds& grounds_;
+  const std::span<const TreeUnit> units_;
+  const std::span<GroupFit* const> kinds_;
+  Budget& budget_;
+  const Moves& moves_;
+
+  TreeEffort effort_ = TreeEffort::ByCounts;
+  Ground of_parent_;
+  const Ground* own_ = nullptr;
+  std::vector<std::uint8_t> strict_;                             // by unit: nothing below it may be left out
+  std::vector<std::optional<Ground>> grounds_of_;                // by unit
+  std::vector<std::int64_t> placed_;                             // by unit: children
+  std::vector<std::vector<std::int64_t>> used_;                  // by chain; by domain and kind
+  std::vector<std::size_t> touched_;                             // units with a ground, in their order
+  std::vector<std::vector<const topology::FitCounts*>> counts_;  // by kind and chain
+  std::unordered_set<std::string> failed_;
+  std::size_t failures_ = 0, misled_ = 0;
+  std::optional<std::size_t> stuck_;
+  Ground nearest_;
+  std::int64_t nearest_room_ = 0;
+};
+
+}  // namespace berth::placement

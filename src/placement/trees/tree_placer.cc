@@ -1,0 +1,286 @@
+#include "placement/trees/tree_placer.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth::placement {
+
+TreePlacer::TreePlacer(GroupCycle& groups, const PluginSet& plugins, TreeGrounds& grounds,
+                       const SchedulingContext& context, const TreeInput& input,
+                       model::Ledger::Transaction& transaction)
+    : groups_(groups),
+      grounds_(grounds),
+      context_(context),
+      input_(input),
+      transaction_(transaction),
+      states_(input.nodes.size()),
+      before_(input.nodes.size()) {
+  find_kinds(plugins);
+  reset();
+}
+
+void TreePlacer::find_kinds(const PluginSet& plugins) {
+  std::map<std::string, std::size_t, std::less<>> known;
+  for (std::size_t node = 0; node < input_.nodes.size(); ++node) {
+    const TreeNode& one = input_.nodes[node];
+    if (!one.is_group() || one.group.waiting.empty()) continue;
+    auto fit = std::make_unique<GroupFit>(plugins, groups_.pods(), context_, transaction_, one.group.waiting);
+    const std::string_view kind = fit->kind();
+    const auto found = kind.empty() ? known.end() : known.find(kind);
+    if (found != known.end()) {
+      states_[node].kind = found->second;
+      continue;
+    }
+    states_[node].kind = fits_.size();
+    if (!kind.empty()) known.emplace(kind, fits_.size());
+    fits_.push_back(std::move(fit));
+    if (kinds_.size() < kTreeKindsMax) kinds_.push_back(fits_.back().get());
+  }
+}
+
+void TreePlacer::reset() {
+  outcome_ = {};
+  outcome_.nodes.resize(input_.nodes.size());
+  obstacle_ = std::nullopt;
+  unproved_ = {};
+  sort_out();
+}
+
+void TreePlacer::sort_out() {
+  for (std::size_t node = input_.nodes.size(); node-- > 0;) {
+    const TreeNode& one = input_.nodes[node];
+    State& state = states_[node];
+    std::int64_t have = 0, may_have = 0;
+    if (one.is_group()) {
+      outcome_.nodes[node].members.resize(one.group.waiting.size());
+      have = one.group.scheduled;
+      may_have = static_cast<std::int64_t>(one.group.waiting.size());
+    }
+    for (const std::size_t child : one.children) {
+      have += has_minimum(child) ? 1 : 0;
+      may_have += !has_minimum(child) && is_ready(child) ? 1 : 0;
+    }
+    state.needed = std::max<std::int64_t>(0, one.minimum() - have);
+    state.ready = state.needed <= may_have;
+    state.ground = std::nullopt;
+    outcome_.nodes[node].placed = state.needed == 0;
+  }
+}
+
+std::vector<std::size_t> TreePlacer::children_to_place(std::size_t node, Children which) const {
+  std::vector<std::size_t> children;
+  for (const std::size_t child : input_.nodes[node].children)
+    if (!has_minimum(child) && is_ready(child)) children.push_back(child);
+  const auto needed = static_cast<std::size_t>(states_[node].needed);
+  if (which == Children::Oldest && children.size() > needed) children.resize(needed);
+  std::ranges::stable_sort(children, [&](std::size_t a, std::size_t b) {
+    if (grounds_.chooses(a) != grounds_.chooses(b)) return grounds_.chooses(a);
+    return asks(a) > asks(b);
+  });
+  return children;
+}
+
+// Members that the node needs at least.
+std::int64_t TreePlacer::asks(std::size_t node) const {
+  const TreeNode& one = input_.nodes[node];
+  if (one.is_group()) return states_[node].needed;
+  std::vector<std::int64_t> each;
+  for (const std::size_t child : one.children)
+    if (!has_minimum(child) && is_ready(child)) each.push_back(asks(child));
+  std::ranges::sort(each);
+  each.resize(std::min(each.size(), static_cast<std::size_t>(states_[node].needed)));
+  std::int64_t sum = 0;
+  for (const std::int64_t members : each) sum += members;
+  return sum;
+}
+
+void TreePlacer::add_units(std::size_t node, std::optional<std::size_t> parent, std::int64_t left,
+                           Children which, std::vector<TreeUnit>& units) const {
+  const std::size_t at = units.size();
+  const State& state = states_[node];
+  units.push_back({node, parent, 0, state.needed, left, std::nullopt});
+  if (input_.nodes[node].is_group()) {
+    units[at].kind = state.kind.value_or(kTreeKindsMax);
+  } else {
+    const std::vector<std::size_t> children = children_to_place(node, which);
+    for (std::size_t i = 0; i < children.size(); ++i)
+      add_units(children[i], at, static_cast<std::int64_t>(children.size() - i - 1), which, units);
+  }
+  units[at].end = units.size();
+}
+
+bool TreePlacer::place_root(const Ground& ground) {
+  return place_minima(0, grounds_.whole_cluster(), &ground);
+}
+
+bool TreePlacer::place_minima(std::size_t node, const Ground& of_parent, const Ground* own) {
+  std::vector<TreeUnit> oldest, all;
+  add_units(node, std::nullopt, 0, Children::Oldest, oldest);
+  if (descend(oldest, of_parent, own)) return true;
+  if (!error_.empty()) return false;
+  add_units(node, std::nullopt, 0, Children::All, all);
+  return all.size() > oldest.size() && descend(all, of_parent, own);
+}
+
+bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own) {
+  unproved_ = {};
+  for (const TreeEffort effort : {TreeEffort::ByCounts, TreeEffort::ByPlacing, TreeEffort::Together}) {
+    Budget steps(effort == TreeEffort::ByPlacing ? kTreePlacingsMax : kTreeDescentStepsMax);
+    Budget choices(kGroupStepsMax);
+    const TreeDescent* running = nullptr;
+    const TreeDescent::Moves moves{
+        [&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
+        [&](std::span<const std::size_t> placed) { return place_together(units, *running, placed, choices); },
+        [&](const TreeUnit& unit) { take_back(unit); }};
+    TreeDescent descent(grounds_, units, kinds_, steps, moves);
+    running = &descent;
+    if (descent.run(effort, of_parent, own)) {
+      keep(units, descent);
+      return true;
+    }
+    if (effort == TreeEffort::ByCounts) note(units, descent);
+    if (!error_.empty() || descent.refuted()) return false;
+  }
+  unproved_ = kSearchBudgetEnded;
+  return false;
+}
+
+// Where the search ends without an answer, so does the proof.
+bool TreePlacer::place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
+                                std::span<const std::size_t> placed, Budget& budget) {
+  if (!error_.empty()) return false;
+  std::vector<GroupPart> parts;
+  std::vector<std::size_t> nodes;
+  for (const std::size_t at : placed) {
+    if (!units[at].kind) continue;
+    nodes.push_back(units[at].node);
+    parts.push_back({&input_.nodes[units[at].node].group, descent.found()[at]->placement,
+                     static_cast<std::size_t>(units[at].needed)});
+  }
+  Budget own(std::min(budget.left(), kGroupStepsMax / kTreeSharesOfChoices));
+  const std::size_t before = own.left();
+  std::string_view unproved;
+  GroupOutcome outcome = groups_.run_together(context_, parts, own, transaction_, unproved);
+  budget.spend(before - own.left());
+  if (!unproved.empty()) unproved_ = unproved;
+  if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
+  if (outcome.kind != GroupOutcome::Kind::Placed) return false;
+  auto member = outcome.members.begin();
+  for (const std::size_t node : nodes)
+    for (MemberOutcome& own_member : outcome_.nodes[node].members) own_member = std::move(*member++);
+  return true;
+}
+
+void TreePlacer::keep(std::span<const TreeUnit> units, const TreeDescent& descent) {
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const std::optional<Ground>& ground = descent.found()[i];
+    if (!ground) continue;
+    states_[units[i].node].ground = ground;
+    TreeNodeOutcome& own = outcome_.nodes[units[i].node];
+    own.placed = true;
+    own.placement = ground->placement->name;
+  }
+}
+
+void TreePlacer::note(std::span<const TreeUnit> units, const TreeDescent& descent) {
+  if (!descent.stuck()) return;
+  obstacle_ = TreeObstacle{units[*descent.stuck()].node, descent.nearest(), descent.nearest_room()};
+}
+
+bool TreePlacer::place(const TreeUnit& unit, const Ground& ground) {
+  const GroupInput& group = input_.nodes[unit.node].group;
+  const auto needed = static_cast<std::size_t>(unit.needed);
+  if (!error_.empty()) return false;
+  before_[unit.node] = transaction_.savepoint();
+  GroupOutcome outcome = groups_.run_on(
+      context_, group,
+      {*ground.placement, needed, GroupEffort::InOrder, needed, grounds_.topology_of(ground)}, transaction_);
+  if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
+  if (outcome.kind != GroupOutcome::Kind::Placed) return false;
+  outcome_.nodes[unit.node].members = std::move(outcome.members);
+  return true;
+}
+
+void TreePlacer::take_back(const TreeUnit& unit) {
+  transaction_.roll_back_to(*before_[unit.node]);
+  outcome_.nodes[unit.node].members.assign(input_.nodes[unit.node].group.waiting.size(), {});
+}
+
+void TreePlacer::grow() {
+  find_ground(0);
+  grow_node(0);
+}
+
+// Where the node's members are, or may go.
+void TreePlacer::find_ground(std::size_t node) {
+  State& state = states_[node];
+  if (state.ground) return;
+  const std::optional<std::size_t> parent = input_.nodes[node].parent;
+  const Ground above = parent ? *states_[*parent].ground : grounds_.whole_cluster();
+  state.ground = above;
+  if (!above.placement || !grounds_.chooses(node)) return;
+  const std::vector<const Placement*> candidates = grounds_.candidates(node, above);
+  state.ground = Ground{grounds_.chain_of(node), candidates.empty() ? nullptr : candidates.front()};
+  if (candidates.size() < 2 || !state.kind || *state.kind >= kinds_.size()) return;
+  const topology::FitCounts& counts = kinds_[*state.kind]->counts(grounds_.topology(state.ground->chain));
+  state.ground->placement = *std::ranges::max_element(
+      candidates, {}, [&](const Placement* one) { return counts.sum(TreeGrounds::domain_of(*one)); });
+}
+
+// Children that are not there yet come before members that no group needs.
+void TreePlacer::grow_node(std::size_t node) {
+  const TreeNode& one = input_.nodes[node];
+  if (!states_[node].ground->placement || !error_.empty()) return;
+  if (one.is_group()) return grow_group(node);
+  for (const std::size_t child : one.children)
+    if (!has_minimum(child) && is_ready(child)) place_minima(child, *states_[node].ground, nullptr);
+  for (const std::size_t child : one.children) {
+    if (!has_minimum(child)) continue;
+    find_ground(child);
+    grow_node(child);
+  }
+}
+
+void TreePlacer::grow_group(std::size_t node) {
+  const GroupInput& all = input_.nodes[node].group;
+  TreeNodeOutcome& own = outcome_.nodes[node];
+  GroupInput rest = all;
+  rest.waiting.clear();
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < all.waiting.size(); ++i) {
+    if (!own.members[i].node.valid()) {
+      rest.waiting.push_back(all.waiting[i]);
+      members.push_back(i);
+      continue;
+    }
+    ++rest.scheduled;
+    rest.placed.push_back(all.waiting[i]);
+    rest.occupied.push_back(own.members[i].node);
+  }
+  if (members.empty()) return;
+  const Ground& ground = *states_[node].ground;
+  own.placement = ground.placement->name;
+  const GroupTrial trial{
+      *ground.placement, 1, GroupEffort::InOrder, SIZE_MAX, grounds_.topology_of(ground), true};
+  GroupOutcome outcome = groups_.run_on(context_, rest, trial, transaction_);
+  if (outcome.kind == GroupOutcome::Kind::Unschedulable)
+    outcome = groups_.refuse_on(context_, rest, trial, transaction_);
+  if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
+  for (std::size_t i = 0; i < members.size(); ++i) own.members[members[i]] = std::move(outcome.members[i]);
+  own.refusal = std::move(outcome.refusal);
+}
+
+std::int64_t TreePlacer::placed() const {
+  std::int64_t sum = 0;
+  for (const TreeNodeOutcome& node : outcome_.nodes)
+    sum += std::ranges::count_if(node.members, [](const MemberOutcome& one) { return one.node.valid(); });
+  return sum;
+}
+
+std::int64_t TreePlacer::unplaced() const {
+  std::int64_t sum = -placed();
+  for (const TreeNodeOutcome& node : outcome_.nodes) sum += static_cast<std::int64_t>(node.members.size());
+  return sum;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,93 @@
+// One attempt to place a tree, or what is left of it, in the caller's transaction.
+//
+// Owner: one TreeCycle::run, on one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "placement/trees/tree_descent.h"
+
+namespace berth::placement {
+
+// What keeps a tree from its minimum, by the group that came closest.
+struct TreeObstacle {
+  std::size_t node = 0;
+  Ground nearest;  // its placement may be null
+  std::int64_t room = 0;
+};
+
+class TreePlacer {
+ public:
+  // All outlive it.
+  TreePlacer(GroupCycle& groups, const PluginSet& plugins, TreeGrounds& grounds,
+             const SchedulingContext& context, const TreeInput& input,
+             model::Ledger::Transaction& transaction);
+  TreePlacer(const TreePlacer&) = delete;
+  TreePlacer& operator=(const TreePlacer&) = delete;
+
+  bool has_minimum(std::size_t node) const { return outcome_.nodes[node].placed; }
+  // Enough members or children exist.
+  bool is_ready(std::size_t node) const { return states_[node].ready; }
+  // More members, or children, that must be placed.
+  std::int64_t needed(std::size_t node) const { return states_[node].needed; }
+  // The minima of the root and of all below it that it needs. False: the transaction is unchanged.
+  bool place_root(const Ground& ground);
+  // Whatever else fits, where the minima are.
+  void grow();
+  // Forgets what was placed.
+  void reset();
+
+  // Members that were placed, and those that wait without a place.
+  std::int64_t placed() const;
+  std::int64_t unplaced() const;
+  const std::string& error() const { return error_; }
+  const std::optional<TreeObstacle>& obstacle() const { return obstacle_; }
+  std::string_view unproved() const { return unproved_; }
+  TreeOutcome take_outcome() { return std::move(outcome_); }
+
+ private:
+  struct State {
+    bool ready = false;
+    std::int64_t needed = 0;
+    std::optional<Ground> ground;
+    std::optional<std::size_t> kind;  // of a group with waiting members
+  };
+  void sort_out();
+  void find_kinds(const PluginSet& plugins);
+  bool place_minima(std::size_t node, const Ground& of_parent, const Ground* own);
+  bool descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own);
+  enum class Children : std::uint8_t { Oldest, All };
+  void add_units(std::size_t node, std::optional<std::size_t> parent, std::int64_t left, Children which,
+                 std::vector<TreeUnit>& units) const;
+  std::vector<std::size_t> children_to_place(std::size_t node, Children which) const;
+  std::int64_t asks(std::size_t node) const;
+  bool place(const TreeUnit& unit, const Ground& ground);
+  void take_back(const TreeUnit& unit);
+  bool place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
+                      std::span<const std::size_t> placed, Budget& budget);
+  void grow_node(std::size_t node);
+  void grow_group(std::size_t node);
+  void find_ground(std::size_t node);
+  void keep(std::span<const TreeUnit> units, const TreeDescent& descent);
+  void note(std::span<const TreeUnit> units, const TreeDescent& descent);
+
+  GroupCycle& groups_;
+  TreeGrounds& grounds_;
+  const SchedulingContext& context_;
+  const TreeInput& input_;
+  model::Ledger::Transaction& transaction_;
+  std::vector<std::unique_ptr<GroupFit>> fits_;  // by kind
+  std::vector<GroupFit*> kinds_;
+  std::vector<State> states_;                                                 // by node
+  std::vector<std::optional<model::Ledger::Transaction::Savepoint>> before_;  // by node: its minimum
+  TreeOutcome outcome_;
+  std::optional<TreeObstacle> obstacle_;
+  std::string error_;
+  std::string_view unproved_;
+};
+
+}  // namespace berth::placement
