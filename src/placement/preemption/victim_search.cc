@@ -127,10 +127,7 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
         [&](const UnitSet&) { return checks_ < kPreemptionChecksMax; });
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
-  Chosen chosen{{}, at, {}};
-  for (const std::size_t victim : removed) chosen.victims.push_back(units[victim]);
-  std::ranges::sort(chosen.victims,
-                    [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
+  Chosen chosen{{}, at, units_.sorted(units, removed)};
   chosen.cost = units_.cost_of(chosen.victims);
   return chosen;
 }

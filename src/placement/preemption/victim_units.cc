@@ -132,6 +132,14 @@ VictimUnits::Units VictimUnits::on(std::span<const NodeId> nodes, std::span<cons
   return units;
 }
 
+VictimUnits::Units VictimUnits::sorted(const Units& units, const UnitSet& removed) const {
+  Units victims;
+  for (const std::size_t at : removed) victims.push_back(units[at]);
+  std::ranges::sort(victims,
+                    [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
+  return victims;
+}
+
 PreemptionCost VictimUnits::cost_of(const Units& victims) const {
   PreemptionCost cost;
   Disruptions disruptions(context_.view);

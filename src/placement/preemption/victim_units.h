@@ -63,6 +63,8 @@ class VictimUnits {
   bool takes_broken_gangs_whole(const Units& units, const UnitSet& removed);
   void forget_broken_gangs() { whole_.clear(); }
 
+  // The removed units, the most important first.
+  Units sorted(const Units& units, const UnitSet& removed) const;
   PreemptionCost cost_of(const Units& victims) const;
   // Fills in victims, awaited and groups. `victims`: the most important first.
   void name_victims(const Units& victims, VictimPlan& plan) const;
