@@ -95,6 +95,11 @@ std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, co
   return rooms;
 }
 
+model::ResourceAmounts GroupCycle::least_requests(const SchedulingContext& context,
+                                                  const GroupInput& input) const {
+  return plugins_of(input).fit_counter->demand(context.cluster, input.waiting).requests;
+}
+
 GroupOutcome GroupCycle::run_on(const SchedulingContext& context, const GroupInput& input,
                                 const Placement& placement, std::size_t members, GroupEffort effort,
                                 model::Ledger::Transaction& transaction) {

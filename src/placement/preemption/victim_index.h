@@ -22,7 +22,7 @@ class VictimIndex {
   // What the pod lacks on a node.
   struct Demand {
     std::int32_t priority = 0;              // victims are below it
-    const model::ResourceAmounts* charges;  // of the pod
+    const model::ResourceAmounts* charges;  // of the pod, that its profile counts
     bool devices = false;                   // of the node alone
     bool far_devices = false;               // that pods of any node may hold
   };

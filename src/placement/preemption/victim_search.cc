@@ -26,7 +26,11 @@ class Search {
         self_(cluster_.find_pod(pod.meta.ns, pod.meta.name)),
         avoid_(avoid),
         transaction_(transaction),
-        units_(context, {pod.priority, self_, asks_for_devices(pod)}, transaction) {}
+        units_(context, {pod.priority, self_, asks_for_devices(pod)}, transaction) {
+    pods_.begin(state_, context_, pod_, &transaction_);
+    const api::Pod* one = &pod_;
+    charges_ = state_.plugins->fit_counter->demand(cluster_, {&one, 1}).requests;
+  }
 
   std::optional<PreemptionPlan> run(std::span<const RefusedByNode> nodes, NoVictimsFound& why_not);
 
@@ -61,7 +65,8 @@ class Search {
   const std::span<const NodeId> avoid_;
   model::Ledger::Transaction& transaction_;
   VictimUnits units_;
-  bool far_ = false;  // victims on other nodes than the pod's are tried, too
+  model::ResourceAmounts charges_;  // that nodes must have, whatever devices serve and the profile ignores
+  bool far_ = false;                // victims on other nodes than the pod's are tried, too
   std::size_t checks_ = 0;
   std::size_t without_victims_ = 0;           // nodes that were tried
   std::map<std::string, std::size_t> still_;  // nodes by why they refuse without all victims
@@ -70,8 +75,7 @@ class Search {
 VictimIndex::Demand Search::demand_of(const RefusedByNode& node) const {
   // Devices of a pool that several nodes reach may be held on another node.
   const bool shared = !cluster_.shared_pools().empty();
-  return {pod_.priority, &cluster_.pod(self_).requests, node.by_devices && !shared,
-          node.by_devices && shared};
+  return {pod_.priority, &charges_, node.by_devices && !shared, node.by_devices && shared};
 }
 
 // A heap, the lowest first.
