@@ -108,15 +108,17 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
   const std::string where = list_places(draft.places);
   loop_.evictions.forget(key);
   loop_.nominations.forget(key);
-  PreemptionUnderWay under_way{
-      draft.about.regarding_uid,
-      draft.about.component,
-      draft.priority,
-      std::move(draft.places),
-      {},
-      {},
-      model::ScopedHold(loop_.cluster.ledger(), loop_.cluster.hold_for(found.place, bound)),
-      context.now + grace_of(loop_.cluster, found) + kPreemptionMax};
+  model::Hold hold = loop_.cluster.hold_for(found.place, bound);
+  for (const auto* pods : {&found.victims, &found.awaited})
+    for (const placement::PreemptionVictim& victim : *pods) hold.leaving.push_back(victim.pod);
+  PreemptionUnderWay under_way{draft.about.regarding_uid,
+                               draft.about.component,
+                               draft.priority,
+                               std::move(draft.places),
+                               {},
+                               {},
+                               model::ScopedHold(loop_.cluster.ledger(), std::move(hold)),
+                               context.now + grace_of(loop_.cluster, found) + kPreemptionMax};
   for (const auto* pods : {&found.victims, &found.awaited})
     for (const placement::PreemptionVictim& victim : *pods) {
       const api::ObjectMeta& meta = loop_.cluster.pod(victim.pod).live->meta;

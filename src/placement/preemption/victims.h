@@ -17,7 +17,7 @@ inline constexpr Duration kLateEndMax = Duration::minutes(2);
 
 enum class Evictability : std::uint8_t {
   Fixed,     // nobody can evict it, or that would free nothing
-  EndsSoon,  // it is being deleted
+  EndsSoon,  // it is being deleted, or evicted for another preemptor
   Evictable,
 };
 // Of a pod that has a node, whatever the priorities.
