@@ -57,7 +57,6 @@ const ResizeCase kResizes[] = {
      "2",
      "",
      {}},
-    {"another scheduler's", "{}", "Deferred", "2", R"(,"schedulerName":"other")", {}},
     {"more than the node has", "{}", "Deferred", "5", "", {}},
 };
 
@@ -97,6 +96,17 @@ TEST_F(DeferredResize, ChangesOfItsNodeWakeIt) {
   run_pod("grows", 10, "2");
   bench.run();
   EXPECT_EQ(bench.scheduler.cluster().ledger().holds().size(), 0u) << "the resize is over";
+}
+
+TEST_F(DeferredResize, APodOfAnotherSchedulerEvictsNobody) {
+  bench.put_node({"n1", "4"});
+  run_pod("low", 3, "3");
+  run_pod("grows", 10, "2");
+  Json pod = *parse_json(*bench.view.pods.find("default", "grows")->raw);
+  pod["spec"]["schedulerName"] = "other";
+  bench.put_json(api::Kind::Pod, std::move(pod));
+  set_status("grows", "Deferred");
+  EXPECT_EQ(evictions_later(), Names{});
 }
 
 // The pod runs: its group is not decided again, and the victims are those of its node.
