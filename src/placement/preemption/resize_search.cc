@@ -40,7 +40,7 @@ std::optional<VictimPlan> find_resize_victims(const SchedulingContext& context, 
   } while (search.takes_broken_gangs_whole(units, removed));
   const VictimUnits::Units victims = search.sorted(units, removed);
   VictimPlan plan;
-  plan.cost = search.cost_of(victims);
+  plan.cost = search.cost_of(units, removed);
   search.name_victims(victims, plan);
   return plan;
 }

@@ -132,7 +132,7 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
   Chosen chosen{{}, at, units_.sorted(units, removed)};
-  chosen.cost = units_.cost_of(chosen.victims);
+  chosen.cost = units_.cost_of(units, removed);
   return chosen;
 }
 

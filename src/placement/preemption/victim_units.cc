@@ -140,11 +140,12 @@ VictimUnits::Units VictimUnits::sorted(const Units& units, const UnitSet& remove
   return victims;
 }
 
-PreemptionCost VictimUnits::cost_of(const Units& victims) const {
+PreemptionCost VictimUnits::cost_of(const Units& units, const UnitSet& removed) const {
   PreemptionCost cost;
   Disruptions disruptions(context_.view);
   std::int64_t earliest = 0;
-  for (const VictimUnit& unit : victims) {
+  for (const std::size_t at : removed) {
+    const VictimUnit& unit = units[at];
     if (unit.ends_soon) continue;
     const auto pods = static_cast<std::uint32_t>(unit.pods.size());
     cost.tied += unit.tied ? 1 : 0;

@@ -65,7 +65,8 @@ class VictimUnits {
 
   // The removed units, the most important first.
   Units sorted(const Units& units, const UnitSet& removed) const;
-  PreemptionCost cost_of(const Units& victims) const;
+  // Of the removed units, in any order.
+  PreemptionCost cost_of(const Units& units, const UnitSet& removed) const;
   // Fills in victims, awaited and groups. `victims`: the most important first.
   void name_victims(const Units& victims, VictimPlan& plan) const;
   // The live claims that the transaction has freed.
