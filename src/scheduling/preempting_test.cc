@@ -245,6 +245,44 @@ TEST_F(Preempts, WhoIsEvictedAnywayCostsTheNextOneNothing) {
   EXPECT_EQ(bench.node_of("second"), "n1");
 }
 
+// The pod "again" is made anew by its controller, and fits only where "guarded" is; "large" fits nowhere
+// else.
+TEST_F(Preempts, WhatAVictimWouldEvictInTurnCounts) {
+  const std::string made = R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r",)"
+                           R"("uid":"r","controller":true}])";
+  const auto run_made = [&](const std::string& name, const std::string& node, int priority,
+                            const std::string& cpu, const std::string& meta) {
+    run_pod(name, node, priority, cpu);
+    std::string text(*bench.view.pods.find("default", name)->raw);
+    Json pod = *parse_json(text);
+    const Json more = *parse_json("{" + meta.substr(1) + "}");
+    for (const auto& [key, value] : more.as_object()) pod["metadata"][key] = value;
+    pod["status"]["conditions"] = *parse_json(R"([{"type":"Ready","status":"True"}])");
+    bench.put_json(api::Kind::Pod, std::move(pod));
+  };
+  for (const bool protects : {true, false}) {
+    for (const char* node : {"n1", "n2", "n3"}) bench.put_node({node, *(node + 1) == '2' ? "2" : "4"});
+    if (protects)
+      bench.put(
+          api::Kind::PodDisruptionBudget,
+          R"({"metadata":{"name":"b","namespace":"default","uid":"b","generation":1},"spec":{"selector":)"
+          R"({"matchLabels":{"app":"b"}}},"status":{"observedGeneration":1,"disruptionsAllowed":0,)"
+          R"("currentHealthy":1,"desiredHealthy":1}})");
+    else
+      bench.erase(api::Kind::PodDisruptionBudget, "b");
+    run_made("again", "n1", 5, "2", made);
+    run_pod("high1", "n1", 20, "2");
+    run_made("guarded", "n2", 3, "2", R"(,"labels":{"app":"b"})");
+    run_made("large", "n3", 6, "3", made);
+    bench.put_pod({"high", "2", "", with_priority(10)});
+    bench.evictions.clear();
+    bench.run();
+    EXPECT_EQ(bench.evictions, std::vector<std::string>{protects ? "evict large" : "evict guarded"});
+    for (const char* pod : {"again", "high1", "guarded", "large", "high"}) bench.erase(api::Kind::Pod, pod);
+    bench.run();
+  }
+}
+
 // What the profile ignores is no room that pods must leave.
 TEST(PreemptsByProfile, AnIgnoredResourceNeedsNoVictims) {
   placement::Profile profile{"berth"};

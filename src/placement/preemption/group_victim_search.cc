@@ -147,7 +147,7 @@ std::vector<UnitSet> GroupSearch::orders(const Units& units) {
 
 // Start times are not compared.
 bool GroupSearch::reaches_bound(const PreemptionCost& cost) const {
-  return cost.tied == 0 && cost.refused == 0 && cost.top <= bound_.top &&
+  return cost.tied == 0 && cost.refused == 0 && cost.refused_later == 0 && cost.top <= bound_.top &&
          cost.sum <= bound_.sum && cost.victims <= bound_.victims;
 }
 

@@ -134,6 +134,7 @@ std::optional<PreemptionCost> VictimIndex::bound(const model::Cluster& cluster, 
     const std::int64_t lowest = levels[ends ? 1 : 0].priority;
     return PreemptionCost{0,
                           0,
+                          0,
                           level.priority,
                           weight_of(level.priority) + static_cast<__int128>(victims - 1) * weight_of(lowest),
                           static_cast<std::uint32_t>(victims),
