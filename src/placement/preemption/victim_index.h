@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -61,10 +62,12 @@ class VictimIndex {
                                              const Demand& demand);
   void read(const SchedulingContext& context, NodeId node);
   void count_lowest(const Row& row, int by);
+  bool reads_budgets(const client::View& view);
 
   std::vector<Row> rows_;                       // by node
   std::map<std::int64_t, std::size_t> lowest_;  // of each node, with the number of nodes
   int idle_ = 0;                                // nodes
+  std::vector<std::shared_ptr<const api::DisruptionBudget>> budgets_;  // as protection_ knows them
   std::uint64_t protection_ = 0;
   bool fresh_ = true;
   model::Changes::Position seen_;
