@@ -447,9 +447,9 @@ struct CoreBench {
 // A decision of a lower priority while so many nodes are kept for a higher one.
 void WarmPodBelowAHold(benchmark::State& state) {
   CoreBench bench(static_cast<int>(state.range(0)));
-  model::Hold room{1, {}, {}};
+  model::Hold room{1, {}, {}, {}};
   for (std::uint32_t i = 0; i < state.range(1); ++i)
-    room.places.push_back({model::NodeId(i), {{model::kCpu, 64'000}}, nullptr, {}});
+    room.places.push_back({{model::NodeId(i), {{model::kCpu, 64'000}}, nullptr, {}, {}}, {}});
   const model::ScopedHold hold(bench.cluster.ledger(), std::move(room));
   bench.decide();
   for (auto _ : state) bench.decide();
@@ -540,6 +540,91 @@ void PreemptionForADevice(benchmark::State& state) {
   preemption(state, true);
 }
 
+// A gang of 512 that needs whole nodes, in one of two racks of 2,500 nodes, all full. With devices each node
+// has eight, of which each of its four pods has two.
+void gang_preemption(benchmark::State& state, bool devices) {
+  constexpr int kNodes = 5000, kPodsOfANode = 4, kMembers = 512;
+  CoreBench bench(0);
+  bench.put(api::Kind::DeviceClass, R"("name":"gpu","uid":"uc")",
+            R"("spec":{"selectors":[{"cel":{"expression":"true"}}]})");
+  const auto claim_spec = [](int count) {
+    return R"("spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)"
+           R"("allocationMode":"ExactCount","count":)" +
+           std::to_string(count) + "}}]}}";
+  };
+  const auto uses_claim = [&](const std::string& claim) {
+    return devices ? R"(,"resourceClaims":[{"name":"d","resourceClaimName":")" + claim + "\"}]"
+                   : std::string();
+  };
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string node = "node-" + std::to_string(i);
+    bench.put(api::Kind::Node,
+              R"("name":")" + node + R"(","labels":{"rack":")" + std::to_string(i % 2) + "\"}",
+              R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
+    std::string names;
+    for (int d = 0; d < 2 * kPodsOfANode; ++d)
+      names += std::string(d == 0 ? "" : ",") + R"({"name":"gpu-)" + std::to_string(d) + "\"}";
+    if (devices)
+      bench.put(api::Kind::ResourceSlice, R"("name":"s)" + node + "\"",
+                R"("spec":{"driver":"gpu.example.com","nodeName":")" + node + R"(","pool":{"name":")" + node +
+                    R"(","generation":1,"resourceSliceCount":1},"devices":[)" + names + "]}");
+    for (int k = 0; k < kPodsOfANode; ++k) {
+      const std::string pod = "b" + std::to_string(i) + "-" + std::to_string(k);
+      const auto result = [&](int d) {
+        return R"({"request":"r","driver":"gpu.example.com","pool":")" + node + R"(","device":"gpu-)" +
+               std::to_string(d) + "\"}";
+      };
+      if (devices)
+        bench.put(api::Kind::ResourceClaim,
+                  R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"',
+                  claim_spec(2) + R"(,"status":{"allocation":{"devices":{"results":[)" + result(2 * k) + "," +
+                      result(2 * k + 1) + R"(]}},"reservedFor":[{"resource":"pods","name":")" + pod +
+                      R"(","uid":"u)" + pod + "\"}]}");
+      bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
+                R"("spec":{"nodeName":")" + node +
+                    R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"15"}}}])" +
+                    uses_claim(pod) + R"(},"status":{"phase":"Running","startTime":"2026-01-01T00:00:)" +
+                    std::to_string(10 + i % 50) + R"(Z"})");
+    }
+  }
+  bench.put(api::Kind::PodGroup, R"("name":"g","namespace":"default","uid":"ug")",
+            R"("spec":{"priority":10,"schedulingConstraints":{"topology":[{"key":"rack"}]},)"
+            R"("schedulingPolicy":{"gang":{"minCount":512}}})");
+  for (int i = 0; i < kMembers; ++i) {
+    const std::string pod = "g" + std::to_string(i);
+    if (devices)
+      bench.put(api::Kind::ResourceClaim,
+                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"', claim_spec(8));
+    bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
+              R"("spec":{"priority":10,"schedulingGroup":{"podGroupName":"g"},)"
+              R"("containers":[{"name":"c","resources":{"requests":{"cpu":"60"}}}])" +
+                  uses_claim(pod) + "}");
+  }
+  const placement::GroupQuestions questions{[](const api::Pod& pod) { return !pod.bound(); },
+                                            [](const std::string&) { return false; },
+                                            [](const std::string&) { return false; }};
+  const auto decide = [&] {
+    const SchedulingContext context{bench.view, bench.cluster, bench.core.allocator()};
+    const GroupInput input =
+        placement::group_input(*bench.view.pod_groups.find("default", "g"),
+                               placement::group_members(bench.view, bench.cluster, questions, "default", "g"),
+                               [](const api::Pod&) { return AvoidSet{}; });
+    model::Ledger::Transaction transaction(bench.cluster.ledger());
+    const GroupOutcome outcome = bench.core.decide_group(context, input, transaction, {.searches = true});
+    if (!outcome.preemption || outcome.preemption->victims.size() != kMembers * kPodsOfANode) std::abort();
+  };
+  decide();
+  for (auto _ : state) decide();
+}
+void GangPreemption(benchmark::State& state) {
+  gang_preemption(state, false);
+}
+void GangPreemptionForDevices(benchmark::State& state) {
+  gang_preemption(state, true);
+}
+
+BENCHMARK(GangPreemption)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangPreemptionForDevices)->Unit(benchmark::kMillisecond);
 BENCHMARK(Preemption)->Arg(5000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(PreemptionForADevice)->Arg(5000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(WarmPodBelowAHold)->ArgsProduct({{5000, 100000}, {0, 16}})->Unit(benchmark::kMicrosecond);

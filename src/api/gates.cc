@@ -40,6 +40,7 @@ constexpr GateInfo kGates[] = {
     {"DRAWorkloadResourceClaims", kBeta, false, true, false, "GenericWorkload"},
     {"DynamicResourceAllocation", kStable, true, true, true, ""},
     {"GenericWorkload", kBeta, false, true, false, ""},
+    {"InPlacePodVerticalScalingSchedulerPreemption", kAlpha, false, true, false, ""},
     {"NominatedNodeNameForExpectation", kBeta, true, true, false, ""},
     {"OpportunisticBatching", kBeta, true, true, false, ""},
     {"PodGroupPreemptionPolicy", kAlpha, false, true, false, "GenericWorkload"},

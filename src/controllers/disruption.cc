@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "api/evictions.h"
 #include "controllers/controllers.h"
 #include "controllers/disruption_budget.h"
 #include "controllers/patches.h"
@@ -10,14 +11,13 @@ namespace {
 
 constexpr std::string_view kDisruptionComponent = "controllermanager";  // in events
 
-constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
 // How long a pod may be said to be disrupted without being deleted.
 constexpr Duration kStaleDisruptionAfter = Duration::minutes(2);
 
 // The condition of a pod that lives on though it was to be deleted. A kubelet that ends a pod needs no
 // deletion.
 const api::Condition* unfulfilled_disruption(const api::Pod& pod) {
-  const api::Condition* target = api::find_condition(pod.conditions, kDisruptionTarget);
+  const api::Condition* target = api::find_condition(pod.conditions, api::kDisruptionTarget);
   const bool unfulfilled = target && target->status == "True" && target->reason != "TerminationByKubelet" &&
                            !pod.meta.deleting() && !pod.finished();
   return unfulfilled ? target : nullptr;
@@ -124,8 +124,8 @@ class Disruption final : public client::Reconciler {
       return effects;
     }
     return Effects::write(
-        key,
-        client::condition_patch(key, pod->meta, {std::string(kDisruptionTarget), "False", "", "", now, 0}));
+        key, client::condition_patch(key, pod->meta,
+                                     {std::string(api::kDisruptionTarget), "False", "", "", now, 0}));
   }
 
   // On the version that was read: the API server may have let a pod go since.

@@ -21,7 +21,7 @@ std::vector<api::Taint> evicting_taints(const api::Node* node) {
   return taints;
 }
 
-bool same_taints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
+bool evict_alike(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const api::Taint& one, const api::Taint& two) {
     return one.key == two.key && one.value == two.value && one.added == two.added;
   });
@@ -68,7 +68,7 @@ void on_tolerating_pod(const View&, const Delta& delta, Keys& keys) {
 void on_tainted_node(const View& view, const Delta& delta, Keys& keys) {
   const auto* before = client::object_of<api::Node>(delta.before);
   const auto* after = client::object_of<api::Node>(delta.after);
-  if (same_taints(evicting_taints(before), evicting_taints(after))) return;
+  if (evict_alike(evicting_taints(before), evicting_taints(after))) return;
   for (const api::Pod* pod : view.pods_on_node(delta.key.name))
     keys.push_back(client::key_of(Kind::Pod, pod->meta));
 }

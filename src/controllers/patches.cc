@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/evictions.h"
 #include "base/stable_hash.h"
 
 namespace berth::controllers {
@@ -36,7 +37,8 @@ Json with_condition(const api::Pod& pod, const api::Condition& wanted) {
 
 client::Effects delete_disrupted(const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
                                  std::string_view message, Time now) {
-  const api::Condition wanted{"DisruptionTarget", "True", std::string(reason), std::string(message), now, 0};
+  const api::Condition wanted{
+      std::string(api::kDisruptionTarget), "True", std::string(reason), std::string(message), now, 0};
   client::Effects effects;
   effects.chains.push_back({key, {}});
   const api::Condition* standing = api::find_condition(pod.conditions, wanted.type);

@@ -1,6 +1,7 @@
 #include <map>
 #include <optional>
 
+#include "api/evictions.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 
@@ -38,8 +39,8 @@ class PodGc final : public client::Reconciler {
     const Time since = away_since_.try_emplace(key, now).first->second;
     if (pod->meta.deleting() || now - since >= kNodeAwayMax)
       return end(key, *pod,
-                 api::Condition{"DisruptionTarget", "True", "DeletionByPodGC", "PodGC: node no longer exists",
-                                now, 0});
+                 api::Condition{std::string(api::kDisruptionTarget), "True",
+                                std::string(api::kDeletionByPodGc), "PodGC: node no longer exists", now, 0});
     Effects effects;
     effects.wake_at = since + kNodeAwayMax;
     return effects;

@@ -160,8 +160,12 @@ class Audit::Look {
   }
   void add_holds(NodeUse& use, NodeId node) const {
     for (const auto& [id, hold] : ledger_.holds())
-      for (const PodCharge& place : hold.places)
-        if (place.node == node) add_amounts(use, place, ShareHolder::Hold);
+      for (const HeldPlace& place : hold.places) {
+        if (place.node != node) continue;
+        add_amounts(use, place, ShareHolder::Hold);
+        if (place.pod.valid()) use.expected.push_back(place.pod);
+      }
+    std::ranges::sort(use.expected);
   }
   static void add_amounts(NodeUse& use, const PodCharge& charge, ShareHolder holder = ShareHolder::Pod) {
     for (const ResourceAmount& one : charge.requests) use.requested.at(one.resource) += one.amount;
@@ -175,7 +179,7 @@ class Audit::Look {
     const std::uint32_t count = std::max(a.requested.size(), b.requested.size());
     for (std::uint32_t i = 0; i < count; ++i)
       if (amount_in(a.requested, ResourceId(i)) != amount_in(b.requested, ResourceId(i))) return false;
-    return a.pods == b.pods && a.gpu_groups == b.gpu_groups;
+    return a.pods == b.pods && a.expected == b.expected && a.gpu_groups == b.gpu_groups;
   }
   static std::string text_of_use(const NodeUse& use) {
     return std::to_string(use.pods.size()) + " pods, " + std::to_string(amount_in(use.requested, kCpu)) +

@@ -170,6 +170,10 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
                               before->meta.owners == after->meta.owners &&
                               before->host_ports == after->host_ports && terms == row.terms;
   if (const NodeId node = ledger_.node_of(id); !reads_the_same && node.valid()) ledger_.changes().note(node);
+  if (before && (!after || after->meta.uid != before->meta.uid))
+    ledger_.forget_in_holds(id);
+  else if (!reads_the_same)
+    ledger_.expected_pod_changed(id);
   // Its GPU is charged as that of its group.
   if (after && api::is_gpu_reservation(*after))
     std::erase_if(row.requests, [](const ResourceAmount& one) { return one.resource == kGpu; });
@@ -507,12 +511,13 @@ void Cluster::remove(PodId pod, GroupClaims group_claims, Ledger::Transaction& t
 }
 
 Hold Cluster::hold_for(const Plan& plan, std::int32_t priority) const {
-  Hold hold{priority, {}, {}};
+  Hold hold{priority, {}, {}, {}};
   for (const Step& step : plan.steps) {
     if (const auto* place = std::get_if<Place>(&step)) {
       const Reservation& reservation = value_of(place->reservation);
       hold.places.push_back(
-          {place->node, charges(place->pod, reservation.node_allocatable), reservation.gpu_share, {}});
+          {{place->node, charges(place->pod, reservation.node_allocatable), reservation.gpu_share, {}, {}},
+           place->pod});
     }
     if (const auto* allocate = std::get_if<Allocate>(&step)) {
       const auto& devices = allocate->reservation->devices;

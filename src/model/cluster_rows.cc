@@ -174,13 +174,14 @@ std::string Cluster::nodes_text() const {
       taken.push_back("group:" + group.name + "=" + std::to_string(group.hundredths) + "/" +
                       std::to_string(group.members));
     std::sort(taken.begin(), taken.end());
-    if (!nodes_[i].live && taken.empty() && use.pods.empty()) continue;
+    if (!nodes_[i].live && taken.empty() && use.pods.empty() && use.expected.empty()) continue;
     std::string line = "node " + nodes_[i].name + (nodes_[i].live ? " live" : " unknown");
     for (const std::string& entry : taken) line += " " + entry;
     std::vector<std::string> pods;
     for (const PodId pod : use.pods) pods.push_back(pods_[pod.index()].key.text());
     std::sort(pods.begin(), pods.end());
     for (const std::string& pod : pods) line += " pod:" + pod;
+    for (const PodId pod : use.expected) line += " expected:" + pods_[pod.index()].key.text();
     lines.push_back(std::move(line));
   }
   return sorted(std::move(lines));

@@ -172,9 +172,48 @@ void Ledger::release_pod(PodId pod, bool removed) {
   move_pod(pod, std::move(nothing));
 }
 
+void Ledger::add_held(const HeldPlace& place, int sign) {
+  add_amounts(place, sign, ShareHolder::Hold);
+  if (!place.pod.valid()) return;
+  std::vector<PodId>& expected = row_at(nodes_, place.node).expected;
+  if (sign > 0) {
+    insert_sorted(expected, place.pod);
+    expected_.emplace(place.pod, place.node);
+  } else {
+    erase_sorted(expected, place.pod);
+    const auto [first, last] = expected_.equal_range(place.pod);
+    expected_.erase(std::find_if(first, last, [&](const auto& one) { return one.second == place.node; }));
+  }
+}
+
+void Ledger::expected_pod_changed(PodId pod) {
+  const auto [first, last] = expected_.equal_range(pod);
+  for (auto at = first; at != last; ++at) changes_.note(at->second);
+}
+
+void Ledger::forget_in_holds(PodId pod) {
+  BERTH_ASSERT(!open_, "the world does not change during a transaction");
+  if (!expects(pod) && !is_leaving(pod)) return;
+  expected_pod_changed(pod);
+  for (auto& [id, hold] : holds_) {
+    std::erase(hold.leaving, pod);
+    for (HeldPlace& place : hold.places) {
+      if (place.pod != pod) continue;
+      erase_sorted(nodes_[place.node.index()].expected, pod);
+      place.pod = PodId::none();
+    }
+  }
+  expected_.erase(pod);
+  leaving_.erase(pod);
+}
+
 Ledger::HoldId Ledger::add(Hold hold) {
   BERTH_ASSERT(!open_, "the world does not change during a transaction");
   charge_hold(hold, +1);
+  for (const PodId pod : hold.leaving) {
+    leaving_.insert(pod);
+    if (const NodeId node = node_of(pod); node.valid()) changes_.note(node);
+  }
   holds_.emplace(next_hold_, std::move(hold));
   return next_hold_++;
 }
@@ -184,12 +223,16 @@ void Ledger::release(HoldId hold) {
   const auto found = holds_.find(hold);
   BERTH_ASSERT(found != holds_.end(), "a hold is released once");
   charge_hold(found->second, -1);
+  for (const PodId pod : found->second.leaving) {
+    leaving_.erase(leaving_.find(pod));
+    if (const NodeId node = node_of(pod); node.valid()) changes_.note(node);
+  }
   holds_.erase(found);
 }
 
 void Ledger::charge_hold(const Hold& hold, int sign) {
-  for (const PodCharge& place : hold.places) {
-    add_amounts(place, sign, ShareHolder::Hold);
+  for (const HeldPlace& place : hold.places) {
+    add_held(place, sign);
     const std::uint64_t before = node_changed(place.node);
     record({Undo::NodeStamp, place.node.index(), 0, static_cast<std::int64_t>(before), 0});
   }
@@ -321,7 +364,7 @@ void Ledger::undo_to(std::size_t size) {
         undo_pod(entry);
         break;
       case Undo::Hold:
-        for (const PodCharge& place : holds_.at(entry.row).places) add_amounts(place, +1, ShareHolder::Hold);
+        for (const HeldPlace& place : holds_.at(entry.row).places) add_held(place, +1);
         break;
       case Undo::NodeStamp:
         restore_node_stamp(NodeId(entry.row), entry.old_value);

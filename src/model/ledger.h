@@ -62,6 +62,13 @@ class Ledger {
   HoldId add(Hold hold);
   void release(HoldId hold);
   const std::map<HoldId, Hold>& holds() const { return holds_; }
+  // Whether a hold keeps a place for the pod, and whether the pod is evicted for one.
+  bool expects(PodId pod) const { return expected_.contains(pod); }
+  bool is_leaving(PodId pod) const { return leaving_.contains(pod); }
+  // The pod of this row is gone or another one: holds keep its amounts alone.
+  void forget_in_holds(PodId pod);
+  // Another pod's filters read other things of a pod that is expected somewhere.
+  void expected_pod_changed(PodId pod);
 
  private:
   friend class Audit;
@@ -88,6 +95,7 @@ class Ledger {
   void count_in(PodId pod, const PodCharge& charge);
   void count_out(PodId pod, const PodCharge& charge);
   void charge_hold(const Hold& hold, int sign);
+  void add_held(const HeldPlace& place, int sign);
   // -1 removes the share.
   void change_gpu_groups(NodeId node, const api::GpuSharePtr& share, int sign, ShareHolder holder);
   void change_requested(NodeId node, ResourceId resource, std::int64_t by);
@@ -122,6 +130,8 @@ class Ledger {
   std::vector<std::int32_t> users_;  // by claim
   std::set<PodId> pods_with_volumes_;
   std::map<HoldId, Hold> holds_;
+  std::multimap<PodId, NodeId> expected_;  // of holds that are charged
+  std::multiset<PodId> leaving_;           // for any hold
   HoldId next_hold_ = 0;
   std::uint64_t stamp_ = 0;
   Changes changes_;

@@ -38,7 +38,8 @@ struct ClaimReservation {
 struct NodeUse {
   ResourceSums requested;  // each GPU group counts as one nvidia.com/gpu
   GpuGroups gpu_groups;
-  std::vector<PodId> pods;  // ascending
+  std::vector<PodId> pods;      // ascending
+  std::vector<PodId> expected;  // ascending; for which holds keep a place here
 };
 
 struct DeviceUse {
@@ -59,11 +60,16 @@ struct PodCharge {
   bool removed = false;         // by the open transaction
 };
 
+struct HeldPlace : PodCharge {
+  PodId pod;  // that is expected there; none: it is gone
+};
+
 // What an entry needs later: in use for decisions of lower priority, without pods and claims of its own.
 struct Hold {
   std::int32_t priority = 0;
-  std::vector<PodCharge> places;
+  std::vector<HeldPlace> places;
   std::vector<ReservedDevice> devices;
+  std::vector<PodId> leaving;  // they are evicted for it, whoever else needs their room
 };
 
 }  // namespace berth::model

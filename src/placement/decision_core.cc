@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "placement/preemption/resize_search.h"
+
 namespace berth::placement {
 
 Placements placements_of(const api::Gates& gates) {
@@ -149,6 +151,21 @@ std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& con
     describe(context.cluster, *plan, context.cluster.node(plan->node).name, refusal);
   else
     describe(std::move(why_not), *refusal.searched);
+  return plan;
+}
+
+std::optional<VictimPlan> DecisionCore::decide_resize(const SchedulingContext& context, const api::Pod& pod,
+                                                      model::Ledger::Transaction& transaction,
+                                                      Refusal& refusal) {
+  const PodId id = context.cluster.find_pod(pod.meta.ns, pod.meta.name);
+  const model::NodeRow& node = context.cluster.node(context.cluster.ledger().node_of(id));
+  const bool allowed = node.live && !node.live->disables_resize_preemption &&
+                       pod.preemption_policy != "Never" && profiles_.of(pod).preempts;
+  if (!allowed || resize_fits(context.cluster, id)) return std::nullopt;
+  std::optional<VictimPlan> plan = find_resize_victims(context, pod, transaction);
+  if (!plan) return std::nullopt;
+  refusal.searched.emplace();
+  describe(context.cluster, *plan, node.name, refusal);
   return plan;
 }
 

@@ -74,6 +74,9 @@ class DecisionCore {
   // the transaction is unchanged, except that the avoided devices are hidden.
   PodDecision decide_pod(const SchedulingContext& context, const api::Pod& pod, const AvoidSet& avoid,
                          model::Ledger::Transaction& transaction, const Preempting& preempting = {});
+  // For a pod whose resize its node puts off: whom it has evicted, and in `refusal` the same in words.
+  std::optional<VictimPlan> decide_resize(const SchedulingContext& context, const api::Pod& pod,
+                                          model::Ledger::Transaction& transaction, Refusal& refusal);
   // What the pod of the latest decide_pod() waits for, which refused it.
   WaitsFor waits_for(const SchedulingContext& context, const Refusal& refusal);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,

@@ -93,6 +93,9 @@ FactId label_is(std::string_view key, std::string_view value) {
 FactId node_named(std::string_view name) {
   return fact_id({"node named", name});
 }
+FactId on_node(std::string_view name) {
+  return fact_id({"on node", name});
+}
 FactId pod_came(std::string_view ns, std::string_view post) {
   return fact_id({"pod came", ns, post});
 }
@@ -127,6 +130,9 @@ std::vector<std::string> posts_of(const api::LabelSelector& selector) {
 }  // namespace facts
 
 void add_common_facts(const ClusterChange& change, ChangeFacts& facts) {
+  if (change.node_after) facts.add(facts::on_node(change.node_after->meta.name));
+  if (change.node.valid()) facts.add(facts::on_node(change.cluster.node(change.node).name));
+  if (change.pod_after) facts.add(facts::on_node(change.pod_after->node_name));
   if (change.node_after && !change.node_before) {
     facts.add(facts::node_added());
     facts.add(facts::node_named(change.node_after->meta.name));

@@ -83,6 +83,7 @@ FactId taints_changed();
 FactId label_changed(std::string_view key);
 FactId label_is(std::string_view key, std::string_view value);  // a label that changed
 FactId node_named(std::string_view name);                       // that joined
+FactId on_node(std::string_view name);                          // the node or a pod on it changed
 // A pod that came or left, by one of its posts: a label with its value, or kAnyPost. `ns`: its namespace, or
 // kAnyNamespace.
 inline constexpr std::string_view kAnyNamespace = "*";

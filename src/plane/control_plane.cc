@@ -66,6 +66,7 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
   scheduler.gates = dra::gates_of(gates);
   scheduler.records_in_memory = in_memory(options);
   scheduler.placements = placement::placements_of(gates);
+  scheduler.deferred_resizes = gates.enabled("InPlacePodVerticalScalingSchedulerPreemption");
   return scheduler;
 }
 

@@ -274,6 +274,28 @@ TEST(Plan, AGangThatGoesAsOneIsNamed) {
   EXPECT_EQ(decision_of(plan, "first").result, ResultKind::Preempting);
 }
 
+TEST(Plan, AGangOfHigherPriorityNamesItsVictims) {
+  const std::string objects =
+      std::string(kCluster) + kFull +
+      "\n---\n{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g}, spec: "
+      "{priority: 100, schedulingPolicy: {gang: {minCount: 2}}}}\n" +
+      urgent("m0", 3, kInGang) + urgent("m1", 3, kInGang);
+  PlanOptions options;
+  options.objects = true;
+  const Plan plan = plan_of(documents_of(objects + urgent("later", 2)), options);
+  const Decision& gang = decision_of(plan, "g");
+  EXPECT_EQ(gang.result, ResultKind::Preempting) << gang.message();
+  EXPECT_EQ(victims_of(gang), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(gang.pods.at(0).node + " " + gang.pods.at(1).node, "n1 n2");
+  EXPECT_EQ(decision_of(plan, "later").result, ResultKind::Unschedulable) << "the room is the gang's";
+  std::size_t nominated = 0;
+  for (const Json& object : plan.objects)
+    nominated += object.part("status").string_at("nominatedNodeName").empty() ? 0 : 1;
+  EXPECT_EQ(nominated, 2u);
+  options.preempts = false;
+  EXPECT_EQ(decision_of(plan_of(documents_of(objects), options), "g").result, ResultKind::Unschedulable);
+}
+
 // Its BindRequest is taken back, and it is decided again, after the pod that took its room.
 TEST(Plan, AVictimThatIsNotBoundWaitsAgain) {
   PlanOptions options;

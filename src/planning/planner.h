@@ -37,9 +37,10 @@ class Planner {
   bool may_be_tried(const api::Pod& pod, Decision& decision) const;
   void decide_pod(const api::Pod& pod, Decision& decision);
   void refuse(placement::RefusalPtr refusal, Decision& decision);
-  // The victims are gone for the decisions that follow, and the pod is placed.
-  void preempt(const api::Pod& pod, const placement::PreemptionPlan& plan, Decision& decision);
+  // The victims are gone for the decisions that follow, and the pods of the decision are placed.
+  void preempt(const placement::VictimPlan& plan, Decision& decision);
   placement::Preempting preempting(const api::Pod& pod) const;
+  placement::Preempting preempting(const api::PodGroup& group) const;
   void decide_group(const Turn& turn, Decision& decision);
   void place_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,
                    Decision& decision);

@@ -39,11 +39,15 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
       *turn.group, std::move(members), [](const api::Pod&) { return placement::AvoidSet{}; });
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return core_.decide_group(context_, input, transaction);
+    return core_.decide_group(context_, input, transaction, preempting(*input.group));
   }();
   if (outcome.kind == GroupOutcome::Kind::Placed) return place_group(input, outcome, decision);
   for (std::size_t i = 0; i < outcome.members.size(); ++i)
     decision.pods[i].refusal = outcome.members[i].closest;
+  if (outcome.preemption) {
+    decision.refusal = outcome.refusal;
+    return preempt(*outcome.preemption, decision);
+  }
   refuse(outcome.refusal, decision);
 }
 

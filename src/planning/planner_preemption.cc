@@ -9,7 +9,7 @@
 namespace berth::planning {
 namespace {
 
-using placement::PreemptionPlan;
+using placement::VictimPlan;
 
 // What the API has no more once the victims have ended.
 struct Ended {
@@ -17,7 +17,7 @@ struct Ended {
   std::vector<client::NamedKey> claims;  // that give their devices back
 };
 
-Ended ended_by(const PreemptionPlan& plan, const model::Cluster& cluster,
+Ended ended_by(const VictimPlan& plan, const model::Cluster& cluster,
                model::Ledger::Transaction& transaction) {
   const auto before = transaction.savepoint();
   for (const auto* pods : {&plan.victims, &plan.awaited})
@@ -31,7 +31,7 @@ Ended ended_by(const PreemptionPlan& plan, const model::Cluster& cluster,
   return ended;
 }
 
-std::vector<PlannedVictim> victims_of(const PreemptionPlan& plan, const model::Cluster& cluster) {
+std::vector<PlannedVictim> victims_of(const VictimPlan& plan, const model::Cluster& cluster) {
   std::vector<PlannedVictim> victims;
   for (const placement::PreemptionVictim& victim : plan.victims) {
     const api::Pod& pod = *cluster.pod(victim.pod).live;
@@ -51,8 +51,15 @@ placement::Preempting Planner::preempting(const api::Pod& pod) const {
   return preempting;
 }
 
-// `pod` is the turn's own, so that it outlives the one in the view.
-void Planner::preempt(const api::Pod& pod, const PreemptionPlan& plan, Decision& decision) {
+placement::Preempting Planner::preempting(const api::PodGroup& group) const {
+  placement::Preempting preempting;
+  preempting.searches = options_.preempts;
+  placement::note_delay(group.meta, context_.now, preempting);
+  return preempting;
+}
+
+// The pods are in decision.pods, and in the view; a victim's end does not change those that wait.
+void Planner::preempt(const VictimPlan& plan, Decision& decision) {
   model::Cluster& cluster = offline_.cluster();
   decision.result = ResultKind::Preempting;
   decision.reason = name_of(ResultKind::Preempting);
@@ -64,10 +71,16 @@ void Planner::preempt(const api::Pod& pod, const PreemptionPlan& plan, Decision&
   for (const client::NamedKey& key : ended.pods)
     if (offline_.evict(key) == OfflineCluster::Evicted::WaitsAgain) add_turn(key);
   for (const client::NamedKey& key : ended.claims) offline_.release_claim(key);
-  for (const model::Step& step : plan.place.steps)
-    if (const auto* place = std::get_if<model::Place>(&step))
-      take_place({pod, place->node, place->reservation}, decision.pods.front());
-  if (options_.objects) nominated_.push_back(nominated_pod(pod, decision.pods.front().node));
+  for (const model::Step& step : plan.place.steps) {
+    const auto* place = std::get_if<model::Place>(&step);
+    if (!place) continue;
+    const client::NamedKey& key = cluster.pod(place->pod).key;
+    const auto planned = std::ranges::find_if(
+        decision.pods, [&](const PlannedPod& one) { return one.ns == key.ns && one.name == key.name; });
+    const auto pod = offline_.view().pods.find_shared(key.ns, key.name);  // the place replaces the view's
+    take_place({*pod, place->node, place->reservation}, *planned);
+    if (options_.objects) nominated_.push_back(nominated_pod(*pod, planned->node));
+  }
 }
 
 // Of a pod that lost its decision: its priority is below that of the turn.

@@ -35,6 +35,7 @@ void EntryGate::enqueue(const QueuedEntity& entry, Time now) {
 
 void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
+  if (pod && loop_.wants_to_grow(*pod)) return loop_.queue.add(key, pod->priority, pod->meta.created);
   if (!pod || !pod->group.empty() || !loop_.wants_place(view, *pod)) {
     if (loop_.nominations.forget(key)) loop_.queue.wake(kEventRoomFreed, now);
     loop_.forget_room(key, now);

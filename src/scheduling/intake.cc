@@ -11,8 +11,10 @@ namespace {
 
 // False for heartbeats: no field that decisions read has changed.
 bool matters(const api::Node& before, const api::Node& after) {
-  return before.unschedulable != after.unschedulable || before.allocatable != after.allocatable ||
-         before.meta.labels != after.meta.labels || !placement::same_taints(before.taints, after.taints) ||
+  return before.unschedulable != after.unschedulable ||
+         before.disables_resize_preemption != after.disables_resize_preemption ||
+         before.allocatable != after.allocatable || before.meta.labels != after.meta.labels ||
+         !placement::same_taints(before.taints, after.taints) ||
          before.declared_features != after.declared_features;
 }
 
@@ -94,6 +96,17 @@ void Intake::node_changed(const client::Delta& delta, Time now) {
   wake(node, now);
 }
 
+// Such a pod is an entry of its own, whether or not it has a group.
+void Intake::resize_changed(const api::Pod* before, const api::Pod* after, Time now) {
+  const bool was = before && api::is_resize_deferred(*before);
+  const bool is = after && api::is_resize_deferred(*after);
+  if (!loop_.options.deferred_resizes || (!was && !is)) return;
+  const api::ObjectMeta& meta = (after ? after : before)->meta;
+  const EntityKey key{meta.ns, meta.name, EntityKind::Pod};
+  loop_.dirty.insert(key);
+  if (was && is && before->meta.generation != meta.generation) loop_.queue.wake_one(key, now);
+}
+
 void Intake::pod_changed(const client::Delta& delta, Time now) {
   const auto* before = client::object_of<api::Pod>(delta.before);
   const auto* after = client::object_of<api::Pod>(delta.after);
@@ -103,6 +116,7 @@ void Intake::pod_changed(const client::Delta& delta, Time now) {
   if (!after || recreated || after->bound() || after->finished()) loop_.conditions.drop(delta.key);
   const bool relabelled = before && after && before->meta.labels != after->meta.labels;
   placed_pod_changed(before, after, now);
+  resize_changed(before, after, now);
   if (before) loop_.dirty.insert(entry_of(*before));
   if (before && (!after || recreated || after->bound())) loop_.failures.forget(entry_of(*before));
   if (!after) return;

@@ -20,6 +20,11 @@ bool LoopState::wants_place(const client::View& view, const api::Pod& pod) const
   return ours(pod) && placement::wants_place(view, cluster, pod);
 }
 
+bool LoopState::wants_to_grow(const api::Pod& pod) const {
+  return options.deferred_resizes && ours(pod) && pod.bound() && !pod.finished() && !pod.meta.deleting() &&
+         api::is_resize_deferred(pod);
+}
+
 void LoopState::forget_room(const EntityKey& key, Time now) {
   const bool overtaken = overtaking.forget(key), preempted = evictions.leave(key);
   if (overtaken || preempted) queue.wake(kEventRoomFreed, now);

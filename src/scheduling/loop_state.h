@@ -43,6 +43,7 @@ struct SchedulerOptions {
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::DeviceGates gates = {};
   placement::Placements placements = placement::Placements::ByTopology;
+  bool deferred_resizes = false;  // they have others evicted: InPlacePodVerticalScalingSchedulerPreemption
   placement::MakePlugins plugins = placement::default_plugins;
   std::vector<placement::Profile> profiles = {};  // empty: one for all its names
   QueueBackoff backoff = {};
@@ -63,6 +64,8 @@ struct LoopState {
   bool ours(const api::Pod& pod) const;
   // A request that failed for good does not count: the next decision replaces it.
   bool wants_place(const client::View& view, const api::Pod& pod) const;
+  // Whether the pod runs and waits for room to grow in.
+  bool wants_to_grow(const api::Pod& pod) const;
   // Gives the room of an overtaken entry or of a preemptor free: it has a place, or cannot be tried.
   void forget_room(const EntityKey& key, Time now);
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "placement/preemption/eligibility.h"
+#include "placement/preemption/victims.h"
 #include "placement/refusal/berth_words.h"
 #include "scheduling/scheduler.h"
 
@@ -107,15 +108,17 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
   const std::string where = list_places(draft.places);
   loop_.evictions.forget(key);
   loop_.nominations.forget(key);
-  PreemptionUnderWay under_way{
-      draft.about.regarding_uid,
-      draft.about.component,
-      draft.priority,
-      std::move(draft.places),
-      {},
-      {},
-      model::ScopedHold(loop_.cluster.ledger(), loop_.cluster.hold_for(found.place, bound)),
-      context.now + grace_of(loop_.cluster, found) + kPreemptionMax};
+  model::Hold hold = loop_.cluster.hold_for(found.place, bound);
+  for (const auto* pods : {&found.victims, &found.awaited})
+    for (const placement::PreemptionVictim& victim : *pods) hold.leaving.push_back(victim.pod);
+  PreemptionUnderWay under_way{draft.about.regarding_uid,
+                               draft.about.component,
+                               draft.priority,
+                               std::move(draft.places),
+                               {},
+                               {},
+                               model::ScopedHold(loop_.cluster.ledger(), std::move(hold)),
+                               context.now + grace_of(loop_.cluster, found) + kPreemptionMax};
   for (const auto* pods : {&found.victims, &found.awaited})
     for (const placement::PreemptionVictim& victim : *pods) {
       const api::ObjectMeta& meta = loop_.cluster.pod(victim.pod).live->meta;
@@ -157,6 +160,33 @@ void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, 
     if (const model::NodeId node = outcome.preemption->nodes[i]; node.valid())
       draft.places[input.waiting[i]->meta.name] = loop_.cluster.node(node).name;
   begin_preemption(context, key, *outcome.preemption, *outcome.refusal, std::move(draft), effects);
+}
+
+client::Effects Scheduler::decide_resize(const SchedulingContext& context, QueuedEntity entry,
+                                         const api::Pod& pod, Time now) {
+  client::Effects effects;
+  if (!waits_for(context.view, entry.key).valid()) {
+    loop_.evictions.forget(entry.key);
+    const std::string id = next_decision(entry.key, now);
+    placement::Refusal refusal;
+    model::Ledger::Transaction transaction(loop_.cluster.ledger());
+    transaction.lift_holds(pod.priority, std::nullopt);
+    const std::optional<placement::VictimPlan> plan = core_.decide_resize(context, pod, transaction, refusal);
+    transaction.end();
+    // The ledger charges the pod with what it wants: nobody else takes the room.
+    if (plan && !loop_.evictions.full())
+      begin_preemption(context, entry.key, *plan, refusal,
+                       {about(api::Kind::Pod, pod.meta, pod.scheduler_name, id),
+                        placement::priority_of(context.view, pod),
+                        {{pod.meta.name, pod.node_name}}},
+                       effects);
+  }
+  placement::WaitsFor node_changes;
+  node_changes.hints.add(
+      kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced | kEventPodResized,
+      {{placement::facts::on_node(pod.node_name), placement::kFactHolds}});
+  loop_.queue.put_unschedulable(std::move(entry), std::move(node_changes), now);
+  return effects;
 }
 
 void Scheduler::end_preemptions(Time now) {

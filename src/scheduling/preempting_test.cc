@@ -151,6 +151,159 @@ TEST_F(Preempts, RoomIsKeptForAPodThatOthersNominated) {
   }
 }
 
+struct ExpectedCase {
+  const char* name;
+  const char* expected;  // more members of the spec of the nominated pod, which has the label app=a
+  const char* other;     // of another one, with the label app=b
+  const char* other_gets;
+};
+
+constexpr const char* kPort = R"(,"ports":[{"containerPort":80,"hostPort":80}])";
+constexpr const char* kRepelsA =
+    R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":)"
+    R"({"matchLabels":{"app":"a"}},"topologyKey":"zone"}]}})";
+constexpr const char* kRepelsB =
+    R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":)"
+    R"({"matchLabels":{"app":"b"}},"topologyKey":"zone"}]}})";
+constexpr const char* kWantsA =
+    R"(,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":)"
+    R"({"matchLabels":{"app":"a"}},"topologyKey":"zone"}]}})";
+
+// n2 is in the zone of n1.
+TEST_F(Preempts, WhatANominatedPodMayNotShareIsKept) {
+  const ExpectedCase rows[] = {
+      {"nothing in common", "", "", "n2"},
+      {"anti-affinity of the other one", "", kRepelsA, ""},
+      {"its own anti-affinity", kRepelsB, "", ""},
+      {"anti-affinity against nobody there", "", kRepelsB, "n2"},
+      {"nobody is attracted before it is there", "", kWantsA, ""},
+  };
+  for (const ExpectedCase& row : rows) {
+    TestBench one;
+    one.put_node({"n1", "4", "8Gi", "110", {{"zone", "z"}}});
+    one.put_node({"n2", "2", "8Gi", "110", {{"zone", "z"}}});
+    const auto put = [&](const std::string& name, const std::string& app, const std::string& cpu,
+                         const std::string& spec) {
+      one.put_pod({name, cpu, "", spec});
+      Json pod = *parse_json(*one.view.pods.find("default", name)->raw);
+      pod["metadata"]["labels"]["app"] = app;
+      one.put_json(api::Kind::Pod, std::move(pod));
+    };
+    put("gated", "a", "3",
+        with_priority(9, R"(,"schedulingGates":[{"name":"g"}])" + std::string(row.expected)));
+    nominate(one, "gated", "n1");
+    put("other", "b", "2", with_priority(9, row.other));
+    one.run();
+    EXPECT_EQ(one.node_of("other"), row.other_gets) << row.name;
+    one.erase(api::Kind::Pod, "gated");
+    one.now = one.now + Duration::seconds(20);
+    one.run();
+    EXPECT_EQ(one.node_of("other") != "", std::string_view(row.other) != kWantsA) << row.name;
+  }
+}
+
+TEST_F(Preempts, TheHostPortOfANominatedPodIsKept) {
+  bench.put_node({"n1", "8"});
+  const auto put = [&](const std::string& name, const std::string& more) {
+    bench.put(api::Kind::Pod,
+              R"({"metadata":{"name":")" + name + R"(","namespace":"default","uid":")" + name +
+                  R"("},"spec":{"schedulerName":"berth","priority":5,"containers":[{"name":"c")" + kPort +
+                  "}]" + more + "}}");
+  };
+  put("gated", R"(,"schedulingGates":[{"name":"g"}])");
+  nominate(bench, "gated", "n1");
+  put("other", "");
+  bench.run();
+  EXPECT_EQ(bench.node_of("other"), "");
+  nominate(bench, "gated", "");
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.node_of("other"), "n1");
+}
+
+// Two of 2 CPUs fit where one of 4 leaves.
+TEST_F(Preempts, WhoIsEvictedAnywayCostsTheNextOneNothing) {
+  bench.put_node({"n1"});
+  run_pod("old", "n1", 0, "4");
+  bench.put_pod({"first", "2", "", with_priority(10)});
+  bench.run();
+  ASSERT_EQ(bench.evictions, std::vector<std::string>{"evict old"});
+  bench.put_node({"n2"});
+  run_pod("young", "n2", 0, "4");
+  bench.put_pod({"second", "2", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{"evict old"});
+  EXPECT_EQ(nominated("second"), "n1");
+  bench.put_pod({"third", "2", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(bench.evictions, (std::vector<std::string>{"evict old", "evict young"})) << "the room is taken";
+  EXPECT_EQ(nominated("third"), "n2");
+  bench.erase(api::Kind::Pod, "old");
+  bench.now = bench.now + Duration::seconds(20);
+  bench.run();
+  EXPECT_EQ(bench.node_of("first"), "n1");
+  EXPECT_EQ(bench.node_of("second"), "n1");
+}
+
+// The pod "again" is made anew by its controller, and fits only where "guarded" is; "large" fits nowhere
+// else.
+TEST_F(Preempts, WhatAVictimWouldEvictInTurnCounts) {
+  const std::string made = R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r",)"
+                           R"("uid":"r","controller":true}])";
+  const auto run_made = [&](const std::string& name, const std::string& node, int priority,
+                            const std::string& cpu, const std::string& meta) {
+    run_pod(name, node, priority, cpu);
+    std::string text(*bench.view.pods.find("default", name)->raw);
+    Json pod = *parse_json(text);
+    const Json more = *parse_json("{" + meta.substr(1) + "}");
+    for (const auto& [key, value] : more.as_object()) pod["metadata"][key] = value;
+    pod["status"]["conditions"] = *parse_json(R"([{"type":"Ready","status":"True"}])");
+    bench.put_json(api::Kind::Pod, std::move(pod));
+  };
+  for (const bool protects : {true, false}) {
+    for (const char* node : {"n1", "n2", "n3"}) bench.put_node({node, *(node + 1) == '2' ? "2" : "4"});
+    if (protects)
+      bench.put(
+          api::Kind::PodDisruptionBudget,
+          R"({"metadata":{"name":"b","namespace":"default","uid":"b","generation":1},"spec":{"selector":)"
+          R"({"matchLabels":{"app":"b"}}},"status":{"observedGeneration":1,"disruptionsAllowed":0,)"
+          R"("currentHealthy":1,"desiredHealthy":1}})");
+    else
+      bench.erase(api::Kind::PodDisruptionBudget, "b");
+    run_made("again", "n1", 5, "2", made);
+    run_pod("high1", "n1", 20, "2");
+    run_made("guarded", "n2", 3, "2", R"(,"labels":{"app":"b"})");
+    run_made("large", "n3", 6, "3", made);
+    bench.put_pod({"high", "2", "", with_priority(10)});
+    bench.evictions.clear();
+    bench.run();
+    EXPECT_EQ(bench.evictions, std::vector<std::string>{protects ? "evict large" : "evict guarded"});
+    for (const char* pod : {"again", "high1", "guarded", "large", "high"}) bench.erase(api::Kind::Pod, pod);
+    bench.run();
+  }
+}
+
+// What the profile ignores is no room that pods must leave.
+TEST(PreemptsByProfile, AnIgnoredResourceNeedsNoVictims) {
+  placement::Profile profile{"berth"};
+  profile.arguments.resources_fit.ignored_resources = {"example.com/x"};
+  SchedulerOptions options;
+  options.profiles = {profile};
+  TestBench one(options);
+  one.put_node({"n1", "4", "8Gi", "110", {}, "{}", R"(,"example.com/x":"1")"});
+  const auto put = [&](const std::string& name, const std::string& requests, const std::string& spec) {
+    one.put(api::Kind::Pod,
+            R"({"metadata":{"name":")" + name + R"(","namespace":"default","uid":")" + name +
+                R"("},"spec":{"schedulerName":"berth","containers":[{"name":"c","resources":)" +
+                R"({"requests":{)" + requests + "}}}]" + spec + "}}");
+  };
+  put("stays", R"("cpu":"1","example.com/x":"1")", R"(,"nodeName":"n1","priority":20)");
+  put("low", R"("cpu":"3")", R"(,"nodeName":"n1","priority":0)");
+  put("high", R"("cpu":"2","example.com/x":"1")", with_priority(10));
+  one.run();
+  EXPECT_EQ(one.evictions, std::vector<std::string>{"evict low"});
+}
+
 TEST_F(Preempts, ANominatedPodGetsItsOwnRoomAndLeavesNothingBehind) {
   bench.put_node({"n1"});
   bench.put_pod({"mine", "3", "", with_priority(5)});

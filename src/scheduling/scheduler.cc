@@ -60,7 +60,10 @@ void Scheduler::begin_leading(const client::View&, client::Leadership leadership
 // From here on apply() maintains the queue and conditions too; a standby only maintains the model.
 void Scheduler::start(const client::View& view, Time now) {
   leading_ = true;
-  for (const auto& [name, pod] : view.pods.all()) loop_.dirty.insert(entry_of(*pod));
+  for (const auto& [name, pod] : view.pods.all()) {
+    loop_.dirty.insert(entry_of(*pod));
+    if (loop_.wants_to_grow(*pod)) loop_.dirty.insert({name.ns, name.name, EntityKind::Pod});
+  }
   for (const auto& [name, group] : view.pod_groups.all())
     loop_.dirty.insert({group->meta.ns, group->meta.name, EntityKind::Group});
   for (const auto& [name, request] : view.bind_requests.all())
@@ -130,6 +133,7 @@ client::Effects Scheduler::attempt(const client::View& view, QueuedEntity entry,
   const SchedulingContext context = context_at(view, now);
   if (entry.key.kind == EntityKind::Pod) {
     const api::Pod* pod = view.pods.find(entry.key.ns, entry.key.name);
+    if (pod && loop_.wants_to_grow(*pod)) return decide_resize(context, std::move(entry), *pod, now);
     if (!pod || !loop_.wants_place(view, *pod)) return {};
     return decide_pod(context, std::move(entry), *pod, now);
   }

@@ -84,6 +84,9 @@ class Scheduler final : public client::StatefulDecider {
   void begin_preemption(const SchedulingContext& context, const EntityKey& key,
                         const placement::VictimPlan& found, const placement::Refusal& refusal,
                         PreemptionDraft draft, client::Effects& effects);
+  // Of a pod that waits on its node for room to grow in: it is evaluated again when the node changes.
+  client::Effects decide_resize(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
+                                Time now);
   void end_preemptions(Time now);
   client::Effects evict(const client::View& view, Time now);
   void keep_room(const SchedulingContext& context, const EntityKey& key);

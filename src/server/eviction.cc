@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/evictions.h"
 #include "api/selectors.h"
 #include "api/types/meta.h"
 #include "server/conditions.h"
@@ -41,19 +42,6 @@ ApiStatus forbidden_by(std::string_view budget, std::string_view why, std::strin
   return status;
 }
 
-bool goes_freely(const Json& pod) {
-  const std::string_view phase = pod.part("status").string_at("phase");
-  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" || is_deleting(pod);
-}
-
-// A pod that is not Ready is not among the healthy ones: its end takes nothing from the budget.
-bool lets_unready_go(const Json& budget) {
-  if (budget.part("spec").string_at("unhealthyPodEvictionPolicy") == "AlwaysAllow") return true;
-  const Json& status = budget.part("status");
-  const std::int64_t desired = status.int_at("desiredHealthy");
-  return desired > 0 && status.int_at("currentHealthy") >= desired;
-}
-
 // Why a budget without disruptions left refuses.
 std::string shortage_of(const Json& budget) {
   const std::string_view name = metadata_of(budget).string_at("name");
@@ -74,16 +62,14 @@ std::string shortage_of(const Json& budget) {
 }
 
 ApiResult<void> check_room(const Json& budget) {
-  const Json& metadata = metadata_of(budget);
-  const Json& status = budget.part("status");
-  const std::string_view name = metadata.string_at("name");
-  if (status.int_at("observedGeneration") < metadata.int_at("generation")) return not_processed(name);
-  const std::int64_t allowed = status.int_at("disruptionsAllowed");
+  const api::DisruptionBudget decoded = api::decode_disruption_budget(budget, nullptr);
+  const std::string_view name = decoded.meta.name;
+  if (!api::is_processed(decoded)) return not_processed(name);
+  const std::int64_t allowed = decoded.disruptions_allowed;
   if (allowed < 0)
     return forbidden_by(name, "pdb disruptions allowed is negative",
                         "does not allow evicting pods currently: pdb disruptions allowed is negative");
-  const Json& disrupted = status.part("disruptedPods");
-  if (disrupted.is_object() && disrupted.as_object().size() > kDisruptedPodsMax)
+  if (decoded.disrupted.size() > kDisruptedPodsMax)
     return forbidden_by(
         name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
         "does not allow evicting pods currently: too many pending evictions not confirmed by PDB controller");
@@ -149,8 +135,9 @@ ApiResult<void> Eviction::try_once() {
   const Result<Json> pod = registry_.document_of(*stored);
   if (!pod) return internal_error("stored object does not parse");
   budget_.clear();
-  if (goes_freely(*pod)) {
-    const bool may_become_ready = pod->part("status").string_at("phase") == "Pending" && !is_deleting(*pod);
+  const std::string_view phase = pod->part("status").string_at("phase");
+  if (api::is_evicted_freely(phase, is_deleting(*pod))) {
+    const bool may_become_ready = phase == "Pending" && !is_deleting(*pod);
     end_pod(may_become_ready ? stored->revision : 0);
     return {};
   }
@@ -163,7 +150,8 @@ ApiResult<void> Eviction::try_once() {
     return {};
   }
   budget_ = metadata_of(budgets.front()).string_at("name");
-  if (!condition_is_true(pod->part("status"), "Ready") && lets_unready_go(budgets.front()))
+  if (!condition_is_true(pod->part("status"), "Ready") &&
+      api::lets_unready_pods_go(api::decode_disruption_budget(budgets.front(), nullptr)))
     end_pod(stored->revision);
   else
     take_from(budget_);
@@ -227,10 +215,10 @@ void Eviction::end_pod(store::Revision only_version) {
         TRY(check_preconditions(target, options, found));
         Json pod = current;
         set_condition(pod,
-                      Json::object({{"type", "DisruptionTarget"},
+                      Json::object({{"type", api::kDisruptionTarget},
                                     {"status", "True"},
                                     {"lastProbeTime", Json()},
-                                    {"reason", "EvictionByEvictionAPI"},
+                                    {"reason", api::kEvictionByEvictionApi},
                                     {"message", "Eviction API: evicting"}}),
                       now);
         return canonical(target, std::move(pod), current);

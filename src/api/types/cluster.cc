@@ -24,6 +24,8 @@ Node decode_node(const Json& object, RawPtr raw) {
   Node node = begin_decoded<Node>(object, std::move(raw));
   const Json& spec = object.part("spec");
   node.unschedulable = spec.bool_at("unschedulable");
+  node.disables_resize_preemption =
+      !spec.part("podPreemptionPolicy").items_at("disableResizePreemption").empty();
   for (const Json& item : spec.items_at("taints")) node.taints.push_back(decode_taint(item));
   const Json& status = object.part("status");
   node.capacity = decode_resource_map(status.find("capacity"));

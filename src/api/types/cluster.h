@@ -17,6 +17,7 @@ struct Node {
   RawPtr raw;
   ObjectMeta meta;
   bool unschedulable = false;
+  bool disables_resize_preemption = false;  // spec.podPreemptionPolicy
   std::vector<Taint> taints;
   ResourceMap capacity;
   ResourceMap allocatable;

@@ -345,6 +345,11 @@ std::string claim_object_name(const Pod& pod, const PodClaim& claim) {
   return "";
 }
 
+bool is_resize_deferred(const Pod& pod) {
+  const Condition* pending = find_condition(pod.conditions, "PodResizePending");
+  return pending && pending->reason == "Deferred";
+}
+
 Toleration decode_toleration(const Json& item) {
   return toleration_of(item);
 }

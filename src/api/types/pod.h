@@ -161,6 +161,9 @@ ResourceMap container_limits(const Pod& pod);
 // template. Empty while unknown.
 std::string claim_object_name(const Pod& pod, const PodClaim& claim);
 
+// Whether its node's kubelet puts a resize in place off for lack of room. Source: core/v1, PodResizePending.
+bool is_resize_deferred(const Pod& pod);
+
 Pod decode_pod(const Json& object, RawPtr raw);
 Toleration decode_toleration(const Json& item);
 Taint decode_taint(const Json& item);

@@ -121,6 +121,11 @@ GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const Gro
   return run;
 }
 
+model::ResourceAmounts GroupCycle::least_requests(const SchedulingContext& context,
+                                                  const GroupInput& input) const {
+  return plugins_of(input).fit_counter->demand(context.cluster, input.waiting).requests;
+}
+
 GroupOutcome GroupCycle::run_on(const SchedulingContext& context, const GroupInput& input,
                                 const GroupTrial& trial, model::Ledger::Transaction& transaction) {
   GroupOutcome none;
@@ -273,7 +278,8 @@ NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& 
   const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (nominated.valid()) return nominated;
   if (placement.is_whole_cluster()) return signature_cache_.choose(state_, avoid);
-  return pods_.prepare(state_) ? pods_.choose(state_, placement.nodes, avoid) : NodeId::none();
+  if (!run.choice || !run.choice->is_among(placement.nodes)) run.choice.emplace(pods_, placement.nodes);
+  return run.choice->choose(state_, avoid);
 }
 
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
@@ -325,6 +331,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   evaluation.explained = refusals == MemberRefusals::Make;
   evaluation.members.resize(size);
   evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(size)};
+  run.choice.reset();
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
   for (const ProposedAllocation& one : placement.allocations)

@@ -120,6 +120,8 @@ class GroupCycle {
   // How many of the members each of the nodes takes at most, by filters and resources.
   std::vector<std::int64_t> rooms(const SchedulingContext& context, const GroupInput& input,
                                   std::span<const NodeId> nodes, model::Ledger::Transaction& transaction);
+  // What every member asks for at least, of the resources that limit how many a node takes.
+  model::ResourceAmounts least_requests(const SchedulingContext& context, const GroupInput& input) const;
 
  private:
   struct Evaluation {

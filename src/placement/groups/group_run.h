@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "placement/groups/group_cycle.h"
+#include "placement/index/placement_choice.h"
 
 namespace berth::placement {
 
@@ -18,9 +19,10 @@ struct GroupCycle::Run {
   GroupFit fit;
   GroupBound bound;
   Topology* topology = nullptr;
-  std::size_t most = SIZE_MAX;        // members to be placed, at most
-  bool explains = true;               // refused members get their refusals
-  std::vector<Placement> placements;  // before any refinement
+  std::size_t most = SIZE_MAX;            // members to be placed, at most
+  bool explains = true;                   // refused members get their refusals
+  std::vector<Placement> placements;      // before any refinement
+  std::optional<PlacementChoice> choice;  // of the placement that is tried
   const topology::FitCounts* counts = nullptr;
   std::optional<SharedDeviceSets> shared_devices;  // of the refinement
   std::size_t refused_by_bound = 0;                // of placements

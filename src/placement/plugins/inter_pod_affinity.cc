@@ -91,9 +91,10 @@ class PodAffinity final : public DomainFilter {
       DomainRule& rule = rules.emplace_back();
       rule.topology_key = key;
       rule.amount_bytes = bytes;
-      rule.amount = sum_over_pods(query, [&affinities, &pod](const model::PodRow& other) {
-        return means_all(affinities, pod.required_affinity, *other.live) ? 1 : 0;
-      });
+      rule.amount =
+          sum_over_pods(query, CountedPods::Placed, [&affinities, &pod](const model::PodRow& other) {
+            return means_all(affinities, pod.required_affinity, *other.live) ? 1 : 0;
+          });
       rule.accepted = [first = may_start(query)](const DomainTotals& totals) {
         AmountRange range;
         if (!first || totals.sum > 0) range.least = 1;
@@ -138,11 +139,12 @@ class PodAntiAffinity final : public DomainFilter {
       DomainRule& rule = rules.emplace_back();
       rule.topology_key = key;
       rule.amount_bytes = "PodAntiAffinity" + bytes_of_terms(query, uses);
-      rule.amount = sum_over_pods(query, [&affinities, uses](const model::PodRow& other) {
-        return std::any_of(uses.begin(), uses.end(), [&](const TermUse& use) {
-          return affinities.means(affinities.term(use.term), *other.live);
-        });
-      });
+      rule.amount =
+          sum_over_pods(query, CountedPods::AndExpected, [&affinities, uses](const model::PodRow& other) {
+            return std::any_of(uses.begin(), uses.end(), [&](const TermUse& use) {
+              return affinities.means(affinities.term(use.term), *other.live);
+            });
+          });
       rule.accepted = none_of_it;
       rule.refused = &kAntiAffinityBroken;
     }
@@ -183,12 +185,13 @@ class AntiAffinityOfOthers final : public DomainFilter {
       rule.topology_key = key;
       rule.amount_bytes = "AntiAffinityOfOthers";
       for (const TermId id : terms) rule.amount_bytes += affinities.bytes(id);
-      rule.amount = sum_over_pods(query, [terms = std::move(terms)](const model::PodRow& other) {
-        return std::any_of(other.terms.begin(), other.terms.end(), [&](const TermUse& use) {
-          return use.kind == TermKind::AntiAffinity &&
-                 std::binary_search(terms.begin(), terms.end(), use.term);
-        });
-      });
+      rule.amount = sum_over_pods(
+          query, CountedPods::AndExpected, [terms = std::move(terms)](const model::PodRow& other) {
+            return std::any_of(other.terms.begin(), other.terms.end(), [&](const TermUse& use) {
+              return use.kind == TermKind::AntiAffinity &&
+                     std::binary_search(terms.begin(), terms.end(), use.term);
+            });
+          });
       rule.accepted = none_of_it;
       rule.refused = &kRepelledByPod;
     }

@@ -42,10 +42,12 @@ class NodePorts final : public Filter {
     if (query.pod->host_ports.empty()) return;
     const model::Cluster& cluster = query.context->cluster;
     verdicts.keep_if(reason_row("NoFreePorts"), [&](NodeId node) {
-      const std::vector<PodId>& pods = cluster.ledger().node(node).pods;
-      return std::none_of(pods.begin(), pods.end(), [&](PodId pod) {
+      const auto is_in_the_way = [&](PodId pod) {
         return pod != query.pod_id && takes_one_of(query.pod->host_ports, cluster.pod(pod));
-      });
+      };
+      const model::NodeUse& use = cluster.ledger().node(node);
+      return std::ranges::none_of(use.pods, is_in_the_way) &&
+             std::ranges::none_of(use.expected, is_in_the_way);
     });
   }
 

@@ -22,14 +22,16 @@ const api::CSINodeDriver* driver_on(const api::CSINode* node, const std::string&
   return found == node->drivers.end() ? nullptr : &*found;
 }
 
-// Every volume of the pods that have the node, and those of its VolumeAttachments.
+// Every volume of the pods that have the node or are expected there, and those of its VolumeAttachments.
 VolumeSet attached_to(const PodQuery& query, NodeId node, const std::string& name) {
   const SchedulingContext& context = *query.context;
   VolumeSet attached;
-  for (const PodId pod : context.cluster.ledger().node(node).pods) {
-    const auto& live = context.cluster.pod(pod).live;
-    if (pod != query.pod_id && live) client::add_csi_volumes_of(context.view, *live, attached);
-  }
+  const model::NodeUse& use = context.cluster.ledger().node(node);
+  for (const auto* pods : {&use.pods, &use.expected})
+    for (const PodId pod : *pods) {
+      const auto& live = context.cluster.pod(pod).live;
+      if (pod != query.pod_id && live) client::add_csi_volumes_of(context.view, *live, attached);
+    }
   for (const api::VolumeAttachment* attachment : context.view.attachments_of_node(name)) {
     const api::PersistentVolume* volume = context.view.volumes.find("", attachment->volume);
     if (volume && !volume->csi_driver.empty())

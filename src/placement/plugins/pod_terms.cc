@@ -59,13 +59,20 @@ std::string bytes_of_terms(const PodQuery& query, std::span<const model::TermUse
   return bytes.bytes();
 }
 
-std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const PodQuery& query, WeightOfPod weight) {
-  return [&cluster = std::as_const(query.context->cluster), weight = std::move(weight)](NodeId node) {
-    std::int64_t sum = 0;
-    for (const PodId id : cluster.ledger().node(node).pods)
-      if (const model::PodRow& row = cluster.pod(id); row.live) sum += weight(row);
-    return std::optional(sum);
-  };
+std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const PodQuery& query, CountedPods counted,
+                                                                 WeightOfPod weight) {
+  return
+      [&cluster = std::as_const(query.context->cluster), counted, weight = std::move(weight)](NodeId node) {
+        std::int64_t sum = 0;
+        const auto add = [&](std::span<const PodId> pods) {
+          for (const PodId id : pods)
+            if (const model::PodRow& row = cluster.pod(id); row.live) sum += weight(row);
+        };
+        const model::NodeUse& use = cluster.ledger().node(node);
+        add(use.pods);
+        if (counted == CountedPods::AndExpected) add(use.expected);
+        return std::optional(sum);
+      };
 }
 
 std::unique_ptr<PreFilter> affinity_terms_read() {

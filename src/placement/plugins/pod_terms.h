@@ -28,8 +28,11 @@ OwnTerms own_terms(const PodQuery& query, model::TermKind kind);
 // Names the terms, and what those that read labels of namespaces select now.
 std::string bytes_of_terms(const PodQuery& query, std::span<const model::TermUse> uses);
 
-// What `weight` adds up to over the pods of the node; those that are being deleted count.
+// What `weight` adds up to over the pods of the node; those that are being deleted count. Pods for which a
+// hold keeps a place there may repel others, and attract nobody.
+enum class CountedPods : std::uint8_t { Placed, AndExpected };
 using WeightOfPod = std::function<std::int64_t(const model::PodRow&)>;
-std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const PodQuery& query, WeightOfPod weight);
+std::function<std::optional<std::int64_t>(NodeId)> sum_over_pods(const PodQuery& query, CountedPods counted,
+                                                                 WeightOfPod weight);
 
 }  // namespace berth::placement::plugins

@@ -7,13 +7,14 @@
 namespace berth::placement::plugins {
 namespace {
 
-// A pod with a place has it: bound, decided, or placed in this transaction.
+// A pod with a place has it: bound, decided, placed in this transaction, or expected where a hold is.
 bool is_used_by_another(const PodQuery& query, const std::string& claim) {
   const SchedulingContext& context = *query.context;
   const std::vector<const api::Pod*> pods = context.view.pods_using_volume_claim(query.pod->meta.ns, claim);
   return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* other) {
     const PodId id = context.cluster.find_pod(other->meta.ns, other->meta.name);
-    return id != query.pod_id && id.valid() && context.cluster.ledger().node_of(id).valid();
+    const model::Ledger& ledger = context.cluster.ledger();
+    return id != query.pod_id && id.valid() && (ledger.node_of(id).valid() || ledger.expects(id));
   });
 }
 

@@ -1,29 +1,19 @@
 #include "placement/preemption/disruptions.h"
 
+#include "api/evictions.h"
 #include "base/fnv.h"
 
 namespace berth::placement {
 namespace {
 
-bool goes_freely(const api::Pod& pod) {
-  return pod.phase == "Pending" || pod.finished() || pod.meta.deleting();
-}
-
-// Its pods that are not Ready are not among the healthy ones that it protects.
-bool lets_unready_go(const api::DisruptionBudget& budget) {
-  return budget.lets_unready_go ||
-         (budget.desired_healthy > 0 && budget.current_healthy >= budget.desired_healthy);
-}
-
-// What it permits now; nothing while its controller has not read its latest spec.
 std::int64_t permitted(const api::DisruptionBudget& budget) {
-  return budget.observed_generation < budget.meta.generation ? 0 : budget.disruptions_allowed;
+  return api::is_processed(budget) ? budget.disruptions_allowed : 0;
 }
 
 }  // namespace
 
 bool Disruptions::count(const api::Pod& pod) {
-  if (goes_freely(pod)) return true;
+  if (api::is_evicted_freely(pod.phase, pod.meta.deleting())) return true;
   const api::DisruptionBudget* found = nullptr;
   const auto& budgets = view_->disruption_budgets.all();
   for (auto at = budgets.lower_bound({pod.meta.ns, ""}); at != budgets.end() && at->first.ns == pod.meta.ns;
@@ -34,7 +24,7 @@ bool Disruptions::count(const api::Pod& pod) {
     found = &budget;
   }
   if (!found || found->disrupted.contains(pod.meta.name)) return true;
-  if (!api::condition_is_true(pod.conditions, "Ready") && lets_unready_go(*found)) return true;
+  if (!api::condition_is_true(pod.conditions, "Ready") && api::lets_unready_pods_go(*found)) return true;
   return --left_.try_emplace(found, permitted(*found)).first->second >= 0;
 }
 
@@ -48,7 +38,7 @@ std::uint64_t protection_digest(const client::View& view) {
     text.append(budget->meta.uid)
         .append(std::to_string(budget->meta.generation))
         .append(permitted(*budget) > 0 ? "+" : "-")
-        .append(lets_unready_go(*budget) ? "+" : "-");
+        .append(api::lets_unready_pods_go(*budget) ? "+" : "-");
   return fnv1a(text);
 }
 

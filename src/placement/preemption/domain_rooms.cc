@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "placement/free_resources.h"
-#include "placement/least_requests.h"
 
 namespace berth::placement {
 namespace {
@@ -50,7 +49,7 @@ DomainRooms::DomainRooms(GroupCycle& groups, const SchedulingContext& context, c
       members_(input.waiting.size()) {
   gather(placements);
   if (victims_.empty()) return;
-  read_members(input);
+  read_members(groups, input);
   const auto before = transaction_.savepoint();
   sweep(groups, input);
   transaction_.roll_back_to(before);
@@ -80,8 +79,8 @@ void DomainRooms::gather(std::span<const Placement> placements) {
 }
 
 // Where several nodes reach a device, nobody knows whose room it is.
-void DomainRooms::read_members(const GroupInput& input) {
-  least_ = least_requests(cluster_, input.waiting);
+void DomainRooms::read_members(const GroupCycle& groups, const GroupInput& input) {
+  least_ = groups.least_requests(context_, input);
   std::erase_if(least_, [](const model::ResourceAmount& one) {
     return one.amount <= 0 || !model::is_asked(one.resource);
   });

@@ -63,7 +63,7 @@ class DomainRooms {
   };
 
   void gather(std::span<const Placement> placements);
-  void read_members(const GroupInput& input);
+  void read_members(const GroupCycle& groups, const GroupInput& input);
   void sweep(GroupCycle& groups, const GroupInput& input);
   void remove_below(std::int64_t priority, std::size_t& next, std::vector<NodeId>& changed) const;
   void rate(Node& node) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/evictions.h"
 #include "placement/preemption/victims.h"
 
 namespace berth::placement {
@@ -9,9 +10,10 @@ namespace berth::placement {
 bool has_ending_victims(const client::View& view, const api::Pod& pod) {
   return !pod.nominated_node.empty() &&
          std::ranges::any_of(view.pods_on_node(pod.nominated_node), [&](const api::Pod* other) {
-           const api::Condition* why = api::find_condition(other->conditions, kDisruptionTarget);
+           const api::Condition* why = api::find_condition(other->conditions, api::kDisruptionTarget);
            return other->meta.deleting() && priority_of(view, *other) < pod.priority && why &&
-                  why->status == "True" && why->reason == kPreemptionByScheduler;
+                  why->status == "True" &&
+                  (why->reason == api::kPreemptionByScheduler || why->reason == api::kEvictionByEvictionApi);
          });
 }
 

@@ -12,11 +12,8 @@
 
 namespace berth::placement {
 
-// The condition that an evicted pod gets. Source: kube-scheduler.
-inline constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
-inline constexpr std::string_view kPreemptionByScheduler = "PreemptionByScheduler";
-
-// Pods that were evicted for this one end on the node that it is nominated for.
+// Pods that were evicted for this one end on the node that it is nominated for. The Eviction API writes its
+// own reason over the scheduler's.
 bool has_ending_victims(const client::View& view, const api::Pod& pod);
 // Notes the delay of a pod or group (kPreemptionDelayAnnotation) if it is not over or cannot be read. Returns
 // when it is over, if it is not.

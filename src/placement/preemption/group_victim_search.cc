@@ -79,7 +79,6 @@ class GroupSearch {
   void branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone, Removed& best);
   Removed reprieved(const Units& units, const UnitSet& from, const UnitSet& order);
   UnitSet without_spare(const Units& units, UnitSet removed);
-  Units picked(const Units& units, const UnitSet& removed) const;
   std::optional<GroupPreemptionPlan> plan(const Chosen& chosen);
   void say_why_not(NoVictimsFound& why_not);
 
@@ -122,14 +121,6 @@ bool GroupSearch::fits_without(const Units& units, const UnitSet& removed) {
   return place(members_) >= members_;
 }
 
-Units GroupSearch::picked(const Units& units, const UnitSet& removed) const {
-  Units victims;
-  for (const std::size_t at : removed) victims.push_back(units[at]);
-  std::ranges::sort(victims,
-                    [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
-  return victims;
-}
-
 // In which order units may be taken back, the cheapest orders first: within one priority those on the dearest
 // nodes first. Which evictions a budget refuses depends on who else goes, so once it is not asked, and once
 // those with most refused pods come first.
@@ -156,14 +147,14 @@ std::vector<UnitSet> GroupSearch::orders(const Units& units) {
 
 // Start times are not compared.
 bool GroupSearch::reaches_bound(const PreemptionCost& cost) const {
-  return cost.tied == 0 && cost.refused == 0 && cost.top <= bound_.top && cost.sum <= bound_.sum &&
-         cost.victims <= bound_.victims;
+  return cost.tied == 0 && cost.refused == 0 && cost.refused_later == 0 && cost.top <= bound_.top &&
+         cost.sum <= bound_.sum && cost.victims <= bound_.victims;
 }
 
 // Whether no set of victims can cost less, by the bound of the domain.
 bool GroupSearch::is_cheapest(const Units& units, const UnitSet& removed) const {
   if (removed.size() > bound_.victims) return false;
-  return reaches_bound(units_.cost_of(picked(units, removed)));
+  return reaches_bound(units_.cost_of(units, removed));
 }
 
 GroupSearch::Removed GroupSearch::reprieved(const Units& units, const UnitSet& from, const UnitSet& order) {
@@ -171,7 +162,7 @@ GroupSearch::Removed GroupSearch::reprieved(const Units& units, const UnitSet& f
                       from, order, [&](const UnitSet& without) { return fits_without(units, without); },
                       [&](const UnitSet& left) { return !over() && !is_cheapest(units, left); }),
                   {}};
-  removed.cost = units_.cost_of(picked(units, removed.units));
+  removed.cost = units_.cost_of(units, removed.units);
   return removed;
 }
 
@@ -207,7 +198,7 @@ GroupSearch::Removed GroupSearch::with_exchanges(const Units& units, Removed bes
 void GroupSearch::branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone,
                          Removed& best) {
   if (over() || checks_left_ == 0) return;
-  const PreemptionCost cost = units_.cost_of(picked(units, gone));
+  const PreemptionCost cost = units_.cost_of(units, gone);
   if (!(cost < best.cost)) return;
   if (next == order.size()) {
     best = {gone, cost};
@@ -279,8 +270,8 @@ std::optional<GroupSearch::Chosen> GroupSearch::try_nodes(std::span<const NodeId
     removed = cheapest(units);
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
-  Chosen chosen{{input_.waiting.size() - members_, {}, at_}, picked(units, removed), effort_};
-  chosen.worth.cost = units_.cost_of(chosen.victims);
+  Chosen chosen{{input_.waiting.size() - members_, {}, at_}, units_.sorted(units, removed), effort_};
+  chosen.worth.cost = units_.cost_of(units, removed);
   return chosen;
 }
 

@@ -12,7 +12,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kGangPriority = 5;
-constexpr int kCpuOfNode = 4;
+constexpr int kCpuOfNode = 4, kIgnoredOfNode = 6;
 
 // One pod that runs.
 struct Occupant {
@@ -22,6 +22,7 @@ struct Occupant {
   int devices = 0;
   bool guarded = false;  // by the budget
   bool in_gang = false;  // of the gang that is disrupted as one, of priority 1
+  int ignored = 0;       // of the resource that the profile ignores
 };
 
 struct Racks {
@@ -32,6 +33,7 @@ struct Racks {
   int cpu = 2, wants = 0;  // of each
   int permitted = 0;       // by the budget
   bool in_one_rack = true;
+  int ignored = 0;  // each member asks for so much of the resource that the profile ignores
   std::vector<Occupant> pods;
 };
 
@@ -49,6 +51,11 @@ std::string claim_json(const std::string& name, int count, const std::string& st
          R"("allocationMode":"ExactCount","count":)" + std::to_string(count) + "}}]}}" + status + "}";
 }
 
+// Of a pod or a node.
+std::string amounts_json(int cpu, int ignored) {
+  return R"("cpu":")" + std::to_string(cpu) + R"(","example.com/ignored":")" + std::to_string(ignored) + "\"";
+}
+
 std::string occupant_json(const Occupant& pod, std::size_t at) {
   const std::string name = name_of_pod(at);
   std::string text =
@@ -57,8 +64,8 @@ std::string occupant_json(const Occupant& pod, std::size_t at) {
       name_of_node(pod.node) + R"(","priority":)" + std::to_string(pod.priority) +
       (pod.in_gang ? R"(,"schedulingGroup":{"podGroupName":"victims"})" : "") +
       (pod.devices > 0 ? R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + name + "\"}]" : "") +
-      R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::to_string(pod.cpu) +
-      R"("}}}]},"status":{"phase":"Running","startTime":")" +
+      R"(,"containers":[{"name":"c","resources":{"requests":{)" + amounts_json(pod.cpu, pod.ignored) +
+      R"(}}}]},"status":{"phase":"Running","startTime":")" +
       format_time(Time::from_seconds(1'800'000'000 + static_cast<std::int64_t>(at))) +
       R"(","conditions":[{"type":"Ready","status":"True"}]}})";
   return text;
@@ -86,7 +93,9 @@ void put_occupants(PluginBench& bench, const Racks& world) {
 
 void put_nodes(PluginBench& bench, const Racks& world) {
   for (int i = 0; i < world.racks * world.nodes; ++i) {
-    bench.put_node(name_of_node(i), R"("rack":"r)" + std::to_string(i / world.nodes) + "\"");
+    bench.put(api::Kind::Node, R"({"metadata":{"name":")" + name_of_node(i) + R"(","labels":{"rack":"r)" +
+                                   std::to_string(i / world.nodes) + R"("}},"status":{"allocatable":{)" +
+                                   amounts_json(kCpuOfNode, kIgnoredOfNode) + R"(,"pods":"9"}}})");
     std::string devices;
     for (int d = 0; d < world.devices; ++d)
       devices += std::string(d == 0 ? "" : ",") + R"({"name":"d)" + std::to_string(d) + "\"}";
@@ -123,8 +132,8 @@ std::unique_ptr<PluginBench> build_racks(const Racks& world) {
             std::to_string(kGangPriority) +
             (world.wants > 0 ? R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + name + "\"}]"
                              : "") +
-            R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::to_string(world.cpu) +
-            R"("}}}]}})");
+            R"(,"containers":[{"name":"c","resources":{"requests":{)" +
+            amounts_json(world.cpu, world.ignored) + "}}}]}}");
   }
   return bench;
 }
@@ -190,7 +199,11 @@ std::optional<Price> cheapest_price(const Racks& world) {
 // The victims that the search names; none: it finds none.
 std::optional<std::set<std::size_t>> search_racks(const Racks& world) {
   const auto bench = build_racks(world);
-  DecisionCore core(bench->cluster, bench->selectors, {});
+  Profile profile;
+  profile.arguments.resources_fit.ignored_resources = {"example.com/ignored"};
+  DecisionOptions options;
+  options.profiles = {&profile, 1};
+  DecisionCore core(bench->cluster, bench->selectors, options);
   const SchedulingContext context{bench->view, bench->cluster, core.allocator()};
   const GroupQuestions questions{[](const api::Pod&) { return true; },
                                  [](const std::string&) { return false; },
@@ -224,6 +237,7 @@ Racks random_racks() {
   world.wants = world.devices > 0 && one_in(2) ? 1 : 0;
   world.permitted = random_below(3);
   world.in_one_rack = !one_in(3);
+  world.ignored = one_in(4) ? kIgnoredOfNode : 0;
   const int priorities[] = {0, 1, 2, 9};
   for (int node = 0; node < world.racks * world.nodes; ++node) {
     int cpu = kCpuOfNode, devices = world.devices;
@@ -234,6 +248,7 @@ Racks random_racks() {
       pod.devices = random_below(devices + 1);
       pod.guarded = one_in(4);
       pod.in_gang = one_in(5);
+      pod.ignored = random_below(3);
       if (pod.in_gang) pod.priority = 1;
       cpu -= pod.cpu;
       devices -= pod.devices;
@@ -251,7 +266,7 @@ std::string text_of(const Racks& world) {
   for (const Occupant& pod : world.pods)
     text += " [" + std::to_string(pod.node) + " p" + std::to_string(pod.priority) + " c" +
             std::to_string(pod.cpu) + " d" + std::to_string(pod.devices) + (pod.guarded ? " guarded" : "") +
-            (pod.in_gang ? " gang" : "") + "]";
+            (pod.in_gang ? " gang" : "") + (pod.ignored > 0 ? " i" + std::to_string(pod.ignored) : "") + "]";
   return text;
 }
 
@@ -301,7 +316,10 @@ struct FullRow {
 };
 
 TEST(GroupVictimSearch, FreesOneDomainOfMany) {
+  Racks ignored{.nodes = 1, .ignored = kIgnoredOfNode, .pods = {{0, 1, 4}, {1, 1, 2}, {1, 1, 2}}};
+  for (int i = 0; i < 3; ++i) ignored.pods.push_back({.node = 0, .priority = 1, .cpu = 0, .ignored = 2});
   const FullRow rows[] = {
+      {"what the profile ignores needs no victims", ignored, 1, 4, 1, 0},
       {"P1: a gang of 11 over a clique of 17 nodes with 68 victims", full_racks(17, {3}), 11, 1, 11, 0},
       {"the rack of the lowest priority", full_racks(17, {3, 1, 2}), 11, 1, 11, 1},
       {"two equal racks: where the pods started last", full_racks(17, {2, 2}), 11, 1, 11, 1},

@@ -33,8 +33,19 @@ model::ResourceAmounts lacking_of(const model::Cluster& cluster, NodeId node,
 
 }  // namespace
 
+// False: none has changed.
+bool VictimIndex::reads_budgets(const client::View& view) {
+  const auto& all = view.disruption_budgets.all();
+  const auto is_known = [](const auto& known, const auto& entry) { return known == entry.second; };
+  if (std::ranges::equal(budgets_, all, is_known)) return false;
+  budgets_.clear();
+  for (const auto& [name, budget] : all) budgets_.push_back(budget);
+  return true;
+}
+
 void VictimIndex::catch_up(const SchedulingContext& context) {
-  const std::uint64_t protection = protection_digest(context.view);
+  const std::uint64_t protection =
+      reads_budgets(context.view) ? protection_digest(context.view) : protection_;
   changed_.clear();
   const bool known = context.cluster.changed_since(seen_, changed_) != model::Cluster::ChangeScope::Unknown;
   seen_ = context.cluster.ledger().changes().end();
@@ -133,6 +144,7 @@ std::optional<PreemptionCost> VictimIndex::bound(const model::Cluster& cluster, 
     }
     const std::int64_t lowest = levels[ends ? 1 : 0].priority;
     return PreemptionCost{0,
+                          0,
                           0,
                           level.priority,
                           weight_of(level.priority) + static_cast<__int128>(victims - 1) * weight_of(lowest),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,7 +23,7 @@ class VictimIndex {
   // What the pod lacks on a node.
   struct Demand {
     std::int32_t priority = 0;              // victims are below it
-    const model::ResourceAmounts* charges;  // of the pod
+    const model::ResourceAmounts* charges;  // of the pod, that its profile counts
     bool devices = false;                   // of the node alone
     bool far_devices = false;               // that pods of any node may hold
   };
@@ -61,10 +62,12 @@ class VictimIndex {
                                              const Demand& demand);
   void read(const SchedulingContext& context, NodeId node);
   void count_lowest(const Row& row, int by);
+  bool reads_budgets(const client::View& view);
 
   std::vector<Row> rows_;                       // by node
   std::map<std::int64_t, std::size_t> lowest_;  // of each node, with the number of nodes
   int idle_ = 0;                                // nodes
+  std::vector<std::shared_ptr<const api::DisruptionBudget>> budgets_;  // as protection_ knows them
   std::uint64_t protection_ = 0;
   bool fresh_ = true;
   model::Changes::Position seen_;

@@ -15,18 +15,25 @@ using UnitSet = VictimUnits::UnitSet;
 // One decision's search.
 class Search {
  public:
-  Search(const PodCycle& pods, const VictimIndex& index, CycleState& state, const SchedulingContext& context,
-         const api::Pod& pod, std::span<const NodeId> avoid, model::Ledger::Transaction& transaction)
+  // `returning`: for victims that come back; null: nobody asks about those.
+  Search(const PodCycle& pods, const VictimIndex& index, CycleState& state, CycleState* returning,
+         const SchedulingContext& context, const api::Pod& pod, std::span<const NodeId> avoid,
+         model::Ledger::Transaction& transaction)
       : pods_(pods),
         index_(index),
         state_(state),
+        returning_(returning),
         context_(context),
         cluster_(context.cluster),
         pod_(pod),
         self_(cluster_.find_pod(pod.meta.ns, pod.meta.name)),
         avoid_(avoid),
         transaction_(transaction),
-        units_(context, {pod.priority, self_, asks_for_devices(pod)}, transaction) {}
+        units_(context, {pod.priority, self_, asks_for_devices(pod)}, transaction) {
+    pods_.begin(state_, context_, pod_, &transaction_);
+    const api::Pod* one = &pod_;
+    charges_ = state_.plugins->fit_counter->demand(cluster_, {&one, 1}).requests;
+  }
 
   std::optional<PreemptionPlan> run(std::span<const RefusedByNode> nodes, NoVictimsFound& why_not);
 
@@ -45,6 +52,8 @@ class Search {
   std::vector<Bound> bounds(std::span<const RefusedByNode> nodes) const;
   std::optional<Chosen> best_of(std::span<const RefusedByNode> nodes);
   std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at);
+  std::uint32_t refused_later(NodeId node, const Units& victims);
+  std::uint32_t refused_by_return(PodId victim);
   bool fits(NodeId node);
   bool fits_without(NodeId node, const Units& units, const UnitSet& removed);
   void note_refusal(const RefusedByNode& node, const Units& units);
@@ -54,6 +63,7 @@ class Search {
   const PodCycle& pods_;
   const VictimIndex& index_;
   CycleState& state_;
+  CycleState* const returning_;
   const SchedulingContext& context_;
   const model::Cluster& cluster_;
   const api::Pod& pod_;
@@ -61,8 +71,9 @@ class Search {
   const std::span<const NodeId> avoid_;
   model::Ledger::Transaction& transaction_;
   VictimUnits units_;
-  bool far_ = false;  // victims on other nodes than the pod's are tried, too
-  std::size_t checks_ = 0;
+  model::ResourceAmounts charges_;  // that nodes must have, whatever devices serve and the profile ignores
+  bool far_ = false;                // victims on other nodes than the pod's are tried, too
+  std::size_t checks_ = 0, returns_ = 0;
   std::size_t without_victims_ = 0;           // nodes that were tried
   std::map<std::string, std::size_t> still_;  // nodes by why they refuse without all victims
 };
@@ -70,8 +81,7 @@ class Search {
 VictimIndex::Demand Search::demand_of(const RefusedByNode& node) const {
   // Devices of a pool that several nodes reach may be held on another node.
   const bool shared = !cluster_.shared_pools().empty();
-  return {pod_.priority, &cluster_.pod(self_).requests, node.by_devices && !shared,
-          node.by_devices && shared};
+  return {pod_.priority, &charges_, node.by_devices && !shared, node.by_devices && shared};
 }
 
 // A heap, the lowest first.
@@ -127,11 +137,8 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
         [&](const UnitSet&) { return checks_ < kPreemptionChecksMax; });
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
-  Chosen chosen{{}, at, {}};
-  for (const std::size_t victim : removed) chosen.victims.push_back(units[victim]);
-  std::ranges::sort(chosen.victims,
-                    [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
-  chosen.cost = units_.cost_of(chosen.victims);
+  Chosen chosen{{}, at, units_.sorted(units, removed)};
+  chosen.cost = units_.cost_of(units, removed);
   return chosen;
 }
 
@@ -166,6 +173,44 @@ NoVictimsFound Search::why_not(std::span<const RefusedByNode> nodes) const {
   return found;
 }
 
+// Evictions that budgets refuse, by the victims on the node when they come back, once the pod is there.
+std::uint32_t Search::refused_later(NodeId node, const Units& victims) {
+  if (!returning_ || context_.view.disruption_budgets.all().empty()) return 0;
+  std::uint32_t refused = 0;
+  if (fits_without(node, victims, all_of(victims)) && pods_.reserve(state_, node, transaction_))
+    for (const VictimUnit& unit : victims)
+      if (!unit.of_group && !unit.ends_soon && !unit.pods.empty())
+        refused += refused_by_return(unit.pods.front());
+  units_.restore();
+  return refused;
+}
+
+// A pod without a controller does not come back, one with devices gets other claims. One that fits takes its
+// place, for those that come after it.
+std::uint32_t Search::refused_by_return(PodId victim) {
+  const api::Pod& pod = *cluster_.pod(victim).live;
+  const bool evicts = pod.meta.controller() && pod.group.empty() && !asks_for_devices(pod) &&
+                      pod.preemption_policy != "Never" && index_.lowest() < pod.priority;
+  if (!evicts || returns_++ >= kReturnsMax) return 0;
+  pods_.begin(*returning_, context_, pod, &transaction_);
+  if (!pods_.prepare(*returning_)) return 0;
+  std::vector<NodeId> nodes;
+  for (const auto& [name, node] : cluster_.live_nodes()) nodes.push_back(node);
+  if (const NodeId node = pods_.choose(*returning_, nodes, {}); node.valid()) {
+    (void)pods_.reserve(*returning_, node, transaction_);
+    return 0;
+  }
+  std::vector<RefusedByNode> refused;
+  for (std::size_t i = 0; i < returning_->diagnosis.size(); ++i) {
+    const Diagnosis::Row row = returning_->diagnosis.row(i);
+    refused.push_back({row.node, row.refusal == FilterStatus::Unschedulable});
+  }
+  NoVictimsFound why_not;
+  const auto plan =
+      Search(pods_, index_, *returning_, nullptr, context_, pod, {}, transaction_).run(refused, why_not);
+  return plan ? plan->cost.refused : 0;
+}
+
 std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nodes) {
   const auto later = [](const Bound& a, const Bound& b) {
     return a.cost != b.cost ? a.cost > b.cost : a.at > b.at;
@@ -180,8 +225,12 @@ std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nod
     heap.pop_back();
     if (best && later(next, {best->cost, best->at})) break;
     auto chosen = try_node(nodes[next.at], next.at);
-    if (chosen && (!best || later({best->cost, best->at}, {chosen->cost, chosen->at})))
-      best = std::move(chosen);
+    const auto is_better = [&] {
+      return chosen && (!best || later({best->cost, best->at}, {chosen->cost, chosen->at}));
+    };
+    if (!is_better()) continue;
+    chosen->cost.refused_later = refused_later(nodes[next.at].node, chosen->victims);
+    if (is_better()) best = std::move(chosen);
   }
   return best;
 }
@@ -218,7 +267,7 @@ std::optional<PreemptionPlan> VictimSearch::find(const SchedulingContext& contex
                                                  std::span<const NodeId> avoid,
                                                  model::Ledger::Transaction& transaction,
                                                  NoVictimsFound& why_not) {
-  return Search(pods_, index_, state_, context, pod, avoid, transaction).run(nodes, why_not);
+  return Search(pods_, index_, state_, &returning_, context, pod, avoid, transaction).run(nodes, why_not);
 }
 
 }  // namespace berth::placement

@@ -5,7 +5,9 @@
 // then those whose budget refuses the eviction, then the others, the most important first. So the victims are
 // minimal. Nodes come in the order of a lower bound of their cost (VictimIndex), and the search ends where
 // the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a rule about a
-// zone counts, or that use the pod's volume, go as well (far_victims.h). Owner: one DecisionCore, on one
+// zone counts, or that use the pod's volume, go as well (far_victims.h). Where budgets protect pods, a victim
+// whose controller makes it anew is placed again in the what-if; if it needs victims itself, those that
+// budgets refuse count. Owner: one DecisionCore, on one
 // thread. Cost: a bound for each node, and O(victims · log pods) checks of one node for each node tried; at
 // most kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the
 // nodes, and frees no devices.
@@ -26,6 +28,8 @@ namespace berth::placement {
 inline constexpr std::size_t kPreemptionChecksMax = 4096;
 // Nodes that are tried with victims on other nodes.
 inline constexpr std::size_t kFarNodesMax = 64;
+// Victims of which it is asked whom they evict when they come back.
+inline constexpr std::size_t kReturnsMax = 16;
 // The pod gets the node once the victims are gone.
 struct PreemptionPlan : VictimPlan {
   NodeId node;
@@ -54,7 +58,7 @@ class VictimSearch {
  private:
   const PodCycle& pods_;
   VictimIndex index_;
-  CycleState state_;
+  CycleState state_, returning_;
 };
 
 }  // namespace berth::placement

@@ -132,11 +132,20 @@ VictimUnits::Units VictimUnits::on(std::span<const NodeId> nodes, std::span<cons
   return units;
 }
 
-PreemptionCost VictimUnits::cost_of(const Units& victims) const {
+VictimUnits::Units VictimUnits::sorted(const Units& units, const UnitSet& removed) const {
+  Units victims;
+  for (const std::size_t at : removed) victims.push_back(units[at]);
+  std::ranges::sort(victims,
+                    [&](const VictimUnit& a, const VictimUnit& b) { return more_important(cluster_, a, b); });
+  return victims;
+}
+
+PreemptionCost VictimUnits::cost_of(const Units& units, const UnitSet& removed) const {
   PreemptionCost cost;
   Disruptions disruptions(context_.view);
   std::int64_t earliest = 0;
-  for (const VictimUnit& unit : victims) {
+  for (const std::size_t at : removed) {
+    const VictimUnit& unit = units[at];
     if (unit.ends_soon) continue;
     const auto pods = static_cast<std::uint32_t>(unit.pods.size());
     cost.tied += unit.tied ? 1 : 0;

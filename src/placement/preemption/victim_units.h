@@ -63,7 +63,10 @@ class VictimUnits {
   bool takes_broken_gangs_whole(const Units& units, const UnitSet& removed);
   void forget_broken_gangs() { whole_.clear(); }
 
-  PreemptionCost cost_of(const Units& victims) const;
+  // The removed units, the most important first.
+  Units sorted(const Units& units, const UnitSet& removed) const;
+  // Of the removed units, in any order.
+  PreemptionCost cost_of(const Units& units, const UnitSet& removed) const;
   // Fills in victims, awaited and groups. `victims`: the most important first.
   void name_victims(const Units& victims, VictimPlan& plan) const;
   // The live claims that the transaction has freed.

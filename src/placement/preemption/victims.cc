@@ -48,6 +48,7 @@ Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
     const bool late = now.is_set() && now > pod.meta.deleted + kLateEndMax;
     return late ? Evictability::Fixed : Evictability::EndsSoon;
   }
+  if (cluster.ledger().is_leaving(id)) return Evictability::EndsSoon;
   if (pod.bound()) return Evictability::Evictable;
   // The decision of a pod alone is withdrawn; a gang's members are bound together or not at all.
   const bool withdrawable = pod.group.empty() && cluster.effective_request(row);

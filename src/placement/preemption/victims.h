@@ -17,7 +17,7 @@ inline constexpr Duration kLateEndMax = Duration::minutes(2);
 
 enum class Evictability : std::uint8_t {
   Fixed,     // nobody can evict it, or that would free nothing
-  EndsSoon,  // it is being deleted
+  EndsSoon,  // it is being deleted, or evicted for another preemptor
   Evictable,
 };
 // Of a pod that has a node, whatever the priorities.
@@ -60,7 +60,8 @@ bool more_important(const model::Cluster& cluster, const VictimUnit& a, const Vi
 // after `tied`.
 struct PreemptionCost {
   std::uint32_t tied = 0;
-  std::uint32_t refused = 0;  // evictions beyond what budgets permit, of these and of those that follow
+  std::uint32_t refused = 0;        // evictions beyond what budgets permit
+  std::uint32_t refused_later = 0;  // the same, of those that victims cause when they come back
   std::int64_t top = kNobody;
   __int128 sum = 0;  // of priorities, each made positive
   std::uint32_t victims = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/evictions.h"
 #include "placement/groups/group_members.h"
 #include "placement/preemption/eligibility.h"
 
@@ -25,8 +26,8 @@ const api::Pod* placed(const client::View& view, const EvictedPod& victim) {
 }
 
 bool is_marked(const api::Pod& pod) {
-  const api::Condition* shown = api::find_condition(pod.conditions, placement::kDisruptionTarget);
-  return shown && shown->status == "True" && shown->reason == placement::kPreemptionByScheduler;
+  const api::Condition* shown = api::find_condition(pod.conditions, api::kDisruptionTarget);
+  return shown && shown->status == "True" && shown->reason == api::kPreemptionByScheduler;
 }
 
 // kube-scheduler's words.
@@ -42,9 +43,9 @@ bool shares_a_node(const PreemptionUnderWay& a, const PreemptionUnderWay& b) {
 
 api::Condition disruption(const api::Pod& pod, const EntityKey& preemptor, const std::string& scheduler_name,
                           Time now) {
-  return {std::string(placement::kDisruptionTarget),
+  return {std::string(api::kDisruptionTarget),
           "True",
-          std::string(placement::kPreemptionByScheduler),
+          std::string(api::kPreemptionByScheduler),
           scheduler_name + ": preempting to accommodate a higher priority " + std::string(kind_of(preemptor)),
           now,
           pod.meta.generation};

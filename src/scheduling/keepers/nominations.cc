@@ -20,11 +20,13 @@ bool Nominations::follow(model::Cluster& cluster, const EntityKey& key, const ap
   }
   const bool made_room = forget(key);
   if (held_.size() >= kNominationsMax) return made_room;
-  model::PodCharge place;
+  model::HeldPlace place;
   place.node = node;
   place.requests = requests;
-  held_.emplace(key, Held{pod.meta.uid, node,
-                          model::ScopedHold(cluster.ledger(), model::Hold{bound, {std::move(place)}, {}})});
+  place.pod = id;
+  held_.emplace(key,
+                Held{pod.meta.uid, node,
+                     model::ScopedHold(cluster.ledger(), model::Hold{bound, {std::move(place)}, {}, {}})});
   return made_room;
 }
 

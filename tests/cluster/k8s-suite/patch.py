@@ -140,6 +140,13 @@ def wait_until_ready(root):
          after("\t\tsched.Run(tCtx)\n\t\tclose(done)\n\t}()\n", "\tshim.WaitReady(sched)\n"))
 
 
+def ask_the_real_queue(root):
+    """A deferred resize is in the queue that informers fill: nothing of kube-scheduler's decisions is read."""
+    edit(root / "scheduler/preemption/deferred_resize_preemption_test.go",
+         ("\t\t\tqueue := testCtx.Scheduler.SchedulingQueue\n\t\t\t_, found := queue.GetPod(",
+          "\t\t\t_, found := testCtx.Scheduler.SchedulingQueue.GetPod(", 1))
+
+
 def skip_internals(root):
     """Tests that hold a part of kube-scheduler: skip in the test itself, its parent may have made it."""
     def with_skip(found):
@@ -155,7 +162,7 @@ def skip_internals(root):
 def main():
     root = pathlib.Path(sys.argv[1]) / "test/integration"
     for step in (move_imports, make_schedulers_ours, serve_custom_resources, skip_unsupported_profiles,
-                 compare_sentences, settle_steps, wait_until_ready, skip_internals):
+                 compare_sentences, settle_steps, wait_until_ready, ask_the_real_queue, skip_internals):
         step(root)
 
 
