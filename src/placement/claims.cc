@@ -81,6 +81,31 @@ std::size_t other_entries(const SchedulingContext& context, model::ClaimId claim
   return entries + static_cast<std::size_t>(cluster.ledger().users(claim)) - (uses ? 1 : 0);
 }
 
+std::int64_t least_devices(const api::ResourceClaim& claim) {
+  std::int64_t devices = 0;
+  for (const api::DeviceRequest& request : claim.requests) {
+    std::int64_t least = request.alternatives.empty() ? 0 : INT64_MAX;
+    for (const api::DeviceSubRequest& one : request.alternatives) {
+      const bool counted = one.mode == api::AllocationMode::ExactCount && !one.admin_access;
+      least = std::min(least, counted ? one.count : 0);
+    }
+    devices += least;
+  }
+  return devices;
+}
+
+std::optional<std::int64_t> count_devices(const model::Cluster& cluster, model::PoolId id,
+                                          const std::function<bool(model::DeviceId)>& is_free) {
+  const model::PoolRow& pool = cluster.pool(id);
+  std::int64_t count = 0;
+  for (const auto& [name, device] : pool.devices) {
+    const api::Device* offer = cluster.find_offer(pool.driver, pool.pool, name);
+    if (offer && offer->allow_multiple) return std::nullopt;
+    count += is_free(device) ? 1 : 0;
+  }
+  return count;
+}
+
 bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& claim) {
   if (!context.allocator.gates().binding_conditions) return false;
   const api::DeviceReadiness readiness = api::readiness_of(claim);

@@ -22,6 +22,7 @@ struct GangKind {
   std::vector<std::size_t> members;  // in their own order
   std::vector<std::int64_t> asks;    // by GangProblem::resources
   bool has_claims = false;           // without devices
+  std::int64_t devices = 0;          // that a member takes at least
   // Whether a node takes such members together follows from more than amounts and devices.
   bool is_opaque = false;
   std::vector<std::uint32_t> nodes;  // that the filters accept, the best first; indices of GangProblem::nodes
@@ -34,6 +35,7 @@ struct GangProblem {
   std::vector<std::uint32_t> class_of;  // by node: equal for nodes that can stand for each other
   std::vector<GangKind> kinds;          // the most constrained first
   std::size_t size = 0;                 // members
+  std::int64_t devices = INT64_MAX;     // free ones, or as many as all members take at least
   bool by_placing = false;              // some kind is opaque, or devices take of nodes
   std::string_view unproved;            // why a refused node proves nothing; empty: it does
 
