@@ -17,6 +17,32 @@ void add_members(const SchedulingContext& context, const model::ClaimRow& row, c
     if (member->group == group && member->bound() && !member->finished()) uids.insert(member->meta.uid);
 }
 
+// Whether the entry is that of a pod that the ledger counts as a user, or that the open transaction removed.
+bool is_charged_or_removed(const model::Cluster& cluster, const model::ClaimRow& row,
+                           const api::ClaimConsumer& consumer) {
+  if (api::is_group(consumer)) return false;
+  const model::PodId id = cluster.find_pod(row.key.ns, consumer.name);
+  const bool known = id.valid() && cluster.pod(id).live && cluster.pod(id).live->meta.uid == consumer.uid;
+  return known && (cluster.ledger().removed(id) || cluster.ledger().node_of(id).valid());
+}
+
+// Pods that use the claim and share no entry with a group: with `group`, or one that has an entry already.
+std::size_t users_without_entry(const SchedulingContext& context, const model::ClaimRow& row,
+                                const api::PodGroup* group) {
+  const auto shares = [&](const api::Pod& user) {
+    if (user.group.empty()) return false;
+    if (group && user.group == group->meta.name) return true;
+    return std::ranges::any_of(row.live->reserved_for, [&](const api::ClaimConsumer& consumer) {
+      return api::is_group(consumer) && consumer.name == user.group;
+    });
+  };
+  const auto users = context.view.pods_using_claim(row.key.ns, row.key.name);
+  return static_cast<std::size_t>(std::ranges::count_if(users, [&](const api::Pod* user) {
+    const model::PodId id = context.cluster.find_pod(user->meta.ns, user->meta.name);
+    return id.valid() && context.cluster.ledger().node_of(id).valid() && !shares(*user);
+  }));
+}
+
 }  // namespace
 
 std::size_t other_consumers(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod) {
@@ -37,25 +63,47 @@ std::size_t other_consumers(const SchedulingContext& context, model::ClaimId cla
 
 std::size_t other_entries(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod,
                           const api::PodClaim& named) {
-  const model::ClaimRow& row = context.cluster.claim(claim);
+  const model::Cluster& cluster = context.cluster;
+  const model::ClaimRow& row = cluster.claim(claim);
   const api::PodGroup* group = context.view.pod_groups.find(pod.meta.ns, pod.group);
   if (group && !api::shared_entry(*group, named)) group = nullptr;
-  const auto& assumptions = context.cluster.assumptions();
-  std::set<std::string_view> uids;
+  const std::string& own = group ? group->meta.uid : pod.meta.uid;
+  std::size_t entries = 0;
+  bool groups = group != nullptr;
   if (row.live)
-    for (const api::ClaimConsumer& consumer : row.live->reserved_for) uids.insert(consumer.uid);
-  for (const auto& [name, request] : row.bind_requests)
-    if (context.cluster.is_effective(*request) && (!group || request->group.name != pod.group))
-      uids.insert(request->pod_uid);
-  for (const std::string& uid : row.assumed_by) {
-    const auto assumed = group ? assumptions.find(uid) : assumptions.end();
-    const api::Pod* other = assumed == assumptions.end()
-                                ? nullptr
-                                : context.view.pods.find(assumed->second.pod.ns, assumed->second.pod.name);
-    if (!other || other->group != pod.group) uids.insert(uid);
+    for (const api::ClaimConsumer& consumer : row.live->reserved_for) {
+      groups |= api::is_group(consumer);
+      if (consumer.uid != own && !is_charged_or_removed(cluster, row, consumer)) ++entries;
+    }
+  if (groups) return entries + users_without_entry(context, row, group);
+  const model::PodId id = cluster.find_pod(pod.meta.ns, pod.meta.name);
+  const bool uses = id.valid() && std::ranges::count(cluster.ledger().charge(id).claims, claim) > 0;
+  return entries + static_cast<std::size_t>(cluster.ledger().users(claim)) - (uses ? 1 : 0);
+}
+
+std::int64_t least_devices(const api::ResourceClaim& claim) {
+  std::int64_t devices = 0;
+  for (const api::DeviceRequest& request : claim.requests) {
+    std::int64_t least = request.alternatives.empty() ? 0 : INT64_MAX;
+    for (const api::DeviceSubRequest& one : request.alternatives) {
+      const bool counted = one.mode == api::AllocationMode::ExactCount && !one.admin_access;
+      least = std::min(least, counted ? one.count : 0);
+    }
+    devices += least;
   }
-  uids.erase(group ? group->meta.uid : pod.meta.uid);
-  return uids.size();
+  return devices;
+}
+
+std::optional<std::int64_t> count_devices(const model::Cluster& cluster, model::PoolId id,
+                                          const std::function<bool(model::DeviceId)>& is_free) {
+  const model::PoolRow& pool = cluster.pool(id);
+  std::int64_t count = 0;
+  for (const auto& [name, device] : pool.devices) {
+    const api::Device* offer = cluster.find_offer(pool.driver, pool.pool, name);
+    if (offer && offer->allow_multiple) return std::nullopt;
+    count += is_free(device) ? 1 : 0;
+  }
+  return count;
 }
 
 bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& claim) {

@@ -4,6 +4,8 @@
 // that is not bound yet count as consumers.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "placement/cycle_state.h"
@@ -21,6 +23,13 @@ std::size_t other_consumers(const SchedulingContext& context, model::ClaimId cla
 // entry in its claim, however many members it has. `named`: the claim's entry in pod.spec.resourceClaims.
 std::size_t other_entries(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod,
                           const api::PodClaim& named);
+
+// Devices that the claim takes at least, whichever alternatives are chosen.
+std::int64_t least_devices(const api::ResourceClaim& claim);
+
+// Devices of the pool that `is_free` accepts; none: several claims may share one of them.
+std::optional<std::int64_t> count_devices(const model::Cluster& cluster, model::PoolId pool,
+                                          const std::function<bool(model::DeviceId)>& is_free);
 
 // A device of the allocation failed to get ready, or missed the binding timeout.
 bool is_unusable(const SchedulingContext& context, const api::ResourceClaim& claim);

@@ -125,6 +125,22 @@ TEST(Claims, AFullClaimRefusesThePodUntilAConsumerLeaves) {
   EXPECT_EQ(bench.node_of("p"), "n1");
 }
 
+// Members that the decision has placed are consumers of the claim, before any object shows it.
+TEST(Claims, AGangThatIsLargerThanAClaimHasConsumersIsRefused) {
+  for (const int members : {256, 257}) {
+    TestBench bench;
+    bench.put_node({"n1", "1000", "8Gi", "1000"});
+    bench.put_class("gpu", "true");
+    bench.put_slice("s", "n1", 1);
+    put_allocated(bench, "c", "");
+    bench.put_group("g", members);
+    for (int i = 0; i < members; ++i) bench.put_pod({"p" + std::to_string(i), "1", "g", claim_of("c")});
+    bench.run();
+    EXPECT_EQ(bench.node_of("p0"), members == 256 ? "n1" : "") << members;
+    EXPECT_EQ(bench.node_of("p200"), members == 256 ? "n1" : "") << members;
+  }
+}
+
 // Source: DRAOptionalNodeOperations; kube-scheduler asks this of allocated claims too.
 TEST(Claims, AnAllocatedDeviceThatSkipsNodeOperationsNeedsANodeThatCan) {
   TestBench bench;

@@ -48,7 +48,10 @@ std::optional<GroupProof> GroupBound::refute(Topology& topology, topology::Domai
                                              std::span<const NodeId> nodes, std::int64_t needed) {
   sort_out();
   if (kinds_.size() * nodes.size() > nodes_left_ && kinds_.size() <= kKindsCountedMax) {
-    const auto kept = [&](const Kind& kind) { return kept_count(kind, topology, domain); };
+    const auto kept = [&](const Kind& kind) {
+      GroupFit fit(plugins_, pods_, context_, transaction_, {kind.pods.data(), 1});
+      return std::optional(fit.counts(topology).sum(domain));
+    };
     if (auto proof = refute_by(kept, needed)) return proof;
   }
   return refute_by([&](const Kind& kind) { return fit_count(kind, nodes); }, needed);
@@ -66,26 +69,6 @@ std::optional<GroupProof> GroupBound::refute_by(const Room& room_of, std::int64_
     if (room == 0 && !proof.alone_refused) proof.alone_refused = kind.first;
   }
   return proof.have < needed ? std::optional(std::move(proof)) : std::nullopt;
-}
-
-// By what the topology keeps for the kind: its filters, if they read the node alone, and its requests.
-std::optional<std::int64_t> GroupBound::kept_count(const Kind& kind, Topology& topology,
-                                                   topology::DomainId domain) {
-  pods_.begin(state_, context_, *kind.pods.front(), &transaction_);
-  signature_.clear();
-  if (!pods_.prepare(state_) || !pods_.sign_filters(state_, signature_)) return std::nullopt;
-  const FitCounter::Demand demand = plugins_.fit_counter->demand(context_.cluster, {kind.pods.data(), 1});
-  if (demand.beyond_filters || !signature_.begin("RequestsOfKind")) return std::nullopt;
-  signature_.put(demand.requests);
-  const topology::FitCounts& counts = topology.fit(signature_.bytes(), context_.cluster, [&](NodeId node) {
-    state_.diagnosis.clear();
-    state_.candidates.assign(1, node);
-    pods_.filter_only(state_);
-    if (!state_.diagnosis.error().empty() || !state_.diagnosis.unproved().empty()) return kFitCountMax;
-    if (state_.candidates.empty()) return std::int64_t{0};
-    return std::min(kFitCountMax, plugins_.fit_counter->fit_count(context_.cluster, node, demand.requests));
-  });
-  return counts.sum(domain);
 }
 
 std::optional<std::int64_t> GroupBound::fit_count(const Kind& kind, std::span<const NodeId> nodes) {

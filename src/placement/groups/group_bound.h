@@ -50,7 +50,6 @@ class GroupBound {
   template <class Room>
   std::optional<GroupProof> refute_by(const Room& room_of, std::int64_t needed);
   // None: unknown.
-  std::optional<std::int64_t> kept_count(const Kind& kind, Topology& topology, topology::DomainId domain);
   std::optional<std::int64_t> fit_count(const Kind& kind, std::span<const NodeId> nodes);
   std::optional<std::int64_t> fit_count_on(const Kind& kind, NodeId node, const FitCounter::Demand& demand);
 
@@ -63,7 +62,6 @@ class GroupBound {
   std::vector<std::uint32_t> kind_of_;
   std::vector<Kind> kinds_;
   CycleState state_;
-  PodSignature signature_;
 };
 
 }  // namespace berth::placement

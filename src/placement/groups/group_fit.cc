@@ -31,7 +31,8 @@ std::int64_t GroupFit::count(NodeId node) {
     pods_.begin(state_, context_, *waiting_.front(), &transaction_);
     state_.candidates = {node};
     pods_.filter_only(state_);
-    if (state_.candidates.empty()) return 0;
+    const bool proved = state_.diagnosis.error().empty() && state_.diagnosis.unproved().empty();
+    if (state_.candidates.empty() && proved) return 0;
   }
   return std::min(kFitCountMax, plugins_.fit_counter->fit_count(context_.cluster, node, demand_.requests));
 }

@@ -46,21 +46,19 @@ class ClaimsExist final : public PreEnqueue {
 bool taken_by_others(const PodQuery& query, model::ClaimId claim) {
   const model::Cluster& cluster = query.context->cluster;
   const std::string& group = query.pod->group;
-  const auto foreign = [&](std::string_view ns, std::string_view pod_name) {
-    const api::Pod* other = query.context->view.pods.find(ns, pod_name);
-    return !other || group.empty() || other->group != group;
-  };
   const model::ClaimRow& row = cluster.claim(claim);
-  for (const auto& [name, request] : row.bind_requests)
-    if (request->pod_uid != query.pod->meta.uid && foreign(request->meta.ns, request->pod_name)) return true;
-  for (const auto& [uid, assumption] : cluster.assumptions()) {
-    if (uid == query.pod->meta.uid || assumption.pod.ns != row.key.ns) continue;
-    const bool names_it =
-        std::any_of(assumption.reservation.claims.begin(), assumption.reservation.claims.end(),
-                    [&](const api::ClaimAllocation& one) { return one.claim_name == row.key.name; });
-    if (names_it && foreign(assumption.pod.ns, assumption.pod.name)) return true;
-  }
-  return false;
+  const auto is_foreign = [&](const std::string& uid, std::string_view pod_name) {
+    if (uid == query.pod->meta.uid) return false;
+    const model::PodId other = cluster.find_pod(row.key.ns, pod_name);
+    return !other.valid() || !cluster.pod(other).live || group.empty() ||
+           cluster.pod(other).live->group != group;
+  };
+  return std::ranges::any_of(
+             row.bind_requests,
+             [&](const auto& one) { return is_foreign(one.second->pod_uid, one.second->pod_name); }) ||
+         std::ranges::any_of(row.assumed_by, [&](const std::string& uid) {
+           return is_foreign(uid, cluster.assumptions().at(uid).pod.name);
+         });
 }
 
 // Whether another claim holds a device of this one. The view of claims may lag: the allocation in it may

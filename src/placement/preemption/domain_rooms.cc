@@ -3,29 +3,20 @@
 #include <algorithm>
 #include <tuple>
 
+#include "placement/claims.h"
 #include "placement/free_resources.h"
 
 namespace berth::placement {
 namespace {
 
-// Devices that the request takes at least.
-std::int64_t least_devices(const api::DeviceRequest& request) {
-  std::int64_t least = request.alternatives.empty() ? 0 : INT64_MAX;
-  for (const api::DeviceSubRequest& one : request.alternatives) {
-    const bool counted = one.mode == api::AllocationMode::ExactCount && !one.admin_access;
-    least = std::min(least, counted ? one.count : 0);
-  }
-  return least;
-}
-
 // Of the claims that the pod has alone and that are not allocated yet.
-std::int64_t least_devices(const client::View& view, const api::Pod& pod) {
+std::int64_t least_devices_of(const client::View& view, const api::Pod& pod) {
   std::int64_t devices = 0;
   for (const api::PodClaim& named : pod.claims) {
     const std::string name = api::claim_object_name(pod, named);
     const api::ResourceClaim* claim = view.claims.find(pod.meta.ns, name);
     if (!claim || claim->allocation || view.pods_using_claim(pod.meta.ns, name).size() != 1) continue;
-    for (const api::DeviceRequest& request : claim->requests) devices += least_devices(request);
+    devices += least_devices(*claim);
   }
   return devices;
 }
@@ -86,22 +77,23 @@ void DomainRooms::read_members(const GroupCycle& groups, const GroupInput& input
   });
   if (!cluster_.shared_pools().empty()) return;
   devices_ = INT64_MAX;
-  for (const api::Pod* pod : input.waiting) devices_ = std::min(devices_, least_devices(context_.view, *pod));
+  for (const api::Pod* pod : input.waiting)
+    devices_ = std::min(devices_, least_devices_of(context_.view, *pod));
 }
 
 std::int64_t DomainRooms::free_devices(NodeId node) const {
+  const auto is_free = [&](model::DeviceId device) {
+    const auto& holders = cluster_.ledger().device(device).holders;
+    const bool idle = !holders.empty() && std::ranges::all_of(holders, [&](model::ClaimId claim) {
+      return is_idle(cluster_, claim);
+    });
+    return idle || !cluster_.ledger().busy(device);
+  };
   std::int64_t count = 0;
-  for (const model::PoolId id : cluster_.pools_of(node)) {
-    const model::PoolRow& pool = cluster_.pool(id);
-    for (const auto& [name, device] : pool.devices) {
-      const api::Device* offer = cluster_.find_offer(pool.driver, pool.pool, name);
-      if (offer && offer->allow_multiple) return kFitCountMax;
-      const auto& holders = cluster_.ledger().device(device).holders;
-      const bool idle = !holders.empty() && std::ranges::all_of(holders, [&](model::ClaimId claim) {
-        return is_idle(cluster_, claim);
-      });
-      if (idle || !cluster_.ledger().busy(device)) ++count;
-    }
+  for (const model::PoolId pool : cluster_.pools_of(node)) {
+    const std::optional<std::int64_t> own = count_devices(cluster_, pool, is_free);
+    if (!own) return kFitCountMax;
+    count += *own;
   }
   return count;
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "api/types/gpu_share.h"
+#include "placement/claims.h"
 #include "placement/free_resources.h"
 
 namespace berth::placement {
@@ -24,6 +26,7 @@ class Maker {
   GangProblem make(Budget& budget) {
     find_kinds();
     find_amounts();
+    find_devices();
     for (GangKind& kind : problem_.kinds) {
       if (!budget.spend(1 + problem_.nodes.size() / kNodesOfAStep)) return std::move(problem_);
       find_nodes(kind);
@@ -78,6 +81,32 @@ class Maker {
     for (const NodeId node : problem_.nodes)
       for (const model::ResourceId resource : problem_.resources)
         problem_.free.push_back(free_of(cluster_.node(node), cluster_.ledger().node(node), resource));
+  }
+
+  // A claim that several members name counts for none of them.
+  void find_devices() {
+    std::int64_t asked = 0;
+    for (GangKind& kind : problem_.kinds) {
+      const std::size_t member = kind.members.front();
+      const auto shared = devices_.shared_claims_of(member);
+      for (const model::ClaimId claim : devices_.claims_of(member))
+        if (std::find(shared.begin(), shared.end(), claim) == shared.end())
+          kind.devices += least_devices(*cluster_.claim(claim).live);
+      asked += kind.devices * static_cast<std::int64_t>(kind.members.size());
+    }
+    std::set<model::PoolId> pools;
+    for (const auto& [name, pool] : cluster_.shared_pools()) pools.insert(pool);
+    std::int64_t free = 0;
+    const auto add = [&](model::PoolId pool) {
+      const auto own = count_devices(cluster_, pool,
+                                     [&](model::DeviceId device) { return !cluster_.ledger().busy(device); });
+      free = own ? free + *own : asked;
+    };
+    for (auto pool = pools.begin(); pool != pools.end() && free < asked; ++pool) add(*pool);
+    for (auto node = problem_.nodes.begin(); node != problem_.nodes.end() && free < asked; ++node)
+      for (const model::PoolId pool : cluster_.pools_of(*node))
+        if (free < asked && pools.insert(pool).second) add(pool);
+    problem_.devices = std::min(free, asked);
   }
 
   void add_resource(model::ResourceId resource) {

@@ -24,6 +24,7 @@ struct GangKind {
   std::size_t part = 0;              // of the problem, which they all belong to
   std::vector<std::int64_t> asks;    // by GangProblem::resources
   bool has_claims = false;           // without devices
+  std::int64_t devices = 0;          // that a member takes at least
   // Whether a node takes such members together follows from more than amounts and devices.
   bool is_opaque = false;
   std::vector<std::uint32_t> nodes;  // that the filters accept, the best first; indices of GangProblem::nodes
@@ -37,6 +38,7 @@ struct GangProblem {
   std::vector<GangKind> kinds;          // the most constrained first
   std::vector<std::size_t> needed;      // by part: members to be placed
   std::size_t size = 0;                 // members
+  std::int64_t devices = INT64_MAX;     // free ones, or as many as all members take at least
   bool by_placing = false;              // some kind is opaque, or devices take of nodes
   std::string_view unproved;            // why a refused node proves nothing; empty: it does
 

@@ -11,6 +11,17 @@ void put_number(Number number, std::string& key) {
   key.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
+// The parts in an order of their own, each with its length.
+std::string joined(std::vector<std::string> parts) {
+  std::sort(parts.begin(), parts.end());
+  std::string key;
+  for (const std::string& part : parts) {
+    put_number(static_cast<std::uint32_t>(part.size()), key);
+    key += part;
+  }
+  return key;
+}
+
 }  // namespace
 
 TreeSearch::TreeSearch(const GangProblem& problem, GangDevices& devices, Budget& budget, const Moves& moves)
@@ -28,12 +39,19 @@ TreeSearch::TreeSearch(const GangProblem& problem, GangDevices& devices, Budget&
       asked_from_(problem.kinds.size() + 1, std::vector<__int128>(resources_)),
       most_from_(asked_from_),
       least_from_(problem.kinds.size() + 1, std::vector<std::int64_t>(resources_, INT64_MAX)),
+      devices_from_(problem.kinds.size() + 1),
+      most_devices_from_(problem.kinds.size() + 1),
+      devices_left_(problem.devices),
       alone_(problem.kinds.size()) {
   for (std::size_t kind = problem.kinds.size(); kind-- > 0;) {
     const GangKind& one = problem.kinds[kind];
+    if (is_sticky(kind)) sticky_end_ = std::max(sticky_end_, kind + 1);
     left_from_[kind] = left_from_[kind + 1] + one.members.size();
     for (std::vector<std::size_t>& left : left_of_part_) left[kind] = left[kind + 1];
     left_of_part_[one.part][kind] += one.members.size();
+    devices_from_[kind] =
+        devices_from_[kind + 1] + one.devices * static_cast<std::int64_t>(one.members.size());
+    most_devices_from_[kind] = std::max(most_devices_from_[kind + 1], one.devices);
     for (std::size_t r = 0; r < resources_; ++r) {
       const __int128 all = static_cast<__int128>(one.asks[r]) * static_cast<__int128>(one.members.size());
       asked_from_[kind][r] = asked_from_[kind + 1][r] + all;
@@ -62,7 +80,7 @@ bool TreeSearch::place_kinds(std::size_t kind) {
   for (std::size_t p = one.nodes.size(); p-- > 0;)
     room_from[p] = room_from[p + 1] + fit_count(kind, one.nodes[p]);
   if (place_copies(kind, one.members.size(), 0, room_from)) return true;
-  if (!budget_.ended() && failed_.size() < kTreeStatesMax) failed_.insert(key);
+  if (!budget_.ended() && may_remember(key.size())) failed_.insert(key);
   return false;
 }
 
@@ -101,23 +119,68 @@ bool TreeSearch::place_one(std::size_t kind, std::size_t left, std::size_t posit
   seats_.push_back({one.members[one.members.size() - left], problem_.nodes[node]});
   if (coupled) {
     before = choice_;
-    if (!devices_.serves_all(seats_, choice_)) {
-      seats_.pop_back();
-      return false;
-    }
   }
   put(kind, node, 1);
-  const bool found = place_copies(kind, left - 1, position, room_from);
+  const bool served = !coupled || serves_all();
+  const bool found = served && place_copies(kind, left - 1, position, room_from);
   put(kind, node, -1);
   seats_.pop_back();
   if (coupled) choice_ = std::move(before);
   return found;
 }
 
+// Whether all seats are served at once, by what was found for the same members on the same nodes.
+bool TreeSearch::serves_all() {
+  const std::string on_nodes = seated_key(NodesBy::Index), on_classes = seated_key(NodesBy::Class);
+  if (unserved_.contains(on_classes)) return false;
+  if (const auto known = served_.find(on_nodes); known != served_.end()) {
+    choice_ = known->second;
+    return true;
+  }
+  const bool served = devices_.serves_all(seats_, choice_);
+  if (budget_.ended()) return served;
+  if (!served && may_remember(on_classes.size())) unserved_.insert(on_classes);
+  if (served && may_remember(on_nodes.size() + choice_.size() * sizeof(ClaimDevices)))
+    served_.emplace(on_nodes, choice_);
+  return served;
+}
+
+bool TreeSearch::may_remember(std::size_t bytes) {
+  constexpr std::size_t kBytesOfAnEntry = 64;
+  if (bytes_kept_ + bytes + kBytesOfAnEntry > kTreeBytesMax) return false;
+  bytes_kept_ += bytes + kBytesOfAnEntry;
+  return true;
+}
+
+// Of the kinds before `end` that choose more than amounts.
+void TreeSearch::put_counts(const std::vector<std::uint16_t>& counts, std::size_t end,
+                            std::string& key) const {
+  for (std::size_t k = 0; k < end; ++k) {
+    if (counts[k] == 0 || !is_sticky(k)) continue;
+    put_number(static_cast<std::uint16_t>(k), key);
+    put_number(counts[k], key);
+  }
+}
+
+// The nodes that hold members with claims, and how many of each kind.
+std::string TreeSearch::seated_key(NodesBy by) const {
+  std::vector<std::string> parts;
+  for (const std::uint32_t node : touched_) {
+    std::string counts;
+    put_counts(loads_[node].counts, problem_.kinds.size(), counts);
+    if (counts.empty()) continue;
+    std::string& part = parts.emplace_back();
+    put_number(by == NodesBy::Index ? node : problem_.class_of[node], part);
+    part += counts;
+  }
+  return joined(std::move(parts));
+}
+
 void TreeSearch::put(std::size_t kind, std::uint32_t node, int sign) {
   Load& load = loads_[node];
   for (std::size_t r = 0; r < resources_; ++r)
     free_[node * resources_ + r] -= sign * problem_.kinds[kind].asks[r];
+  devices_left_ -= sign * problem_.kinds[kind].devices;
   if (load.counts.empty()) {
     load.counts.assign(problem_.kinds.size(), 0);
     touched_.push_back(node);
@@ -144,13 +207,10 @@ bool TreeSearch::takes_together(std::size_t kind, std::uint32_t node) {
   ++counts[kind];
   std::string key;
   put_number(problem_.class_of[node], key);
-  for (std::size_t k = 0; k < counts.size(); ++k) {
-    if (!is_sticky(k)) counts[k] = 0;
-    put_number(counts[k], key);
-  }
+  put_counts(counts, counts.size(), key);
   if (const auto known = together_.find(key); known != together_.end()) return known->second;
   const bool taken = judge_together(problem_.nodes[node], counts);
-  if (!budget_.ended() && together_.size() < kTreeStatesMax) together_.emplace(std::move(key), taken);
+  if (!budget_.ended() && may_remember(key.size())) together_.emplace(std::move(key), taken);
   return taken;
 }
 
@@ -205,11 +265,12 @@ bool TreeSearch::is_promising(std::size_t kind) {
   return seats_.size() + possible >= needed_ && sums_suffice(kind);
 }
 
-// By the amounts that are free where any of the members left fits: for all that must be placed, and for as
-// many of the smallest.
+// By the devices that are free anywhere, and by the amounts that are free where any of the members left fits:
+// for all that must be placed, and for as many of the smallest.
 bool TreeSearch::sums_suffice(std::size_t kind) const {
   const auto needed = static_cast<__int128>(needed_ - seats_.size());
   const auto spare = static_cast<__int128>(left_from(kind)) - needed;
+  if (devices_from_[kind] - spare * most_devices_from_[kind] > devices_left_) return false;
   for (std::size_t r = 0; r < resources_; ++r) {
     const std::int64_t least = least_from_[kind][r];
     __int128 free = 0, members = 0;
@@ -257,22 +318,19 @@ std::int64_t TreeSearch::served_alone(std::size_t kind, std::uint32_t node) {
 }
 
 // Everything that decides whether the rest finds room: of nodes with members the class, what is free, and
-// how many members of kinds that choose more than amounts.
+// how many members of kinds that choose more than amounts, while such a kind is left.
 std::string TreeSearch::state_key(std::size_t kind) const {
   std::vector<std::string> parts;
   for (const std::uint32_t node : touched_) {
     std::string& part = parts.emplace_back();
     put_number(problem_.class_of[node], part);
     for (std::size_t r = 0; r < resources_; ++r) put_number(free_[node * resources_ + r], part);
-    for (std::size_t k = 0; k < kind; ++k)
-      if (is_sticky(k)) put_number(loads_[node].counts[k], part);
+    if (kind < sticky_end_) put_counts(loads_[node].counts, kind, part);
   }
-  std::sort(parts.begin(), parts.end());
   std::string key;
   put_number(kind, key);
   for (const std::size_t placed : placed_) put_number(placed, key);
-  for (const std::string& part : parts) key += part;
-  return key;
+  return key + joined(std::move(parts));
 }
 
 }  // namespace berth::placement

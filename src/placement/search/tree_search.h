@@ -2,8 +2,9 @@
 //
 // Kinds in the order of the problem, the members of one kind on nodes in non-decreasing order, best scores
 // first; of nodes that are equal in every respect only the first is tried. A state in which the rest failed
-// is remembered (equal nodes in any order), and a state that the sums refute is left at once. Owner: one
-// search of a group, on one thread. Cost: steps of the budget. "No" is a proof unless it says why not.
+// is remembered (equal nodes in any order), and so are devices for the same members on the same nodes. A
+// state that sums of amounts or devices refute is left at once. Owner: one search of a group, on one thread.
+// Cost: steps of the budget. "No" is a proof unless it says why not.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,8 @@ namespace berth::placement {
 
 // Members of a group that is searched: the depth of the recursion.
 inline constexpr std::size_t kTreeMembersMax = 1'024;
-// Remembered failures, and verdicts on members together on one node.
-inline constexpr std::size_t kTreeStatesMax = 65'536;
+// Bytes of remembered failures, and of verdicts on members together on one node or on all.
+inline constexpr std::size_t kTreeBytesMax = std::size_t{32} << 20;
 // Nodes up to which it is counted how many members of each kind they serve alone.
 inline constexpr std::size_t kTreeNodesCountedMax = 64;
 
@@ -54,6 +55,7 @@ class TreeSearch {
   bool takes_together(std::size_t kind, std::uint32_t node);
   bool judge_together(NodeId node, const std::vector<std::uint16_t>& counts);
   bool serves(NodeId node, std::span<const std::size_t> members, DeviceChoice& choice);
+  bool serves_all();
   bool finish();
   void put(std::size_t kind, std::uint32_t node, int sign);
 
@@ -61,6 +63,10 @@ class TreeSearch {
   bool sums_suffice(std::size_t kind) const;
   std::int64_t fit_count(std::size_t kind, std::uint32_t node);
   std::int64_t served_alone(std::size_t kind, std::uint32_t node);
+  bool may_remember(std::size_t bytes);
+  void put_counts(const std::vector<std::uint16_t>& counts, std::size_t end, std::string& key) const;
+  enum class NodesBy : std::uint8_t { Index, Class };
+  std::string seated_key(NodesBy by) const;
   std::string state_key(std::size_t kind) const;
   std::size_t left_from(std::size_t kind) const { return left_from_[kind]; }
   // Members of the part beyond those that it needs, if `left` of this kind wait and all later ones.
@@ -88,9 +94,15 @@ class TreeSearch {
   std::vector<std::size_t> placed_;                            // by part
   std::vector<std::vector<__int128>> asked_from_, most_from_;  // by kind and resource
   std::vector<std::vector<std::int64_t>> least_from_;
+  std::vector<std::int64_t> devices_from_, most_devices_from_;  // by kind
+  std::int64_t devices_left_ = 0;
+  std::size_t sticky_end_ = 0;        // kinds from here on choose by amounts alone
   std::vector<std::uint8_t> usable_;  // by node: some member that is left fits
   std::unordered_set<std::string> failed_;
+  std::unordered_set<std::string> unserved_;                            // by seated_key(Class)
+  std::unordered_map<std::string, DeviceChoice> served_;                // by seated_key(Index)
   std::unordered_map<std::string, bool> together_;                      // by class and counts
+  std::size_t bytes_kept_ = 0;                                          // in these four
   std::vector<std::unordered_map<std::uint32_t, std::int64_t>> alone_;  // by kind, class
   bool surprised_ = false;
 };
