@@ -7,11 +7,13 @@ namespace berth::dra {
 struct Allocator::State {
   State(const model::Cluster& cluster, SelectorEvaluator& selectors, Random& random, DeviceGates gates)
       : cluster(cluster),
+        selectors(selectors),
         random(random),
         gates(gates),
         inventory(cluster, selectors, gates),
         search(cluster, inventory, this->gates) {}
   const model::Cluster& cluster;
+  SelectorEvaluator& selectors;
   Random& random;
   DeviceGates gates;
   Inventory inventory;
@@ -70,6 +72,15 @@ AllocationVerdict Allocator::allocate(const AllocationRequest& any, model::NodeI
 
 std::uint64_t Allocator::stamp(model::NodeId node) {
   return state_->inventory.of(node).stamp;
+}
+// All devices means that no pool is being updated, of whatever driver.
+std::optional<std::string> Allocator::driver_of(const api::DeviceClass& device_class,
+                                                const api::DeviceSubRequest& request) {
+  if (request.mode == api::AllocationMode::All) return std::nullopt;
+  for (const auto* texts : {&device_class.selectors, &request.selectors})
+    for (const std::string& text : *texts)
+      if (std::optional<std::string> driver = state_->selectors.driver_of(text)) return driver;
+  return std::nullopt;
 }
 CacheSizes Allocator::cache_sizes() const {
   const Inventory& inventory = state_->inventory;

@@ -102,6 +102,10 @@ class Allocator {
   // reservations in a pool that the node sees, also by undo. Device classes belong to the compiled spec.
   // Never 0. Cost: a few comparisons; after a change the work that allocate() would do.
   std::uint64_t stamp(model::NodeId node);
+  // The driver of every device that serves the request with such a class; none: it may be any. Cost: a
+  // look-up per selector.
+  std::optional<std::string> driver_of(const api::DeviceClass& device_class,
+                                       const api::DeviceSubRequest& request);
   // Current sizes; each is bounded.
   CacheSizes cache_sizes() const;
   // The steps of the latest search.

@@ -4,6 +4,7 @@
 
 #include "base/lru_map.h"
 #include "cel/dra_environment.h"
+#include "cel/predicate_terms.h"
 #include "cel/program.h"
 #include "dra/columns/columnar_selector.h"
 #include "dra/columns/value_key.h"
@@ -58,6 +59,18 @@ api::AttributeValue attribute_of(const Value& value) {
   }
 }
 
+// What every device for which the term is true has as its driver. False absorbs the errors of the other
+// parts.
+std::optional<std::string> driver_in(const cel::PredicateTerm& term) {
+  if (term.kind == cel::TermKind::And)
+    for (const cel::PredicateTerm& part : term.parts)
+      if (std::optional<std::string> driver = driver_in(part)) return driver;
+  const bool compares = term.kind == cel::TermKind::Leaf && term.equals && !term.is_negated &&
+                        term.equals->is(cel::Kind::String) && term.reads.size() == 1 &&
+                        term.reads.front().field == cel::kDeviceDriver;
+  return compares ? std::optional(std::string(term.equals->as_text())) : std::nullopt;
+}
+
 // Programs by text, or the compiler's error for the text.
 class RecentPrograms {
  public:
@@ -85,6 +98,7 @@ class RecentPrograms {
 struct CelSelectors::State {
   RecentPrograms selectors{cel::ResultRule::Selector};
   RecentPrograms attributes{cel::ResultRule::Any};
+  LruMap<std::optional<std::string>> drivers{kRecentProgramsMax};
 };
 
 CelSelectors::CelSelectors() : state_(std::make_unique<State>()) {}
@@ -99,6 +113,13 @@ Result<bool> CelSelectors::evaluate(std::string_view text, std::string_view driv
   const cel::EvalResult result = program->evaluate(variables);
   if (result.ok()) return result.value().is_true();
   return runtime_error(result.failure());
+}
+
+std::optional<std::string> CelSelectors::driver_of(std::string_view text) {
+  return state_->drivers.at(text, [&] {
+    const Result<cel::Program>& program = state_->selectors.of(text);
+    return program ? driver_in(cel::split(*program)) : std::nullopt;
+  });
 }
 
 Result<std::unique_ptr<VectorSelector>> CelSelectors::over(const DeviceColumns& columns,

@@ -21,6 +21,8 @@ class CelSelectors final : public SelectorEvaluator {
   Result<bool> evaluate(std::string_view text, std::string_view driver, const api::Device& device) override;
   Result<api::AttributeValue> derive(std::string_view text, std::string_view driver,
                                      const api::Device& device) override;
+  // Of a conjunction with `device.driver == "…"`.
+  std::optional<std::string> driver_of(std::string_view text) override;
   // By columns: one evaluation for each distinct value, not for each device.
   Result<std::unique_ptr<VectorSelector>> over(const DeviceColumns& columns, std::string_view text) override;
 

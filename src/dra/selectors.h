@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "api/types/dra.h"
@@ -38,6 +40,8 @@ class SelectorEvaluator {
   // The same for derived attributes, whose expressions return an attribute's value.
   virtual Result<api::AttributeValue> derive(std::string_view text, std::string_view driver,
                                              const api::Device& device) = 0;
+  // The driver of every device that the selector may accept; none: it may be any.
+  virtual std::optional<std::string> driver_of(std::string_view) { return std::nullopt; }
 
   // `columns` and this evaluator outlive the result. The default evaluates device by device.
   virtual Result<std::unique_ptr<VectorSelector>> over(const DeviceColumns& columns, std::string_view text);

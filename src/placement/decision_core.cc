@@ -105,7 +105,7 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   const bool preempts = state_.plugins->preempts && pod.preemption_policy != "Never";
   WaitsFor wait;
   if (preempts && victim_search_.may_find(context, pod.priority)) {
-    wait.hints.events = state_.plugins->events_for(pod);
+    wait.hints = interests_of(context, pod);
   } else {
     wait.hints = state_.plugins->hints_for(state_, refusal.nodes);
     if (preempts) wait.hints.add(kEventPodPlaced, {{facts::placed_up_to(), 1 - std::int64_t{pod.priority}}});
@@ -119,6 +119,15 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   signature.put(pod.preemption_policy);
   wait.alike = signature.bytes();
   return wait;
+}
+
+PodHints DecisionCore::interests_of(const SchedulingContext& context,
+                                    std::span<const api::Pod* const> pods) const {
+  PodHints hints;
+  // Who waits for others to go waits for nodes too, whatever the profile's filters read.
+  hints.events = kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodResized;
+  for (const api::Pod* pod : pods) profiles_.of(*pod).add_interests(context, *pod, hints);
+  return hints;
 }
 
 std::optional<PreemptionPlan> DecisionCore::preempt(const SchedulingContext& context, const api::Pod& pod,

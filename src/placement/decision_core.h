@@ -79,6 +79,12 @@ class DecisionCore {
                                           model::Ledger::Transaction& transaction, Refusal& refusal);
   // What the pod of the latest decide_pod() waits for, which refused it.
   WaitsFor waits_for(const SchedulingContext& context, const Refusal& refusal);
+  // The changes that bring a node closer to taking the pod, or one of the pods, whoever refuses it.
+  PodHints interests_of(const SchedulingContext& context, std::span<const api::Pod* const> pods) const;
+  PodHints interests_of(const SchedulingContext& context, const api::Pod& pod) const {
+    const api::Pod* const one = &pod;
+    return interests_of(context, {&one, 1});
+  }
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   TreeOutcome decide_tree(const SchedulingContext& context, const TreeInput& input,

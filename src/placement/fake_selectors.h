@@ -22,6 +22,11 @@ class FakeSelectors final : public dra::SelectorEvaluator {
     return kind != device.attributes.end() && std::holds_alternative<std::string>(kind->second) &&
            text == "device.kind == '" + std::get<std::string>(kind->second) + "'";
   }
+  std::optional<std::string> driver_of(std::string_view text) override {
+    constexpr std::string_view kStart = "device.driver == '";
+    if (!text.starts_with(kStart)) return std::nullopt;
+    return std::string(text.substr(kStart.size(), text.size() - kStart.size() - 1));
+  }
   Result<api::AttributeValue> derive(std::string_view, std::string_view, const api::Device&) override {
     return Error(ErrorCode::Unsupported, "no derived attributes here");
   }

@@ -36,8 +36,12 @@ bool refused_by_others(const PluginSet& set, const std::vector<std::string_view>
 
 }  // namespace
 
-void Plugin::add_hints(const PodQuery&, const FitError&, PodHints& hints) const {
+void Plugin::add_interests(const SchedulingContext&, const api::Pod&, PodHints& hints) const {
   hints.events |= events_to_register().events;
+}
+
+void Plugin::add_hints(const PodQuery& query, const FitError&, PodHints& hints) const {
+  add_interests(*query.context, *query.pod, hints);
 }
 
 std::uint32_t PluginSet::events_for(const api::Pod& pod) const {
@@ -48,10 +52,11 @@ std::uint32_t PluginSet::events_for(const api::Pod& pod) const {
   return events;
 }
 
-std::uint32_t PluginSet::all_events() const {
-  std::uint32_t events = kEventNever;
-  for_each_refuser(*this, [&](const Plugin& plugin) { events |= plugin.events_to_register().events; });
-  return events;
+void PluginSet::add_interests(const SchedulingContext& context, const api::Pod& pod, PodHints& hints) const {
+  for_each_refuser(*this, [&](const Plugin& plugin) {
+    if (applies(plugin, pod)) plugin.add_interests(context, pod, hints);
+  });
+  hints.settle();
 }
 
 PodHints PluginSet::hints_for(const PodQuery& query, const FitError& refusal) const {
@@ -73,14 +78,14 @@ PodHints PluginSet::hints_for(const PodQuery& query, const FitError& refusal) co
           return one->explains(query, *reason.row);
         }))
       add(*one);
-  std::sort(hints.keys.begin(), hints.keys.end());
-  hints.keys.erase(std::unique(hints.keys.begin(), hints.keys.end()), hints.keys.end());
-  if (hints.keys.size() > kHintKeysMax) hints = {hints.events | hints.keyed};
+  hints.settle();
   return hints;
 }
 
-void PluginSet::add_facts(const ClusterChange& change, ChangeFacts& facts) const {
-  for_each_refuser(*this, [&](const Plugin& plugin) { plugin.add_facts(change, facts); });
+std::vector<const Plugin*> PluginSet::refusers() const {
+  std::vector<const Plugin*> plugins;
+  for_each_refuser(*this, [&](const Plugin& plugin) { plugins.push_back(&plugin); });
+  return plugins;
 }
 
 }  // namespace berth::placement

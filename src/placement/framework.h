@@ -180,10 +180,10 @@ struct PluginSet {
   std::uint32_t events_for(const api::Pod& pod) const;
   // What the pod waits for: of the plugins that refused it, so that what others refuse later is no matter.
   PodHints hints_for(const PodQuery& query, const FitError& refusal) const;
-  // Adds what the change brings for these plugins.
-  void add_facts(const ClusterChange& change, ChangeFacts& facts) const;
-  // The events that may help any pod.
-  std::uint32_t all_events() const;
+  // What brings a node closer to taking the pod, whoever refuses it.
+  void add_interests(const SchedulingContext& context, const api::Pod& pod, PodHints& hints) const;
+  // Those that may refuse a pod.
+  std::vector<const Plugin*> refusers() const;
 };
 
 // The plugins of this cut, in kube-scheduler's order.

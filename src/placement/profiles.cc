@@ -1,6 +1,8 @@
 #include "placement/profiles.h"
 
 #include <algorithm>
+#include <set>
+#include <typeindex>
 
 namespace berth::placement {
 namespace {
@@ -94,6 +96,15 @@ Profiles::Profiles(std::span<const Profile> profiles, const MakePlugins& make) {
     row.plugins.profile = static_cast<std::uint32_t>(rows_.size() - 1);
     if (profile.enabled) select(row.plugins, *profile.enabled);
   }
+  find_fact_makers();
+}
+
+void Profiles::find_fact_makers() {
+  std::set<std::pair<std::type_index, std::string_view>> known;
+  for (const Row& row : rows_)
+    for (const Plugin* plugin : row.plugins.refusers())
+      if (known.emplace(typeid(*plugin), plugin->name()).second && &row != &rows_.front())
+        more_fact_makers_.push_back(plugin);
 }
 
 const PluginSet& Profiles::of(const api::Pod& pod) const {
@@ -105,7 +116,8 @@ const PluginSet& Profiles::of(const api::Pod& pod) const {
 ChangeFacts Profiles::facts_of(const ClusterChange& change) const {
   ChangeFacts facts;
   add_common_facts(change, facts);
-  for (const Row& row : rows_) row.plugins.add_facts(change, facts);
+  for (const Plugin* plugin : first().refusers()) plugin->add_facts(change, facts);
+  for (const Plugin* plugin : more_fact_makers_) plugin->add_facts(change, facts);
   return facts;
 }
 

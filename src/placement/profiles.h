@@ -82,7 +82,11 @@ class Profiles {
     std::string scheduler_name;
     PluginSet plugins;
   };
+  void find_fact_makers();
+
   std::vector<Row> rows_;  // at least one
+  // Of the other profiles, those of which no earlier profile has one of the same type and name.
+  std::vector<const Plugin*> more_fact_makers_;
 };
 
 }  // namespace berth::placement

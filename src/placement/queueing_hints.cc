@@ -46,6 +46,12 @@ FactId fact_id(std::initializer_list<std::string_view> parts) {
   return hash;
 }
 
+void PodHints::settle() {
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  if (keys.size() > kHintKeysMax) *this = {events | keyed};
+}
+
 void ChangeFacts::add(FactId fact, std::int64_t amount) {
   const auto [at, is_new] = amounts_.emplace(fact, amount);
   if (!is_new) at->second = std::max(at->second, amount);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/view.h"
 #include "model/cluster.h"
 #include "placement/cluster_events.h"
 
@@ -42,6 +43,8 @@ struct PodHints {
     keyed |= events_of_key;
     keys.push_back(std::move(key));
   }
+  // Each key once; beyond kHintKeysMax every event that they are about wakes the pod.
+  void settle();
   friend bool operator==(const PodHints&, const PodHints&) = default;
 };
 
@@ -64,12 +67,15 @@ class ChangeFacts {
 struct ClusterChange {
   ClusterEvent event = kEventNever;
   const model::Cluster& cluster;
+  const client::View& view;
+  const client::Delta* object = nullptr;  // that changed
   const api::Node* node_before = nullptr;
   const api::Node* node_after = nullptr;
-  const api::Pod* pod_before = nullptr;  // had a place
-  const api::Pod* pod_after = nullptr;   // has a place
-  model::NodeId node = {};               // has more free than before
-  bool labels_changed() const;           // of the node, which may have come or gone
+  const api::Pod* pod_before = nullptr;       // had a place
+  const api::Pod* pod_after = nullptr;        // has a place
+  model::NodeId node = {};                    // has more free than before
+  const api::Allocation* given_up = nullptr;  // by a claim: some of its devices are free
+  bool labels_changed() const;                // of the node, which may have come or gone
   bool taints_changed() const;
 };
 

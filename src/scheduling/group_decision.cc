@@ -100,20 +100,18 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   loop_.overtaking.placed(group.priority, now);
   loop_.forget_room(entry.key, now);
   flight.entry = entry;
-  if (chosen.size() < outcome.members.size()) put_back(std::move(entry), input, now);
+  if (chosen.size() < outcome.members.size()) put_back(context, std::move(entry), input, now);
   loop_.in_flight[id] = std::move(flight);
   return effects;
 }
 
 // No event wakes the group when nodes or devices stop being avoided, so it backs off instead.
-void Scheduler::put_back(QueuedEntity entry, const GroupInput& input, Time now) {
+void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
+                         Time now) {
   const bool avoids = !input.avoid.empty() || !input.hidden.empty();
   if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
     return loop_.queue.put_after_error(std::move(entry), now);
-  std::uint32_t events =
-      core_.plugins_for(*input.waiting.front()).all_events() & ~(kEventPodPlaced | kEventPodRelabelled);
-  for (const api::Pod* pod : input.waiting) events |= core_.plugins_for(*pod).events_for(*pod);
-  loop_.queue.put_unschedulable(std::move(entry), {{events}}, now);
+  loop_.queue.put_unschedulable(std::move(entry), {core_.interests_of(context, input.waiting)}, now);
 }
 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
@@ -151,7 +149,7 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   if (failed)
     loop_.queue.put_after_error(std::move(entry), now);
   else
-    put_back(std::move(entry), input, now);
+    put_back(context, std::move(entry), input, now);
   return effects;
 }
 

@@ -1,5 +1,6 @@
 #include "scheduling/intake.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/types/gang_decision.h"
@@ -34,6 +35,31 @@ bool is_of_earlier_term(const api::BindRequest& request, const client::Leadershi
   return same_name && (request.lease.uid != now_leading.lease.uid || request.epoch < now_leading.epoch);
 }
 
+// Only metadata or status changed. An object without a generation does not tell.
+bool same_spec(const client::Delta& delta) {
+  if (!delta.before || !delta.after) return false;
+  const api::ObjectMeta &before = api::meta_of(*delta.before), &after = api::meta_of(*delta.after);
+  return before.uid == after.uid && before.generation == after.generation && after.generation > 0;
+}
+
+bool selects_every_driver(const client::Delta& rule) {
+  for (const auto* side : {&rule.before, &rule.after})
+    if (const auto* one = client::object_of<api::DeviceTaintRule>(*side); one && one->driver.empty())
+      return true;
+  return false;
+}
+
+// Whether the allocation, which may be null, has every device of the other, with the same share of it.
+bool has_all_of(const api::Allocation* allocation, const api::Allocation& other) {
+  const auto has = [&](const api::DeviceResult& one) {
+    return std::ranges::any_of(allocation->results, [&](const api::DeviceResult& result) {
+      return result.driver == one.driver && result.pool == one.pool && result.device == one.device &&
+             result.share_id == one.share_id && result.consumed_capacity == one.consumed_capacity;
+    });
+  };
+  return allocation && std::ranges::all_of(other.results, has);
+}
+
 // False for a group of which only the condition that we write ourselves has changed: to try it again would
 // put other words over those that tell what was found.
 bool changes_decisions(const client::Delta& delta) {
@@ -50,17 +76,26 @@ bool changes_decisions(const client::Delta& delta) {
 
 }  // namespace
 
+Intake::HeldDevices Intake::held_by(const client::Delta& delta) const {
+  if (delta.key.kind != api::Kind::ResourceClaim) return nullptr;
+  const model::ClaimId claim = loop_.cluster.find_claim(delta.key.ns, delta.key.name);
+  const model::ClaimReservationPtr held = claim.valid() ? loop_.cluster.ledger().reservation(claim) : nullptr;
+  return held ? held->allocation : nullptr;
+}
+
 void Intake::wake(const placement::ClusterChange& change, Time now) {
   const bool waits = loop_.queue.unschedulable_count() > 0;
   loop_.queue.wake(change.event, waits ? profiles_.facts_of(change) : placement::ChangeFacts(), now);
 }
 
 // What a change of a pod that has or had a place does for others.
-void Intake::placed_pod_changed(const api::Pod* before, const api::Pod* after, Time now) {
+void Intake::placed_pod_changed(const client::View& view, const client::Delta& delta, Time now) {
+  const auto* before = client::object_of<api::Pod>(delta.before);
+  const auto* after = client::object_of<api::Pod>(delta.after);
   const bool had_place = before && before->bound() && !before->finished();
   const bool same = before && after && before->meta.uid == after->meta.uid;
   if (had_place && (!same || after->finished())) {
-    placement::ClusterChange left = change(kEventPodGone);
+    placement::ClusterChange left = change(kEventPodGone, view, delta);
     left.pod_before = before;
     left.node = loop_.cluster.find_node(before->node_name);
     loop_.overtaking.freed(left.node, now);
@@ -68,25 +103,25 @@ void Intake::placed_pod_changed(const api::Pod* before, const api::Pod* after, T
   }
   if (!after || !after->bound()) return;
   if (!before || !before->bound()) {
-    placement::ClusterChange placed = change(kEventPodPlaced);
+    placement::ClusterChange placed = change(kEventPodPlaced, view, delta);
     placed.pod_after = after;
     return wake(placed, now);
   }
   // A pod that is being deleted no longer counts where pods are spread.
   if (before->meta.labels != after->meta.labels || before->meta.deleting() != after->meta.deleting()) {
-    placement::ClusterChange relabelled = change(kEventPodRelabelled);
+    placement::ClusterChange relabelled = change(kEventPodRelabelled, view, delta);
     relabelled.pod_before = before;
     relabelled.pod_after = after;
     wake(relabelled, now);
   }
   if (before->meta.generation == after->meta.generation || has(KnownDefect::ResizeWakesNobody)) return;
-  placement::ClusterChange resized = change(kEventPodResized);
+  placement::ClusterChange resized = change(kEventPodResized, view, delta);
   resized.node = loop_.cluster.find_node(after->node_name);
   wake(resized, now);
 }
 
-void Intake::node_changed(const client::Delta& delta, Time now) {
-  placement::ClusterChange node = change(kEventNodeChanged);
+void Intake::node_changed(const client::View& view, const client::Delta& delta, Time now) {
+  placement::ClusterChange node = change(kEventNodeChanged, view, delta);
   node.node_before = client::object_of<api::Node>(delta.before);
   node.node_after = client::object_of<api::Node>(delta.after);
   if (node.node_before && node.node_after && !matters(*node.node_before, *node.node_after)) return;
@@ -107,7 +142,7 @@ void Intake::resize_changed(const api::Pod* before, const api::Pod* after, Time 
   if (was && is && before->meta.generation != meta.generation) loop_.queue.wake_one(key, now);
 }
 
-void Intake::pod_changed(const client::Delta& delta, Time now) {
+void Intake::pod_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto* before = client::object_of<api::Pod>(delta.before);
   const auto* after = client::object_of<api::Pod>(delta.after);
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
@@ -115,7 +150,7 @@ void Intake::pod_changed(const client::Delta& delta, Time now) {
   if (recreated) loop_.forget_room(entry_of(*before), now);
   if (!after || recreated || after->bound() || after->finished()) loop_.conditions.drop(delta.key);
   const bool relabelled = before && after && before->meta.labels != after->meta.labels;
-  placed_pod_changed(before, after, now);
+  placed_pod_changed(view, delta, now);
   resize_changed(before, after, now);
   if (before) loop_.dirty.insert(entry_of(*before));
   if (before && (!after || recreated || after->bound())) loop_.failures.forget(entry_of(*before));
@@ -128,7 +163,8 @@ void Intake::pod_changed(const client::Delta& delta, Time now) {
 }
 
 // Only freed devices help other pods. The claim's own pods are evaluated after every change.
-void Intake::claim_changed(const client::View& view, const client::Delta& delta, Time now) {
+void Intake::claim_changed(const client::View& view, const client::Delta& delta, const HeldDevices& held,
+                           Time now) {
   const auto* before = client::object_of<api::ResourceClaim>(delta.before);
   const auto* after = client::object_of<api::ResourceClaim>(delta.after);
   if (before && (!after || after->meta.uid != before->meta.uid)) loop_.avoid_list.forget(before->meta.uid);
@@ -144,17 +180,41 @@ void Intake::claim_changed(const client::View& view, const client::Delta& delta,
     loop_.dirty.insert(entry_of(*pod));
     loop_.queue.wake_one(entry_of(*pod), now);
   }
-  // A request may have reserved the devices of a claim that is gone before its allocation was seen.
-  if ((was_allocated && !is_allocated) || (before && !after)) loop_.queue.wake(kEventClaimChanged, now);
+  // A request may have reserved the devices of a claim whose allocation was not seen.
+  const HeldDevices holds = held_by(delta);
+  if (!held || has_all_of(holds.get(), *held)) return;
+  placement::ClusterChange freed = change(kEventClaimChanged, view, delta);
+  freed.given_up = held.get();
+  wake(freed, now);
 }
 
-// The claim's own pods are evaluated after every change; one that is gone may leave a volume to others.
-void Intake::volume_claim_changed(const client::View& view, const client::Delta& delta, Time now) {
-  for (const api::Pod* pod : view.pods_using_volume_claim(delta.key.ns, delta.key.name)) {
+void Intake::wake_users(const client::View& view, std::string_view ns, std::string_view volume_claim,
+                        Time now) {
+  for (const api::Pod* pod : view.pods_using_volume_claim(ns, volume_claim)) {
     loop_.dirty.insert(entry_of(*pod));
     loop_.queue.wake_one(entry_of(*pod), now);
   }
-  if (!delta.after) loop_.queue.wake(kEventVolumeChanged, now);
+}
+
+// The pods of a claim are tried after every change of it, of its volume, or of one that is kept for it.
+void Intake::volume_changed(const client::View& view, const client::Delta& delta, Time now) {
+  if (delta.key.kind == api::Kind::PersistentVolumeClaim) wake_users(view, delta.key.ns, delta.key.name, now);
+  if (delta.key.kind == api::Kind::PersistentVolume) {
+    for (const api::PersistentVolumeClaim* claim : view.claims_of_volume(delta.key.name))
+      wake_users(view, claim->meta.ns, claim->meta.name, now);
+    for (const auto* side : {&delta.before, &delta.after})
+      if (const auto* volume = client::object_of<api::PersistentVolume>(*side); volume && volume->claim_ref)
+        wake_users(view, volume->claim_ref->ns, volume->claim_ref->name, now);
+  }
+  wake(change(kEventVolumeChanged, view, delta), now);
+}
+
+void Intake::devices_changed(const client::View& view, const client::Delta& delta, Time now) {
+  if (same_spec(delta)) return;
+  const bool is_class = delta.key.kind == api::Kind::DeviceClass;
+  if (delta.key.kind == api::Kind::DeviceTaintRule && selects_every_driver(delta))
+    return loop_.queue.wake(kEventSliceChanged, now);
+  wake(change(is_class ? kEventClassChanged : kEventSliceChanged, view, delta), now);
 }
 
 void Intake::request_changed(const client::View& view, const client::Delta& delta, Time now) {
@@ -206,13 +266,13 @@ void Intake::request_failed(const client::View& view, const api::BindRequest& re
         now);
 }
 
-void Intake::apply(const client::View& view, const client::Delta& delta, Time now) {
+void Intake::apply(const client::View& view, const client::Delta& delta, const HeldDevices& held, Time now) {
   switch (delta.key.kind) {
     case api::Kind::Node:
-      node_changed(delta, now);
+      node_changed(view, delta, now);
       break;
     case api::Kind::Pod:
-      pod_changed(delta, now);
+      pod_changed(view, delta, now);
       break;
     case api::Kind::Namespace: {
       const std::uint64_t stamp = loop_.cluster.affinities().namespaces_stamp();
@@ -229,27 +289,21 @@ void Intake::apply(const client::View& view, const client::Delta& delta, Time no
         loop_.queue.wake_one({delta.key.ns, delta.key.name, EntityKind::Group}, now);
       break;
     case api::Kind::ResourceClaim:
-      claim_changed(view, delta, now);
+      claim_changed(view, delta, held, now);
       break;
     case api::Kind::PersistentVolumeClaim:
-      volume_claim_changed(view, delta, now);
-      break;
     case api::Kind::PersistentVolume:
     case api::Kind::StorageClass:
     case api::Kind::CSIDriver:
     case api::Kind::CSIStorageCapacity:
     case api::Kind::CSINode:
-      loop_.queue.wake(kEventVolumeChanged, now);
-      break;
-    case api::Kind::VolumeAttachment:  // only a detached volume leaves room
-      if (!delta.after) loop_.queue.wake(kEventVolumeChanged, now);
+    case api::Kind::VolumeAttachment:
+      volume_changed(view, delta, now);
       break;
     case api::Kind::ResourceSlice:
     case api::Kind::DeviceTaintRule:
-      loop_.queue.wake(kEventSliceChanged, now);
-      break;
     case api::Kind::DeviceClass:
-      loop_.queue.wake(kEventClassChanged, now);
+      devices_changed(view, delta, now);
       break;
     default:
       break;

@@ -14,17 +14,25 @@ class Intake {
   // Both outlive it.
   Intake(LoopState& loop, const placement::Profiles& profiles) : loop_(loop), profiles_(profiles) {}
 
-  void apply(const client::View& view, const client::Delta& delta, Time now);
+  // The devices of a claim, before the model has its change; null: none, or the change is not one of a claim.
+  using HeldDevices = std::shared_ptr<const api::Allocation>;
+  HeldDevices held_by(const client::Delta& delta) const;
+  void apply(const client::View& view, const client::Delta& delta, const HeldDevices& held, Time now);
 
  private:
-  placement::ClusterChange change(placement::ClusterEvent event) const { return {event, loop_.cluster}; }
+  placement::ClusterChange change(placement::ClusterEvent event, const client::View& view,
+                                  const client::Delta& delta) const {
+    return {event, loop_.cluster, view, &delta};
+  }
   void wake(const placement::ClusterChange& change, Time now);
-  void node_changed(const client::Delta& delta, Time now);
-  void placed_pod_changed(const api::Pod* before, const api::Pod* after, Time now);
+  void node_changed(const client::View& view, const client::Delta& delta, Time now);
+  void placed_pod_changed(const client::View& view, const client::Delta& delta, Time now);
   void resize_changed(const api::Pod* before, const api::Pod* after, Time now);
-  void pod_changed(const client::Delta& delta, Time now);
-  void claim_changed(const client::View& view, const client::Delta& delta, Time now);
-  void volume_claim_changed(const client::View& view, const client::Delta& delta, Time now);
+  void pod_changed(const client::View& view, const client::Delta& delta, Time now);
+  void claim_changed(const client::View& view, const client::Delta& delta, const HeldDevices& held, Time now);
+  void wake_users(const client::View& view, std::string_view ns, std::string_view volume_claim, Time now);
+  void volume_changed(const client::View& view, const client::Delta& delta, Time now);
+  void devices_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
 

@@ -48,9 +48,10 @@ std::vector<client::Interest> Scheduler::interests() const {
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
   if (inputs_) inputs_->record({InputKind::Apply, now, delta, {}});
   state_digest_ += version_digest(delta.key, delta.after) - version_digest(delta.key, delta.before);
+  const Intake::HeldDevices held = intake_.held_by(delta);
   taint_rules_.apply(delta, loop_.cluster);
   if (!leading_) LateAllocations::forget_all(loop_.cluster);
-  if (leading_ || has(KnownDefect::StandbyRemembers)) intake_.apply(view, delta, now);
+  if (leading_ || has(KnownDefect::StandbyRemembers)) intake_.apply(view, delta, held, now);
 }
 
 void Scheduler::begin_leading(const client::View&, client::Leadership leadership, Time) {
@@ -233,7 +234,7 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
   } else {
     // A preemptor waits for its own victims, too.
     placement::WaitsFor waits_for = loop_.evictions.find(entry.key)
-                                        ? placement::WaitsFor{{core_.plugins_for(pod).events_for(pod)}}
+                                        ? placement::WaitsFor{core_.interests_of(context, pod)}
                                         : core_.waits_for(context, *decision.refusal);
     loop_.queue.put_unschedulable(std::move(entry), std::move(waits_for), now);
   }

@@ -103,7 +103,7 @@ class Scheduler final : public client::StatefulDecider {
   // Nodes and devices of the pod's failed bindings.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;
   SchedulingContext context_at(const client::View& view, Time now);
-  void put_back(QueuedEntity entry, const GroupInput& input, Time now);
+  void put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input, Time now);
   client::Effects bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                            const PodDecision& decision, const std::string& id, Time now);
   client::Effects refuse_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,

@@ -5,6 +5,7 @@
 #include "dra/allocator.h"
 #include "dra/gates.h"
 #include "placement/claims.h"
+#include "placement/plugins/device_facts.h"
 #include "placement/plugins/extended_resources.h"
 #include "placement/plugins/node_allocatable.h"
 #include "placement/plugins/node_resources.h"
@@ -249,11 +250,21 @@ class DynamicResources final : public LazyFilter {
                 kEventClassChanged | kEventClaimChanged,
             asks_for_devices};
   }
-  // A pod that ends frees devices with its claim only, unless they take of the node.
-  void add_hints(const PodQuery& query, const FitError& refusal, PodHints& hints) const override {
-    if (!refusal.everywhere.empty() || may_take_of_node(query))
-      return Plugin::add_hints(query, refusal, hints);
-    hints.events |= events_to_register().events & ~(kEventPodGone | kEventPodResized);
+  void add_interests(const SchedulingContext& context, const api::Pod& pod, PodHints& hints) const override {
+    hints.events |= kEventNodeAdded | kEventNodeChanged;
+    if (context.cluster.devices_take_of_nodes()) hints.events |= kEventPodGone | kEventPodResized;
+    add_device_hints(context, pod, hints);
+  }
+  // A pod that ends frees devices with its claim only, unless they take of the node. Where device plugins
+  // serve a resource depends on the node's amounts.
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    if (claims_of(query).extended || may_take_of_node(query))
+      return add_interests(*query.context, *query.pod, hints);
+    add_node_hints(hints);
+    add_device_hints(*query.context, *query.pod, hints);
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    add_device_facts(change, facts);
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     const PodClaims& pod = claims_of(query);

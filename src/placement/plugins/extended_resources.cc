@@ -173,8 +173,15 @@ class ExtendedResourceClaims final : public PreFilter {
 
 }  // namespace
 
+std::string implicit_resource(std::string_view device_class) {
+  return std::string(kImplicitPrefix).append(device_class);
+}
+
 std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, model::ResourceId resource) {
-  const std::string& name = cluster.resources().text(resource);
+  return class_of(cluster, cluster.resources().text(resource));
+}
+
+std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, const std::string& name) {
   if (name.find('/') == std::string::npos) return nullptr;
   const auto& classes = cluster.classes();
   if (name.starts_with(kImplicitPrefix)) {

@@ -31,7 +31,10 @@ struct ExtendedResources {
 inline constexpr std::size_t kDelegableMax = 64;
 
 // Null if the resource has no class.
+std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, const std::string& resource);
 std::shared_ptr<const api::DeviceClass> class_of(const model::Cluster& cluster, model::ResourceId resource);
+// The resource that always means this class.
+std::string implicit_resource(std::string_view device_class);
 
 // Whether devices serve this resource of the pod on the node.
 bool delegated(const PodQuery& query, model::ResourceId resource, const model::NodeRow& node);

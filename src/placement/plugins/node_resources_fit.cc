@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "placement/claims.h"
 #include "placement/least_requests.h"
+#include "placement/plugins/device_facts.h"
 #include "placement/plugins/extended_resources.h"
 #include "placement/plugins/node_resources.h"
 #include "placement/plugins/plugins.h"
@@ -60,10 +60,14 @@ class NodeResourcesFit final : public Filter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodResized};
   }
+  // A class may make devices serve what the node lacks.
+  void add_interests(const SchedulingContext&, const api::Pod& pod, PodHints& hints) const override {
+    hints.events |= events_to_register().events;
+    add_class_hints(pod, hints);
+  }
   // A node must have all that the pod asks for. Found by the resource that most nodes lack.
   void add_hints(const PodQuery& query, const FitError& refusal, PodHints& hints) const override {
-    // A class may make devices serve what the node lacks.
-    if (asks_for_devices(*query.pod)) hints.events |= kEventClassChanged;
+    add_class_hints(*query.pod, hints);
     if (claims_of(query).extended) return Plugin::add_hints(query, refusal, hints);
     const model::Cluster& cluster = query.context->cluster;
     HintKey key;

@@ -8,6 +8,7 @@
 
 #include "client/volumes.h"
 #include "placement/plugins/plugins.h"
+#include "placement/plugins/volume_facts.h"
 
 namespace berth::placement::plugins {
 namespace {
@@ -59,10 +60,12 @@ class NodeVolumeLimits final : public Filter {
     return {kEventNodeAdded | kEventVolumeChanged | kEventPodGone,
             [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
-  void add_hints(const PodQuery&, const FitError&, PodHints& hints) const override {
-    hints.events |= kEventVolumeChanged;
+  void add_interests(const SchedulingContext& context, const api::Pod& pod, PodHints& hints) const override {
+    add_limit_hints(context, pod, hints);
     hints.add(kEventNodeAdded, {{facts::node_added()}});
-    hints.add(kEventPodGone, {{facts::volumes_left()}});
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    add_limit_facts(change, facts);
   }
   // Limits and attachments change without the node.
   Signing sign(const PodQuery& query, PodSignature&) const override {

@@ -6,6 +6,7 @@
 
 #include "client/volumes.h"
 #include "placement/plugins/plugins.h"
+#include "placement/plugins/volume_facts.h"
 
 namespace berth::placement::plugins {
 namespace {
@@ -189,10 +190,13 @@ class VolumeBinding final : public LazyFilter {
   QueueingHint events_to_register() const override {
     return {kEventNodeAdded | kEventNodeChanged | kEventVolumeChanged | kEventPodGone, has_volumes};
   }
-  void add_hints(const PodQuery&, const FitError&, PodHints& hints) const override {
-    hints.events |= kEventVolumeChanged;
+  void add_interests(const SchedulingContext& context, const api::Pod& pod, PodHints& hints) const override {
+    add_binding_hints(context, pod, hints);
     hints.add(kEventNodeAdded | kEventNodeChanged, {{facts::labels_changed()}});
     hints.add(kEventPodGone, {{facts::volumes_left()}});
+  }
+  void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
+    add_binding_facts(change, facts);
   }
   // The volumes of a node change without it, so nothing is cached.
   Signing sign(const PodQuery& query, PodSignature&) const override {

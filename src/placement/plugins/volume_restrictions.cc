@@ -22,12 +22,11 @@ class VolumeRestrictions final : public Filter {
  public:
   std::string_view name() const override { return kVolumeRestrictions; }
   QueueingHint events_to_register() const override {
-    return {kEventPodGone | kEventVolumeChanged, [](const api::Pod& pod) { return !pod.volumes.empty(); }};
+    return {kEventPodGone, [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
-  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
-    hints.events |= kEventVolumeChanged;
-    for (const api::PodVolume& volume : query.pod->volumes)
-      hints.add(kEventPodGone, {{claim_left(query.pod->meta.ns, volume.claim_name)}});
+  void add_interests(const SchedulingContext&, const api::Pod& pod, PodHints& hints) const override {
+    for (const api::PodVolume& volume : pod.volumes)
+      hints.add(kEventPodGone, {{claim_left(pod.meta.ns, volume.claim_name)}});
   }
   void add_facts(const ClusterChange& change, ChangeFacts& facts) const override {
     if (!change.pod_before) return;

@@ -87,11 +87,10 @@ class VolumeZone final : public LazyFilter {
  public:
   std::string_view name() const override { return kVolumeZone; }
   QueueingHint events_to_register() const override {
-    return {kEventNodeAdded | kEventNodeChanged | kEventVolumeChanged,
-            [](const api::Pod& pod) { return !pod.volumes.empty(); }};
+    return {kEventNodeAdded | kEventNodeChanged, [](const api::Pod& pod) { return !pod.volumes.empty(); }};
   }
-  void add_hints(const PodQuery&, const FitError&, PodHints& hints) const override {
-    hints.events |= kEventVolumeChanged;
+  // The volumes are those of its own claims.
+  void add_interests(const SchedulingContext&, const api::Pod&, PodHints& hints) const override {
     hints.add(kEventNodeAdded | kEventNodeChanged, {{facts::labels_changed()}});
   }
   Signing sign(const PodQuery& query, PodSignature&) const override {
