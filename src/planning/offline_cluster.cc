@@ -266,6 +266,31 @@ OfflineCluster::Evicted OfflineCluster::evict(const client::NamedKey& key) {
   return Evicted::Gone;
 }
 
+void OfflineCluster::unbind(const client::NamedKey& key) {
+  api::Pod pod = *view_.pods.find(key.ns, key.name);
+  for (const api::BindRequest* request : view_.bind_requests_of_pod(key.ns, key.name))
+    erase(api::Kind::BindRequest, key.ns, std::string(request->meta.name));
+  for (const api::ResourceClaim* used : view_.claims_reserved_by(pod.meta.uid)) {
+    api::ResourceClaim claim = *used;
+    if (claim.meta.name == pod.extended_claim) {
+      erase(api::Kind::ResourceClaim, key.ns, claim.meta.name);
+      continue;
+    }
+    std::erase_if(claim.reserved_for,
+                  [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.meta.uid; });
+    if (claim.reserved_for.empty()) claim.allocation.reset();
+    put(api::Kind::ResourceClaim, std::move(claim));
+  }
+  if (const api::GpuSharePtr share = api::gpu_share_of(pod))
+    for (const auto& [name, value] : api::gpu_share_annotations(*share)) pod.meta.annotations.erase(name);
+  pod.node_name.clear();
+  pod.nominated_node.clear();
+  pod.extended_claim.clear();
+  pod.only_gpu.clear();
+  pod.node_allocatable = {};
+  put(api::Kind::Pod, std::move(pod));
+}
+
 void OfflineCluster::release_claim(const client::NamedKey& key) {
   api::ResourceClaim claim = *view_.claims.find(key.ns, key.name);
   const api::OwnerReference* owner = claim.meta.controller();

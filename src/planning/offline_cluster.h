@@ -40,6 +40,8 @@ class OfflineCluster {
   // The pod is gone, and no consumer of its claims any more. One with a decision that is not carried out
   // loses that instead, and waits again.
   Evicted evict(const client::NamedKey& pod);
+  // The pod waits again: it has no node, and claims that nobody else uses give their devices back.
+  void unbind(const client::NamedKey& pod);
   // The claim gives its devices back; one that was made for a pod that is gone goes too.
   void release_claim(const client::NamedKey& claim);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty otherwise.

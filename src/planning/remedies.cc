@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "api/node_names.h"
-#include "placement/decision_core.h"
 #include "placement/preemption/victims.h"
-#include "planning/offline_cluster.h"
+#include "planning/offline_core.h"
 
 namespace berth::planning {
 namespace {
@@ -80,10 +79,9 @@ class RemedySearch {
                dra::SelectorEvaluator& selectors)
       : offline_(offline),
         pod_(pod),
-        core_(offline.cluster(), selectors,
-              {options.device_gates, options.device_scoring, placement::placements_of(*options.gates),
-               options.plugins}),
-        context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
+        offline_core_(offline, options, selectors),
+        core_(offline_core_.core),
+        context_(offline_core_.context) {}
 
   std::vector<Remedy> run() {
     const placement::RefusalPtr refusal = decide(pod_).refusal;
@@ -177,8 +175,9 @@ class RemedySearch {
 
   OfflineCluster& offline_;
   const api::Pod& pod_;
-  placement::DecisionCore core_;
-  const placement::SchedulingContext context_;
+  OfflineCore offline_core_;
+  placement::DecisionCore& core_;
+  const placement::SchedulingContext& context_;
   std::vector<Remedy> found_;
   std::size_t tries_ = 0;
   std::uint64_t version_ = 0;
