@@ -12,15 +12,17 @@
 #include "api/kinds.h"
 #include "api/yaml_write.h"
 #include "base/clock.h"
+#include "cli/cluster_objects.h"
 #include "cli/complain.h"
+#include "cli/configuration_page.h"
 #include "cli/server_calls.h"
-#include "client/api_path.h"
 #include "client/kubeconfig.h"
 #include "dra/cel_selectors.h"
 #include "explain/explanation.h"
 #include "explain/question.h"
 #include "placement/refusal/berth_words.h"
 #include "planning/remedies.h"
+#include "planning/score_table.h"
 
 namespace berth::cli {
 namespace {
@@ -43,44 +45,80 @@ constexpr KindWord kKinds[] = {
     {"podgroup", api::Kind::PodGroup}, {"podgroups", api::Kind::PodGroup},
 };
 
-// Every object that a decision reads. Refuses where one of the kinds may not be listed.
-Result<std::vector<planning::Document>> cluster_documents(ServerCalls& api) {
-  std::vector<planning::Document> documents;
-  for (std::size_t at = 0; at < api::kTypedKindCount; ++at) {
-    const auto kind = static_cast<api::Kind>(at);
-    if (kind == api::Kind::Lease) continue;
-    const Json list = TRY(api.get(
-        client::path_of({.verb = client::Verb::Get, .resource = api::ref_of(kind), .ns = "", .name = ""})));
-    for (const Json& object : list.items_at("items")) documents.push_back({kind, object});
-  }
-  return documents;
+constexpr std::string_view kConfigurationUnknown =
+    "The scheduler's configuration is not served here, so the defaults of berth scheduler are assumed: name "
+    "the scheduler's own address (its --listen) with --server.";
+
+void add_note(Json& answer, std::string_view text) {
+  std::string note(answer.string_at("note"));
+  answer["note"] = note.append(note.empty() ? "" : " ").append(text);
 }
 
-// Paid for only when somebody asks: the objects are read once and the remedies tried here.
-void put_remedies(Json& answer, ServerCalls& api, Time now) {
-  Result<std::vector<planning::Document>> documents = cluster_documents(api);
-  if (!documents) {
-    answer["note"] = "No remedies were looked for: " + documents.error().text();
-    return;
-  }
-  const api::Gates gates(api::GateDefaults::Up);
+// How the scheduler decides; without its page as `berth scheduler` does by itself.
+Result<DecidingConfiguration> deciding_configuration(ServerCalls& decisions,
+                                                     const placement::MakePlugins& make, Json& answer) {
+  const Json page = TRY(decisions.get(std::string(kConfigurationPage)));
+  if (!page.is_null()) return read_configuration_page(page, make);
+  add_note(answer, kConfigurationUnknown);
+  return DecidingConfiguration{Component::Scheduler, default_configuration(Component::Scheduler)};
+}
+
+struct WhatIf {
+  std::vector<planning::Document> documents;
   planning::PlanOptions options;
-  options.now = now;
-  options.gates = &gates;
-  options.device_gates = dra::gates_of(gates);
+  client::NamedKey object;
+};
+
+Status put_remedies(WhatIf what_if, Json& answer) {
   dra::CelSelectors selectors;
-  const client::NamedKey pod{std::string(answer.string_at("namespace")),
-                             std::string(answer.string_at("name"))};
-  const auto remedies = planning::find_remedies(*std::move(documents), pod, options, selectors);
-  if (!remedies || remedies->empty()) return;
+  const auto remedies =
+      TRY(planning::find_remedies(std::move(what_if.documents), what_if.object, what_if.options, selectors));
+  if (remedies.empty()) return {};
   JsonArray& rows = (answer["remedies"] = Json::array()).as_array();
-  for (const placement::Remedy& remedy : *remedies)
+  for (const placement::Remedy& remedy : remedies)
     rows.push_back(Json::object({{"kind", placement::name_of(remedy.kind)},
                                  {"node", remedy.node},
                                  {"text", placement::words_of(remedy)}}));
+  return {};
 }
 
-Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock) {
+Status put_scores(WhatIf what_if, Json& answer) {
+  dra::CelSelectors selectors;
+  const auto table = TRY(
+      planning::score_placed_pod(std::move(what_if.documents), what_if.object, what_if.options, selectors));
+  if (table) answer["scores"] = planning::to_json(*table);
+  return {};
+}
+
+// What is decided again here, on the objects as they are; paid for only when somebody asks.
+struct Decided {
+  std::string_view what;
+  Status (*put)(WhatIf what_if, Json& answer);
+};
+constexpr Decided kRemedies = {"remedies", put_remedies}, kScores = {"scores", put_scores};
+
+const Decided* decided_about(const Json& answer) {
+  const std::string_view state = answer.string_at("state");
+  if (answer.string_at("kind") != "Pod" || state == "Succeeded" || state == "Failed") return nullptr;
+  if (state == "Unschedulable") return &kRemedies;
+  return answer.find("node") ? &kScores : nullptr;
+}
+
+Status decide_live(const Decided& decided, ServerCalls& api, ServerCalls& decisions, Time now,
+                   const placement::MakePlugins& make, Json& answer) {
+  const DecidingConfiguration deciding = TRY(deciding_configuration(decisions, make, answer));
+  const api::Gates gates = gates_of(deciding.component, deciding.configuration);
+  WhatIf what_if;
+  what_if.options = plan_options(deciding.configuration, gates, make);
+  what_if.options.now = now;
+  what_if.object = {std::string(answer.string_at("namespace")), std::string(answer.string_at("name"))};
+  what_if.documents = TRY(cluster_documents(
+      {[&](const std::string& path) { return api.get(path); }, [&] { return api.bytes_read(); }}));
+  return decided.put(std::move(what_if), answer);
+}
+
+Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock,
+                 const placement::MakePlugins& make) {
   client::ClusterAccess access =
       TRY(client::read_kubeconfig(command.kubeconfig, "", client::KubeEnvironment::of_process()));
   const std::string ns = command.ns.empty() ? access.ns : command.ns;
@@ -96,8 +134,9 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
   const explain::PageReaders read{[&](const std::string& path) { return api.get(path); },
                                   [&](const std::string& path) { return decisions.get(path); }};
   Json answer = TRY(explain::answer({kind, ns, command.name}, read, clock.now()));
-  if (kind == api::Kind::Pod && answer.string_at("state") == "Unschedulable")
-    put_remedies(answer, api, clock.now());
+  if (const Decided* decided = decided_about(answer))
+    if (const Status put = decide_live(*decided, api, decisions, clock.now(), make, answer); !put)
+      add_note(answer, "There are no " + std::string(decided->what) + ": " + put.error().text());
   return answer;
 }
 
@@ -115,7 +154,7 @@ std::string shown(const ExplainCommand& command, api::Kind kind, const Json& exp
 }
 
 // 1 when the object does not exist.
-int run_explain(const ExplainCommand& command) {
+int run_explain(const ExplainCommand& command, const placement::MakePlugins& make) {
   const auto* row = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const KindWord& known) { return known.word == command.kind; });
   if (row == std::end(kKinds)) {
@@ -123,7 +162,7 @@ int run_explain(const ExplainCommand& command) {
     return 2;
   }
   const SystemClock clock;
-  const Result<Json> explanation = ask(command, row->kind, clock);
+  const Result<Json> explanation = ask(command, row->kind, clock, make);
   if (!explanation) return complain(explanation.error()), 1;
   std::fputs(shown(command, row->kind, *explanation).c_str(), stdout);
   return 0;
@@ -131,7 +170,7 @@ int run_explain(const ExplainCommand& command) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Commands& commands) {
+void add_explain(CLI::App& app, Commands& commands, const placement::MakePlugins& make) {
   CLI::App* explain =
       app.add_subcommand("explain", "explain why a pod or a group waits, or how it was placed");
   auto asked = std::make_shared<ExplainCommand>();
@@ -143,7 +182,7 @@ void add_explain(CLI::App& app, Commands& commands) {
                       "URL of a scheduler's status server, if the API server is not Berth's");
   explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
-  add_tool(explain, commands, [asked] { return run_explain(*asked); });
+  add_tool(explain, commands, [asked, make] { return run_explain(*asked, make); });
 }
 
 }  // namespace berth::cli

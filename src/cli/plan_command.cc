@@ -7,6 +7,7 @@
 
 #include "api/yaml_write.h"
 #include "cli/complain.h"
+#include "cli/configuration_page.h"
 #include "cli/plan_input.h"
 #include "cli/what_if_changes.h"
 #include "dra/cel_selectors.h"
@@ -21,8 +22,9 @@ struct PlanCommand {
   std::string verdicts = "none";  // none, summary or all
   std::string now;                // RFC 3339; empty: the newest timestamp of the input
   std::uint64_t seed = 0;
-  std::string device_scoring = "Reference";  // a name of dra::kDeviceScorings
-  std::string feature_gates;
+  std::string config;                // file; empty: the defaults of `up`
+  std::string device_scoring;        // a name of dra::kDeviceScorings; empty: the configuration's
+  std::string feature_gates;         // after the configuration's
   std::vector<std::string> what_if;  // changes, in their order
 };
 
@@ -57,22 +59,30 @@ void tell_unserved(const std::vector<UnservedKind>& unserved) {
   if (!counted.empty()) tell("custom resources left out: " + counted);
 }
 
+// As `berth up` would decide with this file and these flags.
+Result<Configuration> configuration_of(const PlanCommand& command, const placement::MakePlugins& make) {
+  const std::pair<std::string_view, const std::string&> given[] = {
+      {"--feature-gates", command.feature_gates}, {"--device-scoring", command.device_scoring}};
+  GivenFlags flags;
+  for (const ConfigurationField& field : configuration_fields())
+    for (const auto& [flag, value] : given)
+      if (field.flag == flag && !value.empty()) flags[&field] = {value};
+  return effective_configuration(Component::Up, command.config, flags, make);
+}
+
 int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) {
-  const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Up, command.feature_gates);
-  if (!gates) return complain(gates.error());
-  planning::PlanOptions options;
+  const Result<Configuration> configuration = configuration_of(command, plugins);
+  if (!configuration) return complain(configuration.error());
+  for (const std::string& note : configuration->kube_scheduler.notes) tell("note: " + note);
+  const api::Gates gates = gates_of(Component::Up, *configuration);
+  planning::PlanOptions options = plan_options(*configuration, gates, plugins);
   if (!command.now.empty()) {
     const Result<Time> now = parse_time(command.now);
     if (!now) return complain(Error(ErrorCode::Invalid, "--now", "is no RFC 3339 time: " + command.now));
     options.now = *now;
   }
   options.seed = command.seed;
-  options.plugins = plugins;
   options.verdicts = verdicts_of(command.verdicts);
-  options.gates = &*gates;
-  options.device_gates = dra::gates_of(*gates);
-  options.device_scoring =
-      dra::device_scoring_of(command.device_scoring).value_or(dra::DeviceScoring::Reference);
   options.objects = command.output == "yaml";
   options.workloads = true;
 
@@ -80,13 +90,13 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
       manifest_files(command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top);
   if (!sources) return complain(sources.error()), 1;
   for (const std::string& note : sources->notes) tell(note);
-  Result<ManifestSelection> read = read_served_manifests(sources->files, *gates);
+  Result<ManifestSelection> read = read_served_manifests(sources->files, gates);
   if (!read) return complain(read.error()), 1;
   tell_unserved(read->unserved);
-  Result<PlanInput> input = plan_input(std::move(read->manifests), *gates, options.now);
+  Result<PlanInput> input = plan_input(std::move(read->manifests), gates, options.now);
   if (!input) return complain(input.error()), 1;
   for (const std::string& warning : input->warnings) tell("warning: " + warning);
-  Result<WhatIfChanges> what_if = what_if_changes(command.what_if, *gates, options.now);
+  Result<WhatIfChanges> what_if = what_if_changes(command.what_if, gates, options.now);
   if (!what_if) return complain(what_if.error());
   for (const std::string& warning : what_if->warnings) tell("warning: " + warning);
   dra::CelSelectors selectors;
@@ -112,6 +122,8 @@ void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& p
   command->add_option("--verdicts", plan->verdicts, "none, summary or all: judge every node for every pod")
       ->check(CLI::IsMember({"none", "summary", "all"}));
   command->add_option("--now", plan->now, "RFC 3339; default: the newest timestamp of the input");
+  command->add_option("--config", plan->config,
+                      "a BerthConfiguration and a KubeSchedulerConfiguration, as of berth up");
   std::vector<std::string> scorings;
   for (const dra::DeviceScoringName& row : dra::kDeviceScorings) scorings.emplace_back(row.name);
   command
