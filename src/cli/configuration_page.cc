@@ -18,6 +18,16 @@ Result<DecidingConfiguration> read_configuration_page(const Json& page, const pl
   return read;
 }
 
+Result<Configuration> offline_configuration(const OfflineFlags& flags, const placement::MakePlugins& make) {
+  const std::pair<std::string_view, const std::string&> texts[] = {
+      {"--feature-gates", flags.feature_gates}, {"--device-scoring", flags.device_scoring}};
+  GivenFlags given;
+  for (const ConfigurationField& field : configuration_fields())
+    for (const auto& [flag, text] : texts)
+      if (field.flag == flag && !text.empty()) given[&field] = {text};
+  return effective_configuration(Component::Up, flags.config, given, make);
+}
+
 planning::PlanOptions plan_options(const Configuration& configuration, const api::Gates& gates,
                                    const placement::MakePlugins& make) {
   planning::PlanOptions options;

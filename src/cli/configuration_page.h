@@ -24,6 +24,14 @@ struct DecidingConfiguration {
 // Refuses a page of a program with other plugins than `make`.
 Result<DecidingConfiguration> read_configuration_page(const Json& page, const placement::MakePlugins& make);
 
+// Flags of commands that decide about files.
+struct OfflineFlags {
+  std::string config;          // file; empty: the defaults of `up`
+  std::string feature_gates;   // after the file's
+  std::string device_scoring;  // empty: the file's
+};
+// As `berth up` would decide with this file and these flags.
+Result<Configuration> offline_configuration(const OfflineFlags& flags, const placement::MakePlugins& make);
 // What a plan decides with. `gates` outlives the options.
 planning::PlanOptions plan_options(const Configuration& configuration, const api::Gates& gates,
                                    const placement::MakePlugins& make);

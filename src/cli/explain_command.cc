@@ -15,14 +15,11 @@
 #include "cli/cluster_objects.h"
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
+#include "cli/plan_input.h"
 #include "cli/server_calls.h"
+#include "cli/what_if_answer.h"
 #include "client/kubeconfig.h"
-#include "dra/cel_selectors.h"
 #include "explain/explanation.h"
-#include "explain/question.h"
-#include "placement/refusal/berth_words.h"
-#include "planning/remedies.h"
-#include "planning/score_table.h"
 
 namespace berth::cli {
 namespace {
@@ -34,6 +31,9 @@ struct ExplainCommand {
   std::string kubeconfig;  // empty: the same search as kubectl's
   std::string server;      // serves the scheduler's record; empty: the API server
   std::string output = "table";
+  std::vector<std::string> files;  // empty: a live cluster
+  std::string config;              // with files: of the scheduler; empty: the defaults of `up`
+  std::string feature_gates;       // with files
 };
 
 struct KindWord {
@@ -63,58 +63,32 @@ Result<DecidingConfiguration> deciding_configuration(ServerCalls& decisions,
   return DecidingConfiguration{Component::Scheduler, default_configuration(Component::Scheduler)};
 }
 
-struct WhatIf {
-  std::vector<planning::Document> documents;
-  planning::PlanOptions options;
-  client::NamedKey object;
-};
-
-Status put_remedies(WhatIf what_if, Json& answer) {
-  dra::CelSelectors selectors;
-  const auto remedies =
-      TRY(planning::find_remedies(std::move(what_if.documents), what_if.object, what_if.options, selectors));
-  if (remedies.empty()) return {};
-  JsonArray& rows = (answer["remedies"] = Json::array()).as_array();
-  for (const placement::Remedy& remedy : remedies)
-    rows.push_back(Json::object({{"kind", placement::name_of(remedy.kind)},
-                                 {"node", remedy.node},
-                                 {"text", placement::words_of(remedy)}}));
-  return {};
-}
-
-Status put_scores(WhatIf what_if, Json& answer) {
-  dra::CelSelectors selectors;
-  const auto table = TRY(
-      planning::score_placed_pod(std::move(what_if.documents), what_if.object, what_if.options, selectors));
-  if (table) answer["scores"] = planning::to_json(*table);
-  return {};
-}
-
-// What is decided again here, on the objects as they are; paid for only when somebody asks.
-struct Decided {
-  std::string_view what;
-  Status (*put)(WhatIf what_if, Json& answer);
-};
-constexpr Decided kRemedies = {"remedies", put_remedies}, kScores = {"scores", put_scores};
-
-const Decided* decided_about(const Json& answer) {
-  const std::string_view state = answer.string_at("state");
-  if (answer.string_at("kind") != "Pod" || state == "Succeeded" || state == "Failed") return nullptr;
-  if (state == "Unschedulable") return &kRemedies;
-  return answer.find("node") ? &kScores : nullptr;
-}
-
-Status decide_live(const Decided& decided, ServerCalls& api, ServerCalls& decisions, Time now,
+Status decide_live(ServerCalls& api, ServerCalls& decisions, const explain::Question& question, Time now,
                    const placement::MakePlugins& make, Json& answer) {
   const DecidingConfiguration deciding = TRY(deciding_configuration(decisions, make, answer));
   const api::Gates gates = gates_of(deciding.component, deciding.configuration);
-  WhatIf what_if;
-  what_if.options = plan_options(deciding.configuration, gates, make);
-  what_if.options.now = now;
-  what_if.object = {std::string(answer.string_at("namespace")), std::string(answer.string_at("name"))};
-  what_if.documents = TRY(cluster_documents(
+  WhatIfQuestion asked{question, {}, plan_options(deciding.configuration, gates, make)};
+  asked.options.now = now;
+  asked.documents = TRY(cluster_documents(
       {[&](const std::string& path) { return api.get(path); }, [&] { return api.bytes_read(); }}));
-  return decided.put(std::move(what_if), answer);
+  return add_what_if(std::move(asked), answer);
+}
+
+// About objects in files.
+Result<Json> ask_files(const ExplainCommand& command, api::Kind kind, const placement::MakePlugins& make) {
+  const Configuration configuration =
+      TRY(offline_configuration({command.config, command.feature_gates, ""}, make));
+  const api::Gates gates = gates_of(Component::Up, configuration);
+  WhatIfQuestion asked{{kind, command.ns.empty() ? "default" : command.ns, command.name},
+                       {},
+                       plan_options(configuration, gates, make)};
+  ManifestFiles sources = TRY(manifest_files(command.files, FolderDepth::Top));
+  for (const std::string& note : sources.notes) tell(note);
+  ManifestSelection read = TRY(read_served_manifests(sources.files, gates));
+  PlanInput input = TRY(plan_input(std::move(read.manifests), gates, asked.options.now));
+  for (const std::string& warning : input.warnings) tell("warning: " + warning);
+  asked.documents = std::move(input.documents);
+  return answer_offline(std::move(asked));
 }
 
 Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock,
@@ -133,10 +107,11 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
   ServerCalls& decisions = own ? *own : api;
   const explain::PageReaders read{[&](const std::string& path) { return api.get(path); },
                                   [&](const std::string& path) { return decisions.get(path); }};
-  Json answer = TRY(explain::answer({kind, ns, command.name}, read, clock.now()));
-  if (const Decided* decided = decided_about(answer))
-    if (const Status put = decide_live(*decided, api, decisions, clock.now(), make, answer); !put)
-      add_note(answer, "There are no " + std::string(decided->what) + ": " + put.error().text());
+  const explain::Question question{kind, ns, command.name};
+  Json answer = TRY(explain::answer(question, read, clock.now()));
+  if (const std::string_view what = what_if_about(answer); !what.empty())
+    if (const Status put = decide_live(api, decisions, question, clock.now(), make, answer); !put)
+      add_note(answer, "There are no " + std::string(what) + ": " + put.error().text());
   return answer;
 }
 
@@ -162,7 +137,8 @@ int run_explain(const ExplainCommand& command, const placement::MakePlugins& mak
     return 2;
   }
   const SystemClock clock;
-  const Result<Json> explanation = ask(command, row->kind, clock, make);
+  const Result<Json> explanation =
+      command.files.empty() ? ask(command, row->kind, clock, make) : ask_files(command, row->kind, make);
   if (!explanation) return complain(explanation.error()), 1;
   std::fputs(shown(command, row->kind, *explanation).c_str(), stdout);
   return 0;
@@ -180,6 +156,10 @@ void add_explain(CLI::App& app, Commands& commands, const placement::MakePlugins
   explain->add_option("--kubeconfig", asked->kubeconfig, "file; default: as kubectl");
   explain->add_option("--server", asked->server,
                       "URL of a scheduler's status server, if the API server is not Berth's");
+  explain->add_option("-f,--file", asked->files,
+                      "objects to ask instead of a cluster: a file, a folder or -");
+  explain->add_option("--config", asked->config, "with -f: how to decide, as of berth up");
+  explain->add_option("--feature-gates", asked->feature_gates, "with -f: A=true,B=false");
   explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
   add_tool(explain, commands, [asked, make] { return run_explain(*asked, make); });

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "cli/plan_input.h"
 #include "cli/what_if_changes.h"
 #include "dra/cel_selectors.h"
+#include "planning/comparison.h"
 
 namespace berth::cli {
 namespace {
@@ -26,6 +28,7 @@ struct PlanCommand {
   std::string device_scoring;        // a name of dra::kDeviceScorings; empty: the configuration's
   std::string feature_gates;         // after the configuration's
   std::vector<std::string> what_if;  // changes, in their order
+  bool compare = false;              // decide about placed pods instead
 };
 
 planning::Verdicts verdicts_of(const std::string& name) {
@@ -59,19 +62,23 @@ void tell_unserved(const std::vector<UnservedKind>& unserved) {
   if (!counted.empty()) tell("custom resources left out: " + counted);
 }
 
-// As `berth up` would decide with this file and these flags.
-Result<Configuration> configuration_of(const PlanCommand& command, const placement::MakePlugins& make) {
-  const std::pair<std::string_view, const std::string&> given[] = {
-      {"--feature-gates", command.feature_gates}, {"--device-scoring", command.device_scoring}};
-  GivenFlags flags;
-  for (const ConfigurationField& field : configuration_fields())
-    for (const auto& [flag, value] : given)
-      if (field.flag == flag && !value.empty()) flags[&field] = {value};
-  return effective_configuration(Component::Up, command.config, flags, make);
+// 1: Berth would not place some pod where it is.
+int run_comparison(const PlanCommand& command, std::vector<planning::Document> documents,
+                   const planning::PlanOptions& options) {
+  dra::CelSelectors selectors;
+  const auto pods = planning::compare_placements(std::move(documents), options, selectors);
+  if (!pods) return complain(pods.error()), 1;
+  const std::string text = command.output == "json"   ? to_pretty_string(planning::to_json(*pods)) + "\n"
+                           : command.output == "yaml" ? api::to_yaml(planning::to_json(*pods))
+                                                      : planning::to_table(*pods);
+  std::fputs(text.c_str(), stdout);
+  return std::ranges::any_of(
+      *pods, [](const planning::ComparedPod& pod) { return pod.agreement == planning::Agreement::Refused; });
 }
 
 int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) {
-  const Result<Configuration> configuration = configuration_of(command, plugins);
+  const Result<Configuration> configuration =
+      offline_configuration({command.config, command.feature_gates, command.device_scoring}, plugins);
   if (!configuration) return complain(configuration.error());
   for (const std::string& note : configuration->kube_scheduler.notes) tell("note: " + note);
   const api::Gates gates = gates_of(Component::Up, *configuration);
@@ -96,6 +103,7 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
   Result<PlanInput> input = plan_input(std::move(read->manifests), gates, options.now);
   if (!input) return complain(input.error()), 1;
   for (const std::string& warning : input->warnings) tell("warning: " + warning);
+  if (command.compare) return run_comparison(command, std::move(input->documents), options);
   Result<WhatIfChanges> what_if = what_if_changes(command.what_if, gates, options.now);
   if (!what_if) return complain(what_if.error());
   for (const std::string& warning : what_if->warnings) tell("warning: " + warning);
@@ -130,6 +138,8 @@ void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& p
       ->add_option("--device-scoring", plan->device_scoring,
                    "which of several allocations on a node: " + dra::device_scoring_names())
       ->check(CLI::IsMember(scorings));
+  command->add_flag("--compare", plan->compare,
+                    "instead: decide each pod that has a node again, and compare the nodes");
   command->add_option("--seed", plan->seed, "of share ids");
   command->add_option("--feature-gates", plan->feature_gates, "A=true,B=false, with Kubernetes' gate names");
   command

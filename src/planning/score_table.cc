@@ -23,9 +23,8 @@ std::vector<std::size_t> by_total(const std::vector<std::int64_t>& totals) {
 
 class ScoreReport {
  public:
-  ScoreReport(OfflineCluster& offline, const api::Pod& pod, const PlanOptions& options,
-              dra::SelectorEvaluator& selectors)
-      : cluster_(offline.cluster()), pod_(pod), core_(offline, options, selectors) {}
+  ScoreReport(OfflineCluster& offline, OfflineCore& core, const api::Pod& pod)
+      : cluster_(offline.cluster()), pod_(pod), core_(core) {}
 
   ScoreTable of(const std::string& name) {
     ScoreTable table;
@@ -80,7 +79,7 @@ class ScoreReport {
 
   model::Cluster& cluster_;
   const api::Pod& pod_;
-  OfflineCore core_;
+  OfflineCore& core_;
 };
 
 // Where the pod is, or is to be bound.
@@ -93,17 +92,25 @@ std::string node_of(const client::View& view, const api::Pod& pod) {
 
 }  // namespace
 
+std::optional<ScoreTable> score_placed_pod(OfflineCluster& offline, OfflineCore& core,
+                                           const client::NamedKey& key) {
+  const api::Pod* placed = offline.view().pods.find(key.ns, key.name);
+  if (!placed || placed->finished() || !offline.trouble_of(key).empty()) return std::nullopt;
+  const std::string node = node_of(offline.view(), *placed);
+  if (node.empty()) return std::nullopt;
+  const OfflineCluster::Unbound unbound = offline.unbind(key);
+  const auto pod = offline.view().pods.find_shared(key.ns, key.name);
+  ScoreTable table = ScoreReport(offline, core, *pod).of(node);
+  offline.bind_again(unbound);
+  return table;
+}
+
 Result<std::optional<ScoreTable>> score_placed_pod(std::vector<Document> documents,
                                                    const client::NamedKey& key, const PlanOptions& options,
                                                    dra::SelectorEvaluator& selectors) {
   const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
-  const api::Pod* placed = offline->view().pods.find(key.ns, key.name);
-  if (!placed || placed->finished() || !offline->trouble_of(key).empty()) return std::optional<ScoreTable>();
-  const std::string node = node_of(offline->view(), *placed);
-  if (node.empty()) return std::optional<ScoreTable>();
-  offline->unbind(key);
-  const auto pod = offline->view().pods.find_shared(key.ns, key.name);
-  return std::optional(ScoreReport(*offline, *pod, options, selectors).of(node));
+  OfflineCore core(*offline, options, selectors);
+  return score_placed_pod(*offline, core, key);
 }
 
 Json to_json(const ScoreTable& table) {

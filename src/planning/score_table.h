@@ -4,7 +4,7 @@
 // every node judged once.
 #pragma once
 
-#include "planning/plan.h"
+#include "planning/offline_core.h"
 
 namespace berth::planning {
 
@@ -31,6 +31,10 @@ struct ScoreTable {
 Result<std::optional<ScoreTable>> score_placed_pod(std::vector<Document> documents,
                                                    const client::NamedKey& pod, const PlanOptions& options,
                                                    dra::SelectorEvaluator& selectors);
+
+// The same in a cluster, which is afterwards as before.
+std::optional<ScoreTable> score_placed_pod(OfflineCluster& offline, OfflineCore& core,
+                                           const client::NamedKey& pod);
 
 // {"node","total","runnerUp","runnerUpTotal","nodes","refused","plugins":[{"plugin","weight","raw","weighted",
 // "runnerUpRaw","runnerUpWeighted"}]}; "raw" is 0..100, before the weight. What does not apply is absent.

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "dra/cel_selectors.h"
+#include "planning/comparison.h"
 #include "planning/test_documents.h"
 
 namespace berth::planning {
@@ -111,6 +112,28 @@ TEST_F(Scores, TheHighestTotalIsTheDecision) {
       EXPECT_GE(found->total, found->runner_up_total) << seed;
     }
   }
+}
+
+// a is on the empty n2. b shares n1 with the large c, and n3 is empty. d is on a cordoned node.
+TEST_F(Scores, PlacementsAreComparedOneByOne) {
+  std::string input = scored_node("n1", 8, 8) + scored_node("n2", 8, 8) + scored_node("n3", 8, 8) +
+                      scored_node("n4", 8, 8, "unschedulable: true") + scored_pod("a", "1", "nodeName: n2") +
+                      scored_pod("b", "1", "nodeName: n1") + scored_pod("c", "6", "nodeName: n1") +
+                      scored_pod("d", "1", "nodeName: n4") + scored_pod("w", "1", "priority: 0");
+  input.resize(input.size() - 5);
+  const auto pods = compare_placements(documents_of(input), options_, selectors_);
+  ASSERT_TRUE(pods.ok());
+  std::vector<std::string> lines;
+  for (const ComparedPod& pod : *pods)
+    lines.push_back(pod.name + " " + std::string(name_of(pod.agreement)) + " " + pod.better + pod.why);
+  EXPECT_EQ(lines, (std::vector<std::string>{"a agree ", "b better n3", "c better n3",
+                                             "d refused node(s) were unschedulable"}));
+  const std::string table = to_table(*pods);
+  EXPECT_TRUE(
+      table.ends_with("4 pods: 1 agree, 2 better, 1 refused\n"
+                      "  1 refused: node(s) were unschedulable\n"))
+      << table;
+  EXPECT_EQ(to_json(*pods).part("counts").int_at("better"), 2);
 }
 
 }  // namespace
