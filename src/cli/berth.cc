@@ -65,7 +65,7 @@ int print_help(const CLI::App& app, const std::string& command) {
 }
 
 void add_tools(CLI::App& app, Commands& commands, const Plugins& plugins) {
-  add_explain(app, commands);
+  add_explain(app, commands, plugins.scheduler);
   add_plan(app, commands, plugins.scheduler);
   add_cel(app, commands);
   add_bench(app, commands);

@@ -8,6 +8,7 @@
 #include "api/metric_table.h"
 #include "base/log.h"
 #include "cli/complain.h"
+#include "cli/configuration_page.h"
 #include "cli/control_plane.h"
 #include "cli/leader_election_runner.h"
 #include "cli/node_guest.h"
@@ -174,7 +175,13 @@ Status run(Component component, const Configuration& config, const Plugins& plug
                              {.ready = [&plane] { return plane.synced(); },
                               .refused = [refusals] { return refusals->standing(); },
                               .metrics = [&] { return metrics_of(plane, term, *refusals, clock, config); },
-                              .pages = [&plane](std::string_view path) { return plane.page(path); }},
+                              .pages =
+                                  [&](std::string_view path) {
+                                    auto page = component == Component::Scheduler
+                                                    ? configuration_page(path, component, config)
+                                                    : std::nullopt;
+                                    return page ? std::move(page) : plane.page(path);
+                                  }},
                              *https, machine));
   const std::unique_ptr<WebhookServer> webhook = TRY(start_webhook(config, *admission));
   std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(component)).c_str(),

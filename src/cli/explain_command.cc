@@ -12,15 +12,14 @@
 #include "api/kinds.h"
 #include "api/yaml_write.h"
 #include "base/clock.h"
+#include "cli/cluster_objects.h"
 #include "cli/complain.h"
+#include "cli/configuration_page.h"
+#include "cli/plan_input.h"
 #include "cli/server_calls.h"
-#include "client/api_path.h"
+#include "cli/what_if_answer.h"
 #include "client/kubeconfig.h"
-#include "dra/cel_selectors.h"
 #include "explain/explanation.h"
-#include "explain/question.h"
-#include "placement/refusal/berth_words.h"
-#include "planning/remedies.h"
 
 namespace berth::cli {
 namespace {
@@ -32,6 +31,9 @@ struct ExplainCommand {
   std::string kubeconfig;  // empty: the same search as kubectl's
   std::string server;      // serves the scheduler's record; empty: the API server
   std::string output = "table";
+  std::vector<std::string> files;  // empty: a live cluster
+  std::string config;              // with files: of the scheduler; empty: the defaults of `up`
+  std::string feature_gates;       // with files
 };
 
 struct KindWord {
@@ -43,44 +45,54 @@ constexpr KindWord kKinds[] = {
     {"podgroup", api::Kind::PodGroup}, {"podgroups", api::Kind::PodGroup},
 };
 
-// Every object that a decision reads. Refuses where one of the kinds may not be listed.
-Result<std::vector<planning::Document>> cluster_documents(ServerCalls& api) {
-  std::vector<planning::Document> documents;
-  for (std::size_t at = 0; at < api::kTypedKindCount; ++at) {
-    const auto kind = static_cast<api::Kind>(at);
-    if (kind == api::Kind::Lease) continue;
-    const Json list = TRY(api.get(
-        client::path_of({.verb = client::Verb::Get, .resource = api::ref_of(kind), .ns = "", .name = ""})));
-    for (const Json& object : list.items_at("items")) documents.push_back({kind, object});
-  }
-  return documents;
+constexpr std::string_view kConfigurationUnknown =
+    "The scheduler's configuration is not served here, so the defaults of berth scheduler are assumed: name "
+    "the scheduler's own address (its --listen) with --server.";
+
+void add_note(Json& answer, std::string_view text) {
+  std::string note(answer.string_at("note"));
+  answer["note"] = note.append(note.empty() ? "" : " ").append(text);
 }
 
-// Paid for only when somebody asks: the objects are read once and the remedies tried here.
-void put_remedies(Json& answer, ServerCalls& api, Time now) {
-  Result<std::vector<planning::Document>> documents = cluster_documents(api);
-  if (!documents) {
-    answer["note"] = "No remedies were looked for: " + documents.error().text();
-    return;
-  }
-  const api::Gates gates(api::GateDefaults::Up);
-  planning::PlanOptions options;
-  options.now = now;
-  options.gates = &gates;
-  options.device_gates = dra::gates_of(gates);
-  dra::CelSelectors selectors;
-  const client::NamedKey pod{std::string(answer.string_at("namespace")),
-                             std::string(answer.string_at("name"))};
-  const auto remedies = planning::find_remedies(*std::move(documents), pod, options, selectors);
-  if (!remedies || remedies->empty()) return;
-  JsonArray& rows = (answer["remedies"] = Json::array()).as_array();
-  for (const placement::Remedy& remedy : *remedies)
-    rows.push_back(Json::object({{"kind", placement::name_of(remedy.kind)},
-                                 {"node", remedy.node},
-                                 {"text", placement::words_of(remedy)}}));
+// How the scheduler decides; without its page as `berth scheduler` does by itself.
+Result<DecidingConfiguration> deciding_configuration(ServerCalls& decisions,
+                                                     const placement::MakePlugins& make, Json& answer) {
+  const Json page = TRY(decisions.get(std::string(kConfigurationPage)));
+  if (!page.is_null()) return read_configuration_page(page, make);
+  add_note(answer, kConfigurationUnknown);
+  return DecidingConfiguration{Component::Scheduler, default_configuration(Component::Scheduler)};
 }
 
-Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock) {
+Status decide_live(ServerCalls& api, ServerCalls& decisions, const explain::Question& question, Time now,
+                   const placement::MakePlugins& make, Json& answer) {
+  const DecidingConfiguration deciding = TRY(deciding_configuration(decisions, make, answer));
+  const api::Gates gates = gates_of(deciding.component, deciding.configuration);
+  WhatIfQuestion asked{question, {}, plan_options(deciding.configuration, gates, make)};
+  asked.options.now = now;
+  asked.documents = TRY(cluster_documents(
+      {[&](const std::string& path) { return api.get(path); }, [&] { return api.bytes_read(); }}));
+  return add_what_if(std::move(asked), answer);
+}
+
+// About objects in files.
+Result<Json> ask_files(const ExplainCommand& command, api::Kind kind, const placement::MakePlugins& make) {
+  const Configuration configuration =
+      TRY(offline_configuration({command.config, command.feature_gates, ""}, make));
+  const api::Gates gates = gates_of(Component::Up, configuration);
+  WhatIfQuestion asked{{kind, command.ns.empty() ? "default" : command.ns, command.name},
+                       {},
+                       plan_options(configuration, gates, make)};
+  ManifestFiles sources = TRY(manifest_files(command.files, FolderDepth::Top));
+  for (const std::string& note : sources.notes) tell(note);
+  ManifestSelection read = TRY(read_served_manifests(sources.files, gates));
+  PlanInput input = TRY(plan_input(std::move(read.manifests), gates, asked.options.now));
+  for (const std::string& warning : input.warnings) tell("warning: " + warning);
+  asked.documents = std::move(input.documents);
+  return answer_offline(std::move(asked));
+}
+
+Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clock,
+                 const placement::MakePlugins& make) {
   client::ClusterAccess access =
       TRY(client::read_kubeconfig(command.kubeconfig, "", client::KubeEnvironment::of_process()));
   const std::string ns = command.ns.empty() ? access.ns : command.ns;
@@ -95,9 +107,11 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
   ServerCalls& decisions = own ? *own : api;
   const explain::PageReaders read{[&](const std::string& path) { return api.get(path); },
                                   [&](const std::string& path) { return decisions.get(path); }};
-  Json answer = TRY(explain::answer({kind, ns, command.name}, read, clock.now()));
-  if (kind == api::Kind::Pod && answer.string_at("state") == "Unschedulable")
-    put_remedies(answer, api, clock.now());
+  const explain::Question question{kind, ns, command.name};
+  Json answer = TRY(explain::answer(question, read, clock.now()));
+  if (const std::string_view what = what_if_about(answer); !what.empty())
+    if (const Status put = decide_live(api, decisions, question, clock.now(), make, answer); !put)
+      add_note(answer, "There are no " + std::string(what) + ": " + put.error().text());
   return answer;
 }
 
@@ -115,7 +129,7 @@ std::string shown(const ExplainCommand& command, api::Kind kind, const Json& exp
 }
 
 // 1 when the object does not exist.
-int run_explain(const ExplainCommand& command) {
+int run_explain(const ExplainCommand& command, const placement::MakePlugins& make) {
   const auto* row = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const KindWord& known) { return known.word == command.kind; });
   if (row == std::end(kKinds)) {
@@ -123,7 +137,8 @@ int run_explain(const ExplainCommand& command) {
     return 2;
   }
   const SystemClock clock;
-  const Result<Json> explanation = ask(command, row->kind, clock);
+  const Result<Json> explanation =
+      command.files.empty() ? ask(command, row->kind, clock, make) : ask_files(command, row->kind, make);
   if (!explanation) return complain(explanation.error()), 1;
   std::fputs(shown(command, row->kind, *explanation).c_str(), stdout);
   return 0;
@@ -131,7 +146,7 @@ int run_explain(const ExplainCommand& command) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Commands& commands) {
+void add_explain(CLI::App& app, Commands& commands, const placement::MakePlugins& make) {
   CLI::App* explain =
       app.add_subcommand("explain", "explain why a pod or a group waits, or how it was placed");
   auto asked = std::make_shared<ExplainCommand>();
@@ -141,9 +156,13 @@ void add_explain(CLI::App& app, Commands& commands) {
   explain->add_option("--kubeconfig", asked->kubeconfig, "file; default: as kubectl");
   explain->add_option("--server", asked->server,
                       "URL of a scheduler's status server, if the API server is not Berth's");
+  explain->add_option("-f,--file", asked->files,
+                      "objects to ask instead of a cluster: a file, a folder or -");
+  explain->add_option("--config", asked->config, "with -f: how to decide, as of berth up");
+  explain->add_option("--feature-gates", asked->feature_gates, "with -f: A=true,B=false");
   explain->add_option("-o,--output", asked->output, "table, wide, json, yaml or name")
       ->check(CLI::IsMember({"table", "wide", "json", "yaml", "name"}));
-  add_tool(explain, commands, [asked] { return run_explain(*asked); });
+  add_tool(explain, commands, [asked, make] { return run_explain(*asked, make); });
 }
 
 }  // namespace berth::cli

@@ -5,7 +5,8 @@
 
 namespace berth::cli {
 
-// Reads the objects from the API server and the decision from the scheduler's record; prints.
-void add_explain(CLI::App& app, Commands& commands);
+// Reads the objects from the API server and the decision from the scheduler's record; prints. `make` gives
+// the scheduler's plugins.
+void add_explain(CLI::App& app, Commands& commands, const placement::MakePlugins& make);
 
 }  // namespace berth::cli

@@ -2,14 +2,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "api/yaml_write.h"
 #include "cli/complain.h"
+#include "cli/configuration_page.h"
 #include "cli/plan_input.h"
 #include "cli/what_if_changes.h"
 #include "dra/cel_selectors.h"
+#include "planning/comparison.h"
 
 namespace berth::cli {
 namespace {
@@ -21,9 +24,11 @@ struct PlanCommand {
   std::string verdicts = "none";  // none, summary or all
   std::string now;                // RFC 3339; empty: the newest timestamp of the input
   std::uint64_t seed = 0;
-  std::string device_scoring = "Reference";  // a name of dra::kDeviceScorings
-  std::string feature_gates;
+  std::string config;                // file; empty: the defaults of `up`
+  std::string device_scoring;        // a name of dra::kDeviceScorings; empty: the configuration's
+  std::string feature_gates;         // after the configuration's
   std::vector<std::string> what_if;  // changes, in their order
+  bool compare = false;              // decide about placed pods instead
 };
 
 planning::Verdicts verdicts_of(const std::string& name) {
@@ -57,22 +62,34 @@ void tell_unserved(const std::vector<UnservedKind>& unserved) {
   if (!counted.empty()) tell("custom resources left out: " + counted);
 }
 
+// 1: Berth would not place some pod where it is.
+int run_comparison(const PlanCommand& command, std::vector<planning::Document> documents,
+                   const planning::PlanOptions& options) {
+  dra::CelSelectors selectors;
+  const auto pods = planning::compare_placements(std::move(documents), options, selectors);
+  if (!pods) return complain(pods.error()), 1;
+  const std::string text = command.output == "json"   ? to_pretty_string(planning::to_json(*pods)) + "\n"
+                           : command.output == "yaml" ? api::to_yaml(planning::to_json(*pods))
+                                                      : planning::to_table(*pods);
+  std::fputs(text.c_str(), stdout);
+  return std::ranges::any_of(
+      *pods, [](const planning::ComparedPod& pod) { return pod.agreement == planning::Agreement::Refused; });
+}
+
 int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) {
-  const Result<api::Gates> gates = api::Gates::parse(api::GateDefaults::Up, command.feature_gates);
-  if (!gates) return complain(gates.error());
-  planning::PlanOptions options;
+  const Result<Configuration> configuration =
+      offline_configuration({command.config, command.feature_gates, command.device_scoring}, plugins);
+  if (!configuration) return complain(configuration.error());
+  for (const std::string& note : configuration->kube_scheduler.notes) tell("note: " + note);
+  const api::Gates gates = gates_of(Component::Up, *configuration);
+  planning::PlanOptions options = plan_options(*configuration, gates, plugins);
   if (!command.now.empty()) {
     const Result<Time> now = parse_time(command.now);
     if (!now) return complain(Error(ErrorCode::Invalid, "--now", "is no RFC 3339 time: " + command.now));
     options.now = *now;
   }
   options.seed = command.seed;
-  options.plugins = plugins;
   options.verdicts = verdicts_of(command.verdicts);
-  options.gates = &*gates;
-  options.device_gates = dra::gates_of(*gates);
-  options.device_scoring =
-      dra::device_scoring_of(command.device_scoring).value_or(dra::DeviceScoring::Reference);
   options.objects = command.output == "yaml";
   options.workloads = true;
 
@@ -80,13 +97,14 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
       manifest_files(command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top);
   if (!sources) return complain(sources.error()), 1;
   for (const std::string& note : sources->notes) tell(note);
-  Result<ManifestSelection> read = read_served_manifests(sources->files, *gates);
+  Result<ManifestSelection> read = read_served_manifests(sources->files, gates);
   if (!read) return complain(read.error()), 1;
   tell_unserved(read->unserved);
-  Result<PlanInput> input = plan_input(std::move(read->manifests), *gates, options.now);
+  Result<PlanInput> input = plan_input(std::move(read->manifests), gates, options.now);
   if (!input) return complain(input.error()), 1;
   for (const std::string& warning : input->warnings) tell("warning: " + warning);
-  Result<WhatIfChanges> what_if = what_if_changes(command.what_if, *gates, options.now);
+  if (command.compare) return run_comparison(command, std::move(input->documents), options);
+  Result<WhatIfChanges> what_if = what_if_changes(command.what_if, gates, options.now);
   if (!what_if) return complain(what_if.error());
   for (const std::string& warning : what_if->warnings) tell("warning: " + warning);
   dra::CelSelectors selectors;
@@ -112,12 +130,16 @@ void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& p
   command->add_option("--verdicts", plan->verdicts, "none, summary or all: judge every node for every pod")
       ->check(CLI::IsMember({"none", "summary", "all"}));
   command->add_option("--now", plan->now, "RFC 3339; default: the newest timestamp of the input");
+  command->add_option("--config", plan->config,
+                      "a BerthConfiguration and a KubeSchedulerConfiguration, as of berth up");
   std::vector<std::string> scorings;
   for (const dra::DeviceScoringName& row : dra::kDeviceScorings) scorings.emplace_back(row.name);
   command
       ->add_option("--device-scoring", plan->device_scoring,
                    "which of several allocations on a node: " + dra::device_scoring_names())
       ->check(CLI::IsMember(scorings));
+  command->add_flag("--compare", plan->compare,
+                    "instead: decide each pod that has a node again, and compare the nodes");
   command->add_option("--seed", plan->seed, "of share ids");
   command->add_option("--feature-gates", plan->feature_gates, "A=true,B=false, with Kubernetes' gate names");
   command

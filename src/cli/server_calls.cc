@@ -26,10 +26,11 @@ Result<Json> ServerCalls::get(std::string target) {
   const client::HttpReply reply = call(std::move(fetch));
   if (reply.delivery != client::Delivery::Answered)
     return Error(ErrorCode::Unavailable, server_, "does not answer: " + reply.trouble);
+  bytes_read_ += reply.body.size();
   if (reply.status == 404) return Json();
   Result<Json> json = parse_json(reply.body);
   if (reply.status != 200)
-    return Error(ErrorCode::Forbidden, server_,
+    return Error(reply.status == 410 ? ErrorCode::Gone : ErrorCode::Forbidden, server_,
                  "answers " + std::to_string(reply.status) + ": " +
                      (json ? std::string(json->string_at("message")) : reply.body.substr(0, 200)));
   return json;

@@ -17,8 +17,10 @@ class ServerCalls {
   static Result<ServerCalls> open(client::ClusterAccess access, std::string_view command, const Clock& clock);
 
   client::HttpReply call(client::HttpFetch fetch);
-  // Null for an absent object. Refuses every response but 200 and 404.
+  // Null for an absent object. Refuses every response but 200 and 404; 410 is Gone.
   Result<Json> get(std::string target);
+  // Of the bodies that get() has read.
+  std::size_t bytes_read() const { return bytes_read_; }
   void pause(Duration time);
   const std::string& server() const { return server_; }
 
@@ -27,6 +29,7 @@ class ServerCalls {
       : server_(std::move(server)), fetcher_(std::move(fetcher)) {}
   std::string server_;
   std::unique_ptr<client::HttpFetcher> fetcher_;
+  std::size_t bytes_read_ = 0;
 };
 
 }  // namespace berth::cli

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cli/complain.h"
+#include "cli/configuration_page.h"
 #include "cli/control_plane.h"
 #include "cli/decision_file.h"
 #include "cli/manifest_apply.h"
@@ -69,9 +70,14 @@ void print_welcome(const ApiServerComponent& component, std::size_t nodes) {
 // Shows the plane's metrics and pages with the server's as long as both exist.
 class PlaneShown {
  public:
-  PlaneShown(ApiServerComponent& component, const ControlPlaneLoops& plane) : component_(component) {
+  PlaneShown(ApiServerComponent& component, const ControlPlaneLoops& plane, const Configuration& config)
+      : component_(component) {
     component_.show({.metrics = [&plane](MetricsText& text) { plane.write_metrics(text); },
-                     .pages = [&plane](std::string_view path) { return plane.page(path); }});
+                     .pages =
+                         [&plane, &config](std::string_view path) {
+                           auto page = configuration_page(path, Component::Up, config);
+                           return page ? std::move(page) : plane.page(path);
+                         }});
   }
   ~PlaneShown() { component_.show({}); }
 
@@ -110,7 +116,7 @@ Status serve(const Configuration& config, plane::ControlPlaneOptions options, Ap
       TRY(start_agents(config, component, nodes.names(), feed, clock));
   ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());
   if (decisions) plane.remember(DecisionFile::tail(component.data_directory()));
-  const PlaneShown shown(component, plane);
+  const PlaneShown shown(component, plane, config);
   const std::optional<std::size_t> ready = TRY(wait_for_nodes(nodes, plane, clock, stop));
   if (!ready) return {};
   TRY(component.ready());

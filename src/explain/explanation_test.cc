@@ -420,5 +420,39 @@ TEST(Explanation, OfAGroupShowsItsMembers) {
   EXPECT_NE(text.find("  p     Binding   n1     gpu-1\n"), std::string::npos) << text;
 }
 
+TEST(Explanation, ShowsTheScoresOfTheNodeAndOfTheNextOne) {
+  struct Case {
+    const char* scores;
+    const char* text;
+  };
+  const Case cases[] = {
+      {R"({"node":"n1","total":9,"nodes":3,"runnerUp":"n2","runnerUpTotal":5,"plugins":[{"plugin":"P","weight":3,)"
+       R"("raw":3,"weighted":9,"runnerUpRaw":2,"runnerUpWeighted":5}]})",
+       "  n1 has 9. That is the most of 3 nodes. n2 comes next with 5.\n"
+       "  PLUGIN   WEIGHT   n1   x WEIGHT   n2   x WEIGHT\n"
+       "  P        3        3    9          2    5\n"
+       "  total                  9               5\n"},
+      {R"({"node":"n1","total":9,"nodes":1,"plugins":[{"plugin":"P","weight":3,"raw":3,"weighted":9}]})",
+       "  n1 has 9. No other node takes the pod.\n"
+       "  PLUGIN   WEIGHT   n1   x WEIGHT\n"
+       "  P        3        3    9\n"
+       "  total                  9\n"},
+      {R"({"node":"n1","total":9,"nodes":2,"runnerUp":"n2","runnerUpTotal":9})",
+       "  n1 has 9. n2 has as much. Of equal nodes the first by name wins.\n"},
+      {R"({"node":"n1","total":9,"nodes":2,"runnerUp":"n2","runnerUpTotal":10})",
+       "  n1 has 9. Today n2 has 10, the most of 2 nodes: the objects have changed since the decision.\n"},
+      {R"({"node":"n1","refused":"node(s) were unschedulable"})",
+       "  n1 would not take the pod today: node(s) were unschedulable.\n"}};
+  for (const Case& one : cases) {
+    Json explanation =
+        Json::object({{"kind", "Pod"}, {"namespace", "ns"}, {"name", "p"}, {"state", "Running"}});
+    explanation["scores"] = json_of(one.scores);
+    const std::string text = explanation_text(explanation, Detail::Table, Colour::No);
+    EXPECT_TRUE(
+        text.ends_with("SCORES on the objects as they are now, without this pod\n" + std::string(one.text)))
+        << text;
+  }
+}
+
 }  // namespace
 }  // namespace berth::explain

@@ -217,6 +217,43 @@ void add_remedies(Page& page, const JsonArray& remedies) {
   for (const Json& remedy : remedies) page.wrapped("- " + text_at(remedy, "text"), 2);
 }
 
+// "n1 has 412. That is the most of 4 nodes. n2 comes next with 405."
+std::string scores_summary(const Json& scores) {
+  const std::string node = text_at(scores, "node"), next = text_at(scores, "runnerUp");
+  const std::string refused = text_at(scores, "refused");
+  if (!refused.empty()) return node + " would not take the pod today: " + refused + ".";
+  const std::int64_t total = scores.int_at("total"), other = scores.int_at("runnerUpTotal");
+  const std::string own = node + " has " + std::to_string(total) + ". ";
+  if (next.empty()) return own + "No other node takes the pod.";
+  const std::string most = "the most of " + std::to_string(scores.int_at("nodes")) + " nodes";
+  if (other > total)
+    return own + "Today " + next + " has " + std::to_string(other) + ", " + most +
+           ": the objects have changed since the decision.";
+  if (other == total) return own + next + " has as much. Of equal nodes the first by name wins.";
+  return own + "That is " + most + ". " + next + " comes next with " + std::to_string(other) + ".";
+}
+
+void add_scores(Page& page, const Json& scores) {
+  page.heading("SCORES on the objects as they are now, without this pod");
+  page.wrapped(scores_summary(scores), 2);
+  const JsonArray& plugins = scores.items_at("plugins");
+  if (plugins.empty()) return;
+  const std::string next = text_at(scores, "runnerUp");
+  std::vector<Cells> rows = {{"PLUGIN", "WEIGHT", text_at(scores, "node"), "x WEIGHT"}};
+  if (!next.empty()) rows.front().insert(rows.front().end(), {next, "x WEIGHT"});
+  const auto number = [](const Json& row, std::string_view key) { return std::to_string(row.int_at(key)); };
+  for (const Json& row : plugins) {
+    rows.push_back(
+        {text_at(row, "plugin"), number(row, "weight"), number(row, "raw"), number(row, "weighted")});
+    if (next.empty()) continue;
+    rows.back().push_back(number(row, "runnerUpRaw"));
+    rows.back().push_back(number(row, "runnerUpWeighted"));
+  }
+  rows.push_back({"total", "", "", number(scores, "total")});
+  if (!next.empty()) rows.back().insert(rows.back().end(), {"", number(scores, "runnerUpTotal")});
+  page.table(rows);
+}
+
 bool has_failed_binding(const Json& row) {
   return !row.part("bindRequest").is_null();
 }
@@ -257,6 +294,7 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
   if (!section("remedies").empty()) add_remedies(page, section("remedies"));
   if (!section("members").empty()) add_members(page, section("members"), detail);
   if (!section("devices").empty()) add_devices(page, section("devices"), detail);
+  if (const Json* scores = explanation.find("scores")) add_scores(page, *scores);
   if (const Json* share = explanation.find("gpuShare")) add_gpu_share(page, *share);
   if (const Json* request = explanation.find("bindRequest")) add_request(page, *request);
   if (!section("steps").empty()) add_steps(page, section("steps"));

@@ -102,6 +102,7 @@ class DecisionCore {
   CycleState& state() { return state_; }
   dra::Allocator& allocator() { return allocator_; }
   DomainIndex& domains() { return domains_; }
+  GroupCycle& group_cycle() { return group_cycle_; }
   const PodCycle& pod_cycle() const { return pod_cycle_; }
   const Profiles& profiles() const { return profiles_; }
   const PluginSet& plugins_for(const api::Pod& pod) const { return profiles_.of(pod); }

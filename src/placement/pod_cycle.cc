@@ -91,17 +91,41 @@ std::int64_t PodCycle::add_comparisons(const PodQuery& query,
     std::vector<DomainCount> counts;
     row.score->add_counts(query, counts);
     if (counts.empty()) continue;
-    Comparison& by_sum = comparisons.emplace_back(WeightedComparison{{}, row.weight}).comparison;
+    Comparison& by_sum =
+        comparisons.emplace_back(WeightedComparison{{}, row.weight, row.score->name()}).comparison;
     for (DomainCount& one : counts) by_sum.domains.push_back({std::move(one)});
     by_sum.normalize = scale_min_to_max;
   }
   std::int64_t of_all = 0;
   for (const PluginSet::WeightedNormalized& row : query.plugins->normalized_scores)
     if (auto comparison = row.score->compare(query))
-      comparisons.push_back({*std::move(comparison), row.weight});
+      comparisons.push_back({*std::move(comparison), row.weight, row.score->name()});
     else
       of_all += row.weight * row.score->score_of_all();
   return of_all;
+}
+
+// The scores of one comparison between `feasible`, indices of candidates.
+std::vector<std::int64_t> PodCycle::compared(const CycleState& state, const Comparison& comparison,
+                                             std::span<const std::size_t> feasible) const {
+  ComparedNodes compared;
+  compared.start(comparison.columns, comparison.domains.size());
+  for (const std::size_t at : feasible) {
+    compared.add(1);
+    for (const Comparison::NodeValue& one : comparison.values)
+      compared.add_to(compared.size() - 1, one.column, one.of(state.candidates[at]));
+  }
+  for (std::size_t d = 0; d < comparison.domains.size(); ++d) {
+    const DomainAmounts& amounts = domains_.amounts(comparison.domains[d].count, state.context->cluster);
+    for (std::size_t i = 0; i < feasible.size(); ++i) {
+      const DomainValueId domain = amounts.domain_of(state.candidates[feasible[i]]);
+      compared.set_domain(i, d, domain);
+      if (domain.valid()) compared.add_to(i, comparison.domains[d].column, amounts.amount(domain));
+    }
+  }
+  std::vector<std::int64_t> scores(feasible.size());
+  comparison.normalize(compared, scores);
+  return scores;
 }
 
 // Adds the scores of comparisons between `feasible`, indices of candidates, at least one.
@@ -109,25 +133,9 @@ void PodCycle::compare(CycleState& state, std::span<const std::size_t> feasible)
   std::vector<WeightedComparison> comparisons;
   const std::int64_t of_all = add_comparisons(state, comparisons);
   for (const std::size_t at : feasible) state.scores[at] += of_all;
-  ComparedNodes compared;
-  std::vector<std::int64_t> scores(feasible.size());
-  for (const auto& [comparison, weight] : comparisons) {
-    compared.start(comparison.columns, comparison.domains.size());
-    for (const std::size_t at : feasible) {
-      compared.add(1);
-      for (const Comparison::NodeValue& one : comparison.values)
-        compared.add_to(compared.size() - 1, one.column, one.of(state.candidates[at]));
-    }
-    for (std::size_t d = 0; d < comparison.domains.size(); ++d) {
-      const DomainAmounts& amounts = domains_.amounts(comparison.domains[d].count, state.context->cluster);
-      for (std::size_t i = 0; i < feasible.size(); ++i) {
-        const DomainValueId domain = amounts.domain_of(state.candidates[feasible[i]]);
-        compared.set_domain(i, d, domain);
-        if (domain.valid()) compared.add_to(i, comparison.domains[d].column, amounts.amount(domain));
-      }
-    }
-    comparison.normalize(compared, scores);
-    for (std::size_t i = 0; i < feasible.size(); ++i) state.scores[feasible[i]] += weight * scores[i];
+  for (const WeightedComparison& row : comparisons) {
+    const std::vector<std::int64_t> scores = compared(state, row.comparison, feasible);
+    for (std::size_t i = 0; i < feasible.size(); ++i) state.scores[feasible[i]] += row.weight * scores[i];
   }
 }
 
@@ -236,29 +244,31 @@ NodeId PodCycle::best_accepted(CycleState& state) const {
   return has_preferences(state) ? best_of_all(state) : first_accepted(state);
 }
 
-// Runs the lazy filters on every candidate; preferences are added to the scores.
-NodeId PodCycle::best_of_all(CycleState& state) const {
-  struct Accepted {
-    std::size_t candidate;
-    std::int64_t preference;
-    StateSlots slots;
-  };
+// Runs the lazy filters on every candidate. Preferences are scaled to 0..100. Empty if the attempt is over.
+std::vector<PodCycle::Accepted> PodCycle::accept_all(CycleState& state) const {
   std::vector<Accepted> all;
   std::int64_t most = 1;
   for (std::size_t i = 0; i < state.candidates.size(); ++i) {
     state.choice.preference = 0;
     const bool accepted = accepts(state, state.candidates[i]);
-    if (state.over()) return NodeId::none();
+    if (state.over()) return {};
     if (!accepted) continue;
     most = std::max(most, state.choice.preference);
     all.push_back({i, state.choice.preference, std::move(state.choice.slots)});
   }
+  for (Accepted& one : all) one.preference = one.preference * kNodeScoreMax / most;
+  return all;
+}
+
+// Preferences are added to the scores.
+NodeId PodCycle::best_of_all(CycleState& state) const {
+  std::vector<Accepted> all = accept_all(state);
   if (all.empty()) return NodeId::none();
   std::vector<std::size_t> feasible;
   for (const Accepted& one : all) feasible.push_back(one.candidate);
   compare(state, feasible);
   for (const Accepted& one : all)
-    state.scores[one.candidate] += state.plugins->preference_weight * (one.preference * kNodeScoreMax / most);
+    state.scores[one.candidate] += state.plugins->preference_weight * one.preference;
   const auto best = std::max_element(all.begin(), all.end(), [&](const Accepted& a, const Accepted& b) {
     return state.scores[a.candidate] < state.scores[b.candidate];
   });
@@ -282,6 +292,45 @@ NodeId PodCycle::first_accepted(CycleState& state) const {
     if (state.over()) return NodeId::none();
   }
   return NodeId::none();
+}
+
+std::vector<PodCycle::PluginScores> PodCycle::scores_by_plugin(CycleState& state,
+                                                               std::span<const NodeId> nodes) const {
+  state.candidates.assign(nodes.begin(), nodes.end());
+  filter_only(state);
+  filter_domains(state);
+  std::vector<PluginScores> all;
+  if (has_preferences(state)) {
+    PluginScores& preferences = all.emplace_back("DynamicResources", state.plugins->preference_weight);
+    std::vector<NodeId> accepted;
+    for (const Accepted& one : accept_all(state)) {
+      accepted.push_back(state.candidates[one.candidate]);
+      preferences.scores.push_back(one.preference);
+    }
+    state.candidates = std::move(accepted);
+  }
+  if (state.candidates.empty() || state.over()) return {};
+  for (const PluginSet::Weighted& row : state.plugins->scores) {
+    std::vector<std::int64_t> scores(state.candidates.size(), 0);
+    row.score->score(state, state.candidates, 1, scores);
+    all.push_back({row.score->name(), row.weight, std::move(scores)});
+  }
+  std::vector<std::size_t> feasible(state.candidates.size());
+  std::iota(feasible.begin(), feasible.end(), std::size_t{0});
+  std::vector<WeightedComparison> comparisons;
+  add_comparisons(state, comparisons);
+  for (const WeightedComparison& row : comparisons)
+    all.push_back({row.plugin, row.weight, compared(state, row.comparison, feasible)});
+  // Those that tell no nodes apart.
+  const auto add_rest = [&](std::string_view plugin, std::int64_t weight, std::int64_t score) {
+    if (std::ranges::find(comparisons, plugin, &WeightedComparison::plugin) == comparisons.end())
+      all.push_back({plugin, weight, std::vector(state.candidates.size(), score)});
+  };
+  for (const PluginSet::WeightedDomains& row : state.plugins->domain_scores)
+    add_rest(row.score->name(), row.weight, 0);
+  for (const PluginSet::WeightedNormalized& row : state.plugins->normalized_scores)
+    add_rest(row.score->name(), row.weight, row.score->score_of_all());
+  return all;
 }
 
 bool PodCycle::has_words(const CycleState& state, const Reason& reason) const {

@@ -53,10 +53,20 @@ class PodCycle {
   struct WeightedComparison {
     Comparison comparison;
     std::int64_t weight = 1;
+    std::string_view plugin = {};
   };
   // After prepare(): how nodes are compared for the pod. Returns what each node gets of the scores that tell
   // no nodes apart now.
   std::int64_t add_comparisons(const PodQuery& query, std::vector<WeightedComparison>& comparisons) const;
+  // What a plugin gives each candidate: 0..100, before its weight.
+  struct PluginScores {
+    std::string_view plugin;
+    std::int64_t weight = 1;
+    std::vector<std::int64_t> scores;
+  };
+  // After prepare(): the scores that choose() adds up, in call order. The candidates are those of `nodes`
+  // that it compares; where lazy filters prefer none, they have still to accept the winner.
+  std::vector<PluginScores> scores_by_plugin(CycleState& state, std::span<const NodeId> nodes) const;
   // After prepare(): signs what all filters and scores read of the pod. False if one of them does not sign
   // it.
   bool sign(const PodQuery& query, PodSignature& signature) const;
@@ -87,8 +97,16 @@ class PodCycle {
 
  private:
   void filter_domains(CycleState& state) const;
+  std::vector<std::int64_t> compared(const CycleState& state, const Comparison& comparison,
+                                     std::span<const std::size_t> feasible) const;
   void compare(CycleState& state, std::span<const std::size_t> feasible) const;
   void compare_all(CycleState& state) const;
+  struct Accepted {
+    std::size_t candidate;
+    std::int64_t preference;
+    StateSlots slots;
+  };
+  std::vector<Accepted> accept_all(CycleState& state) const;
   NodeId best_accepted(CycleState& state) const;
   NodeId best_of_all(CycleState& state) const;
   NodeId first_accepted(CycleState& state) const;

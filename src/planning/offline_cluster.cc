@@ -241,14 +241,6 @@ void OfflineCluster::erase(api::Kind kind, const std::string& ns, const std::str
   if (auto delta = view_.erase({kind, ns, name, {}}, UINT64_MAX)) taint_rules_.apply(*delta, cluster_);
 }
 
-void OfflineCluster::put_node(api::Node node) {
-  put(api::Kind::Node, std::move(node));
-}
-
-void OfflineCluster::erase_node(const std::string& name) {
-  erase(api::Kind::Node, "", name);
-}
-
 OfflineCluster::Evicted OfflineCluster::evict(const client::NamedKey& key) {
   const auto pod = view_.pods.find_shared(key.ns, key.name);
   if (!pod->bound()) {
@@ -264,6 +256,42 @@ OfflineCluster::Evicted OfflineCluster::evict(const client::NamedKey& key) {
   }
   erase(api::Kind::Pod, key.ns, key.name);
   return Evicted::Gone;
+}
+
+OfflineCluster::Unbound OfflineCluster::unbind(const client::NamedKey& key) {
+  api::Pod pod = *view_.pods.find(key.ns, key.name);
+  Unbound before{pod, {}, {}};
+  for (const api::BindRequest* request : view_.bind_requests_of_pod(key.ns, key.name))
+    before.requests.push_back(*request);
+  for (const api::ResourceClaim* used : view_.claims_reserved_by(pod.meta.uid))
+    before.claims.push_back(*used);
+  for (const api::BindRequest& request : before.requests)
+    erase(api::Kind::BindRequest, key.ns, request.meta.name);
+  for (api::ResourceClaim claim : before.claims) {
+    if (claim.meta.name == pod.extended_claim) {
+      erase(api::Kind::ResourceClaim, key.ns, claim.meta.name);
+      continue;
+    }
+    std::erase_if(claim.reserved_for,
+                  [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.meta.uid; });
+    if (claim.reserved_for.empty()) claim.allocation.reset();
+    replace(api::Kind::ResourceClaim, std::move(claim));
+  }
+  if (const api::GpuSharePtr share = api::gpu_share_of(pod))
+    for (const auto& [name, value] : api::gpu_share_annotations(*share)) pod.meta.annotations.erase(name);
+  pod.node_name.clear();
+  pod.nominated_node.clear();
+  pod.extended_claim.clear();
+  pod.only_gpu.clear();
+  pod.node_allocatable = {};
+  replace(api::Kind::Pod, std::move(pod));
+  return before;
+}
+
+void OfflineCluster::bind_again(const Unbound& unbound) {
+  for (const api::ResourceClaim& claim : unbound.claims) replace(api::Kind::ResourceClaim, claim);
+  for (const api::BindRequest& request : unbound.requests) replace(api::Kind::BindRequest, request);
+  replace(api::Kind::Pod, unbound.pod);
 }
 
 void OfflineCluster::release_claim(const client::NamedKey& key) {

@@ -33,13 +33,28 @@ class OfflineCluster {
   // Binds the pod to the node; its claims get these allocations and the pod as a consumer, its volume claims
   // these volumes, and the pod this share of GPUs. For a volume to be provisioned the claim names the node.
   void bind(const api::Pod& pod, const std::string& node, const model::Reservation& reservation);
-  // A node in another form, or one more; and a node less.
-  void put_node(api::Node node);
-  void erase_node(const std::string& name);
+  // An object in another form, or one more. The newest call wins, whatever the object's version.
+  template <class T>
+  void replace(api::Kind kind, T object) {
+    object.meta.resource_version = ++replaced_;
+    const api::ObjectKey key{kind, object.meta.ns, object.meta.name, {}};
+    if (auto delta = view_.put(key, std::make_shared<const T>(std::move(object))))
+      taint_rules_.apply(*delta, cluster_);
+  }
+  void erase(api::Kind kind, const std::string& ns, const std::string& name);
   enum class Evicted : std::uint8_t { Gone, WaitsAgain };
   // The pod is gone, and no consumer of its claims any more. One with a decision that is not carried out
   // loses that instead, and waits again.
   Evicted evict(const client::NamedKey& pod);
+  // What unbind() changed, as it was.
+  struct Unbound {
+    api::Pod pod;
+    std::vector<api::ResourceClaim> claims;
+    std::vector<api::BindRequest> requests;
+  };
+  // The pod waits again: it has no node, and claims that nobody else uses give their devices back.
+  Unbound unbind(const client::NamedKey& pod);
+  void bind_again(const Unbound& unbound);
   // The claim gives its devices back; one that was made for a pod that is gone goes too.
   void release_claim(const client::NamedKey& claim);
   // Why a pod cannot be decided at all ("no PriorityClass with name x was found"); empty otherwise.
@@ -57,7 +72,6 @@ class OfflineCluster {
   void bind_volume(const std::string& ns, const std::string& node, const api::VolumeBinding& binding);
   template <class T>
   void put(api::Kind kind, T object);
-  void erase(api::Kind kind, const std::string& ns, const std::string& name);
   api::ResourceClaim extended_claim(const api::Pod& pod, const model::ClaimChoice& choice) const;
   Status decode(const dra::DeviceGates& gates);
 
@@ -68,6 +82,7 @@ class OfflineCluster {
   model::Cluster cluster_;
   dra::TaintRules taint_rules_;
   Time now_;
+  std::uint64_t replaced_ = std::uint64_t{1} << 62;  // above the versions of a cluster
 };
 
 }  // namespace berth::planning

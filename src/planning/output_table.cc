@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/printable.h"
 #include "planning/plan.h"
+#include "planning/text_rows.h"
 
 namespace berth::planning {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kNodeColumn = 3;
 constexpr std::size_t kNamesShownMax = 4;
 constexpr std::size_t kLineColumns = 100;
-using Row = std::vector<std::string>;
+using Row = TextRow;
 
 // "a, b, c, d and 3 more"; "-" for none.
 std::string shortened(const std::vector<std::string>& names) {
@@ -36,29 +36,6 @@ Row row_of(const Decision& decision) {
   }
   const std::string name = (decision.group ? "podgroup/" : "pod/") + decision.name;
   return {decision.ns, name, std::string(name_of(decision.result)), shortened(nodes), shortened(devices)};
-}
-
-using Widths = std::vector<std::size_t>;
-
-void append_row(std::string& out, const Row& row, const Widths& widths) {
-  std::string line;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    line += row[i];
-    line.append(widths[i] - row[i].size() + 3, ' ');
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  out += line + "\n";
-}
-
-// Makes the cells printable.
-Widths widths_of(std::vector<Row>& rows) {
-  Widths widths(rows.front().size());
-  for (Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = printable_line(row[i]);
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  return widths;
 }
 
 std::string proof_text(const Proof& proof) {
@@ -162,7 +139,7 @@ std::string what_if_text(const WhatIf& what_if, const std::vector<Decision>& dec
                                outcome_text(decisions[one.now])));
   for (const Decision& was : what_if.gone) rows.push_back(changed_row(was, outcome_text(was), "-"));
   if (rows.size() == 1) return text + "No decision differs.\n";
-  const Widths widths = widths_of(rows);
+  const TextWidths widths = widths_of(rows);
   for (const Row& row : rows) append_row(text, row, widths);
   return text;
 }
@@ -174,7 +151,7 @@ std::string to_table(const Plan& plan, Verdicts verdicts) {
   if (plan.decisions.empty()) return "Nothing to decide: the input has no pending pod.\n" + changes;
   std::vector<Row> rows = {{"NAMESPACE", "NAME", "RESULT", "NODE", "DEVICES"}};
   for (const Decision& decision : plan.decisions) rows.push_back(row_of(decision));
-  const Widths widths = widths_of(rows);
+  const TextWidths widths = widths_of(rows);
   std::string out;
   append_row(out, rows.front(), widths);
   for (std::size_t i = 0; i < plan.decisions.size(); ++i) {

@@ -18,7 +18,7 @@
 #include "dra/gates.h"
 #include "dra/scoring.h"
 #include "dra/selectors.h"
-#include "placement/framework.h"
+#include "placement/profiles.h"
 #include "placement/refusal/berth_words.h"
 
 namespace berth::planning {
@@ -46,6 +46,7 @@ struct PlanOptions {
   bool preempts = true;    // pods of lower priority may be evicted
   bool workloads = false;  // plan the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs too
   placement::MakePlugins plugins = placement::default_plugins;
+  std::vector<placement::Profile> profiles = {};  // empty: one for all pods
 };
 
 enum class ResultKind : std::uint8_t { Placed, Preempting, Unschedulable, Error, Gated, Unknown };

@@ -82,10 +82,9 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
 Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors)
     : offline_(offline),
       options_(options),
-      core_(offline.cluster(), selectors,
-            {options.device_gates, options.device_scoring, placement::placements_of(*options.gates),
-             options.plugins, kPlanProofNodesMax, kPlanPodProofNodesMax}),
-      context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
+      offline_core_(offline, options, selectors, {kPlanProofNodesMax, kPlanPodProofNodesMax}),
+      core_(offline_core_.core),
+      context_(offline_core_.context) {}
 
 Plan Planner::run() {
   turns_ = turns_of(offline_.view(), offline_.cluster());

@@ -3,8 +3,7 @@
 // Owner: one call of make_plan. Deterministic. Uses the scheduler's own core.
 #pragma once
 
-#include "placement/decision_core.h"
-#include "planning/offline_cluster.h"
+#include "planning/offline_core.h"
 #include "planning/plan.h"
 
 namespace berth::planning {
@@ -56,8 +55,9 @@ class Planner {
 
   OfflineCluster& offline_;
   const PlanOptions& options_;
-  placement::DecisionCore core_;
-  placement::SchedulingContext context_;
+  OfflineCore offline_core_;
+  placement::DecisionCore& core_;
+  const placement::SchedulingContext& context_;
   std::vector<Turn> turns_;  // in the order of the queue
   std::size_t turn_ = 0;
   std::vector<Json> bind_requests_;

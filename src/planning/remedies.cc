@@ -1,199 +1,99 @@
 #include "planning/remedies.h"
 
-#include <algorithm>
-
-#include "api/node_names.h"
-#include "placement/decision_core.h"
-#include "placement/preemption/victims.h"
-#include "planning/offline_cluster.h"
+#include "placement/refusal/berth_words.h"
+#include "planning/planner.h"
+#include "planning/remedy_search.h"
 
 namespace berth::planning {
 namespace {
 
-using placement::RefusedFor;
-using placement::Remedy;
-using placement::RemedyKind;
-
-// Taints that Kubernetes sets while a condition holds: nobody removes them.
-constexpr std::string_view kConditionTaints = "node.kubernetes.io/";
-
-// Changes the node; false: the kind of remedy does not apply to it.
-using ChangeNode = bool (*)(const api::Pod& pod, const RefusedFor& why, api::Node& node, Remedy& remedy);
-
-bool uncordon(const api::Pod&, const RefusedFor&, api::Node& node, Remedy&) {
-  node.unschedulable = false;
-  std::erase_if(node.taints, [](const api::Taint& taint) { return taint.key == api::kUnschedulableTaint; });
-  return true;
+Json array_of(const std::vector<std::string>& texts) {
+  Json array = Json::array();
+  for (const std::string& text : texts) array.as_array().emplace_back(text);
+  return array;
 }
 
-bool remove_taints(const api::Pod& pod, const RefusedFor&, api::Node& node, Remedy& remedy) {
-  bool possible = true;
-  std::erase_if(node.taints, [&](const api::Taint& taint) {
-    if (taint.effect == "PreferNoSchedule" || api::tolerates(pod.tolerations, taint)) return false;
-    possible = possible && !taint.key.starts_with(kConditionTaints);
-    remedy.subjects.push_back(taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" +
-                              taint.effect);
-    return true;
-  });
-  return possible && !remedy.subjects.empty();
+Json step_json(const placement::RemedyStep& step) {
+  Json json = Json::object({{"kind", placement::name_of(step.kind)}});
+  if (!step.node.empty()) json["node"] = step.node;
+  if (!step.subjects.empty()) json["subjects"] = array_of(step.subjects);
+  if (!step.request.empty()) json["request"] = step.request;
+  if (!step.more.is_zero()) json["more"] = step.more.text();
+  if (step.count > 0) json["count"] = step.count;
+  if (step.victims.empty()) return json;
+  JsonArray& victims = (json["victims"] = Json::array()).as_array();
+  for (const auto& [pod, priority] : step.victims)
+    victims.push_back(Json::object({{"pod", pod}, {"priority", std::int64_t{priority}}}));
+  return json;
 }
 
-// Of a plain node selector.
-bool add_labels(const api::Pod& pod, const RefusedFor&, api::Node& node, Remedy& remedy) {
-  if (pod.node_selector.contains(std::string(api::kHostnameLabel))) return false;
-  for (const auto& [key, value] : pod.node_selector)
-    if (std::string& label = node.meta.labels[key]; label != value) {
-      label = value;
-      remedy.subjects.push_back(key + "=" + value);
-    }
-  return !remedy.subjects.empty();
+Json domain_json(const DomainRoom& room) {
+  Json json = Json::object({{"domain", room.domain},
+                            {"nodes", static_cast<std::int64_t>(room.nodes)},
+                            {"members", static_cast<std::int64_t>(room.members)}});
+  if (!room.next.empty()) json["next"] = room.next;
+  if (!room.lacks.empty()) json["lacks"] = array_of(room.lacks);
+  return json;
 }
 
-bool add_resource(const api::Pod&, const RefusedFor& why, api::Node& node, Remedy& remedy) {
-  const bool slots = why.row->id == "TooManyPods";
-  if (!slots && (!why.lacks || !why.lacks->asked)) return false;
-  const std::string resource = slots ? "pods" : why.subject;
-  remedy.more = slots ? Quantity::of(1) : *why.lacks->asked - why.lacks->free;
-  remedy.subjects = {resource};
-  Quantity& amount = node.allocatable[resource];
-  amount = amount + remedy.more;
-  return true;
+Result<Remedies> of_pod(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
+                        dra::SelectorEvaluator& selectors) {
+  const auto pod = offline.view().pods.find_shared(key.ns, key.name);
+  const bool waits =
+      pod && pod->group.empty() && placement::wants_place(offline.view(), offline.cluster(), *pod);
+  if (!waits || !offline.trouble_of(key).empty()) return Remedies();
+  Remedies gated;
+  gated.gate = OfflineCore(offline, options, selectors).core.gate(offline.view(), *pod);
+  return gated.gate ? std::move(gated) : pod_remedies(offline, *pod, options, selectors);
 }
 
-struct NodeRemedy {
-  std::string_view reason;
-  RemedyKind kind;
-  ChangeNode change;
-};
-constexpr NodeRemedy kNodeRemedies[] = {
-    {"NodeUnschedulable", RemedyKind::Uncordon, uncordon},
-    {"UntoleratedTaint", RemedyKind::RemoveTaints, remove_taints},
-    {"NodeAffinityMismatch", RemedyKind::AddLabels, add_labels},
-    {"InsufficientResource", RemedyKind::AddResource, add_resource},
-    {"InsufficientAllocatable", RemedyKind::AddResource, add_resource},
-    {"TooManyPods", RemedyKind::AddResource, add_resource},
-};
-
-class RemedySearch {
- public:
-  RemedySearch(OfflineCluster& offline, const api::Pod& pod, const PlanOptions& options,
-               dra::SelectorEvaluator& selectors)
-      : offline_(offline),
-        pod_(pod),
-        core_(offline.cluster(), selectors,
-              {options.device_gates, options.device_scoring, placement::placements_of(*options.gates),
-               options.plugins}),
-        context_{offline.view(), offline.cluster(), core_.allocator(), offline.now()} {}
-
-  std::vector<Remedy> run() {
-    const placement::RefusalPtr refusal = decide(pod_).refusal;
-    if (!refusal || refusal->result == placement::DecisionResult::Error) return {};
-    evict();
-    for (const RefusedFor& why : refusal->nodes.reasons)
-      for (const NodeRemedy& row : kNodeRemedies)
-        if (row.reason == why.row->id) change_a_node(why, row);
-    for (const RefusedFor& why : refusal->nodes.reasons)
-      if (add_node(why)) break;
-    return std::move(found_);
-  }
-
- private:
-  placement::PodDecision decide(const api::Pod& pod, const placement::Preempting& preempting = {}) {
-    ++tries_;
-    model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return core_.decide_pod(context_, pod, {}, transaction, preempting);
-  }
-  bool is_over() const { return found_.size() >= kRemediesMax || tries_ >= kRemedyTriesMax; }
-
-  // The nearest node first; one remedy for a reason.
-  void change_a_node(const RefusedFor& why, const NodeRemedy& row) {
-    std::vector<std::string> names;
-    if (why.lacks) names.push_back(why.lacks->nearest);
-    if (!why.lacks)
-      for (const placement::RefusedNode& node : why.first) names.push_back(node.name);
-    for (const std::string& name : names) {
-      if (is_over()) return;
-      const api::Node before = *offline_.view().nodes.find("", name);
-      api::Node changed = before;
-      Remedy remedy{row.kind, name, {}, {}, {}};
-      if (!row.change(pod_, why, changed, remedy)) continue;
-      changed.meta.resource_version = version();
-      offline_.put_node(std::move(changed));
-      const bool placed = !decide(pod_).refusal;
-      put_back(before);
-      if (!placed) continue;
-      found_.push_back(std::move(remedy));
-      return;
-    }
-  }
-
-  // Whoever could be evicted for a pod of the highest priority, and is enough for this one.
-  void evict() {
-    api::Pod urgent = pod_;
-    urgent.priority = INT32_MAX;
-    urgent.preemption_policy.clear();
-    placement::Preempting preempting;
-    preempting.searches = true;
-    const auto plan = decide(urgent, preempting).preemption;
-    if (!plan || plan->victims.empty()) return;
-    Remedy remedy{RemedyKind::Evict, offline_.cluster().node(plan->node).name, {}, {}, {}};
-    ++tries_;
-    model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    for (const auto* pods : {&plan->victims, &plan->awaited})
-      for (const placement::PreemptionVictim& victim : *pods) {
-        placement::remove_victim(offline_.cluster(), victim.pod, transaction);
-        const api::Pod& live = *offline_.cluster().pod(victim.pod).live;
-        if (pods == &plan->victims)
-          remedy.victims.emplace_back(live.meta.ns + "/" + live.meta.name,
-                                      placement::priority_of(offline_.view(), live));
-      }
-    if (!core_.decide_pod(context_, pod_, {}, transaction).refusal) found_.push_back(std::move(remedy));
-  }
-
-  bool add_node(const RefusedFor& why) {
-    if (is_over() || why.first.empty()) return false;
-    const std::string like = why.lacks ? why.lacks->nearest : why.first.front().name;
-    api::Node copy = *offline_.view().nodes.find("", like);
-    copy.meta.name = like + "-copy";
-    copy.meta.uid = "copy of " + copy.meta.uid;
-    if (copy.unschedulable || offline_.view().nodes.find("", copy.meta.name)) return false;
-    const std::string copied = copy.meta.name;
-    if (const auto label = copy.meta.labels.find(std::string(api::kHostnameLabel));
-        label != copy.meta.labels.end())
-      label->second = copied;
-    offline_.put_node(std::move(copy));
-    const bool placed = !decide(pod_).refusal;
-    offline_.erase_node(copied);
-    if (placed) found_.push_back({RemedyKind::AddNode, like, {}, {}, {}});
-    return placed;
-  }
-
-  void put_back(api::Node before) {
-    before.meta.resource_version = version();
-    offline_.put_node(std::move(before));
-  }
-  // Above those of a cluster: a view keeps the newest.
-  std::uint64_t version() { return ++version_ + (std::uint64_t{1} << 62); }
-
-  OfflineCluster& offline_;
-  const api::Pod& pod_;
-  placement::DecisionCore core_;
-  const placement::SchedulingContext context_;
-  std::vector<Remedy> found_;
-  std::size_t tries_ = 0;
-  std::uint64_t version_ = 0;
-};
+Result<Remedies> of_group(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
+                          dra::SelectorEvaluator& selectors) {
+  const auto group = offline.view().pod_groups.find_shared(key.ns, key.name);
+  if (!group) return Remedies();
+  const placement::EntityKey entity{key.ns, key.name, placement::EntityKind::Group};
+  placement::GroupMembers members = members_of(offline.view(), offline.cluster(), entity);
+  Remedies gated;
+  if (auto gate = placement::group_gate(entity, group.get(), members)) gated.gate = *std::move(gate);
+  if (members.unsettled) gated.gate = *members.unsettled;
+  if (members.waiting.empty() || gated.gate) return gated;
+  std::ranges::sort(members.waiting, placement::before_in_queue);
+  const placement::GroupInput input = placement::group_input(
+      *group, std::move(members), [](const api::Pod&) { return placement::AvoidSet{}; });
+  return group_remedies(offline, input, options, selectors);
+}
 
 }  // namespace
 
-Result<std::vector<Remedy>> find_remedies(std::vector<Document> documents, const client::NamedKey& pod,
-                                          const PlanOptions& options, dra::SelectorEvaluator& selectors) {
+Result<Remedies> find_remedies(std::vector<Document> documents, const AskedAbout& asked,
+                               const PlanOptions& options, dra::SelectorEvaluator& selectors) {
   const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
-  const auto asked = offline->view().pods.find_shared(pod.ns, pod.name);
-  const bool waits =
-      asked && asked->group.empty() && placement::wants_place(offline->view(), offline->cluster(), *asked);
-  if (!waits || !offline->trouble_of(pod).empty()) return std::vector<Remedy>();
-  return RemedySearch(*offline, *asked, options, selectors).run();
+  return asked.group ? of_group(*offline, asked.key, options, selectors)
+                     : of_pod(*offline, asked.key, options, selectors);
+}
+
+void put_json(const Remedies& remedies, Json& json) {
+  if (!remedies.found.empty()) {
+    JsonArray& rows = (json["remedies"] = Json::array()).as_array();
+    for (const placement::Remedy& remedy : remedies.found) {
+      Json& row = rows.emplace_back(Json::object({{"text", placement::words_of(remedy)}}));
+      JsonArray& steps = (row["steps"] = Json::array()).as_array();
+      for (const placement::RemedyStep& step : remedy.steps) steps.push_back(step_json(step));
+    }
+  }
+  if (remedies.nearest)
+    json["nearestMiss"] =
+        Json::object({{"place", remedies.nearest->place}, {"lacks", array_of(remedies.nearest->lacks)}});
+  if (!remedies.domains.empty()) {
+    json["needed"] = remedies.needed;
+    JsonArray& rows = (json["domains"] = Json::array()).as_array();
+    for (const DomainRoom& room : remedies.domains) rows.push_back(domain_json(room));
+  }
+  if (remedies.tried.empty()) return;
+  JsonArray& tried = (json["tried"] = Json::array()).as_array();
+  for (const placement::RemedyKind kind : remedies.tried) tried.emplace_back(placement::tried_words(kind));
+  if (remedies.near_nodes > 0) json["nearNodes"] = static_cast<std::int64_t>(remedies.near_nodes);
+  if (remedies.ended) json["triedAll"] = false;
 }
 
 }  // namespace berth::planning

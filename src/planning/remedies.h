@@ -1,23 +1,64 @@
-// What would make one refused pod fit: changes of one node, evictions, or one more node.
+// What would make a refused pod or group fit: changes of nodes, evictions, more nodes, other devices, a
+// smaller group.
 //
-// Pure: each candidate is applied to the objects, the pod is decided again, and the change is undone; only
-// what places the pod is a remedy. Cost: one cluster from the documents, and at most kRemedyTriesMax
-// decisions.
+// Pure: each candidate is applied to the objects, the pod or the group is decided again, and the change is
+// undone; only what places it is a remedy, and every step of a remedy is needed. Cost: one cluster from the
+// documents, and at most kRemedyTriesMax decisions.
 #pragma once
 
 #include <vector>
 
+#include "placement/refusal/refusal.h"
 #include "placement/refusal/remedy.h"
 #include "planning/plan.h"
 
 namespace berth::planning {
 
 inline constexpr std::size_t kRemediesMax = 8;
-inline constexpr std::size_t kRemedyTriesMax = 64;
+inline constexpr std::size_t kRemedyTriesMax = 256;
+// Nodes that lack least; only these are changed, and only here two changes are tried together.
+inline constexpr std::size_t kNearNodesMax = 8;
+inline constexpr std::size_t kRemedyStepsMax = 2;
+// Nodes that are copied together, for a group.
+inline constexpr std::size_t kNodesAddedMax = 16;
+// Classes, tainted devices and rules that are tried, each the first by name.
+inline constexpr std::size_t kDeviceChangesMax = 16;
+// Domains of a group that are described, those with room for most members first.
+inline constexpr std::size_t kDomainsShownMax = 8;
 
-// Empty: the pod fits, belongs to a group, is not there, or nothing that is tried helps.
-Result<std::vector<placement::Remedy>> find_remedies(std::vector<Document> documents,
-                                                     const client::NamedKey& pod, const PlanOptions& options,
-                                                     dra::SelectorEvaluator& selectors);
+// How many members of a group fit in one domain together.
+struct DomainRoom {
+  std::string domain;
+  std::size_t nodes = 0;
+  std::size_t members = 0;
+  std::string next;                // the first member that does not fit; empty: all fit
+  std::vector<std::string> lacks;  // what it lacks on the node that comes closest: "n3: 2Gi of memory short"
+};
+
+struct Remedies {
+  placement::RefusalPtr refusal;              // null: it fits, or it is not to be decided
+  std::optional<placement::GateReason> gate;  // why it is not tried
+  std::string node;                           // that takes the pod as it is
+  std::vector<placement::Remedy> found;
+  std::optional<placement::NearestMiss> nearest;
+  std::vector<placement::RemedyKind> tried;  // in order, each once
+  std::size_t near_nodes = 0;                // that were changed, one at a time
+  bool ended = false;                        // a bound was reached: more may help
+  std::int64_t needed = 0;                   // of a group: members that have to find a node
+  std::vector<DomainRoom> domains;           // of a group, nearest first
+};
+
+struct AskedAbout {
+  bool group = false;  // a PodGroup
+  client::NamedKey key;
+};
+
+// Nothing but defaults: it fits, has a node, cannot be tried, or is not there.
+Result<Remedies> find_remedies(std::vector<Document> documents, const AskedAbout& asked,
+                               const PlanOptions& options, dra::SelectorEvaluator& selectors);
+
+// Adds "remedies":[{"text","steps":[{"kind","node","subjects","request","more","count","victims"}]}],
+// "nearestMiss":{"place","lacks"}, "tried":["…"], "domains":[{"domain","nodes","members","next","lacks"}].
+void put_json(const Remedies& remedies, Json& json);
 
 }  // namespace berth::planning

@@ -346,6 +346,59 @@ def what_if_compares_two_plans():
         assert refused.returncode == returned and words in refused.stderr, (change, refused)
 
 
+TWO_NODES = """
+apiVersion: v1
+kind: Node
+metadata: {name: big}
+status: {allocatable: {cpu: "16", memory: 32Gi, pods: "9"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: small}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "9"}}
+"""
+POD = """---
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec: {%s, containers: [{name: c, image: i, resources: {requests: {cpu: "1", memory: 1Gi}}}]}
+"""
+PROFILES = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: packer
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}
+"""
+
+
+def each_pod_is_decided_by_its_profile():
+    pods = TWO_NODES + POD % ("spread", "schedulerName: default-scheduler") + POD % ("packed", "schedulerName: packer")
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(PROFILES)
+        file.flush()
+        decisions, _ = plan("-f", "-", "--config", file.name, text=pods)
+    nodes = {name: decision["pods"][0]["node"] for name, decision in decisions.items()}
+    assert nodes == {"spread": "big", "packed": "small"}, nodes
+    decisions, _ = plan("-f", "-", text=pods)
+    assert decisions["packed"]["pods"][0]["node"] == "big", decisions["packed"]
+
+
+def placements_of_a_dump_are_compared():
+    pods = TWO_NODES + POD % ("a", "nodeName: big") + POD % ("b", "nodeName: small")
+    done = run("plan", "-f", "-", "--compare", text=pods)
+    assert done.returncode == 0 and "2 pods: 1 agree, 1 better, 0 refused" in done.stdout, done.stdout
+    tainted = pods.replace("metadata: {name: small}", "metadata: {name: small}\nspec: {unschedulable: true}")
+    done = run("plan", "-f", "-", "--compare", "-o", "json", text=tainted)
+    (refused,) = json.loads(done.stdout)["pods"]
+    assert done.returncode == 1, done
+    assert (refused["name"], refused["reason"]) == ("b", "node(s) were unschedulable"), refused
+
+
 def cel_answers_line_by_line():
     asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
              {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
@@ -363,7 +416,8 @@ CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_
          workloads_are_planned_with_their_pods, kinds_that_are_not_served_are_left_out,
          packed_files_are_refused_with_what_unpacks_them, nothing_in_the_input_steers_the_terminal,
          a_group_is_refused_only_with_a_proof, what_if_compares_two_plans,
-         what_is_not_honoured_is_unknown, cel_answers_line_by_line)
+         what_is_not_honoured_is_unknown, each_pod_is_decided_by_its_profile,
+         placements_of_a_dump_are_compared, cel_answers_line_by_line)
 
 
 def main():

@@ -73,7 +73,7 @@ bool SignatureCache::read_comparisons(const CycleState& state) {
   pods_.add_comparisons(state, comparisons);
   comparisons_.clear();
   std::size_t keys = 0, values = 0;
-  for (auto& [comparison, weight] : comparisons) {
+  for (auto& [comparison, weight, plugin] : comparisons) {
     keys += comparison.domains.size();
     values += comparison.values.size();
     if (keys > kDomainRulesMax || values > kDomainRulesMax) return false;

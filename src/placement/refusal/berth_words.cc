@@ -258,6 +258,13 @@ std::string list_pods(const std::vector<std::string>& pods) {
   return text;
 }
 
+std::string lack_words(const RefusedFor& refused) {
+  const Reason& row = *refused.row;
+  const std::string detail = detail_of(refused);
+  if (row.singular.empty()) return refused.reason;
+  return "it " + with_subjects(row.singular, refused.subject) + (detail.empty() ? "" : " (" + detail + ")");
+}
+
 std::string explanation_of(const Refusal& refusal) {
   if (refusal.result == DecisionResult::Placed) return "";
   return refusal.group ? explain_group(refusal) : explain_pod(refusal);

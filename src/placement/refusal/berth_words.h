@@ -29,6 +29,12 @@ std::string message_of(const Refusal& refusal);
 
 // "removing taint dedicated=db:NoSchedule from node-4": completes "The pod would fit after …".
 std::string words_of(const Remedy& remedy);
+// "evicting pods, whatever their priority": completes "Nothing helps of what was tried: …".
+std::string_view tried_words(RemedyKind kind);
+// Of a change of a node, what the node lacks without it: "2Gi of memory short".
+std::string lack_words(const RemedyStep& step);
+// What a node that is refused for the reason lacks, in the filter's own words where it has any.
+std::string lack_words(const RefusedFor& refused);
 
 // Why an entry is not tried; of a pod Kubernetes' sentence, where there is one.
 std::string gate_words(const GateReason& gate);

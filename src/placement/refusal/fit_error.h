@@ -28,6 +28,7 @@ struct Shortage {
   std::optional<Quantity> asked;  // by the pod itself; none: only its devices take of it
   std::string nearest;            // the node with most of it free; the first by name
   Quantity free;                  // there
+  Quantity missing;               // there: so much more, and the pod's own amount fits
   friend bool operator==(const Shortage&, const Shortage&) = default;
 };
 

@@ -87,6 +87,7 @@ Shortage FitErrorBuilder::shortage(const Nodes& nodes) {
   const std::int64_t room = free_of(cluster.node(best), cluster.ledger().node(best), resource);
   shortage.nearest = cluster.node(best).name;
   shortage.free = quantity_of(resource, std::max<std::int64_t>(0, room));
+  if (shortage.asked) shortage.missing = *shortage.asked - quantity_of(resource, room);
   return shortage;
 }
 

@@ -1,5 +1,5 @@
-// What would make a refused pod fit, as data. Whoever looks for remedies tries each before naming it;
-// berth_words.h puts it into words.
+// What would make a refused pod or group fit, as data. Whoever looks for remedies tries each before naming
+// it; berth_words.h puts it into words.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,43 @@
 
 namespace berth::placement {
 
-enum class RemedyKind : std::uint8_t { Uncordon, RemoveTaints, AddLabels, AddResource, Evict, AddNode };
-inline constexpr std::size_t kRemedyKindCount = 6;
+enum class RemedyKind : std::uint8_t {
+  Evict,
+  Uncordon,
+  RemoveTaints,
+  AddLabels,
+  AddResource,
+  AddNodes,
+  OtherClass,
+  RemoveDeviceTaint,
+  DeleteTaintRule,
+  FewerMembers,
+  DropTopology,
+};
+inline constexpr std::size_t kRemedyKindCount = 11;
 std::string_view name_of(RemedyKind kind);
 
-struct Remedy {
+struct RemedyStep {
   RemedyKind kind = RemedyKind::Uncordon;
-  std::string node;                   // that takes the pod then; of AddNode: the one to copy
-  std::vector<std::string> subjects;  // taints, labels ("zone=a"), or the resource
-  Quantity more;                      // AddResource
-  std::vector<std::pair<std::string, std::int32_t>> victims;  // "default/train-3" with its priority
+  std::string node = {};  // that takes the pod then; of AddNodes the one to copy; empty: several or none
+  // Taints ("dedicated=db:NoSchedule") of a node or a device, labels ("zone=a"), the resource, the name of
+  // the DeviceClass or of the DeviceTaintRule, or topology keys.
+  std::vector<std::string> subjects = {};
+  std::string request = {};  // OtherClass: "claim/request"; RemoveDeviceTaint: "driver/pool/device"
+  Quantity more = {};        // AddResource
+  std::int64_t count = 0;    // AddNodes; FewerMembers: the smaller minimum
+  std::vector<std::pair<std::string, std::int32_t>> victims = {};  // "default/train-3" with its priority
+};
+
+// Every step is needed: without one of them nothing is gained.
+struct Remedy {
+  std::vector<RemedyStep> steps;
+};
+
+// The node, or of a group the domain, that lacks least.
+struct NearestMiss {
+  std::string place;
+  std::vector<std::string> lacks;  // "2Gi of memory is missing", "it is cordoned"
 };
 
 }  // namespace berth::placement

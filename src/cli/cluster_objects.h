@@ -1,0 +1,26 @@
+// Every object of a cluster that a decision reads, for commands that decide about a live cluster.
+//
+// Lists are read in pages of kObjectsOfAPage. A list whose version the server forgets meanwhile begins again.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "planning/plan.h"
+
+namespace berth::cli {
+
+inline constexpr std::size_t kObjectsOfAPage = 500;
+inline constexpr std::size_t kClusterBytesMax = 1u << 30;  // of all answers together
+inline constexpr std::size_t kListTriesMax = 3;            // of one kind
+
+struct ClusterReader {
+  std::function<Result<Json>(const std::string& path)> get;  // null: not served
+  std::function<std::size_t()> bytes_read;                   // by all calls of get
+};
+
+// Without managedFields. Refuses where one of the kinds may not be listed, and more than kClusterBytesMax.
+Result<std::vector<planning::Document>> cluster_documents(const ClusterReader& read);
+
+}  // namespace berth::cli

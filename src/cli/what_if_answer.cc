@@ -1,0 +1,94 @@
+#include "cli/what_if_answer.h"
+
+#include "cli/document_pages.h"
+#include "client/api_path.h"
+#include "dra/cel_selectors.h"
+#include "explain/decision_history.h"
+#include "explain/explanation.h"
+#include "planning/offline_cluster.h"
+#include "planning/remedies.h"
+#include "planning/score_table.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view kRemedies = "remedies", kScores = "scores";
+
+// A member is decided with its group.
+planning::AskedAbout entity_of(const Json& object, const explain::Question& question) {
+  const std::string_view group =
+      question.kind == api::Kind::PodGroup ? std::string_view(question.name) : object.string_at("group");
+  if (group.empty()) return {false, {question.ns, question.name}};
+  return {true, {question.ns, std::string(group)}};
+}
+
+// The group of a pod in its own object.
+planning::AskedAbout entity_in(const DocumentPages& pages, const explain::Question& question) {
+  const Json pod = pages.at(client::path_of({.verb = client::Verb::Get,
+                                             .resource = api::ref_of(api::Kind::Pod),
+                                             .ns = question.ns,
+                                             .name = question.name}));
+  Json named = Json::object({{"group", pod.part("spec").part("schedulingGroup").string_at("podGroupName")}});
+  return entity_of(named, question);
+}
+
+// The decision as the scheduler would have recorded it.
+void record(const planning::Remedies& decided, const planning::AskedAbout& of, Time now,
+            explain::DecisionHistory& history) {
+  const auto kind = of.group ? scheduling::DecisionKind::Group : scheduling::DecisionKind::Pod;
+  if (decided.gate) history.gated({now, kind, of.key.ns, of.key.name, *decided.gate});
+  if (!decided.refusal) return;
+  scheduling::DecisionRecord line{"offline", now, kind, of.key.ns, of.key.name, decided.refusal->result};
+  line.refusal = decided.refusal;
+  history.append(std::move(line));
+}
+
+}  // namespace
+
+std::string_view what_if_about(const Json& answer) {
+  const std::string_view state = answer.string_at("state");
+  if (state == "Unschedulable") return kRemedies;
+  const bool ended = state == "Succeeded" || state == "Failed";
+  return answer.string_at("kind") == "Pod" && answer.find("node") && !ended ? kScores : "";
+}
+
+Status add_what_if(WhatIfQuestion asked, Json& answer) {
+  dra::CelSelectors selectors;
+  const std::string_view what = what_if_about(answer);
+  if (what == kRemedies)
+    planning::put_json(
+        TRY(planning::find_remedies(std::move(asked.documents), entity_of(answer, asked.question),
+                                    asked.options, selectors)),
+        answer);
+  if (what != kScores) return {};
+  const auto table = TRY(planning::score_placed_pod(
+      std::move(asked.documents), {asked.question.ns, asked.question.name}, asked.options, selectors));
+  if (table) answer["scores"] = planning::to_json(*table);
+  return {};
+}
+
+Result<Json> answer_offline(WhatIfQuestion asked) {
+  const Time now = planning::now_of(asked.documents, asked.options);
+  const DocumentPages pages(asked.documents);
+  const planning::AskedAbout entity = entity_in(pages, asked.question);
+  dra::CelSelectors selectors;
+  const planning::Remedies decided =
+      TRY(planning::find_remedies(asked.documents, entity, asked.options, selectors));
+  explain::DecisionHistory history(nullptr);
+  record(decided, entity, now, history);
+  const explain::PageReaders read{[&](const std::string& path) { return Result<Json>(pages.at(path)); },
+                                  [&](const std::string& path) {
+                                    return parse_json(explain::decision_page(history, path).value_or("null"));
+                                  }};
+  Json answer = TRY(explain::answer(asked.question, read, now));
+  const std::string_view what = what_if_about(answer);
+  if (what == kRemedies) planning::put_json(decided, answer);
+  if (what == kScores) TRY(add_what_if(std::move(asked), answer));
+  if (!decided.node.empty()) {
+    answer["state"] = "Fits";
+    answer["summary"] = "waits, and " + decided.node + " takes it as the objects are";
+  }
+  return answer;
+}
+
+}  // namespace berth::cli
