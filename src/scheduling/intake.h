@@ -21,7 +21,9 @@ class Intake {
   void wake(const placement::ClusterChange& change, Time now);
   void node_changed(const client::Delta& delta, Time now);
   void placed_pod_changed(const api::Pod* before, const api::Pod* after, Time now);
-  void pod_changed(const client::Delta& delta, Time now);
+  void pod_changed(const client::View& view, const client::Delta& delta, Time now);
+  void group_changed(const client::View& view, const client::Delta& delta, Time now);
+  void composite_changed(const client::View& view, const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void volume_claim_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
