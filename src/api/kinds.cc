@@ -29,6 +29,8 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
     {Kind::CSINode, "CSINode", "storage.k8s.io", "v1", "csinodes", false},
     {Kind::VolumeAttachment, "VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", false},
     {Kind::PodDisruptionBudget, "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", true},
+    {Kind::CompositePodGroup, "CompositePodGroup", "scheduling.k8s.io", "v1alpha3", "compositepodgroups",
+     true},
 }};
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
@@ -80,6 +82,8 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
       return share<VolumeAttachment>(object, std::move(raw), decode_volume_attachment);
     case Kind::PodDisruptionBudget:
       return share<DisruptionBudget>(object, std::move(raw), decode_disruption_budget);
+    case Kind::CompositePodGroup:
+      return share<CompositePodGroup>(object, std::move(raw), decode_composite_pod_group);
     case Kind::Other:
       break;
   }

@@ -40,6 +40,7 @@ enum class Kind : std::uint8_t {
   CSINode,
   VolumeAttachment,
   PodDisruptionBudget,
+  CompositePodGroup,
   Other,  // any other kind: only its metadata is known (AnyObject)
 };
 inline constexpr std::size_t kTypedKindCount = static_cast<std::size_t>(Kind::Other);
@@ -90,7 +91,8 @@ using TypedObject =
                  std::shared_ptr<const PersistentVolume>, std::shared_ptr<const StorageClass>,
                  std::shared_ptr<const CSIDriver>, std::shared_ptr<const CSIStorageCapacity>,
                  std::shared_ptr<const CSINode>, std::shared_ptr<const VolumeAttachment>,
-                 std::shared_ptr<const DisruptionBudget>, std::shared_ptr<const AnyObject>>;
+                 std::shared_ptr<const DisruptionBudget>, std::shared_ptr<const CompositePodGroup>,
+                 std::shared_ptr<const AnyObject>>;
 
 const ObjectMeta& meta_of(const TypedObject& object);
 const RawPtr& raw_of(const TypedObject& object);

@@ -38,6 +38,7 @@ constexpr TypeName kRequest = own("BindRequest");
 constexpr TypeName kList = own("BindRequestList");
 constexpr TypeName kSpec = own("BindRequestSpec");
 constexpr TypeName kBindGroup = own("BindGroup");
+constexpr TypeName kGroupRoot = own("GroupRoot");
 constexpr TypeName kBindLease = own("BindRequestLease");
 constexpr TypeName kGpu = own("ReceivedGPU");
 constexpr TypeName kClaim = own("ResourceClaimAllocation");
@@ -181,6 +182,9 @@ constexpr OverlayRow kRows[] = {
     {kBindGroup, 0, text("name", 0), kNoMessage},
     {kBindGroup, 0, text("uid"), kNoMessage},
     {kBindGroup, 0, number("size", 0), kNoMessage},
+    {kBindGroup, 0, part("root", "v1alpha1.GroupRoot", kPointer | kOmitEmpty | kOptional), kGroupRoot},
+    {kGroupRoot, 0, text("name", 0), kNoMessage},
+    {kGroupRoot, 0, text("uid"), kNoMessage},
     {kBindLease, 0, text("namespace", 0), kNoMessage},
     {kBindLease, 0, text("name", 0), kNoMessage},
     {kBindLease, 0, text("uid", 0), kNoMessage},

@@ -7,6 +7,7 @@
 #include "base/known_defects.h"
 #include "binding/bind_pod.h"
 #include "binding/request_check.h"
+#include "client/group_tree.h"
 #include "client/request_writes.h"
 
 namespace berth::binding {
@@ -130,6 +131,11 @@ std::optional<Effects> BindCycle::identify(const PodObservation& observation) {
     return fail({FailureClass::OtherPlacement, "PodGroupNotFound",
                  "pod group " + request_.group.name + " does not exist any more"});
   }
+  if (!gang_.committed() && !client::register_of(view_, request_)) {
+    if (late) return wake(seen_by);
+    return fail({FailureClass::OtherPlacement, "PodGroupNotFound",
+                 "composite pod group " + request_.group.root.name + " does not exist any more"});
+  }
   if (const api::FieldErrors errors = check_request(request_, *observation.pod); !errors.empty()) {
     if (late) return wake(seen_by);
     return fail({FailureClass::Permanent, "InvalidRequest", api::to_text(errors)});
@@ -199,7 +205,7 @@ Effects BindCycle::wait(const Waiting& waiting) {
   return effects;
 }
 
-// GangBarrier commits or aborts; the change of the PodGroup wakes this request.
+// GangBarrier commits or aborts; the change of the group, or of the root of its tree, wakes this request.
 Effects BindCycle::wait_for_gang() {
   const Time quiet_until = known_.first_seen + kQuietGangWait;
   if (now_ < quiet_until) return wake(quiet_until);

@@ -72,6 +72,11 @@ Result<std::unique_ptr<Binder>> Binder::make(BinderOptions options) {
 
 std::vector<client::Interest> Binder::interests() const {
   std::vector<client::Interest> interests = own_interests();
+  if (options_.composite_groups)
+    interests.push_back(
+        {api::Kind::CompositePodGroup, {}, [](const View& view, const Delta& delta, Keys& keys) {
+           add_pending(view.bind_requests_of_root(delta.key.ns, delta.key.name), keys);
+         }});
   for (const auto& plugin : plugins_)
     for (client::Interest& more : plugin->interests()) interests.push_back(std::move(more));
   return interests;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "client/group_tree.h"
+
 namespace berth::binding {
 
 bool has_ended(const api::BindRequest& request) {
@@ -20,11 +22,11 @@ const api::PodGroup* group_of(const client::View& view, const api::BindRequest& 
 
 Gang::Gang(const client::View& view, const api::BindRequest& self)
     : view_(view), self_(self), alone_(!has_barrier(self)), outcome_(api::GangOutcome::Undecided) {
-  // The PodGroup may be deleted by now; a member whose status records the commit stays committed.
+  // The register may be deleted by now; a member whose status records the commit stays committed.
   if (alone_ || self.committed || self.phase == api::BindPhase::Succeeded) {
     outcome_ = api::GangOutcome::Committed;
-  } else if (const api::PodGroup* group = group_of(view, self)) {
-    outcome_ = api::gang_outcome(*group, self.decision_id);
+  } else {
+    outcome_ = client::outcome_of(view, self);
   }
 }
 

@@ -1,7 +1,7 @@
 // A BindRequest's view of its gang: the members of its decision, and the decision's outcome.
 //
-// The outcome is in the PodGroup (api/types/gang_decision.h); only GangBarrier writes it. Source: KEP-4671
-// (gang); the barrier is Berth's.
+// The outcome is in the PodGroup, or in the root of its tree (api/types/gang_decision.h); only GangBarrier
+// writes it. Source: KEP-4671 (gang); the barrier is Berth's.
 #pragma once
 
 #include <string>

@@ -73,6 +73,7 @@ struct BinderOptions {
   std::vector<std::string> benign_failure_conditions = {};
   bool binding_conditions = true;  // DRADeviceBindingConditions and DRAResourceClaimDeviceStatus
   bool nominations = true;         // NominatedNodeNameForExpectation
+  bool composite_groups = false;   // CompositePodGroup: decisions about trees of groups
   // From when this process first saw the decision to all its volumes bound.
   Duration volume_timeout = Duration::seconds(600);
   // Of the Leases of schedulers whose terms are fenced (term_fence.h).

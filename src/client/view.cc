@@ -16,6 +16,11 @@ void group_of(const api::Pod& pod, IndexEntries& entries) {
   if (!pod.group.empty()) entries.add(pod.meta.ns, pod.group);
 }
 
+template <class Group>
+void parent_of(const Group& group, IndexEntries& entries) {
+  if (!group.parent.empty()) entries.add(group.meta.ns, group.parent);
+}
+
 void claims_of(const api::Pod& pod, IndexEntries& entries) {
   for (const api::PodClaim& claim : pod.claims)
     if (const std::string name = claim_object_name(pod, claim); !name.empty()) entries.add(pod.meta.ns, name);
@@ -45,6 +50,10 @@ void claims_of_request(const api::BindRequest& request, IndexEntries& entries) {
 
 void group_of_request(const api::BindRequest& request, IndexEntries& entries) {
   if (!request.group.name.empty()) entries.add(request.meta.ns, request.group.name);
+}
+
+void root_of_request(const api::BindRequest& request, IndexEntries& entries) {
+  if (!request.group.root.name.empty()) entries.add(request.meta.ns, request.group.root.name);
 }
 
 void pool_of(const api::ResourceSlice& slice, IndexEntries& entries) {
@@ -133,6 +142,8 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
       return visit(view.volume_attachments);
     case Kind::PodDisruptionBudget:
       return visit(view.disruption_budgets);
+    case Kind::CompositePodGroup:
+      return visit(view.composite_groups);
     case Kind::Other:
       break;
   }
@@ -181,7 +192,10 @@ View::View()
       capacities_by_class_(storage_capacities.add_index(class_of_capacity)),
       requests_by_volume_claim_(bind_requests.add_index(volume_claims_of_request)),
       requests_by_volume_(bind_requests.add_index(volumes_of_request)),
-      attachments_by_node_(volume_attachments.add_index(node_of_attachment)) {}
+      attachments_by_node_(volume_attachments.add_index(node_of_attachment)),
+      groups_by_parent_(pod_groups.add_index(parent_of<api::PodGroup>)),
+      composites_by_parent_(composite_groups.add_index(parent_of<api::CompositePodGroup>)),
+      requests_by_root_(bind_requests.add_index(root_of_request)) {}
 
 std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
                                                             std::string_view pool) const {
@@ -200,6 +214,20 @@ std::vector<const api::ResourceClaim*> View::claims_holding_device(const api::De
 std::vector<const api::BindRequest*> View::bind_requests_of_group(std::string_view ns,
                                                                   std::string_view group) const {
   return bind_requests.indexed(requests_by_group_, joined(ns, group));
+}
+
+std::vector<const api::BindRequest*> View::bind_requests_of_root(std::string_view ns,
+                                                                 std::string_view root) const {
+  return bind_requests.indexed(requests_by_root_, joined(ns, root));
+}
+
+std::vector<const api::PodGroup*> View::groups_under(std::string_view ns, std::string_view parent) const {
+  return pod_groups.indexed(groups_by_parent_, joined(ns, parent));
+}
+
+std::vector<const api::CompositePodGroup*> View::composites_under(std::string_view ns,
+                                                                  std::string_view parent) const {
+  return composite_groups.indexed(composites_by_parent_, joined(ns, parent));
 }
 
 std::vector<const api::Pod*> View::pods_of_group(std::string_view ns, std::string_view group) const {

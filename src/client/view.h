@@ -63,6 +63,7 @@ class View {
   Indexer<api::CSINode> csi_nodes;  // by the name of their node
   Indexer<api::VolumeAttachment> volume_attachments;
   Indexer<api::DisruptionBudget> disruption_budgets;
+  Indexer<api::CompositePodGroup> composite_groups;
   std::map<api::ResourceRef, Indexer<api::AnyObject>> others;
 
   // Of every generation.
@@ -93,6 +94,13 @@ class View {
   // Those that name this PodGroup.
   std::vector<const api::BindRequest*> bind_requests_of_group(std::string_view ns,
                                                               std::string_view group) const;
+  // Those of decisions about the tree of this CompositePodGroup.
+  std::vector<const api::BindRequest*> bind_requests_of_root(std::string_view ns,
+                                                             std::string_view root) const;
+  // Children of this CompositePodGroup, which need not exist.
+  std::vector<const api::PodGroup*> groups_under(std::string_view ns, std::string_view parent) const;
+  std::vector<const api::CompositePodGroup*> composites_under(std::string_view ns,
+                                                              std::string_view parent) const;
   // Those that name this claim object.
   std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns,
                                                               std::string_view claim) const;
@@ -120,6 +128,7 @@ class View {
   std::size_t requests_by_claim_, requests_by_group_, claims_by_device_, slices_by_pool_;
   std::size_t pods_by_volume_claim_, volumes_by_class_, volumes_by_claim_, claims_by_volume_;
   std::size_t capacities_by_class_, requests_by_volume_claim_, requests_by_volume_, attachments_by_node_;
+  std::size_t groups_by_parent_, composites_by_parent_, requests_by_root_;
 };
 
 }  // namespace berth::client

@@ -15,9 +15,10 @@ namespace {
 struct Replaced {
   std::string_view group, resource;
 };
-constexpr std::array<Replaced, 2> kReplaced = {{
+constexpr std::array<Replaced, 3> kReplaced = {{
     {"resource.k8s.io", "resourceclaims"},
     {"scheduling.k8s.io", "podgroups"},
+    {"scheduling.k8s.io", "compositepodgroups"},
 }};
 
 bool is_replaced(const api::ResourceRef& resource) {

@@ -17,7 +17,16 @@ struct Subject {
   std::string_view page;
   DecisionKind kind;
 };
-constexpr Subject kSubjects[] = {{"pods/", DecisionKind::Pod}, {"podgroups/", DecisionKind::Group}};
+constexpr Subject kSubjects[] = {{"pods/", DecisionKind::Pod},
+                                 {"podgroups/", DecisionKind::Group},
+                                 {"compositepodgroups/", DecisionKind::CompositeGroup}};
+
+// Of a line; of an earlier release it says Pod or Group.
+DecisionKind kind_named(std::string_view name) {
+  for (const Subject& subject : kSubjects)
+    if (scheduling::name_of(subject.kind) == name) return subject.kind;
+  return DecisionKind::Group;
+}
 
 }  // namespace
 
@@ -66,9 +75,7 @@ void DecisionHistory::remember(std::string_view lines) {
     const Result<Json> read = parse_json(line);
     lines = lines.substr(0, begin);
     if (!read || read->string_at("id").empty()) continue;
-    const DecisionKind kind = read->string_at("kind") == scheduling::name_of(DecisionKind::Pod)
-                                  ? DecisionKind::Pod
-                                  : DecisionKind::Group;
+    const DecisionKind kind = kind_named(read->string_at("kind"));
     bytes_ += line.size();
     kept_.push_front({Key(kind, read->string_at("namespace"), read->string_at("name")),
                       std::string(read->string_at("uid")), std::string(line)});

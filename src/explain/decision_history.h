@@ -55,7 +55,7 @@ class DecisionHistory final : public scheduling::DecisionLog {
   std::map<Key, scheduling::GateRecord> gates_;  // of entities without a later decision
 };
 
-// "/berth/v1alpha1/decisions/pods/NAMESPACE/NAME", or podgroups: the path of its page.
+// "/berth/v1alpha1/decisions/pods/NAMESPACE/NAME", or podgroups or compositepodgroups: the path of its page.
 std::string decision_path(scheduling::DecisionKind kind, std::string_view ns, std::string_view name);
 // The page at `path`; none for a path that is not a decision page's.
 std::optional<std::string> decision_page(const DecisionHistory& history, std::string_view path);

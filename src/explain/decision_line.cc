@@ -40,6 +40,7 @@ std::string decision_line(const scheduling::DecisionRecord& record) {
                             {"reason", placement::condition_reason(record.result)},
                             {"message", message_of(record)}});
   if (!record.uid.empty()) line["uid"] = record.uid;
+  if (!record.parent.empty()) line["parent"] = record.parent;
   Json& placed = line["placed"] = Json::array();
   for (const scheduling::PlacedPod& pod : record.placed)
     placed.as_array().push_back(Json::object({{"pod", pod.pod}, {"node", pod.node}}));

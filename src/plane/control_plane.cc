@@ -67,11 +67,13 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
   scheduler.records_in_memory = in_memory(options);
   scheduler.placements = placement::placements_of(gates);
   scheduler.deferred_resizes = gates.enabled("InPlacePodVerticalScalingSchedulerPreemption");
+  scheduler.composite_groups = gates.enabled("CompositePodGroup");
   return scheduler;
 }
 
 const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, binding::BinderOptions options) {
   options.binding_conditions = gates.enabled("DRADeviceBindingConditions");
+  options.composite_groups = gates.enabled("CompositePodGroup");
   options.nominations = gates.enabled("NominatedNodeNameForExpectation");
   const binding::BinderOptions binding_options = options;
   Result<std::unique_ptr<binding::Binder>> binder = binding::Binder::make(std::move(options));

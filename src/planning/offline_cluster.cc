@@ -134,7 +134,9 @@ void OfflineCluster::admit(const PlanOptions& options) {
   };
   const api::RuleContext ctx{*options.gates, dra::check_cel, now_, "berth-plan", read, list};
   for (auto& [key, object] : documents_) {
-    if (key.first != api::Kind::Pod && key.first != api::Kind::PodGroup) continue;
+    if (key.first != api::Kind::Pod && key.first != api::Kind::PodGroup &&
+        key.first != api::Kind::CompositePodGroup)
+      continue;
     if (object.part("spec").part("priority").is_int()) continue;
     const api::KindInfo& info = api::info_of(key.first);
     const api::KindRules& rules = api::rules_of(info.group, info.resource);

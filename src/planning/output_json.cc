@@ -126,8 +126,12 @@ Json victims_json(const std::vector<PlannedVictim>& victims) {
   return array;
 }
 
+std::string_view kind_of(const Decision& decision) {
+  return decision.composite ? "CompositePodGroup" : decision.group ? "PodGroup" : "Pod";
+}
+
 Json decision_json(const Decision& decision, Verdicts verdicts) {
-  Json json = Json::object({{"kind", decision.group ? "PodGroup" : "Pod"},
+  Json json = Json::object({{"kind", kind_of(decision)},
                             {"namespace", decision.ns},
                             {"name", decision.name},
                             {"result", name_of(decision.result)},
@@ -138,6 +142,7 @@ Json decision_json(const Decision& decision, Verdicts verdicts) {
   Json pods = Json::array();
   for (const PlannedPod& pod : decision.pods) pods.as_array().push_back(pod_json(pod));
   json["pods"] = std::move(pods);
+  if (!decision.parent.empty()) json["parent"] = decision.parent;
   if (decision.refusal) put_refusal(json, *decision.refusal);
   if (const std::optional<Proof> proof = decision.certificate()) json["certificate"] = proof_json(*proof);
   if (verdicts == Verdicts::Summary) json["verdictSummary"] = summary_json(summary_of(decision.verdicts));
@@ -171,10 +176,8 @@ Json what_if_json(const WhatIf& what_if, const std::vector<Decision>& decisions,
     changed.as_array().push_back(std::move(json));
   }
   for (const Decision& was : what_if.gone)
-    gone.as_array().push_back(Json::object({{"kind", was.group ? "PodGroup" : "Pod"},
-                                            {"namespace", was.ns},
-                                            {"name", was.name},
-                                            {"was", was_json(was)}}));
+    gone.as_array().push_back(Json::object(
+        {{"kind", kind_of(was)}, {"namespace", was.ns}, {"name", was.name}, {"was", was_json(was)}}));
   return Json::object({{"changes", strings(what_if.changes)},
                        {"base", std::move(base)},
                        {"changed", std::move(changed)},

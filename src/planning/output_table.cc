@@ -34,7 +34,10 @@ Row row_of(const Decision& decision) {
       for (const std::string& group : pod.gpu_share->groups)
         devices.push_back(group + " " + api::gpu_portion(pod.gpu_share->hundredths));
   }
-  const std::string name = (decision.group ? "podgroup/" : "pod/") + decision.name;
+  const std::string name = std::string(decision.composite ? "compositepodgroup/"
+                                       : decision.group   ? "podgroup/"
+                                                          : "pod/") +
+                           decision.name;
   return {decision.ns, name, std::string(name_of(decision.result)), shortened(nodes), shortened(devices)};
 }
 

@@ -95,7 +95,9 @@ std::vector<VerdictCount> summary_of(const std::vector<NodeVerdict>& verdicts);
 using Proof = placement::ProofText;
 
 struct Decision {
-  bool group = false;  // of a PodGroup
+  bool group = false;       // of a PodGroup, or of a tree of them
+  bool composite = false;   // of a tree, by its root
+  std::string parent = {};  // of a PodGroup of a tree: its CompositePodGroup
   std::string ns;
   std::string name;
   ResultKind result = ResultKind::Unschedulable;

@@ -59,17 +59,25 @@ bool Plan::complete() const {
   });
 }
 
-std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster) {
+std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster, Trees trees) {
   std::set<placement::EntityKey> groups;
   std::vector<Turn> turns;
   for (const auto& [key, pod] : view.pods.all()) {
     if (!placement::wants_place(view, cluster, *pod)) continue;
-    if (pod->group.empty())
+    if (pod->group.empty()) {
       turns.push_back({placement::queue_entry(*pod), pod, nullptr});
-    else
-      groups.insert({key.ns, pod->group, EntityKind::Group});
+      continue;
+    }
+    const api::PodGroup* group = trees == Trees::Decided ? view.pod_groups.find(key.ns, pod->group) : nullptr;
+    const std::string root = group ? client::tree_top(view, *group).name : std::string();
+    groups.insert(root.empty() ? placement::EntityKey{key.ns, pod->group, EntityKind::Group}
+                               : placement::EntityKey{key.ns, root, EntityKind::CompositeGroup});
   }
   for (const placement::EntityKey& key : groups) {
+    if (key.kind == EntityKind::CompositeGroup) {
+      turns.push_back({placement::queue_entry(tree_of(view, cluster, key)), nullptr, nullptr});
+      continue;
+    }
     const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
     const placement::GroupMembers members =
         group ? placement::GroupMembers{} : members_of(view, cluster, key);
@@ -87,10 +95,15 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       context_(offline_core_.context) {}
 
 Plan Planner::run() {
-  turns_ = turns_of(offline_.view(), offline_.cluster());
+  turns_ = turns_of(offline_.view(), offline_.cluster(),
+                    options_.gates->enabled("CompositePodGroup") ? Trees::Decided : Trees::Held);
   for (turn_ = 0; turn_ < turns_.size(); ++turn_) {
     const Turn turn = turns_[turn_];
     core_.seed(seed_of(turn, options_.seed));
+    if (turn.entry.key.kind == EntityKind::CompositeGroup) {
+      decide_tree(turn);
+      continue;
+    }
     Decision decision;
     decision.ns = turn.entry.key.ns;
     decision.name = turn.entry.key.name;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "planning/offline_core.h"
+#include "placement/trees/tree_members.h"
 #include "planning/plan.h"
 
 namespace berth::planning {
@@ -13,7 +14,7 @@ inline constexpr std::size_t kPlanProofNodesMax = 1'000'000;
 // Nodes, by name, whose devices are searched for the smallest set that blocks a pod.
 inline constexpr std::size_t kPlanPodProofNodesMax = 64;
 
-// One turn: a pod without a group, or a group with its pending pods.
+// One turn: a pod without a group, or a group with its pending pods, or a tree of groups by its root.
 struct Turn {
   placement::QueuedEntity entry;
   std::shared_ptr<const api::Pod> pod;   // of a pod
@@ -23,8 +24,13 @@ struct Turn {
 placement::GroupMembers members_of(const client::View& view, const model::Cluster& cluster,
                                    const placement::EntityKey& group);
 
-// Pending pods and groups, in the order of the scheduler's queue.
-std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster);
+placement::TreeMembers tree_of(const client::View& view, const model::Cluster& cluster,
+                               const placement::EntityKey& root);
+
+// Pending pods and groups, in the order of the scheduler's queue. `trees`: groups with a parent are decided
+// together.
+enum class Trees : std::uint8_t { Held, Decided };
+std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster, Trees trees);
 
 class Planner {
  public:
@@ -41,8 +47,12 @@ class Planner {
   placement::Preempting preempting(const api::Pod& pod) const;
   placement::Preempting preempting(const api::PodGroup& group) const;
   void decide_group(const Turn& turn, Decision& decision);
+  // One decision of the tree, and one for each group with pods to place.
+  void decide_tree(const Turn& turn);
+  void place_tree(const placement::TreeInput& input, const placement::TreeOutcome& outcome, Decision& root,
+                  std::vector<Decision>& groups);
   void place_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,
-                   Decision& decision);
+                   std::int32_t decided, const api::GroupRoot& root, Decision& decision);
   struct Chosen {
     const api::Pod& pod;
     model::NodeId node;

@@ -130,10 +130,10 @@ class Editing {
   std::string text_;
 };
 
-using DecisionName = std::tuple<bool, std::string_view, std::string_view>;
+using DecisionName = std::tuple<bool, bool, std::string_view, std::string_view>;
 
 DecisionName name_of(const Decision& decision) {
-  return {decision.group, decision.ns, decision.name};
+  return {decision.group, decision.composite, decision.ns, decision.name};
 }
 
 std::map<DecisionName, const Decision*> by_name(const std::vector<Decision>& decisions) {

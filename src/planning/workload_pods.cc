@@ -51,7 +51,7 @@ bool makes_pods(const Document& document) {
 // Kinds that the controllers look at.
 bool is_read(Kind kind) {
   return kind == Kind::Pod || kind == Kind::Node || kind == Kind::PodGroup || kind == Kind::Namespace ||
-         kind == Kind::PersistentVolumeClaim || kind == Kind::Other;
+         kind == Kind::CompositePodGroup || kind == Kind::PersistentVolumeClaim || kind == Kind::Other;
 }
 
 // No key for a kind that no table has, and without a name.

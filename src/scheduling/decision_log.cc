@@ -7,12 +7,16 @@
 namespace berth::scheduling {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKinds = {"Pod", "Group"};
+constexpr std::array<std::string_view, 3> kKinds = {"Pod", "Group", "CompositeGroup"};
 
 }  // namespace
 
 std::string_view name_of(DecisionKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
+}
+
+DecisionKind kind_of(const placement::EntityKey& key) {
+  return static_cast<DecisionKind>(key.kind);
 }
 
 std::string message_of(const DecisionRecord& record) {
@@ -21,8 +25,8 @@ std::string message_of(const DecisionRecord& record) {
 }
 
 void DecisionCounts::append(DecisionRecord record) {
-  ++counts_[static_cast<std::size_t>(record.result)];
-  if (record.refusal) preemptions_.count(*record.refusal);
+  if (record.parent.empty()) ++counts_[static_cast<std::size_t>(record.result)];
+  if (record.refusal && record.parent.empty()) preemptions_.count(*record.refusal);
   if (next_) next_->append(std::move(record));
 }
 

@@ -18,9 +18,10 @@ namespace berth::scheduling {
 using placement::DecisionResult;
 using placement::kDecisionResultCount;
 
-enum class DecisionKind : std::uint8_t { Pod, Group };
+enum class DecisionKind : std::uint8_t { Pod, Group, CompositeGroup };
 
 std::string_view name_of(DecisionKind kind);
+DecisionKind kind_of(const placement::EntityKey& key);
 
 struct PlacedPod {
   std::string pod;
@@ -38,7 +39,8 @@ struct DecisionRecord {
   std::vector<PlacedPod> placed = {};
   placement::RefusalPtr refusal = nullptr;  // null: all of it is placed, or the decision is Undone
   std::uint64_t inputs_digest = 0;
-  std::string uid = {};  // of the pod or PodGroup: another may have its name later; empty: not known
+  std::string uid = {};     // of the pod or group: another may have its name later; empty: not known
+  std::string parent = {};  // of a group of a tree, whose decision this is a part of: its CompositePodGroup
 };
 
 // Of the condition and its event: Kubernetes' sentence, then ours.

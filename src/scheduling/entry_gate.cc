@@ -52,19 +52,39 @@ void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, T
 }
 
 void EntryGate::log_gate(const EntityKey& key, placement::GateReason gate, Time now) {
-  const DecisionKind kind = key.kind == EntityKind::Pod ? DecisionKind::Pod : DecisionKind::Group;
-  if (decisions_) decisions_->gated({now, kind, key.ns, key.name, std::move(gate)});
+  if (decisions_) decisions_->gated({now, kind_of(key), key.ns, key.name, std::move(gate)});
+}
+
+placement::GroupQuestions EntryGate::questions() const {
+  return {[this](const api::Pod& pod) { return loop_.ours(pod); },
+          [this](const std::string& decision) {
+            const auto found = loop_.in_flight.find(decision);
+            return found != loop_.in_flight.end() && found->second.barrier;
+          },
+          [this](const std::string& decision) { return loop_.written_gangs.contains(decision); }};
 }
 
 GroupMembers EntryGate::members_of(const client::View& view, const EntityKey& key) const {
-  const placement::GroupQuestions questions{
-      [this](const api::Pod& pod) { return loop_.ours(pod); },
-      [this](const std::string& decision) {
-        const auto found = loop_.in_flight.find(decision);
-        return found != loop_.in_flight.end() && found->second.barrier;
-      },
-      [this](const std::string& decision) { return loop_.written_gangs.contains(decision); }};
-  return group_members(view, loop_.cluster, questions, key.ns, key.name);
+  return group_members(view, loop_.cluster, questions(), key.ns, key.name);
+}
+
+void EntryGate::tell_scheduled(const client::View& view, const api::ObjectKey& key,
+                               const api::GangRegister& group, Duration grace, Time now) {
+  if (api::is_scheduled(group)) return loop_.conditions.drop(key);
+  WantedCondition scheduled{key, group.meta->uid, api::scheduled_condition(group, true, "Scheduled", "", now),
+                            ""};
+  scheduled.grace = grace;
+  loop_.conditions.want(view, std::move(scheduled), now);
+}
+
+void EntryGate::tell_held(const client::View& view, const api::ObjectKey& key, const api::GangRegister& group,
+                          const placement::GroupGate& held, Time now) {
+  const std::string why = placement::gate_words(held);
+  loop_.conditions.want(
+      view,
+      {key, group.meta->uid,
+       api::scheduled_condition(group, false, "Unschedulable", "pod group waits: " + why, now), why},
+      now);
 }
 
 // Sets the condition once minCount members (without a minimum: one) are bound or committed. The commit of a
@@ -74,35 +94,22 @@ void EntryGate::tell_group_scheduled(const client::View& view, const api::PodGro
   const std::int32_t early = has(KnownDefect::GroupScheduledBeforeItIs) ? members.at_barrier : 0;
   const std::int32_t minimum = std::max(1, group.minimum());
   if (std::max(members.scheduled + early, members.ever_bound) < minimum) return;
-  const api::ObjectKey key = client::key_of(api::Kind::PodGroup, group.meta);
-  if (api::condition_is_true(group.conditions, api::kGroupScheduled)) return loop_.conditions.drop(key);
-  WantedCondition scheduled{key, group.meta.uid, api::group_condition(true, "Scheduled", "", now), ""};
-  if (minimum > 1) scheduled.grace = kCommitTellsWithin;
-  loop_.conditions.want(view, std::move(scheduled), now);
-}
-
-void EntryGate::tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now) {
-  const std::optional<placement::GroupGate> held = placement::held_by_parent(group);
-  if (!held) return;
-  const std::string why = placement::gate_words(*held);
-  loop_.conditions.want(view,
-                        {client::key_of(api::Kind::PodGroup, group.meta), group.meta.uid,
-                         api::group_condition(false, "Unschedulable", "pod group waits: " + why, now), why},
-                        now);
+  tell_scheduled(view, client::key_of(api::Kind::PodGroup, group.meta), group,
+                 minimum > 1 ? kCommitTellsWithin : Duration(), now);
 }
 
 void EntryGate::reconsider_group(const client::View& view, const EntityKey& key, Time now) {
+  if (loop_.entry_of_group(view, key.ns, key.name) != key) return leave_queue(key, now);
   const GroupMembers members = members_of(view, key);
   for (const api::BindRequest* request : members.broken) loop_.withdrawals.want(*request, now);
   const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
   if (group) tell_group_scheduled(view, *group, members, now);
   const bool begun = has(KnownDefect::BegunGangNotCompleted) && members.ever_bound > 0;
-  if (members.waiting.empty() || begun) {
-    loop_.forget_room(key, now);
-    return loop_.queue.erase(key);
-  }
+  if (members.waiting.empty() || begun) return leave_queue(key, now);
   const std::optional<placement::GateReason> closed = gate(view, key, group, members, now);
-  if (group) tell_held_by_parent(view, *group, now);
+  if (group)
+    if (const auto held = placement::held_by_parent(*group))
+      tell_held(view, client::key_of(api::Kind::PodGroup, group->meta), *group, *held, now);
   const QueuedEntity entry = placement::queue_entry(key, group, members);
   if (!closed) return enqueue(entry, now);
   loop_.forget_room(key, now);  // a gated entry gets no reservation
@@ -110,14 +117,25 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
   log_gate(key, *closed, now);
 }
 
-// The last member that is held back counts, then an unsettled decision, then the group.
+void EntryGate::leave_queue(const EntityKey& key, Time now) {
+  loop_.forget_room(key, now);
+  loop_.queue.erase(key);
+}
+
+void EntryGate::gate_members(const client::View& view, const GroupMembers& members,
+                             std::optional<placement::GateReason>& closed, Time now) {
+  if (members.unsettled && !closed && !has(KnownDefect::UnsettledGangDecidedAgain))
+    closed = *members.unsettled;
+  for (const api::Pod* pod : members.waiting)
+    if (auto held = gate(view, *pod, now)) closed = placement::MemberGate{pod->meta.name, *std::move(held)};
+}
+
+// The group itself counts last.
 std::optional<placement::GateReason> EntryGate::gate(const client::View& view, const EntityKey& key,
                                                      const api::PodGroup* group, const GroupMembers& members,
                                                      Time now) {
   std::optional<placement::GateReason> closed;
-  if (members.unsettled && !has(KnownDefect::UnsettledGangDecidedAgain)) closed = *members.unsettled;
-  for (const api::Pod* pod : members.waiting)
-    if (auto held = gate(view, *pod, now)) closed = placement::MemberGate{pod->meta.name, *std::move(held)};
+  gate_members(view, members, closed, now);
   if (auto held = placement::group_gate(key, group, members); held && (!closed || !group))
     closed = *std::move(held);
   return closed;
@@ -125,11 +143,12 @@ std::optional<placement::GateReason> EntryGate::gate(const client::View& view, c
 
 void EntryGate::reconsider(const client::View& view, Time now) {
   for (const EntityKey& key : loop_.dirty.take()) {
-    if (key.kind == EntityKind::Pod) {
+    if (key.kind == EntityKind::Pod)
       reconsider_pod(view, key, now);
-    } else {
+    else if (key.kind == EntityKind::Group)
       reconsider_group(view, key, now);
-    }
+    else
+      reconsider_tree(view, key, now);
   }
 }
 

@@ -17,20 +17,35 @@ class EntryGate {
   // All dirty entries.
   void reconsider(const client::View& view, Time now);
   GroupMembers members_of(const client::View& view, const EntityKey& key) const;
+  TreeMembers tree_of(const client::View& view, const EntityKey& key) const;
 
  private:
+  placement::GroupQuestions questions() const;
   // Why the pod is not tried; its condition says so where Kubernetes has words for it.
   std::optional<placement::PodGate> gate(const client::View& view, const api::Pod& pod, Time now);
   std::optional<placement::GateReason> gate(const client::View& view, const EntityKey& key,
                                             const api::PodGroup* group, const GroupMembers& members,
                                             Time now);
+  std::optional<placement::GateReason> gate(const client::View& view, const TreeMembers& tree, Time now);
+  // Of the members alone: the last one that is held back counts, then an unsettled decision.
+  void gate_members(const client::View& view, const GroupMembers& members,
+                    std::optional<placement::GateReason>& closed, Time now);
   void enqueue(const QueuedEntity& entry, Time now);
   void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
   void reconsider_group(const client::View& view, const EntityKey& key, Time now);
+  void reconsider_tree(const client::View& view, const EntityKey& key, Time now);
+  void leave_queue(const EntityKey& key, Time now);
   void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
                             Time now);
-  void tell_held_by_parent(const client::View& view, const api::PodGroup& group, Time now);
+  void tell_tree_scheduled(const client::View& view, const TreeMembers& tree, Time now);
+  void tell_scheduled(const client::View& view, const api::ObjectKey& key, const api::GangRegister& group,
+                      Duration grace, Time now);
+  void tell_held(const client::View& view, const api::ObjectKey& key, const api::GangRegister& group,
+                 const placement::GroupGate& held, Time now);
+  void tell_tree_held(const client::View& view, const TreeMembers& tree, const placement::GroupGate& held,
+                      Time now);
   void log_gate(const EntityKey& key, placement::GateReason gate, Time now);
+  void log_gate(const TreeMembers& tree, const placement::GateReason& gate, Time now);
 
   LoopState& loop_;
   const DecisionCore& core_;

@@ -10,18 +10,9 @@
 namespace berth::scheduling {
 namespace {
 
-// Members may share a claim.
-void add_once(client::Effects& effects, const client::Chain& chain) {
-  for (const client::Chain& one : effects.chains)
-    if (one.key == chain.key) return;
-  effects.chains.push_back(chain);
-}
-
 // Whether the condition that the group is scheduled is written, or will be: enough members have a place.
 bool is_scheduled(const GroupInput& input) {
-  const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
-  return placed >= std::max(1, input.group->minimum()) ||
-         api::condition_is_true(input.group->conditions, api::kGroupScheduled);
+  return has_minimum(input) || api::is_scheduled(*input.group);
 }
 
 }  // namespace
@@ -106,12 +97,22 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
 }
 
 // No event wakes the group when nodes or devices stop being avoided, so it backs off instead.
+void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry,
+                         std::span<const GroupInput* const> inputs, Time now) {
+  std::vector<const api::Pod*> waiting;
+  for (const GroupInput* input : inputs) {
+    const bool avoids = !input->avoid.empty() || !input->hidden.empty();
+    if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
+      return loop_.queue.put_after_error(std::move(entry), now);
+    waiting.insert(waiting.end(), input->waiting.begin(), input->waiting.end());
+  }
+  loop_.queue.put_unschedulable(std::move(entry), {core_.interests_of(context, waiting)}, now);
+}
+
 void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                          Time now) {
-  const bool avoids = !input.avoid.empty() || !input.hidden.empty();
-  if (avoids && !has(KnownDefect::AvoidedNodesWaitForSweep))
-    return loop_.queue.put_after_error(std::move(entry), now);
-  loop_.queue.put_unschedulable(std::move(entry), {core_.interests_of(context, input.waiting)}, now);
+  const GroupInput* const alone[] = {&input};
+  put_back(context, std::move(entry), alone, now);
 }
 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
@@ -137,10 +138,11 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   if (!is_scheduled(input)) {
     const std::string sentence = placement::kubernetes_sentence(refusal);
     const std::string reason(placement::condition_reason(refusal.result));
-    loop_.conditions.want(context.view,
-                          {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
-                           api::group_condition(false, reason, sentence, now), wording_class(sentence)},
-                          now);
+    loop_.conditions.want(
+        context.view,
+        {client::key_of(api::Kind::PodGroup, input.group->meta), input.group->meta.uid,
+         api::scheduled_condition(*input.group, false, reason, sentence, now), wording_class(sentence)},
+        now);
   }
   record.result = refusal.result;
   record.refusal = outcome.refusal;

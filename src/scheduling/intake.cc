@@ -5,6 +5,7 @@
 
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
+#include "client/group_tree.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -62,9 +63,8 @@ bool has_all_of(const api::Allocation* allocation, const api::Allocation& other)
 
 // False for a group of which only the condition that we write ourselves has changed: to try it again would
 // put other words over those that tell what was found.
-bool changes_decisions(const client::Delta& delta) {
-  const auto* before = client::object_of<api::PodGroup>(delta.before);
-  const auto* after = client::object_of<api::PodGroup>(delta.after);
+template <class Group>
+bool changes_decisions(const Group* before, const Group* after) {
   if (!before || !after || before->meta.uid != after->meta.uid) return true;
   const api::Condition* was = api::find_condition(before->conditions, api::kGangCommitted);
   const api::Condition* is = api::find_condition(after->conditions, api::kGangCommitted);
@@ -147,19 +147,19 @@ void Intake::pod_changed(const client::View& view, const client::Delta& delta, T
   const auto* after = client::object_of<api::Pod>(delta.after);
   const bool recreated = before && after && before->meta.uid != after->meta.uid;
   if (before && (!after || recreated)) loop_.avoid_list.forget(before->meta.uid);
-  if (recreated) loop_.forget_room(entry_of(*before), now);
+  if (recreated) loop_.forget_room(loop_.entry_of(view, *before), now);
   if (!after || recreated || after->bound() || after->finished()) loop_.conditions.drop(delta.key);
   const bool relabelled = before && after && before->meta.labels != after->meta.labels;
   placed_pod_changed(view, delta, now);
   resize_changed(before, after, now);
-  if (before) loop_.dirty.insert(entry_of(*before));
-  if (before && (!after || recreated || after->bound())) loop_.failures.forget(entry_of(*before));
+  if (before) loop_.dirty.insert(loop_.entry_of(view, *before));
+  if (before && (!after || recreated || after->bound())) loop_.failures.forget(loop_.entry_of(view, *before));
   if (!after) return;
-  loop_.dirty.insert(entry_of(*after));
-  if (!before && !after->group.empty()) loop_.queue.wake_one(entry_of(*after), now);
+  loop_.dirty.insert(loop_.entry_of(view, *after));
+  if (!before && !after->group.empty()) loop_.queue.wake_one(loop_.entry_of(view, *after), now);
   // Terms and constraints read the pod's own labels, too.
   if (before && (before->meta.generation != after->meta.generation || relabelled))
-    loop_.queue.wake_one(entry_of(*after), now);
+    loop_.queue.wake_one(loop_.entry_of(view, *after), now);
 }
 
 // Only freed devices help other pods. The claim's own pods are evaluated after every change.
@@ -170,15 +170,16 @@ void Intake::claim_changed(const client::View& view, const client::Delta& delta,
   if (before && (!after || after->meta.uid != before->meta.uid)) loop_.avoid_list.forget(before->meta.uid);
   const bool was_allocated = before && before->allocation, is_allocated = after && after->allocation;
   for (const api::Pod* pod : view.pods_using_claim(delta.key.ns, delta.key.name)) {
-    loop_.dirty.insert(entry_of(*pod));
+    loop_.dirty.insert(loop_.entry_of(view, *pod));
     const bool has_room = before && after && before->reserved_for.size() > after->reserved_for.size();
-    if (!before || was_allocated != is_allocated || has_room) loop_.queue.wake_one(entry_of(*pod), now);
+    if (!before || was_allocated != is_allocated || has_room)
+      loop_.queue.wake_one(loop_.entry_of(view, *pod), now);
   }
   // A pod is refused while the extended-resource claim of an earlier attempt exists.
   const api::OwnerReference* owner = before && !after ? before->meta.controller() : nullptr;
   if (const api::Pod* pod = owner ? view.pods.find(delta.key.ns, owner->name) : nullptr) {
-    loop_.dirty.insert(entry_of(*pod));
-    loop_.queue.wake_one(entry_of(*pod), now);
+    loop_.dirty.insert(loop_.entry_of(view, *pod));
+    loop_.queue.wake_one(loop_.entry_of(view, *pod), now);
   }
   // A request may have reserved the devices of a claim whose allocation was not seen.
   const HeldDevices holds = held_by(delta);
@@ -191,8 +192,8 @@ void Intake::claim_changed(const client::View& view, const client::Delta& delta,
 void Intake::wake_users(const client::View& view, std::string_view ns, std::string_view volume_claim,
                         Time now) {
   for (const api::Pod* pod : view.pods_using_volume_claim(ns, volume_claim)) {
-    loop_.dirty.insert(entry_of(*pod));
-    loop_.queue.wake_one(entry_of(*pod), now);
+    loop_.dirty.insert(loop_.entry_of(view, *pod));
+    loop_.queue.wake_one(loop_.entry_of(view, *pod), now);
   }
 }
 
@@ -217,6 +218,49 @@ void Intake::devices_changed(const client::View& view, const client::Delta& delt
   wake(change(is_class ? kEventClassChanged : kEventSliceChanged, view, delta), now);
 }
 
+void Intake::group_changed(const client::View& view, const client::Delta& delta, Time now) {
+  const auto* before = client::object_of<api::PodGroup>(delta.before);
+  const auto* after = client::object_of<api::PodGroup>(delta.after);
+  if (!after) loop_.conditions.drop(delta.key);
+  const bool decides = changes_decisions(before, after);
+  std::set<EntityKey> entries{{delta.key.ns, delta.key.name, EntityKind::Group}};
+  for (const api::PodGroup* group : {before, after})
+    if (group && !group->parent.empty() && loop_.options.composite_groups)
+      entries.insert({delta.key.ns, client::tree_top(view, *group).name, EntityKind::CompositeGroup});
+  for (const EntityKey& entry : entries) {
+    loop_.dirty.insert(entry);
+    if (decides) loop_.queue.wake_one(entry, now);
+  }
+}
+
+// A tree is known by where the walk from a group to its root ends. A group of groups that comes or goes
+// changes that for what is under it, so all that could be such an end is looked at again.
+void Intake::composite_changed(const client::View& view, const client::Delta& delta, Time now) {
+  const auto* before = client::object_of<api::CompositePodGroup>(delta.before);
+  const auto* after = client::object_of<api::CompositePodGroup>(delta.after);
+  if (!after) loop_.conditions.drop(delta.key);
+  std::set<std::string> names{delta.key.name};
+  for (const api::CompositePodGroup* group : {before, after})
+    for (std::size_t level = 1; group && !group->parent.empty() && level < client::kTreeLevelsMax; ++level) {
+      names.insert(group->parent);
+      group = view.composite_groups.find(delta.key.ns, group->parent);
+    }
+  std::vector<std::string> under{delta.key.name};
+  for (std::size_t level = 1; level < client::kTreeLevelsMax; ++level) {
+    std::vector<std::string> next;
+    for (const std::string& name : under)
+      for (const api::CompositePodGroup* child : view.composites_under(delta.key.ns, name))
+        if (names.insert(child->meta.name).second) next.push_back(child->meta.name);
+    under = std::move(next);
+  }
+  const bool decides = changes_decisions(before, after);
+  for (const std::string& name : names) {
+    const EntityKey entry{delta.key.ns, name, EntityKind::CompositeGroup};
+    loop_.dirty.insert(entry);
+    if (decides) loop_.queue.wake_one(entry, now);
+  }
+}
+
 void Intake::request_changed(const client::View& view, const client::Delta& delta, Time now) {
   const auto* before = client::object_of<api::BindRequest>(delta.before);
   const auto* after = client::object_of<api::BindRequest>(delta.after);
@@ -224,7 +268,7 @@ void Intake::request_changed(const client::View& view, const client::Delta& delt
     if (!request) continue;
     const model::PodId pod = loop_.cluster.find_pod(request->meta.ns, request->pod_name);
     if (pod.valid() && loop_.cluster.pod(pod).live)
-      loop_.dirty.insert(entry_of(*loop_.cluster.pod(pod).live));
+      loop_.dirty.insert(loop_.entry_of(view, *loop_.cluster.pod(pod).live));
   }
   const bool replaced = before && (!after || after->decision_id != before->decision_id);
   if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
@@ -256,7 +300,7 @@ void Intake::request_failed(const client::View& view, const api::BindRequest& re
   if (!pod) return;
   const bool told =
       !sentence.empty() && loop_.ours(*pod) && pod->meta.uid == request.pod_uid && !pod->bound();
-  loop_.failures.note(entry_of(*pod), request.decision_id, request.pod_uid,
+  loop_.failures.note(loop_.entry_of(view, *pod), request.decision_id, request.pod_uid,
                       told ? DecisionFailures::Kind::Told : DecisionFailures::Kind::Silent, now);
   if (told)
     loop_.conditions.want(
@@ -283,10 +327,10 @@ void Intake::apply(const client::View& view, const client::Delta& delta, const H
       request_changed(view, delta, now);
       break;
     case api::Kind::PodGroup:
-      if (!delta.after) loop_.conditions.drop(delta.key);
-      loop_.dirty.insert({delta.key.ns, delta.key.name, EntityKind::Group});
-      if (changes_decisions(delta))
-        loop_.queue.wake_one({delta.key.ns, delta.key.name, EntityKind::Group}, now);
+      group_changed(view, delta, now);
+      break;
+    case api::Kind::CompositePodGroup:
+      composite_changed(view, delta, now);
       break;
     case api::Kind::ResourceClaim:
       claim_changed(view, delta, held, now);

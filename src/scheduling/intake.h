@@ -29,6 +29,8 @@ class Intake {
   void placed_pod_changed(const client::View& view, const client::Delta& delta, Time now);
   void resize_changed(const api::Pod* before, const api::Pod* after, Time now);
   void pod_changed(const client::View& view, const client::Delta& delta, Time now);
+  void group_changed(const client::View& view, const client::Delta& delta, Time now);
+  void composite_changed(const client::View& view, const client::Delta& delta, Time now);
   void claim_changed(const client::View& view, const client::Delta& delta, const HeldDevices& held, Time now);
   void wake_users(const client::View& view, std::string_view ns, std::string_view volume_claim, Time now);
   void volume_changed(const client::View& view, const client::Delta& delta, Time now);

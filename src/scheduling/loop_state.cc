@@ -30,9 +30,17 @@ void LoopState::forget_room(const EntityKey& key, Time now) {
   if (overtaken || preempted) queue.wake(kEventRoomFreed, now);
 }
 
-EntityKey entry_of(const api::Pod& pod) {
+EntityKey LoopState::entry_of(const client::View& view, const api::Pod& pod) const {
   if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntityKind::Pod};
-  return {pod.meta.ns, pod.group, EntityKind::Group};
+  return entry_of_group(view, pod.meta.ns, pod.group);
+}
+
+EntityKey LoopState::entry_of_group(const client::View& view, const std::string& ns,
+                                    const std::string& name) const {
+  const api::PodGroup* group = options.composite_groups ? view.pod_groups.find(ns, name) : nullptr;
+  client::TreeTop top = group ? client::tree_top(view, *group) : client::TreeTop();
+  if (top.name.empty()) return {ns, name, EntityKind::Group};
+  return {ns, std::move(top.name), EntityKind::CompositeGroup};
 }
 
 }  // namespace berth::scheduling

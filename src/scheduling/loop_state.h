@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/decision_core.h"
+#include "placement/trees/tree_members.h"
 #include "scheduling/keepers/bind_failure_avoid_list.h"
 #include "scheduling/keepers/condition_updater.h"
 #include "scheduling/keepers/decision_failures.h"
@@ -32,6 +32,9 @@ using placement::GroupOutcome;
 using placement::PodDecision;
 using placement::Preempting;
 using placement::SchedulingContext;
+using placement::TreeInput;
+using placement::TreeMembers;
+using placement::TreeOutcome;
 
 struct SchedulerOptions {
   std::vector<std::string> scheduler_names = {"berth"};  // of pods that it places
@@ -39,6 +42,7 @@ struct SchedulerOptions {
   Duration binding_timeout = Duration::seconds(600);  // the binder's; after it an allocation is unusable
   Duration overtaking_limit = Duration::seconds(20);  // before an overtaken entry gets a reservation
   std::optional<std::int32_t> backoff_limit = {};     // of bind requests; not set: the binder's own
+  bool composite_groups = false;  // the gate CompositePodGroup: trees are decided; else their groups are held
   bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   dra::DeviceGates gates = {};
@@ -62,6 +66,9 @@ struct LoopState {
   LoopState& operator=(const LoopState&) = delete;
 
   bool ours(const api::Pod& pod) const;
+  // The pod, its group, or the tree that its group is in.
+  EntityKey entry_of(const client::View& view, const api::Pod& pod) const;
+  EntityKey entry_of_group(const client::View& view, const std::string& ns, const std::string& name) const;
   // A request that failed for good does not count: the next decision replaces it.
   bool wants_place(const client::View& view, const api::Pod& pod) const;
   // Whether the pod runs and waits for room to grow in.
@@ -89,7 +96,5 @@ struct LoopState {
   DecisionFailures failures;
   DeviceWaitErrors device_waits;
 };
-
-EntityKey entry_of(const api::Pod& pod);
 
 }  // namespace berth::scheduling

@@ -41,6 +41,7 @@ std::vector<client::Interest> Scheduler::interests() const {
         api::Kind::VolumeAttachment, api::Kind::PodDisruptionBudget, api::Kind::BindRequest,
         api::Kind::Namespace, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
+  if (loop_.options.composite_groups) interests.push_back({api::Kind::CompositePodGroup, {}, {}});
   if (loop_.options.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
   return interests;
 }
@@ -62,11 +63,11 @@ void Scheduler::begin_leading(const client::View&, client::Leadership leadership
 void Scheduler::start(const client::View& view, Time now) {
   leading_ = true;
   for (const auto& [name, pod] : view.pods.all()) {
-    loop_.dirty.insert(entry_of(*pod));
+    loop_.dirty.insert(loop_.entry_of(view, *pod));
     if (loop_.wants_to_grow(*pod)) loop_.dirty.insert({name.ns, name.name, EntityKind::Pod});
   }
   for (const auto& [name, group] : view.pod_groups.all())
-    loop_.dirty.insert({group->meta.ns, group->meta.name, EntityKind::Group});
+    loop_.dirty.insert(loop_.entry_of_group(view, group->meta.ns, group->meta.name));
   for (const auto& [name, request] : view.bind_requests.all())
     if (api::failed_for_good(*request))
       loop_.avoid_list.note(*request, loop_.cluster, now, now + loop_.options.cool_down);
@@ -81,7 +82,7 @@ client::Effects Scheduler::seal_term(const client::View& view, Time now) {
   loop_.sealing = loop_.seals.pending();
   if (!loop_.sealing)
     for (const auto& [name, pod] : view.pods.all())
-      if (placement::asks_for_devices(*pod)) loop_.dirty.insert(entry_of(*pod));
+      if (placement::asks_for_devices(*pod)) loop_.dirty.insert(loop_.entry_of(view, *pod));
   return effects;
 }
 
@@ -138,6 +139,7 @@ client::Effects Scheduler::attempt(const client::View& view, QueuedEntity entry,
     if (!pod || !loop_.wants_place(view, *pod)) return {};
     return decide_pod(context, std::move(entry), *pod, now);
   }
+  if (entry.key.kind == EntityKind::CompositeGroup) return decide_tree(context, std::move(entry), now);
   const api::PodGroup* group = view.pod_groups.find(entry.key.ns, entry.key.name);
   return group ? decide_group(context, std::move(entry), *group, now) : client::Effects{};
 }
@@ -292,7 +294,7 @@ void Scheduler::on_outcome(const client::View& view, const client::Outcome& outc
   }
   log({outcome.decision_id,
        now,
-       flight.entry.key.kind == EntityKind::Pod ? DecisionKind::Pod : DecisionKind::Group,
+       kind_of(flight.entry.key),
        flight.entry.key.ns,
        flight.entry.key.name,
        DecisionResult::Undone,

@@ -64,6 +64,18 @@ class Scheduler final : public client::StatefulDecider {
                              const std::string& id, Time now);
   client::Effects refuse_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
+  // tree_decision.cc
+  TreeInput input_of_tree(const SchedulingContext& context, const EntityKey& root, Time now) const;
+  client::Effects decide_tree(const SchedulingContext& context, QueuedEntity entry, Time now);
+  client::Effects bind_tree(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input,
+                            const TreeOutcome& outcome, model::Ledger::Transaction& transaction,
+                            const std::string& id, Time now);
+  client::Effects refuse_tree(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input,
+                              const TreeOutcome& outcome, const std::string& id, Time now);
+  void tell_refused(const SchedulingContext& context, const TreeInput& input, const TreeOutcome& outcome,
+                    const std::string& id, Time now);
+  void log_tree(const TreeInput& input, const TreeOutcome& outcome, const std::string& id, Time now);
+  void put_back(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input, Time now);
   void audit(const client::View& view, Time now);
   // preempting.cc
   Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod);
@@ -104,6 +116,8 @@ class Scheduler final : public client::StatefulDecider {
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;
   SchedulingContext context_at(const client::View& view, Time now);
   void put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input, Time now);
+  void put_back(const SchedulingContext& context, QueuedEntity entry,
+                std::span<const GroupInput* const> inputs, Time now);
   client::Effects bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                            const PodDecision& decision, const std::string& id, Time now);
   client::Effects refuse_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,

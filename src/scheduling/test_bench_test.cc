@@ -141,9 +141,7 @@ void TestBench::write(const client::Write& write) {
   ASSERT_EQ(request.verb, client::Verb::StrategicPatch);
   const Json patch = *parse_json(request.body);
   const Json& condition = patch.find_path({"status", "conditions"})->as_array().front();
-  const api::RawPtr raw = kind == api::Kind::Pod ? view.pods.find(request.ns, request.name)->raw
-                                                 : view.pod_groups.find(request.ns, request.name)->raw;
-  Json object = *parse_json(*raw);
+  Json object = *parse_json(*api::raw_of(*view.find({kind, request.ns, request.name, {}})));
   set_condition(object, condition);
   put_json(kind, std::move(object));
 }
@@ -184,7 +182,7 @@ void TestBench::commit_gang(const std::string& group, const std::string& pod) {
   set_condition(object,
                 api::to_json(api::gang_condition(stored, decision, api::GangOutcome::Committed, now)));
   if (!api::condition_is_true(stored.conditions, api::kGroupScheduled))
-    set_condition(object, api::to_json(api::group_condition(true, "Scheduled", "", now)));
+    set_condition(object, api::to_json(api::scheduled_condition(stored, true, "Scheduled", "", now)));
   put_json(api::Kind::PodGroup, std::move(object));
 }
 

@@ -1,5 +1,7 @@
 #include "scheduling/writes.h"
 
+#include <algorithm>
+
 #include "api/types/claim_consumer.h"
 #include "base/known_defects.h"
 #include "client/claim_writes.h"
@@ -47,6 +49,17 @@ void renew_reservations(const client::View& view, const BindRequestDraft& bindin
     if (claim && api::is_reserved_for(*claim, *binding.pod) && renewed.insert(kept.claim_name).second)
       chain.writes.insert(chain.writes.begin(), client::renew_reservation(*claim, decision));
   }
+}
+
+void add_once(client::Effects& effects, const client::Chain& chain) {
+  for (const client::Chain& one : effects.chains)
+    if (one.key == chain.key) return;
+  effects.chains.push_back(chain);
+}
+
+bool has_minimum(const GroupInput& input) {
+  const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
+  return placed >= std::max(1, input.group->minimum());
 }
 
 api::Condition pod_unscheduled(const api::Pod& pod, const std::string& reason, const std::string& message,

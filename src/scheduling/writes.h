@@ -25,6 +25,11 @@ client::Chain bind_chain(const client::View& view, const BindRequestDraft& bindi
 void renew_reservations(const client::View& view, const BindRequestDraft& binding,
                         const std::string& decision, std::set<std::string>& renewed, client::Chain& chain);
 
+// Members may share a claim: a chain of the same object is not added again.
+void add_once(client::Effects& effects, const client::Chain& chain);
+// As many members as the group needs have a place, or count as if they had one.
+bool has_minimum(const GroupInput& input);
+
 // The condition and the event of a refused pod.
 struct SchedulingFailure {
   std::string reason;

@@ -37,6 +37,7 @@ FairnessChecker::QueuedWork FairnessChecker::highest_waiting() const {
   for (const auto& [name, pod] : state_.pods)
     if (pod.group.empty() && waits(pod) && !is_decided(pod)) offer({"pod " + name, "", pod.priority, {&pod}});
   for (const auto& [name, group] : state_.groups) {
+    if (!group.parent.empty()) continue;  // no room is kept for a tree
     const auto names = state_.members.find(name);
     if (names == state_.members.end()) continue;
     QueuedWork entry{"gang " + name, group.key, group.priority, {}};

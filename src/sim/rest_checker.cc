@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "sim/naive_allocator.h"
 #include "sim/storm_objects.h"
@@ -172,6 +173,8 @@ class RestCheck {
   std::vector<std::string> run() {
     check_pods();
     for (const auto& [name, group] : state_.groups) check_group(group);
+    for (std::string& sentence : checker_.broken_trees()) say(std::move(sentence));
+    for (const auto& [name, composite] : state_.composites) check_tree(composite);
     check_leaks();
     std::sort(broken_.begin(), broken_.end());
     return std::move(broken_);
@@ -197,7 +200,8 @@ class RestCheck {
       if (!waits(pod)) continue;
       if (!pod.group.empty() && state_.groups.count(pod.group) == 0) continue;  // waits for its group
       if (!pod.claims_known && pod.whole_gpus == 0) say("I10: pod " + name + " has not been given its claim");
-      if (pod.group.empty() || state_.groups.at(pod.group).min == 0) check_single(pod);
+      const StoredGroup* group = pod.group.empty() ? nullptr : &state_.groups.at(pod.group);
+      if (!group || (group->min == 0 && group->parent.empty())) check_single(pod);
     }
   }
 
@@ -246,6 +250,7 @@ class RestCheck {
     if (members.bound >= group.min && group.scheduled != "True")
       say("I17: gang " + group.name + " is bound and its condition PodGroupInitiallyScheduled says \"" +
           group.scheduled + "\"");
+    if (!group.parent.empty()) return;  // its tree may hold it
     // Finished members do not count any more, as in kube-scheduler, whose informer leaves them out: a late
     // member then waits for as many others as its gang began with.
     if (members.running + ssize(members.waiting) < group.min || members.waiting.empty()) return;
@@ -259,6 +264,53 @@ class RestCheck {
                             (members.running > 0 ? ", which has begun," : "") + " waits with " +
                             std::to_string(members.waiting.size()) + " members and would fit");
     }
+  }
+  // A tree of which nothing runs, and all is there. Keys are on its root, or on its groups of pods.
+  void check_tree(const StoredComposite& root) {
+    if (!root.parent.empty()) return;
+    const std::vector<const StoredGroup*> groups = groups_under(root.name);
+    std::vector<Members> members;
+    for (const StoredGroup* group : groups) {
+      members.push_back(count_members(*group));
+      const bool whole = members.back().bound == 0 && !members.back().waiting.empty() &&
+                         ssize(members.back().waiting) >= group->min;
+      if (!whole) return;
+    }
+    if (members.empty()) return;
+    for (const std::string& domain : domains_of(state_, root.key))
+      if (tree_fits(root, domain, groups, members))
+        return say_fits(*members.front().waiting.front(),
+                        "I10: the tree of CompositePodGroup " + root.name + " waits and would fit");
+  }
+  std::vector<const StoredGroup*> groups_under(const std::string& composite) const {
+    std::vector<const StoredGroup*> groups;
+    for (const auto& [name, group] : state_.groups)
+      if (group.parent == composite) groups.push_back(&group);
+    for (const auto& [name, child] : state_.composites)
+      if (child.parent == composite)
+        for (const StoredGroup* group : groups_under(name)) groups.push_back(group);
+    return groups;
+  }
+  // Every pod, whichever order nodes are taken in.
+  bool tree_fits(const StoredComposite& root, const std::string& domain,
+                 const std::vector<const StoredGroup*>& groups, const std::vector<Members>& members) const {
+    return std::all_of(kNodeOrders.begin(), kNodeOrders.end(), [&](NodeOrder order) {
+      std::optional<Room> room(std::in_place, state_);
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        const std::string& key = root.key.empty() ? groups[i]->key : root.key;
+        const std::set<std::string> domains =
+            root.key.empty() ? domains_of(state_, key) : std::set<std::string>{domain};
+        const bool placed = std::any_of(domains.begin(), domains.end(), [&](const std::string& own) {
+          Room trial = *room;
+          for (const StoredPod* pod : members[i].waiting)
+            if (!trial.place(*pod, key, own, order)) return false;
+          room.emplace(trial);
+          return true;
+        });
+        if (!placed) return false;
+      }
+      return true;
+    });
   }
   template <class T>
   static std::int64_t ssize(const T& items) {

@@ -55,6 +55,7 @@ void SafetyChecker::apply(const store::WatchEvent& event, Time now, const Writer
       Row{"resourceclaims.resource.k8s.io", &SafetyChecker::claim_event},
       Row{"bindrequests.scheduling.berth.dev", &SafetyChecker::request_event},
       Row{"podgroups.scheduling.k8s.io", &SafetyChecker::group_event},
+      Row{"compositepodgroups.scheduling.k8s.io", &SafetyChecker::composite_event},
       Row{"leases.coordination.k8s.io", &SafetyChecker::lease_event},
       Row{"nodes", &SafetyChecker::node_event},
       Row{"resourceslices.resource.k8s.io", &SafetyChecker::slice_event},
@@ -187,10 +188,31 @@ void SafetyChecker::request_event(const std::string& name, const Json* object) {
 }
 
 void SafetyChecker::group_event(const std::string& name, const Json* object) {
-  if (!object) return void(state_.groups.erase(name));
+  if (!object) {
+    if (const StoredGroup* gone = find(state_.groups, name)) trees_.group_gone(*gone);
+    return void(state_.groups.erase(name));
+  }
   const StoredGroup after = read_group(*object);
   group_changed(find(state_.groups, name), after);
   state_.groups[name] = after;
+}
+
+void SafetyChecker::composite_event(const std::string& name, const Json* object) {
+  if (!object) return void(state_.composites.erase(name));
+  const StoredComposite after = read_composite(*object);
+  say_if(trees_.told(find(state_.composites, name), after, tree_excuses()));
+  if (after.scheduled != "True")
+    say_if(conduct_.told("composite group " + name, {after.scheduled, "", after.scheduled_message}, now_));
+  state_.composites[name] = after;
+}
+
+TreeChecker::Excuses SafetyChecker::tree_excuses() const {
+  return {[this](const StoredGroup& group) { return std::min(min_known_of(group), min_when_begun(group)); },
+          [this](const std::string& group) { return lost_members(group); },
+          [this](const std::string& node) {
+            const Time* relabelled = find(relabelled_, node);
+            return relabelled && now_ - *relabelled < kUnknowing;
+          }};
 }
 
 void SafetyChecker::node_event(const std::string& name, const Json* object) {
@@ -273,6 +295,9 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   if (group->min > 0 && begun_.try_emplace(group->uid, min_known_of(*group)).second)
     check_gang_of(pod, *group);
   if (!group->key.empty()) check_domain_of(pod, *group);
+  if (group->parent.empty()) return;
+  say_if(trees_.begun(pod, tree_excuses()));
+  say_if(trees_.placed(pod, tree_excuses()));
 }
 
 void SafetyChecker::check_claims_of(const StoredPod& pod) {
@@ -545,7 +570,7 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
   if (!decided) say_if(ConductChecker::attempted(*before, after));
   const StoredPod* member = after.step == "WaitingForGang" ? state_.pod_by_uid(after.pod_uid) : nullptr;
   if (const StoredGroup* group = member ? find(state_.groups, member->group) : nullptr;
-      group && group->min == 0)
+      group && group->min == 0 && after.root.empty())
     say("I4: request " + after.name + " waits for the other members of a group without a minimum");
   if (after.phase != "Succeeded" || (before && before->phase == "Succeeded")) return;
   const StoredPod* pod = state_.pod_by_uid(after.pod_uid);
@@ -567,7 +592,11 @@ void SafetyChecker::group_changed(const StoredGroup* before, const StoredGroup& 
     old_min_[after.name] = {std::min(before->min, after.min), now_, now_ + kUnknowing};
   std::int64_t there = lost_members(after.name);
   for (const std::string& name : state_.members[after.name]) there += !state_.pods.at(name).node.empty();
-  say_if(ConductChecker::group_told(before, after, there, min_known_of(after)));
+  StoredGroup told = after;  // the outcome of a tree is on its root
+  for (const StoredComposite* above = find(state_.composites, after.parent); above;
+       above = find(state_.composites, above->parent))
+    told.committed |= above->committed;
+  say_if(ConductChecker::group_told(before, told, there, min_known_of(after)));
   if (after.scheduled != "True")
     say_if(conduct_.told("group " + after.name, {after.scheduled, "", after.scheduled_message}, now_));
 }

@@ -18,6 +18,7 @@
 #include "sim/conduct_checker.h"
 #include "sim/fairness_checker.h"
 #include "sim/stored_state.h"
+#include "sim/tree_checker.h"
 
 namespace berth::sim {
 
@@ -60,6 +61,8 @@ class SafetyChecker {
     const auto begun = begun_.find(group.uid);
     return begun == begun_.end() ? group.min : std::min(begun->second, group.min);
   }
+  // What is wrong at rest with trees of groups.
+  std::vector<std::string> broken_trees() const { return trees_.broken(tree_excuses()); }
   std::size_t refused_pods() const { return refused_; }
   std::size_t bindings() const { return bindings_; }
 
@@ -73,6 +76,7 @@ class SafetyChecker {
   void claim_event(const std::string& name, const Json* object);
   void request_event(const std::string& name, const Json* object);
   void group_event(const std::string& name, const Json* object);
+  void composite_event(const std::string& name, const Json* object);
   void node_event(const std::string& name, const Json* object);
   void lease_event(const std::string& name, const Json* object);
   void slice_event(const std::string& name, const Json* object);
@@ -132,6 +136,7 @@ class SafetyChecker {
   std::int64_t least_known(const std::map<std::string, OldAmount>& old, const std::string& key,
                            std::int64_t now, const Time* decided = nullptr) const;
   std::int64_t min_known_of(const StoredGroup& group) const;
+  TreeChecker::Excuses tree_excuses() const;
 
   std::map<std::string, OldAmount> old_min_;  // group: before an edit
   std::map<std::string, OldAmount> old_cpu_;  // UID of a pod: before a resize
@@ -154,6 +159,7 @@ class SafetyChecker {
   std::map<store::Key, Minute> minutes_;
   FairnessChecker fairness_{state_};
   ConductChecker conduct_;
+  TreeChecker trees_{state_};
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };

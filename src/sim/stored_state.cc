@@ -288,7 +288,8 @@ StoredRequest read_request(const Json& object) {
           of_this ? status.int_at("failedAttempts") : 0,
           spec.part("group").int_at("size"),
           of_this ? text(status, "nextAttemptTime") : "",
-          text(spec.part("lease"), "uid")};
+          text(spec.part("lease"), "uid"),
+          text(spec.part("group").part("root"), "name")};
 }
 
 std::vector<std::string> members_of_record(const Json& object) {
@@ -297,20 +298,38 @@ std::vector<std::string> members_of_record(const Json& object) {
   return uids;
 }
 
-StoredGroup read_group(const Json& object) {
-  const Json& meta = object.part("metadata");
+namespace {
+
+// What PodGroups and CompositePodGroups have in common.
+void read_common(const Json& object, std::string_view minimum, std::string_view scheduled_type,
+                 StoredGroup& group) {
   const Json& spec = object.part("spec");
-  StoredGroup group{name_of(meta), text(meta, "uid")};
+  group.name = name_of(object.part("metadata"));
+  group.uid = text(object.part("metadata"), "uid");
+  group.parent = text(spec, "parentCompositePodGroupName");
   group.priority = spec.int_at("priority");
-  group.min = spec.part("schedulingPolicy").part("gang").int_at("minCount");
+  group.min = spec.part("schedulingPolicy").part("gang").int_at(minimum);
   for (const Json& constraint : spec.part("schedulingConstraints").items_at("topology"))
     group.key = text(constraint, "key");
-  if (const Json* scheduled = condition(object.part("status"), "PodGroupInitiallyScheduled")) {
+  if (const Json* scheduled = condition(object.part("status"), scheduled_type)) {
     group.scheduled = text(*scheduled, "status");
     group.scheduled_message = text(*scheduled, "message");
   }
   if (const Json* decided = condition(object.part("status"), "scheduling.berth.dev/GangCommitted"))
     group.committed = decided->string_at("status") == "True";
+}
+
+}  // namespace
+
+StoredGroup read_group(const Json& object) {
+  StoredGroup group;
+  read_common(object, "minCount", "PodGroupInitiallyScheduled", group);
+  return group;
+}
+
+StoredComposite read_composite(const Json& object) {
+  StoredComposite group;
+  read_common(object, "minGroupCount", "CompositePodGroupInitiallyScheduled", group);
   return group;
 }
 

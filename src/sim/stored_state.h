@@ -80,17 +80,17 @@ struct StoredClaim {
 struct StoredRequest {
   std::string name, pod_name, pod_uid, node, phase, step, decision;
   std::int64_t epoch = 0, failed_attempts = 0, group_size = 0;  // members of its decision
-  std::string next_attempt, lease_uid;                          // of the current decision; of its term
+  std::string next_attempt, lease_uid, root;  // of the current decision; of its term; of its tree
   bool is_failing() const { return phase == "Failed" || step == "RollingBack" || step == "RolledBack"; }
   bool is_live() const { return phase != "Succeeded" && phase != "Failed"; }
 };
 
 struct StoredGroup {
-  std::string name, uid, key, scheduled;  // topology key; condition PodGroupInitiallyScheduled
-  std::string scheduled_message;
-  bool committed = false;              // its latest decision
-  std::int64_t min = 0, priority = 0;  // min 0: no gang
+  std::string name, uid, key, scheduled, scheduled_message, parent;  // topology key; Kubernetes' condition
+  bool committed = false;                                            // its latest decision
+  std::int64_t min = 0, priority = 0;                                // min 0: no gang
 };
+struct StoredComposite : StoredGroup {};  // a CompositePodGroup; its `min` counts children
 
 struct StoredNode {
   std::string name;
@@ -151,6 +151,7 @@ class StoredState {
   std::map<std::string, StoredRequest> requests;
   std::map<std::string, std::vector<std::string>> gang_records;  // UIDs of their pods
   std::map<std::string, StoredGroup> groups;
+  std::map<std::string, StoredComposite> composites;
   std::map<std::string, StoredNode> nodes;
   std::map<std::string, StoredSlice> slices;
   std::map<std::string, std::vector<std::string>> classes;  // their selectors
@@ -166,16 +167,14 @@ class StoredState {
 
   const StoredPod* pod_by_uid(const std::string& uid) const;  // null when none exists
   bool selects(const Json& node_selector, const std::string& node) const;
-  // The binder's progress with a request, as an index of kStepNames. Steps that it does not record are
-  // derived from the objects.
+  // The binder's progress, as an index of kStepNames. Steps that it does not record are derived.
   std::size_t step_of(const StoredRequest& request) const;
   bool has_request(const StoredPod& pod) const;  // that is not failing; one in a record of a gang cannot fail
   // By this consumer of the claim, or by one of them: the pod itself, or its group.
   bool is_entry_of(const StoredClaim& claim, const std::string& uid, const StoredPod& pod) const;
   bool has_reserved(const StoredClaim& claim, const StoredPod& pod) const;
   bool is_held(const std::string& claim, const StoredPod& pod) const;  // allocated to it, devices attached
-  // As the gang barrier requires: a request that is not failing and every claim held.
-  bool is_prepared(const StoredPod& pod) const;
+  bool is_prepared(const StoredPod& pod) const;  // its request is not failing, and every claim is held
   void put_pod(StoredPod pod);
   void erase_pod(const std::string& name);
   void put_claim(StoredClaim claim);
@@ -192,6 +191,7 @@ StoredClaim read_claim(const Json& object);
 StoredRequest read_request(const Json& object);
 std::vector<std::string> members_of_record(const Json& object);  // UIDs of pods; empty: no record of a gang
 StoredGroup read_group(const Json& object);
+StoredComposite read_composite(const Json& object);
 StoredNode read_node(const Json& object);
 StoredSlice read_slice(const Json& object);
 std::vector<std::string> read_class(const Json& object);

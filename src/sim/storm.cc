@@ -324,6 +324,7 @@ class Storm {
     if (world_->create(storm_pod(step)).ok()) ++result_.pods;
   }
   void do_group(const Json& step) { create(storm_group(step)); }
+  void do_composite(const Json& step) { create(storm_composite(step)); }
   void do_claim(const Json& step) { create(storm_claim(step)); }
   void do_volume_classes(const Json&) {
     for (const Json& object : storm_volume_classes()) create(object);
@@ -676,6 +677,7 @@ class Storm {
 Storm::Handler Storm::handler_of(std::string_view name) {
   static constexpr std::array kRows = {Row{"pod", &Storm::do_pod},
                                        Row{"group", &Storm::do_group},
+                                       Row{"composite", &Storm::do_composite},
                                        Row{"claim", &Storm::do_claim},
                                        Row{"volume-classes", &Storm::do_volume_classes},
                                        Row{"volume", &Storm::do_volume},

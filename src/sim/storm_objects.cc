@@ -282,11 +282,13 @@ Json storm_pod(const Json& words) {
   return pod;
 }
 
-Json storm_group(const Json& words) {
-  Json group = named("scheduling.k8s.io/v1beta1", "PodGroup", words.string_at("name"));
+namespace {
+
+// What PodGroups and CompositePodGroups have in common. `minimum`: the field of the gang policy.
+Json any_group(Json group, const Json& words, std::string_view minimum) {
   Json policy = Json::object();
   if (words.find("min"))
-    policy["gang"]["minCount"] = words.int_at("min");
+    policy["gang"][minimum] = words.int_at("min");
   else
     policy["basic"] = Json::object();
   group["spec"]["schedulingPolicy"] = std::move(policy);
@@ -294,10 +296,27 @@ Json storm_group(const Json& words) {
     group["spec"]["schedulingConstraints"]["topology"] = Json::array({Json::object({{"key", key}})});
   if (const std::string_view priority = words.string_at("priority"); !priority.empty())
     group["spec"]["priorityClassName"] = priority;
+  const std::string_view parent = words.string_at("parent");
+  if (!parent.empty()) group["spec"]["parentCompositePodGroupName"] = parent;
+  if (!parent.empty() || minimum == "minGroupCount")
+    group["spec"]["workloadRef"] = Json::object({{"workloadName", "storm"}, {"templateName", "any"}});
+  return group;
+}
+
+}  // namespace
+
+Json storm_group(const Json& words) {
+  Json group =
+      any_group(named("scheduling.k8s.io/v1beta1", "PodGroup", words.string_at("name")), words, "minCount");
   if (const std::string_view need = words.string_at("claim"); !need.empty())
     group["spec"]["resourceClaims"] =
         Json::array({Json::object({{"name", "devices"}, {"resourceClaimTemplateName", need}})});
   return group;
+}
+
+Json storm_composite(const Json& words) {
+  return any_group(named("scheduling.k8s.io/v1alpha3", "CompositePodGroup", words.string_at("name")), words,
+                   "minGroupCount");
 }
 
 Json storm_claim(const Json& words) {

@@ -48,9 +48,11 @@ std::vector<Json> storm_basics(const StormCluster& cluster);
 // needs joined by "+", each of which is a row of storm_needs.h, "extended" (an extended resource) or
 // "claim/NAME" (a claim that pods share).
 Json storm_pod(const Json& words);
-// {name, min, topology, priority, claim} as a PodGroup; without `min` its policy is basic. Its
+// {name, min, topology, priority, claim, parent} as a PodGroup; without `min` its policy is basic. Its
 // members whose need is `claim` share one claim.
 Json storm_group(const Json& words);
+// {name, min, topology, priority, parent} as a CompositePodGroup; `min` counts groups.
+Json storm_composite(const Json& words);
 // {name, need} as a ResourceClaim; without `need` for one whole GPU.
 Json storm_claim(const Json& words);
 

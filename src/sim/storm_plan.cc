@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kGangsMin = 11, kGangsMore = 6;
 constexpr int kMembersMin = 2, kMembersMore = 7;
+constexpr int kTreesMin = 5, kTreesMore = 5;
 constexpr int kPodsMin = 215;
 constexpr int kAimedMin = 10, kAimedMore = 6;
 // Seeds with volumes and devices that fall ill, with steps of their own random numbers: others stay as they
@@ -27,6 +28,10 @@ constexpr int kVolumePods = 60, kLocalDisks = 10, kFlapsMin = 12, kFlapsMore = 1
 constexpr std::int64_t kArrivalsMs = 420'000;
 constexpr std::int64_t kTroubleMs = 470'000;
 constexpr std::array kSharedClaims = {"one-gpu", "uplink", "two-gpus"};
+
+bool is_in_memory(std::uint64_t seed) {
+  return (seed >= kInMemorySeeds && seed < kTreeSeeds) || seed >= kInMemoryTreeSeeds;
+}
 
 class Maker {
  public:
@@ -43,6 +48,8 @@ class Maker {
     if (contended_) make_critical_gang();
     const int gangs = kGangsMin + pick(kGangsMore);
     for (int i = 0; i < gangs; ++i) make_gang(i);
+    if (plan_.seed >= kTreeSeeds)
+      for (int i = kTreesMin + pick(kTreesMore); i > 0; --i) make_tree(i);
     for (int i = 0; pods_ < kPodsMin; ++i) make_single(i);
     make_users();
     make_cluster_changes();
@@ -121,7 +128,7 @@ class Maker {
                   one_of(std::array{"ready-after 2s", "ready-after 6s", "ready-after 20s", "ready-after 1s",
                                     kReadyTooLate.data(), "fail-after 3s", "never"}));
     if (!priority.empty()) made.append("priority", priority);
-    if (need.empty() && plan_.seed < kInMemorySeeds) add_gpus(name, made);
+    if (need.empty() && !is_in_memory(plan_.seed)) add_gpus(name, made);
     names_.push_back(name);
   }
 
@@ -166,6 +173,52 @@ class Maker {
       const std::int64_t late = chance(80) ? below(300) : below(60'000);
       pod(std::min(at + 1 + late, kTroubleMs), name + "-" + std::to_string(i), need, name, run_s, priority);
     }
+  }
+
+  // A root with two or three children, one of which may be a group of groups itself. Its groups and pods may
+  // come late.
+  void make_tree(int number) {
+    const std::string root = "tree-" + std::to_string(number);
+    const std::int64_t at = below(kArrivalsMs);
+    const std::string priority = this->priority();
+    const int children = 2 + pick(2);
+    const bool racked = chance(35);
+    const std::int64_t run_s = !contended_ && chance(12) ? 0 : 15 + below(60);
+    const auto composite = [&](const std::string& name, int groups, const std::string& parent) {
+      JsonObject& made = step(chance(85) ? at : at + below(20'000), "composite");
+      made.append("name", name);
+      if (chance(80)) made.append("min", std::int64_t{chance(50) ? groups : std::max(1, groups - 1)});
+      if (racked && parent.empty()) made.append("topology", "example.com/rack");
+      if (!parent.empty()) made.append("parent", parent);
+      if (!priority.empty()) made.append("priority", priority);
+    };
+    composite(root, children, "");
+    for (int i = 0; i < children; ++i) {
+      const std::string child = root + "-" + std::to_string(i);
+      if (i > 0 || !chance(30)) {
+        make_group_of_tree(child, root, at, priority, run_s, racked);
+        continue;
+      }
+      composite(child, 2, root);
+      for (const char* under : {"-a", "-b"})
+        make_group_of_tree(child + under, child, at, priority, run_s, racked);
+    }
+  }
+  void make_group_of_tree(const std::string& name, const std::string& parent, std::int64_t at,
+                          const std::string& priority, std::int64_t run_s, bool racked) {
+    groups_.push_back(name);
+    const int members = 1 + pick(3);
+    const std::int64_t from = chance(80) ? at : at + below(40'000);
+    JsonObject& group = step(std::min(from, kTroubleMs), "group");
+    group.append("name", name);
+    group.append("parent", parent);
+    if (chance(85)) group.append("min", std::int64_t{std::max(1, members - pick(2))});
+    if (!racked && chance(30)) group.append("topology", "example.com/rack");
+    if (!priority.empty()) group.append("priority", priority);
+    const std::string need = member_need();
+    for (int i = 0; i < members; ++i)
+      pod(std::min(from + 1 + (chance(80) ? below(300) : below(30'000)), kTroubleMs),
+          name + "-" + std::to_string(i), need, name, run_s, priority);
   }
 
   // Needs most of a rack, while smaller pods of lower priority keep arriving.
@@ -309,6 +362,11 @@ class Maker {
     }
   }
 
+  const char* written_resource() {
+    if (plan_.seed >= kTreeSeeds && chance(30)) return "compositepodgroups";
+    return one_of(std::array{"bindrequests", "resourceclaims", "pods", "podgroups"});
+  }
+
   void make_process_trouble() {
     for (int i = 2 + pick(7); i > 0; --i) {
       JsonObject& kill = step(below(kTroubleMs - 20'000), "kill");
@@ -319,7 +377,7 @@ class Maker {
       JsonObject& kill = step(below(kTroubleMs - 20'000), "kill-at-write");
       kill.append("process", process());
       kill.append("nth", 1 + below(12));
-      kill.append("resource", one_of(std::array{"bindrequests", "resourceclaims", "pods", "podgroups"}));
+      kill.append("resource", written_resource());
       kill.append("forMs", chance(50) ? 1 + below(500) : 1000 + below(15'000));
     }
     for (int i = pick(2); i > 0; --i) {
@@ -420,7 +478,7 @@ class Maker {
   static void with_rate(Maker& maker, JsonObject& step, int) { step.append("perSecond", 1 + maker.below(5)); }
   static void with_write(Maker& maker, JsonObject& step, int) {
     step.append("nth", 1 + maker.below(3));
-    step.append("resource", maker.one_of(std::array{"bindrequests", "resourceclaims", "pods", "podgroups"}));
+    step.append("resource", maker.written_resource());
   }
   static void with_cpu(Maker& maker, JsonObject& step, int) {
     step.append("cpuMillis", 50 + maker.below(1500));
@@ -489,7 +547,7 @@ StormPlan with_binders_in_schedulers(StormPlan plan) {
 StormPlan make_storm_plan(std::uint64_t seed) {
   static_assert(kTroubleMs < kStormHeals.millis());
   StormPlan plan = Maker(seed).make();
-  return seed < kInMemorySeeds ? plan : with_binders_in_schedulers(std::move(plan));
+  return !is_in_memory(seed) ? plan : with_binders_in_schedulers(std::move(plan));
 }
 
 std::string storm_plan_text(const StormPlan& plan) {

@@ -33,8 +33,10 @@ inline constexpr Duration kStormRests = Duration::seconds(300);
 // Pods that wait beside room reserved for a higher priority must be placed by then, one after the other.
 inline constexpr Duration kStormRestsMax = Duration::seconds(1800);
 
-// Plans of these seeds and of higher ones are in_memory.
+// Plans of these seeds and of higher ones are in_memory; of the others have trees of groups.
 inline constexpr std::uint64_t kInMemorySeeds = 1'000'000;
+inline constexpr std::uint64_t kTreeSeeds = 2'000'000;
+inline constexpr std::uint64_t kInMemoryTreeSeeds = 3'000'000;
 
 StormPlan make_storm_plan(std::uint64_t seed);
 

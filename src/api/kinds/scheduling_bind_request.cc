@@ -77,6 +77,15 @@ FieldErrors check_lease(const FieldPath& path, const Json& lease) {
   return errors;
 }
 
+FieldErrors check_group(const FieldPath& path, const Json& group) {
+  FieldErrors errors = check_required(path.child("name"), text_at(group, "name"), dns_subdomain_problems);
+  append(errors, check_counter(path, group, "size"));
+  if (const Json* root = present(group, "root"))
+    append(errors,
+           check_required(path.child("root").child("name"), text_at(*root, "name"), dns_subdomain_problems));
+  return errors;
+}
+
 FieldErrors check_spec(const FieldPath& path, const Json& spec) {
   FieldErrors errors =
       check_required(path.child("podName"), text_at(spec, "podName"), dns_subdomain_problems);
@@ -85,11 +94,7 @@ FieldErrors check_spec(const FieldPath& path, const Json& spec) {
          check_required(path.child("selectedNode"), text_at(spec, "selectedNode"), dns_subdomain_problems));
   if (text_at(spec, "decisionID").size() > kUidBytesMax)
     errors.push_back(too_long(path.child("decisionID"), kUidBytesMax));
-  if (const Json* group = present(spec, "group")) {
-    append(errors, check_required(path.child("group").child("name"), text_at(*group, "name"),
-                                  dns_subdomain_problems));
-    append(errors, check_counter(path.child("group"), *group, "size"));
-  }
+  if (const Json* group = present(spec, "group")) append(errors, check_group(path.child("group"), *group));
   append(errors, check_gpu_share(path, spec));
   append(errors,
          check_claims(path.child("resourceClaimAllocations"), items(&spec, "resourceClaimAllocations")));

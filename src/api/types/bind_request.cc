@@ -44,10 +44,12 @@ void decode_status(const Json& status, BindRequest& request) {
 Json bind_request_spec(const BindRequest& request) {
   Json spec = Json::object(
       {{"podName", request.pod_name}, {"podUID", request.pod_uid}, {"selectedNode", request.node}});
-  if (!request.group.name.empty())
-    spec["group"] = Json::object({{"name", request.group.name},
-                                  {"uid", request.group.uid},
-                                  {"size", std::int64_t{request.group.size}}});
+  if (const BindGroup& group = request.group; !group.name.empty()) {
+    spec["group"] =
+        Json::object({{"name", group.name}, {"uid", group.uid}, {"size", std::int64_t{group.size}}});
+    if (!group.root.name.empty())
+      spec["group"]["root"] = Json::object({{"name", group.root.name}, {"uid", group.root.uid}});
+  }
   spec["decisionID"] = request.decision_id;
   if (request.withdrawn) spec["withdrawn"] = true;
   if (!request.scheduler_name.empty()) spec["schedulerName"] = request.scheduler_name;
@@ -141,8 +143,11 @@ void decode_bind_request_spec(const Json& spec, BindRequest& request) {
   request.pod_uid = spec.string_at("podUID");
   request.node = spec.string_at("selectedNode");
   const Json& group = spec.part("group");
-  request.group = {std::string(group.string_at("name")), std::string(group.string_at("uid")),
-                   static_cast<std::int32_t>(group.int_at("size"))};
+  request.group = {
+      std::string(group.string_at("name")),
+      std::string(group.string_at("uid")),
+      static_cast<std::int32_t>(group.int_at("size")),
+      {std::string(group.part("root").string_at("name")), std::string(group.part("root").string_at("uid"))}};
   request.decision_id = spec.string_at("decisionID");
   request.withdrawn = spec.bool_at("withdrawn");
   request.scheduler_name = spec.string_at("schedulerName");

@@ -96,11 +96,19 @@ bool is_blameless(std::string_view reason);
 inline constexpr std::string_view kBound = "Bound";
 inline constexpr std::string_view kPostBindCompleted = "PostBindCompleted";
 
+// The CompositePodGroup at the root of a tree of groups.
+struct GroupRoot {
+  std::string name;  // empty: the group is in no tree
+  std::string uid;
+  friend bool operator==(const GroupRoot&, const GroupRoot&) = default;
+};
+
 struct BindGroup {
   std::string name;  // PodGroup; empty: the pod has no gang
   std::string uid;
   std::int32_t size =
       0;  // members of this decision that wait for each other; 0 and 1: the pod waits for no other
+  GroupRoot root = {};  // of a decision about a tree: its members wait for each other over all groups
 };
 
 // A Lease: its UID tells it from an earlier or later one of the same name.

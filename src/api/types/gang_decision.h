@@ -1,10 +1,11 @@
 // The outcome of a gang's decision, for all its members at once.
 //
-// It is a condition of the PodGroup, written on its resourceVersion: one durable register that the binder
-// writes and that binder and scheduler read. It outlives every member, every BindRequest and every process.
-// Committed before the first binding of the decision; from then on members are bound, and never released
-// because of each other. Aborted: no member is bound by this decision. A group has one undecided decision at
-// a time. Earlier releases wrote an annotation instead; it is still read.
+// It is a condition of the PodGroup, or of the CompositePodGroup at the root of its tree, written on its
+// resourceVersion: one durable register that the binder writes and that binder and scheduler read. It
+// outlives every member, every BindRequest and every process. Committed before the first binding of the
+// decision; from then on members are bound, and never released because of each other. Aborted: no member is
+// bound by this decision. A group has one undecided decision at a time. Earlier releases wrote an annotation
+// instead; it is still read.
 #pragma once
 
 #include <string>
@@ -21,14 +22,31 @@ inline constexpr std::string_view kGangDecisionAnnotation = "scheduling.berth.de
 // Kubernetes' condition: True once the minimum of a group was scheduled, for ever.
 inline constexpr std::string_view kGroupScheduled = "PodGroupInitiallyScheduled";
 
+// The same of a CompositePodGroup.
+inline constexpr std::string_view kCompositeScheduled = "CompositePodGroupInitiallyScheduled";
+
+// The object that has the condition. Points into it.
+struct GangRegister {
+  GangRegister(const PodGroup& group) : meta(&group.meta), conditions(&group.conditions) {}
+  GangRegister(const CompositePodGroup& root)
+      : meta(&root.meta), conditions(&root.conditions), scheduled(kCompositeScheduled) {}
+
+  const ObjectMeta* meta;
+  const std::vector<Condition>* conditions;
+  std::string_view scheduled = kGroupScheduled;  // Kubernetes' condition of such an object
+};
+
 enum class GangOutcome { Undecided, Committed, Aborted };
 
-// The group's outcome for this decision.
-GangOutcome gang_outcome(const PodGroup& group, std::string_view decision_id);
+// The outcome of this decision.
+GangOutcome gang_outcome(const GangRegister& group, std::string_view decision_id);
 // What says it. `outcome` is decided. As any condition, it keeps the time of its transition while its status
 // stays.
-Condition gang_condition(const PodGroup& group, std::string_view decision_id, GangOutcome outcome, Time now);
-// kGroupScheduled, as the scheduler and the gang barrier tell it.
-Condition group_condition(bool scheduled, const std::string& reason, const std::string& message, Time now);
+Condition gang_condition(const GangRegister& group, std::string_view decision_id, GangOutcome outcome,
+                         Time now);
+// Kubernetes' condition of a group of groups or of pods, as the scheduler and the gang barrier tell it.
+Condition scheduled_condition(const GangRegister& group, bool scheduled, const std::string& reason,
+                              const std::string& message, Time now);
+bool is_scheduled(const GangRegister& group);
 
 }  // namespace berth::api

@@ -99,8 +99,9 @@ void BinderFixture::relist_requests() {
 
 client::Effects BinderFixture::decide(const api::ObjectKey& key) const {
   client::View view;
-  for (const api::Kind kind : {api::Kind::Node, api::Kind::Pod, api::Kind::PodGroup, api::Kind::ResourceClaim,
-                               api::Kind::BindRequest})
+  for (const api::Kind kind :
+       {api::Kind::Node, api::Kind::Pod, api::Kind::PodGroup, api::Kind::CompositePodGroup,
+        api::Kind::ResourceClaim, api::Kind::BindRequest})
     for (const Json* object : api_.all(api::ref_of(kind)))
       engine::testing::put(view, kind, to_string(*object));
   return (*Binder::make(options_))->reconcile(view, key, now());

@@ -4,31 +4,31 @@
 
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
+#include "client/group_tree.h"
 
 namespace berth::placement {
 namespace {
 
 using Unsettled = UnsettledGate::Kind;
 
-bool is_committed(const api::PodGroup* group, const api::BindRequest& request) {
+bool is_committed(const client::View& view, const api::BindRequest& request) {
   return request.committed || request.phase == api::BindPhase::Succeeded ||
-         (group && api::gang_outcome(*group, request.decision_id) == api::GangOutcome::Committed);
+         client::outcome_of(view, request) == api::GangOutcome::Committed;
 }
 
-bool failed_in(const client::View& view, const GroupMembers& members) {
+// A member that waits had a request of this decision.
+bool failed_in(const client::View& view, const std::string& decision, const GroupMembers& members) {
   return std::any_of(members.waiting.begin(), members.waiting.end(), [&](const api::Pod* pod) {
     const auto requests = view.bind_requests_of_pod(pod->meta.ns, pod->meta.name);
-    return std::any_of(requests.begin(), requests.end(), [&](const api::BindRequest* request) {
-      return request->decision_id == members.joinable;
-    });
+    return std::any_of(requests.begin(), requests.end(),
+                       [&](const api::BindRequest* request) { return request->decision_id == decision; });
   });
 }
 
 class Sorting {
  public:
-  Sorting(const client::View& view, const model::Cluster& cluster, const GroupQuestions& questions,
-          const api::PodGroup* group)
-      : view_(view), cluster_(cluster), questions_(questions), group_(group) {}
+  Sorting(const client::View& view, const model::Cluster& cluster, const GroupQuestions& questions)
+      : view_(view), cluster_(cluster), questions_(questions) {}
 
   void add(const api::Pod& pod) {
     members_.ever_bound += pod.bound();
@@ -57,7 +57,7 @@ class Sorting {
   void add_request(const api::BindRequest& request) {
     if (has(KnownDefect::PlacedCountsAsScheduled)) return void(++members_.scheduled);
     if (request.withdrawn || is_failing(request)) return unsettled(request, Unsettled::BeingGivenBack);
-    if (is_committed(group_, request)) {
+    if (is_committed(view_, request)) {
       ++members_.scheduled;
       return;
     }
@@ -65,7 +65,7 @@ class Sorting {
     ++members_.at_barrier;
     if (members_.joinable.empty()) members_.joinable = request.decision_id;
     if (members_.joinable != request.decision_id ||
-        (group_ && api::gang_outcome(*group_, request.decision_id) == api::GangOutcome::Aborted))
+        client::outcome_of(view_, request) == api::GangOutcome::Aborted)
       unsettled(request, Unsettled::AtBarrier);
     if (questions_.gang_under_way(request.decision_id)) unsettled(request, Unsettled::OthersUnwritten);
     if (!questions_.gang_under_way(request.decision_id) && !questions_.was_written(request.decision_id) &&
@@ -89,7 +89,6 @@ class Sorting {
   const client::View& view_;
   const model::Cluster& cluster_;
   const GroupQuestions& questions_;
-  const api::PodGroup* group_;
   GroupMembers members_;
 };
 
@@ -103,16 +102,38 @@ const api::BindRequest* standing_request(const client::View& view, const api::Po
   return nullptr;
 }
 
+GroupMembers members_of_one(const client::View& view, const model::Cluster& cluster,
+                            const GroupQuestions& questions, std::string_view ns, std::string_view group) {
+  Sorting sorting(view, cluster, questions);
+  for (const api::Pod* pod : view.pods_of_group(ns, group)) sorting.add(*pod);
+  return sorting.take();
+}
+
+void join_groups(const client::View& view, std::span<GroupMembers* const> groups) {
+  std::string decision;
+  bool waits = false;
+  for (const GroupMembers* group : groups) {
+    if (decision.empty()) decision = group->joinable;
+    waits |= !group->waiting.empty();
+  }
+  for (GroupMembers* group : groups) {
+    // If no pod waits, the members without a request are gone, and the gang barrier decides about the rest.
+    if (!waits) group->broken.clear();
+    if (group->unsettled || group->joinable.empty()) continue;
+    if (group->joinable != decision) group->unsettled = {Unsettled::OthersAtBarrier, decision};
+  }
+  if (decision.empty()) return;
+  // A member that failed in this decision waits until the barrier has decided about the others.
+  for (GroupMembers* group : groups)
+    if (!group->unsettled && failed_in(view, decision, *group))
+      group->unsettled = {Unsettled::OthersAtBarrier, decision};
+}
+
 GroupMembers group_members(const client::View& view, const model::Cluster& cluster,
                            const GroupQuestions& questions, std::string_view ns, std::string_view group) {
-  Sorting sorting(view, cluster, questions, view.pod_groups.find(ns, group));
-  for (const api::Pod* pod : view.pods_of_group(ns, group)) sorting.add(*pod);
-  GroupMembers members = sorting.take();
-  // If no pod waits, the members without a request are gone, and the gang barrier decides about the rest.
-  if (members.waiting.empty()) members.broken.clear();
-  // A member that failed in this decision waits until the barrier has decided about the others.
-  if (!members.joinable.empty() && !members.unsettled && failed_in(view, members))
-    members.unsettled = {Unsettled::OthersAtBarrier, members.joinable};
+  GroupMembers members = members_of_one(view, cluster, questions, ns, group);
+  GroupMembers* const alone[] = {&members};
+  join_groups(view, alone);
   return members;
 }
 

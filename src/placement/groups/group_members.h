@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,5 +42,11 @@ const api::BindRequest* standing_request(const client::View& view, const api::Po
 // Cost: O(members).
 GroupMembers group_members(const client::View& view, const model::Cluster& cluster,
                            const GroupQuestions& questions, std::string_view ns, std::string_view group);
+// Of one group of a tree: what follows from the other groups is left to join_groups(), which is called with
+// all of them.
+GroupMembers members_of_one(const client::View& view, const model::Cluster& cluster,
+                            const GroupQuestions& questions, std::string_view ns, std::string_view group);
+// Groups that are decided together have one decision under way, and are unsettled together.
+void join_groups(const client::View& view, std::span<GroupMembers* const> groups);
 
 }  // namespace berth::placement

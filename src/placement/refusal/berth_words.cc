@@ -38,16 +38,41 @@ std::string words_of(const UnsettledGate& gate) {
   return with_subjects(kUnsettledGates[static_cast<std::size_t>(gate.kind)], gate.of);
 }
 
+// "PodGroup decode has 1 of 4 pods"
+std::string words_of(const ShortGroup& group) {
+  return (group.composite ? "CompositePodGroup " : "PodGroup ") + group.name + " has " +
+         std::to_string(group.alive) + " of " + std::to_string(group.wanted) +
+         (group.composite ? " groups" : " pods");
+}
+
+std::string too_few_groups(const GroupGate& gate) {
+  std::string text = "CompositePodGroup " + gate.name + " wants " + std::to_string(gate.wanted) +
+                     (gate.wanted == 1 ? " group" : " groups") + ", and " + std::to_string(gate.alive) +
+                     (gate.alive == 1 ? " is complete" : " are complete");
+  for (std::size_t i = 0; i < gate.missing.size(); ++i)
+    text.append(i == 0 ? ": " : ", ").append(words_of(gate.missing[i]));
+  return text;
+}
+
 std::string words_of(const GroupGate& gate) {
   switch (gate.kind) {
     case GroupGate::Kind::NoGroup:
       break;
     case GroupGate::Kind::HeldByParent:
       return "its parent, CompositePodGroup " + gate.name +
-             ", may constrain it, and composite groups are not scheduled yet";
+             ", may constrain it, and the feature gate CompositePodGroup is off";
     case GroupGate::Kind::TooFewMembers:
       return "the gang wants " + std::to_string(gate.wanted) + " pods, and " + std::to_string(gate.alive) +
              (gate.alive == 1 ? " is there" : " are there");
+    case GroupGate::Kind::NoParent:
+      return "CompositePodGroup " + gate.name + " does not exist";
+    case GroupGate::Kind::ParentCycle:
+      return "CompositePodGroup " + gate.name + " is an ancestor of itself";
+    case GroupGate::Kind::TreeTooDeep:
+      return "the tree of CompositePodGroup " + gate.name + " has more than " + std::to_string(gate.wanted) +
+             " levels";
+    case GroupGate::Kind::TooFewGroups:
+      return too_few_groups(gate);
   }
   return "PodGroup " + gate.name + " does not exist";
 }

@@ -3,9 +3,11 @@
 // Values without pointers into the view.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace berth::placement {
 
@@ -46,16 +48,32 @@ struct UnsettledGate {
   friend bool operator==(const UnsettledGate&, const UnsettledGate&) = default;
 };
 
-// Of a group, by itself.
+// Groups that a gate names.
+inline constexpr std::size_t kShortGroupsMax = 4;
+
+// A group of a tree without enough members, or groups, of its own.
+struct ShortGroup {
+  std::string name;
+  bool composite = false;
+  std::int32_t wanted = 0, alive = 0;
+  friend bool operator==(const ShortGroup&, const ShortGroup&) = default;
+};
+
+// Of a group, by itself, or of a tree of groups.
 struct GroupGate {
   enum class Kind : std::uint8_t {
     NoGroup,        // `name` does not exist
-    HeldByParent,   // `name` is a CompositePodGroup, whose constraints are not read (KEP-6012)
+    HeldByParent,   // `name` is a CompositePodGroup, and composite groups are not read (KEP-6012)
     TooFewMembers,  // of `wanted`
+    NoParent,       // CompositePodGroup `name` does not exist
+    ParentCycle,    // CompositePodGroup `name` is its own ancestor
+    TreeTooDeep,    // the tree of CompositePodGroup `name` has more than kTreeLevelsMax levels
+    TooFewGroups,   // CompositePodGroup `name` wants `wanted`; `alive` are complete
   };
   Kind kind = Kind::NoGroup;
   std::string name;
   std::int32_t wanted = 0, alive = 0;
+  std::vector<ShortGroup> missing = {};  // of TooFewGroups: children that are not complete
   friend bool operator==(const GroupGate&, const GroupGate&) = default;
 };
 

@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "client/group_tree.h"
 #include "placement/groups/group_cycle.h"
 
 namespace berth::placement {
 
 // Composite groups above a PodGroup, and the PodGroup.
-inline constexpr std::size_t kTreeDepthMax = 4;
+inline constexpr std::size_t kTreeDepthMax = client::kTreeLevelsMax;
 
 // A PodGroup, if `composite` is null; else a CompositePodGroup.
 struct TreeNode {

@@ -23,8 +23,11 @@ Shown shown_in(const client::View& view, const api::ObjectKey& key, const std::s
     const api::Pod* pod = view.pods.find(key.ns, key.name);
     return pod && pod->meta.uid == uid ? Shown{&pod->meta, &pod->conditions, pod->nominated_node} : Shown{};
   }
-  const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
-  return group && group->meta.uid == uid ? Shown{&group->meta, &group->conditions} : Shown{};
+  const auto shown = [&](const auto* group) {
+    return group && group->meta.uid == uid ? Shown{&group->meta, &group->conditions} : Shown{};
+  };
+  return key.kind == api::Kind::PodGroup ? shown(view.pod_groups.find(key.ns, key.name))
+                                         : shown(view.composite_groups.find(key.ns, key.name));
 }
 
 bool same_words(const api::Condition& a, const api::Condition& b) {

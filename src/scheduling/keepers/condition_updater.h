@@ -33,7 +33,7 @@ inline constexpr Duration kConditionRetryMax = Duration::seconds(10);
 inline constexpr Duration kCommitTellsWithin = Duration::seconds(1);
 
 struct WantedCondition {
-  api::ObjectKey key;  // a Pod or a PodGroup
+  api::ObjectKey key;  // a Pod, a PodGroup or a CompositePodGroup
   std::string uid;
   api::Condition condition;
   std::string wording_class;  // equal for words that differ in numbers only

@@ -1,0 +1,47 @@
+#include "client/group_tree.h"
+
+namespace berth::client {
+namespace {
+
+template <class Group>
+std::optional<api::GangRegister> register_in(const Group* group, const std::string& uid) {
+  if (!group || (!uid.empty() && group->meta.uid != uid)) return std::nullopt;
+  return api::GangRegister(*group);
+}
+
+}  // namespace
+
+TreeTop tree_top(const View& view, std::string_view ns, std::string_view composite) {
+  TreeTop top{std::string(composite), TreeTop::End::Root};
+  for (std::size_t level = kTreeLevelsMax - 1; level > 0; --level) {
+    const api::CompositePodGroup* found = view.composite_groups.find(ns, top.name);
+    if (!found) return {top.name, TreeTop::End::Missing};
+    if (found->parent.empty()) return top;
+    if (level > 1) top.name = found->parent;
+  }
+  return {top.name, TreeTop::End::TooDeep};
+}
+
+TreeTop tree_top(const View& view, const api::PodGroup& group) {
+  return group.parent.empty() ? TreeTop{} : tree_top(view, group.meta.ns, group.parent);
+}
+
+std::optional<api::GangRegister> register_of(const View& view, const api::BindRequest& request) {
+  const api::BindGroup& group = request.group;
+  if (group.root.name.empty())
+    return register_in(view.pod_groups.find(request.meta.ns, group.name), group.uid);
+  return register_in(view.composite_groups.find(request.meta.ns, group.root.name), group.root.uid);
+}
+
+api::ObjectKey register_key(const api::BindRequest& request) {
+  const api::BindGroup& group = request.group;
+  if (group.root.name.empty()) return {api::Kind::PodGroup, request.meta.ns, group.name, {}};
+  return {api::Kind::CompositePodGroup, request.meta.ns, group.root.name, {}};
+}
+
+api::GangOutcome outcome_of(const View& view, const api::BindRequest& request) {
+  const std::optional<api::GangRegister> found = register_of(view, request);
+  return found ? api::gang_outcome(*found, request.decision_id) : api::GangOutcome::Undecided;
+}
+
+}  // namespace berth::client

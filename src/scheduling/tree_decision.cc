@@ -1,0 +1,244 @@
+// The part of Scheduler that turns the outcome of a tree of groups into writes: one decision for all of it.
+//
+// A tree does not have others evicted, and gets no reservation when it is overtaken.
+#include <algorithm>
+#include <functional>
+
+#include "api/types/gang_decision.h"
+#include "placement/refusal/kubernetes_words.h"
+#include "scheduling/scheduler.h"
+#include "scheduling/writes.h"
+
+namespace berth::scheduling {
+namespace {
+
+using placement::MemberOutcome;
+using placement::TreeNode;
+using placement::TreeNodeOutcome;
+
+const TreeNodeOutcome& outcome_at(const TreeOutcome& outcome, std::size_t node) {
+  static const TreeNodeOutcome kNotTried;
+  return node < outcome.nodes.size() ? outcome.nodes[node] : kNotTried;
+}
+
+const MemberOutcome& member_at(const TreeNodeOutcome& node, std::size_t member) {
+  static const MemberOutcome kNotTried;
+  return member < node.members.size() ? node.members[member] : kNotTried;
+}
+
+bool has_place(const TreeOutcome& outcome, std::size_t node, std::size_t member) {
+  return outcome.kind == GroupOutcome::Kind::Placed && outcome_at(outcome, node).placed &&
+         member_at(outcome_at(outcome, node), member).node.valid();
+}
+
+struct ChosenMember {
+  std::size_t node = 0;  // of the tree
+  std::size_t member = 0;
+};
+
+std::vector<ChosenMember> chosen_members(const TreeInput& input, const TreeOutcome& outcome) {
+  std::vector<ChosenMember> chosen;
+  for (std::size_t i = 0; i < input.nodes.size(); ++i)
+    for (std::size_t j = 0; j < input.nodes[i].group.waiting.size(); ++j)
+      if (has_place(outcome, i, j)) chosen.push_back({i, j});
+  return chosen;
+}
+
+// Which nodes have their minimum; `has`: of a PodGroup.
+std::vector<bool> with_minimum(const TreeInput& input, const std::function<bool(const GroupInput&)>& has) {
+  std::vector<bool> found(input.nodes.size());
+  for (std::size_t i = input.nodes.size(); i-- > 0;) {
+    const TreeNode& node = input.nodes[i];
+    const auto complete = std::count_if(node.children.begin(), node.children.end(),
+                                        [&](std::size_t child) { return found[child]; });
+    found[i] = node.is_group() ? has(node.group) : complete >= node.minimum();
+  }
+  return found;
+}
+
+// Members wait for each other until each group that they are in has its minimum; with a minimum of one they
+// never do.
+bool wait_for_each_other(const TreeInput& input, const std::vector<ChosenMember>& chosen) {
+  const std::vector<bool> complete = with_minimum(
+      input, [](const GroupInput& group) { return group.scheduled >= std::max(1, group.group->minimum()); });
+  return std::any_of(chosen.begin(), chosen.end(), [&](const ChosenMember& one) {
+    for (std::optional<std::size_t> at = one.node; at; at = input.nodes[*at].parent)
+      if (!complete[*at] && input.nodes[*at].minimum() > 1) return true;
+    return false;
+  });
+}
+
+const std::string& joined_decision(const TreeInput& input) {
+  static const std::string kNone;
+  for (const TreeNode& node : input.nodes)
+    if (!node.group.joins.empty()) return node.group.joins;
+  return kNone;
+}
+
+api::GangRegister register_of(const TreeNode& node) {
+  return node.is_group() ? api::GangRegister(*node.group.group) : api::GangRegister(*node.composite);
+}
+
+api::ObjectKey key_of(const TreeNode& node) {
+  return client::key_of(node.is_group() ? api::Kind::PodGroup : api::Kind::CompositePodGroup, node.meta());
+}
+
+// Why members of the node have no place: its own refusal, or that of all.
+const placement::Refusal* refusal_of(const TreeOutcome& outcome, std::size_t node) {
+  const TreeNodeOutcome& own = outcome_at(outcome, node);
+  return own.refusal ? own.refusal.get() : outcome.refusal.get();
+}
+
+}  // namespace
+
+TreeInput Scheduler::input_of_tree(const SchedulingContext& context, const EntityKey& root, Time now) const {
+  return placement::tree_input(gate_.tree_of(context.view, root),
+                               [&](const api::Pod& pod) { return avoid_set(pod, now); });
+}
+
+client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedEntity entry, Time now) {
+  const TreeInput input = input_of_tree(context, entry.key, now);
+  if (std::all_of(input.nodes.begin(), input.nodes.end(),
+                  [](const TreeNode& node) { return node.group.waiting.empty(); }))
+    return {};
+  std::string id = next_decision(entry.key, now);
+  if (const std::string& joined = joined_decision(input); !joined.empty()) id = joined;
+  model::Ledger::Transaction transaction(loop_.cluster.ledger());
+  transaction.lift_holds(entry.priority, std::nullopt);
+  const TreeOutcome outcome = core_.decide_tree(context, input, transaction);
+  if (outcome.kind == GroupOutcome::Kind::Placed && !chosen_members(input, outcome).empty())
+    return bind_tree(context, std::move(entry), input, outcome, transaction, id, now);
+  transaction.end();
+  return refuse_tree(context, std::move(entry), input, outcome, id, now);
+}
+
+client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEntity entry,
+                                     const TreeInput& input, const TreeOutcome& outcome,
+                                     model::Ledger::Transaction& transaction, const std::string& id,
+                                     Time now) {
+  loop_.cluster.commit(transaction, id);
+  const std::vector<ChosenMember> chosen = chosen_members(input, outcome);
+  const std::string& joins = joined_decision(input);
+  InFlight flight;
+  flight.barrier = !joins.empty() || wait_for_each_other(input, chosen);
+  client::Effects effects;
+  effects.decision_id = id;
+  effects.stop_on_failure = flight.barrier;
+  const std::size_t joined = joins.empty() ? 0 : context.view.bind_request_count_of_decision(joins);
+  const auto size = static_cast<std::int32_t>(chosen.size() + joined);
+  const api::ObjectMeta& root = input.nodes.front().meta();
+  std::set<std::string> renewed;
+  std::size_t waiting = 0;
+  for (const TreeNode& node : input.nodes) waiting += node.group.waiting.size();
+  for (const ChosenMember& one : chosen) {
+    const GroupInput& group = input.nodes[one.node].group;
+    const api::Pod& pod = *group.waiting[one.member];
+    const MemberOutcome& member = outcome.nodes[one.node].members[one.member];
+    const BindRequestDraft binding{&pod, loop_.cluster.node(member.node).name,
+                                   loop_.cluster.named(pod, model::value_of(member.reservation)),
+                                   loop_.options.backoff_limit};
+    api::BindGroup bind_group{group.group->meta.name, group.group->meta.uid, flight.barrier ? size : 1};
+    if (flight.barrier) bind_group.root = {root.name, root.uid};
+    effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_));
+    renew_reservations(context.view, binding, id, renewed, effects.chains.back());
+    flight.member_uids.push_back(pod.meta.uid);
+    loop_.conditions.drop(client::key_of(api::Kind::Pod, pod.meta));
+  }
+  tell_refused(context, input, outcome, id, now);
+  log_tree(input, outcome, id, now);
+  loop_.overtaking.placed(entry.priority, now);
+  loop_.forget_room(entry.key, now);
+  flight.entry = entry;
+  if (chosen.size() < waiting) put_back(context, std::move(entry), input, now);
+  loop_.in_flight[id] = std::move(flight);
+  return effects;
+}
+
+void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input,
+                         Time now) {
+  std::vector<const GroupInput*> groups;
+  for (const TreeNode& node : input.nodes)
+    if (node.is_group()) groups.push_back(&node.group);
+  put_back(context, std::move(entry), groups, now);
+}
+
+// The conditions of what has no place: members, and groups without their minimum.
+void Scheduler::tell_refused(const SchedulingContext& context, const TreeInput& input,
+                             const TreeOutcome& outcome, const std::string& id, Time now) {
+  const std::vector<bool> complete = with_minimum(input, has_minimum);
+  for (std::size_t i = 0; i < input.nodes.size(); ++i) {
+    const TreeNode& node = input.nodes[i];
+    const TreeNodeOutcome& own = outcome_at(outcome, i);
+    const bool placed = outcome.kind == GroupOutcome::Kind::Placed && own.placed;
+    const placement::Refusal* why = refusal_of(outcome, i);
+    for (std::size_t j = 0; j < node.group.waiting.size(); ++j) {
+      const MemberOutcome& member = member_at(own, j);
+      if (has_place(outcome, i, j) || (!why && !member.refusal)) continue;
+      // A group that is placed says nothing about the members that it leaves out.
+      const bool alone = !why || (placed && member.refusal);
+      const SchedulingFailure failure =
+          alone ? failure_of(*member.refusal, id, kMemberRewordAfter) : failure_of_member(member, *why, id);
+      loop_.conditions.want(context.view, refused_pod(*node.group.waiting[j], failure, now), now);
+    }
+    const api::GangRegister group = register_of(node);
+    if (placed || !why || complete[i] || api::is_scheduled(group)) continue;
+    const std::string sentence = placement::kubernetes_sentence(*why);
+    const std::string reason(placement::condition_reason(why->result));
+    loop_.conditions.want(
+        context.view,
+        {key_of(node), group.meta->uid, api::scheduled_condition(group, false, reason, sentence, now),
+         wording_class(sentence)},
+        now);
+  }
+}
+
+// One record for the tree, and one for each group that had members to place.
+void Scheduler::log_tree(const TreeInput& input, const TreeOutcome& outcome, const std::string& id,
+                         Time now) {
+  const api::ObjectMeta& root = input.nodes.front().meta();
+  DecisionRecord all{id, now, DecisionKind::CompositeGroup, root.ns, root.name};
+  all.uid = root.uid;
+  all.refusal = outcome.refusal;
+  const bool refused = outcome.kind != GroupOutcome::Kind::Placed;
+  if (refused && outcome.refusal) all.result = outcome.refusal->result;
+  std::vector<DecisionRecord> groups;
+  for (std::size_t i = 0; i < input.nodes.size(); ++i) {
+    const TreeNode& node = input.nodes[i];
+    if (node.group.waiting.empty()) continue;
+    DecisionRecord own{id, now, DecisionKind::Group, node.meta().ns, node.meta().name};
+    own.uid = node.meta().uid;
+    own.parent = node.group.group->parent;
+    own.refusal = outcome_at(outcome, i).refusal;
+    if (!own.refusal && (refused || !outcome_at(outcome, i).placed)) own.refusal = outcome.refusal;
+    for (std::size_t j = 0; j < node.group.waiting.size(); ++j)
+      if (has_place(outcome, i, j)) {
+        const model::NodeId at = outcome.nodes[i].members[j].node;
+        own.placed.push_back({node.group.waiting[j]->meta.name, loop_.cluster.node(at).name});
+      }
+    if (own.placed.empty() && own.refusal) own.result = own.refusal->result;
+    all.placed.insert(all.placed.end(), own.placed.begin(), own.placed.end());
+    groups.push_back(std::move(own));
+  }
+  log(std::move(all));
+  for (DecisionRecord& group : groups) log(std::move(group));
+}
+
+client::Effects Scheduler::refuse_tree(const SchedulingContext& context, QueuedEntity entry,
+                                       const TreeInput& input, const TreeOutcome& outcome,
+                                       const std::string& id, Time now) {
+  client::Effects effects;
+  effects.decision_id = id;
+  for (const TreeNodeOutcome& node : outcome.nodes)
+    for (const MemberOutcome& member : node.members)
+      for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
+  if (!effects.chains.empty()) deallocating_[id] = entry.key;
+  tell_refused(context, input, outcome, id, now);
+  log_tree(input, outcome, id, now);
+  if (outcome.kind == GroupOutcome::Kind::Error)
+    loop_.queue.put_after_error(std::move(entry), now);
+  else
+    put_back(context, std::move(entry), input, now);
+  return effects;
+}
+
+}  // namespace berth::scheduling

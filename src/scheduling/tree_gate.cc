@@ -1,0 +1,83 @@
+// The part of EntryGate that is about trees of groups: an entry each, by its root.
+#include <algorithm>
+
+#include "placement/refusal/berth_words.h"
+#include "scheduling/entry_gate.h"
+
+namespace berth::scheduling {
+namespace {
+
+// Nothing under the key waits for it, or ever did: its PodGroups are in a tree with another top.
+bool is_no_entry(const TreeMembers& tree) {
+  return std::none_of(tree.nodes.begin(), tree.nodes.end(),
+                      [](const placement::TreeMember& node) { return node.group != nullptr; });
+}
+
+}  // namespace
+
+TreeMembers EntryGate::tree_of(const client::View& view, const EntityKey& key) const {
+  return placement::tree_members(view, loop_.cluster, questions(), key);
+}
+
+// The commit writes this on the root alone.
+void EntryGate::tell_tree_scheduled(const client::View& view, const TreeMembers& tree, Time now) {
+  for (const placement::TreeMember& node : tree.nodes) {
+    if (node.group && node.scheduled)
+      tell_scheduled(view, client::key_of(api::Kind::PodGroup, node.group->meta), *node.group, {}, now);
+    if (node.composite && node.scheduled)
+      tell_scheduled(view, client::key_of(api::Kind::CompositePodGroup, node.composite->meta),
+                     *node.composite, node.parent ? Duration() : kCommitTellsWithin, now);
+  }
+}
+
+// What is wrong with its shape, on all its objects; that groups are missing, on the root.
+void EntryGate::tell_tree_held(const client::View& view, const TreeMembers& tree,
+                               const placement::GroupGate& held, Time now) {
+  for (const placement::TreeMember& node : tree.nodes) {
+    if (node.scheduled || (!tree.fault && node.parent)) continue;
+    if (node.group)
+      tell_held(view, client::key_of(api::Kind::PodGroup, node.group->meta), *node.group, held, now);
+    if (node.composite)
+      tell_held(view, client::key_of(api::Kind::CompositePodGroup, node.composite->meta), *node.composite,
+                held, now);
+  }
+}
+
+void EntryGate::log_gate(const TreeMembers& tree, const placement::GateReason& gate, Time now) {
+  log_gate(tree.key, gate, now);
+  for (const placement::TreeMember& node : tree.nodes)
+    if (node.group && !node.members.waiting.empty())
+      log_gate(EntityKey{tree.key.ns, node.group->meta.name, EntityKind::Group}, gate, now);
+}
+
+std::optional<placement::GateReason> EntryGate::gate(const client::View& view, const TreeMembers& tree,
+                                                     Time now) {
+  std::optional<placement::GateReason> closed;
+  for (const placement::TreeMember& node : tree.nodes) {
+    std::optional<placement::GateReason> own;
+    gate_members(view, node.members, own, now);
+    // A group that is not tried does not hold the others, unless it has a decision under way.
+    if (own && !closed && (node.tried || node.members.unsettled)) closed = std::move(own);
+  }
+  const std::optional<placement::GroupGate> held = placement::tree_gate(tree);
+  if (!held) return closed;
+  tell_tree_held(view, tree, *held, now);
+  return closed ? closed : *held;
+}
+
+void EntryGate::reconsider_tree(const client::View& view, const EntityKey& key, Time now) {
+  const TreeMembers tree = tree_of(view, key);
+  if (is_no_entry(tree)) return leave_queue(key, now);
+  for (const placement::TreeMember& node : tree.nodes)
+    for (const api::BindRequest* request : node.members.broken) loop_.withdrawals.want(*request, now);
+  tell_tree_scheduled(view, tree, now);
+  if (!tree.any_waiting()) return leave_queue(key, now);
+  const std::optional<placement::GateReason> closed = gate(view, tree, now);
+  const QueuedEntity entry = placement::queue_entry(tree);
+  if (!closed) return enqueue(entry, now);
+  loop_.forget_room(key, now);
+  loop_.queue.gate(key, entry.priority, entry.since);
+  log_gate(tree, *closed, now);
+}
+
+}  // namespace berth::scheduling

@@ -1,0 +1,310 @@
+// Trees of groups: one entry for each root, what gates it, and the writes of its decision.
+#include <gtest/gtest.h>
+
+#include "api/types/gang_decision.h"
+#include "placement/refusal/berth_words.h"
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+SchedulerOptions with_trees() {
+  SchedulerOptions options;
+  options.composite_groups = true;
+  return options;
+}
+
+struct TreeBench : TestBench {
+  TreeBench() : TestBench(with_trees()) {}
+
+  // `minimum` 0: the basic policy. `parent` empty: none.
+  void put_composite(const std::string& name, int minimum, const std::string& parent = "") {
+    put_tree_object(api::Kind::CompositePodGroup, name, "minGroupCount", minimum, parent);
+  }
+  void put_child(const std::string& name, int minimum, const std::string& parent) {
+    put_tree_object(api::Kind::PodGroup, name, "minCount", minimum, parent);
+  }
+  void put_pods(const std::string& group, int count, const std::string& cpu = "1") {
+    for (int i = 0; i < count; ++i) put_pod({group + "-" + std::to_string(i), cpu, group});
+  }
+  std::string condition(api::Kind kind, const std::string& name, std::string_view type) const {
+    const std::vector<api::Condition>* conditions = nullptr;
+    if (kind == api::Kind::PodGroup) conditions = &view.pod_groups.find("default", name)->conditions;
+    if (kind == api::Kind::CompositePodGroup)
+      conditions = &view.composite_groups.find("default", name)->conditions;
+    const api::Condition* found = api::find_condition(*conditions, type);
+    return found ? found->status + "/" + found->reason + "/" + found->message : "";
+  }
+  std::string told_of_group(const std::string& name) const {
+    return condition(api::Kind::PodGroup, name, api::kGroupScheduled);
+  }
+  std::string told_of_composite(const std::string& name) const {
+    return condition(api::Kind::CompositePodGroup, name, api::kCompositeScheduled);
+  }
+  const api::BindRequest* request_of(const std::string& pod) const {
+    const auto requests = view.bind_requests_of_pod("default", pod);
+    return requests.empty() ? nullptr : requests.front();
+  }
+  // "a-0 b-0": pods that have a place.
+  std::string placed() const {
+    std::string text;
+    for (const auto& [name, pod] : view.pods.all())
+      if (!node_of(name.name).empty()) text.append(text.empty() ? "" : " ").append(name.name);
+    return text;
+  }
+  // As the binder does: the root's register, then the pods.
+  void commit(const std::string& root, const std::string& pod) {
+    const api::CompositePodGroup& stored = *view.composite_groups.find("default", root);
+    Json object = *parse_json(*stored.raw);
+    object["status"]["conditions"] =
+        Json::array({api::to_json(api::scheduled_condition(stored, true, "Scheduled", "", now)),
+                     api::to_json(api::gang_condition(stored, request_of(pod)->decision_id,
+                                                      api::GangOutcome::Committed, now))});
+    put_json(api::Kind::CompositePodGroup, std::move(object));
+  }
+
+ private:
+  void put_tree_object(api::Kind kind, const std::string& name, const std::string& field, int minimum,
+                       const std::string& parent) {
+    std::string text =
+        R"({"metadata":{"namespace":"default","name":")" + name +
+        R"("},"spec":{"priority":0,"schedulingPolicy":)" +
+        (minimum == 0 ? R"({"basic":{}})" : R"({"gang":{")" + field + "\":" + std::to_string(minimum) + "}}");
+    if (!parent.empty()) text += R"(,"parentCompositePodGroupName":")" + parent + "\"";
+    put(kind, text + "}}");
+  }
+};
+
+TEST(Trees, AllGroupsAreOneDecision) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 2);
+  bench.put_child("a", 2, "root");
+  bench.put_child("b", 1, "root");
+  bench.put_pods("a", 2);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "") << "b has no pod yet";
+  bench.put_pods("b", 1);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1 b-0");
+  const api::BindRequest& a = *bench.request_of("a-0");
+  const api::BindRequest& b = *bench.request_of("b-0");
+  EXPECT_EQ(a.decision_id, b.decision_id);
+  EXPECT_EQ(a.group.size, 3);
+  EXPECT_EQ(a.group.name + " " + b.group.name, "a b");
+  EXPECT_EQ(a.group.root.name + " " + a.group.root.uid, "root uid-root");
+  EXPECT_EQ(bench.scheduler.queue().active_count() + bench.scheduler.queue().waiting_count(), 0u);
+}
+
+TEST(Trees, ACommitIsToldOfEveryGroup) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 1);
+  bench.put_composite("inner", 1, "root");
+  bench.put_child("a", 2, "inner");
+  bench.put_pods("a", 2);
+  bench.run();
+  EXPECT_EQ(bench.told_of_group("a") + bench.told_of_composite("inner"), "");
+  bench.commit("root", "a-0");
+  bench.run();
+  EXPECT_EQ(bench.told_of_group("a"), "True/Scheduled/");
+  EXPECT_EQ(bench.told_of_composite("inner"), "True/Scheduled/");
+}
+
+TEST(Trees, ARefusalIsToldOfEveryGroup) {
+  TreeBench bench;
+  bench.put_node({"n1", "2"});
+  bench.put_composite("root", 2);
+  bench.put_child("a", 1, "root");
+  bench.put_child("b", 2, "root");
+  bench.put_pods("a", 1);
+  bench.put_pods("b", 2);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "");
+  EXPECT_EQ(bench.told_of_group("a").substr(0, 20), "False/Unschedulable/");
+  EXPECT_EQ(bench.told_of_group("b").substr(0, 20), "False/Unschedulable/");
+  EXPECT_EQ(bench.told_of_composite("root").substr(0, 20), "False/Unschedulable/");
+  EXPECT_EQ(bench.reason_of("a-0"), "Unschedulable");
+  bench.put_node({"n2", "2"});
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 b-0 b-1");
+}
+
+TEST(Trees, AGroupThatComesLaterJoinsTheTree) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 1);
+  bench.put_child("a", 1, "root");
+  bench.put_pods("a", 1);
+  bench.run();
+  ASSERT_EQ(bench.placed(), "a-0");
+  EXPECT_EQ(bench.request_of("a-0")->group.size, 1) << "every minimum is one: nobody waits";
+  bench.bind("a-0");
+  bench.put_child("b", 2, "root");
+  bench.put_pods("b", 1);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0");
+  bench.put_pod({"b-1", "1", "b"});
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 b-0 b-1");
+  EXPECT_EQ(bench.request_of("b-0")->group.size, 2);
+}
+
+TEST(Trees, AChildThatIsShortHoldsNobodyWhereTheParentNeedsItNot) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 1);
+  bench.put_child("a", 1, "root");
+  bench.put_child("b", 3, "root");
+  bench.put_pods("a", 1);
+  bench.put_pods("b", 2);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0");
+  bench.put_pod({"b-2", "1", "b"});
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 b-0 b-1 b-2");
+}
+
+// One comparison: nothing is simulated.
+TEST(Trees, WhatIsMissingIsNamed) {
+  struct Row {
+    std::string what;
+    std::function<void(TreeBench&)> make;
+    std::string told;
+  };
+  const std::vector<Row> rows = {
+      {"no parent", [](TreeBench& bench) { bench.put_child("a", 1, "root"); },
+       "CompositePodGroup root does not exist"},
+      {"a parent without its parent",
+       [](TreeBench& bench) {
+         bench.put_composite("inner", 1, "root");
+         bench.put_child("a", 1, "inner");
+       },
+       "CompositePodGroup root does not exist"},
+      {"a cycle",
+       [](TreeBench& bench) {
+         bench.put_composite("root", 1, "inner");
+         bench.put_composite("inner", 1, "root");
+         bench.put_child("a", 1, "root");
+       },
+       "CompositePodGroup root is an ancestor of itself"},
+      {"too deep",
+       [](TreeBench& bench) {
+         bench.put_composite("root", 1);
+         bench.put_composite("c2", 1, "root");
+         bench.put_composite("c3", 1, "c2");
+         bench.put_composite("c4", 1, "c3");
+         bench.put_child("a", 1, "c4");
+       },
+       "the tree of CompositePodGroup c2 has more than 4 levels"},
+      {"one of two",
+       [](TreeBench& bench) {
+         bench.put_composite("root", 2);
+         bench.put_child("a", 1, "root");
+       },
+       "CompositePodGroup root wants 2 groups, and 1 is complete"},
+      {"one is short",
+       [](TreeBench& bench) {
+         bench.put_composite("root", 2);
+         bench.put_child("a", 1, "root");
+         bench.put_child("b", 2, "root");
+         bench.put_composite("c", 1, "root");
+       },
+       "CompositePodGroup root wants 2 groups, and 1 is complete: PodGroup b has 0 of 2 pods, "
+       "CompositePodGroup c has 0 of 1 groups"},
+  };
+  for (const Row& row : rows) {
+    TreeBench bench;
+    bench.put_node({"n1", "200"});
+    row.make(bench);
+    bench.put_pods("a", 3);
+    bench.run();
+    EXPECT_EQ(bench.placed(), "") << row.what;
+    EXPECT_EQ(bench.scheduler.queue().gated_count(), 1u) << row.what;
+    EXPECT_TRUE(bench.decisions.records().empty()) << row.what;
+    std::string told = bench.told_of_group("a");
+    if (told.empty()) told = bench.told_of_composite("root");
+    EXPECT_EQ(told, "False/Unschedulable/pod group waits: " + row.told) << row.what;
+  }
+}
+
+TEST(Trees, AParentThatComesLateLetsItsGroupsGo) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_pods("a", 2);
+  bench.put_child("a", 2, "inner");
+  bench.run();
+  bench.put_composite("inner", 1, "root");
+  bench.run();
+  EXPECT_EQ(bench.placed(), "");
+  EXPECT_EQ(bench.scheduler.queue().gated_count(), 1u) << "under the name of the root alone";
+  bench.put_composite("root", 1);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1");
+}
+
+TEST(Trees, AParentThatGoesHoldsWhatIsLeft) {
+  TreeBench bench;
+  bench.put_node({"n1", "1"});
+  bench.put_composite("root", 1);
+  bench.put_composite("inner", 1, "root");
+  bench.put_child("a", 2, "inner");
+  bench.put_pods("a", 2);
+  bench.run();
+  bench.erase(api::Kind::CompositePodGroup, "root");
+  bench.put_node({"n2", "1"});
+  bench.run();
+  EXPECT_EQ(bench.placed(), "");
+  bench.put_composite("root", 1);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1");
+}
+
+TEST(Trees, WithoutTheGateAChildIsHeld) {
+  TestBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put(api::Kind::PodGroup, R"({"metadata":{"namespace":"default","name":"a"},"spec":{
+      "schedulingPolicy":{"basic":{}},"parentCompositePodGroupName":"root"}})");
+  bench.put_pod({"p", "1", "a"});
+  bench.run();
+  EXPECT_EQ(bench.node_of("p"), "");
+  EXPECT_NE(bench.group_message("a").find("the feature gate CompositePodGroup is off"), std::string::npos);
+}
+
+// A process died between the requests of one decision: those that were written are taken back, whichever
+// group they are of.
+TEST(Trees, ADecisionThatWasNotWrittenInFullIsTakenBack) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 2);
+  bench.put_child("a", 1, "root");
+  bench.put_child("b", 1, "root");
+  bench.put_pods("a", 1);
+  bench.put_pods("b", 1);
+  bench.put(api::Kind::BindRequest, R"({"metadata":{"namespace":"default","name":"a-0-uid-a-0"},"spec":{
+      "podName":"a-0","podUID":"uid-a-0","selectedNode":"n1","decisionID":"earlier",
+      "group":{"name":"a","uid":"uid-a","size":2,"root":{"name":"root","uid":"uid-root"}}}})");
+  bench.carry_out(bench.decide());
+  EXPECT_TRUE(bench.request_of("a-0")->withdrawn);
+  EXPECT_EQ(bench.request_of("b-0"), nullptr);
+}
+
+TEST(Trees, TheRecordsNameTheTreeAndItsGroups) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 2);
+  bench.put_child("a", 1, "root");
+  bench.put_child("b", 1, "root");
+  bench.put_pods("a", 1);
+  bench.put_pods("b", 1);
+  bench.run();
+  std::string text;
+  for (const DecisionRecord& record : bench.decisions.records())
+    text += std::string(name_of(record.kind)) + " " + record.name + " of '" + record.parent + "' " +
+            std::to_string(record.placed.size()) + "\n";
+  EXPECT_EQ(text, "CompositeGroup root of '' 2\nGroup a of 'root' 1\nGroup b of 'root' 1\n");
+  EXPECT_EQ(bench.decisions.count(DecisionResult::Placed), 1u);
+}
+
+}  // namespace
+}  // namespace berth::scheduling
