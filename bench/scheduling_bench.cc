@@ -540,53 +540,59 @@ void PreemptionForADevice(benchmark::State& state) {
   preemption(state, true);
 }
 
-// A gang of 512 that needs whole nodes, in one of two racks of 2,500 nodes, all full. With devices each node
-// has eight, of which each of its four pods has two.
+constexpr int kPodsOfAFullNode = 4;
+
+std::string gpu_claim(int count) {
+  return R"("spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)"
+         R"("allocationMode":"ExactCount","count":)" +
+         std::to_string(count) + "}}]}}";
+}
+
+// A member of spec.
+std::string uses_claim(const std::string& claim, bool devices) {
+  return devices ? R"(,"resourceClaims":[{"name":"d","resourceClaimName":")" + claim + "\"}]" : "";
+}
+
+// A node whose pods have all of it; with devices two of its eight each.
+void put_full_node(CoreBench& bench, int i, bool devices) {
+  const std::string node = "node-" + std::to_string(i);
+  bench.put(api::Kind::Node, R"("name":")" + node + R"(","labels":{"rack":")" + std::to_string(i % 2) + "\"}",
+            R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
+  std::string names;
+  for (int d = 0; d < 2 * kPodsOfAFullNode; ++d)
+    names += std::string(d == 0 ? "" : ",") + R"({"name":"gpu-)" + std::to_string(d) + "\"}";
+  if (devices)
+    bench.put(api::Kind::ResourceSlice, R"("name":"s)" + node + "\"",
+              R"("spec":{"driver":"gpu.example.com","nodeName":")" + node + R"(","pool":{"name":")" + node +
+                  R"(","generation":1,"resourceSliceCount":1},"devices":[)" + names + "]}");
+  for (int k = 0; k < kPodsOfAFullNode; ++k) {
+    const std::string pod = "b" + std::to_string(i) + "-" + std::to_string(k);
+    const auto result = [&](int d) {
+      return R"({"request":"r","driver":"gpu.example.com","pool":")" + node + R"(","device":"gpu-)" +
+             std::to_string(d) + "\"}";
+    };
+    if (devices)
+      bench.put(api::Kind::ResourceClaim,
+                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"',
+                gpu_claim(2) + R"(,"status":{"allocation":{"devices":{"results":[)" + result(2 * k) + "," +
+                    result(2 * k + 1) + R"(]}},"reservedFor":[{"resource":"pods","name":")" + pod +
+                    R"(","uid":"u)" + pod + "\"}]}");
+    bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
+              R"("spec":{"nodeName":")" + node +
+                  R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"15"}}}])" +
+                  uses_claim(pod, devices) +
+                  R"(},"status":{"phase":"Running","startTime":"2026-01-01T00:00:)" +
+                  std::to_string(10 + i % 50) + R"(Z"})");
+  }
+}
+
+// A gang of 512 that needs whole nodes, in one of two racks of 2,500 nodes, all full.
 void gang_preemption(benchmark::State& state, bool devices) {
-  constexpr int kNodes = 5000, kPodsOfANode = 4, kMembers = 512;
+  constexpr int kNodes = 5000, kMembers = 512;
   CoreBench bench(0);
   bench.put(api::Kind::DeviceClass, R"("name":"gpu","uid":"uc")",
             R"("spec":{"selectors":[{"cel":{"expression":"true"}}]})");
-  const auto claim_spec = [](int count) {
-    return R"("spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)"
-           R"("allocationMode":"ExactCount","count":)" +
-           std::to_string(count) + "}}]}}";
-  };
-  const auto uses_claim = [&](const std::string& claim) {
-    return devices ? R"(,"resourceClaims":[{"name":"d","resourceClaimName":")" + claim + "\"}]"
-                   : std::string();
-  };
-  for (int i = 0; i < kNodes; ++i) {
-    const std::string node = "node-" + std::to_string(i);
-    bench.put(api::Kind::Node,
-              R"("name":")" + node + R"(","labels":{"rack":")" + std::to_string(i % 2) + "\"}",
-              R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
-    std::string names;
-    for (int d = 0; d < 2 * kPodsOfANode; ++d)
-      names += std::string(d == 0 ? "" : ",") + R"({"name":"gpu-)" + std::to_string(d) + "\"}";
-    if (devices)
-      bench.put(api::Kind::ResourceSlice, R"("name":"s)" + node + "\"",
-                R"("spec":{"driver":"gpu.example.com","nodeName":")" + node + R"(","pool":{"name":")" + node +
-                    R"(","generation":1,"resourceSliceCount":1},"devices":[)" + names + "]}");
-    for (int k = 0; k < kPodsOfANode; ++k) {
-      const std::string pod = "b" + std::to_string(i) + "-" + std::to_string(k);
-      const auto result = [&](int d) {
-        return R"({"request":"r","driver":"gpu.example.com","pool":")" + node + R"(","device":"gpu-)" +
-               std::to_string(d) + "\"}";
-      };
-      if (devices)
-        bench.put(api::Kind::ResourceClaim,
-                  R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"',
-                  claim_spec(2) + R"(,"status":{"allocation":{"devices":{"results":[)" + result(2 * k) + "," +
-                      result(2 * k + 1) + R"(]}},"reservedFor":[{"resource":"pods","name":")" + pod +
-                      R"(","uid":"u)" + pod + "\"}]}");
-      bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
-                R"("spec":{"nodeName":")" + node +
-                    R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"15"}}}])" +
-                    uses_claim(pod) + R"(},"status":{"phase":"Running","startTime":"2026-01-01T00:00:)" +
-                    std::to_string(10 + i % 50) + R"(Z"})");
-    }
-  }
+  for (int i = 0; i < kNodes; ++i) put_full_node(bench, i, devices);
   bench.put(api::Kind::PodGroup, R"("name":"g","namespace":"default","uid":"ug")",
             R"("spec":{"priority":10,"schedulingConstraints":{"topology":[{"key":"rack"}]},)"
             R"("schedulingPolicy":{"gang":{"minCount":512}}})");
@@ -594,11 +600,11 @@ void gang_preemption(benchmark::State& state, bool devices) {
     const std::string pod = "g" + std::to_string(i);
     if (devices)
       bench.put(api::Kind::ResourceClaim,
-                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"', claim_spec(8));
+                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"', gpu_claim(8));
     bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
               R"("spec":{"priority":10,"schedulingGroup":{"podGroupName":"g"},)"
               R"("containers":[{"name":"c","resources":{"requests":{"cpu":"60"}}}])" +
-                  uses_claim(pod) + "}");
+                  uses_claim(pod, devices) + "}");
   }
   const placement::GroupQuestions questions{[](const api::Pod& pod) { return !pod.bound(); },
                                             [](const std::string&) { return false; },
@@ -611,7 +617,8 @@ void gang_preemption(benchmark::State& state, bool devices) {
                                [](const api::Pod&) { return AvoidSet{}; });
     model::Ledger::Transaction transaction(bench.cluster.ledger());
     const GroupOutcome outcome = bench.core.decide_group(context, input, transaction, {.searches = true});
-    if (!outcome.preemption || outcome.preemption->victims.size() != kMembers * kPodsOfANode) std::abort();
+    if (!outcome.preemption || outcome.preemption->victims.size() != kMembers * kPodsOfAFullNode)
+      std::abort();
   };
   decide();
   for (auto _ : state) decide();
