@@ -22,6 +22,10 @@ std::string message_of(const DecisionRecord& record) {
 
 void DecisionCounts::append(DecisionRecord record) {
   ++counts_[static_cast<std::size_t>(record.result)];
+  if (record.result == DecisionResult::Placed && record.attempts > 0) {
+    for (std::size_t i = 0; i < record.placed.size(); ++i) attempts_.observe(record.attempts);
+    flush_found_ += record.swept ? 1 : 0;
+  }
   if (record.refusal) preemptions_.count(*record.refusal);
   if (next_) next_->append(std::move(record));
 }
