@@ -266,7 +266,9 @@ void ColdPod(benchmark::State& state) {
 // A cluster whose nodes come and go, and pods of different signatures that are placed nowhere.
 class Changing {
  public:
-  Changing(int nodes, std::size_t signatures, const std::string& spec = "") {
+  Changing(int nodes, std::size_t signatures, const std::string& spec = "",
+           std::size_t cache_bytes = placement::kSignatureBytesMax)
+      : cache_(cycle_, domains_, cache_bytes) {
     for (int i = 0; i < nodes; ++i) apply(node(i), true);
     for (std::size_t i = 0; i < signatures; ++i) {
       const std::string n = std::to_string(i);
@@ -291,6 +293,7 @@ class Changing {
   void choose_all() {
     for (std::size_t i = 0; i < pods_.size(); ++i) choose(i);
   }
+  void choose_next(std::size_t turn) { choose(turn % pods_.size()); }
   // Places the first pod, looks where the second one goes then, and takes the first one back.
   void place_one() {
     model::Ledger::Transaction transaction(cluster_.ledger());
@@ -329,7 +332,7 @@ class Changing {
   const placement::Profiles profiles_{placement::default_plugins()};
   placement::DomainIndex domains_;
   const placement::PodCycle cycle_{profiles_, domains_};
-  placement::SignatureCache cache_{cycle_, domains_};
+  placement::SignatureCache cache_;
   placement::CycleState state_;
   std::vector<api::TypedObject> pods_, changing_;
   std::size_t changes_ = 0;
@@ -337,11 +340,22 @@ class Changing {
 
 // A node joins or leaves, and every known signature is asked for its best node; or none changes.
 void NodeJoinsOrLeaves32Signatures(benchmark::State& state) {
-  Changing bench(static_cast<int>(state.range(0)), placement::kCachedSignaturesMax);
+  Changing bench(static_cast<int>(state.range(0)), 32);
   const bool changes = state.range(1) != 0;
   for (auto _ : state) {
     if (changes) bench.change();
     bench.choose_all();
+  }
+}
+
+// As many ReplicaSets take turns; after each turn a node joins or leaves. With a cache of so many MiB.
+void SignaturesTakeTurns5000Nodes(benchmark::State& state) {
+  Changing bench(5000, static_cast<std::size_t>(state.range(0)), "",
+                 static_cast<std::size_t>(state.range(1)) << 20);
+  std::size_t turn = 0;
+  for (auto _ : state) {
+    bench.change();
+    bench.choose_next(turn++);
   }
 }
 
@@ -647,6 +661,10 @@ BENCHMARK(WarmPodWithClaim)->ArgsProduct({{500, 5000, 50000}, {0, 16}})->Unit(be
 BENCHMARK(ColdPod)->Arg(500)->Arg(5000)->Arg(50000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(NodeJoinsOrLeaves32Signatures)
     ->ArgsProduct({{5000, 100000}, {0, 1}})
+    ->Unit(benchmark::kMicrosecond);
+// 6 MiB: 32 signatures, as long as that was the bound.
+BENCHMARK(SignaturesTakeTurns5000Nodes)
+    ->ArgsProduct({{32, 200, 600}, {6, 128}})
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK(SpreadOver3Zones)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(PreferredSpreadOver3Zones)->Arg(5000)->Arg(100000)->Unit(benchmark::kMicrosecond);

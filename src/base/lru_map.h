@@ -27,10 +27,7 @@ class LruMap {
       order_.splice(order_.begin(), order_, found->second);
       return found->second->second;
     }
-    if (order_.size() == size_max_) {
-      index_.erase(order_.back().first);
-      order_.pop_back();
-    }
+    if (order_.size() == size_max_) evict_oldest();
     order_.emplace_front(std::string(key), make());
     index_.emplace(order_.front().first, order_.begin());
     return order_.front().second;
@@ -44,6 +41,12 @@ class LruMap {
     return found == index_.end() ? nullptr : &found->second->second;
   }
   std::size_t size() const { return order_.size(); }
+  // There is one.
+  const Value& oldest() const { return order_.back().second; }
+  void evict_oldest() {
+    index_.erase(order_.back().first);
+    order_.pop_back();
+  }
 
  private:
   using Order = std::list<std::pair<std::string, Value>>;  // latest use first

@@ -36,6 +36,9 @@ SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
     figures.attempts[i] = decisions.count(static_cast<scheduling::DecisionResult>(i));
   figures.repairs = decisions.repairs();
   figures.preemptions = decisions.preemptions();
+  figures.flush_found = decisions.flush_found();
+  figures.pod_attempts = decisions.attempts();
+  figures.queue = queue.figures();
   figures.active = queue.active_count();
   figures.backoff = queue.backoff_count();
   figures.unschedulable = queue.unschedulable_count();
@@ -59,11 +62,15 @@ void write_metrics(const SchedulerFigures& figures, const std::string& profile, 
               figures.attempts[static_cast<std::size_t>(scheduling::DecisionResult::Undone)]);
   figures.preemptions.write_metrics(text);
   text.single(family_of(Metric::ModelRepairs), figures.repairs);
+  text.family(family_of(Metric::SchedulingAttempts));
+  text.histogram({}, figures.pod_attempts);
   text.family(family_of(Metric::PendingPods));
   text.sample({"active"}, figures.active);
   text.sample({"backoff"}, figures.backoff);
   text.sample({"gated"}, figures.gated);
   text.sample({"unschedulable"}, figures.unschedulable);
+  figures.queue.write_metrics(text);
+  text.single(family_of(Metric::FlushFound), figures.flush_found);
 }
 
 void write_metrics(const BinderFigures& figures, MetricsText& text) {

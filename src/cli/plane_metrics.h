@@ -7,6 +7,7 @@
 #include "client/view.h"
 #include "plane/control_plane.h"
 #include "scheduling/decision_log.h"
+#include "scheduling/queue/queue_figures.h"
 
 namespace berth::cli {
 
@@ -17,7 +18,10 @@ inline constexpr std::size_t kBindStepCount = 9;
 struct SchedulerFigures {
   std::array<std::uint64_t, scheduling::kDecisionResultCount> attempts{};  // by DecisionResult
   std::uint64_t repairs = 0;                                               // of the model
+  std::uint64_t flush_found = 0;
   scheduling::PreemptionFigures preemptions;
+  scheduling::QueueFigures queue;
+  Histogram pod_attempts{scheduling::kAttemptBounds};
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;
 };
 struct BinderFigures {

@@ -1,6 +1,7 @@
 // Changes of the cluster that may help a waiting pod, as a set of bits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace berth::api {
@@ -8,6 +9,8 @@ struct Pod;
 }  // namespace berth::api
 
 namespace berth::placement {
+
+inline constexpr std::size_t kClusterEventCount = 11;
 
 enum ClusterEvent : std::uint32_t {
   kEventNever = 0,
@@ -22,7 +25,7 @@ enum ClusterEvent : std::uint32_t {
   kEventPodRelabelled = 1u << 8,     // one that has a place
   kEventNamespaceChanged = 1u << 9,  // a term of inter-pod affinity selects other namespaces
   kEventPodResized = 1u << 10,       // one that has a place and may ask for less
-  kEventAny = (1u << 11) - 1,
+  kEventAny = (1u << kClusterEventCount) - 1,
   // What a hold, a decision or a request may free when it ends.
   kEventRoomFreed = kEventPodGone | kEventClaimChanged,
 };

@@ -26,6 +26,7 @@ struct QueuedEntity {
   Time since;  // of its creation, in whole seconds; the older entry goes first
   std::uint32_t attempts = 0;
   std::uint64_t arrival = 0;  // counted by the queue; 0: not queued yet
+  bool swept = false;         // tried because it waited for long, with no change since then
 };
 
 // Priority descending, then age, then arrival, as in kube-scheduler; without arrivals by name, the pod before

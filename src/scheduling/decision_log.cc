@@ -25,8 +25,13 @@ std::string message_of(const DecisionRecord& record) {
 }
 
 void DecisionCounts::append(DecisionRecord record) {
-  if (record.parent.empty()) ++counts_[static_cast<std::size_t>(record.result)];
-  if (record.refusal && record.parent.empty()) preemptions_.count(*record.refusal);
+  const bool counts = record.parent.empty();  // a group of a tree is counted with the tree
+  if (counts) ++counts_[static_cast<std::size_t>(record.result)];
+  if (record.result == DecisionResult::Placed && record.attempts > 0) {
+    for (std::size_t i = 0; i < record.placed.size(); ++i) attempts_.observe(record.attempts);
+    flush_found_ += record.swept ? 1 : 0;
+  }
+  if (record.refusal && counts) preemptions_.count(*record.refusal);
   if (next_) next_->append(std::move(record));
 }
 

@@ -41,6 +41,8 @@ struct DecisionRecord {
   std::uint64_t inputs_digest = 0;
   std::string uid = {};     // of the pod or group: another may have its name later; empty: not known
   std::string parent = {};  // of a group of a tree, whose decision this is a part of: its CompositePodGroup
+  std::uint32_t attempts = 0;  // with this one
+  bool swept = false;          // tried because it waited for long: placed, it had missed a change
 };
 
 // Of the condition and its event: Kubernetes' sentence, then ours.
@@ -73,6 +75,9 @@ class DecisionLog {
 };
 
 // Counts decisions by their result, and passes them on. One thread.
+// Of scheduler_pod_scheduling_attempts. Source: kube-scheduler.
+inline constexpr std::array<double, 5> kAttemptBounds = {1, 2, 4, 8, 16};
+
 class DecisionCounts : public DecisionLog {
  public:
   void append(DecisionRecord record) override;
@@ -88,10 +93,15 @@ class DecisionCounts : public DecisionLog {
   std::uint64_t count(DecisionResult result) const { return counts_[static_cast<std::size_t>(result)]; }
   std::uint64_t repairs() const { return repairs_; }
   const PreemptionFigures& preemptions() const { return preemptions_; }
+  // Entries that the sweep let out and that were placed then: each a lost wake-up.
+  std::uint64_t flush_found() const { return flush_found_; }
+  // Of each pod that was placed.
+  const Histogram& attempts() const { return attempts_; }
 
  private:
   std::array<std::uint64_t, kDecisionResultCount> counts_{};
-  std::uint64_t repairs_ = 0;
+  std::uint64_t repairs_ = 0, flush_found_ = 0;
+  Histogram attempts_{kAttemptBounds};
   PreemptionFigures preemptions_;
   DecisionLog* next_ = nullptr;
 };

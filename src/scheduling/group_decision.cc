@@ -49,6 +49,8 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   InFlight flight;
   DecisionRecord record{id, now, DecisionKind::Group, group.meta.ns, group.meta.name};
   record.uid = group.meta.uid;
+  record.attempts = entry.attempts;
+  record.swept = entry.swept;
   record.refusal = outcome.refusal;
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {

@@ -202,7 +202,9 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
        {{pod.meta.name, node_name}},
        nullptr,
        0,
-       pod.meta.uid});
+       pod.meta.uid,
+       entry.attempts,
+       entry.swept});
   loop_.in_flight[id] = {std::move(entry), {pod.meta.uid}};
   return effects;
 }

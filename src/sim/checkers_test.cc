@@ -524,6 +524,11 @@ TEST_F(Checked, AModelThatWasRepaired) {
   expect_broken("I16: a scheduler's model was wrong in place of pod default/p");
 }
 
+TEST_F(Checked, AnEntryThatOnlyTheSweepFound) {
+  checker_.swept("p");
+  expect_broken("I10: p waited until the sweep");
+}
+
 TEST_F(Checked, AtRestAProcessThatBelievesSomethingElse) {
   ProcessOptions options;
   options.name = "all";

@@ -132,6 +132,10 @@ void SafetyChecker::repaired(const std::string& row, const std::string& was, con
   say("I16: a scheduler's model was wrong in " + row + ": " + was + " instead of " + is);
 }
 
+void SafetyChecker::swept(const std::string& entry) {
+  say("I10: " + entry + " waited until the sweep and was placed then: no change had woken it");
+}
+
 // A decision of an older term that arrives in a newer one is withdrawn before it has any effect.
 void SafetyChecker::check_term_of(const StoredPod& pod) {
   const auto names = state_.requests_of_pod.find(pod.uid);

@@ -45,6 +45,8 @@ class SafetyChecker {
   void apply(const store::WatchEvent& event, Time now, const Writer& writer = {});
   // A scheduler found a wrong row in its model, and rebuilt it.
   void repaired(const std::string& row, const std::string& was, const std::string& is);
+  // A scheduler placed an entry only because it had waited for long.
+  void swept(const std::string& entry);
 
   const StoredState& state() const { return state_; }
   const std::vector<std::string>& broken() const { return broken_; }

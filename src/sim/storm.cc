@@ -28,11 +28,13 @@ constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr std::uint64_t kReservationPodsOneIn = 6;           // seeds, from the third on
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
 
-// Receives the schedulers' repairs of their models.
-class RepairsHeard final : public scheduling::DecisionLog {
+// Receives the schedulers' repairs of their models, and what they placed after no change.
+class DefectsHeard final : public scheduling::DecisionLog {
  public:
-  explicit RepairsHeard(SafetyChecker& checker) : checker_(checker) {}
-  void append(scheduling::DecisionRecord) override {}
+  explicit DefectsHeard(SafetyChecker& checker) : checker_(checker) {}
+  void append(scheduling::DecisionRecord record) override {
+    if (record.swept && record.result == scheduling::DecisionResult::Placed) checker_.swept(record.name);
+  }
   void repaired(const scheduling::RepairRecord& record) override {
     checker_.repaired(record.row, record.was, record.is);
   }
@@ -248,7 +250,7 @@ class Storm {
     options.parts.binding.gpu_sharing = true;
     if (plan_.seed % kReservationPodsOneIn == 3)
       options.parts.binding.gpu_reservations = binding::GpuReservations::Pods;
-    options.parts.decisions = &repairs_;
+    options.parts.decisions = &defects_;
     if (plan_.in_memory) options.parts.bind_requests = plane::BindRequests::WhenWaiting;
     const auto skew = static_cast<std::int64_t>(chance_of(plan_.seed, name + "/clock", 0) % 20'001);
     options.clock_ahead = Duration::millis(skew - 10'000);
@@ -663,7 +665,7 @@ class Storm {
   std::set<std::pair<std::string, std::string>> ill_;  // node, device: that were
   std::unique_ptr<HostileWorld> world_;
   SafetyChecker checker_;
-  RepairsHeard repairs_{checker_};
+  DefectsHeard defects_{checker_};
   StormResult result_;
   std::shared_ptr<void> heard_;
   std::map<std::string, Json> made_;  // pods, by name: their short forms

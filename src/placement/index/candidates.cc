@@ -278,6 +278,11 @@ bool Candidates::is_refused(const Group& group) const {
   return group.rule_domain.valid() && verdicts_[grouping_].refused[group.rule_domain.index()];
 }
 
+std::size_t Candidates::bytes() const {
+  constexpr std::size_t kBytesANode = 35, kBytesAGroup = 200;
+  return plain_.bytes() + final_.bytes() + group_of_.size() * kBytesANode + groups_.size() * kBytesAGroup;
+}
+
 std::uint32_t Candidates::best(const NodeOrder& order, const ActiveDomains& domains) {
   if (!has_groups()) return plain_.empty() ? NodeOrder::kNoSlot : static_cast<std::uint32_t>(plain_.best());
   if (has_cells()) return best_of_cells(order, domains);

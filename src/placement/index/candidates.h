@@ -70,6 +70,8 @@ class Candidates {
   // The slot of the highest key, with the scores of comparisons, of equal ones the first by name;
   // NodeOrder::kNoSlot: no node is one.
   std::uint32_t best(const NodeOrder& order, const ActiveDomains& domains);
+  // About. Cost: O(rules).
+  std::size_t bytes() const;
   // The first rule that the node does not satisfy; null: none.
   const Reason* refused_by(NodeId node, std::span<const ActiveRule> rules) const;
 

@@ -37,6 +37,19 @@ SignatureCache::CachedSignature& SignatureCache::cached_for() {
   return signatures_.at(signature_.bytes());
 }
 
+std::size_t SignatureCache::CachedSignature::bytes() const {
+  std::size_t sum = sizeof(*this) + verdict.size() + candidates.bytes() + lists.size() * sizeof(ReasonList);
+  for (const auto& [resource, tree] : room) sum += tree.bytes();
+  return sum;
+}
+
+void SignatureCache::count_bytes(CachedSignature& latest, std::size_t before) {
+  latest.counted_bytes = latest.bytes() + signature_.bytes().size();
+  bytes_ += latest.counted_bytes - before;
+  for (; bytes_ > bytes_max_ && signatures_.size() > 1; signatures_.evict_oldest())
+    bytes_ -= signatures_.oldest().counted_bytes;
+}
+
 NodeId SignatureCache::choose(CycleState& state, std::span<const NodeId> avoid) {
   latest_ = nullptr;
   order_ = &domains_.order(state.context->cluster);
@@ -88,7 +101,9 @@ bool SignatureCache::read_comparisons(const CycleState& state) {
 NodeId SignatureCache::choose_among_kept(CycleState& state) {
   const Lent lent(state, diagnosis_);
   CachedSignature& cached = cached_for();
+  const std::size_t counted = cached.counted_bytes;
   bring_up_to_date(cached, state);
+  count_bytes(cached, counted);
   const bool overflowed = cached.candidates.overflowed();
   const NodeId node = overflowed ? NodeId::none() : best_accepted(cached, state);
   cached.fresh = overflowed || cached.lists.size() > kReasonListsMax;

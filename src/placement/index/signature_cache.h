@@ -4,8 +4,8 @@
 // A pod that a plugin does not sign is judged anew on every node. Verdicts that depend on other nodes are
 // renewed by their FilterScope. The answer equals that of PodCycle::choose over all nodes. Owner: the
 // scheduler, one thread; reads include the open transaction. Cost: a choice O(changed nodes · log n), where
-// a node that joined or left is one that changed; a new signature one pass over all nodes. Memory: at most
-// kCachedSignaturesMax signatures, some 30 bytes a node each; the least recently used is evicted.
+// a node that joined or left is one that changed; a new signature one pass over all nodes. Memory: some 30
+// bytes a node and signature, at most kSignatureBytesMax in all; the least recently used is evicted.
 #pragma once
 
 #include <map>
@@ -18,7 +18,8 @@
 
 namespace berth::placement {
 
-inline constexpr std::size_t kCachedSignaturesMax = 32;
+// 36 signatures of 100,000 nodes, 700 of 5,000. The latest one is kept, whatever its size.
+inline constexpr std::size_t kSignatureBytesMax = std::size_t{128} << 20;
 // Different lists of reasons in one signature; beyond, the pod is judged on all nodes.
 inline constexpr std::size_t kReasonListsMax = 200;
 // Rules about domains of one pod, compared keys, and values of nodes; beyond, the pod is judged on all nodes.
@@ -37,7 +38,8 @@ struct RefusedByNode {
 
 class SignatureCache {
  public:
-  SignatureCache(const PodCycle& pods, DomainIndex& domains) : pods_(pods), domains_(domains) {}
+  SignatureCache(const PodCycle& pods, DomainIndex& domains, std::size_t bytes_max = kSignatureBytesMax)
+      : pods_(pods), domains_(domains), bytes_max_(bytes_max) {}
 
   // After PodCycle::begin(): the best node of the cluster, without those in `avoid`.
   NodeId choose(CycleState& state, std::span<const NodeId> avoid);
@@ -47,6 +49,9 @@ class SignatureCache {
   std::vector<RefusedByNode> refused(const CycleState& state);
   // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction unchanged.
   std::vector<client::Chain> post_filter(const CycleState& state, model::Ledger::Transaction& transaction);
+
+  std::size_t size() const { return signatures_.size(); }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   // Nodes that were refused for the same list of reasons.
@@ -72,10 +77,14 @@ class SignatureCache {
     std::vector<ReasonList> lists;
     std::map<model::ResourceId, TournamentTree> room;  // the free amount on nodes that lack it
     std::map<std::uint32_t, std::string> words;
+    std::size_t counted_bytes = 0;  // in bytes_
+
+    std::size_t bytes() const;
   };
 
   NodeId choose_among_kept(CycleState& state);
   CachedSignature& cached_for();
+  void count_bytes(CachedSignature& latest, std::size_t before);
   void bring_up_to_date(CachedSignature& cached, CycleState& state);
   void widen_changed(CachedSignature& cached, const CycleState& state);
   bool read_domains(const CycleState& state);
@@ -100,11 +109,13 @@ class SignatureCache {
 
   const PodCycle& pods_;
   DomainIndex& domains_;
+  const std::size_t bytes_max_;
+  std::size_t bytes_ = 0;             // of all signatures
   const NodeOrder* order_ = nullptr;  // as of the latest choose()
   Diagnosis diagnosis_;  // swapped into the attempt while nodes are judged: one numbering of reasons for all
                          // signatures
-  LruMap<CachedSignature> signatures_{kCachedSignaturesMax};
-  CachedSignature* latest_ = nullptr;  // used by the latest choose(); null: it judged all nodes
+  LruMap<CachedSignature> signatures_{SIZE_MAX};  // bounded by bytes_max_
+  CachedSignature* latest_ = nullptr;             // used by the latest choose(); null: it judged all nodes
   PodSignature signature_;
   FilterScope scope_;                                   // of the latest choose()
   std::vector<ActiveRule> rules_;                       // the same

@@ -35,7 +35,8 @@ class History {
   enum class Devices { TakeOfNodes, TakeNothing };
 
   // `more_nodes`: that stay, so that few changes are no reason to start signatures again.
-  History(Devices devices, int more_nodes) : devices_(devices), domains_(), index_(pods_, domains_) {
+  History(Devices devices, int more_nodes, std::size_t bytes_max)
+      : devices_(devices), domains_(), bytes_max_(bytes_max), index_(pods_, domains_, bytes_max) {
     for (int i = 0; i < more_nodes; ++i)
       put(api::Kind::Node, R"({"metadata":{"name":")" + name("m", i) +
                                R"("},"status":{"allocatable":{"cpu":"1",)" + R"("memory":"1Gi","pods":")" +
@@ -251,6 +252,7 @@ class History {
     CycleState state;
     pods_.begin(state, context, pod, &transaction);
     const NodeId node = index_.choose(state, {});
+    EXPECT_TRUE(index_.bytes() <= bytes_max_ || index_.size() == 1) << index_.bytes();
     return chosen(state, node, node.valid() ? FitError{} : index_.fit_error(state));
   }
   Chosen by_pass(const SchedulingContext& context, const api::Pod& pod,
@@ -286,13 +288,15 @@ class History {
   const Profiles profiles_{default_plugins()};
   DomainIndex domains_;
   PodCycle pods_{profiles_, domains_};
+  const std::size_t bytes_max_;
   SignatureCache index_;
   std::uint64_t version_ = 0;
 };
 
-void expect_agreement(History::Devices devices, int more_nodes = 0) {
+void expect_agreement(History::Devices devices, int more_nodes = 0,
+                      std::size_t bytes_max = kSignatureBytesMax) {
   EXPECT_TRUE(rc::check("index and pass agree", [=] {
-    History history(devices, more_nodes);
+    History history(devices, more_nodes, bytes_max);
     const int steps = 10 + random_below(60);
     for (int i = 0; i < steps; ++i) {
       history.step();
@@ -311,6 +315,10 @@ TEST(SignatureCache, EqualsPodCycleWhereDevicesTakeOfNodes) {
 }
 TEST(SignatureCache, EqualsPodCycleWhereMostNodesStay) {
   expect_agreement(History::Devices::TakeOfNodes, 20);
+}
+// One or two signatures fit in.
+TEST(SignatureCache, EqualsPodCycleWhereSignaturesAreForgotten) {
+  expect_agreement(History::Devices::TakeOfNodes, 20, 4000);
 }
 TEST(SignatureCache, EqualsPodCycleOnManyNodes) {
   expect_agreement(History::Devices::TakeNothing, 110);

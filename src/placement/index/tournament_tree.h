@@ -44,6 +44,9 @@ class TournamentTree {
       if (winners_[match] == before && before != position) return;  // later matches are as they were
     }
   }
+  std::size_t bytes() const {
+    return keys_.size() * sizeof(keys_[0]) + winners_.size() * sizeof(winners_[0]);
+  }
   std::int64_t key(std::size_t position) const { return position < keys_.size() ? keys_[position] : kOut; }
   bool empty() const { return keys_.empty() || keys_[winners_[1]] == kOut; }
   // Requires !empty().

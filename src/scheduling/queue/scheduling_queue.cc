@@ -38,14 +38,20 @@ void SchedulingQueue::take_out(const QueuedSlot& slot) {
 
 void SchedulingQueue::add(const EntityKey& key, std::int32_t priority, Time since) {
   const auto known = entries_.find(key);
-  if (known == entries_.end()) return place({{key, priority, since, 0}, SubQueue::Active, {}});
+  if (known == entries_.end()) {
+    figures_.count(IncomingQueue::Active, QueueEvent::Added);
+    return place({{key, priority, since, 0}, SubQueue::Active, {}});
+  }
   if (known->second.place != SubQueue::Gated && known->second.entry.priority == priority) return;
   QueuedSlot slot = known->second;
   take_out(slot);
   slot.entry.priority = priority;
   slot.entry.since = since;
   slot.row = kNoRow;
-  if (slot.place == SubQueue::Gated || slot.place == SubQueue::Unschedulable) slot.place = SubQueue::Active;
+  if (slot.place == SubQueue::Gated || slot.place == SubQueue::Unschedulable) {
+    figures_.count(IncomingQueue::Active, QueueEvent::Asked);
+    slot.place = SubQueue::Active;
+  }
   place(std::move(slot));
 }
 
@@ -61,7 +67,10 @@ void SchedulingQueue::add_after_failures(const EntityKey& key, std::int32_t prio
 
 void SchedulingQueue::gate(const EntityKey& key, std::int32_t priority, Time since) {
   QueuedSlot slot{{key, priority, since, 0}, SubQueue::Gated, {}};
-  if (const auto known = entries_.find(key); known != entries_.end()) {
+  const auto known = entries_.find(key);
+  if (known == entries_.end() || known->second.place != SubQueue::Gated)
+    figures_.count(IncomingQueue::Gated, QueueEvent::Added);
+  if (known != entries_.end()) {
     slot.entry.arrival = known->second.entry.arrival;
     take_out(known->second);
   }
@@ -75,40 +84,52 @@ void SchedulingQueue::erase(const EntityKey& key) {
   entries_.erase(known);
 }
 
-void SchedulingQueue::let_out(const EntityKey& key, Time now, RowId head_of) {
+IncomingQueue SchedulingQueue::let_out(const EntityKey& key, Time now, RowId head_of) {
   QueuedSlot slot = entries_.at(key);
   if (head_of != kNoRow) rows_.set_head(head_of, key);
   take_out(slot);
   slot.row = head_of;
   slot.ready = slot.backoff_end;
-  slot.place = slot.ready.is_set() && slot.ready > now ? SubQueue::Backoff : SubQueue::Active;
+  const bool backs_off = slot.ready.is_set() && slot.ready > now;
+  slot.place = backs_off ? SubQueue::Backoff : SubQueue::Active;
   place(std::move(slot));
+  return backs_off ? IncomingQueue::Backoff : IncomingQueue::Active;
 }
 
 // A head in its backoff gives way to an entry that can be tried earlier.
-void SchedulingQueue::let_next_out(RowId row, Time now) {
-  if (!rows_.contains(row)) return;
+std::optional<IncomingQueue> SchedulingQueue::let_next_out(RowId row, Time now) {
+  if (!rows_.contains(row)) return std::nullopt;
   const std::optional<EntityKey> next = rows_.next(row, now);
-  if (!next) return;
+  if (!next) return std::nullopt;
   if (const std::optional<EntityKey> head = rows_.head(row)) {
     QueuedSlot waits = entries_.at(*head);
-    if (waits.place == SubQueue::Active || entries_.at(*next).backoff_end >= waits.ready) return;
+    if (waits.place == SubQueue::Active || entries_.at(*next).backoff_end >= waits.ready) return std::nullopt;
     rows_.set_head(row, *next);
     backoff_.erase({waits.ready, *head});
     waits.place = SubQueue::Unschedulable;
     place(std::move(waits));
   }
-  let_out(*next, now, row);
+  return let_out(*next, now, row);
+}
+
+void SchedulingQueue::let_rows_out(const std::vector<RowId>& rows, std::uint32_t events, Time now) {
+  ++wakes_;
+  for (const RowId row : rows)
+    if (const std::optional<IncomingQueue> queue = let_next_out(row, now))
+      figures_.count_change(*queue, events);
 }
 
 void SchedulingQueue::activate(QueuedSlot& slot) {
+  figures_.count(IncomingQueue::Active, QueueEvent::BackoffOver);
   backoff_.erase({slot.ready, slot.entry.key});
   slot.place = SubQueue::Active;
   active_.insert(slot.entry);
 }
 
 void SchedulingQueue::advance(Time now) {
-  for (const RowId row : std::exchange(unanswered_, {})) let_next_out(row, now);
+  for (const RowId row : std::exchange(unanswered_, {}))
+    if (const std::optional<IncomingQueue> queue = let_next_out(row, now))
+      figures_.count(*queue, QueueEvent::Asked);
   while (!backoff_.empty() && backoff_.begin()->first <= now) activate(entries_.at(backoff_.begin()->second));
   sweep(now);
 }
@@ -117,7 +138,10 @@ void SchedulingQueue::sweep(Time now) {
   if (unschedulable_.empty()) return;
   const auto [due, key] = *unschedulable_.begin();
   if (due > now || (!active_.empty() && due + kSweepDelayMax > now)) return;
-  let_out(key, now);
+  // An entry whose row is being tried has missed nothing.
+  const bool was_woken = rows_.head(entries_.at(key).row).has_value();
+  figures_.count(let_out(key, now), QueueEvent::Swept);
+  entries_.at(key).swept_at = was_woken ? 0 : wakes_;
 }
 
 std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
@@ -130,16 +154,19 @@ std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
       return entries_.at(deadline.second).place == SubQueue::Backoff;
     });
     if (early == backoff_.end()) return std::nullopt;
+    figures_.count(IncomingQueue::Active, QueueEvent::TakenEarly);
     key = early->second;
   }
   QueuedSlot slot = entries_.at(key);
   take_out(slot);
   entries_.erase(key);
   ++slot.entry.attempts;
+  slot.entry.swept = slot.swept_at == wakes_;
   return slot.entry;
 }
 
 void SchedulingQueue::put_unschedulable(QueuedEntity entry, placement::WaitsFor waits_for, Time now) {
+  figures_.count(IncomingQueue::Unschedulable, QueueEvent::Failed);
   const bool is_shared = !waits_for.alike.empty();
   const RowId row = rows_.row_of(std::move(waits_for));
   // An attempt for the whole row costs the head no backoff: it would lose its turn to those that it stood
@@ -150,21 +177,24 @@ void SchedulingQueue::put_unschedulable(QueuedEntity entry, placement::WaitsFor 
 }
 
 void SchedulingQueue::put_after_error(QueuedEntity entry, Time now) {
+  figures_.count(IncomingQueue::Backoff, QueueEvent::Failed);
   const Time ready = now + backoff_after(entry.attempts, backoff_times_);
   place({std::move(entry), SubQueue::ErrorBackoff, ready});
 }
 
 void SchedulingQueue::wake(std::uint32_t events, Time now) {
-  for (const RowId row : rows_.waiting_for(events)) let_next_out(row, now);
+  let_rows_out(rows_.waiting_for(events), events, now);
 }
 
 void SchedulingQueue::wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now) {
-  for (const RowId row : rows_.touched(event, facts)) let_next_out(row, now);
+  let_rows_out(rows_.touched(event, facts), event, now);
 }
 
 void SchedulingQueue::wake_one(const EntityKey& key, Time now) {
   const auto known = entries_.find(key);
-  if (known != entries_.end() && known->second.place == SubQueue::Unschedulable) let_out(key, now);
+  ++wakes_;
+  if (known != entries_.end() && known->second.place == SubQueue::Unschedulable)
+    figures_.count(let_out(key, now), QueueEvent::Asked);
 }
 
 std::optional<Time> SchedulingQueue::next_time() const {

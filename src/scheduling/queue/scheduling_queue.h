@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "scheduling/queue/queue_figures.h"
 #include "scheduling/queue/waiting_rows.h"
 
 namespace berth::scheduling {
@@ -67,6 +68,7 @@ class SchedulingQueue {
   std::size_t waiting_count() const { return backoff_.size() + unschedulable_.size(); }
   std::size_t backoff_count() const { return backoff_.size(); }
   std::size_t unschedulable_count() const { return unschedulable_.size(); }
+  const QueueFigures& figures() const { return figures_; }
   std::size_t gated_count() const { return entries_.size() - active_count() - waiting_count(); }
 
  private:
@@ -78,19 +80,24 @@ class SchedulingQueue {
     Time ready;  // end of the backoff, where there is one
     Time backoff_end = {};
     Time sweep_at = {};
-    RowId row = kNoRow;  // that it waits in, or is the head of
+    RowId row = kNoRow;          // that it waits in, or is the head of
+    std::uint64_t swept_at = 0;  // wakes_ when the sweep let it out; 0: it did not
   };
   using Deadline = std::pair<Time, EntityKey>;
 
   void place(QueuedSlot slot);
   void take_out(const QueuedSlot& slot);
-  void let_out(const EntityKey& key, Time now, RowId head_of = kNoRow);
-  void let_next_out(RowId row, Time now);
+  // Returns where it is now.
+  IncomingQueue let_out(const EntityKey& key, Time now, RowId head_of = kNoRow);
+  std::optional<IncomingQueue> let_next_out(RowId row, Time now);
+  void let_rows_out(const std::vector<RowId>& rows, std::uint32_t events, Time now);
   void activate(QueuedSlot& slot);
   void advance(Time now);
   void sweep(Time now);
 
   std::uint64_t arrivals_ = 0;
+  std::uint64_t wakes_ = 1;  // calls of wake()
+  QueueFigures figures_;
   std::map<EntityKey, QueuedSlot> entries_;
   std::set<QueuedEntity, QueueOrder> active_;
   std::set<Deadline> backoff_;        // both kinds of backoff

@@ -205,5 +205,60 @@ TEST(SchedulingQueue, AKeyNeedsAllItsFacts) {
   EXPECT_TRUE(queue.pop(kStart));
 }
 
+// What is swept after a change may have been woken by it.
+TEST(SchedulingQueue, AnEntryIsSweptIfNothingChangedSince) {
+  for (const bool changes : {false, true}) {
+    SchedulingQueue queue;
+    queue.add(pod("waits"), 0, kStart);
+    queue.put_unschedulable(*queue.pop(kStart), {{kEventPodGone}}, kStart);
+    const Time late = kStart + kUnschedulableMax + kSweepDelayMax;
+    queue.add(pod("first"), 1, kStart);
+    EXPECT_FALSE(queue.pop(late)->swept);
+    if (changes) queue.wake(kEventNodeAdded, late);
+    const auto swept = queue.pop(late);
+    EXPECT_EQ(swept->key.name, "waits");
+    EXPECT_EQ(swept->swept, !changes);
+    queue.put_unschedulable(*swept, {{kEventPodGone}}, late);
+    queue.wake(kEventPodGone, late);
+    EXPECT_FALSE(queue.pop(late + kBackoffMax)->swept);
+  }
+}
+
+// b waits for the answer of a, which was woken and is in its backoff.
+TEST(SchedulingQueue, AnEntryWhoseRowIsTriedIsNotSwept) {
+  SchedulingQueue queue({kUnschedulableMax * 2, kUnschedulableMax * 2});
+  for (const char* name : {"a", "b"}) {
+    queue.add(pod(name), 0, kStart);
+    queue.put_unschedulable(*queue.pop(kStart), {{kEventPodGone}, "equal"}, kStart);
+  }
+  queue.wake(kEventPodGone, kStart);
+  queue.add(pod("first"), 1, kStart);
+  EXPECT_EQ(queue.pop(kStart + kUnschedulableMax + kSweepDelayMax)->key.name, "first");
+  while (const auto entry = queue.pop(kStart + kUnschedulableMax * 4))
+    EXPECT_FALSE(entry->swept) << entry->key.name;
+}
+
+TEST(QueueFigures, NameQueuesAndEventsAsKubeSchedulerDoes) {
+  SchedulingQueue queue;
+  queue.add(pod("a"), 0, kStart);
+  queue.put_unschedulable(*queue.pop(kStart), {{kEventPodGone}}, kStart);
+  queue.wake(kEventPodGone, kStart + kBackoffMax);
+  queue.put_unschedulable(*queue.pop(kStart + kBackoffMax), {{kEventNodeAdded}}, kStart + kBackoffMax);
+  queue.wake(kEventNodeAdded, kStart + kBackoffMax);
+  queue.pop(kStart + kBackoffMax * 2);
+  queue.gate(pod("b"), 0, kStart);
+  MetricsText text;
+  queue.figures().write_metrics(text);
+  const std::string written = text.take();
+  for (const char* line :
+       {R"({queue="active",event="UnschedulablePodAdd"} 1)", R"({queue="active",event="BackoffComplete"} 1)",
+        R"({queue="active",event="AssignedPodDelete"} 1)", R"({queue="backoff",event="NodeAdd"} 1)",
+        R"({queue="unschedulable",event="ScheduleAttemptFailure"} 2)",
+        R"({queue="gated",event="UnschedulablePodAdd"} 1)"})
+    EXPECT_NE(written.find(std::string("scheduler_queue_incoming_pods_total") + line), std::string::npos)
+        << line << "\n"
+        << written;
+}
+
 }  // namespace
 }  // namespace berth::scheduling
