@@ -66,6 +66,7 @@ std::vector<const api::BindRequest*> requests_of(const View& view, const api::Ob
 struct Members {
   std::vector<const api::BindRequest*> left;  // not failing, with their pod; bound ones included
   std::size_t requests = 0;                   // failed ones included
+  std::size_t leaving = 0;                    // withdrawn, and not failing yet: a commit would bind them
   std::size_t size = 0;                       // as decided
 };
 
@@ -79,6 +80,7 @@ Members members_of(const View& view, const std::string& decision) {
                        observation.state == PodObservation::State::OnOurNode;
     const bool failing = is_failing(*request) && !has(KnownDefect::BindFailureInvisibleToGang);
     if (there && !failing && !request->withdrawn) members.left.push_back(request);
+    members.leaving += there && !failing && request->withdrawn;
   }
   return members;
 }
@@ -257,6 +259,8 @@ Effects GangBarrier::decide(const View& view, const api::ObjectKey& gang, const 
     const Time seen_by = arrivals.since + kInformerLagGrace;
     effects.wake_at = now < seen_by ? seen_by : arrivals.since + options_.gang_timeout;
     return effects;
+  } else if (gang.kind == api::Kind::CompositePodGroup && members.leaving > 0) {
+    return effects;  // else a group of which nothing else is left would be bound in part
   } else if (all_prepared(view, members, now)) {
     outcome = GangOutcome::Committed;
   } else {

@@ -79,6 +79,7 @@ void EntryGate::tell_scheduled(const client::View& view, const api::ObjectKey& k
 
 void EntryGate::tell_held(const client::View& view, const api::ObjectKey& key, const api::GangRegister& group,
                           const placement::GroupGate& held, Time now) {
+  if (api::is_scheduled(group)) return loop_.conditions.drop(key);  // once told, for ever
   const std::string why = placement::gate_words(held);
   loop_.conditions.want(
       view,
