@@ -74,7 +74,8 @@ class Scheduler final : public client::StatefulDecider {
                               const TreeOutcome& outcome, const std::string& id, Time now);
   void tell_refused(const SchedulingContext& context, const TreeInput& input, const TreeOutcome& outcome,
                     const std::string& id, Time now);
-  void log_tree(const TreeInput& input, const TreeOutcome& outcome, const std::string& id, Time now);
+  void log_tree(const QueuedEntity& entry, const TreeInput& input, const TreeOutcome& outcome,
+                const std::string& id, Time now);
   void put_back(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input, Time now);
   void audit(const client::View& view, Time now);
   // preempting.cc

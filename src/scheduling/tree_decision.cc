@@ -145,7 +145,7 @@ client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEnt
     loop_.conditions.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
   tell_refused(context, input, outcome, id, now);
-  log_tree(input, outcome, id, now);
+  log_tree(entry, input, outcome, id, now);
   loop_.overtaking.placed(entry.priority, now);
   loop_.forget_room(entry.key, now);
   flight.entry = entry;
@@ -193,12 +193,14 @@ void Scheduler::tell_refused(const SchedulingContext& context, const TreeInput& 
 }
 
 // One record for the tree, and one for each group that had members to place.
-void Scheduler::log_tree(const TreeInput& input, const TreeOutcome& outcome, const std::string& id,
-                         Time now) {
+void Scheduler::log_tree(const QueuedEntity& entry, const TreeInput& input, const TreeOutcome& outcome,
+                         const std::string& id, Time now) {
   const api::ObjectMeta& root = input.nodes.front().meta();
   DecisionRecord all{id, now, DecisionKind::CompositeGroup, root.ns, root.name};
   all.uid = root.uid;
   all.refusal = outcome.refusal;
+  all.attempts = entry.attempts;
+  all.swept = entry.swept;
   const bool refused = outcome.kind != GroupOutcome::Kind::Placed;
   if (refused && outcome.refusal) all.result = outcome.refusal->result;
   std::vector<DecisionRecord> groups;
@@ -233,7 +235,7 @@ client::Effects Scheduler::refuse_tree(const SchedulingContext& context, QueuedE
       for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
   tell_refused(context, input, outcome, id, now);
-  log_tree(input, outcome, id, now);
+  log_tree(entry, input, outcome, id, now);
   if (outcome.kind == GroupOutcome::Kind::Error)
     loop_.queue.put_after_error(std::move(entry), now);
   else
