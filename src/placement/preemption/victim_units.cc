@@ -212,8 +212,10 @@ VictimUnits::UnitSet reprieve(VictimUnits::UnitSet removed, const VictimUnits::U
                               const std::function<bool(const VictimUnits::UnitSet&)>& may_go_on) {
   std::vector<std::size_t> turn(order.size());  // of each unit
   for (std::size_t i = 0; i < order.size(); ++i) turn[order[i]] = i;
+  bool over = false;  // asked once: nothing changes afterwards
   const std::function<void(std::size_t, std::size_t)> take_back = [&](std::size_t first, std::size_t last) {
-    if (first == last || !may_go_on(removed)) return;
+    over = over || !may_go_on(removed);
+    if (first == last || over) return;
     VictimUnits::UnitSet without = removed;
     std::erase_if(without, [&](std::size_t at) { return first <= turn[at] && turn[at] < last; });
     if (without.size() == removed.size()) return;
@@ -226,7 +228,7 @@ VictimUnits::UnitSet reprieve(VictimUnits::UnitSet removed, const VictimUnits::U
     }
   };
   take_back(0, order.size());
-  for (std::size_t before = 0; removed.size() > 1 && before != removed.size();) {
+  for (std::size_t before = 0; !over && removed.size() > 1 && before != removed.size();) {
     before = removed.size();
     for (std::size_t at = 0; at < order.size(); ++at)
       if (std::ranges::binary_search(removed, order[at])) take_back(at, at + 1);
