@@ -463,7 +463,8 @@ void WarmPodBelowAHold(benchmark::State& state) {
   CoreBench bench(static_cast<int>(state.range(0)));
   model::Hold room{1, {}, {}, {}};
   for (std::uint32_t i = 0; i < state.range(1); ++i)
-    room.places.push_back({{model::NodeId(i), {{model::kCpu, 64'000}}, nullptr, {}, {}}, {}});
+    room.places.push_back(
+        {{model::NodeId(i), model::ResourceAmounts{{model::kCpu, 64'000}}, nullptr, {}, {}}, {}});
   const model::ScopedHold hold(bench.cluster.ledger(), std::move(room));
   bench.decide();
   for (auto _ : state) bench.decide();

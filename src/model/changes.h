@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@ namespace berth::model {
 
 inline constexpr std::size_t kChangesMax = 1 << 16;
 inline constexpr std::size_t kTrialChangesMax = 1 << 22;
+static_assert(std::has_single_bit(kChangesMax) && std::has_single_bit(kTrialChangesMax),
+              "rings grow by doubling");
 
 class Changes {
  public:
@@ -53,7 +56,7 @@ class Changes {
     if (!known) return false;
     const auto visit = [&](const std::vector<std::uint32_t>& ring, std::uint64_t at, std::uint64_t end) {
       for (; at < end; ++at) {
-        const std::uint32_t entry = ring[at % ring.size()];
+        const std::uint32_t entry = ring[place(at, ring)];
         if ((entry & 1) == 0)
           on_node(NodeId(entry >> 1));
         else
@@ -88,14 +91,18 @@ class Changes {
   }
 
  private:
+  // The length is a power of two: an entry costs no division.
+  static std::size_t place(std::uint64_t at, const std::vector<std::uint32_t>& ring) {
+    return at & (ring.size() - 1);
+  }
   void add(std::uint32_t entry) {
     ++count_;
     if (!inside_) {
-      facts_[facts_end_++ % facts_.size()] = entry;
+      facts_[place(facts_end_++, facts_)] = entry;
       return;
     }
     if (trials_end_ - trial_begin_ >= trials_.size() / 2 && trials_.size() < kTrialChangesMax) widen();
-    trials_[trials_end_++ % trials_.size()] = entry;
+    trials_[place(trials_end_++, trials_)] = entry;
   }
   bool has_trial_entries_since(std::uint64_t from) const {
     return from >= trials_kept_from_ && trials_end_ - from <= trials_.size();
@@ -105,7 +112,7 @@ class Changes {
     trials_kept_from_ =
         std::max(trials_kept_from_, trials_end_ - std::min<std::uint64_t>(trials_end_, trials_.size()));
     for (std::uint64_t at = trials_kept_from_; at < trials_end_; ++at)
-      wider[at % wider.size()] = trials_[at % trials_.size()];
+      wider[place(at, wider)] = trials_[place(at, trials_)];
     trials_ = std::move(wider);
   }
 

@@ -383,7 +383,10 @@ void Cluster::recompute(PodId pod) {
   if (place.node.valid()) {
     const bool by_devices =
         counting_ == NodeAllocatable::Counted && place.by_devices && !place.by_devices->empty();
-    charge.requests = by_devices ? resources_.charges(*row.live, *place.by_devices) : row.requests;
+    if (by_devices)
+      charge.requests = resources_.charges(*row.live, *place.by_devices);
+    else
+      charge.requests = row.requests;
     charge.claims = used_claims(*row.live, place.claims);
   }
   ledger_.update_pod(pod, std::move(charge));

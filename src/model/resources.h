@@ -41,6 +41,29 @@ struct ResourceAmount {
 // Sorted by resource; without zeros.
 using ResourceAmounts = std::vector<ResourceAmount>;
 
+// The same, in place where they are few: a pass over many charges reads no memory elsewhere.
+class ChargedAmounts {
+ public:
+  ChargedAmounts() = default;
+  ChargedAmounts(const ResourceAmounts& all) {
+    if (all.size() > kInPlace)
+      many_ = all;
+    else
+      count_ = static_cast<std::size_t>(std::copy(all.begin(), all.end(), few_.begin()) - few_.begin());
+  }
+  const ResourceAmount* begin() const { return many_.empty() ? few_.data() : many_.data(); }
+  const ResourceAmount* end() const { return begin() + (many_.empty() ? count_ : many_.size()); }
+  friend bool operator==(const ChargedAmounts& a, const ChargedAmounts& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  static constexpr std::size_t kInPlace = 4;  // cpu, memory, the pod's slot and one more
+  std::array<ResourceAmount, kInPlace> few_{};
+  std::size_t count_ = 0;  // in `few_`
+  ResourceAmounts many_;   // all of them; empty: they are in `few_`
+};
+
 // Amounts by resource; one that was never set is 0. Those up to kGpu are in place: a pass over all nodes
 // reads no other memory.
 template <class Amount>

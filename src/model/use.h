@@ -53,7 +53,7 @@ struct DeviceUse {
 // What a pod is charged with.
 struct PodCharge {
   NodeId node;  // none: nothing
-  ResourceAmounts requests;
+  ChargedAmounts requests;
   api::GpuSharePtr gpu_share;   // null: it has none
   std::vector<ClaimId> claims;  // which it uses
   VolumeBindingsPtr volumes;    // of claims that were not bound when it was placed; null: none
