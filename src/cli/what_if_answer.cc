@@ -43,6 +43,23 @@ void record(const planning::Remedies& decided, const planning::AskedAbout& of, T
   history.append(std::move(line));
 }
 
+void say(Json& answer, std::string_view state, const std::string& summary) {
+  answer["state"] = state;
+  answer["summary"] = summary;
+}
+
+// The time of a plan is no time of a decision.
+void forget_times(Json& answer) {
+  constexpr std::string_view kAges[] = {", decided 0s ago", ", for 0s so far"};
+  answer.as_object().erase("steps");
+  if (Json* decision = answer.find("decision"))
+    for (const std::string_view field : {"id", "time"}) decision->as_object().erase(field);
+  std::string summary(answer.string_at("summary"));
+  for (const std::string_view age : kAges)
+    if (const std::size_t at = summary.find(age); at != std::string::npos) summary.erase(at, age.size());
+  answer["summary"] = summary;
+}
+
 }  // namespace
 
 std::string_view what_if_about(const Json& answer) {
@@ -84,10 +101,11 @@ Result<Json> answer_offline(WhatIfQuestion asked) {
   const std::string_view what = what_if_about(answer);
   if (what == kRemedies) planning::put_json(decided, answer);
   if (what == kScores) TRY(add_what_if(std::move(asked), answer));
-  if (!decided.node.empty()) {
-    answer["state"] = "Fits";
-    answer["summary"] = "waits, and " + decided.node + " takes it as the objects are";
-  }
+  if (!decided.node.empty())
+    say(answer, "Fits", "waits, and " + decided.node + " takes it as the objects are");
+  if (!decided.trouble.empty())
+    say(answer, "Invalid", "would be refused by an API server: " + decided.trouble);
+  forget_times(answer);
   return answer;
 }
 

@@ -83,7 +83,7 @@ void add_decision(Page& page, const Json& decision, std::string_view of_member, 
   if (const std::int64_t attempts = decision.int_at("attempts"); attempts > 1)
     head += ", attempt " + std::to_string(attempts);
   page.heading("DECISION  " + text_at(decision, "result"));
-  page.line("  " + head);
+  if (!decision.string_at("time").empty()) page.line("  " + head);
   if (const std::string sentence = text_at(decision, "sentence"); !sentence.empty()) {
     page.line("  Kubernetes is told:");
     page.wrapped(sentence, 4);
@@ -212,9 +212,44 @@ void add_members(Page& page, const JsonArray& members, Detail detail) {
   }
 }
 
-void add_remedies(Page& page, const JsonArray& remedies) {
-  page.heading("IT WOULD FIT AFTER ONE OF THESE");
+std::string listed(const JsonArray& texts, std::string_view separator) {
+  std::string text;
+  for (const Json& one : texts) text.append(text.empty() ? "" : separator).append(one.as_string());
+  return text;
+}
+
+void add_nearest(Page& page, const Json& nearest) {
+  page.heading("NEAREST MISS");
+  page.wrapped(text_at(nearest, "place") + ": " + listed(nearest.items_at("lacks"), "; ") + ".", 2);
+}
+
+void add_domains(Page& page, const Json& explanation) {
+  page.heading("DOMAINS, " + std::to_string(explanation.int_at("needed")) + " members are needed");
+  std::vector<Cells> rows = {{"DOMAIN", "NODES", "MEMBERS THAT FIT", "THE NEXT ONE", "LACKS"}};
+  for (const Json& row : explanation.items_at("domains"))
+    rows.push_back({text_at(row, "domain"), std::to_string(row.int_at("nodes")),
+                    std::to_string(row.int_at("members")), or_dash(text_at(row, "next")),
+                    or_dash(listed(row.items_at("lacks"), "; "))});
+  page.table(rows);
+}
+
+// What was tried and helps, or that nothing of it does.
+void add_remedies(Page& page, const Json& explanation) {
+  const JsonArray& remedies = explanation.items_at("remedies");
+  const Json* all = explanation.find("triedAll");
+  const std::string ended = all && !all->as_bool() ? "The search ended early: more may help." : "";
+  if (remedies.empty()) {
+    page.heading("NOTHING THAT WAS TRIED HELPS");
+    std::string text = "Tried: " + listed(explanation.items_at("tried"), "; ");
+    if (const std::int64_t near = explanation.int_at("nearNodes"))
+      text += "; two changes together on " + (near == 1 ? std::string("the nearest node")
+                                                        : "the " + std::to_string(near) + " nearest nodes");
+    page.wrapped(text + "." + (ended.empty() ? "" : " ") + ended, 2);
+    return;
+  }
+  page.heading(remedies.size() == 1 ? "IT WOULD FIT AFTER THIS" : "IT WOULD FIT AFTER ONE OF THESE");
   for (const Json& remedy : remedies) page.wrapped("- " + text_at(remedy, "text"), 2);
+  if (!ended.empty()) page.wrapped(ended, 2);
 }
 
 // "n1 has 412. That is the most of 4 nodes. n2 comes next with 405."
@@ -291,7 +326,9 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
   const bool of_group = explanation.find("group") || explanation.find("members");
   const auto section = [&](std::string_view key) -> const JsonArray& { return explanation.items_at(key); };
   if (!section("refused").empty()) add_refused(page, section("refused"), of_group);
-  if (!section("remedies").empty()) add_remedies(page, section("remedies"));
+  if (const Json* nearest = explanation.find("nearestMiss")) add_nearest(page, *nearest);
+  if (!section("domains").empty()) add_domains(page, explanation);
+  if (!section("tried").empty()) add_remedies(page, explanation);
   if (!section("members").empty()) add_members(page, section("members"), detail);
   if (!section("devices").empty()) add_devices(page, section("devices"), detail);
   if (const Json* scores = explanation.find("scores")) add_scores(page, *scores);

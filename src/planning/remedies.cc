@@ -41,8 +41,9 @@ Result<Remedies> of_pod(OfflineCluster& offline, const client::NamedKey& key, co
   const auto pod = offline.view().pods.find_shared(key.ns, key.name);
   const bool waits =
       pod && pod->group.empty() && placement::wants_place(offline.view(), offline.cluster(), *pod);
-  if (!waits || !offline.trouble_of(key).empty()) return Remedies();
   Remedies gated;
+  gated.trouble = offline.trouble_of(key);
+  if (!waits || !gated.trouble.empty()) return gated;
   gated.gate = OfflineCore(offline, options, selectors).core.gate(offline.view(), *pod);
   return gated.gate ? std::move(gated) : pod_remedies(offline, *pod, options, selectors);
 }

@@ -38,6 +38,7 @@ struct DomainRoom {
 struct Remedies {
   placement::RefusalPtr refusal;              // null: it fits, or it is not to be decided
   std::optional<placement::GateReason> gate;  // why it is not tried
+  std::string trouble;                        // why an API server would refuse the pod
   std::string node;                           // that takes the pod as it is
   std::vector<placement::Remedy> found;
   std::optional<placement::NearestMiss> nearest;

@@ -9,13 +9,14 @@
 
 namespace berth::sim {
 
-// Every story below a folder, by path.
+// Every story below a folder, by path. given/ has their objects, explain/ has cases of another form.
 inline std::vector<std::string> story_files(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().string();
-    const bool is_given = path.find("/given/") != std::string::npos;
-    if (entry.path().extension() == ".yaml" && !is_given) files.push_back(path);
+    const bool is_story =
+        path.find("/given/") == std::string::npos && path.find("/explain/") == std::string::npos;
+    if (entry.path().extension() == ".yaml" && is_story) files.push_back(path);
   }
   std::sort(files.begin(), files.end());
   return files;
