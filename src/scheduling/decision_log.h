@@ -39,10 +39,10 @@ struct DecisionRecord {
   std::vector<PlacedPod> placed = {};
   placement::RefusalPtr refusal = nullptr;  // null: all of it is placed, or the decision is Undone
   std::uint64_t inputs_digest = 0;
-  std::string uid = {};     // of the pod or group: another may have its name later; empty: not known
-  std::string parent = {};  // of a group of a tree, whose decision this is a part of: its CompositePodGroup
+  std::string uid = {};        // of the pod or group: another may have its name later; empty: not known
   std::uint32_t attempts = 0;  // with this one
   bool swept = false;          // tried because it waited for long: placed, it had missed a change
+  std::string parent = {};  // of a group of a tree, whose decision this is a part of: its CompositePodGroup
 };
 
 // Of the condition and its event: Kubernetes' sentence, then ours.
