@@ -1,4 +1,5 @@
-// What a decision is about: a pod without a group, a group, or a tree of groups by its root; and its turn among others.
+// What a decision is about: a pod without a group, a group, or a tree of groups by its root; and its turn
+// among others.
 //
 // Values. Source: kube-scheduler's QueueSort.
 #pragma once
