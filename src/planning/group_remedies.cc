@@ -84,8 +84,7 @@ class GroupRemedySearch final : public RemedySearch {
     for (std::size_t members = 1; members <= input.waiting.size(); ++members) {
       transaction.roll_back_to(before);
       ++tries;
-      GroupOutcome outcome = core.group_cycle().run_on(context, input, placement, members,
-                                                       placement::GroupEffort::AllChoices, transaction);
+      GroupOutcome outcome = core.group_cycle().run_on(context, input, {placement, members}, transaction);
       if (outcome.placed() < members) break;
       members = outcome.placed();
       most = std::move(outcome);

@@ -125,7 +125,7 @@ EntityKey pod_entry(const std::string& name) {
 }
 
 model::Hold hold_on_node_three() {
-  return {10, {{model::NodeId(3), {{model::kCpu, 500}}, nullptr, {}}}, {}};
+  return {10, {{{model::NodeId(3), model::ResourceAmounts{{model::kCpu, 500}}, nullptr, {}}, {}}}, {}};
 }
 
 TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
