@@ -89,93 +89,95 @@ TEST(GangTree, AllGroupsAreBoundOnceTheLastMemberIsThere) {
             nullptr);
 }
 
+struct MinimaRow {
+  std::string what;
+  std::function<void(TreeCluster&)> make;
+  std::string bound, outcome;
+};
+
+const std::vector<MinimaRow> kMinimaRows = {
+    {"a group below its minimum aborts all",
+     [](TreeCluster& cluster) {
+       cluster.add_composite("root", 1);
+       cluster.add_group("g", 2, "root");
+       cluster.add_group("h", 1, "root");
+       for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
+       cluster.add_member("h", "c", 3);
+       cluster.change(request_key("b"), R"({"spec":{"withdrawn":true}})");
+     },
+     "", "Aborted"},
+    {"a group of which nothing is left holds nobody where the root needs it not",
+     [](TreeCluster& cluster) {
+       cluster.add_composite("root", 1);
+       cluster.add_group("g", 2, "root");
+       cluster.add_group("h", 1, "root");
+       for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
+       cluster.add_member("h", "c", 3);
+       cluster.change(request_key("c"), R"({"spec":{"withdrawn":true}})");
+     },
+     "a b", "Committed"},
+    {"and aborts all where it does",
+     [](TreeCluster& cluster) {
+       cluster.add_composite("root", 2);
+       cluster.add_group("g", 2, "root");
+       cluster.add_group("h", 1, "root");
+       for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
+       cluster.add_member("h", "c", 3);
+       cluster.change(request_key("c"), R"({"spec":{"withdrawn":true}})");
+     },
+     "", "Aborted"},
+    {"a group of groups below its minimum aborts all",
+     [](TreeCluster& cluster) {
+       cluster.add_composite("root", 1);
+       cluster.add_composite("inner", 2, "root");
+       cluster.add_group("g", 1, "inner");
+       cluster.add_group("h", 1, "inner");
+       cluster.add_group("k", 1, "root");
+       cluster.add_member("g", "a", 3);
+       cluster.add_member("h", "b", 3);
+       cluster.add_member("k", "c", 3);
+       cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
+     },
+     "", "Aborted"},
+    {"members that are bound already count",
+     [](TreeCluster& cluster) {
+       cluster.add_composite("root", 2);
+       cluster.add_group("g", 2, "root");
+       cluster.add_group("h", 1, "root");
+       cluster.add_pod_of("h", "c");
+       cluster.change(pod_key("c"), R"({"spec":{"nodeName":"n1"}})");
+       for (const char* name : {"a", "b"}) cluster.add_member("g", name, 2);
+     },
+     "a b c", "Committed"},
+    {"a request that never comes is waited for, then its group is not there",
+     [](TreeCluster& cluster) {
+       cluster.add_composite("root", 2);
+       cluster.add_group("g", 1, "root");
+       cluster.add_group("h", 1, "root");
+       cluster.add_member("g", "a", 2);
+       cluster.add_pod_of("h", "b");
+     },
+     "", "Aborted"},
+    {"a group that is gone has no minimum",
+     [](TreeCluster& cluster) {
+       cluster.add_composite("root", 1);
+       cluster.add_group("g", 1, "root");
+       cluster.add_member("g", "a", 2);
+       cluster.add_member("h", "b", 2);
+     },
+     "", "Aborted"},
+    {"a root that is gone",
+     [](TreeCluster& cluster) {
+       cluster.add_group("g", 1, "root");
+       cluster.add_group("h", 1, "root");
+       cluster.add_member("g", "a", 2);
+       cluster.add_member("h", "b", 2);
+     },
+     "", ""},
+};
+
 TEST(GangTree, WhatTheMinimaSay) {
-  struct Row {
-    std::string what;
-    std::function<void(TreeCluster&)> make;
-    std::string bound, outcome;
-  };
-  const std::vector<Row> rows = {
-      {"a group below its minimum aborts all",
-       [](TreeCluster& cluster) {
-         cluster.add_composite("root", 1);
-         cluster.add_group("g", 2, "root");
-         cluster.add_group("h", 1, "root");
-         for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
-         cluster.add_member("h", "c", 3);
-         cluster.change(request_key("b"), R"({"spec":{"withdrawn":true}})");
-       },
-       "", "Aborted"},
-      {"a group of which nothing is left holds nobody where the root needs it not",
-       [](TreeCluster& cluster) {
-         cluster.add_composite("root", 1);
-         cluster.add_group("g", 2, "root");
-         cluster.add_group("h", 1, "root");
-         for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
-         cluster.add_member("h", "c", 3);
-         cluster.change(request_key("c"), R"({"spec":{"withdrawn":true}})");
-       },
-       "a b", "Committed"},
-      {"and aborts all where it does",
-       [](TreeCluster& cluster) {
-         cluster.add_composite("root", 2);
-         cluster.add_group("g", 2, "root");
-         cluster.add_group("h", 1, "root");
-         for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
-         cluster.add_member("h", "c", 3);
-         cluster.change(request_key("c"), R"({"spec":{"withdrawn":true}})");
-       },
-       "", "Aborted"},
-      {"a group of groups below its minimum aborts all",
-       [](TreeCluster& cluster) {
-         cluster.add_composite("root", 1);
-         cluster.add_composite("inner", 2, "root");
-         cluster.add_group("g", 1, "inner");
-         cluster.add_group("h", 1, "inner");
-         cluster.add_group("k", 1, "root");
-         cluster.add_member("g", "a", 3);
-         cluster.add_member("h", "b", 3);
-         cluster.add_member("k", "c", 3);
-         cluster.change(request_key("a"), R"({"spec":{"withdrawn":true}})");
-       },
-       "", "Aborted"},
-      {"members that are bound already count",
-       [](TreeCluster& cluster) {
-         cluster.add_composite("root", 2);
-         cluster.add_group("g", 2, "root");
-         cluster.add_group("h", 1, "root");
-         cluster.add_pod_of("h", "c");
-         cluster.change(pod_key("c"), R"({"spec":{"nodeName":"n1"}})");
-         for (const char* name : {"a", "b"}) cluster.add_member("g", name, 2);
-       },
-       "a b c", "Committed"},
-      {"a request that never comes is waited for, then its group is not there",
-       [](TreeCluster& cluster) {
-         cluster.add_composite("root", 2);
-         cluster.add_group("g", 1, "root");
-         cluster.add_group("h", 1, "root");
-         cluster.add_member("g", "a", 2);
-         cluster.add_pod_of("h", "b");
-       },
-       "", "Aborted"},
-      {"a group that is gone has no minimum",
-       [](TreeCluster& cluster) {
-         cluster.add_composite("root", 1);
-         cluster.add_group("g", 1, "root");
-         cluster.add_member("g", "a", 2);
-         cluster.add_member("h", "b", 2);
-       },
-       "", "Aborted"},
-      {"a root that is gone",
-       [](TreeCluster& cluster) {
-         cluster.add_group("g", 1, "root");
-         cluster.add_group("h", 1, "root");
-         cluster.add_member("g", "a", 2);
-         cluster.add_member("h", "b", 2);
-       },
-       "", ""},
-  };
-  for (const Row& row : rows) {
+  for (const MinimaRow& row : kMinimaRows) {
     TreeCluster cluster;
     row.make(cluster);
     cluster.run_until_idle(cluster.now() + kLong);

@@ -279,7 +279,8 @@ TEST(Installation, AMissingRightIsNamedWhicheverItIs) {
 }
 
 TEST(Installation, GrantsTheWatchesOfTheLoops) {
-  const Configuration config = default_configuration(Component::Scheduler);
+  Configuration config = default_configuration(Component::Scheduler);
+  config.feature_gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true";
   plane::ControlPlaneOptions options = plane_options(config, Plugins{});
   options.controllers = options.simulated_nodes = false;
   options.health_policies = true;

@@ -426,7 +426,8 @@ TEST(Explanation, ShowsTheScoresOfTheNodeAndOfTheNextOne) {
     const char* text;
   };
   const Case cases[] = {
-      {R"({"node":"n1","total":9,"nodes":3,"runnerUp":"n2","runnerUpTotal":5,"plugins":[{"plugin":"P","weight":3,)"
+      {R"({"node":"n1","total":9,"nodes":3,"runnerUp":"n2","runnerUpTotal":5,)"
+       R"("plugins":[{"plugin":"P","weight":3,)"
        R"("raw":3,"weighted":9,"runnerUpRaw":2,"runnerUpWeighted":5}]})",
        "  n1 has 9. That is the most of 3 nodes. n2 comes next with 5.\n"
        "  PLUGIN   WEIGHT   n1   x WEIGHT   n2   x WEIGHT\n"

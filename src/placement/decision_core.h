@@ -105,7 +105,6 @@ class DecisionCore {
   GroupCycle& group_cycle() { return group_cycle_; }
   const PodCycle& pod_cycle() const { return pod_cycle_; }
   const Profiles& profiles() const { return profiles_; }
-  const PluginSet& plugins_for(const api::Pod& pod) const { return profiles_.of(pod); }
 
  private:
   Refusal refusal(const SchedulingContext& context, const api::Pod& pod);

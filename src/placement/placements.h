@@ -162,4 +162,6 @@ class PlacementScorer {
   virtual void score(const ScoringQuestion& question, std::span<std::int64_t> scores) const = 0;
 };
 
+enum class Scorers : std::uint8_t { All, KnownBeforePlacing };
+
 }  // namespace berth::placement

@@ -3,8 +3,8 @@
 // Owner: one call of make_plan. Deterministic. Uses the scheduler's own core.
 #pragma once
 
-#include "planning/offline_core.h"
 #include "placement/trees/tree_members.h"
+#include "planning/offline_core.h"
 #include "planning/plan.h"
 
 namespace berth::planning {

@@ -71,12 +71,12 @@ class WakeWorld {
   int pods_ = 0;
 };
 
-// Runs worlds of the shard; `World` takes a seed.
-template <class World>
+// Runs worlds of the shard; `Clusters` takes a seed.
+template <class Clusters>
 void expect_no_wake_up_lost(std::uint64_t shard, std::uint64_t worlds, int steps) {
   std::size_t waited = 0;
   for (std::uint64_t seed = shard * worlds; seed < (shard + 1) * worlds; ++seed) {
-    World world(seed);
+    Clusters world(seed);
     for (int i = 0; i < steps; ++i) {
       world.step();
       if (i % 6 != 5) continue;

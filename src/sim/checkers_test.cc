@@ -561,6 +561,21 @@ TEST_F(Checked, AtRestAPodThatFitsNowhereMayWait) {
   EXPECT_TRUE(broken_at_rest(checker_).empty());
 }
 
+TEST_F(Checked, AtRestATreeThatWouldFit) {
+  const auto with_children = [&](const std::string& name, int children) {
+    world_->create(storm_composite(Json::object({{"name", name}, {"min", 2}})));
+    for (int i = 0; i < children; ++i) {
+      const std::string group = name + "-" + std::to_string(i);
+      world_->create(storm_group(Json::object({{"name", group}, {"min", 1}, {"parent", name}})));
+      make_pod(std::string(group + "-0").c_str(), "", group.c_str(), 1000);
+    }
+  };
+  with_children("one-is-gone", 1);
+  EXPECT_TRUE(broken_at_rest(checker_).empty());
+  with_children("t", 2);
+  expect_at_rest("I10: the tree of CompositePodGroup t waits and would fit");
+}
+
 TEST_F(Checked, AtRestAGangThatWouldFitInOneRack) {
   world_->create(storm_group(Json::object({{"name", "g"}, {"min", 2}, {"topology", "example.com/rack"}})));
   make_pod("g-0", "", "g", 9000);

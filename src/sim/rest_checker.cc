@@ -267,7 +267,7 @@ class RestCheck {
   }
   // A tree of which nothing runs, and all is there. Keys are on its root, or on its groups of pods.
   void check_tree(const StoredComposite& root) {
-    if (!root.parent.empty()) return;
+    if (!root.parent.empty() || !has_children(root)) return;
     const std::vector<const StoredGroup*> groups = groups_under(root.name);
     std::vector<Members> members;
     for (const StoredGroup* group : groups) {
@@ -281,6 +281,17 @@ class RestCheck {
       if (tree_fits(root, domain, groups, members))
         return say_fits(*members.front().waiting.front(),
                         "I10: the tree of CompositePodGroup " + root.name + " waits and would fit");
+  }
+  // As many as it and all groups of groups below it need: some may be deleted.
+  bool has_children(const StoredComposite& composite) const {
+    std::int64_t children = 0;
+    for (const auto& [name, group] : state_.groups) children += group.parent == composite.name;
+    for (const auto& [name, child] : state_.composites) {
+      if (child.parent != composite.name) continue;
+      if (!has_children(child)) return false;
+      ++children;
+    }
+    return children >= composite.min;
   }
   std::vector<const StoredGroup*> groups_under(const std::string& composite) const {
     std::vector<const StoredGroup*> groups;

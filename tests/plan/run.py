@@ -377,7 +377,8 @@ profiles:
 
 
 def each_pod_is_decided_by_its_profile():
-    pods = TWO_NODES + POD % ("spread", "schedulerName: default-scheduler") + POD % ("packed", "schedulerName: packer")
+    pods = TWO_NODES + POD % ("spread", "schedulerName: default-scheduler")
+    pods += POD % ("packed", "schedulerName: packer")
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(PROFILES)
         file.flush()

@@ -65,7 +65,7 @@ struct GroupOutcome {
 // How hard one placement is tried: the members in their own order, or all choices as well.
 enum class GroupEffort : std::uint8_t { InOrder, AllChoices };
 
-// One placement that is tried: by a what-if, or for a group of a tree.
+// One placement that is tried, by a what-if or for a group of a tree.
 struct GroupTrial {
   const Placement& placement;
   std::size_t needed = 1;  // members that must be placed
@@ -85,8 +85,6 @@ struct GroupPart {
 // NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
 // not count placements.
 enum class Placements : std::uint8_t { NodesAlone, ByTopology };
-
-enum class Scorers : std::uint8_t { All, KnownBeforePlacing };
 
 class GroupCycle {
  public:

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 
+#include "base/random.h"
 #include "placement/trees/test_trees.h"
 
 namespace berth::placement {
@@ -91,9 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
 // Feasible sets as in a published table of what sequential placement misses: a parent in one block, each
 // child in one rack, the children's sum as large a share of the best block as asked.
 TreeWorld sibling_world(std::uint64_t seed, int blocks, int racks_each, int slots_max, int children) {
-  std::mt19937_64 random(seed);
+  SeededRandom random(seed);
   const auto below = [&](int bound) {
-    return static_cast<int>(random() % static_cast<std::uint64_t>(bound));
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
   };
   const auto sum_of = [](const std::vector<int>& block) {
     return std::accumulate(block.begin(), block.end(), 0);
@@ -115,7 +115,8 @@ TreeWorld sibling_world(std::uint64_t seed, int blocks, int racks_each, int slot
     --sizes[smaller];
     --spare;
   }
-  std::ranges::shuffle(sizes, random);
+  for (int i = children; i > 1; --i)
+    std::swap(sizes[static_cast<std::size_t>(i - 1)], sizes[static_cast<std::size_t>(below(i))]);
   TreeWorld world{racks(free), {"block", children, {}, {}}};
   for (const int size : sizes) world.tree.children.push_back(gang("rack", size, size));
   return world;
@@ -134,9 +135,9 @@ TEST(TreesOfSiblings, NoneIsMissed) {
 }
 
 // At most 12 pods on at most 8 nodes.
-TreeSpec random_tree(std::mt19937_64& random, int depth, int& pods_left) {
+TreeSpec random_tree(Random& random, int depth, int& pods_left) {
   const auto below = [&](int bound) {
-    return static_cast<int>(random() % static_cast<std::uint64_t>(bound));
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
   };
   static const char* const keys[] = {"", "rack", "block"};
   TreeSpec spec;
@@ -159,9 +160,9 @@ TreeSpec random_tree(std::mt19937_64& random, int depth, int& pods_left) {
 }
 
 TreeWorld random_world(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
+  SeededRandom random(seed);
   const auto below = [&](int bound) {
-    return static_cast<int>(random() % static_cast<std::uint64_t>(bound));
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
   };
   TreeWorld world;
   const int blocks = 1 + below(2), each = 1 + below(3);

@@ -7,7 +7,7 @@
 namespace berth::placement {
 namespace {
 
-using Gate = GroupGate::Kind;
+using Kind = GroupGate::Kind;
 
 struct Child {
   const api::PodGroup* group = nullptr;
@@ -83,11 +83,11 @@ class TreeWalk {
   void find_fault() {
     const api::CompositePodGroup* root = tree_.root().composite;
     if (!root)
-      tree_.fault = GroupGate{Gate::NoParent, tree_.key.name};
+      tree_.fault = GroupGate{Kind::NoParent, tree_.key.name};
     else if (is_in_a_cycle())
-      tree_.fault = GroupGate{Gate::ParentCycle, tree_.key.name};
+      tree_.fault = GroupGate{Kind::ParentCycle, tree_.key.name};
     else if (too_deep_ || !root->parent.empty())
-      tree_.fault = GroupGate{Gate::TreeTooDeep, tree_.key.name, static_cast<std::int32_t>(kTreeDepthMax)};
+      tree_.fault = GroupGate{Kind::TreeTooDeep, tree_.key.name, static_cast<std::int32_t>(kTreeDepthMax)};
   }
 
   // Children before their parents.
@@ -131,7 +131,7 @@ ShortGroup short_group(const TreeMember& node) {
 
 // `name` and `wanted` of the group of groups, and its children that are not complete.
 GroupGate too_few_groups(const TreeMembers& tree, const TreeMember& of) {
-  GroupGate gate{Gate::TooFewGroups, of.composite->meta.name, of.composite->minimum(), of.complete_children};
+  GroupGate gate{Kind::TooFewGroups, of.composite->meta.name, of.composite->minimum(), of.complete_children};
   for (const std::size_t child : of.children)
     if (!tree.nodes[child].complete && gate.missing.size() < kShortGroupsMax)
       gate.missing.push_back(short_group(tree.nodes[child]));

@@ -141,7 +141,7 @@ def wait_until_ready(root):
 
 
 def ask_the_real_queue(root):
-    """A deferred resize is in the queue that informers fill: nothing of kube-scheduler's decisions is read."""
+    """A deferred resize is in the queue that informers fill; kube-scheduler's decisions are not read."""
     edit(root / "scheduler/preemption/deferred_resize_preemption_test.go",
          ("\t\t\tqueue := testCtx.Scheduler.SchedulingQueue\n\t\t\t_, found := queue.GetPod(",
           "\t\t\t_, found := testCtx.Scheduler.SchedulingQueue.GetPod(", 1))
