@@ -36,8 +36,9 @@ Result<std::optional<ScoreTable>> score_placed_pod(std::vector<Document> documen
 std::optional<ScoreTable> score_placed_pod(OfflineCluster& offline, OfflineCore& core,
                                            const client::NamedKey& pod);
 
-// {"node","total","runnerUp","runnerUpTotal","nodes","refused",
-// "plugins":[{"plugin","weight","raw","weighted","runnerUpRaw","runnerUpWeighted"}]}; "raw" is 0..100, before the weight. What does not apply is absent.
+// {"node","total","runnerUp","runnerUpTotal","nodes","refused","plugins":[
+// {"plugin","weight","raw","weighted",
+// "runnerUpRaw","runnerUpWeighted"}]}. "raw" is 0..100, before the weight. What does not apply is absent.
 Json to_json(const ScoreTable& table);
 
 }  // namespace berth::planning
