@@ -291,7 +291,10 @@ class History {
     const auto node = NodeId(static_cast<std::uint32_t>(pick(static_cast<int>(cluster.nodes().size()))));
     auto group = pick(2) == 0 ? std::make_shared<const api::GpuShare>(share()) : nullptr;
     const auto devices = cluster.reservation_for(std::make_shared<api::Allocation>(allocation()));
-    return {pick(2), {{node, ResourceAmounts{{kCpu, pick(100)}}, std::move(group), {}}}, devices->devices};
+    return {pick(2),
+            {{{node, ResourceAmounts{{kCpu, pick(100)}}, std::move(group), {}}, {}}},
+            devices->devices,
+            {}};
   }
   void act(Ledger::Transaction& transaction) {
     const PodId pod = cluster.find_pod("ns", name("p", pick(kNames)));
