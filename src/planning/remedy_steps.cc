@@ -123,8 +123,9 @@ bool open_node(const api::Pod& pod, api::Node& node, std::vector<RemedyStep>& st
   if (node.unschedulable) steps.push_back(*uncordon(pod, {}, node));
   if (untolerated_taints(pod, node.taints).empty()) return true;
   std::optional<RemedyStep> removed = remove_taints(pod, {}, node);
-  if (removed) steps.push_back(*std::move(removed));
-  return removed.has_value();
+  if (!removed) return false;
+  steps.push_back(*std::move(removed));
+  return true;
 }
 
 }  // namespace berth::planning

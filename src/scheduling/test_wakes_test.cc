@@ -211,8 +211,8 @@ void WakeWorld::label_namespace() {
 void WakeWorld::bind(const api::Pod& pod) {
   const std::string name = pod.meta.name;
   const auto requests = bench.view.bind_requests_of_pod("default", name);
-  const api::Pod decided = pod;
-  for (const auto& request : std::vector(requests.begin(), requests.end())) bound(decided, *request);
+  const auto decided = std::make_shared<const api::Pod>(pod);
+  for (const auto& request : std::vector(requests.begin(), requests.end())) bound(*decided, *request);
   bench.bind(name);
   const auto left = bench.view.bind_requests_of_pod("default", name);
   for (const auto& request : std::vector(left.begin(), left.end()))
