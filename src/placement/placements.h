@@ -137,6 +137,7 @@ struct PlacementResult {
   std::vector<NodeId> nodes;   // of ScoringQuestion::waiting; none: not placed
 };
 
+// Of a tree of groups: its first PodGroup, and no pods.
 struct ScoringQuestion {
   const SchedulingContext& context;
   const api::PodGroup& group;

@@ -24,18 +24,22 @@ bool before_in_queue(const api::Pod* a, const api::Pod* b) {
   return a->meta.name < b->meta.name;
 }
 
-std::string group_error(const GroupInput& input) {
-  std::vector<const api::Pod*> members = input.waiting;
-  members.insert(members.end(), input.placed.begin(), input.placed.end());
+std::string members_error(std::span<const api::Pod* const> members, std::int32_t priority) {
   for (const api::Pod* pod : members) {
-    if (pod->priority != input.group->priority)
+    if (pod->priority != priority)
       return with_subjects(reason_row("MemberPriorityDiffers").text, std::to_string(pod->priority),
-                           std::to_string(input.group->priority));
+                           std::to_string(priority));
     if (pod->scheduler_name != members.front()->scheduler_name)
       return with_subjects(reason_row("MemberSchedulerDiffers").text, pod->scheduler_name,
                            members.front()->scheduler_name);
   }
   return {};
+}
+
+std::string group_error(const GroupInput& input) {
+  std::vector<const api::Pod*> members = input.waiting;
+  members.insert(members.end(), input.placed.begin(), input.placed.end());
+  return members_error(members, input.group->priority);
 }
 
 Result<std::vector<std::int64_t>> placement_totals(const PluginSet& plugins, const ScoringQuestion& question,
@@ -236,11 +240,7 @@ void GroupCycle::order_by_bound(Run& run, const std::vector<Placement>& placemen
                                 std::vector<std::size_t>& indices) {
   if (indices.size() < 2) return;
   const model::Cluster& cluster = run.context.cluster;
-  DomainUse all;
-  for (const api::Pod* pod : run.input.waiting)
-    for (const model::ResourceAmount& one :
-         cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests)
-      if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
+  const DomainUse all = requested_by(cluster, run.input.waiting);
   const auto everyone = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
   std::vector<PlacementResult> full;
   full.reserve(indices.size());
@@ -359,9 +359,8 @@ void GroupCycle::go_down(Run& run, const Placement& placement, MemberRefusals re
     ++progress.placed;
     ++progress.scheduled;
     const Reservation& reserved = value_of(evaluation.members[member].reservation);
-    for (const model::ResourceAmount& one :
-         run.context.cluster.charges(state_.pod_id, reserved.node_allocatable))
-      if (one.resource.index() < 2) evaluation.result.use.requested[one.resource.index()] += one.amount;
+    add_requested(run.context.cluster.charges(state_.pod_id, reserved.node_allocatable),
+                  evaluation.result.use);
   }
 }
 

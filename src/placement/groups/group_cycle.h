@@ -194,6 +194,7 @@ Result<std::vector<std::int64_t>> placement_totals(const PluginSet& plugins, con
 bool before_in_queue(const api::Pod* a, const api::Pod* b);
 
 // The rule that the members violate, in Kubernetes' words; empty: none.
+std::string members_error(std::span<const api::Pod* const> members, std::int32_t priority);
 std::string group_error(const GroupInput& input);
 
 }  // namespace berth::placement

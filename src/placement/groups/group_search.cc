@@ -49,17 +49,14 @@ std::optional<GroupOutcome> GroupCycle::search(Run& run) {
     run.unproved = kSearchBudgetEnded;
     return std::nullopt;
   }
-  std::size_t steps = kGroupStepsMax;
+  Budget steps(kGroupStepsMax);
   for (std::size_t i = 0; i < run.unrefuted.size(); ++i) {
     const Placement& placement = run.placements[run.unrefuted[i]];
-    // Every placement gets an equal share of what the earlier ones have left.
-    Budget budget(steps / (run.unrefuted.size() - i));
-    const std::size_t before = budget.left();
+    BudgetShare share(steps, run.unrefuted.size() - i);
     const GangPart all{run.input.waiting.size(), static_cast<std::size_t>(run.needed()), placement.nodes};
-    std::optional<GroupOutcome> found = search_on(run, placement, {&all, 1}, budget);
+    std::optional<GroupOutcome> found = search_on(run, placement, {&all, 1}, share.budget());
     if (run.failed()) return std::move(run.failure);
     if (found) return found;
-    steps -= before - budget.left();
     if (run.needed() - 1 > run.proof->have) run.proof = GroupProof{run.needed(), run.needed() - 1, {}, {}};
   }
   return std::nullopt;

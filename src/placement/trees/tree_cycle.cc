@@ -9,20 +9,11 @@ namespace berth::placement {
 
 std::string tree_error(const TreeInput& input) {
   const TreeNode& root = input.nodes.front();
-  const std::int32_t priority = root.composite ? root.composite->priority : root.group.group->priority;
-  const api::Pod* first = nullptr;
+  std::vector<const api::Pod*> members;
   for (const TreeNode& node : input.nodes)
     for (const auto* pods : {&node.group.waiting, &node.group.placed})
-      for (const api::Pod* pod : *pods) {
-        if (!first) first = pod;
-        if (pod->scheduler_name != first->scheduler_name)
-          return with_subjects(reason_row("MemberSchedulerDiffers").text, pod->scheduler_name,
-                               first->scheduler_name);
-        if (pod->priority != priority)
-          return with_subjects(reason_row("MemberPriorityDiffers").text, std::to_string(pod->priority),
-                               std::to_string(priority));
-      }
-  return {};
+      members.insert(members.end(), pods->begin(), pods->end());
+  return members_error(members, root.composite ? root.composite->priority : root.group.group->priority);
 }
 
 namespace {
@@ -74,10 +65,9 @@ class TreeRun {
     if (placer_.has_minimum(0)) return grow_only();
     if (!placer_.is_ready(0)) return refuse();
     find_candidates();
-    for (const Ground& ground : candidates_) {
-      if (try_ground(ground)) break;
-      if (!placer_.error().empty()) return error_outcome(input_, placer_.error());
-    }
+    for (std::size_t i = 0; i < candidates_.size() && error_.empty(); ++i)
+      if (try_ground(candidates_[i], candidates_.size() - i)) break;
+    if (!error_.empty()) return error_outcome(input_, error_);
     if (results_.empty()) return refuse();
     return choose();
   }
@@ -103,13 +93,9 @@ class TreeRun {
     const std::size_t chain = grounds_.chain_of(0);
     DomainUse all;
     std::int32_t members = 0;
-    const model::Cluster& cluster = context_.cluster;
     for (const TreeNode& node : input_.nodes) {
       members += node.group.scheduled + static_cast<std::int32_t>(node.group.waiting.size());
-      for (const api::Pod* pod : node.group.waiting)
-        for (const model::ResourceAmount& one :
-             cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests)
-          if (one.resource.index() < 2) all.requested[one.resource.index()] += one.amount;
+      all += requested_by(context_.cluster, node.group.waiting);
     }
     std::vector<PlacementResult> full;
     for (const Placement* one : grounds_.candidates(0, whole)) {
@@ -134,18 +120,24 @@ class TreeRun {
     const TreeNode& first = *std::ranges::find_if(input_.nodes, &TreeNode::is_group);
     auto totals = placement_totals(plugins_, {context_, *first.group.group, {}, results}, which);
     if (totals) return *std::move(totals);
+    error_ = totals.error().message();
     return std::vector<std::int64_t>(results.size());
   }
 
   // True: no other domain is tried.
-  bool try_ground(const Ground& ground) {
+  bool try_ground(const Ground& ground, std::size_t shares) {
     const auto before = transaction_.savepoint();
     placer_.reset();
-    if (!placer_.place_root(ground)) {
+    const bool found = placer_.place_root(ground, shares);
+    if (found)
+      placer_.grow();
+    else
       note_obstacle();
+    error_ = placer_.error();
+    if (!found || !error_.empty()) {
+      transaction_.roll_back_to(before);
       return false;
     }
-    placer_.grow();
     Result& one = results_.emplace_back();
     one.result.placement = ground.placement;
     one.placed = placer_.placed();
@@ -164,6 +156,7 @@ class TreeRun {
       std::vector<PlacementResult> results;
       for (const Result& one : results_) results.push_back(one.result);
       const std::vector<std::int64_t> totals = score(results, Scorers::All);
+      if (!error_.empty()) return error_outcome(input_, error_);
       best = static_cast<std::size_t>(std::ranges::max_element(totals) - totals.begin());
     }
     Result& winner = results_[best];
@@ -173,8 +166,12 @@ class TreeRun {
   }
 
   TreeOutcome grow_only() {
+    const auto before = transaction_.savepoint();
     placer_.grow();
-    if (!placer_.error().empty()) return error_outcome(input_, placer_.error());
+    if (!placer_.error().empty()) {
+      transaction_.roll_back_to(before);
+      return error_outcome(input_, placer_.error());
+    }
     const bool placed = placer_.placed() > 0;
     TreeOutcome outcome = placer_.take_outcome();
     outcome.kind = placed ? GroupOutcome::Kind::Placed : GroupOutcome::Kind::Unschedulable;
@@ -188,7 +185,7 @@ class TreeRun {
     const std::optional<TreeObstacle>& one = placer_.obstacle();
     if (!one) return;
     const bool closer = !obstacle_ || one->node > obstacle_->node ||
-                        (one->node == obstacle_->node && one->room > obstacle_->room);
+                        (one->node == obstacle_->node && one->spare > obstacle_->spare);
     if (closer) obstacle_ = one;
   }
 
@@ -230,6 +227,7 @@ class TreeRun {
   std::vector<Result> results_;
   std::optional<TreeObstacle> obstacle_;
   std::string_view unproved_;
+  std::string error_;
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ bool TreeDescent::run(TreeEffort effort, const Ground& of_parent, const Ground* 
   for (auto& of_kind : counts_) std::ranges::fill(of_kind, nullptr);
   touched_.clear();
   failed_.clear();
+  failed_bytes_ = 0;
   failures_ = misled_ = 0;
   stuck_ = std::nullopt;
   return go_on(0);
@@ -78,9 +79,15 @@ bool TreeDescent::go_on(std::size_t at) {
   }
   if (skip(at)) return true;
   ++failures_;
-  if (!counts || misled_ > misled_before || failed_.size() >= kTreeDescentStepsMax) return false;
-  failed_.insert(key.empty() ? state_key(at) : std::move(key));
+  if (counts && misled_ == misled_before) remember_failure(key.empty() ? state_key(at) : std::move(key));
   return false;
+}
+
+void TreeDescent::remember_failure(std::string key) {
+  constexpr std::size_t kBytesOfAnEntry = 64;
+  if (failed_bytes_ + key.size() + kBytesOfAnEntry > kTreeFailuresBytesMax) return;
+  failed_bytes_ += key.size() + kBytesOfAnEntry;
+  failed_.insert(std::move(key));
 }
 
 // Without this unit, if enough of its siblings are left.
@@ -126,7 +133,7 @@ bool TreeDescent::finish_one_by_one() {
   if (placed == touched_.size()) return true;
   stuck_ = touched_[placed];
   nearest_ = *grounds_of_[*stuck_];
-  nearest_room_ = units_[*stuck_].needed - 1;
+  nearest_spare_ = -1;
   while (placed-- > 0)
     if (units_[touched_[placed]].kind) moves_.take_back(units_[touched_[placed]]);
   return false;
@@ -157,15 +164,18 @@ void TreeDescent::use(const TreeUnit& unit, const Ground& ground, std::int64_t s
   }
 }
 
-// Of a group its members that fit there; of a composite group the kind that is shortest of room.
-std::int64_t TreeDescent::room(std::size_t at, const Ground& ground) {
-  const TreeUnit& unit = units_[at];
-  if (unit.kind) return is_counted(unit) ? free(*unit.kind, ground) : kFitCountMax;
-  std::map<std::size_t, std::int64_t> needed;
-  for (std::size_t below = at + 1; below < unit.end; ++below)
-    if (is_counted(units_[below])) needed[*units_[below].kind] += units_[below].needed;
+// Of the unit and all below it, as far as they are counted.
+TreeDescent::Needs TreeDescent::needs_of(std::size_t at) const {
+  Needs needs;
+  for (std::size_t i = at; i < units_[at].end; ++i)
+    if (is_counted(units_[i])) needs[*units_[i].kind] += units_[i].needed;
+  return needs;
+}
+
+// Of the kind that is shortest of room.
+std::int64_t TreeDescent::spare(const Needs& needs, const Ground& ground) {
   std::int64_t least = kFitCountMax;
-  for (const auto& [kind, members] : needed) least = std::min(least, free(kind, ground) - members);
+  for (const auto& [kind, members] : needs) least = std::min(least, free(kind, ground) - members);
   return least;
 }
 
@@ -182,14 +192,14 @@ std::vector<TreeDescent::Candidate> TreeDescent::candidates(std::size_t at) {
     for (const Placement* one : grounds_.candidates(unit.node, above))
       all.push_back({{grounds_.chain_of(unit.node), one}, 0});
   }
-  const std::int64_t needed = unit.kind ? unit.needed : 0;
-  for (Candidate& one : all) one.room = room(at, one.ground);
+  const Needs needs = needs_of(at);
+  for (Candidate& one : all) one.spare = spare(needs, one.ground);
   if (strict_[at]) {
-    const auto too_small = [&](const Candidate& one) { return one.room < needed; };
+    const auto too_small = [](const Candidate& one) { return one.spare < 0; };
     if (std::ranges::all_of(all, too_small)) note_stuck(at, all);
     std::erase_if(all, too_small);
   }
-  std::ranges::stable_sort(all, {}, &Candidate::room);
+  std::ranges::stable_sort(all, {}, &Candidate::spare);
   if (effort_ == TreeEffort::ByCounts && is_counted(unit)) keep_one_of_equals(all);
   return all;
 }
@@ -207,13 +217,9 @@ void TreeDescent::keep_one_of_equals(std::vector<Candidate>& all) {
 void TreeDescent::note_stuck(std::size_t at, std::span<const Candidate> candidates) {
   if (stuck_ && *stuck_ >= at) return;
   stuck_ = at;
-  nearest_ = {};
-  nearest_room_ = 0;
-  for (const Candidate& one : candidates)
-    if (!nearest_.placement || one.room > nearest_room_) {
-      nearest_ = one.ground;
-      nearest_room_ = one.room;
-    }
+  const auto most = std::ranges::max_element(candidates, {}, &Candidate::spare);
+  nearest_ = most == candidates.end() ? Ground() : most->ground;
+  nearest_spare_ = most == candidates.end() ? INT64_MIN : most->spare;
 }
 
 // Of the siblings from this one on, groups of one kind that choose their domains: whether the domains that

@@ -5,11 +5,12 @@
 // where alone (how many members of a kind a domain takes), and places the members at its end. Where that
 // misleads, because kinds share nodes or members choose devices, each group is placed as it is reached, and
 // then all members at once, with all their choices. Equal domains are tried once in a search by counts, and a
-// state that counts refuted is remembered. Owner: one
-// TreeCycle::run, on one thread. Cost: steps of the budget.
+// state that counts refuted is remembered. Owner: one TreeCycle::run, on one thread. Cost: steps of the
+// budget; each unit is a level of the recursion.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -20,11 +21,15 @@
 
 namespace berth::placement {
 
-// Steps of one search for domains.
+// Groups and groups of groups that are placed at once; of more nothing is proved.
+inline constexpr std::size_t kTreeUnitsMax = 4'096;
+// Bytes of remembered failures.
+inline constexpr std::size_t kTreeFailuresBytesMax = std::size_t{32} << 20;
+// Steps of one decision, over all its domains.
 inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
-// One search of all choices on given domains has such a share of the steps.
+// One search of all choices on given domains has such a part of the steps that are left.
 inline constexpr std::size_t kTreeSharesOfChoices = 8;
-// Members that are placed and taken back in one search.
+// Members that are placed and taken back in one decision.
 inline constexpr std::size_t kTreePlacingsMax = 4'096;
 // Kinds of members that are counted; groups of further kinds are only tried.
 inline constexpr std::size_t kTreeKindsMax = 16;
@@ -64,16 +69,18 @@ class TreeDescent {
   bool refuted() const {
     return effort_ != TreeEffort::ByPlacing && misled_ <= misled_max() && !budget_.ended();
   }
-  // The deepest unit that found no domain, and the domain with most room for it.
+  // The deepest unit that found no domain, and the domain with most room for it: its placement may be null.
   std::optional<std::size_t> stuck() const { return stuck_; }
   const Ground& nearest() const { return nearest_; }
-  std::int64_t nearest_room() const { return nearest_room_; }
+  // Members that it takes beyond those that are asked for: less than 0.
+  std::int64_t nearest_spare() const { return nearest_spare_; }
 
  private:
   struct Candidate {
     Ground ground;
-    std::int64_t room = 0;
+    std::int64_t spare = 0;  // members that still fit beyond those that are asked for
   };
+  using Needs = std::map<std::size_t, std::int64_t>;  // members by kind
   void find_strict();
   bool go_on(std::size_t at);
   bool skip(std::size_t at);
@@ -82,11 +89,13 @@ class TreeDescent {
   bool finish_one_by_one();
   std::size_t misled_max() const { return effort_ == TreeEffort::Together ? SIZE_MAX : 0; }
   std::vector<Candidate> candidates(std::size_t at);
-  std::int64_t room(std::size_t at, const Ground& ground);
+  Needs needs_of(std::size_t at) const;
+  std::int64_t spare(const Needs& needs, const Ground& ground);
   std::int64_t free(std::size_t kind, const Ground& ground);
   const topology::FitCounts& counts(std::size_t kind, std::size_t chain);
   void use(const TreeUnit& unit, const Ground& ground, std::int64_t sign);
   bool is_counted(const TreeUnit& unit) const { return unit.kind && *unit.kind < kinds_.size(); }
+  void remember_failure(std::string key);
   void keep_one_of_equals(std::vector<Candidate>& all);
   bool is_refuted(std::size_t at);
   std::string state_key(std::size_t at) const;
@@ -109,10 +118,11 @@ class TreeDescent {
   std::vector<std::size_t> touched_;                             // units with a ground, in their order
   std::vector<std::vector<const topology::FitCounts*>> counts_;  // by kind and chain
   std::unordered_set<std::string> failed_;
+  std::size_t failed_bytes_ = 0;
   std::size_t failures_ = 0, misled_ = 0;
   std::optional<std::size_t> stuck_;
   Ground nearest_;
-  std::int64_t nearest_room_ = 0;
+  std::int64_t nearest_spare_ = 0;
 };
 
 }  // namespace berth::placement

@@ -89,7 +89,7 @@ void TreeGrounds::sort_by_domains_above(Chain& chain, std::size_t levels) {
     chain.inside[{levels, path_above(chain, one, levels)}].push_back(&one);
 }
 
-std::vector<const Placement*> TreeGrounds::candidates(std::size_t node, const Ground& of_parent) {
+std::span<const Placement* const> TreeGrounds::candidates(std::size_t node, const Ground& of_parent) {
   Chain& chain = chains_[chain_of_[node]];
   const std::size_t levels = chain.keys.size() - chains_[of_parent.chain].keys.size();
   sort_by_domains_above(chain, levels);
@@ -97,8 +97,8 @@ std::vector<const Placement*> TreeGrounds::candidates(std::size_t node, const Gr
   if (found == chain.inside.end()) return {};
   const auto own = pinned_to_.find(node);
   if (own == pinned_to_.end()) return found->second;
-  for (const Placement* one : found->second)
-    if (one->domain == own->second) return {one};
+  for (const Placement* const& one : found->second)
+    if (one->domain == own->second) return {&one, 1};
   return {};
 }
 

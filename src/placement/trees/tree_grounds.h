@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class TreeGrounds {
   bool chooses(std::size_t node) const { return chain_of_[node] != chain_of_parent(node); }
   std::size_t chain_of(std::size_t node) const { return chain_of_[node]; }
   // By path, of a node that chooses. If members below it have a place, their domain alone.
-  std::vector<const Placement*> candidates(std::size_t node, const Ground& of_parent);
+  std::span<const Placement* const> candidates(std::size_t node, const Ground& of_parent);
   // The ground itself, and the domains of outer chains that contain it.
   const std::vector<Ground>& around(const Ground& ground);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace berth::placement {
 
@@ -62,6 +63,7 @@ void TreePlacer::sort_out() {
     }
     state.needed = std::max<std::int64_t>(0, one.minimum() - have);
     state.ready = state.needed <= may_have;
+    state.asks = one.is_group() ? state.needed : asked_by_children(node);
     state.ground = std::nullopt;
     outcome_.nodes[node].placed = state.needed == 0;
   }
@@ -75,23 +77,19 @@ std::vector<std::size_t> TreePlacer::children_to_place(std::size_t node, Childre
   if (which == Children::Oldest && children.size() > needed) children.resize(needed);
   std::ranges::stable_sort(children, [&](std::size_t a, std::size_t b) {
     if (grounds_.chooses(a) != grounds_.chooses(b)) return grounds_.chooses(a);
-    return asks(a) > asks(b);
+    return states_[a].asks > states_[b].asks;
   });
   return children;
 }
 
-// Members that the node needs at least.
-std::int64_t TreePlacer::asks(std::size_t node) const {
-  const TreeNode& one = input_.nodes[node];
-  if (one.is_group()) return states_[node].needed;
+// By those of its children that ask for least.
+std::int64_t TreePlacer::asked_by_children(std::size_t node) const {
   std::vector<std::int64_t> each;
-  for (const std::size_t child : one.children)
-    if (!has_minimum(child) && is_ready(child)) each.push_back(asks(child));
+  for (const std::size_t child : input_.nodes[node].children)
+    if (!has_minimum(child) && is_ready(child)) each.push_back(states_[child].asks);
   std::ranges::sort(each);
   each.resize(std::min(each.size(), static_cast<std::size_t>(states_[node].needed)));
-  std::int64_t sum = 0;
-  for (const std::int64_t members : each) sum += members;
-  return sum;
+  return std::accumulate(each.begin(), each.end(), std::int64_t{0});
 }
 
 void TreePlacer::add_units(std::size_t node, std::optional<std::size_t> parent, std::int64_t left,
@@ -109,30 +107,36 @@ void TreePlacer::add_units(std::size_t node, std::optional<std::size_t> parent, 
   units[at].end = units.size();
 }
 
-bool TreePlacer::place_root(const Ground& ground) {
-  return place_minima(0, grounds_.whole_cluster(), &ground);
+bool TreePlacer::place_root(const Ground& ground, std::size_t shares) {
+  return place_minima(0, grounds_.whole_cluster(), &ground, shares);
 }
 
-bool TreePlacer::place_minima(std::size_t node, const Ground& of_parent, const Ground* own) {
+bool TreePlacer::place_minima(std::size_t node, const Ground& of_parent, const Ground* own,
+                              std::size_t shares) {
   std::vector<TreeUnit> oldest, all;
   add_units(node, std::nullopt, 0, Children::Oldest, oldest);
-  if (descend(oldest, of_parent, own)) return true;
-  if (!error_.empty()) return false;
   add_units(node, std::nullopt, 0, Children::All, all);
-  return all.size() > oldest.size() && descend(all, of_parent, own);
+  const bool chooses = all.size() > oldest.size();
+  if (descend(oldest, of_parent, own, chooses ? shares * 2 : shares)) return true;
+  return error_.empty() && chooses && descend(all, of_parent, own, shares);
 }
 
-bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own) {
+bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own,
+                         std::size_t shares) {
+  unproved_ = kSearchBudgetEnded;
+  if (units.size() > kTreeUnitsMax) return false;
   unproved_ = {};
   for (const TreeEffort effort : {TreeEffort::ByCounts, TreeEffort::ByPlacing, TreeEffort::Together}) {
-    Budget steps(effort == TreeEffort::ByPlacing ? kTreePlacingsMax : kTreeDescentStepsMax);
-    Budget choices(kGroupStepsMax);
+    BudgetShare steps(effort == TreeEffort::ByPlacing ? placings_ : descents_, shares);
+    BudgetShare choices(choices_, shares);
     const TreeDescent* running = nullptr;
     const TreeDescent::Moves moves{
         [&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
-        [&](std::span<const std::size_t> placed) { return place_together(units, *running, placed, choices); },
+        [&](std::span<const std::size_t> placed) {
+          return place_together(units, *running, placed, choices.budget());
+        },
         [&](const TreeUnit& unit) { take_back(unit); }};
-    TreeDescent descent(grounds_, units, kinds_, steps, moves);
+    TreeDescent descent(grounds_, units, kinds_, steps.budget(), moves);
     running = &descent;
     if (descent.run(effort, of_parent, own)) {
       keep(units, descent);
@@ -157,11 +161,9 @@ bool TreePlacer::place_together(std::span<const TreeUnit> units, const TreeDesce
     parts.push_back({&input_.nodes[units[at].node].group, descent.found()[at]->placement,
                      static_cast<std::size_t>(units[at].needed)});
   }
-  Budget own(std::min(budget.left(), kGroupStepsMax / kTreeSharesOfChoices));
-  const std::size_t before = own.left();
+  BudgetShare share(budget, kTreeSharesOfChoices);
   std::string_view unproved;
-  GroupOutcome outcome = groups_.run_together(context_, parts, own, transaction_, unproved);
-  budget.spend(before - own.left());
+  GroupOutcome outcome = groups_.run_together(context_, parts, share.budget(), transaction_, unproved);
   if (!unproved.empty()) unproved_ = unproved;
   if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
   if (outcome.kind != GroupOutcome::Kind::Placed) return false;
@@ -184,7 +186,7 @@ void TreePlacer::keep(std::span<const TreeUnit> units, const TreeDescent& descen
 
 void TreePlacer::note(std::span<const TreeUnit> units, const TreeDescent& descent) {
   if (!descent.stuck()) return;
-  obstacle_ = TreeObstacle{units[*descent.stuck()].node, descent.nearest(), descent.nearest_room()};
+  obstacle_ = TreeObstacle{units[*descent.stuck()].node, descent.nearest(), descent.nearest_spare()};
 }
 
 bool TreePlacer::place(const TreeUnit& unit, const Ground& ground) {
@@ -219,7 +221,7 @@ void TreePlacer::find_ground(std::size_t node) {
   const Ground above = parent ? *states_[*parent].ground : grounds_.whole_cluster();
   state.ground = above;
   if (!above.placement || !grounds_.chooses(node)) return;
-  const std::vector<const Placement*> candidates = grounds_.candidates(node, above);
+  const std::span<const Placement* const> candidates = grounds_.candidates(node, above);
   state.ground = Ground{grounds_.chain_of(node), candidates.empty() ? nullptr : candidates.front()};
   if (candidates.size() < 2 || !state.kind || *state.kind >= kinds_.size()) return;
   const topology::FitCounts& counts = kinds_[*state.kind]->counts(grounds_.topology(state.ground->chain));
@@ -232,8 +234,11 @@ void TreePlacer::grow_node(std::size_t node) {
   const TreeNode& one = input_.nodes[node];
   if (!states_[node].ground->placement || !error_.empty()) return;
   if (one.is_group()) return grow_group(node);
-  for (const std::size_t child : one.children)
-    if (!has_minimum(child) && is_ready(child)) place_minima(child, *states_[node].ground, nullptr);
+  std::size_t left = one.children.size();
+  for (const std::size_t child : one.children) {
+    if (!has_minimum(child) && is_ready(child)) place_minima(child, *states_[node].ground, nullptr, left);
+    --left;
+  }
   for (const std::size_t child : one.children) {
     if (!has_minimum(child)) continue;
     find_ground(child);

@@ -16,8 +16,8 @@ namespace berth::placement {
 // What keeps a tree from its minimum, by the group that came closest.
 struct TreeObstacle {
   std::size_t node = 0;
-  Ground nearest;  // its placement may be null
-  std::int64_t room = 0;
+  Ground nearest;          // its placement may be null
+  std::int64_t spare = 0;  // members that it takes beyond those that are asked for
 };
 
 class TreePlacer {
@@ -34,8 +34,9 @@ class TreePlacer {
   bool is_ready(std::size_t node) const { return states_[node].ready; }
   // More members, or children, that must be placed.
   std::int64_t needed(std::size_t node) const { return states_[node].needed; }
-  // The minima of the root and of all below it that it needs. False: the transaction is unchanged.
-  bool place_root(const Ground& ground);
+  // The minima of the root and of all below it that it needs. False: the transaction is unchanged. `shares`:
+  // domains that are left to try, with this one.
+  bool place_root(const Ground& ground, std::size_t shares);
   // Whatever else fits, where the minima are.
   void grow();
   // Forgets what was placed.
@@ -53,18 +54,20 @@ class TreePlacer {
   struct State {
     bool ready = false;
     std::int64_t needed = 0;
+    std::int64_t asks = 0;  // members of it, and of all below it, at least
     std::optional<Ground> ground;
     std::optional<std::size_t> kind;  // of a group with waiting members
   };
   void sort_out();
   void find_kinds(const PluginSet& plugins);
-  bool place_minima(std::size_t node, const Ground& of_parent, const Ground* own);
-  bool descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own);
+  bool place_minima(std::size_t node, const Ground& of_parent, const Ground* own, std::size_t shares);
+  bool descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own,
+               std::size_t shares);
   enum class Children : std::uint8_t { Oldest, All };
   void add_units(std::size_t node, std::optional<std::size_t> parent, std::int64_t left, Children which,
                  std::vector<TreeUnit>& units) const;
   std::vector<std::size_t> children_to_place(std::size_t node, Children which) const;
-  std::int64_t asks(std::size_t node) const;
+  std::int64_t asked_by_children(std::size_t node) const;
   bool place(const TreeUnit& unit, const Ground& ground);
   void take_back(const TreeUnit& unit);
   bool place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
@@ -82,7 +85,8 @@ class TreePlacer {
   model::Ledger::Transaction& transaction_;
   std::vector<std::unique_ptr<GroupFit>> fits_;  // by kind
   std::vector<GroupFit*> kinds_;
-  std::vector<State> states_;                                                 // by node
+  std::vector<State> states_;  // by node
+  Budget descents_{kTreeDescentStepsMax}, placings_{kTreePlacingsMax}, choices_{kGroupStepsMax};
   std::vector<std::optional<model::Ledger::Transaction::Savepoint>> before_;  // by node: its minimum
   TreeOutcome outcome_;
   std::optional<TreeObstacle> obstacle_;
