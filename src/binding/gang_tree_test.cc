@@ -89,6 +89,18 @@ TEST(GangTree, AllGroupsAreBoundOnceTheLastMemberIsThere) {
             nullptr);
 }
 
+// "a" and "b" of "g" and "c" of "h" are prepared; one of them is withdrawn.
+std::function<void(TreeCluster&)> two_groups_without(const char* withdrawn, int minimum) {
+  return [=](TreeCluster& cluster) {
+    cluster.add_composite("root", minimum);
+    cluster.add_group("g", 2, "root");
+    cluster.add_group("h", 1, "root");
+    for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
+    cluster.add_member("h", "c", 3);
+    cluster.change(request_key(withdrawn), R"({"spec":{"withdrawn":true}})");
+  };
+}
+
 struct MinimaRow {
   std::string what;
   std::function<void(TreeCluster&)> make;
@@ -96,36 +108,10 @@ struct MinimaRow {
 };
 
 const std::vector<MinimaRow> kMinimaRows = {
-    {"a group below its minimum aborts all",
-     [](TreeCluster& cluster) {
-       cluster.add_composite("root", 1);
-       cluster.add_group("g", 2, "root");
-       cluster.add_group("h", 1, "root");
-       for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
-       cluster.add_member("h", "c", 3);
-       cluster.change(request_key("b"), R"({"spec":{"withdrawn":true}})");
-     },
-     "", "Aborted"},
-    {"a group of which nothing is left holds nobody where the root needs it not",
-     [](TreeCluster& cluster) {
-       cluster.add_composite("root", 1);
-       cluster.add_group("g", 2, "root");
-       cluster.add_group("h", 1, "root");
-       for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
-       cluster.add_member("h", "c", 3);
-       cluster.change(request_key("c"), R"({"spec":{"withdrawn":true}})");
-     },
+    {"a group below its minimum aborts all", two_groups_without("b", 1), "", "Aborted"},
+    {"a group of which nothing is left holds nobody where the root needs it not", two_groups_without("c", 1),
      "a b", "Committed"},
-    {"and aborts all where it does",
-     [](TreeCluster& cluster) {
-       cluster.add_composite("root", 2);
-       cluster.add_group("g", 2, "root");
-       cluster.add_group("h", 1, "root");
-       for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
-       cluster.add_member("h", "c", 3);
-       cluster.change(request_key("c"), R"({"spec":{"withdrawn":true}})");
-     },
-     "", "Aborted"},
+    {"and aborts all where it does", two_groups_without("c", 2), "", "Aborted"},
     {"a group of groups below its minimum aborts all",
      [](TreeCluster& cluster) {
        cluster.add_composite("root", 1);

@@ -106,9 +106,9 @@ std::int64_t PodCycle::add_comparisons(const PodQuery& query,
 }
 
 // The scores of one comparison between `feasible`, indices of candidates.
-std::vector<std::int64_t> PodCycle::compared(const CycleState& state, const Comparison& comparison,
-                                             std::span<const std::size_t> feasible) const {
-  ComparedNodes compared;
+void PodCycle::compare_by(const CycleState& state, const Comparison& comparison,
+                          std::span<const std::size_t> feasible, ComparedNodes& compared,
+                          std::vector<std::int64_t>& scores) const {
   compared.start(comparison.columns, comparison.domains.size());
   for (const std::size_t at : feasible) {
     compared.add(1);
@@ -123,9 +123,8 @@ std::vector<std::int64_t> PodCycle::compared(const CycleState& state, const Comp
       if (domain.valid()) compared.add_to(i, comparison.domains[d].column, amounts.amount(domain));
     }
   }
-  std::vector<std::int64_t> scores(feasible.size());
+  scores.resize(feasible.size());
   comparison.normalize(compared, scores);
-  return scores;
 }
 
 // Adds the scores of comparisons between `feasible`, indices of candidates, at least one.
@@ -133,8 +132,10 @@ void PodCycle::compare(CycleState& state, std::span<const std::size_t> feasible)
   std::vector<WeightedComparison> comparisons;
   const std::int64_t of_all = add_comparisons(state, comparisons);
   for (const std::size_t at : feasible) state.scores[at] += of_all;
+  ComparedNodes compared;
+  std::vector<std::int64_t> scores;
   for (const WeightedComparison& row : comparisons) {
-    const std::vector<std::int64_t> scores = compared(state, row.comparison, feasible);
+    compare_by(state, row.comparison, feasible, compared, scores);
     for (std::size_t i = 0; i < feasible.size(); ++i) state.scores[feasible[i]] += row.weight * scores[i];
   }
 }
@@ -319,8 +320,9 @@ std::vector<PodCycle::PluginScores> PodCycle::scores_by_plugin(CycleState& state
   std::iota(feasible.begin(), feasible.end(), std::size_t{0});
   std::vector<WeightedComparison> comparisons;
   add_comparisons(state, comparisons);
+  ComparedNodes compared;
   for (const WeightedComparison& row : comparisons)
-    all.push_back({row.plugin, row.weight, compared(state, row.comparison, feasible)});
+    compare_by(state, row.comparison, feasible, compared, all.emplace_back(row.plugin, row.weight).scores);
   // Those that tell no nodes apart.
   const auto add_rest = [&](std::string_view plugin, std::int64_t weight, std::int64_t score) {
     if (std::ranges::find(comparisons, plugin, &WeightedComparison::plugin) == comparisons.end())

@@ -97,8 +97,9 @@ class PodCycle {
 
  private:
   void filter_domains(CycleState& state) const;
-  std::vector<std::int64_t> compared(const CycleState& state, const Comparison& comparison,
-                                     std::span<const std::size_t> feasible) const;
+  void compare_by(const CycleState& state, const Comparison& comparison,
+                  std::span<const std::size_t> feasible, ComparedNodes& compared,
+                  std::vector<std::int64_t>& scores) const;
   void compare(CycleState& state, std::span<const std::size_t> feasible) const;
   void compare_all(CycleState& state) const;
   struct Accepted {

@@ -108,8 +108,7 @@ void Planner::place_tree(const TreeInput& input, const TreeOutcome& outcome, Dec
       return one.is_group() && one.group.group->meta.name == decision.name;
     });
     const auto at = static_cast<std::size_t>(node - input.nodes.begin());
-    const placement::TreeNodeOutcome own =
-        at < outcome.nodes.size() ? outcome.nodes[at] : placement::TreeNodeOutcome();
+    const placement::TreeNodeOutcome& own = outcome.nodes[at];
     if (node->group.waiting.empty()) {
       const auto alive = static_cast<std::int32_t>(decision.pods.size() + node->group.placed.size());
       refuse(std::make_shared<placement::Refusal>(placement::gate_group(
@@ -123,8 +122,7 @@ void Planner::place_tree(const TreeInput& input, const TreeOutcome& outcome, Dec
                   {first.meta().name, first.meta().uid}, decision);
       continue;
     }
-    for (std::size_t i = 0; i < std::min(own.members.size(), decision.pods.size()); ++i)
-      decision.pods[i].refusal = own.members[i].closest;
+    for (std::size_t i = 0; i < own.members.size(); ++i) decision.pods[i].refusal = own.members[i].closest;
     refuse(own.refusal ? own.refusal : outcome.refusal, decision);
   }
   if (!placed) return refuse(outcome.refusal, root);

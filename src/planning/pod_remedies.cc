@@ -1,4 +1,4 @@
-#include <map>
+#include <set>
 
 #include "placement/preemption/victims.h"
 #include "placement/refusal/berth_words.h"
@@ -58,16 +58,12 @@ class PodRemedySearch final : public RemedySearch {
       ++out.near_nodes;
     }
     name_nearest();
-    std::map<std::pair<RemedyKind, std::string>, bool> named;
+    std::set<std::pair<RemedyKind, std::string>> named;
     for (const Walk& walk : walks_) {
       if (!walk.fits || walk.steps.size() != 1) continue;
       const RemedyStep& step = walk.steps.front();
       const bool first =
-          named
-              .emplace(
-                  std::pair(step.kind, step.kind == RemedyKind::AddResource ? step.subjects.front() : ""),
-                  true)
-              .second;
+          named.emplace(step.kind, step.kind == RemedyKind::AddResource ? step.subjects.front() : "").second;
       if (first && out.found.size() < kRemediesMax) out.found.push_back({walk.steps});
     }
     add_node(near);

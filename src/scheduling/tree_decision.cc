@@ -16,19 +16,9 @@ using placement::MemberOutcome;
 using placement::TreeNode;
 using placement::TreeNodeOutcome;
 
-const TreeNodeOutcome& outcome_at(const TreeOutcome& outcome, std::size_t node) {
-  static const TreeNodeOutcome kNotTried;
-  return node < outcome.nodes.size() ? outcome.nodes[node] : kNotTried;
-}
-
-const MemberOutcome& member_at(const TreeNodeOutcome& node, std::size_t member) {
-  static const MemberOutcome kNotTried;
-  return member < node.members.size() ? node.members[member] : kNotTried;
-}
-
 bool has_place(const TreeOutcome& outcome, std::size_t node, std::size_t member) {
-  return outcome.kind == GroupOutcome::Kind::Placed && outcome_at(outcome, node).placed &&
-         member_at(outcome_at(outcome, node), member).node.valid();
+  const TreeNodeOutcome& own = outcome.nodes[node];
+  return outcome.kind == GroupOutcome::Kind::Placed && own.placed && own.members[member].node.valid();
 }
 
 struct ChosenMember {
@@ -85,7 +75,7 @@ api::ObjectKey key_of(const TreeNode& node) {
 
 // Why members of the node have no place: its own refusal, or that of all.
 const placement::Refusal* refusal_of(const TreeOutcome& outcome, std::size_t node) {
-  const TreeNodeOutcome& own = outcome_at(outcome, node);
+  const TreeNodeOutcome& own = outcome.nodes[node];
   return own.refusal ? own.refusal.get() : outcome.refusal.get();
 }
 
@@ -168,11 +158,11 @@ void Scheduler::tell_refused(const SchedulingContext& context, const TreeInput& 
   const std::vector<bool> complete = with_minimum(input, has_minimum);
   for (std::size_t i = 0; i < input.nodes.size(); ++i) {
     const TreeNode& node = input.nodes[i];
-    const TreeNodeOutcome& own = outcome_at(outcome, i);
+    const TreeNodeOutcome& own = outcome.nodes[i];
     const bool placed = outcome.kind == GroupOutcome::Kind::Placed && own.placed;
     const placement::Refusal* why = refusal_of(outcome, i);
     for (std::size_t j = 0; j < node.group.waiting.size(); ++j) {
-      const MemberOutcome& member = member_at(own, j);
+      const MemberOutcome& member = own.members[j];
       if (has_place(outcome, i, j) || (!why && !member.refusal)) continue;
       // A group that is placed says nothing about the members that it leaves out.
       const bool alone = !why || (placed && member.refusal);
@@ -210,8 +200,8 @@ void Scheduler::log_tree(const QueuedEntity& entry, const TreeInput& input, cons
     DecisionRecord own{id, now, DecisionKind::Group, node.meta().ns, node.meta().name};
     own.uid = node.meta().uid;
     own.parent = node.group.group->parent;
-    own.refusal = outcome_at(outcome, i).refusal;
-    if (!own.refusal && (refused || !outcome_at(outcome, i).placed)) own.refusal = outcome.refusal;
+    own.refusal = outcome.nodes[i].refusal;
+    if (!own.refusal && (refused || !outcome.nodes[i].placed)) own.refusal = outcome.refusal;
     for (std::size_t j = 0; j < node.group.waiting.size(); ++j)
       if (has_place(outcome, i, j)) {
         const model::NodeId at = outcome.nodes[i].members[j].node;

@@ -6,6 +6,7 @@
 
 #include "sim/naive_allocator.h"
 #include "sim/storm_objects.h"
+#include "sim/tree_checker.h"
 
 namespace berth::sim {
 namespace {
@@ -268,7 +269,7 @@ class RestCheck {
   // A tree of which nothing runs, and all is there. Keys are on its root, or on its groups of pods.
   void check_tree(const StoredComposite& root) {
     if (!root.parent.empty() || !has_children(root)) return;
-    const std::vector<const StoredGroup*> groups = groups_under(root.name);
+    const std::vector<const StoredGroup*> groups = groups_under(state_, root.name);
     std::vector<Members> members;
     for (const StoredGroup* group : groups) {
       members.push_back(count_members(*group));
@@ -292,15 +293,6 @@ class RestCheck {
       ++children;
     }
     return children >= composite.min;
-  }
-  std::vector<const StoredGroup*> groups_under(const std::string& composite) const {
-    std::vector<const StoredGroup*> groups;
-    for (const auto& [name, group] : state_.groups)
-      if (group.parent == composite) groups.push_back(&group);
-    for (const auto& [name, child] : state_.composites)
-      if (child.parent == composite)
-        for (const StoredGroup* group : groups_under(name)) groups.push_back(group);
-    return groups;
   }
   // Every pod, whichever order nodes are taken in.
   bool tree_fits(const StoredComposite& root, const std::string& domain,

@@ -23,14 +23,14 @@ std::string progress(std::int64_t have, std::int64_t want) {
 
 }  // namespace
 
-std::vector<const StoredGroup*> TreeChecker::groups_under(const std::string& composite) const {
-  std::vector<const StoredGroup*> groups;
-  for (const auto& [name, group] : state_.groups)
-    if (group.parent == composite) groups.push_back(&group);
-  for (const auto& [name, child] : state_.composites)
+std::vector<const StoredGroup*> groups_under(const StoredState& state, const std::string& composite) {
+  std::vector<const StoredGroup*> below;
+  for (const auto& [name, group] : state.groups)
+    if (group.parent == composite) below.push_back(&group);
+  for (const auto& [name, child] : state.composites)
     if (child.parent == composite)
-      for (const StoredGroup* group : groups_under(name)) groups.push_back(group);
-  return groups;
+      for (const StoredGroup* group : groups_under(state, name)) below.push_back(group);
+  return below;
 }
 
 // Finished pods are bound, too.
@@ -59,7 +59,7 @@ bool TreeChecker::has_minimum(const StoredComposite& composite, Count count, con
 }
 
 bool TreeChecker::has_bound(const StoredComposite& composite) const {
-  const auto groups = groups_under(composite.name);
+  const auto groups = groups_under(state_, composite.name);
   return std::any_of(groups.begin(), groups.end(), [&](const StoredGroup* group) {
     const auto& members = members_of(state_, group->name);
     return std::any_of(members.begin(), members.end(),
@@ -85,7 +85,7 @@ std::string TreeChecker::placed(const StoredPod& pod, const Excuses& excuses) {
     if (above->key.empty()) continue;
     std::set<std::string> now, at_bind;
     bool known = true;
-    for (const StoredGroup* group : groups_under(above->name))
+    for (const StoredGroup* group : groups_under(state_, above->name))
       for (const std::string& name : members_of(state_, group->name)) {
         const StoredPod& member = state_.pods.at(name);
         const StoredNode* node = find(state_.nodes, member.node);

@@ -16,6 +16,9 @@
 
 namespace berth::sim {
 
+// PodGroups at any level below the CompositePodGroup of this name.
+std::vector<const StoredGroup*> groups_under(const StoredState& state, const std::string& composite);
+
 class TreeChecker {
  public:
   explicit TreeChecker(const StoredState& state) : state_(state) {}
@@ -42,7 +45,6 @@ class TreeChecker {
   std::int64_t children_with_minimum(const StoredComposite& composite, Count count,
                                      const Excuses& excuses) const;
   // Groups of pods under it, at every depth.
-  std::vector<const StoredGroup*> groups_under(const std::string& composite) const;
 
   const StoredState& state_;
   std::map<std::string, std::int64_t> gone_;           // by parent: children that users deleted

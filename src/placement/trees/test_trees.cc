@@ -102,7 +102,7 @@ std::optional<bool> fits_by_trying_all(const TreeWorld& world) {
   return Trial(world).run();
 }
 
-TreeBench::TreeBench(const TreeWorld& world) : world_(world) {
+TreeBench::TreeBench(const TreeWorld& world, const DecisionOptions& options) : world_(world) {
   for (std::size_t i = 0; i < world.nodes.size(); ++i) {
     const TreeWorld::Node& node = world.nodes[i];
     const std::string name = "n" + std::to_string(i);
@@ -113,7 +113,7 @@ TreeBench::TreeBench(const TreeWorld& world) : world_(world) {
   }
   put(world_.tree, "g");
   add(world_.tree, "g", std::nullopt);
-  core_ = std::make_unique<DecisionCore>(bench_.cluster, bench_.selectors, DecisionOptions{});
+  core_ = std::make_unique<DecisionCore>(bench_.cluster, bench_.selectors, options);
 }
 
 void TreeBench::put(const TreeSpec& spec, const std::string& name) {

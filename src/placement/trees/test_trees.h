@@ -39,7 +39,7 @@ std::optional<bool> fits_by_trying_all(const TreeWorld& world);
 
 class TreeBench {
  public:
-  explicit TreeBench(const TreeWorld& world);
+  explicit TreeBench(const TreeWorld& world, const DecisionOptions& options = {});
   // Groups are named by their place: g, g.0, g.0.1; pods g.0.1-0.
   TreeOutcome decide();
   // Groups with their minimum: "g.0: n1 n1; g.1: n2 -".

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "placement/trees/test_trees.h"
+#include "placement/trees/tree_descent.h"
 
 namespace berth::placement {
 namespace {
@@ -87,6 +88,67 @@ INSTANTIATE_TEST_SUITE_P(
                  {racks({{4, 4}}), {"block", 2, {}, {{"rack", 2, {3, 1}, {}}, {"rack", 2, {2, 2}, {}}}}},
                  "g.0: n0 n0; g.1: n1 n1"}),
     [](const auto& info) { return info.param.name; });
+
+TEST(TreesAtTheirBounds, OfTooManyGroupsNothingIsProved) {
+  TreeWorld world{racks({{1}}), {"", 2, {}, {}}};
+  for (std::size_t i = 0; i < kTreeUnitsMax; ++i) world.tree.children.push_back(gang("", 1, 1));
+  world.tree.minimum = static_cast<int>(kTreeUnitsMax);
+  TreeBench bench(world);
+  const TreeOutcome outcome = bench.decide();
+  ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
+  EXPECT_EQ(outcome.refusal->group->unproved, kSearchBudgetEnded);
+}
+
+TEST(TreesAtTheirBounds, ManyGroupsAreProvedNotToFitByCounts) {
+  TreeWorld world{racks({std::vector<int>(99, 10)}), {"block", 100, {}, {}}};
+  world.nodes.push_back({0, 99, 9});
+  for (int i = 0; i < 100; ++i) world.tree.children.push_back(gang("rack", 10, 10));
+  TreeBench bench(world);
+  const TreeOutcome outcome = bench.decide();
+  ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
+  EXPECT_EQ(outcome.refusal->group->unproved, "");
+}
+
+// Leaves the range of scores.
+class TooHigh final : public PlacementScorer {
+ public:
+  std::string_view name() const override { return "TooHigh"; }
+  bool known_before_placing() const override { return true; }
+  void score(const ScoringQuestion&, std::span<std::int64_t> scores) const override {
+    std::ranges::fill(scores, kPlacementScoreMax + 1);
+  }
+};
+
+TEST(TreesAtTheirBounds, AScoreOutOfRangeIsAnError) {
+  DecisionOptions options;
+  options.plugins = [](const PluginArguments& arguments) {
+    PluginSet set = default_plugins(arguments);
+    set.placement_scorers.push_back({std::make_unique<TooHigh>(), 1});
+    return set;
+  };
+  TreeBench bench({racks({{2}, {2}}), {"block", 1, {}, {gang("", 1, 1)}}}, options);
+  const TreeOutcome outcome = bench.decide();
+  ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Error);
+  EXPECT_EQ(
+      outcome.refusal->group->error,
+      "plugin \"TooHigh\" returns an invalid placement score 101, it should be in the range of [0, 100]");
+}
+
+TEST(BudgetShare, TheWholePaysForWhatTheShareSpent) {
+  Budget whole(100);
+  for (const std::size_t shares : {4u, 3u, 2u}) {
+    BudgetShare share(whole, shares);
+    EXPECT_EQ(share.budget().left(), 25u);
+    share.budget().spend(25);
+  }
+  EXPECT_EQ(whole.left(), 25u);
+  {
+    BudgetShare share(whole, 1);
+    share.budget().spend(5);
+  }
+  EXPECT_EQ(whole.left(), 20u);
+  EXPECT_FALSE(whole.ended());
+}
 
 // Feasible sets as in a published table of what sequential placement misses: a parent in one block, each
 // child in one rack, the children's sum as large a share of the best block as asked.
