@@ -21,6 +21,7 @@
 #include "placement/index/domains.h"
 #include "placement/index/signature_cache.h"
 #include "placement/search/gang_problem.h"
+#include "placement/wishes/wish.h"
 
 namespace berth::placement {
 
@@ -38,6 +39,7 @@ struct GroupInput {
   std::string joins;           // the decision at the barrier that the new members join; empty: none
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
   std::vector<model::DeviceId> hidden;               // devices that no member may use
+  GroupWishPtr wish;                                 // null: no policy names the group
 };
 
 struct MemberOutcome {
@@ -58,6 +60,7 @@ struct GroupOutcome {
   std::shared_ptr<Refusal> refusal;    // null: all waiting members are placed
   // Of a refused group, where evictions make room; else null.
   std::shared_ptr<GroupPreemptionPlan> preemption = nullptr;
+  std::optional<WishResult> wish = std::nullopt;  // of a placed group with a wish
 
   std::size_t placed() const;
 };

@@ -20,7 +20,8 @@ inline constexpr std::size_t kTreeDepthMax = client::kTreeLevelsMax;
 // A PodGroup, if `composite` is null; else a CompositePodGroup.
 struct TreeNode {
   const api::CompositePodGroup* composite = nullptr;
-  GroupInput group;  // of a PodGroup; no member waits where it may not be tried
+  GroupInput group;   // of a PodGroup; no member waits where it may not be tried
+  GroupWishPtr wish;  // of a composite group; null: no policy names it
   std::optional<std::size_t> parent;
   std::vector<std::size_t> children;  // by creation, then name
 
@@ -42,6 +43,7 @@ struct TreeNodeOutcome {
   std::string placement;               // path of the chosen domain; empty: no domain was chosen
   std::vector<MemberOutcome> members;  // of a PodGroup, as GroupInput::waiting
   std::shared_ptr<Refusal> refusal;    // null: nothing of it is left to place
+  std::optional<WishResult> wish;      // of a placed node with a wish
 };
 
 struct TreeOutcome {
