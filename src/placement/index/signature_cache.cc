@@ -1,6 +1,7 @@
 #include "placement/index/signature_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/known_defects.h"
@@ -113,9 +114,13 @@ NodeId SignatureCache::choose_among_kept(CycleState& state) {
 
 // Makes changed_slots_ those of the nodes in changed_, and of all whose verdicts depend on them, each once.
 void SignatureCache::widen_changed(CachedSignature& cached, const CycleState& state) {
+  // The log of a signature that was long not asked for names a node many times: marks before any sort.
   const auto sort_out = [this] {
-    std::sort(changed_slots_.begin(), changed_slots_.end());
-    changed_slots_.erase(std::unique(changed_slots_.begin(), changed_slots_.end()), changed_slots_.end());
+    marked_.resize(order_->slot_count());
+    std::erase_if(changed_slots_,
+                  [this](std::uint32_t slot) { return std::exchange(marked_[slot], 1) != 0; });
+    for (const std::uint32_t slot : changed_slots_) marked_[slot] = 0;
+    std::ranges::sort(changed_slots_);
   };
   changed_slots_.clear();
   for (const NodeId node : changed_)

@@ -124,6 +124,7 @@ class SignatureCache {
   std::map<model::ResourceId, std::uint32_t> nearest_;  // the same: slots with most of a resource
   std::vector<NodeId> changed_;
   std::vector<std::uint32_t> changed_slots_;
+  std::vector<std::uint8_t> marked_;  // by slot; all 0 between two uses
 };
 
 }  // namespace berth::placement
