@@ -18,10 +18,10 @@
 #include "client/decider.h"
 #include "placement/groups/group_bound.h"
 #include "placement/groups/group_fit.h"
+#include "placement/groups/group_input.h"
 #include "placement/index/domains.h"
 #include "placement/index/signature_cache.h"
 #include "placement/search/gang_problem.h"
-#include "placement/wishes/wish.h"
 
 namespace berth::placement {
 
@@ -29,61 +29,6 @@ namespace berth::placement {
 inline constexpr std::size_t kGroupStepsMax = 65'536;
 // Nodes judged in one attempt for the proof that a group does not fit.
 inline constexpr std::size_t kGroupProofNodesMax = 1024;
-
-struct GroupInput {
-  const api::PodGroup* group = nullptr;
-  std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
-  std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
-  std::vector<NodeId> occupied;          // their nodes
-  std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
-  std::string joins;           // the decision at the barrier that the new members join; empty: none
-  std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
-  std::vector<model::DeviceId> hidden;               // devices that no member may use
-  GroupWishPtr wish;                                 // null: no policy names the group
-};
-
-struct MemberOutcome {
-  NodeId node;                               // none: not placed
-  ReservationPtr reservation;                // of a placed member
-  RefusalPtr refusal;                        // of a member that was tried and refused
-  RefusalPtr closest;                        // the same, on the placement that takes most members
-  std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
-};
-
-struct GroupPreemptionPlan;  // preemption/group_victim_search.h
-
-struct GroupOutcome {
-  enum class Kind : std::uint8_t { Placed, Unschedulable, Error };
-  Kind kind = Kind::Unschedulable;
-  std::string placement;               // path of the chosen domain
-  std::vector<MemberOutcome> members;  // as GroupInput::waiting
-  std::shared_ptr<Refusal> refusal;    // null: all waiting members are placed
-  // Of a refused group, where evictions make room; else null.
-  std::shared_ptr<GroupPreemptionPlan> preemption = nullptr;
-  std::optional<WishResult> wish = std::nullopt;  // of a placed group with a wish
-
-  std::size_t placed() const;
-};
-
-// How hard one placement is tried: the members in their own order, or all choices as well.
-enum class GroupEffort : std::uint8_t { InOrder, AllChoices };
-
-// One placement that is tried, by a what-if or for a group of a tree.
-struct GroupTrial {
-  const Placement& placement;
-  std::size_t needed = 1;  // members that must be placed
-  GroupEffort effort = GroupEffort::AllChoices;
-  std::size_t most = SIZE_MAX;   // no more are placed
-  Topology* topology = nullptr;  // that has the placement's domain; null: the group's own
-  bool explains = false;         // members that are not placed get their refusals
-};
-
-// One of several groups that are placed at once, each on nodes of its own.
-struct GroupPart {
-  const GroupInput* input = nullptr;
-  const Placement* placement = nullptr;
-  std::size_t needed = 1;  // members that must be placed; no more are
-};
 
 // NodesAlone, without the gate TopologyAwareWorkloadScheduling: topology keys are not read, and sentences do
 // not count placements.

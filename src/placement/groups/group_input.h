@@ -1,0 +1,77 @@
+// A group to place, and what became of it.
+//
+// Values with pointers into the view; they live as long as the decision. Source: KEP-4671, KEP-5732.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/decider.h"
+#include "placement/placements.h"
+#include "placement/pod_query.h"
+#include "placement/refusal/refusal.h"
+#include "placement/wishes/wish.h"
+
+namespace berth::placement {
+
+class Topology;
+struct GroupPreemptionPlan;  // preemption/group_victim_search.h
+
+struct GroupInput {
+  const api::PodGroup* group = nullptr;
+  std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
+  std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
+  std::vector<NodeId> occupied;          // their nodes
+  std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
+  std::string joins;           // the decision at the barrier that the new members join; empty: none
+  std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
+  std::vector<model::DeviceId> hidden;               // devices that no member may use
+  GroupWishPtr wish;                                 // null: no policy names the group
+};
+
+struct MemberOutcome {
+  NodeId node;                               // none: not placed
+  ReservationPtr reservation;                // of a placed member
+  RefusalPtr refusal;                        // of a member that was tried and refused
+  RefusalPtr closest;                        // the same, on the placement that takes most members
+  std::vector<client::Chain> deallocations;  // of a member that fits nowhere in the cluster
+};
+
+struct GroupOutcome {
+  enum class Kind : std::uint8_t { Placed, Unschedulable, Error };
+  Kind kind = Kind::Unschedulable;
+  std::string placement;               // path of the chosen domain
+  std::vector<MemberOutcome> members;  // as GroupInput::waiting
+  std::shared_ptr<Refusal> refusal;    // null: all waiting members are placed
+  // Of a refused group, where evictions make room; else null.
+  std::shared_ptr<GroupPreemptionPlan> preemption = nullptr;
+  std::optional<WishResult> wish = std::nullopt;  // of a placed group with a wish
+
+  std::size_t placed() const;
+};
+
+// How hard one placement is tried: the members in their own order, or all choices as well.
+enum class GroupEffort : std::uint8_t { InOrder, AllChoices };
+
+// One placement that is tried, by a what-if or for a group of a tree.
+struct GroupTrial {
+  const Placement& placement;
+  std::size_t needed = 1;  // members that must be placed
+  GroupEffort effort = GroupEffort::AllChoices;
+  std::size_t most = SIZE_MAX;   // no more are placed
+  Topology* topology = nullptr;  // that has the placement's domain; null: the group's own
+  bool explains = false;         // members that are not placed get their refusals
+};
+
+// One of several groups that are placed at once, each on nodes of its own.
+struct GroupPart {
+  const GroupInput* input = nullptr;
+  const Placement* placement = nullptr;
+  std::size_t needed = 1;  // members that must be placed; no more are
+};
+
+}  // namespace berth::placement
