@@ -5,6 +5,7 @@
 #include "dra/cel_selectors.h"
 #include "explain/decision_history.h"
 #include "explain/explanation.h"
+#include "planning/expected_start.h"
 #include "planning/offline_cluster.h"
 #include "planning/remedies.h"
 #include "planning/score_table.h"
@@ -48,6 +49,15 @@ void say(Json& answer, std::string_view state, const std::string& summary) {
   answer["summary"] = summary;
 }
 
+Status add_expected_start(WhatIfQuestion asked, const planning::AskedAbout& entity,
+                          dra::SelectorEvaluator& selectors, Json& answer) {
+  const Time now = planning::now_of(asked.documents, asked.options);
+  planning::put_json(
+      TRY(planning::expected_start(std::move(asked.documents), entity, asked.options, selectors)), now,
+      answer);
+  return {};
+}
+
 // The time of a plan is no time of a decision.
 void forget_times(Json& answer) {
   constexpr std::string_view kAges[] = {", decided 0s ago", ", for 0s so far"};
@@ -72,11 +82,12 @@ std::string_view what_if_about(const Json& answer) {
 Status add_what_if(WhatIfQuestion asked, Json& answer) {
   dra::CelSelectors selectors;
   const std::string_view what = what_if_about(answer);
-  if (what == kRemedies)
-    planning::put_json(
-        TRY(planning::find_remedies(std::move(asked.documents), entity_of(answer, asked.question),
-                                    asked.options, selectors)),
-        answer);
+  if (what == kRemedies) {
+    const planning::AskedAbout entity = entity_of(answer, asked.question);
+    planning::put_json(TRY(planning::find_remedies(asked.documents, entity, asked.options, selectors)),
+                       answer);
+    return add_expected_start(std::move(asked), entity, selectors, answer);
+  }
   if (what != kScores) return {};
   const auto table = TRY(planning::score_placed_pod(
       std::move(asked.documents), {asked.question.ns, asked.question.name}, asked.options, selectors));
@@ -99,7 +110,10 @@ Result<Json> answer_offline(WhatIfQuestion asked) {
                                   }};
   Json answer = TRY(explain::answer(asked.question, read, now));
   const std::string_view what = what_if_about(answer);
-  if (what == kRemedies) planning::put_json(decided, answer);
+  if (what == kRemedies) {
+    planning::put_json(decided, answer);
+    TRY(add_expected_start(std::move(asked), entity, selectors, answer));
+  }
   if (what == kScores) TRY(add_what_if(std::move(asked), answer));
   if (!decided.node.empty())
     say(answer, "Fits", "waits, and " + decided.node + " takes it as the objects are");

@@ -252,6 +252,30 @@ void add_remedies(Page& page, const Json& explanation) {
   if (!ended.empty()) page.wrapped(ended, 2);
 }
 
+// "About 14:05:00 UTC, in 25m. 3 pods end until then: default/a (14:05:00) and others."
+void add_expected_start(Page& page, const Json& start) {
+  page.heading("EXPECTED START");
+  if (const std::string unknown = text_at(start, "unknown"); !unknown.empty()) {
+    const std::string known =
+        std::to_string(start.int_at("running")) + " running pods have an expected duration";
+    page.wrapped(unknown == "OutOfBudget"
+                     ? "Unknown: the search ended early. " + known + "."
+                     : "Unknown: " + known + ", and it does not fit when all of them have ended.",
+                 2);
+    return;
+  }
+  std::string pods;
+  for (const Json& one : start.items_at("after"))
+    pods += (pods.empty() ? "" : ", ") + text_at(one, "pod") + " (" + clock_of(one.string_at("time")) + ")";
+  const std::int64_t ended = start.int_at("ended");
+  page.wrapped(
+      "About " + clock_of(start.string_at("time")) + " UTC, in " +
+          human_age(Duration::seconds(start.int_at("inSeconds"))) + ". " +
+          (ended == 1 ? "1 pod ends" : std::to_string(ended) + " pods end") + " until then: " + pods +
+          (static_cast<std::size_t>(ended) > start.items_at("after").size() ? " and others" : "") + ".",
+      2);
+}
+
 // "n1 has 412. That is the most of 4 nodes. n2 comes next with 405."
 std::string scores_summary(const Json& scores) {
   const std::string node = text_at(scores, "node"), next = text_at(scores, "runnerUp");
@@ -329,6 +353,7 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
   if (const Json* nearest = explanation.find("nearestMiss")) add_nearest(page, *nearest);
   if (!section("domains").empty()) add_domains(page, explanation);
   if (!section("tried").empty()) add_remedies(page, explanation);
+  if (const Json* start = explanation.find("expectedStart")) add_expected_start(page, *start);
   if (!section("members").empty()) add_members(page, section("members"), detail);
   if (!section("devices").empty()) add_devices(page, section("devices"), detail);
   if (const Json* scores = explanation.find("scores")) add_scores(page, *scores);

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/fnv.h"
 #include "placement/refusal/berth_words.h"
@@ -87,10 +88,11 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
   return turns;
 }
 
-Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors)
+Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors,
+                 ProofBounds proofs)
     : offline_(offline),
       options_(options),
-      offline_core_(offline, options, selectors, {kPlanProofNodesMax, kPlanPodProofNodesMax}),
+      offline_core_(offline, options, selectors, proofs),
       core_(offline_core_.core),
       context_(offline_core_.context) {}
 
@@ -116,7 +118,7 @@ Plan Planner::run() {
     plan_.decisions.push_back(std::move(decision));
   }
   if (options_.objects) plan_.objects = objects();
-  return std::move(plan_);
+  return std::exchange(plan_, {});
 }
 
 bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {

@@ -1,6 +1,6 @@
 // The decisions of one plan, one after the other: each sees the results of the earlier ones.
 //
-// Owner: one call of make_plan. Deterministic. Uses the scheduler's own core.
+// Owner: one call of make_plan or expected_start. Deterministic. Uses the scheduler's own core.
 #pragma once
 
 #include "placement/trees/tree_members.h"
@@ -34,7 +34,9 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
 
 class Planner {
  public:
-  Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors);
+  Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors,
+          ProofBounds proofs = {kPlanProofNodesMax, kPlanPodProofNodesMax});
+  // Whatever waits, once; called again after the cluster has changed.
   Plan run();
 
  private:

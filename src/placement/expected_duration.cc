@@ -1,0 +1,35 @@
+#include "placement/expected_duration.h"
+
+#include "client/group_tree.h"
+
+namespace berth::placement {
+namespace {
+
+// Of the pod or the nearest object above it that has one.
+std::string_view annotation_of(const client::View& view, const api::Pod& pod) {
+  const auto own = [](const api::ObjectMeta& meta) { return meta.annotation(kExpectedDurationAnnotation); };
+  if (const std::string_view text = own(pod.meta); !text.empty() || pod.group.empty()) return text;
+  const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
+  if (!group) return {};
+  if (const std::string_view text = own(group->meta); !text.empty()) return text;
+  std::string parent = group->parent;
+  for (std::size_t level = 1; level < client::kTreeLevelsMax && !parent.empty(); ++level) {
+    const api::CompositePodGroup* composite = view.composite_groups.find(pod.meta.ns, parent);
+    if (!composite) return {};
+    if (const std::string_view text = own(composite->meta); !text.empty()) return text;
+    parent = composite->parent;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Duration> expected_duration(const client::View& view, const api::Pod& pod) {
+  const std::string_view text = annotation_of(view, pod);
+  if (text.empty()) return std::nullopt;
+  const Result<Duration> parsed = parse_duration(text);
+  if (!parsed || *parsed <= Duration()) return std::nullopt;
+  return *parsed;
+}
+
+}  // namespace berth::placement
