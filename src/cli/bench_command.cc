@@ -2,11 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
-#include "bench/dra_fill.h"
+#include "bench/fill.h"
 #include "bench/other_work.h"
 #include "cli/api_server_component.h"
 #include "cli/complain.h"
@@ -17,7 +18,7 @@ namespace berth::cli {
 namespace {
 
 struct BenchCommand {
-  std::string name;  // "dra-fill"
+  std::string name;  // of kBenchmarks
   std::string output = "table";
   std::string bind_requests = "Always";
 };
@@ -48,17 +49,32 @@ struct Run {
 constexpr Run kRuns[] = {{"sustained", 0}, {"offered", 500}};  // throughput, then latency under a steady load
 constexpr double kOthersShareMax = 0.1;                        // figures with more are not comparable
 
-void tell_progress(const bench::DraFillShape& shape) {
+struct Benchmark {
+  std::string_view name;
+  bench::FillShape shape;
+};
+constexpr Benchmark kBenchmarks[] = {{"dra-fill", bench::kDraFill}, {"gang-fill", bench::kGangFill}};
+
+std::vector<std::string> benchmark_names() {
+  std::vector<std::string> names;
+  for (const Benchmark& one : kBenchmarks) names.emplace_back(one.name);
+  return names;
+}
+
+void tell_progress(const std::string& name, const bench::FillShape& shape) {
   const std::string pace = shape.offered_per_s == 0 ? "as fast as they are taken"
                                                     : std::to_string(shape.offered_per_s) + " a second";
-  std::fprintf(stderr, "berth: dra-fill: %zu nodes, %zu pods, then %zu measured, %s\n", shape.nodes,
-               shape.pods_before, shape.pods_measured, pace.c_str());
+  const std::string gangs =
+      shape.gang_size == 0 ? "" : " in gangs of " + std::to_string(shape.gang_size) + ", each in one rack,";
+  std::fprintf(stderr, "berth: %s: %zu nodes, %zu pods, then %zu measured,%s %s\n", name.c_str(), shape.nodes,
+               shape.pods_before, shape.pods_measured, gangs.c_str(), pace.c_str());
 }
 
 // A control plane like that of `berth up`, on a durable store, without simulated nodes.
-Result<bench::DraFillResult> measure(const bench::DraFillShape& shape, plane::BindRequests bind_requests) {
-  tell_progress(shape);
-  const ScratchDirectory directory("dra-fill-");
+Result<bench::FillResult> measure(const std::string& name, const bench::FillShape& shape,
+                                  plane::BindRequests bind_requests) {
+  tell_progress(name, shape);
+  const ScratchDirectory directory((name + "-").c_str());
   const api::Gates gates(api::GateDefaults::Up);
   ServerOptions options;
   options.data_directory = directory.path();
@@ -70,13 +86,13 @@ Result<bench::DraFillResult> measure(const bench::DraFillShape& shape, plane::Bi
   plane_options.simulated_nodes = false;
   plane_options.bind_requests = bind_requests;
   ControlPlaneLoops plane(*client, clock, gates, plane_options);
-  const bench::DraFillResult result =
-      TRY(bench::measure_dra_fill(shape, {*user, clock, [&] { return component->store().revision(); }}));
+  const bench::FillResult result =
+      TRY(bench::measure_fill(shape, {*user, clock, [&] { return component->store().revision(); }}));
   plane.stop(Duration::seconds(1));
   return result;
 }
 
-Json row(const char* name, const bench::DraFillResult& result, const bench::DraFillShape& shape) {
+Json row(const char* name, const bench::FillResult& result, const bench::FillShape& shape) {
   return Json::object({{"run", name},
                        {"offered_per_s", static_cast<std::int64_t>(shape.offered_per_s)},
                        {"pods_per_s", result.pods_per_s},
@@ -98,17 +114,16 @@ void print_row(const Json& row) {
 }
 
 int run_bench(const BenchCommand& command) {
-  if (command.name != "dra-fill")
-    return complain(
-        Error(ErrorCode::Invalid, "--name", "\"" + command.name + "\" is no benchmark; there is: dra-fill"));
-  bench::DraFillShape shape;
+  const auto* named = std::ranges::find(kBenchmarks, command.name, &Benchmark::name);
+  bench::FillShape shape = named->shape;
   const bench::OtherWork other_work;
   JsonArray rows;
   for (const Run& run : kRuns) {
     shape.offered_per_s = run.offered_per_s;
-    const Result<bench::DraFillResult> result =
-        measure(shape, command.bind_requests == "WhenWaiting" ? plane::BindRequests::WhenWaiting
-                                                              : plane::BindRequests::Always);
+    const Result<bench::FillResult> result =
+        measure(command.name, shape,
+                command.bind_requests == "WhenWaiting" ? plane::BindRequests::WhenWaiting
+                                                       : plane::BindRequests::Always);
     if (!result) return complain(result.error());
     rows.push_back(row(run.name, *result, shape));
   }
@@ -118,7 +133,7 @@ int run_bench(const BenchCommand& command) {
                  share * 100);
   if (command.output == "json") {
     std::printf("%s\n",
-                to_string(Json::object({{"benchmark", "dra-fill"},
+                to_string(Json::object({{"benchmark", command.name},
                                         {"nodes", static_cast<std::int64_t>(shape.nodes)},
                                         {"pods_measured", static_cast<std::int64_t>(shape.pods_measured)},
                                         {"runs", rows}}))
@@ -134,7 +149,9 @@ int run_bench(const BenchCommand& command) {
 void add_bench(CLI::App& app, Commands& commands) {
   CLI::App* bench = app.add_subcommand("bench", "measure this machine end to end");
   auto measured = std::make_shared<BenchCommand>();
-  bench->add_option("name", measured->name, "dra-fill")->required();
+  bench->add_option("name", measured->name, "dra-fill or gang-fill")
+      ->required()
+      ->check(CLI::IsMember(benchmark_names()));
   bench->add_option("-o,--output", measured->output, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
   bench->add_option("--bind-requests", measured->bind_requests, "Always or WhenWaiting, as for up")

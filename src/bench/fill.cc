@@ -1,4 +1,4 @@
-#include "bench/dra_fill.h"
+#include "bench/fill.h"
 
 #include <sys/resource.h>
 
@@ -10,15 +10,15 @@
 namespace berth::bench {
 namespace {
 
-Json node_object(std::size_t n) {
+Json node_object(const FillShape& shape, std::size_t n) {
   const std::string name = "node-" + std::to_string(n);
+  Json labels = Json::object({{"kubernetes.io/hostname", name}});
+  if (shape.racks > 0) labels["rack"] = "rack-" + std::to_string(n % shape.racks);
   const Json amounts = Json::object({{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "110"}});
-  return Json::object(
-      {{"apiVersion", "v1"},
-       {"kind", "Node"},
-       {"metadata",
-        Json::object({{"name", name}, {"labels", Json::object({{"kubernetes.io/hostname", name}})}})},
-       {"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}});
+  return Json::object({{"apiVersion", "v1"},
+                       {"kind", "Node"},
+                       {"metadata", Json::object({{"name", name}, {"labels", std::move(labels)}})},
+                       {"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}});
 }
 
 Json slice_object(std::size_t n, std::size_t device_count) {
@@ -62,43 +62,68 @@ Json template_object() {
                        {"spec", Json::object({{"spec", Json::object({{"devices", devices}})}})}});
 }
 
-Json pod_object(const std::string& name) {
-  const Json container = Json::object(
+Json pod_object(const FillShape& shape, const std::string& name, const std::string& group) {
+  Json container = Json::object(
       {{"name", "work"},
        {"image", "registry.k8s.io/pause:3.10"},
-       {"resources", Json::object({{"requests", Json::object({{"cpu", "100m"}, {"memory", "100Mi"}})},
-                                   {"claims", Json::array({Json::object({{"name", "gpu"}})})}})}});
-  const Json claim = Json::object({{"name", "gpu"}, {"resourceClaimTemplateName", "one-gpu"}});
+       {"resources", Json::object({{"requests", Json::object({{"cpu", "100m"}, {"memory", "100Mi"}})}})}});
+  Json spec = Json::object({{"schedulerName", "berth"}});
+  if (shape.devices_per_node > 0) {
+    container["resources"]["claims"] = Json::array({Json::object({{"name", "gpu"}})});
+    spec["resourceClaims"] =
+        Json::array({Json::object({{"name", "gpu"}, {"resourceClaimTemplateName", "one-gpu"}})});
+  }
+  if (!group.empty()) spec["schedulingGroup"] = Json::object({{"podGroupName", group}});
+  spec["containers"] = Json::array({std::move(container)});
   return Json::object({{"apiVersion", "v1"},
                        {"kind", "Pod"},
                        {"metadata", Json::object({{"name", name}})},
-                       {"spec", Json::object({{"schedulerName", "berth"},
-                                              {"resourceClaims", Json::array({claim})},
-                                              {"containers", Json::array({container})}})}});
+                       {"spec", std::move(spec)}});
 }
 
-void make_cluster(Load& load, const DraFillShape& shape) {
-  load.create(api::ref_of(api::Kind::DeviceClass), "", class_object());
-  load.create(api::ref_of(api::Kind::ResourceClaimTemplate), "default", template_object());
+Json group_object(const FillShape& shape, const std::string& name) {
+  const Json gang = Json::object({{"minCount", static_cast<std::int64_t>(shape.gang_size)}});
+  Json spec = Json::object({{"schedulingPolicy", Json::object({{"gang", gang}})}});
+  if (shape.racks > 0)
+    spec["schedulingConstraints"] =
+        Json::object({{"topology", Json::array({Json::object({{"key", "rack"}})})}});
+  return Json::object({{"apiVersion", api::ref_of(api::Kind::PodGroup).api_version()},
+                       {"kind", "PodGroup"},
+                       {"metadata", Json::object({{"name", name}})},
+                       {"spec", std::move(spec)}});
+}
+
+void make_cluster(Load& load, const FillShape& shape) {
+  const bool devices = shape.devices_per_node > 0;
+  if (devices) {
+    load.create(api::ref_of(api::Kind::DeviceClass), "", class_object());
+    load.create(api::ref_of(api::Kind::ResourceClaimTemplate), "default", template_object());
+  }
   for (std::size_t n = 1; n <= shape.nodes; ++n) {
-    load.create(api::ref_of(api::Kind::Node), "", node_object(n));
-    load.create(api::ref_of(api::Kind::ResourceSlice), "", slice_object(n, shape.devices_per_node));
+    load.create(api::ref_of(api::Kind::Node), "", node_object(shape, n));
+    if (devices)
+      load.create(api::ref_of(api::Kind::ResourceSlice), "", slice_object(n, shape.devices_per_node));
   }
   load.wait_for_answers();
   for (std::size_t n = 1; n <= shape.nodes; ++n) load.make_ready("node-" + std::to_string(n));
 }
 
-void make_pods(Load& load, const std::string& prefix, std::size_t count, std::size_t per_s,
-               const Clock& clock) {
+void make_pods(Load& load, const FillShape& shape, const std::string& prefix, std::size_t count,
+               std::size_t per_s, const Clock& clock) {
   const Time began = clock.monotonic();
+  std::string group;
   for (std::size_t i = 0; i < count; ++i) {
     if (per_s > 0) {
       const Duration due = Duration::micros(static_cast<std::int64_t>(i * 1'000'000 / per_s));
       const Duration left = began + due - clock.monotonic();
       if (left > Duration()) std::this_thread::sleep_for(std::chrono::microseconds(left.micros()));
     }
+    if (shape.gang_size > 0 && i % shape.gang_size == 0) {
+      group = prefix + "gang-" + std::to_string(i / shape.gang_size);
+      load.create(api::ref_of(api::Kind::PodGroup), "default", group_object(shape, group));
+    }
     const std::string name = prefix + std::to_string(i);
-    load.create_pod(name, pod_object(name));
+    load.create_pod(name, pod_object(shape, name, group));
   }
 }
 
@@ -122,20 +147,20 @@ double cpu_us() {
 
 }  // namespace
 
-Result<DraFillResult> measure_dra_fill(const DraFillShape& shape, const MeasuredPlane& plane) {
+Result<FillResult> measure_fill(const FillShape& shape, const MeasuredPlane& plane) {
   Load load(plane.user, plane.clock);
   const auto subscription = plane.user.list_and_watch(api::ref_of(api::Kind::Pod), load);
   make_cluster(load, shape);
 
-  make_pods(load, "before-", shape.pods_before, 0, plane.clock);
+  make_pods(load, shape, "before-", shape.pods_before, 0, plane.clock);
   TRY(load.wait_until_bound(shape.pods_before));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const std::uint64_t writes_before = plane.writes_accepted();
   const double cpu_before_us = cpu_us();
-  make_pods(load, "measured-", shape.pods_measured, shape.offered_per_s, plane.clock);
+  make_pods(load, shape, "measured-", shape.pods_measured, shape.offered_per_s, plane.clock);
   TRY(load.wait_until_bound(shape.pods_before + shape.pods_measured));
 
-  DraFillResult result;
+  FillResult result;
   const std::vector<double> latencies = load.latencies_ms("measured-");
   result.pods_per_s = static_cast<double>(latencies.size()) / load.seconds_of("measured-");
   result.p50_ms = latencies[latencies.size() / 2];
