@@ -1,6 +1,7 @@
 #include "scheduling/intake.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "api/types/gang_decision.h"
@@ -61,6 +62,12 @@ bool has_all_of(const api::Allocation* allocation, const api::Allocation& other)
   return allocation && std::ranges::all_of(other.results, has);
 }
 
+template <class Group>
+auto spec_of(const Group& group) {
+  return std::tie(group.parent, group.workload, group.gang_min, group.topology_keys, group.priority,
+                  group.preemption_policy, group.disruption_mode);
+}
+
 // False for a group of which only the condition that we write ourselves has changed: to try it again would
 // put other words over those that tell what was found.
 template <class Group>
@@ -70,7 +77,8 @@ bool changes_decisions(const Group* before, const Group* after) {
   const api::Condition* is = api::find_condition(after->conditions, api::kGangCommitted);
   const bool same_outcome =
       !was == !is && (!was || (was->status == is->status && was->message == is->message));
-  return before->meta.generation != after->meta.generation ||
+  // An API server need not count generations of groups; 1.37 does not.
+  return before->meta.generation != after->meta.generation || spec_of(*before) != spec_of(*after) ||
          before->meta.annotations != after->meta.annotations || !same_outcome;
 }
 

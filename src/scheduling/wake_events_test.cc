@@ -67,6 +67,13 @@ constexpr WakeRow kPodRows[] = {
        put_group(b, "g", 1);
        put_group(b, "h", 1);
      }},
+    // kube-apiserver 1.37 gives these objects no generation.
+    {"group's minimum", R"(,"schedulingGroup":{"podGroupName":"g"})",
+     [](TestBench& b) { b.put_group("g", 1); }, [](TestBench& b) { b.put_group("h", 1); }, "4",
+     [](TestBench& b) {
+       b.put_group("g", 0);
+       b.put_group("h", 0);
+     }},
 };
 
 void put_tainted(TestBench& bench, const std::string& taints) {
