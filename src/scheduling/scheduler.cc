@@ -39,7 +39,7 @@ std::vector<client::Interest> Scheduler::interests() const {
         api::Kind::PodGroup, api::Kind::PersistentVolumeClaim, api::Kind::PersistentVolume,
         api::Kind::StorageClass, api::Kind::CSIDriver, api::Kind::CSIStorageCapacity, api::Kind::CSINode,
         api::Kind::VolumeAttachment, api::Kind::PodDisruptionBudget, api::Kind::BindRequest,
-        api::Kind::Namespace, api::Kind::Pod})
+        api::Kind::Namespace, api::Kind::Topology, api::Kind::PlacementPolicy, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
   if (loop_.options.composite_groups) interests.push_back({api::Kind::CompositePodGroup, {}, {}});
   if (loop_.options.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
