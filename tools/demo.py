@@ -174,6 +174,27 @@ def gang(cluster):
     cluster.show("get", "pods", "-o", "wide")
 
 
+def topology(cluster):
+    """A policy wishes one rack, and says what became of it"""
+    command = [BERTH, "topology", "--level", "rack=example.com/rack", "--write"]
+    print("  $ berth " + " ".join(command[1:]))
+    answer = subprocess.run(command, text=True, capture_output=True,
+                            env=dict(os.environ, KUBECONFIG=cluster.kubeconfig))
+    print("    " + (answer.stdout + answer.stderr).strip().replace("\n", "\n    "))
+    if answer.returncode != 0:
+        raise Failed("berth topology answered %d" % answer.returncode)
+    cluster.apply("topology/rack.yaml")
+    own = "/apis/scheduling.berth.dev/v1alpha1/"
+    workers = ["in-one-rack-%d" % i for i in range(4)]
+    eventually("all four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
+    racks = len(racks_of(cluster, workers))
+    eventually("the policy says so", lambda: "4 pods in " in cluster.api(
+        own + "namespaces/default/placementpolicies/in-one-rack").get("status", {}).get(
+            "groups", [{}])[0].get("message", "") or racks > 1)
+    cluster.show("get", "topologies,placementpolicies")
+    cluster.show("delete", "-f", "examples/topology/rack.yaml")
+
+
 def fabric(cluster):
     """Bound only when the device says it is ready (KEP-5007)"""
     cluster.apply("fabric.yaml")
@@ -307,7 +328,7 @@ def crash(cluster):
     cluster.show("get", "pods", "-o", "wide")
 
 
-SCENES = [partitions, gang, fabric, health, policy, volumes, sharing, by_hand, crash]
+SCENES = [partitions, gang, topology, fabric, health, policy, volumes, sharing, by_hand, crash]
 
 
 def main():

@@ -31,6 +31,8 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
     {Kind::PodDisruptionBudget, "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", true},
     {Kind::CompositePodGroup, "CompositePodGroup", "scheduling.k8s.io", "v1alpha3", "compositepodgroups",
      true},
+    {Kind::Topology, "Topology", kBerthGroup, "v1alpha1", "topologies", false},
+    {Kind::PlacementPolicy, "PlacementPolicy", kBerthGroup, "v1alpha1", "placementpolicies", true},
 }};
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
@@ -84,6 +86,10 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
       return share<DisruptionBudget>(object, std::move(raw), decode_disruption_budget);
     case Kind::CompositePodGroup:
       return share<CompositePodGroup>(object, std::move(raw), decode_composite_pod_group);
+    case Kind::Topology:
+      return share<Topology>(object, std::move(raw), decode_topology);
+    case Kind::PlacementPolicy:
+      return share<PlacementPolicy>(object, std::move(raw), decode_placement_policy);
     case Kind::Other:
       break;
   }

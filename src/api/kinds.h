@@ -13,8 +13,10 @@
 #include "api/types/cluster.h"
 #include "api/types/disruption_budget.h"
 #include "api/types/dra.h"
+#include "api/types/placement_policy.h"
 #include "api/types/pod.h"
 #include "api/types/taint_rule.h"
+#include "api/types/topology.h"
 #include "api/types/volumes.h"
 
 namespace berth::api {
@@ -41,6 +43,8 @@ enum class Kind : std::uint8_t {
   VolumeAttachment,
   PodDisruptionBudget,
   CompositePodGroup,
+  Topology,
+  PlacementPolicy,
   Other,  // any other kind: only its metadata is known (AnyObject)
 };
 inline constexpr std::size_t kTypedKindCount = static_cast<std::size_t>(Kind::Other);
@@ -92,6 +96,7 @@ using TypedObject =
                  std::shared_ptr<const CSIDriver>, std::shared_ptr<const CSIStorageCapacity>,
                  std::shared_ptr<const CSINode>, std::shared_ptr<const VolumeAttachment>,
                  std::shared_ptr<const DisruptionBudget>, std::shared_ptr<const CompositePodGroup>,
+                 std::shared_ptr<const Topology>, std::shared_ptr<const PlacementPolicy>,
                  std::shared_ptr<const AnyObject>>;
 
 const ObjectMeta& meta_of(const TypedObject& object);

@@ -61,6 +61,23 @@ constexpr TypeName kNodeHealthSpec = own("NodeDeviceHealthSpec");
 constexpr TypeName kReportedDevice = own("ReportedDevice");
 constexpr TypeName kSilentDriver = own("SilentDriver");
 
+constexpr TypeName kTopology = own("Topology");
+constexpr TypeName kTopologyList = own("TopologyList");
+constexpr TypeName kTopologySpec = own("TopologySpec");
+constexpr TypeName kTopologyLevel = own("TopologyLevel");
+constexpr TypeName kTopologyStatus = own("TopologyStatus");
+constexpr TypeName kLevelCount = own("TopologyLevelCount");
+
+constexpr TypeName kWishes = own("PlacementPolicy");
+constexpr TypeName kWishesList = own("PlacementPolicyList");
+constexpr TypeName kWishesSpec = own("PlacementPolicySpec");
+constexpr TypeName kTarget = own("PlacementTarget");
+constexpr TypeName kSegments = own("PlacementSegments");
+constexpr TypeName kSegmentSize = own("SegmentSize");
+constexpr TypeName kSameDevices = own("SameDevices");
+constexpr TypeName kWishesStatus = own("PlacementPolicyStatus");
+constexpr TypeName kPlacedGroup = own("PlacedGroup");
+
 constexpr FieldInfo text(std::string_view json, unsigned flags = kOmitEmpty | kOptional) {
   return field(json, "string", ValueKind::String, Shape::One, flags);
 }
@@ -69,6 +86,12 @@ constexpr FieldInfo flag(std::string_view json) {
 }
 constexpr FieldInfo number(std::string_view json, unsigned flags = kOmitEmpty | kOptional) {
   return field(json, "int32", ValueKind::Int32, Shape::One, flags);
+}
+constexpr FieldInfo texts(std::string_view json) {
+  return field(json, "[]string", ValueKind::String, Shape::List, kOmitEmpty | kOptional);
+}
+constexpr FieldInfo long_number(std::string_view json, unsigned flags = kOmitEmpty | kOptional) {
+  return field(json, "int64", ValueKind::Int64, Shape::One, flags);
 }
 constexpr FieldInfo time(std::string_view json) {
   return field(json, "v1.Time", ValueKind::Time, Shape::One, kPointer | kOmitEmpty | kOptional);
@@ -158,13 +181,12 @@ constexpr OverlayRow kRows[] = {
     {kSpec, 0, text("decisionID"), kNoMessage},
     {kSpec, 0, flag("withdrawn"), kNoMessage},
     {kSpec, 0, text("schedulerName"), kNoMessage},
-    {kSpec, 0, field("epoch", "int64", ValueKind::Int64, Shape::One, kOmitEmpty | kOptional), kNoMessage},
+    {kSpec, 0, long_number("epoch"), kNoMessage},
     {kSpec, 0, part("lease", "v1alpha1.BindRequestLease", kPointer | kOmitEmpty | kOptional), kBindLease},
     {kSpec, 0, time("deadline"), kNoMessage},
     {kSpec, 0, text("receivedResourceType"), kNoMessage},
     {kSpec, 0, part("receivedGPU", "v1alpha1.ReceivedGPU", kPointer | kOmitEmpty | kOptional), kGpu},
-    {kSpec, 0, field("selectedGPUGroups", "[]string", ValueKind::String, Shape::List, kOmitEmpty | kOptional),
-     kNoMessage},
+    {kSpec, 0, texts("selectedGPUGroups"), kNoMessage},
     {kSpec, 0, parts("resourceClaimAllocations", "[]v1alpha1.ResourceClaimAllocation", "name"), kClaim},
     {kSpec, 0,
      part("extendedResourceClaim", "v1alpha1.ExtendedResourceClaim", kPointer | kOmitEmpty | kOptional),
@@ -213,8 +235,7 @@ constexpr OverlayRow kRows[] = {
     {kStatus, 0, text("failureClass"), kNoMessage},
     {kStatus, 0, flag("committed"), kNoMessage},
     {kStatus, 0, parts("claims", "[]v1alpha1.ClaimProgress", "name"), kClaimStep},
-    {kStatus, 0, field("observedGeneration", "int64", ValueKind::Int64, Shape::One, kOmitEmpty | kOptional),
-     kNoMessage},
+    {kStatus, 0, long_number("observedGeneration"), kNoMessage},
     {kStatus, 0, parts("conditions", "[]v1.Condition", "type"), kCondition},
     {kClaimStep, 0, text("name", 0), kNoMessage},
     {kClaimStep, 0, flag("finalizerAdded"), kNoMessage},
@@ -270,6 +291,69 @@ constexpr OverlayRow kRows[] = {
     {kReportedDevice, 0, time("since"), kNoMessage},
     {kSilentDriver, 0, text("driver", 0), kNoMessage},
     {kSilentDriver, 0, text("reason", 0), kNoMessage},
+
+    {kTopology, kTopLevel | kHasClient | kClusterScoped, text("kind"), kNoMessage},
+    {kTopology, 0, text("apiVersion"), kNoMessage},
+    {kTopology, 0, part("metadata", "v1.ObjectMeta"), kMeta},
+    {kTopology, 0, part("spec", "v1alpha1.TopologySpec"), kTopologySpec},
+    {kTopology, 0, part("status", "v1alpha1.TopologyStatus", kOmitEmpty | kOmitZero), kTopologyStatus},
+    {kTopologyList, kTopLevel, text("kind"), kNoMessage},
+    {kTopologyList, 0, text("apiVersion"), kNoMessage},
+    {kTopologyList, 0, part("metadata", "v1.ListMeta"), kListMeta},
+    {kTopologyList, 0, parts("items", "[]v1alpha1.Topology", "", "", 0), kTopology},
+    {kTopologySpec, 0, parts("levels", "[]v1alpha1.TopologyLevel", "", "", 0), kTopologyLevel},
+    {kTopologyLevel, 0, text("name", 0), kNoMessage},
+    {kTopologyLevel, 0, text("nodeLabel", 0), kNoMessage},
+    {kTopologyStatus, 0, long_number("observedGeneration"), kNoMessage},
+    {kTopologyStatus, 0, text("path"), kNoMessage},
+    {kTopologyStatus, 0, parts("levels", "[]v1alpha1.TopologyLevelCount", "name"), kLevelCount},
+    {kTopologyStatus, 0, number("nodes"), kNoMessage},
+    {kTopologyStatus, 0, number("unlabelledNodes"), kNoMessage},
+    {kTopologyStatus, 0, parts("conditions", "[]v1.Condition", "type"), kCondition},
+    {kLevelCount, 0, text("name", 0), kNoMessage},
+    {kLevelCount, 0, number("domains", 0), kNoMessage},
+
+    {kWishes, kTopLevel | kHasClient, text("kind"), kNoMessage},
+    {kWishes, 0, text("apiVersion"), kNoMessage},
+    {kWishes, 0, part("metadata", "v1.ObjectMeta"), kMeta},
+    {kWishes, 0, part("spec", "v1alpha1.PlacementPolicySpec"), kWishesSpec},
+    {kWishes, 0, part("status", "v1alpha1.PlacementPolicyStatus", kOmitEmpty | kOmitZero), kWishesStatus},
+    {kWishesList, kTopLevel, text("kind"), kNoMessage},
+    {kWishesList, 0, text("apiVersion"), kNoMessage},
+    {kWishesList, 0, part("metadata", "v1.ListMeta"), kListMeta},
+    {kWishesList, 0, parts("items", "[]v1alpha1.PlacementPolicy", "", "", 0), kWishes},
+    {kWishesSpec, 0, part("targetRef", "v1alpha1.PlacementTarget", 0), kTarget},
+    {kWishesSpec, 0, text("topology"), kNoMessage},
+    {kWishesSpec, 0, text("required"), kNoMessage},
+    {kWishesSpec, 0, texts("preferred"), kNoMessage},
+    {kWishesSpec, 0, part("segments", "v1alpha1.PlacementSegments", kPointer | kOmitEmpty | kOptional),
+     kSegments},
+    {kWishesSpec, 0, text("distribution"), kNoMessage},
+    {kWishesSpec, 0, text("ranks"), kNoMessage},
+    {kWishesSpec, 0, part("sameDevices", "v1alpha1.SameDevices", kPointer | kOmitEmpty | kOptional),
+     kSameDevices},
+    {kWishesSpec, 0, text("replaceFailedNodes"), kNoMessage},
+    {kTarget, 0, text("group"), kNoMessage},
+    {kTarget, 0, text("kind", 0), kNoMessage},
+    {kTarget, 0, text("name", 0), kNoMessage},
+    {kSegments, 0, text("level", 0), kNoMessage},
+    {kSegments, 0, part("size", "v1alpha1.SegmentSize", 0), kSegmentSize},
+    {kSegmentSize, 0, number("min", kPointer | kOmitEmpty | kOptional), kNoMessage},
+    {kSegmentSize, 0, number("max", kPointer | kOmitEmpty | kOptional), kNoMessage},
+    {kSameDevices, 0, text("claim", 0), kNoMessage},
+    {kSameDevices, 0, text("attribute", 0), kNoMessage},
+    {kWishesStatus, 0, long_number("observedGeneration"), kNoMessage},
+    {kWishesStatus, 0, text("wish"), kNoMessage},
+    {kWishesStatus, 0, text("reached"), kNoMessage},
+    {kWishesStatus, 0, parts("groups", "[]v1alpha1.PlacedGroup", ""), kPlacedGroup},
+    {kWishesStatus, 0, number("omittedGroups"), kNoMessage},
+    {kWishesStatus, 0, parts("conditions", "[]v1.Condition", "type"), kCondition},
+    {kPlacedGroup, 0, text("kind", 0), kNoMessage},
+    {kPlacedGroup, 0, text("name", 0), kNoMessage},
+    {kPlacedGroup, 0, text("level"), kNoMessage},
+    {kPlacedGroup, 0, texts("domains"), kNoMessage},
+    {kPlacedGroup, 0, field("score", "float64", ValueKind::Double, Shape::One, 0), kNoMessage},
+    {kPlacedGroup, 0, text("message"), kNoMessage},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "cli/explain_command.h"
 #include "cli/install_command.h"
 #include "cli/plan_command.h"
+#include "cli/topology_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"
 
@@ -73,6 +74,7 @@ void add_tools(CLI::App& app, Commands& commands, const Plugins& plugins) {
   add_restore(app, commands);
   add_install(app, commands);
   add_doctor(app, commands);
+  add_topology(app, commands);
   add_tool(app.add_subcommand("version", "print the version"), commands, print_version);
   app.add_subcommand("help", "print the commands, or the flags of the one named after it");
 }

@@ -31,7 +31,9 @@ TEST(Installation, PrintsTheColumnsOfTheEmbeddedServer) {
   const std::pair<const char*, std::span<const install::PrinterColumn>> kinds[] = {
       {"bindrequests", install::bind_request_columns()},
       {"devicehealthpolicies", install::health_policy_columns()},
-      {"nodedevicehealths", install::node_health_columns()}};
+      {"nodedevicehealths", install::node_health_columns()},
+      {"topologies", install::topology_columns()},
+      {"placementpolicies", install::placement_policy_columns()}};
   for (const auto& [plural, defined] : kinds) {
     const api::ResourceInfo* resource = api::find_resource("scheduling.berth.dev", "v1alpha1", plural);
     ASSERT_NE(resource, nullptr);
@@ -160,6 +162,40 @@ TEST(Installation, RulesOfPoliciesAreThoseOfTheEmbeddedServer) {
     const Json policy = Json::object({{"spec", *parse_json(c.spec)}});
     EXPECT_EQ(rules.validate_create(policy, context).empty(), c.allowed) << c.spec;
     EXPECT_EQ(broken_rules(install::health_policy_crd(), policy, policy).empty(), c.allowed) << c.spec;
+  }
+}
+
+TEST(Installation, RulesOfTopologiesAndPlacementPoliciesAreThoseOfTheEmbeddedServer) {
+  const std::string target = R"("targetRef":{"kind":"PodGroup","name":"g"})";
+  const auto policy = [&](const std::string& more) { return "{" + target + more + "}"; };
+  const std::vector<std::tuple<const char*, Json (*)(), std::string, bool>> cases = {
+      {"topologies", install::topology_crd, R"({"levels":[{"name":"rack","nodeLabel":"example.com/rack"}]})",
+       true},
+      {"topologies", install::topology_crd, R"({"levels":[]})", false},
+      {"topologies", install::topology_crd, R"({})", false},
+      {"topologies", install::topology_crd,
+       R"({"levels":[{"name":"rack","nodeLabel":"a"},{"name":"rack","nodeLabel":"b"}]})", false},
+      {"topologies", install::topology_crd,
+       R"({"levels":[{"name":"block","nodeLabel":"a"},{"name":"rack","nodeLabel":"a"}]})", false},
+      {"placementpolicies", install::placement_policy_crd, policy(""), true},
+      {"placementpolicies", install::placement_policy_crd, policy(R"(,"preferred":["rack","block"])"), true},
+      {"placementpolicies", install::placement_policy_crd, policy(R"(,"preferred":["rack","rack"])"), false},
+      {"placementpolicies", install::placement_policy_crd,
+       policy(R"(,"segments":{"level":"rack","size":{"min":2,"max":2}})"), true},
+      {"placementpolicies", install::placement_policy_crd,
+       policy(R"(,"segments":{"level":"rack","size":{"max":2}})"), true},
+      {"placementpolicies", install::placement_policy_crd,
+       policy(R"(,"segments":{"level":"rack","size":{}})"), false},
+      {"placementpolicies", install::placement_policy_crd,
+       policy(R"(,"segments":{"level":"rack","size":{"min":3,"max":2}})"), false},
+  };
+  const api::Gates gates(api::GateDefaults::Release);
+  const api::RuleContext context{gates, api::accept_any_cel};
+  for (const auto& [plural, crd, spec, allowed] : cases) {
+    const api::KindRules& rules = api::rules_of("scheduling.berth.dev", plural);
+    const Json object = Json::object({{"spec", *parse_json(spec)}});
+    EXPECT_EQ(rules.validate_create(object, context).empty(), allowed) << spec;
+    EXPECT_EQ(broken_rules(crd(), object, object).empty(), allowed) << spec;
   }
 }
 

@@ -97,6 +97,18 @@ void pod_of(const api::BindRequest& request, IndexEntries& entries) {
   entries.add(request.meta.ns, request.pod_name);
 }
 
+void target_of(const api::PlacementPolicy& policy, IndexEntries& entries) {
+  entries.add(policy.meta.ns, api::to_text(policy.target));
+}
+
+void topology_of(const api::PlacementPolicy& policy, IndexEntries& entries) {
+  entries.add(policy.topology_name());
+}
+
+void owners_namespace(const api::PlacementPolicy& policy, IndexEntries& entries) {
+  if (!api::is_about_groups(policy.target)) entries.add(policy.meta.ns);
+}
+
 // Calls `visit` with the table of this kind.
 template <class ViewType, class Visit>
 auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
@@ -144,6 +156,10 @@ auto with_table(ViewType& view, const api::ObjectKey& key, Visit visit) {
       return visit(view.disruption_budgets);
     case Kind::CompositePodGroup:
       return visit(view.composite_groups);
+    case Kind::Topology:
+      return visit(view.topologies);
+    case Kind::PlacementPolicy:
+      return visit(view.placement_policies);
     case Kind::Other:
       break;
   }
@@ -195,7 +211,10 @@ View::View()
       attachments_by_node_(volume_attachments.add_index(node_of_attachment)),
       groups_by_parent_(pod_groups.add_index(parent_of<api::PodGroup>)),
       composites_by_parent_(composite_groups.add_index(parent_of<api::CompositePodGroup>)),
-      requests_by_root_(bind_requests.add_index(root_of_request)) {}
+      requests_by_root_(bind_requests.add_index(root_of_request)),
+      policies_by_target_(placement_policies.add_index(target_of)),
+      policies_by_topology_(placement_policies.add_index(topology_of)),
+      policies_of_owners_(placement_policies.add_index(owners_namespace)) {}
 
 std::vector<const api::ResourceSlice*> View::slices_of_pool(std::string_view driver,
                                                             std::string_view pool) const {
@@ -228,6 +247,19 @@ std::vector<const api::PodGroup*> View::groups_under(std::string_view ns, std::s
 std::vector<const api::CompositePodGroup*> View::composites_under(std::string_view ns,
                                                                   std::string_view parent) const {
   return composite_groups.indexed(composites_by_parent_, joined(ns, parent));
+}
+
+std::vector<const api::PlacementPolicy*> View::policies_about(std::string_view ns,
+                                                              const api::PlacementTarget& target) const {
+  return placement_policies.indexed(policies_by_target_, joined(ns, api::to_text(target)));
+}
+
+std::vector<const api::PlacementPolicy*> View::policies_about_owners(std::string_view ns) const {
+  return placement_policies.indexed(policies_of_owners_, ns);
+}
+
+std::vector<const api::PlacementPolicy*> View::policies_with_topology(std::string_view topology) const {
+  return placement_policies.indexed(policies_by_topology_, topology);
 }
 
 std::vector<const api::Pod*> View::pods_of_group(std::string_view ns, std::string_view group) const {

@@ -64,6 +64,8 @@ class View {
   Indexer<api::VolumeAttachment> volume_attachments;
   Indexer<api::DisruptionBudget> disruption_budgets;
   Indexer<api::CompositePodGroup> composite_groups;
+  Indexer<api::Topology> topologies;
+  Indexer<api::PlacementPolicy> placement_policies;
   std::map<api::ResourceRef, Indexer<api::AnyObject>> others;
 
   // Of every generation.
@@ -101,6 +103,13 @@ class View {
   std::vector<const api::PodGroup*> groups_under(std::string_view ns, std::string_view parent) const;
   std::vector<const api::CompositePodGroup*> composites_under(std::string_view ns,
                                                               std::string_view parent) const;
+  // Those whose target this is, whether it exists or not.
+  std::vector<const api::PlacementPolicy*> policies_about(std::string_view ns,
+                                                          const api::PlacementTarget& target) const;
+  // Those of the namespace whose target is neither a PodGroup nor a CompositePodGroup.
+  std::vector<const api::PlacementPolicy*> policies_about_owners(std::string_view ns) const;
+  // Those that name this Topology; those without a name use kDefaultTopology.
+  std::vector<const api::PlacementPolicy*> policies_with_topology(std::string_view topology) const;
   // Those that name this claim object.
   std::vector<const api::BindRequest*> bind_requests_of_claim(std::string_view ns,
                                                               std::string_view claim) const;
@@ -129,6 +138,7 @@ class View {
   std::size_t pods_by_volume_claim_, volumes_by_class_, volumes_by_claim_, claims_by_volume_;
   std::size_t capacities_by_class_, requests_by_volume_claim_, requests_by_volume_, attachments_by_node_;
   std::size_t groups_by_parent_, composites_by_parent_, requests_by_root_;
+  std::size_t policies_by_target_, policies_by_topology_, policies_of_owners_;
 };
 
 }  // namespace berth::client

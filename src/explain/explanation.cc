@@ -474,6 +474,24 @@ Json explain_pod(const PodFacts& facts, Time now) {
   return json;
 }
 
+namespace {
+
+// What the policy that names the group says about it; null without one.
+Json wish_of_group(const Json& policies, const std::string& group) {
+  for (const Json& policy : policies.items_at("items"))
+    for (const Json& placed : policy.part("status").items_at("groups")) {
+      if (placed.string_at("kind") != "PodGroup" || placed.string_at("name") != group) continue;
+      return Json::object({{"policy", policy.part("metadata").string_at("name")},
+                           {"wish", policy.part("status").string_at("wish")},
+                           {"reached", placed.string_at("level")},
+                           {"score", placed.part("score")},
+                           {"message", placed.string_at("message")}});
+    }
+  return {};
+}
+
+}  // namespace
+
 Json explain_group(const GroupFacts& facts, Time now) {
   const api::PodGroup group = api::decode_pod_group(facts.group, nullptr);
   const Json record = own_record(facts.record, group.meta, true);
@@ -513,6 +531,8 @@ Json explain_group(const GroupFacts& facts, Time now) {
                             {"summary", summary}});
   put_record(json, record, "", std::nullopt);
   if (facts.record.is_null()) json["note"] = kNotServed;
+  if (Json wish = wish_of_group(facts.policies, group.meta.name); !wish.is_null())
+    json["wish"] = std::move(wish);
   json["members"] = std::move(members);
   return json;
 }

@@ -28,6 +28,7 @@ struct GroupFacts {
   Json group;
   Json record;
   std::vector<PodFacts> members;  // by name; without records
+  Json policies;                  // the PlacementPolicyList of its namespace; null: not served, or not read
 };
 
 // {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member",
@@ -37,7 +38,8 @@ struct GroupFacts {
 // if it is another one. A binding that failed before the newest decision is in the row of its own decision,
 // as "bindRequest". Ages are relative to `now`.
 Json explain_pod(const PodFacts& facts, Time now);
-// {"kind":"PodGroup",…,"members":[{"name","state","summary","node","devices"}]}
+// {"kind":"PodGroup",…,"wish":{"policy","wish","reached","score","message"},
+// "members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
 
 // Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.

@@ -420,6 +420,24 @@ TEST(Explanation, OfAGroupShowsItsMembers) {
   EXPECT_NE(text.find("  p     Binding   n1     gpu-1\n"), std::string::npos) << text;
 }
 
+TEST(Explanation, OfAGroupTellsWhatBecameOfItsWish) {
+  GroupFacts facts;
+  facts.group = json_of(R"({"metadata":{"name":"g","namespace":"ns"}})");
+  EXPECT_EQ(explain_group(facts, kNow).find("wish"), nullptr);
+  facts.policies = json_of(
+      R"({"items":[{"metadata":{"name":"near"},"status":{"wish":"rack, else anywhere","groups":[)"
+      R"({"kind":"CompositePodGroup","name":"g","score":1,"message":"another object"},)"
+      R"({"kind":"PodGroup","name":"g","level":"block","score":0.5,"message":"1 pod in b1/r1"}]}}]})");
+  const Json told = explain_group(facts, kNow);
+  EXPECT_EQ(told.part("wish").string_at("policy"), "near");
+  EXPECT_EQ(told.part("wish").string_at("reached"), "block");
+  const std::string text = explanation_text(told, Detail::Table, Colour::No);
+  EXPECT_NE(text.find("Wish of PlacementPolicy near: rack, else anywhere. It reached block: 1 pod in b1/r1; "
+                      "score 0.5."),
+            std::string::npos)
+      << text;
+}
+
 TEST(Explanation, ShowsTheScoresOfTheNodeAndOfTheNextOne) {
   struct Case {
     const char* scores;

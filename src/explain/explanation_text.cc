@@ -313,6 +313,16 @@ void add_scores(Page& page, const Json& scores) {
   page.table(rows);
 }
 
+// "Wish of PlacementPolicy near: rack, else anywhere. It reached block: 16 pods in b1/r1, …"
+void add_wish(Page& page, const Json& wish) {
+  const std::string wished = text_at(wish, "wish"), reached = text_at(wish, "reached");
+  page.wrapped("Wish of PlacementPolicy " + text_at(wish, "policy") + ": " +
+                   (wished.empty() ? "none" : wished) + ". " +
+                   (reached.empty() ? "" : "It reached " + reached + ": ") + text_at(wish, "message") +
+                   "; score " + to_string(wish.part("score")) + ".",
+               2);
+}
+
 bool has_failed_binding(const Json& row) {
   return !row.part("bindRequest").is_null();
 }
@@ -345,6 +355,7 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
                         text_at(explanation, "name")) +
             "   " + page.tinted(state, good));
   page.wrapped(text_at(explanation, "summary"), 2);
+  if (const Json* wish = explanation.find("wish")) add_wish(page, *wish);
   if (const Json* decision = explanation.find("decision"))
     add_decision(page, *decision, explanation.string_at("member"), explanation.part("firstRefused"));
   const bool of_group = explanation.find("group") || explanation.find("members");

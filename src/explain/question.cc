@@ -69,6 +69,7 @@ class Inquiry {
     facts.group = TRY(object(api::Kind::PodGroup, question_.name));
     if (facts.group.is_null()) return not_found();
     facts.record = TRY(record(DecisionKind::Group, question_.name));
+    facts.policies = read_.objects(url_path(api::Kind::PlacementPolicy, question_.ns)).value_or(Json());
     const Json pods = TRY(read_.objects(url_path(api::Kind::Pod, question_.ns)));
     const Json requests = TRY(read_.objects(url_path(api::Kind::BindRequest, question_.ns)));
     std::map<std::string, const Json*> by_pod;

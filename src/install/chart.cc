@@ -4,6 +4,7 @@
 
 #include "api/yaml_write.h"
 #include "base/assert.h"
+#include "install/crd.h"
 #include "install/objects.h"
 
 namespace berth::install {
@@ -212,10 +213,9 @@ std::string readme(std::string_view version) {
   }
   text +=
       "\nHelm leaves Berth's definitions behind when the release goes (`helm.sh/resource-policy: keep`); "
-      "`kubectl "
-      "delete crd bindrequests.scheduling.berth.dev devicehealthpolicies.scheduling.berth.dev "
-      "nodedevicehealths.scheduling.berth.dev` deletes them with their objects.\n";
-  return text;
+      "`kubectl delete crd";
+  for (const Json& crd : own_crds()) text.append(" ").append(crd.part("metadata").string_at("name"));
+  return text + "` deletes them with their objects.\n";
 }
 
 }  // namespace

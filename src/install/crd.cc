@@ -132,6 +132,8 @@ std::vector<Json> own_crds() {
   crds.push_back(bind_request_crd());
   crds.push_back(health_policy_crd());
   crds.push_back(node_health_crd());
+  crds.push_back(topology_crd());
+  crds.push_back(placement_policy_crd());
   return crds;
 }
 

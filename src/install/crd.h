@@ -26,10 +26,14 @@ struct PrinterColumn {
 std::span<const PrinterColumn> bind_request_columns();
 std::span<const PrinterColumn> health_policy_columns();
 std::span<const PrinterColumn> node_health_columns();
+std::span<const PrinterColumn> topology_columns();
+std::span<const PrinterColumn> placement_policy_columns();
 
 Json bind_request_crd();
 Json health_policy_crd();
 Json node_health_crd();
+Json topology_crd();
+Json placement_policy_crd();
 // All of them, in the order of installation.
 std::vector<Json> own_crds();
 

@@ -10,6 +10,11 @@ constexpr std::string_view kLabelPattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 constexpr std::int64_t kLabelLengthMax = 63;
 constexpr std::int64_t kSubdomainLengthMax = 253;
 
+constexpr std::int64_t kQualifiedLengthMax = kSubdomainLengthMax + 1 + kLabelLengthMax;
+constexpr std::string_view kQualifiedPattern =
+    "(([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)";
+
 constexpr std::int64_t kDurationLengthMax = 32;
 constexpr std::string_view kDurationPattern = "^(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|ms|s|m|h))*$|^0$";
 
@@ -43,6 +48,9 @@ void narrow_one(Json& schema, const Bound& bound) {
     case Limit::NotNegative:
       schema["minimum"] = 0;
       return;
+    case Limit::Positive:
+      schema["minimum"] = 1;
+      return;
     case Limit::OneOf:
       schema["enum"] = words_json(bound.words, Json::array({}));
       return;
@@ -52,6 +60,18 @@ void narrow_one(Json& schema, const Bound& bound) {
     case Limit::Duration:
       schema["maxLength"] = kDurationLengthMax;
       schema["pattern"] = kDurationPattern;
+      return;
+    case Limit::QualifiedName:
+      schema["maxLength"] = kQualifiedLengthMax;
+      schema["pattern"] = "^" + std::string(kQualifiedPattern) + "$";
+      return;
+    case Limit::QualifiedNameOrNone:
+      schema["maxLength"] = kQualifiedLengthMax;
+      schema["pattern"] = "^" + std::string(kQualifiedPattern) + "?$";
+      return;
+    case Limit::Pattern:
+      schema["maxLength"] = bound.most;
+      schema["pattern"] = bound.words;
       return;
   }
 }

@@ -16,15 +16,19 @@ namespace berth::install {
 inline constexpr std::string_view kCrdVersion = "v1alpha1";
 
 enum class Limit : std::uint8_t {
-  Subdomain,    // of DNS
-  Label,        // of DNS
-  Text,         // 1 to `most` characters
-  LengthMax,    // `most` characters
-  ItemsMax,     // `most` items
-  NotNegative,  // 0 or more
-  OneOf,        // `words`, comma separated
-  OneOfOrNone,  // the same, or empty
-  Duration,     // as Go writes it, or empty
+  Subdomain,            // of DNS
+  Label,                // of DNS
+  Text,                 // 1 to `most` characters
+  LengthMax,            // `most` characters
+  ItemsMax,             // `most` items
+  NotNegative,          // 0 or more
+  Positive,             // 1 or more
+  OneOf,                // `words`, comma separated
+  OneOfOrNone,          // the same, or empty
+  Duration,             // as Go writes it, or empty
+  QualifiedName,        // "prefix/name" or "name": the key of a label
+  QualifiedNameOrNone,  // the same, or empty
+  Pattern,              // `words`, and at most `most` characters
 };
 
 // Where a schema is restricted. A path names members; `[]` steps into the items of a list.

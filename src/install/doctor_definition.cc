@@ -97,9 +97,10 @@ void check_one(Examination& exam, const Wanted& one) {
 }  // namespace
 
 void check_definitions(Examination& exam) {
-  check_one(exam, {bind_request_crd(), Severity::Blocks});
-  check_one(exam, {health_policy_crd(), Severity::Warns});
-  check_one(exam, {node_health_crd(), Severity::Warns});
+  for (Json& crd : own_crds()) {
+    const bool needed = crd.part("metadata").string_at("name") == kBindRequestCrd;
+    check_one(exam, {std::move(crd), needed ? Severity::Blocks : Severity::Warns});
+  }
 }
 
 }  // namespace berth::install

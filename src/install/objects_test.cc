@@ -71,8 +71,9 @@ TEST(Objects, StandInTheOrderInWhichTheyNeedEachOther) {
   for (const Json& object : installation({})) kinds.emplace_back(object.string_at("kind"));
   EXPECT_EQ(kinds, (std::vector<std::string>{
                        "CustomResourceDefinition", "CustomResourceDefinition", "CustomResourceDefinition",
-                       "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role",
-                       "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget", "Deployment"}));
+                       "CustomResourceDefinition", "CustomResourceDefinition", "Namespace", "ServiceAccount",
+                       "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy",
+                       "PodDisruptionBudget", "Deployment"}));
 }
 
 TEST(Objects, BearTheNamespaceAndTheLabel) {

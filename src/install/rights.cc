@@ -19,6 +19,8 @@ constexpr std::string_view kLeases = "coordination.k8s.io";
 constexpr std::string_view kAuthentication = "authentication.k8s.io";
 constexpr std::string_view kAuthorization = "authorization.k8s.io";
 
+constexpr std::string_view kOwnerReason = "owners of groups, where a PlacementPolicy is about an owner";
+
 // What is watched and written is also read: a write that conflicts, or whose answer was lost, is read back.
 constexpr Right kRights[] = {
     {Scheduler, Cluster, "", "nodes", "", "list,watch", "where pods can go"},
@@ -59,6 +61,11 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, kGroups, "compositepodgroups", "", "get,list,watch", "trees of gangs"},
     {Scheduler, Cluster, kGroups, "compositepodgroups/status", "", "update,patch",
      "conditions of a tree; one of them is its commit"},
+    {Scheduler, Cluster, kGroups, "workloads", "", "get", kOwnerReason},
+    {Scheduler, Cluster, "batch", "jobs", "", "get", kOwnerReason},
+    {Scheduler, Cluster, "apps", "statefulsets", "", "get", kOwnerReason},
+    {Scheduler, Cluster, "jobset.x-k8s.io", "jobsets", "", "get", kOwnerReason},
+    {Scheduler, Cluster, "leaderworkerset.x-k8s.io", "leaderworkersets", "", "get", kOwnerReason},
     {Scheduler, Cluster, kOwn, "bindrequests", "", "get,list,watch,create,update,patch,delete",
      "decisions under way; one goes with its pod, the record of a gang with its last member"},
     {Scheduler, Cluster, kOwn, "bindrequests/status", "", "patch", "how far a binding is"},
@@ -67,6 +74,10 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, kOwn, "devicehealthpolicies/status", "", "patch", "how many devices it taints"},
     {Scheduler, Cluster, kOwn, "nodedevicehealths", "", "list,watch",
      "device health, as node agents tell it"},
+    {Scheduler, Cluster, kOwn, "topologies", "", "get,list,watch", "names of levels of node labels"},
+    {Scheduler, Cluster, kOwn, "topologies/status", "", "patch", "domains of each level, and what is wrong"},
+    {Scheduler, Cluster, kOwn, "placementpolicies", "", "get,list,watch", "where groups wish to go"},
+    {Scheduler, Cluster, kOwn, "placementpolicies/status", "", "patch", "which wishes came true"},
     {Scheduler, Cluster, kAuthentication, "tokenreviews", "", "create", "who asks for its metrics"},
     {Scheduler, Cluster, kAuthorization, "subjectaccessreviews", "", "create",
      "whether that user may get /metrics"},

@@ -84,6 +84,7 @@ Status OfflineCluster::gather(std::vector<Document> documents) {
   for (Document& document : documents) {
     if (is_runtime_class(document.object))
       runtime_classes_[std::string(document.object.part("metadata").string_at("name"))] = document.object;
+    note_owners(document.object);
     if (!is_planned(document.kind)) continue;
     const api::KindInfo& info = api::info_of(document.kind);
     Json& metadata = document.object["metadata"];
@@ -102,6 +103,26 @@ Status OfflineCluster::gather(std::vector<Document> documents) {
       return Error(ErrorCode::Exists, "metadata.name", text + " stands in the input twice");
   }
   return {};
+}
+
+void OfflineCluster::note_owners(const Json& object) {
+  std::vector<api::OwnerReference> owners = api::owners_of_document(object);
+  if (owners.empty()) return;
+  const Json& metadata = object.part("metadata");
+  const std::string_view ns = metadata.string_at("namespace");
+  const api::OwnerReference self{std::string(object.string_at("apiVersion")),
+                                 std::string(object.string_at("kind")),
+                                 std::string(metadata.string_at("name")), ""};
+  owners_[{std::string(ns.empty() ? "default" : ns), api::target_of(self)}] = std::move(owners);
+}
+
+placement::OwnersOf OfflineCluster::owners() const {
+  return [this](const std::string& ns, const api::OwnerReference& object) {
+    const auto found = owners_.find({ns, api::target_of(object)});
+    placement::KnownOwners known;
+    if (found != owners_.end()) known.owners = found->second;
+    return known;
+  };
 }
 
 // "priorityclasses.scheduling.k8s.io"

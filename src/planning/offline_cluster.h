@@ -12,6 +12,7 @@
 #include "dra/taint_rules.h"
 #include "model/cluster.h"
 #include "placement/framework.h"
+#include "placement/wishes/policy_wishes.h"
 #include "planning/plan.h"
 
 namespace berth::planning {
@@ -30,6 +31,8 @@ class OfflineCluster {
   const client::View& view() const { return view_; }
   model::Cluster& cluster() { return cluster_; }
   Time now() const { return now_; }
+  // The owners of the documents, whatever their kinds.
+  placement::OwnersOf owners() const;
   // Binds the pod to the node; its claims get these allocations and the pod as a consumer, its volume claims
   // these volumes, and the pod this share of GPUs. For a volume to be provisioned the claim names the node.
   void bind(const api::Pod& pod, const std::string& node, const model::Reservation& reservation);
@@ -65,6 +68,7 @@ class OfflineCluster {
 
   static api::Kind kind_of(std::string_view resource);
   Status gather(std::vector<Document> documents);
+  void note_owners(const Json& object);
   void admit(const PlanOptions& options);
   void make_claims();
   void make_claim(Json& pod, const Json& entry, std::string_view from);
@@ -78,6 +82,7 @@ class OfflineCluster {
   std::map<Key, Json> documents_;
   std::map<std::string, Json, std::less<>> runtime_classes_;
   std::map<client::NamedKey, std::string> troubles_;
+  std::map<std::pair<std::string, api::PlacementTarget>, std::vector<api::OwnerReference>> owners_;
   client::View view_;
   model::Cluster cluster_;
   dra::TaintRules taint_rules_;

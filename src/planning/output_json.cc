@@ -109,11 +109,26 @@ Json summary_json(const std::vector<VerdictCount>& counts) {
   return array;
 }
 
+Json wish_json(const placement::WishResult& wish) {
+  Json segments = Json::array();
+  for (const std::int64_t pods : wish.segments) segments.as_array().emplace_back(pods);
+  Json json = Json::object({{"level", wish.level},
+                            {"reached", wish.reached},
+                            {"domains", strings(wish.domains)},
+                            {"segments", std::move(segments)},
+                            {"rankCrossings", wish.rank_crossings},
+                            {"score", wish.score}});
+  if (!wish.same_values.empty()) json["sameValues"] = strings(wish.same_values);
+  return json;
+}
+
 Json placement_json(const Decision& decision) {
   Json topology = Json::array();
   for (const auto& [key, value] : decision.topology)
     topology.as_array().push_back(Json::object({{"key", key}, {"value", value}}));
-  return Json::object({{"topology", std::move(topology)}, {"score", decision.score}});
+  Json json = Json::object({{"topology", std::move(topology)}, {"score", decision.score}});
+  if (decision.wish) json["wish"] = wish_json(*decision.wish);
+  return json;
 }
 
 Json victims_json(const std::vector<PlannedVictim>& victims) {

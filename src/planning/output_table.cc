@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "placement/wishes/reached.h"
 #include "planning/plan.h"
 #include "planning/text_rows.h"
 
@@ -75,7 +76,19 @@ void append_members(std::string& out, const Decision& decision) {
                             " more members (-o json has their reasons)");
 }
 
+// "wish rack, reached block: 16 pods in b1/r1, 16 in b1/r2; 3 rank crossings; score 0.83"
+void append_wish(std::string& out, const placement::WishResult& wish) {
+  std::string text = "wish";
+  if (!wish.level.empty()) text += " " + wish.level;
+  if (!wish.reached.empty() || !wish.level.empty())
+    text += ", reached " + (wish.reached.empty() ? "none" : wish.reached);
+  const std::string where = placement::reached_text(wish);
+  if (!where.empty()) text += ": " + where;
+  append_wrapped(out, text + "; score " + to_string(Json(wish.score)));
+}
+
 void append_why(std::string& out, const Decision& decision) {
+  if (decision.wish) append_wish(out, *decision.wish);
   if (decision.result != ResultKind::Placed) {
     // The sentence of an error names the expression, of which the explanation is only a hint.
     const std::string own = decision.explanation();

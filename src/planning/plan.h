@@ -20,6 +20,7 @@
 #include "dra/selectors.h"
 #include "placement/profiles.h"
 #include "placement/refusal/berth_words.h"
+#include "placement/wishes/wish.h"
 
 namespace berth::planning {
 
@@ -106,6 +107,7 @@ struct Decision {
   placement::RefusalPtr refusal = nullptr;                    // null: placed, or not tried
   std::vector<std::pair<std::string, std::string>> topology;  // key and value
   std::int64_t score = 0;
+  std::optional<placement::WishResult> wish = std::nullopt;  // of a placed group with a PlacementPolicy
   std::vector<PlannedPod> pods;
   std::vector<PlannedVictim> victims;  // of a Preempting one; empty: it waits for pods that end anyway
   std::vector<NodeVerdict> verdicts;

@@ -765,5 +765,71 @@ TEST(Plan, RecordedWorldsGetTheirVerdicts) {
                                               "b2-formerly-shareable-cap-left p n1", "case-1-18 pod-0 n4"}));
 }
 
+constexpr std::string_view kRacked = R"(
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {block: b1, rack: r1}},
+ status: {allocatable: {cpu: "1", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {block: b1, rack: r2}},
+ status: {allocatable: {cpu: "1", memory: 8Gi, pods: "10"}}}
+---
+{apiVersion: scheduling.berth.dev/v1alpha1, kind: Topology, metadata: {name: default},
+ spec: {levels: [{name: block, nodeLabel: block}, {name: rack, nodeLabel: rack}]}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: train, namespace: default,
+  ownerReferences: [{apiVersion: jobset.x-k8s.io/v1, kind: JobSet, name: set, uid: s}]},
+ spec: {suspend: true}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g, namespace: default,
+  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: j, controller: true}]},
+ spec: {schedulingPolicy: {gang: {minCount: 2}}}}
+---
+)";
+
+std::string policy_about(const std::string& target, const std::string& more) {
+  return "{apiVersion: scheduling.berth.dev/v1alpha1, kind: PlacementPolicy, "
+         "metadata: {name: near, namespace: default}, spec: {targetRef: " +
+         target + ", " + more + "}}";
+}
+const std::string kWorkers =
+    pod("g-0", ", schedulingGroup: {podGroupName: g}") + pod("g-1", ", schedulingGroup: {podGroupName: g}");
+const std::string kSmall = R"(, resources: {requests: {cpu: "1"}})";
+
+// Each takes a node of its own.
+std::string workers() {
+  std::string text = kWorkers;
+  for (std::size_t at = text.find("image: i"); at != std::string::npos; at = text.find("image: i", at + 9))
+    text.insert(at + 8, kSmall);
+  return text;
+}
+
+TEST(Plan, TellsWhatBecameOfTheWishOfAGroup) {
+  const std::string set = "{group: jobset.x-k8s.io, kind: JobSet, name: set}";
+  const Plan plan =
+      plan_of(documents_of(std::string(kRacked) + policy_about(set, "preferred: [rack, block]") + workers()));
+  const Decision& g = decision_of(plan, "g");
+  ASSERT_EQ(g.result, ResultKind::Placed) << g.message();
+  ASSERT_TRUE(g.wish);
+  const Json wish = to_json(plan, Verdicts::None).items_at("decisions")[0].part("placement").part("wish");
+  EXPECT_EQ(to_string(wish),
+            R"({"level":"rack","reached":"block","domains":["b1/r1","b1/r2"],"segments":[1,1],)"
+            R"("rankCrossings":0,"score":0.5})");
+  const std::string table = to_table(plan, Verdicts::None);
+  EXPECT_NE(table.find("wish rack, reached block: 1 pod in b1/r1, 1 in b1/r2; score 0.5"), std::string::npos)
+      << table;
+}
+
+TEST(Plan, AGroupWaitsForAPolicyThatIsRepaired) {
+  const Plan plan = plan_of(
+      documents_of(std::string(kRacked) +
+                   policy_about("{group: batch, kind: Job, name: train}", "required: row") + workers()));
+  const Decision& g = decision_of(plan, "g");
+  EXPECT_EQ(g.result, ResultKind::Unschedulable);
+  EXPECT_NE(
+      g.message().find("PlacementPolicy near names level row in spec.required, and Topology default has "
+                       "block and rack"),
+      std::string::npos)
+      << g.message();
+}
+
 }  // namespace
 }  // namespace berth::planning

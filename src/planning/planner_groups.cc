@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "placement/refusal/berth_words.h"
+#include "placement/wishes/reached.h"
 #include "planning/planner.h"
 
 namespace berth::planning {
@@ -23,6 +24,19 @@ placement::GroupQuestions questions() {
 std::int32_t placed_in(const std::vector<placement::MemberOutcome>& members) {
   return static_cast<std::int32_t>(
       std::ranges::count_if(members, [](const auto& member) { return member.node.valid(); }));
+}
+
+// The members of a group with a node, before the decision or by it.
+void add_placed(const OfflineCluster& offline, const model::Cluster& cluster,
+                const placement::GroupInput& input, const std::vector<placement::MemberOutcome>& outcome,
+                std::vector<placement::WishMember>& members) {
+  const auto add = [&](const api::Pod& pod, model::NodeId node) {
+    if (!node.valid()) return;
+    const api::Node* found = offline.view().nodes.find("", cluster.node(node).name);
+    if (found) members.push_back({&pod, &found->meta.labels});
+  };
+  for (std::size_t i = 0; i < input.placed.size(); ++i) add(*input.placed[i], input.occupied[i]);
+  for (std::size_t i = 0; i < outcome.size(); ++i) add(*input.waiting[i], outcome[i].node);
 }
 
 Decision decision_of(const placement::EntityKey& key) {
@@ -81,12 +95,16 @@ void Planner::decide_tree(const Turn& turn) {
     }
   }
   if (!may_be_tried || unsettled) return held();
-  if (auto gate = placement::tree_gate(tree)) {
+  auto gate = placement::tree_gate(tree);
+  if (const auto fault = placement::fault_of(offline_.view(), offline_.owners(), tree); fault && !gate)
+    gate = placement::gate_of(*fault);
+  if (gate) {
     refuse(std::make_shared<placement::Refusal>(placement::gate_group(key, *std::move(gate))), root);
     return held();
   }
-  const TreeInput input =
+  TreeInput input =
       placement::tree_input(std::move(tree), [](const api::Pod&) { return placement::AvoidSet{}; });
+  placement::add_wishes(offline_.view(), offline_.owners(), input);
   const TreeOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
     return core_.decide_tree(context_, input, transaction);
@@ -118,8 +136,9 @@ void Planner::place_tree(const TreeInput& input, const TreeOutcome& outcome, Dec
       continue;
     }
     if (placed && own.placed) {
-      place_group(node->group, {GroupOutcome::Kind::Placed, own.placement, own.members, own.refusal}, count,
-                  {first.meta().name, first.meta().uid}, decision);
+      place_group(node->group,
+                  {GroupOutcome::Kind::Placed, own.placement, own.members, own.refusal, nullptr, own.wish},
+                  count, {first.meta().name, first.meta().uid}, decision);
       continue;
     }
     for (std::size_t i = 0; i < own.members.size(); ++i) decision.pods[i].refusal = own.members[i].closest;
@@ -133,6 +152,13 @@ void Planner::place_tree(const TreeInput& input, const TreeOutcome& outcome, Dec
               (where.empty() ? "the cluster" : where);
   const std::vector<std::string>& keys = first.topology_keys();
   if (!keys.empty() && !where.empty()) root.topology.emplace_back(keys.front(), where);
+  root.wish = outcome.nodes.front().wish;
+  if (!first.wish || root.wish) return;
+  std::vector<placement::WishMember> members;
+  for (std::size_t i = 0; i < input.nodes.size(); ++i)
+    if (input.nodes[i].is_group())
+      add_placed(offline_, offline_.cluster(), input.nodes[i].group, outcome.nodes[i].members, members);
+  root.wish = placement::reached_by(*first.wish, members);
 }
 
 void Planner::decide_group(const Turn& turn, Decision& decision) {
@@ -143,15 +169,20 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   for (const api::Pod* pod : members.waiting) decision.pods.push_back({pod->meta.ns, pod->meta.name, "", {}});
   for (const api::Pod* pod : members.waiting)
     if (!may_be_tried(*pod, decision)) return;
-  if (auto gate = placement::group_gate(key, turn.group, members))
+  auto gate = placement::group_gate(key, turn.group, members);
+  placement::WishAnswer wish;
+  if (!gate) wish = placement::wish_of(offline_.view(), offline_.owners(), *turn.group);
+  if (wish.fault) gate = placement::gate_of(*wish.fault);
+  if (gate)
     return refuse(std::make_shared<placement::Refusal>(placement::gate_group(key, *std::move(gate))),
                   decision);
   if (members.unsettled) {
     decision.told = placement::gate_words(*members.unsettled);
     return;
   }
-  const placement::GroupInput input = placement::group_input(
-      *turn.group, std::move(members), [](const api::Pod&) { return placement::AvoidSet{}; });
+  placement::GroupInput input = placement::group_input(*turn.group, std::move(members),
+                                                       [](const api::Pod&) { return placement::AvoidSet{}; });
+  input.wish = std::move(wish.wish);
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
     return core_.decide_group(context_, input, transaction, preempting(*input.group));
@@ -188,6 +219,11 @@ void Planner::place_group(const placement::GroupInput& input, const GroupOutcome
   decision.told = std::to_string(size) + " pods of " + group.meta.ns + "/" + group.meta.name + " go to " +
                   (constrained ? outcome.placement : "the cluster");
   if (constrained) decision.topology.emplace_back(group.topology_keys.front(), outcome.placement);
+  decision.wish = outcome.wish;
+  if (!input.wish || decision.wish) return;
+  std::vector<placement::WishMember> members;
+  add_placed(offline_, offline_.cluster(), input, outcome.members, members);
+  decision.wish = placement::reached_by(*input.wish, members);
 }
 
 }  // namespace berth::planning

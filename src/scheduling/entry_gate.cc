@@ -7,6 +7,7 @@
 #include "placement/claims.h"
 #include "placement/refusal/berth_words.h"
 #include "placement/refusal/kubernetes_words.h"
+#include "placement/wishes/policy_wishes.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -107,16 +108,42 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
   if (group) tell_group_scheduled(view, *group, members, now);
   const bool begun = has(KnownDefect::BegunGangNotCompleted) && members.ever_bound > 0;
   if (members.waiting.empty() || begun) return leave_queue(key, now);
-  const std::optional<placement::GateReason> closed = gate(view, key, group, members, now);
-  if (group)
-    if (const auto held = placement::held_by_parent(*group))
-      tell_held(view, client::key_of(api::Kind::PodGroup, group->meta), *group, *held, now);
+  std::optional<placement::GateReason> closed = gate(view, key, group, members, now);
+  if (group) {
+    std::optional<placement::GroupGate> held = placement::held_by_parent(*group);
+    if (held) tell_held(view, client::key_of(api::Kind::PodGroup, group->meta), *group, *held, now);
+    if (!held) held = policy_gate(view, *group, now);
+    if (held && !closed) closed = *std::move(held);
+  }
   const QueuedEntity entry = placement::queue_entry(key, group, members);
   if (!closed) return enqueue(entry, now);
   loop_.forget_room(key, now);  // a gated entry gets no reservation
   loop_.queue.gate(key, entry.priority, entry.since);
   log_gate(key, *closed, now);
 }
+
+// A fault is told, but not that owners are being read: that takes a moment.
+template <class Group>
+std::optional<placement::GroupGate> EntryGate::policy_gate(const client::View& view, const Group& group,
+                                                           Time now) {
+  constexpr bool kIsGroup = std::is_same_v<Group, api::PodGroup>;
+  const GroupKey asking{group.meta.ns, group.meta.name,
+                        kIsGroup ? EntityKind::Group : EntityKind::CompositeGroup};
+  const auto owners = [&](const std::string& ns, const api::OwnerReference& object) {
+    return loop_.owners.ask(ns, object, asking, now);
+  };
+  const std::optional<placement::WishFault> fault = placement::wish_of(view, owners, group).fault;
+  if (!fault) return std::nullopt;
+  placement::GroupGate gate = placement::gate_of(*fault);
+  const api::Kind kind = kIsGroup ? api::Kind::PodGroup : api::Kind::CompositePodGroup;
+  if (fault->kind != placement::WishFault::Kind::OwnersUnread)
+    tell_held(view, client::key_of(kind, group.meta), group, gate, now);
+  return gate;
+}
+template std::optional<placement::GroupGate> EntryGate::policy_gate(const client::View&, const api::PodGroup&,
+                                                                    Time);
+template std::optional<placement::GroupGate> EntryGate::policy_gate(const client::View&,
+                                                                    const api::CompositePodGroup&, Time);
 
 void EntryGate::leave_queue(const EntityKey& key, Time now) {
   loop_.forget_room(key, now);

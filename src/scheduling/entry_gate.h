@@ -44,6 +44,11 @@ class EntryGate {
                  const placement::GroupGate& held, Time now);
   void tell_tree_held(const client::View& view, const TreeMembers& tree, const placement::GroupGate& held,
                       Time now);
+  // Of a PodGroup or a CompositePodGroup with a PlacementPolicy.
+  template <class Group>
+  std::optional<placement::GroupGate> policy_gate(const client::View& view, const Group& group, Time now);
+  std::optional<placement::GroupGate> policy_gate_of_tree(const client::View& view, const TreeMembers& tree,
+                                                          Time now);
   void log_gate(const EntityKey& key, placement::GateReason gate, Time now);
   void log_gate(const TreeMembers& tree, const placement::GateReason& gate, Time now);
 

@@ -18,15 +18,26 @@ bool is_scheduled(const GroupInput& input) {
 }  // namespace
 
 GroupInput Scheduler::input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const {
-  return placement::group_input(
+  GroupInput input = placement::group_input(
       group, gate_.members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
       [&](const api::Pod& pod) { return avoid_set(pod, now); });
+  input.wish = placement::wish_of(context.view, loop_.owners.questions(), group).wish;
+  return input;
+}
+
+// What was known of the policies of an entry is forgotten (OwnerReads): its gate asks again.
+client::Effects Scheduler::reconsider_policies(const client::View& view, const EntityKey& key, Time now) {
+  loop_.dirty.insert(key);
+  gate_.reconsider(view, now);
+  return {};
 }
 
 client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
                                         const api::PodGroup& group, Time now) {
   const GroupInput input = input_of(context, group, now);
   if (input.waiting.empty()) return {};
+  if (!input.wish && placement::wish_of(context.view, loop_.owners.questions(), group).fault)
+    return reconsider_policies(context.view, entry.key, now);
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
   const Preempting preempting = this->preempting(context, entry.key, group);

@@ -230,6 +230,7 @@ void Intake::group_changed(const client::View& view, const client::Delta& delta,
   const auto* before = client::object_of<api::PodGroup>(delta.before);
   const auto* after = client::object_of<api::PodGroup>(delta.after);
   if (!after) loop_.conditions.drop(delta.key);
+  resolve(view, {delta.key.ns, delta.key.name, EntityKind::Group}, now);
   const bool decides = changes_decisions(before, after);
   std::set<EntityKey> entries{{delta.key.ns, delta.key.name, EntityKind::Group}};
   for (const api::PodGroup* group : {before, after})
@@ -247,6 +248,7 @@ void Intake::composite_changed(const client::View& view, const client::Delta& de
   const auto* before = client::object_of<api::CompositePodGroup>(delta.before);
   const auto* after = client::object_of<api::CompositePodGroup>(delta.after);
   if (!after) loop_.conditions.drop(delta.key);
+  resolve_under(view, delta.key.ns, delta.key.name, now);
   std::set<std::string> names{delta.key.name};
   for (const api::CompositePodGroup* group : {before, after})
     for (std::size_t level = 1; group && !group->parent.empty() && level < client::kTreeLevelsMax; ++level) {
@@ -322,9 +324,11 @@ void Intake::apply(const client::View& view, const client::Delta& delta, const H
   switch (delta.key.kind) {
     case api::Kind::Node:
       node_changed(view, delta, now);
+      labels_changed(view, delta, now);
       break;
     case api::Kind::Pod:
       pod_changed(view, delta, now);
+      member_moved(view, delta, now);
       break;
     case api::Kind::Namespace: {
       const std::uint64_t stamp = loop_.cluster.affinities().namespaces_stamp();
@@ -339,6 +343,12 @@ void Intake::apply(const client::View& view, const client::Delta& delta, const H
       break;
     case api::Kind::CompositePodGroup:
       composite_changed(view, delta, now);
+      break;
+    case api::Kind::PlacementPolicy:
+      policy_changed(view, delta, now);
+      break;
+    case api::Kind::Topology:
+      topology_changed(view, delta, now);
       break;
     case api::Kind::ResourceClaim:
       claim_changed(view, delta, held, now);

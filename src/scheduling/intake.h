@@ -18,6 +18,10 @@ class Intake {
   using HeldDevices = std::shared_ptr<const api::Allocation>;
   HeldDevices held_by(const client::Delta& delta) const;
   void apply(const client::View& view, const client::Delta& delta, const HeldDevices& held, Time now);
+  // Finds the policies of every group, after which changes are followed.
+  void resolve_all(const client::View& view, Time now);
+  // The owners that this group asked for were read, or cannot be.
+  void owners_read(const client::View& view, const GroupKey& group, Time now);
 
  private:
   placement::ClusterChange change(placement::ClusterEvent event, const client::View& view,
@@ -37,6 +41,15 @@ class Intake {
   void devices_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_changed(const client::View& view, const client::Delta& delta, Time now);
   void request_failed(const client::View& view, const api::BindRequest& request, Time now);
+
+  // intake_policies.cc
+  void resolve(const client::View& view, const GroupKey& group, Time now);
+  void resolve_under(const client::View& view, const std::string& ns, const std::string& composite, Time now);
+  void wake_group(const client::View& view, const GroupKey& group, Time now);
+  void policy_changed(const client::View& view, const client::Delta& delta, Time now);
+  void topology_changed(const client::View& view, const client::Delta& delta, Time now);
+  void member_moved(const client::View& view, const client::Delta& delta, Time now);
+  void labels_changed(const client::View& view, const client::Delta& delta, Time now);
 
   LoopState& loop_;
   const placement::Profiles& profiles_;

@@ -18,6 +18,8 @@
 #include "scheduling/keepers/late_allocations.h"
 #include "scheduling/keepers/nominations.h"
 #include "scheduling/keepers/overtaking_guard.h"
+#include "scheduling/keepers/owner_reads.h"
+#include "scheduling/keepers/policy_statuses.h"
 #include "scheduling/keepers/term_seals.h"
 #include "scheduling/keepers/withdrawals.h"
 #include "scheduling/queue/dirty_entities.h"
@@ -95,6 +97,9 @@ struct LoopState {
   BindFailureAvoidList avoid_list;
   DecisionFailures failures;
   DeviceWaitErrors device_waits;
+  OwnerReads owners;
+  PolicyMembers policy_members;
+  PolicyStatuses policy_statuses;
 };
 
 }  // namespace berth::scheduling

@@ -39,7 +39,7 @@ std::vector<client::Interest> Scheduler::interests() const {
         api::Kind::PodGroup, api::Kind::PersistentVolumeClaim, api::Kind::PersistentVolume,
         api::Kind::StorageClass, api::Kind::CSIDriver, api::Kind::CSIStorageCapacity, api::Kind::CSINode,
         api::Kind::VolumeAttachment, api::Kind::PodDisruptionBudget, api::Kind::BindRequest,
-        api::Kind::Namespace, api::Kind::Pod})
+        api::Kind::Namespace, api::Kind::Topology, api::Kind::PlacementPolicy, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
   if (loop_.options.composite_groups) interests.push_back({api::Kind::CompositePodGroup, {}, {}});
   if (loop_.options.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
@@ -68,6 +68,7 @@ void Scheduler::start(const client::View& view, Time now) {
   }
   for (const auto& [name, group] : view.pod_groups.all())
     loop_.dirty.insert(loop_.entry_of_group(view, group->meta.ns, group->meta.name));
+  intake_.resolve_all(view, now);
   for (const auto& [name, request] : view.bind_requests.all())
     if (api::failed_for_good(*request))
       loop_.avoid_list.note(*request, loop_.cluster, now, now + loop_.options.cool_down);
@@ -108,6 +109,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = evict(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
+  if (client::Effects effects = follow_policies(view, now); !effects.empty()) return effects;
   if (loop_.late.update(loop_.cluster, now)) loop_.queue.wake(kEventClaimChanged, now);
   if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventRoomFreed, now);
   if (const std::optional<EntityKey> starving = loop_.overtaking.starving(now))
@@ -122,9 +124,15 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   for (const std::optional<Time> next :
        {loop_.queue.next_time(), loop_.withdrawals.next_time(), loop_.seals.next_time(),
         loop_.conditions.next_time(), loop_.overtaking.next_time(), loop_.evictions.next_time(),
-        loop_.late.next_time(), std::optional(next_audit_)})
+        loop_.late.next_time(), loop_.owners.next_time(), loop_.policy_statuses.next_time(),
+        std::optional(next_audit_)})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
+}
+
+client::Effects Scheduler::follow_policies(const client::View& view, Time now) {
+  if (client::Effects reads = loop_.owners.due(now); !reads.empty()) return reads;
+  return loop_.policy_statuses.due(view, loop_.policy_members, loop_.owners, now);
 }
 
 SchedulingContext Scheduler::context_at(const client::View& view, Time now) {
@@ -245,7 +253,7 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
   return effects;
 }
 
-bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
+bool Scheduler::on_other_outcome(const client::View& view, const client::Outcome& outcome, Time now) {
   if (const auto found = deallocating_.find(outcome.decision_id); found != deallocating_.end()) {
     const EntityKey key = found->second;
     deallocating_.erase(found);
@@ -263,8 +271,14 @@ bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
       }
     return true;
   }
+  if (outcome.decision_id == kOwnerReads) {
+    for (const client::ChainOutcome& chain : outcome.chains)
+      for (const GroupKey& group : loop_.owners.read_done(chain, now)) intake_.owners_read(view, group, now);
+    return true;
+  }
   if (!outcome.decision_id.empty()) return false;
   for (const client::ChainOutcome& chain : outcome.chains) {
+    if (loop_.policy_statuses.write_done(chain.key, chain.ok, now)) continue;
     if (loop_.seals.write_done(chain.key, chain.ok, now)) continue;
     if (chain.key.kind == api::Kind::BindRequest)
       loop_.withdrawals.write_done(chain.key, chain.ok, now);
@@ -276,7 +290,7 @@ bool Scheduler::on_other_outcome(const client::Outcome& outcome, Time now) {
 
 void Scheduler::on_outcome(const client::View& view, const client::Outcome& outcome, Time now) {
   if (inputs_) inputs_->record({InputKind::Settle, now, {}, outcome});
-  if (on_other_outcome(outcome, now)) return;
+  if (on_other_outcome(view, outcome, now)) return;
   const auto found = loop_.in_flight.find(outcome.decision_id);
   if (found == loop_.in_flight.end()) return;
   InFlight flight = std::move(found->second);

@@ -51,7 +51,9 @@ class Scheduler final : public client::StatefulDecider {
   // Writes of TermSeals; after the last one, pods that ask for devices are evaluated.
   client::Effects seal_term(const client::View& view, Time now);
   // Handles the outcome of all other writes; false if it belongs to a decision.
-  bool on_other_outcome(const client::Outcome& outcome, Time now);
+  bool on_other_outcome(const client::View& view, const client::Outcome& outcome, Time now);
+  // Reads of owners, and statuses of PlacementPolicies and Topologies.
+  client::Effects follow_policies(const client::View& view, Time now);
 
   client::Effects attempt(const client::View& view, QueuedEntity entry, Time now);
   client::Effects decide_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
@@ -64,6 +66,7 @@ class Scheduler final : public client::StatefulDecider {
                              const std::string& id, Time now);
   client::Effects refuse_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                                const GroupOutcome& outcome, const std::string& id, Time now);
+  client::Effects reconsider_policies(const client::View& view, const EntityKey& key, Time now);
   // tree_decision.cc
   TreeInput input_of_tree(const SchedulingContext& context, const EntityKey& root, Time now) const;
   client::Effects decide_tree(const SchedulingContext& context, QueuedEntity entry, Time now);

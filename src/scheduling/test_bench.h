@@ -105,10 +105,12 @@ class TestBench {
   InputList inputs;
   Scheduler scheduler;
   std::vector<client::EventNote> events;
-  std::vector<std::string> evictions;  // "evict a", "delete b"; the pod is there until it is erased
+  std::map<std::string, std::string> others;  // objects that are only read, by "jobs/train"
+  std::vector<std::string> evictions;         // "evict a", "delete b"; the pod is there until it is erased
 
  private:
   void write(const client::Write& write);
+  client::ApiReply read(const client::ApiRequest& request) const;
   void keep(const client::MemoryWrite& write);
   int version_ = 0;
 };

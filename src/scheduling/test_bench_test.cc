@@ -2,6 +2,7 @@
 
 #include "api/patch.h"
 #include "api/types/gang_decision.h"
+#include "client/api_path.h"
 #include "scheduling/test_bench.h"
 
 namespace berth::scheduling {
@@ -132,10 +133,7 @@ void TestBench::write(const client::Write& write) {
   if (request.verb == client::Verb::Update) return put_json(kind, *parse_json(request.body));
   if (request.verb == client::Verb::Delete) return erase(kind, request.name, request.ns);
   if (request.verb == client::Verb::MergePatch) {
-    const auto object_raw = kind == api::Kind::ResourceClaim ? view.claims.find(request.ns, request.name)->raw
-                            : kind == api::Kind::Pod         ? view.pods.find(request.ns, request.name)->raw
-                                                     : view.bind_requests.find(request.ns, request.name)->raw;
-    Json object = *parse_json(*object_raw);
+    Json object = *parse_json(*api::raw_of(*view.find({kind, request.ns, request.name, {}})));
     return put_json(kind, api::merge_patched(std::move(object), *parse_json(request.body)));
   }
   ASSERT_EQ(request.verb, client::Verb::StrategicPatch);
@@ -146,11 +144,22 @@ void TestBench::write(const client::Write& write) {
   put_json(kind, std::move(object));
 }
 
+client::ApiReply TestBench::read(const client::ApiRequest& request) const {
+  const auto found = others.find(request.resource.resource + "/" + request.name);
+  if (found == others.end()) return client::refused_reply(404, "NotFound", request.name + " not found");
+  return client::answered_reply(200, found->second);
+}
+
 void TestBench::carry_out(const client::Effects& effects) {
   client::Outcome outcome{effects.decision_id, {}};
   for (const client::Chain& chain : effects.chains) {
-    for (const client::Write& one : chain.writes) write(one);
-    outcome.chains.push_back({chain.key, true, chain.writes.size(), {}});
+    client::ApiReply last;
+    for (const client::Write& one : chain.writes)
+      if (one.request.verb == client::Verb::Get)
+        last = read(one.request);
+      else
+        write(one);
+    outcome.chains.push_back({chain.key, true, chain.writes.size(), std::move(last)});
   }
   events.insert(events.end(), effects.events.begin(), effects.events.end());
   scheduler.on_outcome(view, outcome, now);

@@ -87,7 +87,9 @@ TreeInput Scheduler::input_of_tree(const SchedulingContext& context, const Entit
 }
 
 client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedEntity entry, Time now) {
-  const TreeInput input = input_of_tree(context, entry.key, now);
+  TreeInput input = input_of_tree(context, entry.key, now);
+  if (!placement::add_wishes(context.view, loop_.owners.questions(), input))
+    return reconsider_policies(context.view, entry.key, now);
   if (std::all_of(input.nodes.begin(), input.nodes.end(),
                   [](const TreeNode& node) { return node.group.waiting.empty(); }))
     return {};

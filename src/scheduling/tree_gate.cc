@@ -59,10 +59,24 @@ std::optional<placement::GateReason> EntryGate::gate(const client::View& view, c
     // A group that is not tried does not hold the others, unless it has a decision under way.
     if (own && !closed && (node.tried || node.members.unsettled)) closed = std::move(own);
   }
+  if (const auto fault = policy_gate_of_tree(view, tree, now); fault && !closed) closed = *fault;
   const std::optional<placement::GroupGate> held = placement::tree_gate(tree);
   if (!held) return closed;
   tell_tree_held(view, tree, *held, now);
   return closed ? closed : *held;
+}
+
+// The first one of its groups; each group with a fault says so itself.
+std::optional<placement::GroupGate> EntryGate::policy_gate_of_tree(const client::View& view,
+                                                                   const TreeMembers& tree, Time now) {
+  std::optional<placement::GroupGate> first;
+  for (const placement::TreeMember& node : tree.nodes) {
+    std::optional<placement::GroupGate> gate;
+    if (node.group) gate = policy_gate(view, *node.group, now);
+    if (node.composite) gate = policy_gate(view, *node.composite, now);
+    if (gate && !first) first = std::move(gate);
+  }
+  return first;
 }
 
 void EntryGate::reconsider_tree(const client::View& view, const EntityKey& key, Time now) {

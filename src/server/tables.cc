@@ -251,6 +251,35 @@ JsonArray node_health_cells(const Json& report, Time now) {
           age_of(report, now)};
 }
 
+std::string_view condition_member(const Json& object, std::string_view type, std::string_view member) {
+  for (const Json& condition : object.part("status").items_at("conditions"))
+    if (condition.string_at("type") == type) return condition.string_at(member);
+  return {};
+}
+
+JsonArray topology_cells(const Json& topology, Time now) {
+  const Json& status = topology.part("status");
+  return {name_of(topology),
+          status.string_at("path"),
+          status.int_at("nodes"),
+          status.int_at("unlabelledNodes"),
+          condition_member(topology, "Valid", "status"),
+          age_of(topology, now)};
+}
+
+JsonArray placement_policy_cells(const Json& policy, Time now) {
+  const Json &spec = policy.part("spec"), &status = policy.part("status");
+  const Json& target = spec.part("targetRef");
+  return {name_of(policy),
+          target.string_at("name"),
+          status.string_at("wish"),
+          status.string_at("reached"),
+          condition_member(policy, "Accepted", "reason"),
+          age_of(policy, now),
+          target.string_at("kind"),
+          spec.string_at("topology")};
+}
+
 JsonArray taint_rule_cells(const Json& rule, Time now) {
   const Json& taint = rule.part("spec").part("taint");
   return {name_of(rule),
@@ -441,6 +470,16 @@ constexpr TableColumn kHealthPolicyColumns[] = {kName,
                                                 kAge};
 constexpr TableColumn kNodeHealthColumns[] = {
     kName, {"Healthy", "integer"}, {"Unhealthy", "integer"}, {"Unknown", "integer"}, {"Observed"}, kAge};
+constexpr TableColumn kTopologyColumns[] = {
+    kName, {"Levels"}, {"Nodes", "integer"}, {"Unlabelled", "integer"}, {"Valid"}, kAge};
+constexpr TableColumn kPlacementPolicyColumns[] = {kName,
+                                                   {"Target"},
+                                                   {"Wish"},
+                                                   {"Reached"},
+                                                   {"Status"},
+                                                   kAge,
+                                                   {"Kind", "string", 1},
+                                                   {"Topology", "string", 1}};
 constexpr TableColumn kBindRequestColumns[] = {kName,
                                                {"Pod"},
                                                {"Node"},
@@ -475,6 +514,8 @@ constexpr TableRow kRows[] = {
     {api::kBerthGroup, "bindrequests", {kBindRequestColumns, bind_request_cells}},
     {api::kBerthGroup, "devicehealthpolicies", {kHealthPolicyColumns, health_policy_cells}},
     {api::kBerthGroup, "nodedevicehealths", {kNodeHealthColumns, node_health_cells}},
+    {api::kBerthGroup, "placementpolicies", {kPlacementPolicyColumns, placement_policy_cells}},
+    {api::kBerthGroup, "topologies", {kTopologyColumns, topology_cells}},
 };
 
 constexpr TableColumns kPlain = {kPlainColumns, plain_cells};

@@ -296,8 +296,8 @@ class Storm {
   // Names may begin with a namespace: "team-b/pod-3".
   static client::ApiRequest about(Verb verb, Kind kind, const std::string& name,
                                   const char* subresource = "") {
-    const bool cluster_scoped =
-        kind == Kind::Node || kind == Kind::ResourceSlice || kind == Kind::DeviceTaintRule;
+    const bool cluster_scoped = kind == Kind::Node || kind == Kind::ResourceSlice ||
+                                kind == Kind::DeviceTaintRule || kind == Kind::Topology;
     const std::size_t slash = name.find('/');
     const std::string ns = slash == std::string::npos ? "default" : name.substr(0, slash);
     return {verb, api::ref_of(kind), cluster_scoped ? "" : ns, name.substr(slash + 1), subresource, ""};
@@ -328,6 +328,40 @@ class Storm {
   void do_group(const Json& step) { create(storm_group(step)); }
   void do_composite(const Json& step) { create(storm_composite(step)); }
   void do_claim(const Json& step) { create(storm_claim(step)); }
+  // Made, or changed where it is there.
+  void put(Kind kind, const Json& object) {
+    if (world_->create(object).ok()) return;
+    const Json& metadata = object.part("metadata");
+    const std::string ns(metadata.string_at("namespace"));
+    patch(kind, (ns.empty() ? "" : ns + "/") + std::string(metadata.string_at("name")),
+          Json::object({{"spec", object.part("spec")}}));
+  }
+  void do_topology(const Json& step) {
+    if (!healed_) put(Kind::Topology, storm_topology(step));
+  }
+  void do_lose_topology(const Json& step) {
+    const Json lost = world_->read(Kind::Topology, "", std::string(api::kDefaultTopology));
+    if (lost.is_null() || !remove(Kind::Topology, std::string(api::kDefaultTopology))) return;
+    later(step, [this, spec = lost.part("spec")] {
+      Json topology = storm_topology(Json::object({{"levels", ""}}));
+      topology["spec"] = spec;
+      create(topology);
+    });
+  }
+  void do_policy(const Json& step) {
+    if (healed_) return;
+    const Json policy = storm_policy(step);
+    const std::string ns(policy.part("metadata").string_at("namespace"));
+    policies_.insert((ns.empty() ? "" : ns + "/") + name_in(step));
+    put(Kind::PlacementPolicy, policy);
+  }
+  void do_delete_policy(const Json& step) {
+    for (const std::string ns : {"", "team-b/"}) remove(Kind::PlacementPolicy, ns + name_in(step));
+  }
+  // Policies that hold groups are gone when all must come to rest.
+  void delete_policies() {
+    for (const std::string& name : policies_) remove(Kind::PlacementPolicy, name);
+  }
   void do_volume_classes(const Json&) {
     for (const Json& object : storm_volume_classes()) create(object);
   }
@@ -650,6 +684,7 @@ class Storm {
       patch(Kind::Node, storm_node_name(node), back);
     }
     for (const auto& [node, device] : ill_) report(node, device, health::Health::Healthy);
+    delete_policies();
     // Devices that never become ready keep their pods waiting for ever, and block others.
     for (const auto& [name, words] : made_) {
       const std::string_view fabric = words.string_at("fabric");
@@ -670,6 +705,7 @@ class Storm {
   std::shared_ptr<void> heard_;
   std::map<std::string, Json> made_;  // pods, by name: their short forms
   std::set<std::string> flaky_;       // volume claims
+  std::set<std::string> policies_;    // with their namespaces
   std::map<int, std::int64_t> generations_;
   std::vector<Aimed> aimed_;
   bool healed_ = false;
@@ -681,6 +717,10 @@ Storm::Handler Storm::handler_of(std::string_view name) {
                                        Row{"group", &Storm::do_group},
                                        Row{"composite", &Storm::do_composite},
                                        Row{"claim", &Storm::do_claim},
+                                       Row{"topology", &Storm::do_topology},
+                                       Row{"lose-topology", &Storm::do_lose_topology},
+                                       Row{"policy", &Storm::do_policy},
+                                       Row{"delete-policy", &Storm::do_delete_policy},
                                        Row{"volume-classes", &Storm::do_volume_classes},
                                        Row{"volume", &Storm::do_volume},
                                        Row{"volume-claim", &Storm::do_volume_claim},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/type_table.h"
 #include "sim/storm_needs.h"
 
 namespace berth::sim {
@@ -317,6 +318,34 @@ Json storm_group(const Json& words) {
 Json storm_composite(const Json& words) {
   return any_group(named("scheduling.k8s.io/v1alpha3", "CompositePodGroup", words.string_at("name")), words,
                    "minGroupCount");
+}
+
+Json storm_topology(const Json& words) {
+  Json topology = named("scheduling.berth.dev/v1alpha1", "Topology", "default");
+  Json levels = Json::array();
+  api::for_each_listed(words.string_at("levels"), [&](std::string_view level) {
+    const char* label = level == "rack" ? "example.com/rack" : "kubernetes.io/hostname";
+    levels.as_array().push_back(Json::object({{"name", level}, {"nodeLabel", label}}));
+  });
+  topology["spec"]["levels"] = std::move(levels);
+  return topology;
+}
+
+Json storm_policy(const Json& words) {
+  const std::string_view target = words.string_at("target");
+  const std::size_t slash = target.find('/');
+  const std::string ns(slash == std::string_view::npos ? "" : target.substr(0, slash + 1));
+  Json policy =
+      named("scheduling.berth.dev/v1alpha1", "PlacementPolicy", ns + std::string(words.string_at("name")));
+  policy["spec"]["targetRef"] =
+      Json::object({{"group", "scheduling.k8s.io"},
+                    {"kind", words.string_at("kind")},
+                    {"name", target.substr(slash == std::string_view::npos ? 0 : slash + 1)}});
+  policy["spec"]["preferred"] = Json::array({words.string_at("preferred")});
+  if (const std::string_view topology = words.string_at("topology"); !topology.empty())
+    policy["spec"]["topology"] = topology;
+  if (words.bool_at("ranks")) policy["spec"]["ranks"] = "Contiguous";
+  return policy;
 }
 
 Json storm_claim(const Json& words) {

@@ -18,6 +18,7 @@ namespace {
 constexpr int kGangsMin = 11, kGangsMore = 6;
 constexpr int kMembersMin = 2, kMembersMore = 7;
 constexpr int kTreesMin = 5, kTreesMore = 5;
+constexpr int kPoliciesMin = 6, kPoliciesMore = 8;
 constexpr int kPodsMin = 215;
 constexpr int kAimedMin = 10, kAimedMore = 6;
 // Seeds with volumes and devices that fall ill, with steps of their own random numbers: others stay as they
@@ -59,6 +60,7 @@ class Maker {
     make_aimed();
     if (plan_.seed % kVolumesOneIn == kVolumesFrom) make_volumes_and_health();
     if (plan_.seed % kDeletedLeasesOneIn == kDeletedLeasesFrom && plan_.schedulers > 0) make_deleted_leases();
+    if (plan_.seed >= kPolicySeeds) make_policies();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
     return std::move(plan_);
@@ -323,6 +325,32 @@ class Maker {
       deleted.append("name", scheduler ? "berth-scheduler" : "berth-binder");
       deleted.append("stopped", !alone || chance(60));
       deleted.append("forMs", 1 + below(5000));
+    }
+  }
+
+  // Good ones and wrong ones, about groups and the roots of trees; some name a group that another one names.
+  void make_policies() {
+    random_ = SeededRandom(chance_of(plan_.seed, "policies", 0));
+    for (int i = 2 + pick(3); i > 0; --i)
+      step(below(kTroubleMs), "topology").append("levels", one_of(std::array{"rack", "rack,host", "host"}));
+    for (int i = pick(3); i > 0; --i)
+      step(below(kTroubleMs - 60'000), "lose-topology").append("forMs", 1000 + below(40'000));
+    for (int i = kPoliciesMin + pick(kPoliciesMore); i > 0; --i) {
+      const std::string name = "policy-" + std::to_string(i);
+      const bool tree = chance(25);
+      const std::string target =
+          tree ? "tree-" + std::to_string(1 + pick(kTreesMin)) : groups_[random_.below(groups_.size())];
+      std::int64_t at = below(kTroubleMs - 60'000);
+      for (int changes = 1 + pick(3); changes > 0 && at < kTroubleMs; --changes, at += below(100'000)) {
+        JsonObject& policy = step(at, "policy");
+        policy.append("name", name);
+        policy.append("target", target);
+        policy.append("kind", tree ? "CompositePodGroup" : "PodGroup");
+        policy.append("preferred", one_of(std::array{"rack", "rack", "host", "block", "example.com/rack"}));
+        if (chance(10)) policy.append("topology", "missing");
+        if (chance(20)) policy.append("ranks", true);
+      }
+      if (chance(40)) step(below(kTroubleMs), "delete-policy").append("name", name);
     }
   }
 

@@ -37,6 +37,8 @@ inline constexpr Duration kStormRestsMax = Duration::seconds(1800);
 inline constexpr std::uint64_t kInMemorySeeds = 1'000'000;
 inline constexpr std::uint64_t kTreeSeeds = 2'000'000;
 inline constexpr std::uint64_t kInMemoryTreeSeeds = 3'000'000;
+// Of these and of higher ones with PlacementPolicies and Topologies that come, change and go, too.
+inline constexpr std::uint64_t kPolicySeeds = 4'000'000;
 
 StormPlan make_storm_plan(std::uint64_t seed);
 

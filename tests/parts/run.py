@@ -570,7 +570,8 @@ def options_are_told_and_checked(berth):
     assert dry.returncode == 0 and "image: r/berth:7" in dry.stdout, dry.stderr
     definitions = json.loads(run("crds", "-o", "json").stdout)["items"]
     assert [one["spec"]["names"]["kind"] for one in definitions] == [
-        "BindRequest", "DeviceHealthPolicy", "NodeDeviceHealth"], definitions
+        "BindRequest", "DeviceHealthPolicy", "NodeDeviceHealth", "Topology",
+        "PlacementPolicy"], definitions
     for wrong in (["--namespace", "A_B"], ["--replicas", "0"], ["--feature-gates", "NoSuchGate=true"]):
         assert run("install", "--dry-run", *wrong).returncode == 2, wrong
     for command in ("install", "uninstall", "doctor"):

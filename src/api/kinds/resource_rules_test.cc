@@ -275,6 +275,54 @@ TEST_F(Rules, HealthPoliciesNameTheFieldThatIsWrong) {
         << spec;
 }
 
+TEST_F(Rules, TopologiesAndPlacementPoliciesNameTheFieldThatIsWrong) {
+  const std::string level = R"({"name":"rack","nodeLabel":"example.com/rack"})";
+  const std::string target = R"("targetRef":{"group":"batch","kind":"Job","name":"train"})";
+  const std::tuple<const char*, const char*, std::string, std::string> cases[] = {
+      {"topologies", "Topology", R"("levels":[)" + level + "]", ""},
+      {"topologies", "Topology", "",
+       "spec.levels: Required value: a topology has 1 to 8 levels, the broadest first\n"},
+      {"topologies", "Topology", R"("levels":[)" + level + "," + level + "]",
+       "spec.levels[1].name: Duplicate value: \"rack\"\n"
+       "spec.levels[1].nodeLabel: Duplicate value: \"example.com/rack\"\n"},
+      {"topologies", "Topology", R"("levels":[{"name":"rack"}])",
+       "spec.levels[0].nodeLabel: Required value\n"},
+      {"placementpolicies", "PlacementPolicy", target, ""},
+      {"placementpolicies", "PlacementPolicy",
+       target + R"(,"required":"example.com/block","preferred":["rack","block"],"distribution":"Balanced",)"
+                R"("segments":{"level":"rack","size":{"min":4,"max":4}},"ranks":"Contiguous",)"
+                R"("sameDevices":{"claim":"gpu","attribute":"example.com/rail"},)"
+                R"("replaceFailedNodes":"WithinDomain","topology":"default")",
+       ""},
+      {"placementpolicies", "PlacementPolicy", R"("targetRef":{})",
+       "spec.targetRef.kind: Required value\nspec.targetRef.name: Required value\n"},
+      {"placementpolicies", "PlacementPolicy", target + R"(,"preferred":["rack","rack"])",
+       "spec.preferred[1]: Duplicate value: \"rack\"\n"},
+      {"placementpolicies", "PlacementPolicy", target + R"(,"segments":{"level":"rack","size":{}})",
+       "spec.segments.size: Required value: min, max or both: how many pods a domain gets\n"},
+      {"placementpolicies", "PlacementPolicy",
+       target + R"(,"segments":{"level":"rack","size":{"min":0,"max":4}})",
+       "spec.segments.size.min: Invalid value: 0: must be greater than or equal to 1\n"},
+      {"placementpolicies", "PlacementPolicy",
+       target + R"(,"segments":{"level":"rack","size":{"min":5,"max":4}})",
+       "spec.segments.size.min: Invalid value: 5: must not be greater than max\n"},
+      {"placementpolicies", "PlacementPolicy", target + R"(,"distribution":"Even","ranks":"Random")",
+       "spec.distribution: Unsupported value: \"Even\": supported values: \"Balanced\", \"Packed\"\n"
+       "spec.ranks: Unsupported value: \"Random\": supported values: \"Contiguous\"\n"},
+      {"placementpolicies", "PlacementPolicy",
+       target + R"(,"sameDevices":{"claim":"gpu","attribute":"rail"})",
+       "spec.sameDevices.attribute: Invalid value: \"rail\": a fully qualified name must be a domain and a "
+       "name separated by a slash\n"},
+  };
+  for (const auto& [plural, kind, spec, errors] : cases)
+    EXPECT_EQ(text_of(rules_of("scheduling.berth.dev", plural)
+                          .validate_create(decoded("scheduling.berth.dev/v1alpha1", kind,
+                                                   ("{\"spec\":{" + spec + "}}").c_str()),
+                                           ctx)),
+              errors)
+        << spec;
+}
+
 TEST_F(Rules, VolumesGetDefaultsAndBeginPending) {
   const auto made = [&](const char* kind, const char* resource, const char* text) {
     const bool storage = std::string_view(kind) == "StorageClass";

@@ -15,5 +15,7 @@ KindRules bind_request_rules();
 KindRules device_health_policy_rules();
 // An agent beside a kubelet writes it as a whole; nothing here refers to it.
 KindRules node_device_health_rules();
+KindRules topology_rules();
+KindRules placement_policy_rules();
 
 }  // namespace berth::api

@@ -80,6 +80,7 @@ template <class Group>
 void decode_group(const Json& object, std::string_view minimum, Group& group) {
   const Json& spec = object.part("spec");
   group.parent = spec.string_at("parentCompositePodGroupName");
+  group.workload = spec.part("workloadRef").string_at("workloadName");
   if (const Json* gang = spec.find_path({"schedulingPolicy", "gang"}))
     group.gang_min = static_cast<std::int32_t>(gang->int_at(minimum, 1));
   const Json& constraints = spec.part("schedulingConstraints");

@@ -68,6 +68,7 @@ struct PodGroup {
   RawPtr raw;
   ObjectMeta meta;
   std::string parent;                      // spec.parentCompositePodGroupName
+  std::string workload;                    // spec.workloadRef.workloadName
   std::optional<std::int32_t> gang_min;    // gang.minCount; absent for the basic policy
   std::vector<std::string> topology_keys;  // node label keys; all pods in one domain of each
   std::vector<GroupClaim> claims;
@@ -85,6 +86,7 @@ struct CompositePodGroup {
   RawPtr raw;
   ObjectMeta meta;
   std::string parent;                      // spec.parentCompositePodGroupName; empty: a root
+  std::string workload;                    // spec.workloadRef.workloadName
   std::optional<std::int32_t> gang_min;    // gang.minGroupCount; absent for the basic policy
   std::vector<std::string> topology_keys;  // as PodGroup's
   std::int32_t priority = 0;

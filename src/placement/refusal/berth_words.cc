@@ -73,6 +73,8 @@ std::string words_of(const GroupGate& gate) {
              " levels";
     case GroupGate::Kind::TooFewGroups:
       return too_few_groups(gate);
+    case GroupGate::Kind::PolicyFault:
+      return gate.why;
   }
   return "PodGroup " + gate.name + " does not exist";
 }

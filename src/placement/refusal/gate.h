@@ -69,11 +69,13 @@ struct GroupGate {
     ParentCycle,    // CompositePodGroup `name` is its own ancestor
     TreeTooDeep,    // the tree of CompositePodGroup `name` has more than kTreeLevelsMax levels
     TooFewGroups,   // CompositePodGroup `name` wants `wanted`; `alive` are complete
+    PolicyFault,    // PlacementPolicy `name` says nothing that can be done: `why`
   };
   Kind kind = Kind::NoGroup;
   std::string name;
   std::int32_t wanted = 0, alive = 0;
   std::vector<ShortGroup> missing = {};  // of TooFewGroups: children that are not complete
+  std::string why = {};                  // of PolicyFault
   friend bool operator==(const GroupGate&, const GroupGate&) = default;
 };
 

@@ -29,7 +29,8 @@ QUIET_SECONDS = 15
 REMINDER_SECONDS = 10
 NAMESPACE = "berth-system"
 CRD = "bindrequests.scheduling.berth.dev"
-CRDS = (CRD, "devicehealthpolicies.scheduling.berth.dev", "nodedevicehealths.scheduling.berth.dev")
+CRDS = (CRD, *(plural + ".scheduling.berth.dev" for plural in (
+    "devicehealthpolicies", "nodedevicehealths", "topologies", "placementpolicies")))
 # Granted, and not used by this workload: each with the reason why it is granted all the same.
 RARE = {
     ("berth-scheduler", "", "pods", "get"): "reads back a write that conflicts or whose answer was lost",
@@ -41,6 +42,13 @@ RARE = {
     ("berth-scheduler", "scheduling.k8s.io", "podgroups", "get"): "the same",
     ("berth-scheduler", "scheduling.berth.dev", "bindrequests", "get"): "the same",
     ("berth-scheduler", "scheduling.berth.dev", "devicehealthpolicies", "get"): "the same",
+    ("berth-scheduler", "scheduling.berth.dev", "topologies", "get"): "the same",
+    ("berth-scheduler", "scheduling.k8s.io", "workloads", "get"): "only while a PlacementPolicy is about an owner",
+    ("berth-scheduler", "batch", "jobs", "get"): "the same",
+    ("berth-scheduler", "apps", "statefulsets", "get"): "the same",
+    ("berth-scheduler", "jobset.x-k8s.io", "jobsets", "get"): "the same",
+    ("berth-scheduler", "leaderworkerset.x-k8s.io", "leaderworkersets", "get"): "the same",
+    ("berth-scheduler", "scheduling.berth.dev", "placementpolicies", "get"): "the same",
 }
 
 

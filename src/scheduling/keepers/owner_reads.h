@@ -1,0 +1,60 @@
+// The owners of objects that own groups, read one object at a time: only while a PlacementPolicy of the
+// namespace is about an owner.
+//
+// Reads are bounded in number, and repeated with backoff until they are answered. Owner: the scheduler, one
+// thread. Cost: O(log n) a call. Memory: at most kOwnersKeptMax objects, then all are forgotten.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/decider.h"
+#include "placement/entity.h"
+#include "placement/wishes/policy_wishes.h"
+#include "scheduling/keepers/retried_writes.h"
+
+namespace berth::scheduling {
+
+inline constexpr std::string_view kOwnerReads = "owner-reads";  // Effects::decision_id
+inline constexpr std::size_t kOwnersKeptMax = 16384;
+inline constexpr std::size_t kOwnerReadsAtOnceMax = 16;
+// A reference without a UID is read again after this time: another object may have the name.
+inline constexpr Duration kOwnerReadAgain = Duration::seconds(30);
+
+class OwnerReads {
+ public:
+  // What is known of the object's owners.
+  placement::KnownOwners known(const std::string& ns, const api::OwnerReference& object) const;
+  placement::OwnersOf questions() const {
+    return [this](const std::string& ns, const api::OwnerReference& object) { return known(ns, object); };
+  }
+  // The same; what is not known is read, and read_done() then returns `asking`.
+  placement::KnownOwners ask(const std::string& ns, const api::OwnerReference& object,
+                             const placement::EntityKey& asking, Time now);
+  // Reads that are due, at most kOwnerReadsAtOnceMax under way.
+  client::Effects due(Time now);
+  // The entries that asked for the object.
+  std::vector<placement::EntityKey> read_done(const client::ChainOutcome& outcome, Time now);
+  std::optional<Time> next_time() const;
+  // "Job.batch/train cannot be read: …": the first one of the namespace; empty: all could be read.
+  std::string refused_in(const std::string& ns) const;
+
+ private:
+  struct Known {
+    placement::KnownOwners owners{placement::KnownOwners::State::Unread};
+    std::string uid;    // of the object that was read; empty: there is none
+    std::string asked;  // the UID that the latest read was for
+    Time read_at;
+    std::string refusal;  // the API server's words
+    std::set<placement::EntityKey> asking;
+  };
+
+  std::map<api::ObjectKey, Known> objects_;
+  RetriedWrites reads_;
+  std::size_t under_way_ = 0;
+};
+
+}  // namespace berth::scheduling

@@ -1,0 +1,293 @@
+#include "scheduling/keepers/policy_statuses.h"
+
+#include <algorithm>
+
+#include "client/group_tree.h"
+#include "placement/wishes/reached.h"
+#include "placement/wishes/topology_survey.h"
+
+namespace berth::scheduling {
+namespace {
+
+using placement::EntityKind;
+using placement::GroupWish;
+using placement::WishAnswer;
+using placement::WishFault;
+using placement::WishMember;
+using placement::WishResult;
+
+constexpr std::string_view kSomewhere = "anywhere";
+constexpr std::string_view kWaits = "waits";
+constexpr std::string_view kTargetNotFound = "TargetNotFound";
+
+Json or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+struct PlacedMembers {
+  std::vector<WishMember> placed;
+  std::size_t alive = 0;
+};
+
+void add_members(const client::View& view, const std::string& ns, const std::string& group,
+                 PlacedMembers& members) {
+  for (const api::Pod* pod : view.pods_of_group(ns, group)) {
+    if (pod->finished() || pod->meta.deleting()) continue;
+    ++members.alive;
+    const api::Node* node = pod->bound() ? view.nodes.find("", pod->node_name) : nullptr;
+    if (node) members.placed.push_back({pod, &node->meta.labels});
+  }
+}
+
+void add_members_under(const client::View& view, const std::string& ns, const std::string& composite,
+                       std::size_t levels, PlacedMembers& members) {
+  for (const api::PodGroup* group : view.groups_under(ns, composite))
+    add_members(view, ns, group->meta.name, members);
+  if (levels == 0) return;
+  for (const api::CompositePodGroup* child : view.composites_under(ns, composite))
+    add_members_under(view, ns, child->meta.name, levels - 1, members);
+}
+
+PlacedMembers members_of_key(const client::View& view, const GroupKey& group) {
+  PlacedMembers members;
+  if (group.kind == EntityKind::CompositeGroup)
+    add_members_under(view, group.ns, group.name, client::kTreeLevelsMax, members);
+  else
+    add_members(view, group.ns, group.name, members);
+  return members;
+}
+
+// A group of the policy, and where its members are.
+struct GroupReport {
+  GroupKey key;
+  PlacedMembers members;
+  WishResult result;
+
+  bool waits() const { return members.placed.empty(); }
+  std::string message() const {
+    const std::string placed = placement::reached_text(result);
+    if (members.placed.size() == members.alive) return placed.empty() ? "it has no pods" : placed;
+    const std::string waiting =
+        std::to_string(members.placed.size()) + " of " + std::to_string(members.alive) + " pods have a node";
+    return placed.empty() ? waiting : placed + "; " + waiting;
+  }
+};
+
+Json group_json(const GroupReport& report) {
+  Json json = Json::object(
+      {{"kind", report.key.kind == EntityKind::CompositeGroup ? "CompositePodGroup" : "PodGroup"},
+       {"name", report.key.name}});
+  if (!report.result.reached.empty()) json["level"] = report.result.reached;
+  if (!report.result.domains.empty()) {
+    Json domains = Json::array();
+    for (const std::string& domain : report.result.domains) {
+      if (domains.as_array().size() == api::kPlacedDomainsMax) break;
+      domains.as_array().emplace_back(domain);
+    }
+    json["domains"] = std::move(domains);
+  }
+  json["score"] = report.waits() ? 0.0 : report.result.score;
+  json["message"] = report.message();
+  return json;
+}
+
+// "rack", or of several groups "3 rack, 1 anywhere, 2 waits".
+std::string reached_of(const std::vector<GroupReport>& reports) {
+  std::map<std::string, std::size_t> counts;
+  for (const GroupReport& report : reports)
+    ++counts[report.waits()                  ? std::string(kWaits)
+             : report.result.reached.empty() ? std::string(kSomewhere)
+                                             : report.result.reached];
+  if (reports.size() == 1) return counts.begin()->first;
+  std::string text;
+  for (const auto& [level, count] : counts)
+    text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ").append(level);
+  return text;
+}
+
+Json conditions_of(const std::vector<api::Condition>& standing, api::Condition wanted) {
+  return Json::array({api::to_json(api::keeping_transition(standing, std::move(wanted)))});
+}
+
+std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& wish,
+                                    const std::set<GroupKey>& groups) {
+  std::vector<GroupReport> reports;
+  for (const GroupKey& key : groups) {
+    GroupReport& report = reports.emplace_back(GroupReport{key, members_of_key(view, key), {}});
+    report.result = placement::reached_by(wish, report.members.placed);
+  }
+  return reports;
+}
+
+// Of groups that another policy names as well: the first one.
+std::optional<WishFault> conflict_of(const client::View& view, const placement::OwnersOf& owners,
+                                     const std::set<GroupKey>& groups) {
+  for (const GroupKey& key : groups) {
+    const api::PodGroup* group =
+        key.kind == EntityKind::Group ? view.pod_groups.find(key.ns, key.name) : nullptr;
+    const api::CompositePodGroup* composite = group ? nullptr : view.composite_groups.find(key.ns, key.name);
+    if (!group && !composite) continue;
+    const WishAnswer answer = group ? wish_of(view, owners, *group) : wish_of(view, owners, *composite);
+    if (answer.fault && answer.fault->kind == WishFault::Kind::ConflictingPolicies) return answer.fault;
+  }
+  return std::nullopt;
+}
+
+struct Acceptance {
+  bool accepted = false;
+  std::string reason, message;
+};
+
+Acceptance acceptance_of(const client::View& view, const OwnerReads& owners,
+                         const api::PlacementPolicy& policy, const WishAnswer& answer,
+                         const std::set<GroupKey>& groups) {
+  if (answer.fault) return {false, std::string(name_of(answer.fault->kind)), words_of(*answer.fault)};
+  if (groups.empty()) {
+    const bool about_groups = api::is_about_groups(policy.target);
+    const std::string refused = about_groups ? "" : owners.refused_in(policy.meta.ns);
+    return {false, std::string(kTargetNotFound),
+            about_groups ? api::to_text(policy.target) + " does not exist"
+                         : "no PodGroup or CompositePodGroup of the namespace is owned by " +
+                               api::to_text(policy.target) + (refused.empty() ? "" : "; " + refused)};
+  }
+  if (const std::optional<WishFault> conflict = conflict_of(view, owners.questions(), groups))
+    return {false, std::string(name_of(conflict->kind)), words_of(*conflict)};
+  return {true, "Accepted", ""};
+}
+
+// An event for a condition that became False, or False for another reason. A target may come later than its
+// policy, so that is no warning.
+std::optional<client::EventNote> note_of(const api::ObjectKey& key, const std::string& uid,
+                                         const Json& stored, const Json& wanted) {
+  const Json& is = wanted.items_at("conditions").front();
+  const JsonArray& standing = stored.items_at("conditions");
+  const std::string_view was = standing.empty() ? "" : standing.front().string_at("reason");
+  if (is.string_at("status") == "True" || is.string_at("reason") == was) return std::nullopt;
+  return client::EventNote{key,
+                           uid,
+                           is.string_at("reason") != kTargetNotFound,
+                           std::string(is.string_at("reason")),
+                           "Resolve",
+                           std::string(is.string_at("message"))};
+}
+
+}  // namespace
+
+Json status_of_policy(const client::View& view, const api::PlacementPolicy& policy,
+                      const std::set<GroupKey>& groups, const OwnerReads& owners, Time now) {
+  const WishAnswer answer = placement::wish_of(view, policy);
+  const Acceptance acceptance = acceptance_of(view, owners, policy, answer, groups);
+  std::vector<GroupReport> reports;
+  if (answer.wish && acceptance.accepted) reports = reports_of(view, *answer.wish, groups);
+  Json listed = Json::array();
+  for (const GroupReport& report : reports) {
+    if (listed.as_array().size() == api::kPlacedGroupsMax) break;
+    listed.as_array().push_back(group_json(report));
+  }
+  const std::size_t omitted = reports.size() - listed.as_array().size();
+  const std::vector<api::Condition> standing = api::decode_conditions(policy.status.items_at("conditions"));
+  return Json::object(
+      {{"observedGeneration", policy.meta.generation},
+       {"wish", answer.wish ? or_null(placement::wish_text(*answer.wish)) : Json()},
+       {"reached", reports.empty() ? Json() : Json(reached_of(reports))},
+       {"groups", reports.empty() ? Json() : std::move(listed)},
+       {"omittedGroups", omitted == 0 ? Json() : Json(static_cast<std::int64_t>(omitted))},
+       {"conditions",
+        conditions_of(standing, {std::string(api::kPolicyAccepted), acceptance.accepted ? "True" : "False",
+                                 acceptance.reason, acceptance.message, now, policy.meta.generation})}});
+}
+
+Json status_of_topology(const client::View& view, const api::Topology& topology, Time now) {
+  std::vector<placement::WishLevel> levels;
+  std::string path;
+  for (const api::TopologyLevel& level : topology.levels) {
+    levels.push_back({level.name, level.node_label});
+    path.append(path.empty() ? "" : "/").append(level.name);
+  }
+  std::vector<placement::LabelledNode> nodes;
+  nodes.reserve(view.nodes.size());
+  for (const auto& [key, node] : view.nodes.all()) nodes.push_back({node->meta.name, &node->meta.labels});
+  const placement::TopologySurvey found = placement::survey(levels, nodes);
+  Json counts = Json::array();
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    counts.as_array().push_back(Json::object({{"name", levels[i].name}, {"domains", found.domains[i]}}));
+  const std::vector<api::Condition> standing = api::decode_conditions(topology.status.items_at("conditions"));
+  return Json::object(
+      {{"observedGeneration", topology.meta.generation},
+       {"path", or_null(path)},
+       {"levels", levels.empty() ? Json() : std::move(counts)},
+       {"nodes", found.nodes == 0 ? Json() : Json(found.nodes)},
+       {"unlabelledNodes", found.unlabelled == 0 ? Json() : Json(found.unlabelled)},
+       {"conditions",
+        conditions_of(standing, {std::string(api::kTopologyValid), found.valid() ? "True" : "False",
+                                 found.reason, found.message, now, topology.meta.generation})}});
+}
+
+bool says_status(const Json& stored, const Json& wanted) {
+  if (wanted.is_object()) {
+    if (!stored.is_object()) return false;
+    for (const JsonMember& member : wanted.as_object())
+      if (member.key != "lastTransitionTime" && !says_status(stored.part(member.key), member.value))
+        return false;
+    return std::all_of(stored.as_object().begin(), stored.as_object().end(), [&](const JsonMember& member) {
+      return wanted.find(member.key) || member.value.is_null();
+    });
+  }
+  if (wanted.is_array()) {
+    if (!stored.is_array() || stored.as_array().size() != wanted.as_array().size()) return false;
+    for (std::size_t i = 0; i < wanted.as_array().size(); ++i)
+      if (!says_status(stored.as_array()[i], wanted.as_array()[i])) return false;
+    return true;
+  }
+  if (wanted.is_number() && stored.is_number()) return stored.as_double() == wanted.as_double();
+  return stored == wanted;
+}
+
+void PolicyStatuses::changed(const api::ObjectKey& key, Time now) {
+  const auto found = computed_.find(key);
+  const Duration every = key.kind == api::Kind::Topology ? kTopologyStatusEvery : kPolicyStatusEvery;
+  writes_.want(key, found == computed_.end() ? now : std::max(now, found->second + every));
+}
+
+void PolicyStatuses::policy_changed(const std::string& ns, const std::string& name, Time now) {
+  changed({api::Kind::PlacementPolicy, ns, name, {}}, now);
+}
+
+void PolicyStatuses::nodes_changed(const client::View& view, Time now) {
+  for (const auto& [key, topology] : view.topologies.all())
+    changed(client::key_of(api::Kind::Topology, topology->meta), now);
+}
+
+client::Effects PolicyStatuses::due(const client::View& view, const PolicyMembers& members,
+                                    const OwnerReads& owners, Time now) {
+  client::Effects effects;
+  while (effects.chains.size() < kStatusesPerWriteMax) {
+    const std::optional<api::ObjectKey> key = writes_.next(now);
+    if (!key) break;
+    const api::PlacementPolicy* policy = view.placement_policies.find(key->ns, key->name);
+    const api::Topology* topology =
+        key->kind == api::Kind::Topology ? view.topologies.find("", key->name) : nullptr;
+    if (key->kind == api::Kind::Topology) policy = nullptr;
+    if (!policy && !topology) {
+      computed_.erase(*key);
+      writes_.erase(*key);
+      continue;
+    }
+    const Json wanted =
+        policy ? status_of_policy(view, *policy, members.groups_of({key->ns, key->name}), owners, now)
+               : status_of_topology(view, *topology, now);
+    computed_[*key] = now;
+    if (says_status(policy ? policy->status : topology->status, wanted)) {
+      writes_.erase(*key);
+      continue;
+    }
+    const api::ObjectMeta& meta = policy ? policy->meta : topology->meta;
+    if (auto note = note_of(*key, meta.uid, policy ? policy->status : topology->status, wanted))
+      effects.events.push_back(*std::move(note));
+    effects.chains.push_back(
+        {*key, {client::merge_patch(*key, Json::object({{"status", wanted}}), meta.uid, 0, "status")}});
+  }
+  return effects;
+}
+
+}  // namespace berth::scheduling
