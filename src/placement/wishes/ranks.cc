@@ -8,9 +8,10 @@
 namespace berth::placement {
 namespace {
 
+// Pods of a LeaderWorkerSet have both of the last two.
 constexpr std::string_view kIndexKeys[] = {"batch.kubernetes.io/job-completion-index",
-                                           "apps.kubernetes.io/pod-index",
-                                           "leaderworkerset.sigs.k8s.io/worker-index"};
+                                           "leaderworkerset.sigs.k8s.io/worker-index",
+                                           "apps.kubernetes.io/pod-index"};
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
@@ -46,13 +47,6 @@ std::vector<std::size_t> by_rank(std::span<const api::Pod* const> members) {
     return std::tuple(ranks[i], std::string_view(members[i]->meta.name));
   });
   return order;
-}
-
-std::int64_t crossings(std::span<const std::uint32_t> domains) {
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i + 1 < domains.size(); ++i) count += domains[i] == domains[i + 1] ? 0 : 1;
-  if (domains.size() > 2) count += domains.front() == domains.back() ? 0 : 1;
-  return count;
 }
 
 }  // namespace berth::placement

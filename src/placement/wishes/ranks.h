@@ -15,7 +15,5 @@ namespace berth::placement {
 std::optional<std::int64_t> member_rank(const api::Pod& pod);
 // Members by rank, then by name; those without a rank last.
 std::vector<std::size_t> by_rank(std::span<const api::Pod* const> members);
-// Neighbours of the ring that are in different domains. `domains`: in the order of ranks.
-std::int64_t crossings(std::span<const std::uint32_t> domains);
 
 }  // namespace berth::placement

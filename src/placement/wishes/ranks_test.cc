@@ -22,6 +22,7 @@ TEST(Ranks, ComeFromLabelsAnnotationsOrTheName) {
   set.meta.labels["apps.kubernetes.io/pod-index"] = "4";
   EXPECT_EQ(member_rank(set), 4);
   api::Pod worker = named("lws-0-2");
+  worker.meta.labels["apps.kubernetes.io/pod-index"] = "1";
   worker.meta.labels["leaderworkerset.sigs.k8s.io/worker-index"] = "2";
   EXPECT_EQ(member_rank(worker), 2);
 }
@@ -30,14 +31,6 @@ TEST(Ranks, MembersWithoutOneComeLast) {
   const api::Pod a = named("w-10"), b = named("w-9"), c = named("leader");
   const std::vector<const api::Pod*> pods = {&c, &a, &b};
   EXPECT_EQ(by_rank(pods), (std::vector<std::size_t>{2, 1, 0}));
-}
-
-TEST(Ranks, CrossingsCountTheRing) {
-  const std::vector<std::uint32_t> three = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2}, one = {4, 4, 4}, pair = {0, 1};
-  EXPECT_EQ(crossings(three), 3);
-  EXPECT_EQ(crossings(one), 0);
-  EXPECT_EQ(crossings(pair), 1);
-  EXPECT_EQ(crossings({}), 0);
 }
 
 }  // namespace
