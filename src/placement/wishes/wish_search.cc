@@ -138,6 +138,7 @@ std::int64_t WishSearch::fewer_than(std::int64_t members) {
 bool WishSearch::try_rung(const WishRung& rung, std::int64_t members) {
   if (!same_) return try_domains(rung, members);
   if (!same_->complete()) unproved_ = kSearchBudgetEnded;
+  if (!counts_suffice(rung, members)) return false;
   const std::vector<SameDevices::Values> sets = same_->sets(members);
   for (const SameDevices::Values& values : sets) {
     if (try_values(rung, values, members)) return true;
@@ -145,6 +146,21 @@ bool WishSearch::try_rung(const WishRung& rung, std::int64_t members) {
   }
   if (sets.size() == kValueSetsTriedMax) unproved_ = kSearchBudgetEnded;
   return false;
+}
+
+// With all devices.
+bool WishSearch::counts_suffice(const WishRung& rung, std::int64_t members) {
+  const std::vector<Placement> placements = placements_at(rung.depth);
+  const bool in_parts = rung.parts > rung.depth;
+  if (!in_parts || !wish_.segments)
+    for (const Placement& one : placements)
+      if (room(rung.depth, domain_at(rung.depth, one)) >= members) return true;
+  if (!in_parts) return false;
+  std::vector<Region> all = regions(rung, placements);
+  return std::ranges::any_of(all, [&](Region& region) {
+    choose(region, members);
+    return region.parts.has_value();
+  });
 }
 
 // With the other devices hidden, which they are not in the end.
@@ -458,6 +474,13 @@ GroupOutcome WishSearch::as_required() {
   all.waiting = waiting_;
   all.node_by_node = wish_.contiguous_ranks;
   if (wish_.segments || same_) return refuse(all);
+  if (const std::int64_t most = most_members();
+      devices_.per_member() > 0 && most < needed_ && unproved_.empty()) {
+    GroupOutcome outcome = in_their_order(question_.groups.refuse(context_, all, transaction_));
+    if (outcome.kind != GroupOutcome::Kind::Unschedulable) return outcome;
+    outcome.refusal->group->proof = GroupProof{needed_, most, {}, {}};
+    return outcome;
+  }
   const auto before = transaction_.savepoint();
   GroupOutcome outcome = question_.groups.run_as_required(context_, all, transaction_);
   if (outcome.kind != GroupOutcome::Kind::Placed) return in_their_order(std::move(outcome));

@@ -68,6 +68,7 @@ class WishSearch {
   bool try_counts(std::int64_t members, std::int64_t needed);
   bool try_rungs(std::int64_t members);
   bool try_rung(const WishRung& rung, std::int64_t members);
+  bool counts_suffice(const WishRung& rung, std::int64_t members);
   bool try_values(const WishRung& rung, const SameDevices::Values& values, std::int64_t members);
   bool try_domains(const WishRung& rung, std::int64_t members);
   bool try_whole(const WishRung& rung, std::span<const Placement> placements, std::int64_t members);
