@@ -645,6 +645,69 @@ void GangPreemptionForDevices(benchmark::State& state) {
   gang_preemption(state, true);
 }
 
+// A gang that prefers a rack, on empty racks of a hundred nodes with eight devices each. With devices each
+// member takes a whole node, so that no rack takes all.
+void wished_gang(benchmark::State& state, int nodes, int members, bool devices) {
+  CoreBench bench(0);
+  bench.put(api::Kind::DeviceClass, R"("name":"gpu","uid":"uc")",
+            R"("spec":{"selectors":[{"cel":{"expression":"true"}}]})");
+  for (int i = 0; i < nodes; ++i) {
+    const std::string node = "node-" + std::to_string(i);
+    bench.put(api::Kind::Node,
+              R"("name":")" + node + R"(","labels":{"rack":"r)" + std::to_string(i / 100) + "\"}",
+              R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
+    std::string names;
+    for (int d = 0; d < 8; ++d)
+      names += std::string(d == 0 ? "" : ",") + R"({"name":"gpu-)" + std::to_string(d) + "\"}";
+    if (devices)
+      bench.put(api::Kind::ResourceSlice, R"("name":"s)" + node + "\"",
+                R"("spec":{"driver":"gpu.example.com","nodeName":")" + node + R"(","pool":{"name":")" + node +
+                    R"(","generation":1,"resourceSliceCount":1},"devices":[)" + names + "]}");
+  }
+  api::PodGroup group;
+  group.meta.ns = "default";
+  group.meta.name = group.meta.uid = "g";
+  group.gang_min = members;
+  GroupInput input;
+  input.group = &group;
+  placement::GroupWish wish;
+  wish.levels = {{"rack", "rack"}};
+  wish.preferred = {0};
+  input.wish = std::make_shared<const placement::GroupWish>(wish);
+  for (int i = 0; i < members; ++i) {
+    const std::string pod = "g" + std::to_string(i);
+    if (devices)
+      bench.put(api::Kind::ResourceClaim,
+                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"', gpu_claim(8));
+    bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
+              R"("spec":{"schedulingGroup":{"podGroupName":"g"},)"
+              R"("containers":[{"name":"c","resources":{"requests":{"cpu":"8"}}}])" +
+                  uses_claim(pod, devices) + "}");
+    input.waiting.push_back(bench.view.pods.find("default", pod));
+  }
+  const auto domains = static_cast<std::size_t>(devices ? (members + 99) / 100 : 1);
+  const auto decide = [&] {
+    const SchedulingContext context{bench.view, bench.cluster, bench.core.allocator()};
+    model::Ledger::Transaction transaction(bench.cluster.ledger());
+    const GroupOutcome outcome = bench.core.decide_group(context, input, transaction);
+    if (!outcome.wish || outcome.wish->domains.size() != domains) std::abort();
+  };
+  decide();
+  for (auto _ : state) decide();
+}
+void GangWishes5000Nodes(benchmark::State& state) {
+  wished_gang(state, 5000, 512, false);
+}
+void GangWishes5000NodesForDevices(benchmark::State& state) {
+  wished_gang(state, 5000, 512, true);
+}
+void GangOf4Wishes100000Nodes(benchmark::State& state) {
+  wished_gang(state, 100'000, 4, false);
+}
+
+BENCHMARK(GangWishes5000Nodes)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000NodesForDevices)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangOf4Wishes100000Nodes)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemption)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemptionForDevices)->Unit(benchmark::kMillisecond);
 BENCHMARK(Preemption)->Arg(5000)->Unit(benchmark::kMicrosecond);

@@ -114,7 +114,8 @@ TEST(GroupSearch, ARefusalThatIsProvedDoesNotDoubtItself) {
   bench.run();
   EXPECT_EQ(places_of(bench, {"a", "b", "c"}), "a: b: c:");
   EXPECT_EQ(latest_explanation(bench),
-            "pod group default/g waits: the cluster does not take the 3 more pods it needs.");
+            "pod group default/g waits: the cluster does not take the 3 more pods it needs. The cluster is 1 "
+            "device short.");
 }
 
 TEST(GroupSearch, EqualMembersWithAHostPortAreCountedOneANode) {

@@ -19,8 +19,8 @@ namespace berth::topology {
 using DomainId = DenseId<struct DomainTag>;
 using model::NodeId;
 
-// Levels below the root: block, rack, host and the like.
-inline constexpr std::size_t kLevelsMax = 8;
+// Levels below the root: block, rack, host and the like, and above them those of groups with other keys.
+inline constexpr std::size_t kLevelsMax = 10;
 
 struct Domain {
   std::string value;  // the label's value at this level; empty for the root

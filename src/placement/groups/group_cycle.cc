@@ -4,7 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "placement/groups/group_devices.h"
 #include "placement/groups/group_run.h"
+#include "placement/wishes/wish_search.h"
 
 namespace berth::placement {
 
@@ -70,7 +72,6 @@ const PluginSet& GroupCycle::plugins_of(const GroupInput& input) const {
 GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
                                      model::Ledger::Transaction& transaction) {
   const PluginSet& plugins = plugins_of(input);
-  const bool by_topology = placements_ == Placements::ByTopology && !input.group->topology_keys.empty();
   return {plugins,
           context,
           input,
@@ -78,7 +79,16 @@ GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const Gro
           domains_.nodes(context.cluster),
           GroupFit(plugins, pods_, context, transaction, input.waiting),
           GroupBound(plugins, pods_, context, transaction, input.waiting, proof_nodes_max_),
-          by_topology ? &domains_.topology(input.group->topology_keys.front(), context.cluster) : nullptr};
+          required_topology(context, input)};
+}
+
+Topology* GroupCycle::required_topology(const SchedulingContext& context, const GroupInput& input) {
+  if (input.wish) {
+    WishLevels levels(input.group->topology_keys, *input.wish, placements_, domains_, context.cluster);
+    return levels.required() == 0 ? nullptr : &levels.topology(levels.required());
+  }
+  const bool by_topology = placements_ == Placements::ByTopology && !input.group->topology_keys.empty();
+  return by_topology ? &domains_.topology(input.group->topology_keys.front(), context.cluster) : nullptr;
 }
 
 Result<std::vector<Placement>> GroupCycle::generate(const Run& run) const {
@@ -89,6 +99,12 @@ Result<std::vector<Placement>> GroupCycle::generate(const Run& run) const {
 GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
                              model::Ledger::Transaction& transaction) {
   if (std::string error = group_error(input); !error.empty()) return error_outcome(input, std::move(error));
+  if (input.wish) return WishSearch({*this, domains_, placements_, context, input, transaction}).run();
+  return run_as_required(context, input, transaction);
+}
+
+GroupOutcome GroupCycle::run_as_required(const SchedulingContext& context, const GroupInput& input,
+                                         model::Ledger::Transaction& transaction) {
   Run run = make_run(context, input, transaction);
   auto placements = generate(run);
   if (!placements) return error_outcome(input, placements.error().message());
@@ -97,6 +113,36 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
   refute(run);
   if (auto outcome = search(run)) return *std::move(outcome);
   return give_up(run);
+}
+
+GroupOutcome GroupCycle::refuse(const SchedulingContext& context, const GroupInput& input,
+                                model::Ledger::Transaction& transaction) {
+  Run run = make_run(context, input, transaction);
+  auto placements = generate(run);
+  if (!placements) return error_outcome(input, placements.error().message());
+  run.placements = std::move(*placements);
+  promising(run);
+  refute(run);
+  return give_up(run);
+}
+
+GroupOutcome GroupCycle::run_among(const SchedulingContext& context, const GroupInput& input,
+                                   const GroupScope& scope, model::Ledger::Transaction& transaction,
+                                   std::string_view& unproved) {
+  GroupOutcome none;
+  none.members.resize(input.waiting.size());
+  Run run = make_run(context, input, transaction);
+  run.topology = scope.topology;
+  run.placements.assign(scope.placements.begin(), scope.placements.end());
+  run.most = static_cast<std::size_t>(run.needed());
+  run.steps = &scope.steps;
+  run.explains = false;
+  if (auto outcome = attempt(run)) return *std::move(outcome);
+  if (scope.effort == GroupEffort::InOrder) return none;
+  refute(run);
+  if (auto outcome = search(run)) return *std::move(outcome);
+  unproved = run.unproved;
+  return none;
 }
 
 std::vector<Placement> GroupCycle::placements(const SchedulingContext& context, const GroupInput& input,
@@ -118,7 +164,7 @@ std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, co
 GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
                                      const GroupTrial& trial, model::Ledger::Transaction& transaction) {
   Run run = make_run(context, input, transaction);
-  if (trial.topology) run.topology = trial.topology;
+  if (trial.topology || !trial.placement.domain.valid()) run.topology = trial.topology;
   run.most = trial.most;
   run.explains = trial.explains;
   run.placements = {trial.placement};
@@ -132,6 +178,12 @@ model::ResourceAmounts GroupCycle::least_requests(const SchedulingContext& conte
 
 GroupOutcome GroupCycle::run_on(const SchedulingContext& context, const GroupInput& input,
                                 const GroupTrial& trial, model::Ledger::Transaction& transaction) {
+  if (input.wish) {
+    const auto most = static_cast<std::int64_t>(std::min(trial.most, input.waiting.size()));
+    WishSearch search({*this, domains_, placements_, context, input, transaction, &trial.placement});
+    auto found = search.place(static_cast<std::int64_t>(trial.needed), most, trial.effort);
+    if (found) return *std::move(found);
+  }
   GroupOutcome none;
   none.members.resize(input.waiting.size());
   Run run = make_run(context, input, trial, transaction);
@@ -277,6 +329,10 @@ NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& 
   pods_.begin(state_, run.context, pod, &run.transaction);
   const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (nominated.valid()) return nominated;
+  if (run.input.node_by_node && run.latest.valid() && pods_.prepare(state_)) {
+    if (const NodeId same = pods_.choose(state_, {&run.latest, 1}, avoid); same.valid()) return same;
+    pods_.begin(state_, run.context, pod, &run.transaction);
+  }
   if (placement.is_whole_cluster()) return signature_cache_.choose(state_, avoid);
   if (!run.choice || !run.choice->is_among(placement.nodes)) run.choice.emplace(pods_, placement.nodes);
   return run.choice->choose(state_, avoid);
@@ -307,6 +363,7 @@ bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t me
     return false;
   }
   outcome.reservation = *std::move(reserved);
+  run.latest = node;
   return true;
 }
 
@@ -332,6 +389,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   evaluation.members.resize(size);
   evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(size)};
   run.choice.reset();
+  run.latest = NodeId::none();
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
   for (const ProposedAllocation& one : placement.allocations)
@@ -451,6 +509,7 @@ void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
   group.refused_by_bound = run.refused_by_bound;
   group.tried = run.tried;
   group.searched = run.unrefuted.size();
+  group.devices_short = devices_short(run);
   if (!run.topology) return;
   group.topology_key = run.topology->tree().keys().back();
   group.unlabelled = run.topology->tree().unlabelled_count();
@@ -458,6 +517,22 @@ void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
   const Placement& nearest = run.placements[roomiest(run)];
   group.nearest = nearest.name;
   group.nearest_room = run.counts->sum(nearest.domain);
+}
+
+// Counted on as many nodes as are judged for a proof.
+std::int64_t GroupCycle::devices_short(const Run& run) const {
+  GroupDevices devices(run.context.cluster, run.input.waiting);
+  std::size_t nodes_left = proof_nodes_max_;
+  std::int64_t least = 0;
+  for (const Placement& one : run.placements) {
+    if (devices.per_member() == 0 || one.nodes.size() > nodes_left) return 0;
+    nodes_left -= one.nodes.size();
+    std::int64_t lacking = devices.per_member() * run.needed();
+    for (const NodeId node : one.nodes) lacking -= devices.free_on(node).value_or(lacking);
+    if (lacking <= 0) return 0;
+    least = least == 0 ? lacking : std::min(least, lacking);
+  }
+  return least;
 }
 
 }  // namespace berth::placement

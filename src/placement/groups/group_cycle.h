@@ -48,6 +48,16 @@ class GroupCycle {
 
   GroupOutcome run(const SchedulingContext& context, const GroupInput& input,
                    model::Ledger::Transaction& transaction);
+  // The same, whatever is wished and not required.
+  GroupOutcome run_as_required(const SchedulingContext& context, const GroupInput& input,
+                               model::Ledger::Transaction& transaction);
+  // Why no placement takes the group.
+  GroupOutcome refuse(const SchedulingContext& context, const GroupInput& input,
+                      model::Ledger::Transaction& transaction);
+  // The best of these placements that takes as many members as are needed, and no others. The outcome is else
+  // Unschedulable without a refusal, and `unproved` says why that proves nothing, if so.
+  GroupOutcome run_among(const SchedulingContext& context, const GroupInput& input, const GroupScope& scope,
+                         model::Ledger::Transaction& transaction, std::string_view& unproved);
   // The placements that run() would try; none if the input has an error.
   std::vector<Placement> placements(const SchedulingContext& context, const GroupInput& input,
                                     model::Ledger::Transaction& transaction);
@@ -63,6 +73,8 @@ class GroupCycle {
   GroupOutcome refuse_on(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
                          model::Ledger::Transaction& transaction);
   const PodCycle& pods() const { return pods_; }
+  std::size_t proof_nodes_max() const { return proof_nodes_max_; }
+  const PluginSet& plugins_of(const GroupInput& input) const;
   // How many of the members each of the nodes takes at most, by filters and resources.
   std::vector<std::int64_t> rooms(const SchedulingContext& context, const GroupInput& input,
                                   std::span<const NodeId> nodes, model::Ledger::Transaction& transaction);
@@ -86,11 +98,11 @@ class GroupCycle {
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
 
-  const PluginSet& plugins_of(const GroupInput& input) const;
   Run make_run(const SchedulingContext& context, const GroupInput& input,
                model::Ledger::Transaction& transaction);
   Run make_run(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
                model::Ledger::Transaction& transaction);
+  Topology* required_topology(const SchedulingContext& context, const GroupInput& input);
   Result<std::vector<Placement>> generate(const Run& run) const;
   // Each placement with the members in their own order.
   std::optional<GroupOutcome> attempt(Run& run);
@@ -124,6 +136,7 @@ class GroupCycle {
   static std::size_t roomiest(const Run& run);
   void explain_closest(Run& run, GroupOutcome& outcome);
   void fill_domains(const Run& run, GroupRefusal& group) const;
+  std::int64_t devices_short(const Run& run) const;
 
   const Profiles& profiles_;
   DomainIndex& domains_;

@@ -18,6 +18,7 @@
 
 namespace berth::placement {
 
+class Budget;
 class Topology;
 struct GroupPreemptionPlan;  // preemption/group_victim_search.h
 
@@ -31,6 +32,9 @@ struct GroupInput {
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
   std::vector<model::DeviceId> hidden;               // devices that no member may use
   GroupWishPtr wish;                                 // null: no policy names the group
+  // Of some members of the group: so many must find a place. None: as many as the group's minimum asks for.
+  std::optional<std::int32_t> needs = std::nullopt;
+  bool node_by_node = false;  // a member goes where the one before it went, if it fits
 };
 
 struct MemberOutcome {
@@ -65,6 +69,14 @@ struct GroupTrial {
   std::size_t most = SIZE_MAX;   // no more are placed
   Topology* topology = nullptr;  // that has the placement's domain; null: the group's own
   bool explains = false;         // members that are not placed get their refusals
+};
+
+// Placements among which one is chosen, and how.
+struct GroupScope {
+  std::span<const Placement> placements;
+  Topology* topology = nullptr;  // that has their domains; null: the whole cluster
+  Budget& steps;                 // of the search of all choices
+  GroupEffort effort = GroupEffort::AllChoices;
 };
 
 // One of several groups that are placed at once, each on nodes of its own.

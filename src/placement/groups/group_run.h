@@ -20,9 +20,11 @@ struct GroupCycle::Run {
   GroupBound bound;
   Topology* topology = nullptr;
   std::size_t most = SIZE_MAX;            // members to be placed, at most
+  Budget* steps = nullptr;                // of the search of all choices; null: its own
   bool explains = true;                   // refused members get their refusals
   std::vector<Placement> placements;      // before any refinement
   std::optional<PlacementChoice> choice;  // of the placement that is tried
+  NodeId latest;                          // there, of the member before
   const topology::FitCounts* counts = nullptr;
   std::optional<SharedDeviceSets> shared_devices;  // of the refinement
   std::size_t refused_by_bound = 0;                // of placements
@@ -43,7 +45,7 @@ struct GroupCycle::Run {
     best_placed = std::max(best_placed, placed);
   }
   bool failed() const { return failure.refusal != nullptr; }
-  std::int32_t minimum() const { return input.group->minimum(); }
+  std::int32_t minimum() const { return input.needs ? scheduled() + *input.needs : input.group->minimum(); }
   std::int32_t scheduled() const { return input.scheduled; }
   // Members that must find a node in this attempt for it to succeed.
   std::int32_t needed() const { return std::max(1, minimum() - scheduled()); }

@@ -49,7 +49,8 @@ std::optional<GroupOutcome> GroupCycle::search(Run& run) {
     run.unproved = kSearchBudgetEnded;
     return std::nullopt;
   }
-  Budget steps(kGroupStepsMax);
+  Budget own(kGroupStepsMax);
+  Budget& steps = run.steps ? *run.steps : own;
   for (std::size_t i = 0; i < run.unrefuted.size(); ++i) {
     const Placement& placement = run.placements[run.unrefuted[i]];
     BudgetShare share(steps, run.unrefuted.size() - i);
@@ -87,7 +88,11 @@ GroupOutcome GroupCycle::run_together(const SchedulingContext& context, std::spa
   GroupOutcome none;
   none.members.resize(all.waiting.size());
   unproved = kSearchBudgetEnded;
-  if (all.waiting.size() > kTreeMembersMax) return none;
+  // The sizes of segments and the values of devices are not counted in one search.
+  const bool any_parts = std::ranges::any_of(parts, [](const GroupPart& one) {
+    return one.input->wish && (one.input->wish->segments || one.input->wish->same_devices);
+  });
+  if (any_parts || all.waiting.size() > kTreeMembersMax) return none;
   Run run = make_run(context, all, {placement, needed, GroupEffort::AllChoices, needed}, transaction);
   run.unproved = {};
   std::optional<GroupOutcome> found = search_on(run, placement, of_all, budget);

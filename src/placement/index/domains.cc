@@ -80,11 +80,13 @@ Topology& DomainIndex::topology(const std::string& key, const model::Cluster& cl
   return topology(std::span<const std::string>(&key, key.empty() ? 0 : 1), cluster);
 }
 
-Topology& DomainIndex::topology(std::span<const std::string> keys, const model::Cluster& cluster) {
+std::shared_ptr<Topology> DomainIndex::kept_topology(std::span<const std::string> keys,
+                                                     const model::Cluster& cluster) {
   std::string name;
   for (const std::string& key : keys) name.append(name.empty() ? "" : "\n").append(key);
-  Topology& topology = topologies_.at(name, [&] { return Topology({keys.begin(), keys.end()}, cluster); });
-  topology.catch_up(cluster);
+  const std::shared_ptr<Topology>& topology = topologies_.at(
+      name, [&] { return std::make_shared<Topology>(std::vector(keys.begin(), keys.end()), cluster); });
+  topology->catch_up(cluster);
   return topology;
 }
 

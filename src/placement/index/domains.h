@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,7 +58,11 @@ class DomainIndex {
   // root has all nodes.
   Topology& topology(const std::string& key, const model::Cluster& cluster);
   // The same for nested levels, outermost first.
-  Topology& topology(std::span<const std::string> keys, const model::Cluster& cluster);
+  Topology& topology(std::span<const std::string> keys, const model::Cluster& cluster) {
+    return *kept_topology(keys, cluster);
+  }
+  // The same, for as long as it is held.
+  std::shared_ptr<Topology> kept_topology(std::span<const std::string> keys, const model::Cluster& cluster);
   // Up to date. The reference is valid until kDomainAmountsMax others were asked for.
   const DomainAmounts& amounts(const DomainCount& count, const model::Cluster& cluster);
   // By rule: what all rules of one pod accept.
@@ -66,7 +71,7 @@ class DomainIndex {
   DeviceScopes& device_scopes(const model::Cluster& cluster);
 
  private:
-  LruMap<Topology> topologies_{kTopologiesMax};
+  LruMap<std::shared_ptr<Topology>> topologies_{kTopologiesMax};
   LruMap<DomainAmounts> amounts_{kDomainAmountsMax};
   std::uint64_t amounts_made_ = 0;
   DeviceScopes device_scopes_;

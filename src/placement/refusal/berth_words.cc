@@ -204,6 +204,38 @@ std::string shared_devices_text(const SharedDeviceSets& shared, std::int64_t nee
          std::to_string(shared.with_devices) + " of these devices for all shared claims.";
 }
 
+std::string devices_short_text(const GroupRefusal& group) {
+  if (group.devices_short == 0) return "";
+  return (group.topology_key.empty() ? " The cluster is "
+                                     : " Every domain of " + group.topology_key + " is ") +
+         (group.placements > 1 ? std::string("at least ") : std::string()) +
+         count_text(group.devices_short, "device") + " short.";
+}
+
+std::string sizes_text(const WishShortage& wish) {
+  if (wish.min == wish.max) return count_text(wish.max, "pod");
+  if (wish.max == INT64_MAX) return std::to_string(wish.min) + " pods or more";
+  return std::to_string(wish.min) + " to " + std::to_string(wish.max) + " pods";
+}
+
+// "33 pods cannot be cut into segments of 16 pods for each rack; 32 can."
+std::string parts_text(const WishShortage& wish, std::int64_t needed) {
+  std::string text;
+  const std::string pods = count_text(wish.members, "pod");
+  const std::string segments = "segments of " + sizes_text(wish) + " for each " + wish.level;
+  if (!wish.level.empty() && wish.can_be_cut < needed) {
+    text = " Its policy asks for " + segments + ": " + pods + " cannot be cut so";
+    text += wish.can_be_cut > 0 ? "; " + std::to_string(wish.can_be_cut) + " can." : ".";
+  } else if (!wish.level.empty()) {
+    text = " Its policy asks for " + segments + ": there is room for " + std::to_string(wish.room) +
+           " of the " + pods + " in such segments.";
+  }
+  if (wish.attribute.empty()) return text;
+  if (wish.values == 0) return text + " No free device has the attribute " + wish.attribute + ".";
+  return text + " Its policy asks for the same values of " + wish.attribute +
+         " in every pod: no set of them is free on enough nodes.";
+}
+
 std::string_view unproved_text(const GroupRefusal& group) {
   if (group.unproved.empty()) return "";
   if (group.unproved == kFieldNotHonoured)
@@ -219,7 +251,9 @@ std::string explain_group(const Refusal& refusal) {
   if (refusal.result == DecisionResult::Error)
     return group.hint.empty() ? "" : waits(refusal.of.ns, group.hint_pod) + group.hint + ".";
   std::string text = "pod group " + refusal.of.ns + "/" + refusal.of.name + " waits: " + domains_text(group);
+  text += devices_short_text(group);
   if (group.shared_devices) text += shared_devices_text(*group.shared_devices, group.needed);
+  if (group.wish) text += parts_text(*group.wish, group.needed);
   return text.append(unproved_text(group)).append(preemption_text(refusal));
 }
 

@@ -37,6 +37,17 @@ struct GroupProof {
   std::optional<std::size_t> alone_refused;  // a member that no node takes, even without the others
 };
 
+// What a PlacementPolicy asks of parts of the group, and cannot have.
+struct WishShortage {
+  std::int64_t members = 0;       // that wait
+  std::string level;              // of the segments; empty: it asks for none
+  std::int64_t min = 0, max = 0;  // their sizes
+  std::int64_t can_be_cut = 0;    // the most members that can be cut so; 0: none of the numbers that would do
+  std::int64_t room = 0;          // for so many members in such segments, by counts
+  std::string attribute;          // that devices must have in common; empty: none
+  std::size_t values = 0;         // different ones on free devices
+};
+
 struct GroupRefusal {
   std::optional<GroupGate> gate;  // set: the group was not tried
   std::string error;              // ended the attempt
@@ -53,6 +64,9 @@ struct GroupRefusal {
   std::string nearest;               // the candidate that comes closest; of a topology alone
   std::int64_t nearest_room = 0;     // of it: members, by cpu, memory and pod slots
   std::size_t unlabelled = 0;        // nodes without the label of the level
+  // Free devices that each candidate lacks at least; 0: unknown, or some candidate has enough.
+  std::int64_t devices_short = 0;
+  std::optional<WishShortage> wish;
   std::optional<SharedDeviceSets> shared_devices;
   bool saw_all_placements = true;  // false: the search for placements ended early
 

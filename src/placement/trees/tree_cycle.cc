@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "placement/trees/tree_placer.h"
+#include "placement/wishes/wish_search.h"
 
 namespace berth::placement {
 
@@ -195,7 +196,8 @@ class TreeRun {
     GroupRefusal& group = *refusal.group;
     group.needed = placer_.needed(0);
     group.placements = std::max<std::size_t>(1, candidates_.size());
-    if (grounds_.chooses(0)) group.topology_key = root().topology_keys().front();
+    if (grounds_.chooses(0))
+      group.topology_key = grounds_.topology(grounds_.chain_of(0)).tree().keys().back();
     group.tried = candidates_.size();
     group.first_status = &plugins_.placement_state->reason();
     group.first_progress.minimum = root().minimum();
@@ -230,6 +232,31 @@ class TreeRun {
   std::string error_;
 };
 
+std::int64_t members_left(const TreeOutcome& outcome) {
+  std::int64_t left = 0;
+  for (const TreeNodeOutcome& node : outcome.nodes)
+    left += std::ranges::count_if(node.members, [](const MemberOutcome& one) { return !one.node.valid(); });
+  return left;
+}
+
+// With a place, of the node and all below it.
+std::vector<WishMember> members_below(const model::Cluster& cluster, const TreeInput& input,
+                                      const TreeOutcome& outcome, std::size_t node) {
+  std::vector<WishMember> members =
+      placed_members(cluster, input.nodes[node].group, outcome.nodes[node].members);
+  for (const std::size_t child : input.nodes[node].children) {
+    const std::vector<WishMember> below = members_below(cluster, input, outcome, child);
+    members.insert(members.end(), below.begin(), below.end());
+  }
+  return members;
+}
+
+void report_wishes(const model::Cluster& cluster, const TreeInput& input, TreeOutcome& outcome) {
+  for (std::size_t node = 0; node < input.nodes.size(); ++node)
+    if (const GroupWish* wish = input.nodes[node].own_wish(); wish && outcome.nodes[node].placed)
+      outcome.nodes[node].wish = reached_by(*wish, members_below(cluster, input, outcome, node));
+}
+
 }  // namespace
 
 TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
@@ -238,11 +265,48 @@ TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& in
       std::ranges::find_if(input.nodes, [](const TreeNode& node) { return !node.group.waiting.empty(); });
   const PluginSet& plugins =
       any == input.nodes.end() ? profiles_.first() : profiles_.of(*any->group.waiting.front());
-  TreeGrounds grounds(plugins, domains_, context, input, placements_);
-  std::string error = tree_error(input);
-  if (error.empty()) error = grounds.error();
-  if (!error.empty()) return error_outcome(input, std::move(error));
-  return TreeRun(groups_, plugins, grounds, context, input, transaction).run();
+  if (std::string error = tree_error(input); !error.empty()) return error_outcome(input, std::move(error));
+  TreeOutcome outcome = run_by_wish(plugins, context, input, transaction);
+  if (outcome.kind == GroupOutcome::Kind::Placed) report_wishes(context.cluster, input, outcome);
+  return outcome;
+}
+
+// All members in one domain of the root's first wish, else of the next one; else as many as possible.
+TreeOutcome TreeCycle::run_by_wish(const PluginSet& plugins, const SchedulingContext& context,
+                                   const TreeInput& input, model::Ledger::Transaction& transaction) {
+  const TreeNode& root = input.nodes.front();
+  const GroupWish* const wish = root.own_wish();
+  std::vector<std::size_t> rungs = {0};
+  if (wish) {
+    rungs.clear();
+    const WishLevels levels(root.topology_keys(), *wish, placements_, domains_, context.cluster);
+    for (const WishRung& rung : levels.rungs()) rungs.push_back(levels.levels_of(rung));
+  }
+  std::optional<TreeOutcome> best;
+  model::Plan plan;
+  std::int64_t best_left = 0;
+  for (const std::size_t levels : rungs) {
+    const auto before = transaction.savepoint();
+    TreeGrounds grounds(plugins, domains_, context, input, placements_, levels);
+    if (!grounds.error().empty()) {
+      if (&levels == &rungs.back() && !best) return error_outcome(input, grounds.error());
+      continue;
+    }
+    TreeOutcome outcome = TreeRun(groups_, plugins, grounds, context, input, transaction).run();
+    if (rungs.size() == 1 || outcome.kind == GroupOutcome::Kind::Error) return outcome;
+    const std::int64_t left = members_left(outcome);
+    const bool better = !best || best->kind != GroupOutcome::Kind::Placed || left < best_left;
+    if (better) {
+      best = std::move(outcome);
+      best_left = left;
+      plan = transaction.take_since(before);
+    } else {
+      transaction.roll_back_to(before);
+    }
+    if (best->kind == GroupOutcome::Kind::Placed && best_left == 0) break;
+  }
+  if (best->kind == GroupOutcome::Kind::Placed) context.cluster.redo(plan, transaction);
+  return *std::move(best);
 }
 
 }  // namespace berth::placement

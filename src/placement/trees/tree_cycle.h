@@ -20,6 +20,9 @@ class TreeCycle {
                   model::Ledger::Transaction& transaction);
 
  private:
+  TreeOutcome run_by_wish(const PluginSet& plugins, const SchedulingContext& context, const TreeInput& input,
+                          model::Ledger::Transaction& transaction);
+
   GroupCycle& groups_;
   const Profiles& profiles_;
   DomainIndex& domains_;

@@ -2,19 +2,35 @@
 
 #include <algorithm>
 
+#include "placement/wishes/wish_levels.h"
+
 namespace berth::placement {
+namespace {
+
+const std::string kTooManyLevels =
+    "a group and those above it name more than " + std::to_string(topology::kLevelsMax) + " topology keys";
+
+}  // namespace
 
 TreeGrounds::TreeGrounds(const PluginSet& plugins, DomainIndex& domains, const SchedulingContext& context,
-                         const TreeInput& input, Placements placements)
+                         const TreeInput& input, Placements placements, std::size_t root_levels)
     : plugins_(plugins), domains_(domains), context_(context), input_(input) {
   chains_.reserve(kTreeChainsMax);
   find_chain({});
   for (std::size_t node = 0; node < input.nodes.size() && error_.empty(); ++node) {
     std::vector<std::string> keys = chains_[chain_of_parent(node)].keys;
-    if (placements == Placements::ByTopology)
-      for (const std::string& key : input.nodes[node].topology_keys())
-        if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-    chain_of_.push_back(find_chain(std::move(keys)));
+    const auto add = [&](const std::string& key) {
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    };
+    std::vector<std::string> own;
+    if (placements == Placements::ByTopology) own = input.nodes[node].topology_keys();
+    const GroupWish* const wish = input.nodes[node].own_wish();
+    const std::size_t levels = wish ? std::max(required_levels(own, *wish), node == 0 ? root_levels : 0) : 0;
+    for (const std::string& key : own)
+      if (!wish || std::ranges::find(wish->levels, key, &WishLevel::key) == wish->levels.end()) add(key);
+    for (std::size_t level = 0; level < levels; ++level) add(wish->levels[level].key);
+    if (keys.size() > topology::kLevelsMax) error_ = kTooManyLevels;
+    chain_of_.push_back(error_.empty() ? find_chain(std::move(keys)) : 0);
   }
   for (std::size_t node = 0; node < input.nodes.size() && error_.empty(); ++node) {
     if (!chooses(node)) continue;
@@ -40,7 +56,7 @@ std::size_t TreeGrounds::find_chain(std::vector<std::string> keys) {
   }
   Chain& chain = chains_.emplace_back();
   chain.keys = std::move(keys);
-  chain.topology = &domains_.topology(chain.keys, context_.cluster);
+  chain.topology = domains_.kept_topology(chain.keys, context_.cluster);
   const topology::Tree* const tree = chain.keys.empty() ? nullptr : &chain.topology->tree();
   auto all = plugins_.placement_generator->generate({tree, domains_.nodes(context_.cluster), {}, {}});
   if (!all) {

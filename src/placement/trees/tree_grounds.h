@@ -15,7 +15,7 @@
 
 namespace berth::placement {
 
-// Chains of one tree: fewer than the topologies that are kept, so that none is lost meanwhile.
+// Chains of one tree.
 inline constexpr std::size_t kTreeChainsMax = kTopologiesMax - 4;
 
 // A place for a group, or for all groups below a composite one.
@@ -26,9 +26,9 @@ struct Ground {
 
 class TreeGrounds {
  public:
-  // All outlive it.
+  // All outlive it. `root_levels`: of the root's wish, that must hold.
   TreeGrounds(const PluginSet& plugins, DomainIndex& domains, const SchedulingContext& context,
-              const TreeInput& input, Placements placements);
+              const TreeInput& input, Placements placements, std::size_t root_levels = 0);
 
   // Not empty: the tree cannot be placed at all.
   const std::string& error() const { return error_; }
@@ -36,7 +36,7 @@ class TreeGrounds {
   Topology& topology(std::size_t chain) { return *chains_[chain].topology; }
   // For GroupTrial: null for the whole cluster.
   Topology* topology_of(const Ground& ground) {
-    return ground.chain == 0 ? nullptr : chains_[ground.chain].topology;
+    return ground.chain == 0 ? nullptr : chains_[ground.chain].topology.get();
   }
   // Of the whole cluster: its root.
   static topology::DomainId domain_of(const Placement& placement) {
@@ -55,7 +55,7 @@ class TreeGrounds {
  private:
   struct Chain {
     std::vector<std::string> keys;
-    Topology* topology = nullptr;
+    std::shared_ptr<Topology> topology;
     std::vector<Placement> all;
     std::map<std::string, const Placement*> by_path;
     // By the domain so many levels above, in the order of `all`.

@@ -30,6 +30,7 @@ struct TreeNode {
   const std::vector<std::string>& topology_keys() const {
     return composite ? composite->topology_keys : group.group->topology_keys;
   }
+  const GroupWish* own_wish() const { return composite ? wish.get() : group.wish.get(); }
   // Members of a PodGroup, children of a composite one.
   std::int32_t minimum() const { return composite ? composite->minimum() : group.group->minimum(); }
 };
