@@ -60,11 +60,18 @@ std::string told(const std::vector<Toleration>& tolerations) {
   return out;
 }
 
+std::string told(const ReportedRequests* reported) {
+  std::string out;
+  if (!reported) return out;
+  for (const auto* of : {&reported->allocated, &reported->actual}) out += *of ? amounts(**of) : "none";
+  return out;
+}
+
 std::string told(const std::vector<Container>& containers) {
   std::string out;
   for (const Container& container : containers) {
     out += container.name + "|" + container.image + amounts(container.requests) + amounts(container.limits) +
-           (container.restartable_init ? "sidecar" : "");
+           (container.restartable_init ? "sidecar" : "") + told(container.reported.get());
     for (const ContainerClaim& claim : container.claims) out += claim.name + "/" + claim.request + ",";
   }
   return out;
@@ -86,7 +93,8 @@ std::string told(const Pod& pod) {
          told(pod.tolerations) + "\n" + told(pod.containers) + "\n" + told(pod.init_containers) + "\n" +
          amounts(pod.overhead) + "\n" + (pod.pod_level_requests ? amounts(*pod.pod_level_requests) : "none") +
          (pod.pod_level_limits ? amounts(*pod.pod_level_limits) : "none") + words(pod.scheduling_gates) +
-         told(pod.conditions) + to_string(to_json(pod.node_allocatable)) + "\n";
+         told(pod.reported.get()) + (pod.resize_infeasible ? "infeasible" : "") + told(pod.conditions) +
+         to_string(to_json(pod.node_allocatable)) + "\n";
   for (const HostPort& port : pod.host_ports)
     out += std::to_string(port.port) + port.protocol + port.ip + ",";
   for (const std::string_view feature : pod.required_features) out.append(feature).append(",");

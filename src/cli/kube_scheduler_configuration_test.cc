@@ -148,7 +148,7 @@ profiles:
   - name: InterPodAffinity
     args: {hardPodAffinityWeight: 9, ignorePreferredTermsOfExistingPods: true}
   - name: VolumeBinding
-    args: {bindTimeoutSeconds: 30}
+    args: {bindTimeoutSeconds: 30, shape: [{utilization: 0, score: 1}, {utilization: 100, score: 9}]}
   - name: DynamicResources
     args: {filterTimeout: 5s, bindingTimeout: 40s}
   - name: DefaultPreemption
@@ -179,6 +179,7 @@ TEST(KubeSchedulerConfiguration, ReadsArguments) {
   ASSERT_EQ(read.topology_spread.preferred.size(), 1u);
   EXPECT_EQ(read.topology_spread.preferred.front().topology_key, "host");
   EXPECT_EQ(read.inter_pod_affinity.hard_pod_affinity_weight, 9);
+  EXPECT_EQ(read.volume_binding.shape.at(1).score, 9);
   EXPECT_TRUE(read.inter_pod_affinity.ignore_preferred_terms_of_existing_pods);
   EXPECT_EQ(config.volume_timeout, Duration::seconds(30));
   EXPECT_EQ(config.binding_timeout, Duration::seconds(40));

@@ -209,9 +209,8 @@ Status read_volume_binding(const YamlPlace& args, ProfileArguments& to, const No
                            " is out of bounds: Berth's binder waits 1 to 86400 seconds");
   to.binder.volume_timeout = Duration::seconds(seconds);
   to.binder.volume_timeout_given = timeout.present();
-  const YamlPlace shape = args.at("shape");
-  if (shape.present())
-    return shape.refused("is not honoured: Berth does not score by the use of volumes; remove it");
+  if (std::vector<UtilizationPoint> shape = TRY(read_shape(args.at("shape"))); !shape.empty())
+    to.plugins.volume_binding.shape = std::move(shape);
   return {};
 }
 

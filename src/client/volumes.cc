@@ -47,14 +47,6 @@ bool is_free_for(const View& view, const PersistentVolume& volume, const Persist
          view.claims_of_volume(volume.meta.name).empty();
 }
 
-bool has_room(const View& view, const std::string& storage_class, const api::Node& node, Quantity size) {
-  const auto capacities = view.capacities_of_class(storage_class);
-  return std::any_of(capacities.begin(), capacities.end(), [&](const api::CSIStorageCapacity* capacity) {
-    return capacity->largest && *capacity->largest >= size && capacity->nodes &&
-           capacity->nodes->matches(node.meta.labels);
-  });
-}
-
 // Of an empty driver: none.
 CsiVolume csi_volume_of(const View& view, const PersistentVolumeClaim& claim) {
   const PersistentVolume* volume =
@@ -111,16 +103,32 @@ std::vector<const PersistentVolume*> volumes_for(const View& view, const Persist
   return found;
 }
 
-Provisioning can_provision(const View& view, const PersistentVolumeClaim& claim, const api::Node& node) {
+Provisioner::Provisioner(const View& view, const PersistentVolumeClaim& claim) {
   const api::StorageClass* of = view.storage_classes.find("", claim.traits.storage_class);
-  if (!of || of->provisioner.empty() || of->provisioner == api::kNoProvisioner)
-    return Provisioning::Impossible;
-  if (of->allowed_nodes && !api::matches(*of->allowed_nodes, node.meta.labels, ""))
-    return Provisioning::Impossible;
+  if (!of || of->provisioner.empty() || of->provisioner == api::kNoProvisioner) return;
+  class_ = of;
   const api::CSIDriver* driver = view.csi_drivers.find("", of->provisioner);
-  if (!claim.request || !driver || !driver->storage_capacity) return Provisioning::Possible;
-  return has_room(view, of->meta.name, node, *claim.request) ? Provisioning::Possible
-                                                             : Provisioning::NotEnoughSpace;
+  is_published_ = claim.request && driver && driver->storage_capacity;
+  if (!is_published_) return;
+  for (const api::CSIStorageCapacity* capacity : view.capacities_of_class(of->meta.name)) {
+    if (!capacity->largest || *capacity->largest < *claim.request || !capacity->nodes) continue;
+    const auto& asked = capacity->nodes->requirements();
+    const auto label = std::ranges::find(asked, api::LabelOperator::In, &api::LabelRequirement::op);
+    if (label == asked.end())
+      capacities_.add(capacity);
+    else
+      capacities_.add(capacity, label->key, label->values);
+  }
+}
+
+Provisioner::Answer Provisioner::ask(const api::Node& node) const {
+  if (!class_ || (class_->allowed_nodes && !api::matches(*class_->allowed_nodes, node.meta.labels, "")))
+    return {};
+  if (!is_published_) return {Provisioning::Possible};
+  const auto* from = capacities_.first(node.meta.labels, [&](const api::CSIStorageCapacity& capacity) {
+    return capacity.nodes->matches(node.meta.labels);
+  });
+  return {from ? Provisioning::Possible : Provisioning::NotEnoughSpace, from};
 }
 
 }  // namespace berth::client

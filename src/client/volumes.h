@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "client/node_label_index.h"
 #include "client/view.h"
 
 namespace berth::client {
@@ -60,9 +61,23 @@ std::vector<const api::PersistentVolume*> volumes_for(const View& view,
 
 enum class Provisioning : std::uint8_t { Possible, Impossible, NotEnoughSpace };
 
-// Whether a volume for the claim can be made for this node: the class has a provisioner, its
-// allowedTopologies select the node, and, where the driver publishes capacities, one of the node's is large
-// enough. Cost: O(capacities of the class).
-Provisioning can_provision(const View& view, const api::PersistentVolumeClaim& claim, const api::Node& node);
+// Makes volumes for a claim. Possible on a node: the class has a provisioner, its allowedTopologies select
+// the node, and, where the driver publishes capacities, one of the node's is large enough.
+class Provisioner {
+ public:
+  struct Answer {
+    Provisioning provisioning = Provisioning::Impossible;
+    const api::CSIStorageCapacity* from = nullptr;  // the first one that is large enough, if it is published
+  };
+  // Cost: O(capacities of the class).
+  Provisioner(const View& view, const api::PersistentVolumeClaim& claim);
+  // Cost: O(capacities that may be the node's).
+  Answer ask(const api::Node& node) const;
+
+ private:
+  const api::StorageClass* class_ = nullptr;  // null: it has no provisioner
+  bool is_published_ = false;
+  NodeLabelIndex<api::CSIStorageCapacity> capacities_;
+};
 
 }  // namespace berth::client

@@ -138,8 +138,9 @@ TEST(Volumes, ProvisioningNeedsAProvisionerItsTopologyAndSpace) {
               "}");
     put(view, Kind::PersistentVolumeClaim,
         claim_text("c", R"("storageClassName":"k","resources":{"requests":{"storage":"2Gi"}})"));
-    EXPECT_EQ(can_provision(view, *view.volume_claims.find("d", "c"), *view.nodes.find("", "n")),
-              test.answer);
+    EXPECT_EQ(
+        Provisioner(view, *view.volume_claims.find("d", "c")).ask(*view.nodes.find("", "n")).provisioning,
+        test.answer);
   }
 }
 

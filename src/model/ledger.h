@@ -174,7 +174,8 @@ class Ledger::Transaction {
   void remove_claim(ClaimId claim);
   // Takes back what holds keep from others, where the holds do not bind an entry of this priority. An entry
   // with a hold of its own takes that back, and later ones up to its priority: who came first goes first.
-  void lift_holds(std::int32_t priority, std::optional<HoldId> own = {});
+  // `open`: a hold that binds equals, but not this entry.
+  void lift_holds(std::int32_t priority, std::optional<HoldId> own = {}, std::optional<HoldId> open = {});
   // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
   // others.
   void hide(DeviceId device);

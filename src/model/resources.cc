@@ -23,15 +23,9 @@ std::int64_t amount_of(const ResourceAmounts& amounts, ResourceId resource) {
   return 0;
 }
 
+// Neither it nor a report of its node lacks an amount that has a floor.
 bool names_both(const api::Container& container) {
-  return container.requests.contains("cpu") && container.requests.contains("memory");
-}
-
-void raise_to_floor(std::vector<api::Container>& containers) {
-  for (api::Container& container : containers) {
-    container.requests.try_emplace("cpu", Quantity::millis(kCpuFloor));
-    container.requests.try_emplace("memory", Quantity::of(kMemoryFloor));
-  }
+  return container.requests.contains("cpu") && container.requests.contains("memory") && !container.reported;
 }
 
 template <class IdOf>
@@ -51,14 +45,9 @@ ResourceAmounts charges_by(const api::Pod& pod, const api::NodeAllocatableClaims
   ResourceAmounts charges = amounts_by(api::effective_requests(pod, by_devices), id_of);
   if (!std::all_of(pod.containers.begin(), pod.containers.end(), names_both) ||
       !std::all_of(pod.init_containers.begin(), pod.init_containers.end(), names_both)) {
-    api::Pod raised;
-    raised.containers = pod.containers;
-    raised.init_containers = pod.init_containers;
-    raised.overhead = pod.overhead;
-    raised.pod_level_requests = pod.pod_level_requests;
-    raise_to_floor(raised.containers);
-    raise_to_floor(raised.init_containers);
-    const ResourceAmounts scored = amounts_by(api::effective_requests(raised, by_devices), id_of);
+    static const api::ResourceMap kFloors = {{"cpu", Quantity::millis(kCpuFloor)},
+                                             {"memory", Quantity::of(kMemoryFloor)}};
+    const ResourceAmounts scored = amounts_by(api::effective_requests(pod, by_devices, kFloors), id_of);
     for (const auto& [asked, unasked] : {std::pair(kCpu, kCpuUnasked), std::pair(kMemory, kMemoryUnasked)})
       if (const std::int64_t more = amount_of(scored, asked) - amount_of(charges, asked); more > 0)
         charges.push_back({unasked, more});

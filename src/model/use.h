@@ -70,6 +70,7 @@ struct Hold {
   std::vector<HeldPlace> places;
   std::vector<ReservedDevice> devices;
   std::vector<PodId> leaving;  // they are evicted for it, whoever else needs their room
+  bool binds_equals = false;   // entries of this priority, too, except those that it is open to
 };
 
 }  // namespace berth::model

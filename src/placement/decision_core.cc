@@ -36,10 +36,21 @@ std::optional<model::Place> DecisionCore::place_pod(const SchedulingContext& con
   pod_cycle_.begin(state_, context, pod, &transaction);
   NodeId node = pod_cycle_.choose_nominated(state_, domains_.nodes(context.cluster), avoid);
   if (!node.valid()) node = signature_cache_.choose(state_, avoid);
+  return reserve_on(node, transaction);
+}
+
+std::optional<model::Place> DecisionCore::reserve_on(NodeId node, model::Ledger::Transaction& transaction) {
   if (!node.valid()) return std::nullopt;
   auto reserved = pod_cycle_.reserve(state_, node, transaction);
   if (!reserved) return std::nullopt;
   return model::Place{state_.pod_id, node, *std::move(reserved)};
+}
+
+std::optional<model::Place> DecisionCore::place_nominated(const SchedulingContext& context,
+                                                          const api::Pod& pod,
+                                                          model::Ledger::Transaction& transaction) {
+  pod_cycle_.begin(state_, context, pod, &transaction);
+  return reserve_on(pod_cycle_.choose_nominated(state_, domains_.nodes(context.cluster), {}), transaction);
 }
 
 PodDecision DecisionCore::decide_pod(const SchedulingContext& context, const api::Pod& pod,

@@ -93,6 +93,9 @@ class DecisionCore {
   std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
                                         std::span<const NodeId> avoid,
                                         model::Ledger::Transaction& transaction);
+  // The same on the node that status.nominatedNodeName names alone.
+  std::optional<model::Place> place_nominated(const SchedulingContext& context, const api::Pod& pod,
+                                              model::Ledger::Transaction& transaction);
   GroupOutcome place_group(const SchedulingContext& context, const GroupInput& input,
                            model::Ledger::Transaction& transaction) {
     return group_cycle_.run(context, input, transaction);
@@ -107,6 +110,8 @@ class DecisionCore {
   const Profiles& profiles() const { return profiles_; }
 
  private:
+  // Of the pod that was begun last.
+  std::optional<model::Place> reserve_on(NodeId node, model::Ledger::Transaction& transaction);
   Refusal refusal(const SchedulingContext& context, const api::Pod& pod);
   std::optional<PreemptionPlan> preempt(const SchedulingContext& context, const api::Pod& pod,
                                         const AvoidSet& avoid, model::Ledger::Transaction& transaction,

@@ -60,12 +60,17 @@ struct InterPodAffinityArguments {
   bool ignore_preferred_terms_of_existing_pods = false;
 };
 
+struct VolumeBindingArguments {
+  std::vector<UtilizationPoint> shape = {{0, 10}, {100, 0}};  // at least one
+};
+
 struct PluginArguments {
   NodeAffinityArguments node_affinity = {};
   ResourcesFitArguments resources_fit = {};
   BalancedAllocationArguments balanced_allocation = {};
   TopologySpreadArguments topology_spread = {};
   InterPodAffinityArguments inter_pod_affinity = {};
+  VolumeBindingArguments volume_binding = {};
 };
 
 }  // namespace berth::placement

@@ -174,29 +174,37 @@ class PodRemedySearch final : public RemedySearch {
       const auto claim = offline.view().claims.find_shared(pod_.meta.ns, api::claim_object_name(pod_, named));
       if (!claim || claim->allocation) continue;
       for (std::size_t i = 0; i < claim->requests.size(); ++i)
-        if (!claim->requests[i].prioritized) change_class(*claim, i);
+        for (std::size_t j = 0; j < claim->requests[i].alternatives.size(); ++j)
+          if (!is_over() && !change_class(*claim, i, j)) break;
     }
     if (pod_.claims.empty()) return;
     remove_device_taints();
     delete_rules();
   }
 
-  void change_class(const api::ResourceClaim& claim, std::size_t request) {
+  // False: a class was found, so the request's other alternatives need none.
+  bool change_class(const api::ResourceClaim& claim, std::size_t request, std::size_t alternative) {
     std::size_t tried = 0;
-    const std::string own = claim.requests[request].alternatives.front().device_class;
+    const api::DeviceRequest& asked = claim.requests[request];
+    const api::DeviceSubRequest& own = asked.alternatives[alternative];
     for (const auto& [name, unused] : offline.cluster().classes()) {
-      if (name == own) continue;
-      if (is_over() || ++tried > kDeviceChangesMax) return;
+      const bool is_asked = std::ranges::any_of(
+          asked.alternatives, [&](const api::DeviceSubRequest& one) { return one.device_class == name; });
+      if (is_asked) continue;
+      if (is_over() || ++tried > kDeviceChangesMax) return true;
       note(RemedyKind::OtherClass);
       api::ResourceClaim other = claim;
-      other.requests[request].alternatives.front().device_class = name;
+      other.requests[request].alternatives[alternative].device_class = name;
       Changes changes(offline);
       changes.put(api::Kind::ResourceClaim, &claim, std::move(other));
       if (!fits()) continue;
-      return add({.kind = RemedyKind::OtherClass,
-                  .subjects = {name},
-                  .request = "request " + claim.requests[request].name + " of claim " + claim.meta.name});
+      add({.kind = RemedyKind::OtherClass,
+           .subjects = {name},
+           .request = "request " + asked.name + (asked.prioritized ? "/" + own.name : "") + " of claim " +
+                      claim.meta.name});
+      return false;
     }
+    return true;
   }
 
   // The pod with the tolerations of its claims.

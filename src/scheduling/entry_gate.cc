@@ -34,6 +34,22 @@ void EntryGate::enqueue(const QueuedEntity& entry, Time now) {
     loop_.queue.add(entry.key, entry.priority, entry.since);
 }
 
+bool EntryGate::follow_nomination(const client::View& view, const EntityKey& key, const api::Pod& pod,
+                                  Time now) {
+  if (loop_.evictions.find(key)) return loop_.nominations.forget(key);
+  const auto find_room = [&]() -> std::optional<model::Hold> {
+    const SchedulingContext context{view, loop_.cluster, core_.allocator(), now,
+                                    loop_.options.binding_timeout};
+    model::Ledger::Transaction transaction(loop_.cluster.ledger());
+    transaction.lift_holds(pod.priority, loop_.nominations.hold_of(key));
+    const auto before = transaction.savepoint();
+    if (!core_.place_nominated(context, pod, transaction)) return std::nullopt;
+    return loop_.cluster.hold_for(transaction.take_since(before), pod.priority);
+  };
+  return loop_.nominations.follow(
+      loop_.cluster, key, pod, placement::asks_for_devices(pod) ? Nominations::FindRoom(find_room) : nullptr);
+}
+
 void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, Time now) {
   const api::Pod* pod = view.pods.find(key.ns, key.name);
   if (pod && loop_.wants_to_grow(*pod)) return loop_.queue.add(key, pod->priority, pod->meta.created);
@@ -42,9 +58,7 @@ void EntryGate::reconsider_pod(const client::View& view, const EntityKey& key, T
     loop_.forget_room(key, now);
     return loop_.queue.erase(key);
   }
-  const bool made_room = loop_.evictions.find(key) ? loop_.nominations.forget(key)
-                                                   : loop_.nominations.follow(loop_.cluster, key, *pod);
-  if (made_room) loop_.queue.wake(kEventRoomFreed, now);
+  if (follow_nomination(view, key, *pod, now)) loop_.queue.wake(kEventRoomFreed, now);
   const std::optional<placement::PodGate> closed = gate(view, *pod, now);
   if (!closed) return enqueue(placement::queue_entry(*pod), now);
   loop_.forget_room(key, now);

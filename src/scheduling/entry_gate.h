@@ -11,7 +11,7 @@ namespace berth::scheduling {
 class EntryGate {
  public:
   // `log`: null keeps nothing.
-  EntryGate(LoopState& loop, const DecisionCore& core, DecisionLog* log)
+  EntryGate(LoopState& loop, DecisionCore& core, DecisionLog* log)
       : loop_(loop), core_(core), decisions_(log) {}
 
   // All dirty entries.
@@ -31,6 +31,8 @@ class EntryGate {
   void gate_members(const client::View& view, const GroupMembers& members,
                     std::optional<placement::GateReason>& closed, Time now);
   void enqueue(const QueuedEntity& entry, Time now);
+  // Holds the room of a nomination, or ends that. True if it made room.
+  bool follow_nomination(const client::View& view, const EntityKey& key, const api::Pod& pod, Time now);
   void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
   void reconsider_group(const client::View& view, const EntityKey& key, Time now);
   void reconsider_tree(const client::View& view, const EntityKey& key, Time now);
@@ -53,7 +55,7 @@ class EntryGate {
   void log_gate(const TreeMembers& tree, const placement::GateReason& gate, Time now);
 
   LoopState& loop_;
-  const DecisionCore& core_;
+  DecisionCore& core_;
   DecisionLog* decisions_;
 };
 

@@ -43,7 +43,8 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   const Preempting preempting = this->preempting(context, entry.key, group);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(group.priority, own ? std::optional(own->hold.id()) : std::nullopt);
+  transaction.lift_holds(group.priority, own ? std::optional(own->hold.id()) : std::nullopt,
+                         loop_.overtaking.open_to(entry));
   const GroupOutcome outcome = core_.decide_group(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(context, std::move(entry), input, outcome, transaction, id, now);
@@ -101,7 +102,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }
   log(std::move(record));
-  loop_.overtaking.placed(group.priority, now);
+  loop_.overtaking.placed(entry, now);
   loop_.forget_room(entry.key, now);
   flight.entry = entry;
   if (chosen.size() < outcome.members.size()) put_back(context, std::move(entry), input, now);
@@ -160,7 +161,7 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   record.result = refusal.result;
   record.refusal = outcome.refusal;
   log(std::move(record));
-  if (!failed && !is_scheduled(input)) loop_.overtaking.refused(entry.key, input.group->priority);
+  if (!failed && !is_scheduled(input)) loop_.overtaking.refused(entry);
   if (failed)
     loop_.queue.put_after_error(std::move(entry), now);
   else

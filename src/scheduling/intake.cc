@@ -122,7 +122,7 @@ void Intake::placed_pod_changed(const client::View& view, const client::Delta& d
     relabelled.pod_after = after;
     wake(relabelled, now);
   }
-  if (before->meta.generation == after->meta.generation || has(KnownDefect::ResizeWakesNobody)) return;
+  if (!api::counts_differently(*before, *after) || has(KnownDefect::ResizeWakesNobody)) return;
   placement::ClusterChange resized = change(kEventPodResized, view, delta);
   resized.node = loop_.cluster.find_node(after->node_name);
   wake(resized, now);

@@ -124,6 +124,10 @@ EntityKey pod_entry(const std::string& name) {
   return {"default", name, EntityKind::Pod};
 }
 
+QueuedEntity queued(const std::string& name, std::int32_t priority, int age = 0) {
+  return {pod_entry(name), priority, Time::from_seconds(1000 - age), 0};
+}
+
 model::Hold hold_on_node_three() {
   return {10, {{{model::NodeId(3), model::ResourceAmounts{{model::kCpu, 500}}, nullptr, {}}, {}}}, {}};
 }
@@ -133,10 +137,11 @@ TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000);
   OvertakingGuard guard(limit);
-  guard.refused(pod_entry("high"), 10);
-  guard.placed(10, start);
-  EXPECT_FALSE(guard.starving(start + limit * 2)) << "its equals do not overtake it";
-  guard.placed(0, start);
+  guard.refused(queued("high", 10));
+  guard.placed(queued("older", 10, 5), start);
+  guard.placed(queued("higher", 11), start);
+  EXPECT_FALSE(guard.starving(start + limit * 2)) << "those before it do not overtake it";
+  guard.placed(queued("low", 0), start);
   EXPECT_FALSE(guard.starving(start + limit - Duration::seconds(1)));
   ASSERT_EQ(guard.starving(start + limit), pod_entry("high"));
   guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, start + limit);
@@ -148,13 +153,40 @@ TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
   EXPECT_FALSE(guard.forget(pod_entry("high")));
 }
 
+TEST(OvertakingGuard, AYoungerEqualOvertakesAndTheReservationIsOpenToOlderOnes) {
+  model::Ledger ledger;
+  const Duration limit = Duration::seconds(20);
+  const Time start = Time::from_seconds(1000);
+  OvertakingGuard guard(limit);
+  guard.refused(queued("large", 10, 60));
+  guard.placed(queued("small", 10), start);
+  ASSERT_EQ(guard.starving(start + limit), pod_entry("large"));
+  EXPECT_TRUE(guard.overtaken_by_equals(pod_entry("large")));
+  guard.keep(pod_entry("large"), {ledger, hold_on_node_three()}, start + limit);
+  EXPECT_TRUE(guard.open_to(queued("large", 10, 60)));
+  EXPECT_TRUE(guard.open_to(queued("older", 10, 61)));
+  EXPECT_FALSE(guard.open_to(queued("younger", 10, 59)));
+}
+
+TEST(OvertakingGuard, AfterASearchInVainTheNextOneComesLater) {
+  const Duration limit = Duration::seconds(20);
+  const Time start = Time::from_seconds(1000);
+  OvertakingGuard guard(limit);
+  for (const char* name : {"first", "second"}) guard.refused(queued(name, 10));
+  guard.placed(queued("low", 0), start - limit);
+  guard.give_up(pod_entry("first"), start);
+  EXPECT_FALSE(guard.starving(start));
+  EXPECT_EQ(guard.next_time(), start + kSearchPause);
+  EXPECT_EQ(guard.starving(start + kSearchPause), pod_entry("second"));
+}
+
 TEST(OvertakingGuard, AReservationLastsWhilePodsLeaveIt) {
   model::Ledger ledger;
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000);
   OvertakingGuard guard(limit);
-  guard.refused(pod_entry("high"), 10);
-  guard.placed(0, start - limit);
+  guard.refused(queued("high", 10));
+  guard.placed(queued("low", 0), start - limit);
   guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, start);
   const Duration step = kKeptStillMax - Duration::seconds(1);
   for (Time now = start + step; now < start + kKeptMax; now = now + step) {
@@ -170,8 +202,8 @@ TEST(OvertakingGuard, AnIdleReservationEndsAndTheNextComesLater) {
   const Duration limit = Duration::seconds(20);
   const Time start = Time::from_seconds(1000), over = start + kKeptStillMax;
   OvertakingGuard guard(limit);
-  for (const char* name : {"first", "second"}) guard.refused(pod_entry(name), 10);
-  guard.placed(0, start - limit);
+  for (const char* name : {"first", "second"}) guard.refused(queued(name, 10));
+  guard.placed(queued("low", 0), start - limit);
   guard.keep(pod_entry("first"), {ledger, hold_on_node_three()}, start);
   guard.freed(model::NodeId(4), start + limit);
   EXPECT_FALSE(guard.expire(over - Duration::millis(1)));
@@ -179,7 +211,7 @@ TEST(OvertakingGuard, AnIdleReservationEndsAndTheNextComesLater) {
   EXPECT_FALSE(guard.starving(over)) << "first whoever fits is placed";
   EXPECT_EQ(guard.starving(over + limit), pod_entry("second"));
   guard.forget(pod_entry("second"));
-  guard.placed(0, over);
+  guard.placed(queued("low", 0), over);
   EXPECT_FALSE(guard.starving(over + limit)) << "twice as long as the first time";
   EXPECT_EQ(guard.starving(over + limit * 2), pod_entry("first"));
   ASSERT_EQ(guard.in_vain_nodes(pod_entry("first")).size(), 1u);

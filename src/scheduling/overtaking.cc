@@ -10,9 +10,9 @@ AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
   return {loop_.avoid_list.nodes(pod.meta.uid, now), loop_.avoid_list.devices(loop_.cluster, pod, now)};
 }
 
-// Removes all pods of lower priority, the claims that nobody else uses, and the reservation pods of GPUs that
-// nobody else shares. Cost: O(pods), once for each search.
-void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t priority,
+// Removes all pods of a priority below `bound`, the claims that nobody else uses, and the reservation pods of
+// GPUs that nobody else shares. Cost: O(pods), once for each search.
+void Scheduler::remove_lower(const SchedulingContext& context, std::int64_t bound,
                              model::GroupClaims group_claims, model::Ledger::Transaction& transaction) {
   model::Cluster& cluster = loop_.cluster;
   const auto place_of = [&](const api::Pod& pod) {
@@ -26,7 +26,7 @@ void Scheduler::remove_lower(const SchedulingContext& context, std::int32_t prio
     if (!place_of(*pod).valid()) continue;
     if (api::is_gpu_reservation(*pod))
       reservations.push_back(pod.get());
-    else if (pod->priority < priority)
+    else if (pod->priority < bound)
       remove(*pod);
   }
   for (const api::Pod* pod : reservations)
@@ -50,17 +50,21 @@ bool Scheduler::place_entry(const SchedulingContext& context, const api::PodGrou
   return core_.place_group(context, input, transaction).kind == GroupOutcome::Kind::Placed;
 }
 
-// What the entry would take, on other nodes than `avoided`, if no pod of lower priority ran. Nothing: it fits
-// nowhere.
+// What the entry would take, on other nodes than `avoided`, if no pod of lower priority ran, or none of its
+// own. Nothing: it fits nowhere.
 model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
-                                 std::span<const model::NodeId> avoided, model::GroupClaims group_claims) {
+                                 std::span<const model::NodeId> avoided, Equals equals,
+                                 model::GroupClaims group_claims) {
   const auto room = [&](const auto* entry) {
     if (!entry) return model::Hold{};
     model::Ledger::Transaction transaction(loop_.cluster.ledger());
-    remove_lower(context, entry->priority, group_claims, transaction);
+    const bool without = equals == Equals::Removed;
+    remove_lower(context, std::int64_t{entry->priority} + (without ? 1 : 0), group_claims, transaction);
     const auto removed = transaction.savepoint();
     if (!place_entry(context, *entry, avoided, transaction)) return model::Hold{};
-    return loop_.cluster.hold_for(transaction.take_since(removed), entry->priority);
+    model::Hold hold = loop_.cluster.hold_for(transaction.take_since(removed), entry->priority);
+    hold.binds_equals = loop_.overtaking.overtaken_by_equals(key);
+    return hold;
   };
   return key.kind == EntityKind::Pod ? room(context.view.pods.find(key.ns, key.name))
                                      : room(context.view.pod_groups.find(key.ns, key.name));
@@ -70,8 +74,18 @@ model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityK
 // reserved only where there is no other room.
 model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
                                  std::span<const model::NodeId> avoided) {
-  model::Hold room = find_room(context, key, avoided, model::GroupClaims::Kept);
-  return room.places.empty() ? find_room(context, key, avoided, model::GroupClaims::Freed) : room;
+  for (const Equals equals : {Equals::Kept, Equals::Removed}) {
+    std::vector<model::NodeId> all_avoided(avoided.begin(), avoided.end());
+    if (equals == Equals::Removed) {
+      if (!loop_.overtaking.overtaken_by_equals(key)) break;
+      for (const auto& [name, node] : loop_.cluster.live_nodes())
+        if (!loop_.overtaking.is_left_by_pods(node, context.now)) all_avoided.push_back(node);
+    }
+    for (const model::GroupClaims claims : {model::GroupClaims::Kept, model::GroupClaims::Freed})
+      if (model::Hold room = find_room(context, key, all_avoided, equals, claims); !room.places.empty())
+        return room;
+  }
+  return {};
 }
 
 void Scheduler::keep_room(const SchedulingContext& context, const EntityKey& key) {
@@ -80,7 +94,7 @@ void Scheduler::keep_room(const SchedulingContext& context, const EntityKey& key
     loop_.overtaking.forget_in_vain_nodes(key);
     room = find_room(context, key, {});
   }
-  if (room.places.empty()) return loop_.overtaking.give_up(key);
+  if (room.places.empty()) return loop_.overtaking.give_up(key, context.now);
   loop_.overtaking.keep(key, model::ScopedHold(loop_.cluster.ledger(), std::move(room)), context.now);
 }
 

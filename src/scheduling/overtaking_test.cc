@@ -77,6 +77,60 @@ TEST_F(KeptRoom, LeavesTheModelAsTheAuditSaysItIs) {
   EXPECT_EQ(bench.decisions.repairs(), 0u);
 }
 
+// A node of 4 cores on which pods of one core run 10 s each, one ends every 2.5 s, and the next is there at
+// once; a pod of 4 cores that is older than most of them.
+class Stream : public testing::Test {
+ protected:
+  explicit Stream() {
+    bench.put_node({"n1"});
+    for (int i = 0; i < 4; ++i) put_small();
+    bench.put_pod({"large", "4", "", R"(,"preemptionPolicy":"Never")", "", "", 1000});
+    bench.run();
+  }
+  // True if the large pod has its place.
+  bool next() {
+    if (const std::string oldest = oldest_running(); !oldest.empty()) bench.erase(api::Kind::Pod, oldest);
+    put_small();
+    bench.now = bench.now + Duration::millis(2500);
+    bench.run();
+    return !bench.node_of("large").empty();
+  }
+  void put_small() {
+    const std::string name = "s" + std::to_string(100 + smalls++);
+    bench.put_pod({name, "1", "", R"(,"preemptionPolicy":"Never")", "", "", 1000 + smalls});
+    bench.run();
+    for (const auto& [key, pod] : std::map(bench.view.pods.all()))
+      if (!pod->bound() && !bench.node_of(pod->meta.name).empty()) bench.bind(pod->meta.name);
+  }
+  std::string oldest_running() const {
+    for (const auto& [name, pod] : bench.view.pods.all())
+      if (pod->meta.name != "large" && !bench.node_of(pod->meta.name).empty()) return pod->meta.name;
+    return "";
+  }
+
+  TestBench bench;
+  int smalls = 0;
+};
+
+// It is overtaken at 2.5 s and gets a reservation 20 s later. Then three more pods must end, one each 2.5 s.
+TEST_F(Stream, OfYoungerEqualsLetsALargePodHaveItsTurn) {
+  int turns = 1;
+  while (!next() && turns < 100) ++turns;
+  EXPECT_GE(turns, 9) << "the limit is 20 s";
+  EXPECT_LE(turns, 14);
+}
+
+// Otherwise the room of one core would be idle, and the small pod wait for it.
+TEST_F(Stream, OfPodsThatDoNotEndKeepsNoRoom) {
+  bench.put_node({"n1", "6"});
+  put_small();
+  bench.now = bench.now + Duration::seconds(21);
+  bench.run();
+  EXPECT_TRUE(bench.scheduler.cluster().ledger().holds().empty());
+  put_small();
+  EXPECT_FALSE(bench.node_of("s" + std::to_string(99 + smalls)).empty());
+}
+
 // A card that can be shared and one that cannot draw ten lanes each, and a low pod has the second one. A pod
 // of priority 10 with `cpu` wants a share of the first one, and has a hold on it.
 class KeptShare : public testing::Test {

@@ -151,6 +151,62 @@ TEST_F(Preempts, RoomIsKeptForAPodThatOthersNominated) {
   }
 }
 
+// n1 and n2 have a device each; n1 is the first by name.
+TEST_F(Preempts, DevicesAreKeptForAPodThatOthersNominated) {
+  const NominatedCase rows[] = {
+      {"a higher priority keeps its device", 9, "n1", "n2"},
+      {"an equal one, too", 5, "n1", "n2"},
+      {"a lower one does not", 1, "n1", "n1"},
+      {"a node without a device", 9, "n3", "n1"},
+  };
+  for (const NominatedCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    TestBench one;
+    for (const char* node : {"n1", "n2", "n3"}) one.put_node({node, "8"});
+    for (const char* node : {"n1", "n2"}) one.put_slice("s-" + std::string(node), node, 1);
+    one.put_class("gpu", "true");
+    const auto with_claim = [](const std::string& claim) {
+      return R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + claim + R"("}])";
+    };
+    one.put_pod({"gated", "1", "",
+                 with_priority(row.priority, R"(,"schedulingGates":[{"name":"g"}])" + with_claim("mine"))});
+    nominate(one, "gated", row.node);
+    one.run();
+    one.put_claim("mine", "gpu");  // after the nomination
+    one.put_claim("its", "gpu");
+    one.run();
+    one.put_pod({"other", "1", "", with_priority(5, with_claim("its"))});
+    one.run();
+    EXPECT_EQ(one.node_of("other"), row.other_gets);
+  }
+}
+
+// It takes the device that was kept for it, and a third pod gets none.
+TEST_F(Preempts, ANominatedPodTakesItsDevice) {
+  bench.put_node({"n1", "8"});
+  bench.put_slice("s", "n1", 1);
+  bench.put_class("gpu", "true");
+  for (const char* claim : {"mine", "its"}) bench.put_claim(claim, "gpu");
+  const auto put = [&](const std::string& name, const std::string& claim, const std::string& more) {
+    bench.put_pod({name, "1", "",
+                   with_priority(5, R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + claim +
+                                        R"("}])" + more)});
+  };
+  put("gated", "mine", R"(,"schedulingGates":[{"name":"g"}])");
+  nominate(bench, "gated", "n1");
+  bench.run();
+  put("other", "its", R"(,"preemptionPolicy":"Never")");
+  bench.run();
+  EXPECT_EQ(bench.node_of("other"), "");
+  put("gated", "mine", "");
+  nominate(bench, "gated", "n1");
+  bench.run();
+  EXPECT_EQ(bench.node_of("gated"), "n1");
+  bench.now = bench.now + Duration::seconds(30);
+  bench.run();
+  EXPECT_EQ(bench.node_of("other"), "");
+}
+
 struct ExpectedCase {
   const char* name;
   const char* expected;  // more members of the spec of the nominated pod, which has the label app=a

@@ -121,7 +121,8 @@ class EvictingPods {
   }
 
   SeededRandom random_;
-  TestBench bench_;
+  // Without reservations for pods that were overtaken: they last minutes.
+  TestBench bench_{{.overtaking_limit = Duration::minutes(24 * 60)}};
   std::vector<Replica> replicas_;
   std::size_t arrived_ = 0;
   std::set<std::string, std::less<>> bound_;      // UIDs

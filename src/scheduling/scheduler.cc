@@ -175,7 +175,8 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   const Preempting preempting = this->preempting(context, entry.key, pod);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(pod.priority, own ? own->hold.id() : loop_.nominations.hold_of(entry.key));
+  transaction.lift_holds(pod.priority, own ? own->hold.id() : loop_.nominations.hold_of(entry.key),
+                         loop_.overtaking.open_to(entry));
   PodDecision decision = core_.decide_pod(context, pod, avoid, transaction, preempting);
   if (decision.refusal) {
     transaction.end();
@@ -187,7 +188,7 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
 
 client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                                     const PodDecision& decision, const std::string& id, Time now) {
-  loop_.overtaking.placed(pod.priority, now);
+  loop_.overtaking.placed(entry, now);
   if (loop_.nominations.forget(entry.key)) loop_.queue.wake(kEventRoomFreed, now);
   loop_.forget_room(entry.key, now);
 
@@ -240,7 +241,7 @@ client::Effects Scheduler::refuse_pod(const SchedulingContext& context, QueuedEn
        decision.refusal,
        0,
        pod.meta.uid});
-  if (!failed) loop_.overtaking.refused(entry.key, pod.priority);
+  if (!failed) loop_.overtaking.refused(entry);
   if (failed || (avoids && !decision.preemption && !has(KnownDefect::AvoidedNodesWaitForSweep))) {
     loop_.queue.put_after_error(std::move(entry), now);
   } else {

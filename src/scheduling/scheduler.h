@@ -106,15 +106,17 @@ class Scheduler final : public client::StatefulDecider {
   void end_preemptions(Time now);
   client::Effects evict(const client::View& view, Time now);
   void keep_room(const SchedulingContext& context, const EntityKey& key);
+  enum class Equals : std::uint8_t { Kept, Removed };  // pods of the entry's own priority
   model::Hold find_room(const SchedulingContext& context, const EntityKey& key,
                         std::span<const model::NodeId> avoided);
   model::Hold find_room(const SchedulingContext& context, const EntityKey& key,
-                        std::span<const model::NodeId> avoided, model::GroupClaims group_claims);
+                        std::span<const model::NodeId> avoided, Equals equals,
+                        model::GroupClaims group_claims);
   bool place_entry(const SchedulingContext& context, const api::Pod& pod,
                    std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   bool place_entry(const SchedulingContext& context, const api::PodGroup& group,
                    std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
-  void remove_lower(const SchedulingContext& context, std::int32_t priority, model::GroupClaims group_claims,
+  void remove_lower(const SchedulingContext& context, std::int64_t bound, model::GroupClaims group_claims,
                     model::Ledger::Transaction& transaction);
   // Nodes and devices of the pod's failed bindings.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;

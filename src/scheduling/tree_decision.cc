@@ -96,7 +96,7 @@ client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedE
   std::string id = next_decision(entry.key, now);
   if (const std::string& joined = joined_decision(input); !joined.empty()) id = joined;
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(entry.priority, std::nullopt);
+  transaction.lift_holds(entry.priority, std::nullopt, loop_.overtaking.open_to(entry));
   const TreeOutcome outcome = core_.decide_tree(context, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed && !chosen_members(input, outcome).empty())
     return bind_tree(context, std::move(entry), input, outcome, transaction, id, now);
@@ -138,7 +138,7 @@ client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEnt
   }
   tell_refused(context, input, outcome, id, now);
   log_tree(entry, input, outcome, id, now);
-  loop_.overtaking.placed(entry.priority, now);
+  loop_.overtaking.placed(entry, now);
   loop_.forget_room(entry.key, now);
   flight.entry = entry;
   if (chosen.size() < waiting) put_back(context, std::move(entry), input, now);

@@ -28,6 +28,16 @@ void put_on_node(TestBench& bench, const std::string& name, const std::string& c
                                 "\"}}" + container + R"(}]},"status":{"phase":"Running"}})");
 }
 
+// Pod large asks for 1 CPU only, and its container still uses so many.
+void put_shrinking(TestBench& bench, const std::string& uses) {
+  bench.put(Kind::Pod,
+            R"({"metadata":{"name":"large","namespace":"default","uid":"uid-large","generation":2},"spec":)"
+            R"({"nodeName":"n1","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},"status":)"
+            R"({"phase":"Running","containerStatuses":[{"name":"c","allocatedResources":{"cpu":"1"},)"
+            R"("resources":{"requests":{"cpu":")" +
+                uses + "\"}}}]}}");
+}
+
 constexpr const char* kNear =
     R"(,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":)"
     R"({"matchLabels":{"app":"db"}},"topologyKey":"kubernetes.io/hostname"}]}})";
@@ -43,6 +53,8 @@ constexpr WakeRow kPodRows[] = {
      [](TestBench& b) { b.erase(Kind::Pod, "small"); }},
     {"resize in place", "", [](TestBench& b) { put_on_node(b, "large", "1", "", "", 2); },
      [](TestBench& b) { put_on_node(b, "large", "2900m", "", "", 2); }},
+    {"resize in place, carried out", "", [](TestBench& b) { put_shrinking(b, "1"); },
+     [](TestBench& b) { put_shrinking(b, "2900m"); }, "4", [](TestBench& b) { put_shrinking(b, "3"); }},
     {"pod placed", kNear, [](TestBench& b) { put_on_node(b, "db", "100m", R"("app":"db")"); },
      [](TestBench& b) { put_on_node(b, "web", "100m", R"("app":"web")"); }, "16"},
     {"pod relabelled", kNear, [](TestBench& b) { put_on_node(b, "small", "1", R"("app":"db")"); },

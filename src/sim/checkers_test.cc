@@ -187,7 +187,7 @@ TEST(Conduct, AGroupIsScheduledWhenItIs) {
   EXPECT_EQ(ConductChecker::group_told(nullptr, group, 2, 2), "");
   EXPECT_NE(ConductChecker::group_told(nullptr, group, 1, 2), "");
   EXPECT_EQ(ConductChecker::group_told(&group, group, 1, 2), "") << "it has been so before";
-  group.committed = true;
+  group.committed = "d";
   EXPECT_EQ(ConductChecker::group_told(nullptr, group, 1, 2), "");
   group.scheduled_message = "pod group is unschedulable";
   EXPECT_NE(ConductChecker::group_told(nullptr, group, 2, 2), "");
@@ -356,8 +356,33 @@ TEST_F(Checked, AGangWhoseMinimumGrowsBehindADecision) {
     world_->run_until(world_->now() + Duration::minutes(4));
     EXPECT_TRUE(checker_.broken().empty());
     bind(member, 1);
+    for (const std::string& sentence : broken_at_rest(checker_))
+      EXPECT_EQ(sentence.find("I4: gang g1"), std::string::npos) << sentence;
   }
   expect_broken("I4: g2-0 of gang g2 is bound while 1 of the 2 members");
+}
+
+// The barrier commits once, by the minimum of that moment. Bindings may come minutes later.
+TEST_F(Checked, AGangWhoseMinimumGrowsBehindItsCommit) {
+  world_->create(storm_group(Json::object({{"name", "g"}, {"min", 1}})));
+  make_pod("g-0", "", "g");
+  request("of-g-0", "g-0", 1, {.group_size = 2});
+  Json outcome = Json::object();
+  outcome["status"]["conditions"] =
+      Json::array({Json::object({{"type", "scheduling.berth.dev/GangCommitted"},
+                                 {"status", "True"},
+                                 {"reason", "Committed"},
+                                 {"message", "d1-of-g-0"},
+                                 {"lastTransitionTime", "2026-01-01T00:00:00Z"}})});
+  patch(Kind::PodGroup, "g", outcome, "status");
+  Json body = Json::object();
+  body["spec"]["schedulingPolicy"]["gang"]["minCount"] = std::int64_t{2};
+  patch(Kind::PodGroup, "g", body);
+  world_->run_until(world_->now() + Duration::minutes(4));
+  bind("g-0", 1);
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+  for (const std::string& sentence : broken_at_rest(checker_))
+    EXPECT_EQ(sentence.find("I4"), std::string::npos) << sentence;
 }
 
 TEST_F(Checked, ABasicGroupMayBeginInPart) {

@@ -45,7 +45,7 @@ std::string ConductChecker::group_told(const StoredGroup* before, const StoredGr
   if (after.scheduled_message.find("unschedulable") != std::string::npos)
     return "I17: group " + after.name + " is scheduled and says \"" + after.scheduled_message + "\"";
   const bool turned = !before || before->uid != after.uid || before->scheduled != "True";
-  if (!turned || after.committed || there >= min) return "";
+  if (!turned || !after.committed.empty() || there >= min) return "";
   return "I17: group " + after.name + " says that it is scheduled with " + std::to_string(there) + " of " +
          std::to_string(min) + " members bound, and nothing is committed";
 }

@@ -167,8 +167,11 @@ class RestCheck {
  public:
   RestCheck(const SafetyChecker& checker, KeptRoom kept) : checker_(checker), state_(checker.state()) {
     if (kept == KeptRoom::None) return;
-    for (const auto& [name, pod] : state_.pods)
-      if (waits(pod)) highest_waiting_ = std::max(highest_waiting_, pod.priority);
+    for (const auto& [name, pod] : state_.pods) {
+      if (!waits(pod) || pod.priority < highest_waiting_) continue;
+      waits_alone_ = pod.priority > highest_waiting_;
+      highest_waiting_ = pod.priority;
+    }
   }
 
   std::vector<std::string> run() {
@@ -184,7 +187,8 @@ class RestCheck {
  private:
   void say(std::string sentence) { broken_.push_back(std::move(sentence)); }
   void say_fits(const StoredPod& pod, std::string sentence) {
-    if (pod.priority >= highest_waiting_) say(std::move(sentence));
+    if (pod.priority > highest_waiting_ || (pod.priority == highest_waiting_ && waits_alone_))
+      say(std::move(sentence));
   }
 
   // A pod that waits although every object that it needs exists.
@@ -411,6 +415,7 @@ class RestCheck {
   const SafetyChecker& checker_;
   const StoredState& state_;
   std::int64_t highest_waiting_ = INT64_MIN;
+  bool waits_alone_ = false;  // with that priority
   std::vector<std::string> broken_;
 };
 

@@ -13,11 +13,12 @@
 
 namespace berth::sim {
 
-// Whether room may be idle for a while because it is reserved for a waiting entry of higher priority.
+// Whether room may be idle for a while because it is reserved for a waiting entry of higher or equal
+// priority.
 enum class KeptRoom : std::uint8_t { None, Possible };
 
 // Sentences, sorted; empty without a violation. With KeptRoom::Possible unplaced pods are not reported while
-// an entry of higher priority waits.
+// another entry of their priority or a higher one waits.
 std::vector<std::string> broken_at_rest(const SafetyChecker& checker, KeptRoom kept = KeptRoom::None);
 
 // Whether these pods fit one after the other, each on the first node that accepts it, in one domain of the

@@ -296,7 +296,7 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   say_if(fairness_.bound(pod, now_));
   const StoredGroup* group = pod.group.empty() ? nullptr : find(state_.groups, pod.group);
   if (!group) return;
-  if (group->min > 0 && begun_.try_emplace(group->uid, min_known_of(*group)).second)
+  if (group->min > 0 && begun_.try_emplace(group->uid, min_behind(pod, *group)).second)
     check_gang_of(pod, *group);
   if (!group->key.empty()) check_domain_of(pod, *group);
   if (group->parent.empty()) return;
@@ -404,9 +404,21 @@ std::int64_t SafetyChecker::min_known_of(const StoredGroup& group) const {
   return least_known(old_min_, group.name, group.min);
 }
 
+// The minimum of the pod's group that counts for its binding. A member with a single decision waits for no
+// other one, and a gang that is committed is bound: later edits of the group do not affect them, however late
+// the binding comes.
+std::int64_t SafetyChecker::min_behind(const StoredPod& pod, const StoredGroup& group) const {
+  std::int64_t min = min_known_of(group);
+  if (const std::int64_t* decided_by = find(min_when_decided_, pod.uid)) min = std::min(min, *decided_by);
+  if (const auto names = state_.requests_of_pod.find(pod.uid); names != state_.requests_of_pod.end())
+    for (const std::string& name : names->second)
+      if (const std::int64_t* committed = find(min_when_committed_, state_.requests.at(name).decision))
+        min = std::min(min, *committed);
+  return min;
+}
+
 void SafetyChecker::check_gang_of(const StoredPod& pod, const StoredGroup& group) {
-  const std::int64_t* decided_by = find(min_when_decided_, pod.uid);
-  const std::int64_t min = decided_by ? std::min(*decided_by, min_known_of(group)) : min_known_of(group);
+  const std::int64_t min = min_behind(pod, group);
   std::int64_t ready = 0;
   std::set<std::string> missing;
   for (const std::string& name : state_.members[group.name]) {
@@ -583,7 +595,6 @@ void SafetyChecker::request_changed(const StoredRequest* before, const StoredReq
         (pod->node.empty() ? "is not bound" : "is bound to " + pod->node));
 }
 
-// A member with a single decision waits for no other member: later edits of its group do not affect it.
 void SafetyChecker::note_minimum(const StoredRequest& request) {
   min_when_decided_.erase(request.pod_uid);
   const StoredPod* pod = request.group_size == 1 ? state_.pod_by_uid(request.pod_uid) : nullptr;
@@ -592,6 +603,7 @@ void SafetyChecker::note_minimum(const StoredRequest& request) {
 }
 
 void SafetyChecker::group_changed(const StoredGroup* before, const StoredGroup& after) {
+  if (!after.committed.empty()) min_when_committed_.try_emplace(after.committed, after.min);
   if (before && before->uid == after.uid && before->min != after.min)
     old_min_[after.name] = {std::min(before->min, after.min), now_, now_ + kUnknowing};
   std::int64_t there = lost_members(after.name);
@@ -599,7 +611,7 @@ void SafetyChecker::group_changed(const StoredGroup* before, const StoredGroup& 
   StoredGroup told = after;  // the outcome of a tree is on its root
   for (const StoredComposite* above = find(state_.composites, after.parent); above;
        above = find(state_.composites, above->parent))
-    told.committed |= above->committed;
+    if (told.committed.empty()) told.committed = above->committed;
   say_if(ConductChecker::group_told(before, told, there, min_known_of(after)));
   if (after.scheduled != "True")
     say_if(conduct_.told("group " + after.name, {after.scheduled, "", after.scheduled_message}, now_));

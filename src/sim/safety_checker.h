@@ -102,6 +102,7 @@ class SafetyChecker {
   void check_gpus_of(const StoredPod& pod, const StoredNode& node);
   void check_gpu_devices_of(const StoredPod& pod);
   void check_gang_of(const StoredPod& pod, const StoredGroup& group);
+  std::int64_t min_behind(const StoredPod& pod, const StoredGroup& group) const;
   void check_domain_of(const StoredPod& pod, const StoredGroup& group);
   void claim_changed(const StoredClaim* before, const StoredClaim* after);
   void check_device(const StoredResult& result, const StoredClaim& claim);
@@ -126,10 +127,11 @@ class SafetyChecker {
   std::set<std::string> rivalled_;             // UIDs of claims
   std::map<std::string, std::int64_t> begun_;  // by UID of the group: its minimum then
   std::map<std::string, Time> decided_at_;     // by UID of a pod: when its latest request was written
-  std::map<std::string, std::int64_t> min_when_decided_;  // by UID of a pod: of its group
-  std::map<std::string, Time> relabelled_;                // nodes
-  std::map<std::string, std::string> domain_at_bind_;     // by UID of the pod
-  std::map<std::string, std::vector<Time>> lost_;         // group: when members with requests were deleted
+  std::map<std::string, std::int64_t> min_when_decided_;    // by UID of a pod: of its group
+  std::map<std::string, std::int64_t> min_when_committed_;  // by decision: of its group
+  std::map<std::string, Time> relabelled_;                  // nodes
+  std::map<std::string, std::string> domain_at_bind_;       // by UID of the pod
+  std::map<std::string, std::vector<Time>> lost_;           // group: when members with requests were deleted
   struct OldAmount {
     std::int64_t amount = 0;
     Time changed;

@@ -315,8 +315,8 @@ void read_common(const Json& object, std::string_view minimum, std::string_view 
     group.scheduled = text(*scheduled, "status");
     group.scheduled_message = text(*scheduled, "message");
   }
-  if (const Json* decided = condition(object.part("status"), "scheduling.berth.dev/GangCommitted"))
-    group.committed = decided->string_at("status") == "True";
+  const Json* decided = condition(object.part("status"), "scheduling.berth.dev/GangCommitted");
+  if (decided && decided->string_at("status") == "True") group.committed = text(*decided, "message");
 }
 
 }  // namespace

@@ -87,8 +87,8 @@ struct StoredRequest {
 
 struct StoredGroup {
   std::string name, uid, key, scheduled, scheduled_message, parent;  // topology key; Kubernetes' condition
-  bool committed = false;                                            // its latest decision
-  std::int64_t min = 0, priority = 0;                                // min 0: no gang
+  std::string committed;               // its latest decision; empty: there is none, or it is aborted
+  std::int64_t min = 0, priority = 0;  // min 0: no gang
 };
 struct StoredComposite : StoredGroup {};  // a CompositePodGroup; its `min` counts children
 

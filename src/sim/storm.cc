@@ -22,7 +22,7 @@ constexpr Duration kVolumeTimeout = Duration::seconds(60);   // shorter than the
 constexpr std::int64_t kHealthTimeoutS = 24 * 3600;          // reports do not become stale by themselves
 constexpr Duration kBindingTimeout = Duration::seconds(60);  // of devices that never become ready
 constexpr Duration kRestsAgain = Duration::seconds(60);      // until the next check: longer than any grace
-constexpr int kLooksBesideKeptRoom = 4;                      // longer than room stays reserved without use
+constexpr int kLooksBesideKeptRoom = 6;                      // longer than room stays reserved without use
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr std::uint64_t kReservationPodsOneIn = 6;           // seeds, from the third on
@@ -117,7 +117,7 @@ class Storm {
     });
   }
 
-  // Room that is reserved for a higher priority may be idle for a while: unplaced pods that fit count as a
+  // Room that is reserved for another entry may be idle for a while: unplaced pods that fit count as a
   // violation when no pod was bound for longer than room stays reserved without use.
   void judge_rest(Time end) {
     result_.at_rest = true;

@@ -108,11 +108,11 @@ std::string TreeChecker::told(const StoredComposite* before, const StoredComposi
   const bool was = before && before->uid == after.uid && before->scheduled == "True";
   const std::string who = "I17: CompositePodGroup " + after.name;
   if (was && after.scheduled != "True") return who + " is no longer told as scheduled";
-  if (after.scheduled != "True" || was || after.committed) return "";
+  if (after.scheduled != "True" || was || !after.committed.empty()) return "";
   // The outcome is on the root; a group under it may be told as soon as that is committed.
   for (const StoredComposite* above = find(state_.composites, after.parent); above;
        above = find(state_.composites, above->parent))
-    if (above->committed) return "";
+    if (!above->committed.empty()) return "";
   if (has_minimum(after, Count::Bound, excuses)) return "";
   return who + " says that it is scheduled with " +
          progress(children_with_minimum(after, Count::Bound, excuses), after.min);

@@ -230,6 +230,52 @@ std::string decode_only_gpu(const Document& status) {
   return "";
 }
 
+// An empty map counts as none, as it does for a client that reads protobuf.
+template <class Document>
+std::optional<ResourceMap> reported_at(const Document& status, std::string_view key) {
+  ResourceMap amounts = resource_map_at(status, key);
+  return amounts.empty() ? std::nullopt : std::optional(std::move(amounts));
+}
+
+template <class Document>
+ReportedRequests decode_reported(const Document& status) {
+  ReportedRequests reported;
+  reported.allocated = reported_at(status, "allocatedResources");
+  if (const auto resources = status.find("resources")) reported.actual = reported_at(*resources, "requests");
+  return reported;
+}
+
+bool has_reports(const Pod& pod) {
+  const auto has_report = [](const Container& container) { return container.reported != nullptr; };
+  return pod.reported || std::ranges::any_of(pod.containers, has_report) ||
+         std::ranges::any_of(pod.init_containers, has_report);
+}
+
+// Nearly every pod runs with what its spec asks for.
+std::shared_ptr<const ReportedRequests> unless_as_asked(ReportedRequests reported, const ResourceMap& asked,
+                                                        bool infeasible) {
+  const bool as_asked = (!reported.allocated || *reported.allocated == asked) &&
+                        (!reported.actual || *reported.actual == asked);
+  if (as_asked && !infeasible) return nullptr;
+  return std::make_shared<const ReportedRequests>(std::move(reported));
+}
+
+template <class Document>
+void decode_resize(const Document& status, Pod& pod) {
+  const Condition* pending = find_condition(pod.conditions, "PodResizePending");
+  pod.resize_infeasible = pending && pending->reason == "Infeasible";
+  for (const std::string_view kind : {"containerStatuses", "initContainerStatuses"})
+    for (const Document& item : status.items_at(kind))
+      for (auto* containers : {&pod.containers, &pod.init_containers})
+        for (Container& container : *containers)
+          if (container.name == item.string_at("name") && !container.reported)
+            container.reported =
+                unless_as_asked(decode_reported(item), container.requests, pod.resize_infeasible);
+  if (has_member(status, "resources"))
+    pod.reported = unless_as_asked(decode_reported(status), pod.pod_level_requests.value_or(ResourceMap()),
+                                   pod.resize_infeasible || has_reports(pod));
+}
+
 template <class Document>
 void decode_status(const Document& status, Pod& pod) {
   pod.phase = status.string_at("phase");
@@ -242,6 +288,7 @@ void decode_status(const Document& status, Pod& pod) {
   if (const auto extended = status.find("extendedResourceClaimStatus"))
     pod.extended_claim = extended->string_at("resourceClaimName");
   pod.only_gpu = decode_only_gpu(status);
+  decode_resize(status, pod);
   constexpr std::string_view kNodeAllocatable = "nodeAllocatableResourceClaimStatuses";
   if (has_member(status, kNodeAllocatable))
     if (const Json claims = json_at(status, kNodeAllocatable); claims.is_array())
@@ -270,20 +317,89 @@ void raise_to(ResourceMap& floor, const ResourceMap& other) {
 }
 
 // Containers that run side by side add up; an ordinary init container counts with the sidecars before it,
-// where that is more.
-ResourceMap sum_of_containers(const Pod& pod, ResourceMap Container::* amounts) {
+// where that is more. Each container that does not name the resource of a floor has that amount.
+template <class AmountsOf>
+ResourceMap sum_of_containers(const Pod& pod, AmountsOf amounts_of, const ResourceMap& floors = {}) {
+  const auto count = [&](const Container& container, ResourceMap& sum) {
+    const ResourceMap& amounts = amounts_of(container);
+    add(sum, amounts);
+    for (const auto& [name, floor] : floors)
+      if (!amounts.contains(name)) sum[name] += floor;
+  };
   ResourceMap running;
-  for (const Container& container : pod.containers) add(running, container.*amounts);
+  for (const Container& container : pod.containers) count(container, running);
   ResourceMap sidecars, highest_init;
   for (const Container& container : pod.init_containers) {
     ResourceMap during = sidecars;
-    add(during, container.*amounts);
+    count(container, during);
     raise_to(highest_init, during);
-    if (container.restartable_init) add(sidecars, container.*amounts);
+    if (container.restartable_init) count(container, sidecars);
   }
   add(running, sidecars);
   raise_to(running, highest_init);
   return running;
+}
+
+const ResourceMap& requests_of(const Container& container) {
+  return container.requests;
+}
+
+ResourceMap asked_by_containers(const Pod& pod, const NodeAllocatableClaims& by_devices,
+                                const ResourceMap& floors) {
+  ResourceMap sum = sum_of_containers(pod, requests_of, floors);
+  if (!by_devices.empty()) add(sum, amounts_of(by_devices));
+  return sum;
+}
+
+struct NodeReport {
+  ResourceMap allocated, actual;
+};
+
+// The kubelet counts devices in what it reports of the whole pod, and in what a container uses.
+NodeReport report_of(const Pod& pod, const NodeAllocatableClaims& by_devices, const ResourceMap& floors) {
+  if (pod.reported && pod.reported->allocated && pod.reported->actual)
+    return {*pod.reported->allocated, *pod.reported->actual};
+  static const ResourceMap kNone;
+  const auto unreported = [&](const Container& container) -> const ResourceMap& {
+    return pod.resize_infeasible ? kNone : container.requests;
+  };
+  const auto allocated = [&](const Container& container) -> const ResourceMap& {
+    const ReportedRequests* told = container.reported.get();
+    return told && told->allocated ? *told->allocated : unreported(container);
+  };
+  const auto actual = [&](const Container& container) -> const ResourceMap& {
+    const ReportedRequests* told = container.reported.get();
+    return told && told->actual ? *told->actual : allocated(container);
+  };
+  NodeReport report{sum_of_containers(pod, allocated, floors), sum_of_containers(pod, actual, floors)};
+  if (!by_devices.empty()) add(report.allocated, amounts_of(by_devices));
+  return report;
+}
+
+// The most of what the containers ask for, have been given and use; a resize that can never be does not
+// count.
+ResourceMap counted_of_containers(const Pod& pod, const NodeAllocatableClaims& by_devices,
+                                  const ResourceMap& floors) {
+  if (!pod.resize_infeasible && !has_reports(pod)) return asked_by_containers(pod, by_devices, floors);
+  const NodeReport report = report_of(pod, by_devices, floors);
+  ResourceMap most;
+  if (!pod.resize_infeasible) most = asked_by_containers(pod, by_devices, floors);
+  raise_to(most, report.actual);
+  raise_to(most, report.allocated);
+  return most;
+}
+
+ResourceMap counted_of_pod_level(const Pod& pod) {
+  if (!pod.reported) return *pod.pod_level_requests;
+  ResourceMap most;
+  if (!pod.resize_infeasible) most = *pod.pod_level_requests;
+  for (const auto* amounts : {&pod.reported->actual, &pod.reported->allocated})
+    if (*amounts) raise_to(most, **amounts);
+  return most;
+}
+
+bool has_pod_level(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-");
 }
 
 }  // namespace
@@ -321,21 +437,28 @@ bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
 }
 
 ResourceMap container_requests(const Pod& pod, const NodeAllocatableClaims& by_devices) {
-  ResourceMap sum = sum_of_containers(pod, &Container::requests);
-  if (!by_devices.empty()) add(sum, amounts_of(by_devices));
-  return sum;
+  return asked_by_containers(pod, by_devices, {});
 }
 
 ResourceMap container_limits(const Pod& pod) {
-  return sum_of_containers(pod, &Container::limits);
+  return sum_of_containers(pod,
+                           [](const Container& container) -> const ResourceMap& { return container.limits; });
 }
 
-ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices) {
-  ResourceMap sum = container_requests(pod, by_devices);
+ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices,
+                               const ResourceMap& floors) {
+  ResourceMap sum = counted_of_containers(pod, by_devices, floors);
   if (pod.pod_level_requests)
-    for (const auto& [name, quantity] : *pod.pod_level_requests) sum[name] = quantity;
+    for (const auto& [name, quantity] : counted_of_pod_level(pod))
+      if (has_pod_level(name)) sum[name] = quantity;
   add(sum, pod.overhead);
   return sum;
+}
+
+bool counts_differently(const Pod& before, const Pod& after) {
+  const bool may_differ = before.meta.generation != after.meta.generation || before.resize_infeasible ||
+                          after.resize_infeasible || has_reports(before) || has_reports(after);
+  return may_differ && effective_requests(before) != effective_requests(after);
 }
 
 std::string claim_object_name(const Pod& pod, const PodClaim& claim) {

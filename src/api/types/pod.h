@@ -11,6 +11,13 @@ struct ContainerClaim {
   std::string request;  // empty: every request of the claim
 };
 
+// What the node gives to a container or a pod that was resized in place. None: the status does not tell.
+// Source: KEP-1287, KEP-5419.
+struct ReportedRequests {
+  std::optional<ResourceMap> allocated, actual;
+  friend bool operator==(const ReportedRequests&, const ReportedRequests&) = default;
+};
+
 struct Container {
   std::string name;
   std::string image;
@@ -18,6 +25,8 @@ struct Container {
   ResourceMap limits;
   std::vector<ContainerClaim> claims;
   bool restartable_init = false;  // an init container with restartPolicy Always
+  // Null: no more and no less than `requests`.
+  std::shared_ptr<const ReportedRequests> reported;
 };
 
 // A node port that a container listens on.
@@ -143,15 +152,22 @@ struct Pod {
   std::string extended_claim;  // status.extendedResourceClaimStatus.resourceClaimName
   std::string only_gpu;        // the one GPU of a container with one, as its allocatedResourcesStatus has it
   NodeAllocatableClaims node_allocatable;
+  // Of the whole pod; null: no more and no less than pod_level_requests.
+  std::shared_ptr<const ReportedRequests> reported;
+  bool resize_infeasible = false;  // its node will never have room for what the spec asks for
 
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool bound() const { return !node_name.empty(); }
 };
 
-// The pod's charge on a node: containers, init containers, sidecars, overhead and pod-level requests by the
-// rules of core/v1 (docs/scheduling.md#requests), and what its devices consume of the node, which pod-level
-// requests cover. Without the pod slot itself.
-ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices = {});
+// The pod's charge on a node: containers, init containers, sidecars, overhead, pod-level requests and what
+// its node reports of a resize, by the rules of core/v1 (docs/scheduling.md#requests), and what its devices
+// consume of the node, which pod-level requests cover. Without the pod slot itself. `floors` count for each
+// container that does not name the resource.
+ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices = {},
+                               const ResourceMap& floors = {});
+// Whether an update of the pod changes its charge. Cost: O(1) unless it may.
+bool counts_differently(const Pod& before, const Pod& after);
 // The amounts that pod-level requests must cover: all containers together, and the devices.
 ResourceMap container_requests(const Pod& pod, const NodeAllocatableClaims& by_devices);
 // The same sum of the containers' limits.

@@ -37,6 +37,89 @@ TEST(Types, PodRequestsFollowInitContainersAndSidecars) {
   EXPECT_EQ(requests.find("memory")->second, *parse_quantity("1Gi"));
 }
 
+constexpr const char* kDeferred = R"("conditions":[{"type":"PodResizePending","reason":"Deferred"}],)";
+constexpr const char* kInfeasible = R"("conditions":[{"type":"PodResizePending","reason":"Infeasible"}],)";
+
+std::string container_of(const std::string& name, const std::string& cpu, const std::string& more = "") {
+  return R"({"name":")" + name + R"(","resources":{"requests":{"cpu":")" + cpu + "\"}}" + more + "}";
+}
+// Of the container; "" is not reported.
+std::string report_of(const std::string& name, const std::string& allocated, const std::string& actual) {
+  return R"({"name":")" + name + "\"" +
+         (allocated.empty() ? "" : R"(,"allocatedResources":{"cpu":")" + allocated + "\"}") +
+         (actual.empty() ? "" : R"(,"resources":{"requests":{"cpu":")" + actual + "\"}}") + "}";
+}
+
+// Expectations by k8s.io/component-helpers/resource.PodRequests with UseStatusResources, as kube-scheduler
+// calls it for the pods of a node.
+TEST(Types, AResizeInPlaceCountsTheMostOfWhatIsAskedGivenAndUsed) {
+  const auto one = [](const char* cpu) { return R"("containers":[)" + container_of("a", cpu) + "]"; };
+  const auto told = [](const char* allocated, const char* actual) {
+    return R"("containerStatuses":[)" + report_of("a", allocated, actual) + "]";
+  };
+  const auto whole = [](const char* cpu) {
+    return R"("containers":[{"name":"a"}],"resources":{"requests":{"cpu":")" + std::string(cpu) + "\"}}";
+  };
+  const auto whole_told = [](const char* allocated, const char* actual) {
+    return R"("allocatedResources":{"cpu":")" + std::string(allocated) +
+           R"("},"resources":{"requests":{"cpu":")" + actual + "\"}}";
+  };
+  struct Row {
+    const char* name;
+    std::string spec, status, cpu;
+  };
+  const Row rows[] = {
+      {"as asked", one("2"), told("2", "2"), "2"},
+      {"not told yet", one("2"), "", "2"},
+      {"it grows", one("4"), told("4", "2"), "4"},
+      {"it waits for room", one("4"), kDeferred + told("2", "2"), "4"},
+      {"its node is too small", one("40"), kInfeasible + told("2", "2"), "2"},
+      {"too small, and shrinks meanwhile", one("40"), kInfeasible + told("2", "3"), "3"},
+      {"too small, and nothing is told", one("40"), kInfeasible + told("", ""), "none"},
+      {"it shrinks", one("1"), told("1", "3"), "3"},
+      {"it has shrunk", one("1"), told("1", "1"), "1"},
+      {"use is not told", one("1"), told("3", ""), "3"},
+      {"too small, with overhead", one("40") + R"(,"overhead":{"cpu":"100m"})", kInfeasible + told("2", "2"),
+       "2100m"},
+      {"sums are compared, not containers",
+       R"("containers":[)" + container_of("a", "1") + "," + container_of("b", "3") + "]",
+       R"("containerStatuses":[)" + report_of("a", "3", "3") + "," + report_of("b", "1", "1") + "]", "4"},
+      {"a sidecar shrinks",
+       one("1") + R"(,"initContainers":[)" + container_of("s", "1", R"(,"restartPolicy":"Always")") + "]",
+       R"("initContainerStatuses":[)" + report_of("s", "1", "2") + "]", "3"},
+      {"the pod shrinks", whole("4"), whole_told("5", "6"), "6"},
+      {"the pod waits for room", whole("8"), kDeferred + whole_told("5", "6"), "8"},
+      {"the pod's node is too small", whole("40"), kInfeasible + whole_told("5", "6"), "6"},
+      {"only limits are told of the pod", whole("4"),
+       R"("allocatedResources":{"cpu":"5"},"resources":{"limits":{"cpu":"9"}})", "5"},
+      {"storage has no pod level", whole("4"),
+       R"("allocatedResources":{"ephemeral-storage":"9"},"resources":{"requests":{"ephemeral-storage":"9"}})",
+       "4"},
+  };
+  for (const Row& row : rows) {
+    const Pod pod =
+        decode_pod(*parse_json(R"({"spec":{)" + row.spec + R"(},"status":{)" + row.status + "}}"), nullptr);
+    const ResourceMap counted = effective_requests(pod);
+    const auto cpu = counted.find("cpu");
+    EXPECT_EQ(cpu == counted.end() ? "none" : cpu->second.text(), row.cpu) << row.name;
+  }
+}
+
+TEST(Types, AChangeThatCountsIsAResize) {
+  const auto pod = [](const char* asks, const char* uses, int generation) {
+    return decode_pod(
+        *parse_json(R"({"metadata":{"generation":)" + std::to_string(generation) +
+                    R"(},"spec":{"containers":[)" + container_of("a", asks) +
+                    R"(]},"status":{"containerStatuses":[)" + report_of("a", asks, uses) + "]}}"),
+        nullptr);
+  };
+  const Pod started = pod("2", "2", 1), asked = pod("1", "2", 2), done = pod("1", "1", 2);
+  EXPECT_FALSE(counts_differently(started, started));
+  EXPECT_FALSE(counts_differently(started, asked)) << "it uses them still";
+  EXPECT_TRUE(counts_differently(asked, done)) << "the status alone tells";
+  EXPECT_TRUE(counts_differently(started, pod("3", "2", 2)));
+}
+
 TEST(Types, PodsNeedPortsAndFeaturesOfTheNode) {
   const Pod pod = decode_pod(
       *parse_json(R"({"spec":{"hostNetwork":true,"hostUsers":true,"containers":[{"ports":[{"hostPort":80},)"

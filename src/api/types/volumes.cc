@@ -93,7 +93,9 @@ CSIStorageCapacity decode_csi_storage_capacity(const Json& object, RawPtr raw) {
   capacity.storage_class = object.string_at("storageClassName");
   capacity.nodes = decode_label_selector(object, "nodeTopology");
   capacity.largest = decode_quantity(object, "maximumVolumeSize");
-  if (!capacity.largest) capacity.largest = decode_quantity(object, "capacity");
+  const std::optional<Quantity> whole = decode_quantity(object, "capacity");
+  if (!capacity.largest) capacity.largest = whole;
+  capacity.capacity = whole.value_or(Quantity());
   return capacity;
 }
 

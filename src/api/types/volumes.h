@@ -84,6 +84,7 @@ struct CSIStorageCapacity {
   std::string storage_class;
   std::optional<LabelSelector> nodes;  // nodeTopology; none: no node has access
   std::optional<Quantity> largest;     // maximumVolumeSize, else capacity; bytes
+  Quantity capacity;
 };
 
 struct CSINodeDriver {

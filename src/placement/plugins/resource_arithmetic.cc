@@ -89,6 +89,17 @@ std::int64_t capacity_ratio_score(std::span<const ScoredResource> resources,
   return static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
 }
 
+std::int64_t storage_score(std::span<const StorageUse> classes, std::span<const UtilizationPoint> shape) {
+  if (classes.empty()) return 0;
+  std::int64_t sum = 0;
+  for (const StorageUse& one : classes)
+    sum += shape_at(shape, one.capacity == 0 || one.requested > one.capacity
+                               ? kPercent
+                               : percent_of(one.requested, one.capacity));
+  return static_cast<std::int64_t>(
+      std::round(static_cast<double>(sum) / static_cast<double>(classes.size())));
+}
+
 std::int64_t balance_score(std::span<const ScoredResource> resources) {
   const std::int64_t with = evenness(resources, &ScoredResource::requested);
   const std::int64_t without = evenness(resources, &ScoredResource::allocated);

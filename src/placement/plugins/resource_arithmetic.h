@@ -17,11 +17,18 @@ struct ScoredResource {
   std::int64_t weight = 1;
 };
 
+// Of one storage class on a node: what the pod asks for, and what is there.
+struct StorageUse {
+  std::int64_t requested = 0, capacity = 0;
+};
+
 // 0 to 100; 0 without resources.
 std::int64_t least_allocated_score(std::span<const ScoredResource> resources);
 std::int64_t most_allocated_score(std::span<const ScoredResource> resources);
 std::int64_t capacity_ratio_score(std::span<const ScoredResource> resources,
                                   std::span<const UtilizationPoint> shape);
+// The rounded mean of the classes of storage that a node would give to the pod.
+std::int64_t storage_score(std::span<const StorageUse> classes, std::span<const UtilizationPoint> shape);
 // 50 to 100: how much more alike the resources' shares in use become with the pod.
 std::int64_t balance_score(std::span<const ScoredResource> resources);
 

@@ -1,11 +1,13 @@
-// VolumeBinding: the pod's PersistentVolumeClaims. The volumes of bound claims restrict the pod to their
-// nodes; claims that wait for a consumer get a volume that exists, or one that is provisioned for the node.
-// The choice is part of the decision: it counts from the transaction on, until a claim shows it. Source:
-// kube-scheduler's plugin for rules and texts.
+// VolumeBinding: the pod's PersistentVolumeClaims, and the score by the storage that nodes have for them. The
+// volumes of bound claims restrict the pod to their nodes; claims that wait for a consumer get a volume that
+// exists, or one that is provisioned for the node. The choice is part of the decision: it counts from the
+// transaction on, until a claim shows it. Source: kube-scheduler's plugin for rules and texts.
 #include <algorithm>
+#include <map>
 
 #include "client/volumes.h"
 #include "placement/plugins/plugins.h"
+#include "placement/plugins/resource_arithmetic.h"
 #include "placement/plugins/volume_facts.h"
 
 namespace berth::placement::plugins {
@@ -29,8 +31,9 @@ struct PendingBinding {
 
 struct DelayedClaim {
   const PersistentVolumeClaim* claim;
-  std::vector<const PersistentVolume*> volumes;  // best first
-  std::string only_node;                         // where it is provisioned; empty: not chosen yet
+  client::Provisioner provisioner;
+  client::NodeLabelIndex<PersistentVolume> volumes = {};  // best first
+  std::string only_node = {};                             // where it is provisioned; empty: not chosen yet
   bool may_provision = true;
 };
 
@@ -85,9 +88,18 @@ class PendingBindings {
   std::vector<PendingBinding> all_;
 };
 
+// Local disks name their host, and a node has few of them.
+void index_volume(const PersistentVolume& volume, client::NodeLabelIndex<PersistentVolume>& volumes) {
+  if (volume.node_affinity && volume.node_affinity->terms.size() == 1)
+    for (const api::Requirement& one : volume.node_affinity->terms.front().expressions)
+      if (one.op == "In") return volumes.add(&volume, one.key, one.values);
+  volumes.add(&volume);
+}
+
 DelayedClaim delayed_claim(const SchedulingContext& context, const PersistentVolumeClaim& claim,
                            const PendingBindings& pending) {
-  DelayedClaim delayed{&claim, {}, std::string(claim.selected_node())};
+  DelayedClaim delayed{&claim, client::Provisioner(context.view, claim)};
+  delayed.only_node = claim.selected_node();
   if (!delayed.only_node.empty()) return delayed;
   if (const PendingBinding* decided = pending.about(claim)) {
     const std::string& name = decided->binding->volume;
@@ -96,14 +108,15 @@ DelayedClaim delayed_claim(const SchedulingContext& context, const PersistentVol
     } else {
       delayed.may_provision = false;
       if (const PersistentVolume* volume = context.view.volumes.find("", name))
-        delayed.volumes.push_back(volume);
+        index_volume(*volume, delayed.volumes);
     }
     return delayed;
   }
-  delayed.volumes = client::volumes_for(
+  const auto found = client::volumes_for(
       context.view, claim, [&](const PersistentVolume& volume) { return pending.takes(volume); });
+  for (const PersistentVolume* volume : found) index_volume(*volume, delayed.volumes);
   // A volume that is reserved for the claim is the only one that it can get.
-  if (!delayed.volumes.empty() && delayed.volumes.front()->claim_ref) delayed.may_provision = false;
+  if (!found.empty() && found.front()->claim_ref) delayed.may_provision = false;
   return delayed;
 }
 
@@ -145,34 +158,55 @@ class VolumeClaims final : public PreFilter {
   }
 };
 
+struct ChosenVolume {
+  const DelayedClaim* of;
+  const PersistentVolume* volume = nullptr;       // null: it is provisioned
+  const api::CSIStorageCapacity* from = nullptr;  // then, where the driver tells
+};
+
 // The first volume that the node reaches and no other claim of the pod got; null: none.
 const PersistentVolume* choose(const DelayedClaim& delayed, const api::Node& node,
-                               const std::vector<api::VolumeBinding>& chosen) {
-  for (const PersistentVolume* volume : delayed.volumes) {
-    const bool used = std::any_of(chosen.begin(), chosen.end(), [&](const api::VolumeBinding& binding) {
-      return binding.volume == volume->meta.name;
-    });
-    if (!used && api::reaches(*volume, node.meta.labels)) return volume;
+                               const std::vector<ChosenVolume>& chosen) {
+  return delayed.volumes.first(node.meta.labels, [&](const PersistentVolume& volume) {
+    return std::ranges::find(chosen, &volume, &ChosenVolume::volume) == chosen.end() &&
+           api::reaches(volume, node.meta.labels);
+  });
+}
+
+// What the node lacks for the claims; null: nothing, and `chosen` has a volume for each claim.
+const Reason* bind_delayed(const PodQuery& query, const api::Node& node, std::vector<ChosenVolume>& chosen) {
+  const Reason& none = reason_row("NoVolumeToBind");
+  for (const DelayedClaim& delayed : query.slots.read<PodVolumes>().delayed) {
+    if (!delayed.only_node.empty() && delayed.only_node != node.meta.name) return &none;
+    if (const PersistentVolume* volume = choose(delayed, node, chosen)) {
+      chosen.push_back({&delayed, volume});
+      continue;
+    }
+    if (!delayed.may_provision) return &none;
+    const client::Provisioner::Answer made = delayed.provisioner.ask(node);
+    if (made.provisioning == client::Provisioning::Impossible) return &none;
+    if (made.provisioning == client::Provisioning::NotEnoughSpace) return &reason_row("NotEnoughStorage");
+    chosen.push_back({&delayed, nullptr, made.from});
   }
   return nullptr;
 }
 
-// What the node lacks for the claims; null: nothing, and `bindings` has a volume for each claim.
-const Reason* bind_delayed(const PodQuery& query, const api::Node& node,
-                           std::vector<api::VolumeBinding>& bindings) {
-  const Reason& none = reason_row("NoVolumeToBind");
-  for (const DelayedClaim& delayed : query.slots.read<PodVolumes>().delayed) {
-    if (!delayed.only_node.empty() && delayed.only_node != node.meta.name) return &none;
-    const PersistentVolume* volume = choose(delayed, node, bindings);
-    bindings.push_back(
-        {delayed.claim->meta.name, delayed.claim->meta.uid, volume ? volume->meta.name : std::string()});
-    if (volume) continue;
-    if (!delayed.may_provision) return &none;
-    const auto provisioning = client::can_provision(query.context->view, *delayed.claim, node);
-    if (provisioning == client::Provisioning::Impossible) return &none;
-    if (provisioning == client::Provisioning::NotEnoughSpace) return &reason_row("NotEnoughStorage");
+// By storage class. Where volumes exist for some of the claims, these alone count; several claims are
+// provisioned from one capacity.
+std::vector<StorageUse> storage_of(const std::vector<ChosenVolume>& chosen) {
+  const bool exist =
+      std::ranges::any_of(chosen, [](const ChosenVolume& one) { return one.volume != nullptr; });
+  std::map<std::string_view, StorageUse> classes;
+  for (const ChosenVolume& one : chosen) {
+    if (exist ? !one.volume : !one.from) continue;
+    const PersistentVolumeClaim& claim = *one.of->claim;
+    StorageUse& use = classes[exist ? one.volume->traits.storage_class : claim.traits.storage_class];
+    use.requested += claim.request ? claim.request->ceil_units() : 0;
+    use.capacity = exist ? use.capacity + one.volume->capacity.ceil_units() : one.from->capacity.ceil_units();
   }
-  return nullptr;
+  std::vector<StorageUse> uses;
+  for (const auto& [name, use] : classes) uses.push_back(use);
+  return uses;
 }
 
 // What keeps the volumes of bound claims from the node; null: nothing.
@@ -209,14 +243,43 @@ class VolumeBinding final : public LazyFilter {
 
   bool accepts(const NodeTrial& trial) const override {
     const api::Node& node = *trial.query.context->cluster.node(trial.node).live;
-    std::vector<api::VolumeBinding>& bindings = trial.choice.slots.write<NodeVolumes>().bindings;
+    std::vector<ChosenVolume> chosen;
     const Reason* of_bound = reach_bound(trial.query, node);
-    const Reason* of_delayed = bind_delayed(trial.query, node, bindings);
+    const Reason* of_delayed = bind_delayed(trial.query, node, chosen);
+    std::vector<api::VolumeBinding>& bindings = trial.choice.slots.write<NodeVolumes>().bindings;
+    for (const ChosenVolume& one : chosen)
+      bindings.push_back({one.of->claim->meta.name, one.of->claim->meta.uid,
+                          one.volume ? one.volume->meta.name : std::string()});
     if (!of_bound && !of_delayed) return true;
     trial.refuse(of_bound ? *of_bound : *of_delayed);
     if (of_bound && of_delayed) trial.diagnosis.add_reason(trial.diagnosis.reason(*of_delayed));
     return false;
   }
+};
+
+// Prefers nodes whose storage the pod's new volumes use less. Source: kube-scheduler's, with the gate
+// StorageCapacityScoring.
+class VolumeCapacityScore final : public Score {
+ public:
+  explicit VolumeCapacityScore(const VolumeBindingArguments& arguments) : shape_(arguments.shape) {}
+
+  std::string_view name() const override { return kVolumeBinding; }
+  Signing sign(const PodQuery& query, PodSignature&) const override {
+    return has_volumes(*query.pod) ? Signing::Unsigned : Signing::Signed;
+  }
+  void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
+             std::span<std::int64_t> scores) const override {
+    if (!has_volumes(*query.pod) || query.slots.read<PodVolumes>().delayed.empty()) return;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      std::vector<ChosenVolume> chosen;
+      // The filter is asked after the scores, and refuses such a node.
+      if (bind_delayed(query, *query.context->cluster.node(nodes[i]).live, chosen)) continue;
+      scores[i] += weight * storage_score(storage_of(chosen), shape_);
+    }
+  }
+
+ private:
+  const std::vector<UtilizationPoint> shape_;
 };
 
 class VolumeReservation final : public Reserve {
@@ -239,6 +302,9 @@ std::unique_ptr<PreFilter> volume_claims() {
 }
 std::unique_ptr<LazyFilter> volume_binding() {
   return std::make_unique<VolumeBinding>();
+}
+std::unique_ptr<Score> volume_capacity_score(const VolumeBindingArguments& arguments) {
+  return std::make_unique<VolumeCapacityScore>(arguments);
 }
 std::unique_ptr<Reserve> volume_reservation() {
   return std::make_unique<VolumeReservation>();

@@ -321,6 +321,9 @@ std::string list_pods(const std::vector<std::string>& pods) {
 
 std::string lack_words(const RefusedFor& refused) {
   const Reason& row = *refused.row;
+  if (refused.lacks && refused.lacks->asked)
+    return lack_words(
+        {.kind = RemedyKind::AddResource, .subjects = {refused.subject}, .more = refused.lacks->missing});
   const std::string detail = detail_of(refused);
   if (row.singular.empty()) return refused.reason;
   return "it " + with_subjects(row.singular, refused.subject) + (detail.empty() ? "" : " (" + detail + ")");

@@ -2,7 +2,8 @@
 
 namespace berth::scheduling {
 
-bool Nominations::follow(model::Cluster& cluster, const EntityKey& key, const api::Pod& pod) {
+bool Nominations::follow(model::Cluster& cluster, const EntityKey& key, const api::Pod& pod,
+                         const FindRoom& find_room) {
   const model::NodeId node =
       pod.nominated_node.empty() ? model::NodeId::none() : cluster.find_node(pod.nominated_node);
   const bool live = node.valid() && cluster.live_nodes().contains(pod.nominated_node);
@@ -11,22 +12,25 @@ bool Nominations::follow(model::Cluster& cluster, const EntityKey& key, const ap
   // Equal priorities respect the room, too.
   const std::int32_t bound = pod.priority == INT32_MAX ? pod.priority : pod.priority + 1;
   const model::ResourceAmounts& requests = cluster.pod(id).requests;
-  if (const auto found = held_.find(key); found != held_.end()) {
-    const Held& held = found->second;
-    const model::Hold& hold = held.hold.hold();
-    if (held.uid == pod.meta.uid && held.node == node && hold.priority == bound &&
-        hold.places.front().requests == requests)
-      return false;
-  }
-  const bool made_room = forget(key);
+  const auto found = held_.find(key);
+  const bool same = found != held_.end() && found->second.uid == pod.meta.uid && found->second.node == node &&
+                    found->second.hold.hold().priority == bound && found->second.requests == requests;
+  if (same && (!find_room || found->second.has_devices)) return false;
+  std::optional<model::Hold> room = find_room ? find_room() : std::nullopt;
+  if (same && !room) return false;
+  const bool made_room = forget(key) && !same;
   if (held_.size() >= kNominationsMax) return made_room;
-  model::HeldPlace place;
-  place.node = node;
-  place.requests = requests;
-  place.pod = id;
-  held_.emplace(key,
-                Held{pod.meta.uid, node,
-                     model::ScopedHold(cluster.ledger(), model::Hold{bound, {std::move(place)}, {}, {}})});
+  const bool has_devices = room.has_value();
+  if (!room) {
+    room.emplace();
+    model::HeldPlace& place = room->places.emplace_back();
+    place.node = node;
+    place.requests = requests;
+    place.pod = id;
+  }
+  room->priority = bound;
+  held_.emplace(key, Held{pod.meta.uid, node, requests, has_devices,
+                          model::ScopedHold(cluster.ledger(), *std::move(room))});
   return made_room;
 }
 

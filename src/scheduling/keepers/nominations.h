@@ -2,11 +2,13 @@
 // quota system, or this scheduler before a restart.
 //
 // Each is a hold against pods of equal and lower priority until the pod has a place or a plan of its own, is
-// gone, or its nomination is cleared; a refusal clears it. Gated pods count, members of groups do not. Owner:
-// the scheduler, one thread. Cost: O(log n) a call. Memory: at most kNominationsMax. Source: kube-scheduler
-// 1.37's nominator, with NominatedNodeNameForExpectation.
+// gone, or its nomination is cleared; a refusal clears it. Where the pod fits there, the hold has its
+// devices, too. Gated pods count, members of groups do not. Owner: the scheduler, one thread. Cost: O(log n)
+// a call, and what `find_room` costs. Memory: at most kNominationsMax. Source: kube-scheduler 1.37's
+// nominator, with NominatedNodeNameForExpectation, which keeps no devices.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,8 +26,11 @@ inline constexpr std::size_t kNominationsMax = 4096;  // beyond, nominated pods 
 
 class Nominations {
  public:
-  // `pod` waits and has no plan: begins, changes or ends its hold. True if that made room.
-  bool follow(model::Cluster& cluster, const EntityKey& key, const api::Pod& pod);
+  // What the pod would take on its nominated node now, with its devices; none: it does not fit.
+  using FindRoom = std::function<std::optional<model::Hold>()>;
+  // `pod` waits and has no plan: begins, changes or ends its hold. True if that made room. `find_room` is
+  // asked while devices of the pod are not held; null: it asks for none.
+  bool follow(model::Cluster& cluster, const EntityKey& key, const api::Pod& pod, const FindRoom& find_room);
   // True if it had one.
   bool forget(const EntityKey& key) { return held_.erase(key) > 0; }
   // Of the pod's nomination; none: it has none.
@@ -38,6 +43,8 @@ class Nominations {
   struct Held {
     std::string uid;
     model::NodeId node;
+    model::ResourceAmounts requests;
+    bool has_devices = false;
     model::ScopedHold hold;
   };
   std::map<EntityKey, Held> held_;

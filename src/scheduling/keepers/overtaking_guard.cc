@@ -12,22 +12,22 @@ Duration OvertakingGuard::limit_of(const WaitingEntity& waiting) const {
   return waiting.in_vain == 0 ? limit : std::min(limit, kOvertakenMax);
 }
 
-void OvertakingGuard::refused(const EntityKey& key, std::int32_t priority) {
-  const auto [found, fresh] = waiting_.try_emplace(key, WaitingEntity{priority, 0, Time(), {}});
-  if (!fresh && found->second.priority == priority) return;
+void OvertakingGuard::refused(const QueuedEntity& entry) {
+  const auto [found, fresh] = waiting_.try_emplace(entry.key, WaitingEntity{.entry = entry});
+  if (!fresh && found->second.entry.priority == entry.priority) return;
   if (!fresh) {
-    not_overtaken_.erase(place_of(key, found->second));
-    overtaken_.erase(place_of(key, found->second));
-    found->second = {priority, 0, Time(), {}};
+    not_overtaken_.erase(place_of(found->second));
+    overtaken_.erase(place_of(found->second));
+    found->second = WaitingEntity{.entry = entry};
   }
-  not_overtaken_.insert(place_of(key, found->second));
+  not_overtaken_.insert(place_of(found->second));
 }
 
 bool OvertakingGuard::forget(const EntityKey& key) {
   const auto found = waiting_.find(key);
   if (found != waiting_.end()) {
-    not_overtaken_.erase(place_of(key, found->second));
-    overtaken_.erase(place_of(key, found->second));
+    not_overtaken_.erase(place_of(found->second));
+    overtaken_.erase(place_of(found->second));
     waiting_.erase(found);
   }
   if (!kept_ || kept_->key != key) return false;
@@ -35,13 +35,14 @@ bool OvertakingGuard::forget(const EntityKey& key) {
   return true;
 }
 
-void OvertakingGuard::placed(std::int32_t priority, Time now) {
-  while (!not_overtaken_.empty() && -std::get<0>(*not_overtaken_.begin()) > priority) {
-    const EntityKey key = std::get<2>(*not_overtaken_.begin());
+// Those that are not overtaken yet are in the order of the queue.
+void OvertakingGuard::placed(const QueuedEntity& entry, Time now) {
+  while (!not_overtaken_.empty() && *not_overtaken_.begin() < place_of(entry, Time())) {
+    WaitingEntity& waiting = waiting_.at(std::get<EntityKey>(*not_overtaken_.begin()));
     not_overtaken_.erase(not_overtaken_.begin());
-    WaitingEntity& waiting = waiting_.at(key);
+    waiting.by_equals = waiting.entry.priority == entry.priority;
     waiting.starves_at = now + limit_of(waiting);
-    overtaken_.insert(place_of(key, waiting));
+    overtaken_.insert(place_of(waiting));
   }
 }
 
@@ -50,7 +51,7 @@ std::optional<EntityKey> OvertakingGuard::starving(Time now) const {
   if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
   std::size_t looks = 0;
   for (const WaitingOrder& place : overtaken_) {
-    if (std::get<1>(place) <= now) return std::get<2>(place);
+    if (std::get<1>(place) <= now) return std::get<EntityKey>(place);
     if (++looks == kStarvingLooksMax) break;
   }
   return std::nullopt;
@@ -61,24 +62,31 @@ void OvertakingGuard::keep(const EntityKey& key, model::ScopedHold hold, Time no
 }
 
 void OvertakingGuard::freed(model::NodeId node, Time now) {
+  if (left_at_.size() >= kNodesLeftMax) left_at_.clear();
+  if (node.valid()) left_at_[node] = now;
   if (!kept_) return;
   const auto on_node = [&](const model::PodCharge& place) { return place.node == node; };
   if (std::ranges::any_of(kept_->hold.hold().places, on_node))
     kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
 }
 
-void OvertakingGuard::give_up(const EntityKey& key) {
+void OvertakingGuard::wait_again(const EntityKey& key) {
   const auto found = waiting_.find(key);
   if (found == waiting_.end()) return;
-  overtaken_.erase(place_of(key, found->second));
+  overtaken_.erase(place_of(found->second));
   found->second.starves_at = Time();
-  not_overtaken_.insert(place_of(key, found->second));
+  not_overtaken_.insert(place_of(found->second));
+}
+
+void OvertakingGuard::give_up(const EntityKey& key, Time now) {
+  wait_again(key);
+  keeps_again_at_ = now + kSearchPause;
 }
 
 bool OvertakingGuard::expire(Time now) {
   if (!kept_ || now < kept_->until) return false;
   keeps_again_at_ = now + limit_;
-  give_up(kept_->key);
+  wait_again(kept_->key);
   if (const auto found = waiting_.find(kept_->key); found != waiting_.end()) {
     ++found->second.in_vain;
     std::vector<model::NodeId>& nodes = found->second.in_vain_nodes;
@@ -87,6 +95,23 @@ bool OvertakingGuard::expire(Time now) {
   }
   kept_.reset();
   return true;
+}
+
+bool OvertakingGuard::overtaken_by_equals(const EntityKey& key) const {
+  const auto found = waiting_.find(key);
+  return found != waiting_.end() && found->second.by_equals;
+}
+
+bool OvertakingGuard::is_left_by_pods(model::NodeId node, Time now) const {
+  const auto found = left_at_.find(node);
+  return found != left_at_.end() && now < found->second + kStreamWindow;
+}
+
+std::optional<model::Ledger::HoldId> OvertakingGuard::open_to(const QueuedEntity& entry) const {
+  if (!kept_) return std::nullopt;
+  const auto keeper = waiting_.find(kept_->key);
+  if (keeper == waiting_.end() || QueueOrder()(keeper->second.entry, entry)) return std::nullopt;
+  return kept_->hold.id();
 }
 
 std::span<const model::NodeId> OvertakingGuard::in_vain_nodes(const EntityKey& key) const {
@@ -114,6 +139,7 @@ void OvertakingGuard::clear() {
   waiting_.clear();
   not_overtaken_.clear();
   overtaken_.clear();
+  left_at_.clear();
   kept_.reset();
   keeps_again_at_ = Time();
 }

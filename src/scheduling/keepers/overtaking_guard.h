@@ -1,8 +1,10 @@
-// Bounded overtaking: an entry that lower priorities overtook for too long gets a reservation.
+// Bounded overtaking: an entry that lower priorities or younger equals overtook for too long gets a
+// reservation.
 //
-// A waiting entry is overtaken when an entry of lower priority is placed. `limit` later it gets a
-// reservation: a hold on what it would take if no pod of lower priority ran (the scheduler finds it). It
-// binds entries of lower priority until the entry is placed or gone, or kKeptMax has passed. A reservation
+// A waiting entry is overtaken when an entry that is behind it in the order of the queue is placed. `limit`
+// later it gets a reservation: a hold on what it would take if no pod of lower priority ran, or none of its
+// own where equals overtook it (the scheduler finds it). It binds the entries behind it until the entry is
+// placed or gone, or kKeptMax has passed. A reservation
 // that no pod leaves for kKeptStillMax is idle and helps nobody: it ends, no entry gets one for `limit`, and
 // this entry must be overtaken twice as long before its next one. That one is searched on other nodes first,
 // because the pods on the first nodes may never end. One entry at a time has a reservation: the highest
@@ -26,27 +28,37 @@ inline constexpr std::size_t kStarvingLooksMax = 64;  // entries visited in one 
 inline constexpr Duration kKeptMax = Duration::minutes(10);
 inline constexpr Duration kKeptStillMax = Duration::minutes(2);
 inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // the bound of the doubled `limit`
-inline constexpr std::size_t kNodesInVainMax = 1024;              // remembered for an entry
+// A node that a pod left within this time is one that pods leave.
+inline constexpr Duration kStreamWindow = Duration::minutes(2);
+inline constexpr Duration kSearchPause = Duration::seconds(1);      // after a search that found no room
+inline constexpr std::size_t kNodesLeftMax = std::size_t{1} << 17;  // remembered
+inline constexpr std::size_t kNodesInVainMax = 1024;                // remembered for an entry
 
 class OvertakingGuard {
  public:
   explicit OvertakingGuard(Duration limit) : limit_(limit) {}
 
-  void refused(const EntityKey& key, std::int32_t priority);
+  void refused(const QueuedEntity& entry);
   // The entry is placed or gone. True if this ended its reservation.
   bool forget(const EntityKey& key);
-  // An entry of this priority was placed.
-  void placed(std::int32_t priority, Time now);
+  void placed(const QueuedEntity& entry, Time now);
 
   // The entry that gets the next reservation, if one is due and there is none.
   std::optional<EntityKey> starving(Time now) const;
   void keep(const EntityKey& key, model::ScopedHold hold, Time now);
   // Nodes that were reserved for the entry in vain; forgotten when it is placed or beyond kNodesInVainMax.
   std::span<const model::NodeId> in_vain_nodes(const EntityKey& key) const;
+  bool overtaken_by_equals(const EntityKey& key) const;
+  // Whether a pod left the node within kStreamWindow. Room against equals is kept on such nodes alone: where
+  // pods do not end, it would be idle, and nobody have it.
+  bool is_left_by_pods(model::NodeId node, Time now) const;
+  // The hold that does not bind the entry although it has its priority: its own, or that of one behind it.
+  std::optional<model::Ledger::HoldId> open_to(const QueuedEntity& entry) const;
   // The next search covers all nodes again.
   void forget_in_vain_nodes(const EntityKey& key);
-  // The entry would not fit even so: its time starts again when it is overtaken again.
-  void give_up(const EntityKey& key);
+  // The entry would not fit even so: its time starts again when it is overtaken again. The next search is
+  // kSearchPause later: many entries may wait in vain, and each search visits all pods.
+  void give_up(const EntityKey& key, Time now);
   // A pod left the node.
   void freed(model::NodeId node, Time now);
   // True if the reservation ended because its time is over.
@@ -57,7 +69,8 @@ class OvertakingGuard {
 
  private:
   struct WaitingEntity {
-    std::int32_t priority = 0;
+    QueuedEntity entry;
+    bool by_equals = false;
     std::uint32_t in_vain = 0;  // reservations that ended unused
     Time starves_at;            // not set: not overtaken yet
     std::vector<model::NodeId> in_vain_nodes = {};
@@ -68,17 +81,22 @@ class OvertakingGuard {
     Time until, until_at_most;
   };
   // Highest priority first.
-  using WaitingOrder = std::tuple<std::int64_t, Time, EntityKey>;
-  static WaitingOrder place_of(const EntityKey& key, const WaitingEntity& waiting) {
-    return {-std::int64_t{waiting.priority}, waiting.starves_at, key};
+  using WaitingOrder = std::tuple<std::int64_t, Time, Time, std::uint64_t, EntityKey>;
+  static WaitingOrder place_of(const QueuedEntity& entry, Time starves_at) {
+    return {-std::int64_t{entry.priority}, starves_at, entry.since, entry.arrival, entry.key};
   }
+  static WaitingOrder place_of(const WaitingEntity& waiting) {
+    return place_of(waiting.entry, waiting.starves_at);
+  }
+  void wait_again(const EntityKey& key);
   Duration limit_of(const WaitingEntity& waiting) const;
 
   Duration limit_;
   std::map<EntityKey, WaitingEntity> waiting_;
   std::set<WaitingOrder> not_overtaken_, overtaken_;
   std::optional<ActiveReservation> kept_;
-  Time keeps_again_at_;  // after a reservation that ended unused
+  std::map<model::NodeId, Time> left_at_;  // by a pod, the last time
+  Time keeps_again_at_;                    // after a reservation that ended unused
 };
 
 }  // namespace berth::scheduling

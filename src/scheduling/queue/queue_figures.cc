@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, kIncomingQueueCount> kQueueNames = {"acti
                                                                            "unschedulable", "gated"};
 // QueueEvent's, then those of ClusterEvent by bit.
 constexpr std::array<std::string_view, kQueueEventCount + placement::kClusterEventCount> kEventNames = {
-    "UnschedulablePodAdd",
+    "UnscheduledPodAdd",
     "ScheduleAttemptFailure",
     "BackoffComplete",
     "PopFromBackoffQ",

@@ -251,10 +251,10 @@ TEST(QueueFigures, NameQueuesAndEventsAsKubeSchedulerDoes) {
   queue.figures().write_metrics(text);
   const std::string written = text.take();
   for (const char* line :
-       {R"({queue="active",event="UnschedulablePodAdd"} 1)", R"({queue="active",event="BackoffComplete"} 1)",
+       {R"({queue="active",event="UnscheduledPodAdd"} 1)", R"({queue="active",event="BackoffComplete"} 1)",
         R"({queue="active",event="AssignedPodDelete"} 1)", R"({queue="backoff",event="NodeAdd"} 1)",
         R"({queue="unschedulable",event="ScheduleAttemptFailure"} 2)",
-        R"({queue="gated",event="UnschedulablePodAdd"} 1)"})
+        R"({queue="gated",event="UnscheduledPodAdd"} 1)"})
     EXPECT_NE(written.find(std::string("scheduler_queue_incoming_pods_total") + line), std::string::npos)
         << line << "\n"
         << written;
