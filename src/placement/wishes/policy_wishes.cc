@@ -13,8 +13,8 @@ using api::PlacementPolicy;
 using api::PlacementTarget;
 using Policies = std::vector<const PlacementPolicy*>;
 
-constexpr std::array<std::string_view, 4> kFaultNames = {"ConflictingPolicies", "TopologyNotFound",
-                                                         "UnknownLevel", "OwnersUnread"};
+constexpr std::array<std::string_view, 5> kFaultNames = {"ConflictingPolicies", "TopologyNotFound",
+                                                         "UnknownLevel", "NotForComposites", "OwnersUnread"};
 
 std::string joined_names(const std::vector<std::string>& names) {
   std::string text;
@@ -167,6 +167,15 @@ WishAnswer answer_of(const client::View& view, const OwnersOf& owners_of, const 
   return answer;
 }
 
+// What the search does not read of a composite group's wish; empty: it reads all of it.
+std::string_view field_of_groups(const GroupWish& wish, const api::CompositePodGroup& group) {
+  if (wish.segments) return "spec.segments";
+  if (wish.contiguous_ranks) return "spec.ranks";
+  if (wish.same_devices) return "spec.sameDevices";
+  if (wish.distribution == WishDistribution::Balanced) return "spec.distribution";
+  return wish.preferred.empty() || group.parent.empty() ? "" : "spec.preferred";
+}
+
 }  // namespace
 
 std::string_view name_of(WishFault::Kind kind) {
@@ -186,6 +195,9 @@ std::string words_of(const WishFault& fault) {
              fault.others.front() + " has " +
              (fault.others.size() == 1 ? "no level"
                                        : joined_names({fault.others.begin() + 1, fault.others.end()}));
+    case WishFault::Kind::NotForComposites:
+      return policy + " sets " + fault.field + " for CompositePodGroup " + fault.subject +
+             ", which only PodGroups can have: write policies for its PodGroups";
     case WishFault::Kind::OwnersUnread:
       return policy + " may name it: its owner " + fault.subject + " is being read";
   }
@@ -230,7 +242,13 @@ WishAnswer wish_of(const client::View& view, const OwnersOf& owners, const api::
 }
 
 WishAnswer wish_of(const client::View& view, const OwnersOf& owners, const api::CompositePodGroup& group) {
-  return answer_of(view, owners, named(group));
+  WishAnswer answer = answer_of(view, owners, named(group));
+  const std::string_view field = answer.wish ? field_of_groups(*answer.wish, group) : "";
+  if (field.empty()) return answer;
+  answer.fault =
+      WishFault{WishFault::Kind::NotForComposites, answer.wish->policy, group.meta.name, std::string(field)};
+  answer.wish = nullptr;
+  return answer;
 }
 
 bool add_wishes(const client::View& view, const OwnersOf& owners, TreeInput& tree) {

@@ -38,6 +38,7 @@ struct WishFault {
     ConflictingPolicies,  // `others` name the group as well
     TopologyNotFound,     // `subject`, a Topology
     UnknownLevel,         // `subject`, that `field` names; `others`: the levels that there are
+    NotForComposites,     // `field` of a policy that names `subject`, a CompositePodGroup
     OwnersUnread,         // `subject`: an owner of the group that was not read yet
   };
   Kind kind = Kind::ConflictingPolicies;

@@ -128,6 +128,25 @@ TEST_F(PolicyWishes, TellWhatIsWrong) {
   EXPECT_EQ(named("g"), "PlacementPolicy p and q name the same group: delete all but one");
 }
 
+TEST_F(PolicyWishes, OfCompositesHaveOnlyWhatTheSearchReads) {
+  put_topology("default", kBlockAndRack);
+  put_group(api::Kind::CompositePodGroup, "root");
+  put_group(api::Kind::CompositePodGroup, "below", "root");
+  const OwnersOf none = [](const std::string&, const api::OwnerReference&) { return KnownOwners{}; };
+  const auto with = [&](const std::string& group, const std::string& more) {
+    put_policy("p", kGroups, "CompositePodGroup", group, more);
+    const WishAnswer found = wish_of(view_, none, *view_.composite_groups.find("ns", group));
+    return found.fault ? found.fault->field : found.wish->policy;
+  };
+  EXPECT_EQ(with("root", R"(,"required":"block","preferred":["rack"])"), "p");
+  EXPECT_EQ(with("root", R"(,"segments":{"level":"rack","size":{"max":2}})"), "spec.segments");
+  EXPECT_EQ(with("root", R"(,"ranks":"Contiguous")"), "spec.ranks");
+  EXPECT_EQ(with("root", R"(,"sameDevices":{"claim":"c","attribute":"a/b"})"), "spec.sameDevices");
+  EXPECT_EQ(with("root", R"(,"distribution":"Balanced")"), "spec.distribution");
+  EXPECT_EQ(with("below", R"(,"preferred":["rack"])"), "spec.preferred");
+  EXPECT_EQ(with("below", R"(,"required":"rack")"), "p");
+}
+
 TEST_F(PolicyWishes, HaveTheLevelsOfTheirTopology) {
   put_topology("default", kBlockAndRack);
   put_group(api::Kind::PodGroup, "g");

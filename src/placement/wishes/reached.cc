@@ -4,42 +4,21 @@
 #include <map>
 #include <set>
 
+#include "placement/wishes/ranks.h"
+
 namespace berth::placement {
 namespace {
 
-// Where Kubernetes and its controllers write a pod's index.
-constexpr std::string_view kRankLabels[] = {"batch.kubernetes.io/job-completion-index",
-                                            "leaderworkerset.sigs.k8s.io/worker-index",
-                                            "apps.kubernetes.io/pod-index"};
 constexpr std::size_t kDomainsInTextMax = 4;
-
-std::optional<std::int64_t> ordinal_of(std::string_view name) {
-  const std::size_t last = name.find_last_not_of("0123456789");
-  return api::to_int(last == std::string_view::npos ? name : name.substr(last + 1));
-}
-
-std::optional<std::int64_t> rank_of_member(const api::Pod& pod) {
-  for (const std::string_view label : kRankLabels) {
-    if (const auto found = pod.meta.labels.find(label); found != pod.meta.labels.end())
-      if (const auto rank = api::to_int(found->second)) return rank;
-    if (const std::string_view text = pod.meta.annotation(label); !text.empty())
-      if (const auto rank = api::to_int(text)) return rank;
-  }
-  return ordinal_of(pod.meta.name);
-}
 
 // The ring of ranks: neighbours in different domains, the last and the first among them.
 std::int64_t ring_crossings(std::span<const WishMember> members, const std::vector<std::string>& domains) {
-  std::vector<std::pair<std::int64_t, std::size_t>> ring;
-  for (std::size_t i = 0; i < members.size(); ++i)
-    ring.emplace_back(rank_of_member(*members[i].pod).value_or(INT64_MAX), i);
-  std::sort(ring.begin(), ring.end(), [&](const auto& a, const auto& b) {
-    return std::tie(a.first, members[a.second].pod->meta.name) <
-           std::tie(b.first, members[b.second].pod->meta.name);
-  });
+  std::vector<const api::Pod*> pods;
+  for (const WishMember& member : members) pods.push_back(member.pod);
+  const std::vector<std::size_t> ring = by_rank(pods);
   std::int64_t crossings = 0;
   for (std::size_t i = 0; i < ring.size(); ++i)
-    crossings += domains[ring[i].second] != domains[ring[(i + 1) % ring.size()].second];
+    crossings += domains[ring[i]] != domains[ring[(i + 1) % ring.size()]];
   return crossings;
 }
 
