@@ -26,6 +26,18 @@ TreeTop tree_top(const View& view, const api::PodGroup& group) {
   return group.parent.empty() ? TreeTop{} : tree_top(view, group.meta.ns, group.parent);
 }
 
+std::vector<const api::CompositePodGroup*> groups_above(const View& view, const api::PodGroup& group) {
+  std::vector<const api::CompositePodGroup*> above;
+  const std::string* name = &group.parent;
+  while (!name->empty() && above.size() + 1 < kTreeLevelsMax) {
+    const api::CompositePodGroup* found = view.composite_groups.find(group.meta.ns, *name);
+    if (!found) break;
+    above.push_back(found);
+    name = &found->parent;
+  }
+  return above;
+}
+
 std::optional<api::GangRegister> register_of(const View& view, const api::BindRequest& request) {
   const api::BindGroup& group = request.group;
   if (group.root.name.empty())

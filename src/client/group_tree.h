@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/types/gang_decision.h"
 #include "client/view.h"
@@ -25,6 +26,9 @@ struct TreeTop {
 TreeTop tree_top(const View& view, const api::PodGroup& group);
 // Of the tree that this CompositePodGroup is in, whether it exists or not.
 TreeTop tree_top(const View& view, std::string_view ns, std::string_view composite);
+
+// The CompositePodGroups above a group that exist, its parent first; at most kTreeLevelsMax - 1.
+std::vector<const api::CompositePodGroup*> groups_above(const View& view, const api::PodGroup& group);
 
 // The object whose status has the outcome of the request's decision: the root of its tree, else its PodGroup.
 // Nothing if the view lacks it or has another UID.

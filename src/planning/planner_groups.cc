@@ -89,10 +89,29 @@ void Planner::decide_tree(const Turn& turn) {
       placement::tree_input(std::move(tree), [](const api::Pod&) { return placement::AvoidSet{}; });
   const TreeOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return core_.decide_tree(context_, input, transaction);
+    return core_.decide_tree(context_, input, transaction, preempting(input.nodes.front().meta()));
   }();
-  place_tree(input, outcome, root, groups);
+  if (outcome.preemption)
+    preempt_for_tree(input, outcome, root, groups);
+  else
+    place_tree(input, outcome, root, groups);
   finish();
+}
+
+// Its members get their nodes when the victims have ended; the other pods wait.
+void Planner::preempt_for_tree(const TreeInput& input, const TreeOutcome& outcome, Decision& root,
+                               std::vector<Decision>& groups) {
+  place_tree(input, outcome, root, groups);
+  std::vector<PlannedPod*> pods;
+  for (Decision& group : groups)
+    for (PlannedPod& pod : group.pods) pods.push_back(&pod);
+  root.refusal = outcome.refusal;
+  preempt(*outcome.preemption, pods, root);
+  for (Decision& group : groups) {
+    if (std::ranges::all_of(group.pods, [](const PlannedPod& pod) { return pod.node.empty(); })) continue;
+    group.result = root.result;
+    group.reason = root.reason;
+  }
 }
 
 // A group that is not tried has no pods in the input: too few of them exist.
@@ -154,7 +173,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
       *turn.group, std::move(members), [](const api::Pod&) { return placement::AvoidSet{}; });
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return core_.decide_group(context_, input, transaction, preempting(*input.group));
+    return core_.decide_group(context_, input, transaction, preempting(input.group->meta));
   }();
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return place_group(input, outcome, placed_in(outcome.members), {}, decision);
@@ -162,7 +181,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
     decision.pods[i].refusal = outcome.members[i].closest;
   if (outcome.preemption) {
     decision.refusal = outcome.refusal;
-    return preempt(*outcome.preemption, decision);
+    return preempt(*outcome.preemption, pods_of(decision), decision);
   }
   refuse(outcome.refusal, decision);
 }

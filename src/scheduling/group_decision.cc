@@ -29,7 +29,7 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   if (input.waiting.empty()) return {};
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
-  const Preempting preempting = this->preempting(context, entry.key, group);
+  const Preempting preempting = this->preempting(context, entry.key, group.meta);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
   transaction.lift_holds(group.priority, own ? std::optional(own->hold.id()) : std::nullopt);

@@ -24,6 +24,8 @@ class Trial {
  public:
   explicit Trial(const TreeWorld& world) : world_(world) {
     for (const TreeWorld::Node& node : world.nodes) free_.push_back(node.cpu);
+    for (const TreeWorld::Occupant& pod : world.occupants)
+      free_[static_cast<std::size_t>(pod.node)] -= pod.cpu;
   }
 
   std::optional<bool> run() {
@@ -88,14 +90,58 @@ class Trial {
   std::size_t steps_ = 0;
 };
 
+TreeSpec random_tree(Random& random, int depth, int& pods_left) {
+  const auto below = [&](int bound) {
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
+  };
+  static const char* const keys[] = {"", "rack", "block"};
+  TreeSpec spec;
+  spec.key = keys[below(3)];
+  const bool is_group = depth == 0 || below(3) == 0;
+  const int count = 1 + below(is_group ? 4 : 3);
+  for (int i = 0; i < count && pods_left > 0; ++i) {
+    if (is_group) {
+      spec.pods.push_back(below(3) > 0 ? 1 : 2);
+      --pods_left;
+    } else {
+      spec.children.push_back(random_tree(random, depth - 1, pods_left));
+    }
+  }
+  if (spec.pods.empty() && spec.children.empty()) spec.pods.push_back(1);
+  if (below(2) == 0) std::ranges::sort(spec.pods);
+  const int size = static_cast<int>(spec.pods.size() + spec.children.size());
+  spec.minimum = below(2) == 0 ? size : 1 + below(size);
+  return spec;
+}
+
 }  // namespace
+
+TreeWorld random_world(std::uint64_t seed) {
+  SeededRandom random(seed);
+  const auto below = [&](int bound) {
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
+  };
+  TreeWorld world;
+  const int blocks = 1 + below(2), each = 1 + below(3);
+  for (int i = 0; i < 8; ++i) {
+    const int rack = below(blocks * each);
+    world.nodes.push_back({rack / each, rack, 1 + below(2)});
+  }
+  int pods_left = 12;
+  world.tree = random_tree(random, 2, pods_left);
+  return world;
+}
 
 std::string TreeWorld::text() const {
   std::string text = "nodes";
   for (const Node& node : nodes)
     text +=
         " b" + std::to_string(node.block) + "/r" + std::to_string(node.rack) + ":" + std::to_string(node.cpu);
-  return text + "\n" + text_of(tree) + "\n";
+  text += "\n" + text_of(tree) + "\n";
+  for (const Occupant& pod : occupants)
+    text += "n" + std::to_string(pod.node) + ":" + std::to_string(pod.cpu) + "p" +
+            std::to_string(pod.priority) + " ";
+  return text + "\n";
 }
 
 std::optional<bool> fits_by_trying_all(const TreeWorld& world) {
@@ -110,6 +156,15 @@ TreeBench::TreeBench(const TreeWorld& world, const DecisionOptions& options) : w
                                     label("block", node.block) + "," + label("rack", node.rack) +
                                     R"(}},"status":{"allocatable":{"cpu":")" + std::to_string(node.cpu) +
                                     R"(","memory":"800Gi","pods":"500"}}})");
+  }
+  for (std::size_t i = 0; i < world.occupants.size(); ++i) {
+    const TreeWorld::Occupant& pod = world.occupants[i];
+    const std::string name = "o" + std::to_string(i);
+    bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
+                                   R"("},"spec":{"nodeName":"n)" + std::to_string(pod.node) +
+                                   R"(","priority":)" + std::to_string(pod.priority) +
+                                   R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+                                   std::to_string(pod.cpu) + R"("}}}]},"status":{"phase":"Running"}})");
   }
   put(world_.tree, "g");
   add(world_.tree, "g", std::nullopt);
@@ -153,10 +208,10 @@ void TreeBench::add(const TreeSpec& spec, const std::string& name, std::optional
   }
 }
 
-TreeOutcome TreeBench::decide() {
+TreeOutcome TreeBench::decide(const Preempting& preempting) {
   const SchedulingContext context{bench_.view, bench_.cluster, core_->allocator()};
   model::Ledger::Transaction transaction(bench_.cluster.ledger());
-  return core_->decide_tree(context, input_, transaction);
+  return core_->decide_tree(context, input_, transaction, preempting);
 }
 
 std::string TreeBench::nodes_of(const TreeOutcome& outcome) const {
@@ -173,6 +228,7 @@ std::string TreeBench::nodes_of(const TreeOutcome& outcome) const {
 std::string TreeBench::complaint_about(const TreeOutcome& outcome) const {
   std::vector<int> free;
   for (const TreeWorld::Node& node : world_.nodes) free.push_back(node.cpu);
+  for (const TreeWorld::Occupant& pod : world_.occupants) free[static_cast<std::size_t>(pod.node)] -= pod.cpu;
   std::vector<std::vector<std::size_t>> below(outcome.nodes.size());  // world nodes of all members
   for (std::size_t i = outcome.nodes.size(); i-- > 0;) {
     const TreeNode& node = input_.nodes[i];

@@ -25,23 +25,30 @@ struct TreeWorld {
   struct Node {
     int block = 0, rack = 0, cpu = 1;  // racks are numbered over all blocks
   };
+  // A pod that runs, named o0, o1, … The tree has priority 0.
+  struct Occupant {
+    int node = 0, cpu = 1, priority = -1;
+  };
   std::vector<Node> nodes;
   TreeSpec tree;
+  std::vector<Occupant> occupants = {};
   std::string text() const;
 };
+// Eight nodes, and a tree of at most twelve pods.
+TreeWorld random_world(std::uint64_t seed);
 
 // Steps of one judgement; beyond, it is unknown.
 inline constexpr std::size_t kTreeJudgeStepsMax = 300'000;
 
-// Whether the minima of the tree fit, by trying every node for every pod and every choice of children; none:
-// too many to try.
+// Whether the minima of the tree fit beside the occupants, by trying every node for every pod and every
+// choice of children; none: too many to try.
 std::optional<bool> fits_by_trying_all(const TreeWorld& world);
 
 class TreeBench {
  public:
   explicit TreeBench(const TreeWorld& world, const DecisionOptions& options = {});
   // Groups are named by their place: g, g.0, g.0.1; pods g.0.1-0.
-  TreeOutcome decide();
+  TreeOutcome decide(const Preempting& preempting = {});
   // Groups with their minimum: "g.0: n1 n1; g.1: n2 -".
   std::string nodes_of(const TreeOutcome& outcome) const;
   // What is wrong with the places; empty: nothing.

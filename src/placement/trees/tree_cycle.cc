@@ -8,12 +8,32 @@
 namespace berth::placement {
 
 std::string tree_error(const TreeInput& input) {
-  const TreeNode& root = input.nodes.front();
   std::vector<const api::Pod*> members;
   for (const TreeNode& node : input.nodes)
     for (const auto* pods : {&node.group.waiting, &node.group.placed})
       members.insert(members.end(), pods->begin(), pods->end());
-  return members_error(members, root.composite ? root.composite->priority : root.group.group->priority);
+  return members_error(members, input.nodes.front().priority());
+}
+
+GroupInput as_one_group(const TreeInput& input, api::PodGroup& group) {
+  const TreeNode& root = input.nodes.front();
+  group.meta = root.meta();
+  group.priority = root.priority();
+  group.preemption_policy =
+      root.composite ? root.composite->preemption_policy : root.group.group->preemption_policy;
+  GroupInput all;
+  all.group = &group;
+  for (const TreeNode& node : input.nodes) {
+    const GroupInput& own = node.group;
+    all.waiting.insert(all.waiting.end(), own.waiting.begin(), own.waiting.end());
+    all.placed.insert(all.placed.end(), own.placed.begin(), own.placed.end());
+    all.occupied.insert(all.occupied.end(), own.occupied.begin(), own.occupied.end());
+    all.hidden.insert(all.hidden.end(), own.hidden.begin(), own.hidden.end());
+    all.avoid.insert(own.avoid.begin(), own.avoid.end());
+    all.scheduled += own.scheduled;
+    if (all.joins.empty()) all.joins = own.joins;
+  }
+  return all;
 }
 
 namespace {
@@ -23,6 +43,7 @@ Refusal refuse_tree(const TreeInput& input, DecisionResult result) {
   Refusal refusal;
   refusal.of = {root.meta().ns, root.meta().name, EntityKind::CompositeGroup};
   refusal.result = result;
+  if (result == DecisionResult::Unschedulable) refusal.preemption = Preemption::NoVictims;
   refusal.group.emplace();
   return refusal;
 }
@@ -232,13 +253,20 @@ class TreeRun {
 
 }  // namespace
 
-TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
-                           model::Ledger::Transaction& transaction) {
+const PluginSet& TreeCycle::plugins_of(const TreeInput& input) const {
   const auto any =
       std::ranges::find_if(input.nodes, [](const TreeNode& node) { return !node.group.waiting.empty(); });
-  const PluginSet& plugins =
-      any == input.nodes.end() ? profiles_.first() : profiles_.of(*any->group.waiting.front());
-  TreeGrounds grounds(plugins, domains_, context, input, placements_);
+  return any == input.nodes.end() ? profiles_.first() : profiles_.of(*any->group.waiting.front());
+}
+
+TreeGrounds TreeCycle::grounds_of(const SchedulingContext& context, const TreeInput& input) {
+  return {plugins_of(input), domains_, context, input, placements_};
+}
+
+TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
+                           model::Ledger::Transaction& transaction) {
+  const PluginSet& plugins = plugins_of(input);
+  TreeGrounds grounds = grounds_of(context, input);
   std::string error = tree_error(input);
   if (error.empty()) error = grounds.error();
   if (!error.empty()) return error_outcome(input, std::move(error));

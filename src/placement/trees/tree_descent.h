@@ -31,6 +31,8 @@ inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
 inline constexpr std::size_t kTreeSharesOfChoices = 8;
 // Members that are placed and taken back in one decision.
 inline constexpr std::size_t kTreePlacingsMax = 4'096;
+// The same of one check of a search for victims, which makes many.
+inline constexpr std::size_t kTreeCheckStepsMax = 8'192, kTreeCheckPlacingsMax = 1'024;
 // Kinds of members that are counted; groups of further kinds are only tried.
 inline constexpr std::size_t kTreeKindsMax = 16;
 

@@ -89,15 +89,20 @@ void TreeGrounds::sort_by_domains_above(Chain& chain, std::size_t levels) {
     chain.inside[{levels, path_above(chain, one, levels)}].push_back(&one);
 }
 
-std::span<const Placement* const> TreeGrounds::candidates(std::size_t node, const Ground& of_parent) {
-  Chain& chain = chains_[chain_of_[node]];
-  const std::size_t levels = chain.keys.size() - chains_[of_parent.chain].keys.size();
+std::span<const Placement* const> TreeGrounds::inside(std::size_t index, const Ground& outer) {
+  Chain& chain = chains_[index];
+  const std::size_t levels = chain.keys.size() - chains_[outer.chain].keys.size();
   sort_by_domains_above(chain, levels);
-  const auto found = chain.inside.find({levels, of_parent.placement->name});
+  const auto found = chain.inside.find({levels, outer.placement->name});
   if (found == chain.inside.end()) return {};
+  return found->second;
+}
+
+std::span<const Placement* const> TreeGrounds::candidates(std::size_t node, const Ground& of_parent) {
+  const std::span<const Placement* const> all = inside(chain_of_[node], of_parent);
   const auto own = pinned_to_.find(node);
-  if (own == pinned_to_.end()) return found->second;
-  for (const Placement* const& one : found->second)
+  if (own == pinned_to_.end()) return all;
+  for (const Placement* const& one : all)
     if (one->domain == own->second) return {&one, 1};
   return {};
 }

@@ -47,6 +47,20 @@ void TreePlacer::reset() {
   sort_out();
 }
 
+void TreePlacer::begin_check() {
+  descents_ = choices_ = Budget(kTreeCheckStepsMax);
+  placings_ = Budget(kTreeCheckPlacingsMax);
+  reset();
+}
+
+// Placing a member costs as much as many steps of a search by counts.
+std::size_t TreePlacer::steps() const {
+  constexpr std::size_t kStepsOfAMember = 8;
+  const std::size_t searched = 2 * kTreeCheckStepsMax - descents_.left() - choices_.left();
+  return static_cast<std::size_t>(placed()) + kTreeCheckPlacingsMax - placings_.left() +
+         searched / kStepsOfAMember;
+}
+
 void TreePlacer::sort_out() {
   for (std::size_t node = input_.nodes.size(); node-- > 0;) {
     const TreeNode& one = input_.nodes[node];
