@@ -81,7 +81,7 @@ BindCycle::BindCycle(const client::View& view, const api::BindRequest& request, 
       known_(known),
       options_(options),
       plugins_(plugins),
-      gang_(view, request) {}
+      gang_(view, request, known.saw_commit) {}
 
 Effects BindCycle::step() {
   const PodObservation observation = observe_pod(view_, request_);

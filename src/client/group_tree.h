@@ -34,7 +34,8 @@ std::vector<const api::CompositePodGroup*> groups_above(const View& view, const 
 // Nothing if the view lacks it or has another UID.
 std::optional<api::GangRegister> register_of(const View& view, const api::BindRequest& request);
 api::ObjectKey register_key(const api::BindRequest& request);
-// Undecided without a register.
+// Without a register, Undecided: unless a member of the decision is bound, or records the commit. A member is
+// bound after the commit alone, so the register was deleted since.
 api::GangOutcome outcome_of(const View& view, const api::BindRequest& request);
 
 }  // namespace berth::client
