@@ -37,6 +37,16 @@ struct GroupProof {
   std::optional<std::size_t> alone_refused;  // a member that no node takes, even without the others
 };
 
+// Of a tree: the group that finds no room beside the others.
+struct StuckGroup {
+  std::string name;
+  bool composite = false;
+  std::int64_t needed = 0;           // members of it, and of all below it, that must be placed
+  std::string topology_key;          // its level; empty: it goes wherever its parent goes
+  std::string nearest;               // the domain that comes closest; empty: there is none
+  std::optional<std::int64_t> room;  // of it, by cpu, memory and pod slots; none: enough by these
+};
+
 struct GroupRefusal {
   std::optional<GroupGate> gate;  // set: the group was not tried
   std::string error;              // ended the attempt
@@ -53,6 +63,7 @@ struct GroupRefusal {
   std::string nearest;               // the candidate that comes closest; of a topology alone
   std::int64_t nearest_room = 0;     // of it: members, by cpu, memory and pod slots
   std::size_t unlabelled = 0;        // nodes without the label of the level
+  std::optional<StuckGroup> stuck;   // of a tree
   std::optional<SharedDeviceSets> shared_devices;
   bool saw_all_placements = true;  // false: the search for placements ended early
 

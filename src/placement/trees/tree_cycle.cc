@@ -210,13 +210,33 @@ class TreeRun {
     if (closer) obstacle_ = one;
   }
 
+  StuckGroup stuck_group(const TreeObstacle& obstacle) const {
+    const TreeNode& node = input_.nodes[obstacle.node];
+    StuckGroup stuck{node.meta().name, !node.is_group(), placer_.asks(obstacle.node), {}, {}, {}};
+    if (grounds_.chooses(obstacle.node)) stuck.topology_key = node.topology_keys().front();
+    if (!obstacle.nearest.placement) return stuck;
+    stuck.nearest = obstacle.nearest.placement->name;
+    if (obstacle.spare < 0) stuck.room = std::max<std::int64_t>(0, stuck.needed + obstacle.spare);
+    return stuck;
+  }
+
   // The group that came closest has its own words.
   TreeOutcome refuse() {
     Refusal refusal = refuse_tree(input_, DecisionResult::Unschedulable);
     GroupRefusal& group = *refusal.group;
-    group.needed = placer_.needed(0);
-    group.placements = std::max<std::size_t>(1, candidates_.size());
-    if (grounds_.chooses(0)) group.topology_key = root().topology_keys().front();
+    group.needed = std::max<std::int64_t>(1, placer_.asks(0));
+    group.placements = candidates_.size();
+    if (grounds_.chooses(0)) {
+      group.topology_key = root().topology_keys().front();
+      group.unlabelled = grounds_.topology(grounds_.chain_of(0)).tree().unlabelled_count();
+    } else {
+      group.placements = std::max<std::size_t>(1, candidates_.size());
+    }
+    if (obstacle_ && obstacle_->node > 0) group.stuck = stuck_group(*obstacle_);
+    if (obstacle_ && obstacle_->node == 0 && obstacle_->nearest.placement) {
+      group.nearest = obstacle_->nearest.placement->name;
+      group.nearest_room = std::max<std::int64_t>(0, group.needed + obstacle_->spare);
+    }
     group.tried = candidates_.size();
     group.first_status = &plugins_.placement_state->reason();
     group.first_progress.minimum = root().minimum();

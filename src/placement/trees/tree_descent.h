@@ -74,7 +74,8 @@ class TreeDescent {
   // The deepest unit that found no domain, and the domain with most room for it: its placement may be null.
   std::optional<std::size_t> stuck() const { return stuck_; }
   const Ground& nearest() const { return nearest_; }
-  // Members that it takes beyond those that are asked for: less than 0.
+  // Members that it takes beyond those that are asked for; 0: counts see room for them, and nothing else
+  // does.
   std::int64_t nearest_spare() const { return nearest_spare_; }
 
  private:
