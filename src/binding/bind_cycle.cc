@@ -230,7 +230,8 @@ Effects BindCycle::bind(const BindContext& context) {
     return finish({key_, {}}, context.pod);
   Chain chain{pod_key(request_), before_binding(plugins_, context), true};
   bind_writes_.before_binding = chain.writes.size();
-  chain.writes.push_back(bind_pod(context.pod->meta, request_.node));  // refused after seal_pod()
+  chain.writes.push_back(
+      bind_pod(context.pod->meta, request_.node, request_.group.domain));  // refused after seal_pod()
   for (std::size_t i = 1; i <= bind_writes_.before_binding; ++i) chain.writes[i].on_previous_version = true;
   return finish(std::move(chain), context.pod);
 }

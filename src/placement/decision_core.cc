@@ -318,6 +318,8 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   input.waiting = std::move(members.waiting);
   input.placed = std::move(members.placed);
   input.occupied = std::move(members.occupied);
+  input.recorded = std::move(members.recorded);
+  input.levels = group.topology_keys;
   input.scheduled = members.scheduled + members.at_barrier;
   input.joins = std::move(members.joinable);
   for (const api::Pod* pod : input.waiting) {

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/types/group_domain.h"
 #include "placement/refusal/berth_words.h"
 #include "planning/planner.h"
 
@@ -189,7 +190,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
 void Planner::place_group(const placement::GroupInput& input, const GroupOutcome& outcome,
                           std::int32_t decided, const api::GroupRoot& root, Decision& decision) {
   const api::PodGroup& group = *input.group;
-  const api::BindGroup bind_group{group.meta.name, group.meta.uid, decided, root};
+  api::BindGroup bind_group{group.meta.name, group.meta.uid, decided, root};
   const std::int32_t size = placed_in(outcome.members);
   decision.pods.clear();
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
@@ -198,6 +199,8 @@ void Planner::place_group(const placement::GroupInput& input, const GroupOutcome
     PlannedPod& planned = decision.pods.emplace_back(PlannedPod{pod.meta.ns, pod.meta.name, "", {}});
     planned.refusal = member.closest;
     if (!member.node.valid()) continue;
+    bind_group.domain =
+        api::record_domain(input.levels, offline_.cluster().node(member.node).live->meta.labels);
     place({pod, member.node, member.reservation}, bind_group, "group/" + decision.ns + "/" + decision.name,
           planned);
   }

@@ -59,6 +59,7 @@ class Scheduler final : public client::StatefulDecider {
   client::Effects decide_group(const SchedulingContext& context, QueuedEntity entry,
                                const api::PodGroup& group, Time now);
   GroupInput input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const;
+  std::string domain_of(const GroupInput& input, model::NodeId node) const;
   client::Effects bind_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                              const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);

@@ -129,6 +129,7 @@ client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEnt
                                    loop_.options.backoff_limit};
     api::BindGroup bind_group{group.group->meta.name, group.group->meta.uid, flight.barrier ? size : 1};
     if (flight.barrier) bind_group.root = {root.name, root.uid};
+    bind_group.domain = domain_of(group, member.node);
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
     flight.member_uids.push_back(pod.meta.uid);

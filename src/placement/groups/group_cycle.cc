@@ -82,8 +82,9 @@ GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const Gro
 }
 
 Result<std::vector<Placement>> GroupCycle::generate(const Run& run) const {
-  return run.plugins.placement_generator->generate(
-      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, run.input.placed, run.input.occupied});
+  return run.plugins.placement_generator->generate({run.topology ? &run.topology->tree() : nullptr,
+                                                    run.all_nodes, run.input.placed, run.input.occupied,
+                                                    run.input.recorded});
 }
 
 GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,

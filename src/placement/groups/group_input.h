@@ -26,6 +26,8 @@ struct GroupInput {
   std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
   std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
   std::vector<NodeId> occupied;          // their nodes
+  std::vector<std::string> recorded;     // their domains (group_domain.h), or empty
+  std::vector<std::string> levels;       // topology keys of the group and of those above it
   std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
   std::string joins;           // the decision at the barrier that the new members join; empty: none
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID

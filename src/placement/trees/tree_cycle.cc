@@ -28,6 +28,7 @@ GroupInput as_one_group(const TreeInput& input, api::PodGroup& group) {
     all.waiting.insert(all.waiting.end(), own.waiting.begin(), own.waiting.end());
     all.placed.insert(all.placed.end(), own.placed.begin(), own.placed.end());
     all.occupied.insert(all.occupied.end(), own.occupied.begin(), own.occupied.end());
+    all.recorded.insert(all.recorded.end(), own.recorded.begin(), own.recorded.end());
     all.hidden.insert(all.hidden.end(), own.hidden.begin(), own.hidden.end());
     all.avoid.insert(own.avoid.begin(), own.avoid.end());
     all.scheduled += own.scheduled;

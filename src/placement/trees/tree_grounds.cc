@@ -42,7 +42,7 @@ std::size_t TreeGrounds::find_chain(std::vector<std::string> keys) {
   chain.keys = std::move(keys);
   chain.topology = &domains_.topology(chain.keys, context_.cluster);
   const topology::Tree* const tree = chain.keys.empty() ? nullptr : &chain.topology->tree();
-  auto all = plugins_.placement_generator->generate({tree, domains_.nodes(context_.cluster), {}, {}});
+  auto all = plugins_.placement_generator->generate({tree, domains_.nodes(context_.cluster), {}, {}, {}});
   if (!all) {
     error_ = all.error().message();
     return 0;
@@ -55,6 +55,7 @@ std::size_t TreeGrounds::find_chain(std::vector<std::string> keys) {
 Result<std::vector<Placement>> TreeGrounds::pinned(std::size_t node) const {
   std::vector<const api::Pod*> placed;
   std::vector<NodeId> occupied;
+  std::vector<std::string> recorded;
   std::vector<std::size_t> below{node};
   while (!below.empty()) {
     const TreeNode& one = input_.nodes[below.back()];
@@ -62,10 +63,11 @@ Result<std::vector<Placement>> TreeGrounds::pinned(std::size_t node) const {
     below.insert(below.end(), one.children.begin(), one.children.end());
     placed.insert(placed.end(), one.group.placed.begin(), one.group.placed.end());
     occupied.insert(occupied.end(), one.group.occupied.begin(), one.group.occupied.end());
+    recorded.insert(recorded.end(), one.group.recorded.begin(), one.group.recorded.end());
   }
   if (placed.empty()) return std::vector<Placement>{};
   const topology::Tree& tree = chains_[chain_of_[node]].topology->tree();
-  return plugins_.placement_generator->generate({&tree, {}, placed, occupied});
+  return plugins_.placement_generator->generate({&tree, {}, placed, occupied, recorded});
 }
 
 Ground TreeGrounds::whole_cluster() const {
