@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -13,7 +14,10 @@ std::string label(const char* key, int value) {
 }
 
 std::string text_of(const TreeSpec& spec) {
+  static const char* const kClaims[] = {"", " of one model", " shared"};
   std::string text = "{" + (spec.key.empty() ? "" : spec.key + " ") + "min " + std::to_string(spec.minimum);
+  if (spec.devices > 0)
+    text += " devices " + std::to_string(spec.devices) + kClaims[static_cast<int>(spec.claims)];
   for (const int cpu : spec.pods) text += " " + std::to_string(cpu);
   for (const TreeSpec& child : spec.children) text += " " + text_of(child);
   return text + "}";
@@ -23,7 +27,10 @@ std::string text_of(const TreeSpec& spec) {
 class Trial {
  public:
   explicit Trial(const TreeWorld& world) : world_(world) {
-    for (const TreeWorld::Node& node : world.nodes) free_.push_back(node.cpu);
+    for (const TreeWorld::Node& node : world.nodes) {
+      free_.push_back(node.cpu);
+      devices_.push_back(node.devices);
+    }
     for (const TreeWorld::Occupant& pod : world.occupants)
       free_[static_cast<std::size_t>(pod.node)] -= pod.cpu;
   }
@@ -73,7 +80,9 @@ class Trial {
     for (std::size_t i = first; i < nodes.size(); ++i) {
       if (free_[nodes[i]] < cpu) continue;
       free_[nodes[i]] -= cpu;
-      const bool found = place_pods(spec, pod + 1, needed - 1, same_next ? i : 0, nodes, then);
+      const bool found = with_devices(spec, nodes[i], [&] {
+        return place_pods(spec, pod + 1, needed - 1, same_next ? i : 0, nodes, then);
+      });
       free_[nodes[i]] += cpu;
       if (found) return true;
     }
@@ -81,14 +90,60 @@ class Trial {
     while (next < spec.pods.size() && spec.pods[next] == cpu) ++next;
     return next < spec.pods.size() && place_pods(spec, next, needed, 0, nodes, then);
   }
+  // Every choice of the devices of one pod on the node.
+  bool with_devices(const TreeSpec& spec, std::size_t node, const Then& then) {
+    if (spec.devices == 0) return then();
+    const auto shared = shared_at_.find(&spec);
+    if (shared != shared_at_.end()) return shared->second == node && then();
+    if (spec.claims == TreeSpec::Claims::Shared) shared_at_.emplace(&spec, node);
+    bool found = false;
+    for (int first = 0; first <= spec.devices && !found; ++first) {
+      const std::array<int, 2> taken{first, spec.devices - first};
+      const bool mixed = taken[0] > 0 && taken[1] > 0;
+      if (mixed && spec.claims == TreeSpec::Claims::OwnOfOneModel) continue;
+      if (devices_[node][0] < taken[0] || devices_[node][1] < taken[1]) continue;
+      for (std::size_t model = 0; model < 2; ++model) devices_[node][model] -= taken[model];
+      found = then();
+      for (std::size_t model = 0; model < 2; ++model) devices_[node][model] += taken[model];
+    }
+    if (spec.claims == TreeSpec::Claims::Shared) shared_at_.erase(&spec);
+    return found;
+  }
   int domain_of(std::size_t node, const std::string& key) const {
     return key == "rack" ? world_.nodes[node].rack : world_.nodes[node].block;
   }
 
   const TreeWorld& world_;
   std::vector<int> free_;
+  std::vector<std::array<int, 2>> devices_;
+  std::map<const TreeSpec*, std::size_t> shared_at_;  // the node with the devices of a shared claim
   std::size_t steps_ = 0;
 };
+
+std::string slice_json(const std::string& node, const std::array<int, 2>& devices) {
+  std::string text;
+  for (int model = 0, number = 0; model < 2; ++model)
+    for (int i = 0; i < devices[static_cast<std::size_t>(model)]; ++i, ++number)
+      text += std::string(number == 0 ? "" : ",") + R"({"name":"d)" + std::to_string(number) +
+              R"(","attributes":{"model":{"string":"m)" + std::to_string(model) + R"("}}})";
+  return R"({"metadata":{"name":"s-)" + node + R"("},"spec":{"driver":"gpu.example.com","pool":{"name":")" +
+         node + R"(","generation":1,"resourceSliceCount":1},"nodeName":")" + node + R"(","devices":[)" +
+         text + "]}}";
+}
+
+std::string claim_json_of(const TreeSpec& spec, const std::string& name) {
+  const bool matched = spec.claims == TreeSpec::Claims::OwnOfOneModel;
+  return R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":"c-)" + name +
+         R"("},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)" +
+         R"("allocationMode":"ExactCount","count":)" + std::to_string(spec.devices) + "}}]" +
+         (matched ? R"(,"constraints":[{"requests":["r"],"matchAttribute":"gpu.example.com/model"}])" : "") +
+         "}}}";
+}
+
+// Of the pod "g.0-1" of group "g.0".
+std::string claim_name_of(const TreeSpec& spec, const std::string& group, const std::string& pod) {
+  return spec.claims == TreeSpec::Claims::Shared ? group : pod;
+}
 
 TreeSpec random_tree(Random& random, int depth, int& pods_left) {
   const auto below = [&](int bound) {
@@ -132,11 +187,28 @@ TreeWorld random_world(std::uint64_t seed) {
   return world;
 }
 
+void ask_for_devices(TreeSpec& spec, Random& random) {
+  for (TreeSpec& child : spec.children) ask_for_devices(child, random);
+  if (!spec.children.empty() || random.below(3) == 0) return;
+  spec.claims = static_cast<TreeSpec::Claims>(random.below(3));
+  spec.devices = 1 + static_cast<int>(random.below(2));
+}
+
+TreeWorld random_device_world(std::uint64_t seed) {
+  TreeWorld world = random_world(seed);
+  SeededRandom random(seed + 2'000'000);
+  for (TreeWorld::Node& node : world.nodes)
+    for (int& of_model : node.devices) of_model = static_cast<int>(random.below(3));
+  ask_for_devices(world.tree, random);
+  return world;
+}
+
 std::string TreeWorld::text() const {
   std::string text = "nodes";
   for (const Node& node : nodes)
-    text +=
-        " b" + std::to_string(node.block) + "/r" + std::to_string(node.rack) + ":" + std::to_string(node.cpu);
+    text += " b" + std::to_string(node.block) + "/r" + std::to_string(node.rack) + ":" +
+            std::to_string(node.cpu) + "," + std::to_string(node.devices[0]) + "," +
+            std::to_string(node.devices[1]);
   text += "\n" + text_of(tree) + "\n";
   for (const Occupant& pod : occupants)
     text += "n" + std::to_string(pod.node) + ":" + std::to_string(pod.cpu) + "p" +
@@ -156,7 +228,11 @@ TreeBench::TreeBench(const TreeWorld& world, const DecisionOptions& options) : w
                                     label("block", node.block) + "," + label("rack", node.rack) +
                                     R"(}},"status":{"allocatable":{"cpu":")" + std::to_string(node.cpu) +
                                     R"(","memory":"800Gi","pods":"500"}}})");
+    if (node.devices[0] + node.devices[1] > 0)
+      bench_.put(api::Kind::ResourceSlice, slice_json(name, node.devices));
   }
+  bench_.put(api::Kind::DeviceClass,
+             R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
   for (std::size_t i = 0; i < world.occupants.size(); ++i) {
     const TreeWorld::Occupant& pod = world.occupants[i];
     const std::string name = "o" + std::to_string(i);
@@ -172,12 +248,20 @@ TreeBench::TreeBench(const TreeWorld& world, const DecisionOptions& options) : w
 }
 
 void TreeBench::put(const TreeSpec& spec, const std::string& name) {
-  for (std::size_t i = 0; i < spec.pods.size(); ++i)
-    bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + name + "-" + std::to_string(i) +
-                                   R"(","namespace":"ns","uid":")" + name + "-" + std::to_string(i) +
-                                   R"("},"spec":{"schedulingGroup":{"podGroupName":")" + name +
-                                   R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+  for (std::size_t i = 0; i < spec.pods.size(); ++i) {
+    const std::string pod = name + "-" + std::to_string(i);
+    std::string claims;
+    if (spec.devices > 0) {
+      const std::string claim = claim_name_of(spec, name, pod);
+      if (!bench_.view.claims.find("ns", claim))
+        bench_.put(api::Kind::ResourceClaim, claim_json_of(spec, claim));
+      claims = R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + claim + "\"}]";
+    }
+    bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + pod + R"(","namespace":"ns","uid":")" + pod +
+                                   R"("},"spec":{"schedulingGroup":{"podGroupName":")" + name + "\"}" +
+                                   claims + R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
                                    std::to_string(spec.pods[i]) + R"("}}}]}})");
+  }
   for (std::size_t i = 0; i < spec.children.size(); ++i)
     put(spec.children[i], name + "." + std::to_string(i));
 }

@@ -4,6 +4,7 @@
 // Amounts are whole cpus; a node has no other limit that matters.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,11 +20,15 @@ struct TreeSpec {
   int minimum = 1;
   std::vector<int> pods = {};  // of a PodGroup: the cpus of each
   std::vector<TreeSpec> children = {};
+  enum class Claims : std::uint8_t { Own, OwnOfOneModel, Shared };
+  int devices = 0;  // of each of its pods, by one claim; a shared claim is of all its pods
+  Claims claims = Claims::Own;
 };
 
 struct TreeWorld {
   struct Node {
     int block = 0, rack = 0, cpu = 1;  // racks are numbered over all blocks
+    std::array<int, 2> devices = {};   // of each model
   };
   // A pod that runs, named o0, o1, … The tree has priority 0.
   struct Occupant {
@@ -36,6 +41,8 @@ struct TreeWorld {
 };
 // Eight nodes, and a tree of at most twelve pods.
 TreeWorld random_world(std::uint64_t seed);
+// The same, with devices that some groups ask for.
+TreeWorld random_device_world(std::uint64_t seed);
 
 // Steps of one judgement; beyond, it is unknown.
 inline constexpr std::size_t kTreeJudgeStepsMax = 300'000;

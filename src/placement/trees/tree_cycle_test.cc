@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/random.h"
@@ -201,10 +202,10 @@ struct Tally {
   int feasible = 0, missed = 0, proved = 0;
 };
 
-Tally compare(std::uint64_t first, std::uint64_t count) {
+Tally compare(std::uint64_t first, std::uint64_t count, TreeWorld (*make)(std::uint64_t)) {
   Tally tally;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const TreeWorld world = random_world(seed);
+    const TreeWorld world = make(seed);
     TreeBench bench(world);
     const TreeOutcome outcome = bench.decide();
     const std::string complaint = bench.complaint_about(outcome);
@@ -228,10 +229,20 @@ Tally compare(std::uint64_t first, std::uint64_t count) {
 }
 
 TEST(TreesOfAllKinds, AreFoundWheneverTheyFit) {
-  const Tally tally = compare(0, 2000);
+  const Tally tally = compare(0, 2000, random_world);
   EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
   EXPECT_GT(tally.feasible, 800);
   EXPECT_GT(tally.proved, 100);
+}
+
+// BERTH_TREE_SEEDS: so many instead.
+TEST(TreesOfAllKinds, WithDevicesAreFoundWheneverTheyFit) {
+  const char* const asked = std::getenv("BERTH_TREE_SEEDS");
+  const std::uint64_t seeds = asked ? std::strtoull(asked, nullptr, 10) : 400;
+  const Tally tally = compare(0, seeds, random_device_world);
+  EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
+  EXPECT_GT(tally.feasible, 100);
+  EXPECT_GT(tally.proved, 20);
 }
 
 }  // namespace
