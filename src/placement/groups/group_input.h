@@ -18,8 +18,9 @@
 
 namespace berth::placement {
 
+class GroupFit;
 class Topology;
-struct GroupPreemptionPlan;  // preemption/group_victim_search.h
+struct GroupPreemptionPlan;  // preemption/cheapest_victims.h
 
 struct GroupInput {
   const api::PodGroup* group = nullptr;
@@ -67,6 +68,7 @@ struct GroupTrial {
   std::size_t most = SIZE_MAX;   // no more are placed
   Topology* topology = nullptr;  // that has the placement's domain; null: the group's own
   bool explains = false;         // members that are not placed get their refusals
+  GroupFit* fit = nullptr;       // of members of the same kind, signed before; null: none
 };
 
 // One of several groups that are placed at once, each on nodes of its own.

@@ -208,9 +208,15 @@ bool TreePlacer::place(const TreeUnit& unit, const Ground& ground) {
   const auto needed = static_cast<std::size_t>(unit.needed);
   if (!error_.empty()) return false;
   before_[unit.node] = transaction_.savepoint();
-  GroupOutcome outcome = groups_.run_on(
-      context_, group,
-      {*ground.placement, needed, GroupEffort::InOrder, needed, grounds_.topology_of(ground)}, transaction_);
+  const std::optional<std::size_t> kind = states_[unit.node].kind;
+  const GroupTrial trial{*ground.placement,
+                         needed,
+                         GroupEffort::InOrder,
+                         needed,
+                         grounds_.topology_of(ground),
+                         false,
+                         kind ? fits_[*kind].get() : nullptr};
+  GroupOutcome outcome = groups_.run_on(context_, group, trial, transaction_);
   if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
   if (outcome.kind != GroupOutcome::Kind::Placed) return false;
   outcome_.nodes[unit.node].members = std::move(outcome.members);
