@@ -205,6 +205,7 @@ constexpr OverlayRow kRows[] = {
     {kBindGroup, 0, text("uid"), kNoMessage},
     {kBindGroup, 0, number("size", 0), kNoMessage},
     {kBindGroup, 0, part("root", "v1alpha1.GroupRoot", kPointer | kOmitEmpty | kOptional), kGroupRoot},
+    {kBindGroup, 0, text("domain"), kNoMessage},
     {kGroupRoot, 0, text("name", 0), kNoMessage},
     {kGroupRoot, 0, text("uid"), kNoMessage},
     {kBindLease, 0, text("namespace", 0), kNoMessage},

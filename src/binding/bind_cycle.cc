@@ -81,7 +81,7 @@ BindCycle::BindCycle(const client::View& view, const api::BindRequest& request, 
       known_(known),
       options_(options),
       plugins_(plugins),
-      gang_(view, request) {}
+      gang_(view, request, known.saw_commit) {}
 
 Effects BindCycle::step() {
   const PodObservation observation = observe_pod(view_, request_);
@@ -230,7 +230,8 @@ Effects BindCycle::bind(const BindContext& context) {
     return finish({key_, {}}, context.pod);
   Chain chain{pod_key(request_), before_binding(plugins_, context), true};
   bind_writes_.before_binding = chain.writes.size();
-  chain.writes.push_back(bind_pod(context.pod->meta, request_.node));  // refused after seal_pod()
+  chain.writes.push_back(
+      bind_pod(context.pod->meta, request_.node, request_.group.domain));  // refused after seal_pod()
   for (std::size_t i = 1; i <= bind_writes_.before_binding; ++i) chain.writes[i].on_previous_version = true;
   return finish(std::move(chain), context.pod);
 }

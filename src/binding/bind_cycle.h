@@ -29,6 +29,7 @@ struct RequestHistory {
   Time first_seen;                              // when this process first saw the decision
   const WriteFailure* write_failure = nullptr;  // of the last run's writes; null: none
   bool late = false;                            // TermFence::judge
+  bool saw_commit = false;                      // of its gang
   const PendingAllocations* pending = nullptr;
   std::uint32_t post_bind_failures = 0;  // attempts of PostBind's writes that were not accepted
   std::string post_bind_failure = {};    // the latest
@@ -51,6 +52,7 @@ class BindCycle {
   bool waits_for_conditions() const { return waits_for_conditions_; }
   // The run only waits, and the request's status says so; the pod exists and may be bound.
   bool waits() const { return waits_; }
+  bool sees_commit() const { return gang_.only_forward(); }
   const BindWrites& bind_writes() const { return bind_writes_; }
 
  private:

@@ -1,8 +1,16 @@
 #include "binding/bind_pod.h"
 
+#include "api/types/group_domain.h"
+
 namespace berth::binding {
 
-client::Write bind_pod(const api::ObjectMeta& seen, const std::string& node) {
+client::Write bind_pod(const api::ObjectMeta& seen, const std::string& node, const std::string& domain) {
+  Json metadata = Json::object({{"name", seen.name},
+                                {"namespace", seen.ns},
+                                {"uid", seen.uid},
+                                {"resourceVersion", std::to_string(seen.resource_version)}});
+  if (!domain.empty())
+    metadata["annotations"] = Json::object({{std::string(api::kGroupDomainAnnotation), domain}});
   client::Write write;
   write.request.verb = client::Verb::Create;
   write.request.resource = api::ref_of(api::Kind::Pod);
@@ -12,10 +20,7 @@ client::Write bind_pod(const api::ObjectMeta& seen, const std::string& node) {
   write.request.body = to_string(
       Json::object({{"apiVersion", "v1"},
                     {"kind", "Binding"},
-                    {"metadata", Json::object({{"name", seen.name},
-                                               {"namespace", seen.ns},
-                                               {"uid", seen.uid},
-                                               {"resourceVersion", std::to_string(seen.resource_version)}})},
+                    {"metadata", std::move(metadata)},
                     {"target", Json::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}}));
   return write;
 }

@@ -8,6 +8,7 @@
 namespace berth::binding {
 
 // Names the pod's UID and version as seen: once the pod has another version, a late copy meets Conflict.
-client::Write bind_pod(const api::ObjectMeta& seen, const std::string& node);
+// `domain`: what the pod is annotated with (group_domain.h); empty: nothing.
+client::Write bind_pod(const api::ObjectMeta& seen, const std::string& node, const std::string& domain = "");
 
 }  // namespace berth::binding

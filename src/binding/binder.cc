@@ -147,11 +147,13 @@ Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now)
   const RequestHistory known{record.first_seen,
                              write_failure ? &*write_failure : nullptr,
                              record.term && record.term->kind == TermVerdict::Kind::Late,
+                             commits_.contains(request->decision_id),
                              &pending_,
                              record.post_bind_failures,
                              record.post_bind_failure};
   BindCycle cycle(view, *request, now, known, options_, plugins_);
   Effects effects = cycle.step();
+  if (cycle.sees_commit()) commits_.insert(request->decision_id);
   if (now < request->deadline)
     effects.wake_at = std::min(effects.wake_at.value_or(request->deadline), request->deadline);
   pending_.sent(view, *request, effects);
@@ -176,7 +178,11 @@ Effects Binder::after_end(const View& view, const api::ObjectKey& key, const api
                           Time now) {
   Effects effects = request ? announce(view, key, *request) : Effects::nothing();
   for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
-  records_.erase(key);
+  if (const auto record = records_.find(key); record != records_.end()) {
+    if (view.bind_request_count_of_decision(record->second.decision) == 0)
+      commits_.erase(record->second.decision);
+    records_.erase(record);
+  }
   const std::optional<Time> expiry = request ? expiry_of(view, *request) : std::nullopt;
   if (expiry && now < *expiry) effects.wake_at = expiry;
   if (expiry && now >= *expiry)

@@ -110,6 +110,7 @@ class Binder final : public client::Reconciler {
   BinderOptions options_;
   Plugins plugins_;
   std::set<std::string> deciding_;                   // decisions whose outcome GangBarrier is writing
+  std::set<std::string> commits_;                    // of decisions that have requests: seen committed
   std::map<api::ObjectKey, RequestRecord> records_;  // proportional to requests that have not ended
   PendingAllocations pending_;
   Nominations nominations_;

@@ -20,10 +20,10 @@ const api::PodGroup* group_of(const client::View& view, const api::BindRequest& 
   return same ? group : nullptr;
 }
 
-Gang::Gang(const client::View& view, const api::BindRequest& self)
+Gang::Gang(const client::View& view, const api::BindRequest& self, bool saw_commit)
     : view_(view), self_(self), alone_(!has_barrier(self)), outcome_(api::GangOutcome::Undecided) {
-  // The register may be deleted by now; a member whose status records the commit stays committed.
-  if (alone_ || self.committed || self.phase == api::BindPhase::Succeeded) {
+  // The register may be deleted by now; a commit that was seen stays one.
+  if (alone_ || saw_commit || self.committed || self.phase == api::BindPhase::Succeeded) {
     outcome_ = api::GangOutcome::Committed;
   } else {
     outcome_ = client::outcome_of(view, self);

@@ -22,8 +22,9 @@ const api::PodGroup* group_of(const client::View& view, const api::BindRequest& 
 
 class Gang {
  public:
-  // Both outlive it. Cost: O(log n).
-  Gang(const client::View& view, const api::BindRequest& self);
+  // Both outlive it. `saw_commit`: this process has seen the decision committed. Cost: O(log n); O(members)
+  // once the register is gone.
+  Gang(const client::View& view, const api::BindRequest& self, bool saw_commit = false);
 
   bool alone() const { return alone_; }
   // Members may be bound: the decision is committed, or has no barrier.

@@ -89,6 +89,20 @@ TEST(GangTree, AllGroupsAreBoundOnceTheLastMemberIsThere) {
             nullptr);
 }
 
+// A process died after the first binding, and the root with the outcome was deleted since.
+TEST(GangTree, ARootThatIsDeletedAfterTheCommitLeavesNobodyBehind) {
+  for (const bool one_is_bound : {true, false}) {
+    TreeCluster cluster;
+    cluster.add_group("g", 2, "root");
+    cluster.add_group("h", 1, "root");
+    for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
+    cluster.add_member("h", "c", 3);
+    if (one_is_bound) cluster.change(pod_key("a"), R"({"spec":{"nodeName":"n1"}})");
+    cluster.run_until_idle(cluster.now() + kLong);
+    EXPECT_EQ(cluster.bound(), one_is_bound ? "a b c" : "");
+  }
+}
+
 // "a" and "b" of "g" and "c" of "h" are prepared; one of them is withdrawn.
 std::function<void(TreeCluster&)> two_groups_without(const char* withdrawn, int minimum) {
   return [=](TreeCluster& cluster) {

@@ -201,6 +201,18 @@ struct DecidedGang : BinderFixture {
   }
 };
 
+// The bound member's request is gone by then, and the others are still refused.
+TEST(MemoryRequests, AGroupThatIsDeletedAfterTheCommitLeavesNobodyBehind) {
+  DecidedGang cluster;
+  cluster.commit();
+  cluster.answer("create pods a/binding");
+  cluster.deliver();
+  cluster.remove({Kind::PodGroup, "d", "g", {}});
+  cluster.refuse_binding("b");
+  cluster.settle(Duration::minutes(1));
+  EXPECT_TRUE(cluster.all_bound());
+}
+
 TEST(MemoryRequests, AGangCostsItsRecordsItsCommitAndItsBindings) {
   DecidedGang cluster;
   ASSERT_EQ(cluster.in_flight(), 1u);  // the next record waits for this one's answer

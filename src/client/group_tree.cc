@@ -9,6 +9,12 @@ std::optional<api::GangRegister> register_in(const Group* group, const std::stri
   return api::GangRegister(*group);
 }
 
+bool shows_commit(const View& view, const api::BindRequest& member) {
+  if (member.committed || member.phase == api::BindPhase::Succeeded) return true;
+  const api::Pod* pod = view.pods.find(member.meta.ns, member.pod_name);
+  return pod && api::is_bound_by(*pod, member);
+}
+
 }  // namespace
 
 TreeTop tree_top(const View& view, std::string_view ns, std::string_view composite) {
@@ -26,6 +32,18 @@ TreeTop tree_top(const View& view, const api::PodGroup& group) {
   return group.parent.empty() ? TreeTop{} : tree_top(view, group.meta.ns, group.parent);
 }
 
+std::vector<const api::CompositePodGroup*> groups_above(const View& view, const api::PodGroup& group) {
+  std::vector<const api::CompositePodGroup*> above;
+  const std::string* name = &group.parent;
+  while (!name->empty() && above.size() + 1 < kTreeLevelsMax) {
+    const api::CompositePodGroup* found = view.composite_groups.find(group.meta.ns, *name);
+    if (!found) break;
+    above.push_back(found);
+    name = &found->parent;
+  }
+  return above;
+}
+
 std::optional<api::GangRegister> register_of(const View& view, const api::BindRequest& request) {
   const api::BindGroup& group = request.group;
   if (group.root.name.empty())
@@ -41,7 +59,10 @@ api::ObjectKey register_key(const api::BindRequest& request) {
 
 api::GangOutcome outcome_of(const View& view, const api::BindRequest& request) {
   const std::optional<api::GangRegister> found = register_of(view, request);
-  return found ? api::gang_outcome(*found, request.decision_id) : api::GangOutcome::Undecided;
+  if (found) return api::gang_outcome(*found, request.decision_id);
+  for (const api::BindRequest* member : view.bind_requests_of_decision(request.decision_id))
+    if (shows_commit(view, *member)) return api::GangOutcome::Committed;
+  return api::GangOutcome::Undecided;
 }
 
 }  // namespace berth::client

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/types/gang_decision.h"
 #include "client/view.h"
@@ -26,11 +27,15 @@ TreeTop tree_top(const View& view, const api::PodGroup& group);
 // Of the tree that this CompositePodGroup is in, whether it exists or not.
 TreeTop tree_top(const View& view, std::string_view ns, std::string_view composite);
 
+// The CompositePodGroups above a group that exist, its parent first; at most kTreeLevelsMax - 1.
+std::vector<const api::CompositePodGroup*> groups_above(const View& view, const api::PodGroup& group);
+
 // The object whose status has the outcome of the request's decision: the root of its tree, else its PodGroup.
 // Nothing if the view lacks it or has another UID.
 std::optional<api::GangRegister> register_of(const View& view, const api::BindRequest& request);
 api::ObjectKey register_key(const api::BindRequest& request);
-// Undecided without a register.
+// Without a register, Undecided: unless a member of the decision is bound, or records the commit. A member is
+// bound after the commit alone, so the register was deleted since.
 api::GangOutcome outcome_of(const View& view, const api::BindRequest& request);
 
 }  // namespace berth::client

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/types/bind_request.h"
+#include "api/types/group_domain.h"
 #include "install/crd_parts.h"
 #include "install/crd_schema.h"
 
@@ -26,7 +27,11 @@ constexpr Bound kBindRequestBounds[] = {
     {"spec.podUID", Limit::Text, 128},
     {"spec.selectedNode", Limit::Subdomain},
     {"spec.group.name", Limit::Subdomain},
+    {"spec.group.uid", Limit::LengthMax, 128},
     {"spec.group.size", Limit::NotNegative},
+    {"spec.group.root.name", Limit::Subdomain},
+    {"spec.group.root.uid", Limit::LengthMax, 128},
+    {"spec.group.domain", Limit::LengthMax, api::kGroupDomainBytesMax},
     {"spec.decisionID", Limit::LengthMax, 128},
     {"spec.epoch", Limit::NotNegative},
     {"spec.lease.namespace", Limit::Label},

@@ -20,6 +20,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       tree_cycle_(group_cycle_, profiles_, domains_, options.placements),
       victim_search_(pod_cycle_),
       group_victim_search_(group_cycle_),
+      tree_victim_search_(tree_cycle_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
   allocator_.set_scoring(options.scoring);
 }
@@ -101,10 +102,15 @@ void describe(NoVictimsFound why_not, PreemptionSearched& searched) {
   searched.ended = why_not.ended;
 }
 
-bool may_preempt(const GroupInput& input) {
-  if (!input.group->preemption_policy.empty()) return input.group->preemption_policy != "Never";
-  return std::ranges::none_of(input.waiting,
-                              [](const api::Pod* pod) { return pod->preemption_policy == "Never"; });
+bool is_never(const GroupInput& input) {
+  if (!input.group->preemption_policy.empty()) return input.group->preemption_policy == "Never";
+  return std::ranges::any_of(input.waiting,
+                             [](const api::Pod* pod) { return pod->preemption_policy == "Never"; });
+}
+
+bool gives_up_claims(const std::vector<MemberOutcome>& members) {
+  return std::ranges::any_of(members,
+                             [](const MemberOutcome& member) { return !member.deallocations.empty(); });
 }
 
 }  // namespace
@@ -212,34 +218,35 @@ RefusalPtr DecisionCore::refusal_of_one(const SchedulingContext& context, const 
   return placed ? nullptr : with_proof(context, refusal(context, member));
 }
 
-// A claim that is given up may make room; only then others have to go. Members that join a decision at the
-// barrier wait for that.
-void DecisionCore::preempt_for_group(const SchedulingContext& context, const GroupInput& input,
-                                     model::Ledger::Transaction& transaction, const Preempting& preempting,
-                                     GroupOutcome& outcome) {
-  Refusal& refusal = *outcome.refusal;
-  if (!may_preempt(input)) {
+// Of a group, or a tree of groups. A claim that is given up may make room; only then others have to go.
+// Members that join a decision at the barrier wait for that.
+bool DecisionCore::may_preempt(const SchedulingContext& context, const GroupInput& members,
+                               bool gives_up_claims, const Preempting& preempting, Refusal& refusal) {
+  if (is_never(members)) {
     refusal.preemption = Preemption::NotEligible;
-    return;
+    return false;
   }
-  const bool gives_up_claims = std::ranges::any_of(
-      outcome.members, [](const MemberOutcome& member) { return !member.deallocations.empty(); });
-  const bool searches = preempting.searches && profiles_.of(*input.waiting.front()).preempts;
-  if (!searches || gives_up_claims || !input.joins.empty()) return;
-  if (is_too_early(preempting, refusal)) return;
-  if (!victim_search_.may_find(context, input.group->priority)) return;
-  if (preempting.waits_for.valid()) {
-    refusal.preemption = Preemption::Waiting;
-    return;
-  }
+  const bool searches = preempting.searches && profiles_.of(*members.waiting.front()).preempts;
+  if (!searches || gives_up_claims || !members.joins.empty()) return false;
+  if (is_too_early(preempting, refusal)) return false;
+  if (!victim_search_.may_find(context, members.group->priority)) return false;
+  if (!preempting.waits_for.valid()) return true;
+  refusal.preemption = Preemption::Waiting;
+  return false;
+}
+
+std::shared_ptr<GroupPreemptionPlan> DecisionCore::describe_victims(const SchedulingContext& context,
+                                                                    const FindVictims& find,
+                                                                    Refusal& refusal) {
   refusal.searched.emplace();
   NoVictimsFound why_not;
-  if (auto plan = group_victim_search_.find(context, input, transaction, why_not)) {
-    describe(context.cluster, *plan, plan->placement, refusal);
-    outcome.preemption = std::make_shared<GroupPreemptionPlan>(*std::move(plan));
-  } else {
+  auto plan = find(why_not);
+  if (!plan) {
     describe(std::move(why_not), *refusal.searched);
+    return nullptr;
   }
+  describe(context.cluster, *plan, plan->placement, refusal);
+  return std::make_shared<GroupPreemptionPlan>(*std::move(plan));
 }
 
 GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const GroupInput& input,
@@ -247,8 +254,12 @@ GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const 
                                         const Preempting& preempting) {
   for (const model::DeviceId device : input.hidden) transaction.hide(device);
   GroupOutcome outcome = place_group(context, input, transaction);
-  if (outcome.kind == GroupOutcome::Kind::Unschedulable)
-    preempt_for_group(context, input, transaction, preempting, outcome);
+  const auto find = [&](NoVictimsFound& why_not) {
+    return group_victim_search_.find(context, input, transaction, why_not);
+  };
+  if (outcome.kind == GroupOutcome::Kind::Unschedulable &&
+      may_preempt(context, input, gives_up_claims(outcome.members), preempting, *outcome.refusal))
+    outcome.preemption = describe_victims(context, find, *outcome.refusal);
   const GroupProof* proof = outcome.kind == GroupOutcome::Kind::Unschedulable && outcome.refusal->group->proof
                                 ? &*outcome.refusal->group->proof
                                 : nullptr;
@@ -258,10 +269,28 @@ GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const 
 }
 
 TreeOutcome DecisionCore::decide_tree(const SchedulingContext& context, const TreeInput& input,
-                                      model::Ledger::Transaction& transaction) {
+                                      model::Ledger::Transaction& transaction, const Preempting& preempting) {
   for (const TreeNode& node : input.nodes)
     for (const model::DeviceId device : node.group.hidden) transaction.hide(device);
-  return tree_cycle_.run(context, input, transaction);
+  TreeOutcome outcome = place_tree(context, input, transaction);
+  if (outcome.kind != GroupOutcome::Kind::Unschedulable) return outcome;
+  api::PodGroup as_group;
+  const GroupInput members = as_one_group(input, as_group);
+  if (members.waiting.empty()) return outcome;
+  Refusal& refusal = *outcome.refusal;
+  const bool gives_up = std::ranges::any_of(
+      outcome.nodes, [](const TreeNodeOutcome& node) { return gives_up_claims(node.members); });
+  const auto find = [&](NoVictimsFound& why_not) {
+    return tree_victim_search_.find(context, input, transaction, why_not);
+  };
+  if (may_preempt(context, members, gives_up, preempting, refusal))
+    outcome.preemption = describe_victims(context, find, refusal);
+  for (TreeNodeOutcome& node : outcome.nodes) {
+    if (!node.refusal || node.refusal == outcome.refusal) continue;
+    node.refusal->preemption = refusal.preemption;
+    node.refusal->searched = refusal.searched;
+  }
+  return outcome;
 }
 
 bool wants_place(const client::View& view, const model::Cluster& cluster, const api::Pod& pod) {
@@ -300,6 +329,8 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   input.waiting = std::move(members.waiting);
   input.placed = std::move(members.placed);
   input.occupied = std::move(members.occupied);
+  input.recorded = std::move(members.recorded);
+  input.levels = group.topology_keys;
   input.scheduled = members.scheduled + members.at_barrier;
   input.joins = std::move(members.joinable);
   for (const api::Pod* pod : input.waiting) {

@@ -18,7 +18,7 @@
 #include "placement/groups/group_cycle.h"
 #include "placement/groups/group_members.h"
 #include "placement/preemption/group_victim_search.h"
-#include "placement/trees/tree_cycle.h"
+#include "placement/preemption/tree_victim_search.h"
 
 namespace berth::placement {
 
@@ -88,7 +88,7 @@ class DecisionCore {
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   TreeOutcome decide_tree(const SchedulingContext& context, const TreeInput& input,
-                          model::Ledger::Transaction& transaction);
+                          model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere.
   std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
                                         std::span<const NodeId> avoid,
@@ -99,6 +99,10 @@ class DecisionCore {
   GroupOutcome place_group(const SchedulingContext& context, const GroupInput& input,
                            model::Ledger::Transaction& transaction) {
     return group_cycle_.run(context, input, transaction);
+  }
+  TreeOutcome place_tree(const SchedulingContext& context, const TreeInput& input,
+                         model::Ledger::Transaction& transaction) {
+    return tree_cycle_.run(context, input, transaction);
   }
 
   // Of the latest pod that was decided.
@@ -116,9 +120,11 @@ class DecisionCore {
   std::optional<PreemptionPlan> preempt(const SchedulingContext& context, const api::Pod& pod,
                                         const AvoidSet& avoid, model::Ledger::Transaction& transaction,
                                         const Preempting& preempting, Refusal& refusal);
-  void preempt_for_group(const SchedulingContext& context, const GroupInput& input,
-                         model::Ledger::Transaction& transaction, const Preempting& preempting,
-                         GroupOutcome& outcome);
+  using FindVictims = std::function<std::optional<GroupPreemptionPlan>(NoVictimsFound& why_not)>;
+  bool may_preempt(const SchedulingContext& context, const GroupInput& members, bool gives_up_claims,
+                   const Preempting& preempting, Refusal& refusal);
+  static std::shared_ptr<GroupPreemptionPlan> describe_victims(const SchedulingContext& context,
+                                                               const FindVictims& find, Refusal& refusal);
   RefusalPtr with_proof(const SchedulingContext& context, Refusal refusal);
   RefusalPtr refusal_of_one(const SchedulingContext& context, const api::Pod& member,
                             model::Ledger::Transaction& transaction);
@@ -133,6 +139,7 @@ class DecisionCore {
   TreeCycle tree_cycle_;
   VictimSearch victim_search_;
   GroupVictimSearch group_victim_search_;
+  TreeVictimSearch tree_victim_search_;
   const std::size_t pod_proof_nodes_max_;
   CycleState state_;
 };

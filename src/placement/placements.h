@@ -47,6 +47,7 @@ struct PlacementQuestion {
   std::span<const NodeId> all_nodes;        // by name
   std::span<const api::Pod* const> placed;  // members that have a node
   std::span<const NodeId> occupied;         // their nodes
+  std::span<const std::string> recorded;    // their domains (group_domain.h), or empty; as many or none
 };
 
 class PlacementGenerator {

@@ -152,7 +152,7 @@ void Planner::decide_pod(const api::Pod& pod, Decision& decision) {
   }
   if (decided.preemption) {
     decision.refusal = std::move(decided.refusal);
-    return preempt(*decided.preemption, decision);
+    return preempt(*decided.preemption, pods_of(decision), decision);
   }
   if (decided.refusal) return refuse(std::move(decided.refusal), decision);
   core_.pod_cycle().judge(core_.state(), {&decided.node, 1});

@@ -45,12 +45,17 @@ class Planner {
   void decide_pod(const api::Pod& pod, Decision& decision);
   void refuse(placement::RefusalPtr refusal, Decision& decision);
   // The victims are gone for the decisions that follow, and the pods of the decision are placed.
-  void preempt(const placement::VictimPlan& plan, Decision& decision);
+  static std::vector<PlannedPod*> pods_of(Decision& decision);
+  // `pods`: those that the plan may place.
+  void preempt(const placement::VictimPlan& plan, std::span<PlannedPod* const> pods, Decision& decision);
   placement::Preempting preempting(const api::Pod& pod) const;
-  placement::Preempting preempting(const api::PodGroup& group) const;
+  // Of a group, or of a tree's root.
+  placement::Preempting preempting(const api::ObjectMeta& group) const;
   void decide_group(const Turn& turn, Decision& decision);
   // One decision of the tree, and one for each group with pods to place.
   void decide_tree(const Turn& turn);
+  void preempt_for_tree(const placement::TreeInput& input, const placement::TreeOutcome& outcome,
+                        Decision& root, std::vector<Decision>& groups);
   void place_tree(const placement::TreeInput& input, const placement::TreeOutcome& outcome, Decision& root,
                   std::vector<Decision>& groups);
   void place_group(const placement::GroupInput& input, const placement::GroupOutcome& outcome,

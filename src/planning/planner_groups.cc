@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/types/group_domain.h"
 #include "placement/refusal/berth_words.h"
 #include "placement/wishes/reached.h"
 #include "planning/planner.h"
@@ -107,10 +108,29 @@ void Planner::decide_tree(const Turn& turn) {
   placement::add_wishes(offline_.view(), offline_.owners(), input);
   const TreeOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return core_.decide_tree(context_, input, transaction);
+    return core_.decide_tree(context_, input, transaction, preempting(input.nodes.front().meta()));
   }();
-  place_tree(input, outcome, root, groups);
+  if (outcome.preemption)
+    preempt_for_tree(input, outcome, root, groups);
+  else
+    place_tree(input, outcome, root, groups);
   finish();
+}
+
+// Its members get their nodes when the victims have ended; the other pods wait.
+void Planner::preempt_for_tree(const TreeInput& input, const TreeOutcome& outcome, Decision& root,
+                               std::vector<Decision>& groups) {
+  place_tree(input, outcome, root, groups);
+  std::vector<PlannedPod*> pods;
+  for (Decision& group : groups)
+    for (PlannedPod& pod : group.pods) pods.push_back(&pod);
+  root.refusal = outcome.refusal;
+  preempt(*outcome.preemption, pods, root);
+  for (Decision& group : groups) {
+    if (std::ranges::all_of(group.pods, [](const PlannedPod& pod) { return pod.node.empty(); })) continue;
+    group.result = root.result;
+    group.reason = root.reason;
+  }
 }
 
 // A group that is not tried has no pods in the input: too few of them exist.
@@ -185,7 +205,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   input.wish = std::move(wish.wish);
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
-    return core_.decide_group(context_, input, transaction, preempting(*input.group));
+    return core_.decide_group(context_, input, transaction, preempting(input.group->meta));
   }();
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return place_group(input, outcome, placed_in(outcome.members), {}, decision);
@@ -193,7 +213,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
     decision.pods[i].refusal = outcome.members[i].closest;
   if (outcome.preemption) {
     decision.refusal = outcome.refusal;
-    return preempt(*outcome.preemption, decision);
+    return preempt(*outcome.preemption, pods_of(decision), decision);
   }
   refuse(outcome.refusal, decision);
 }
@@ -201,7 +221,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
 void Planner::place_group(const placement::GroupInput& input, const GroupOutcome& outcome,
                           std::int32_t decided, const api::GroupRoot& root, Decision& decision) {
   const api::PodGroup& group = *input.group;
-  const api::BindGroup bind_group{group.meta.name, group.meta.uid, decided, root};
+  api::BindGroup bind_group{group.meta.name, group.meta.uid, decided, root};
   const std::int32_t size = placed_in(outcome.members);
   decision.pods.clear();
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
@@ -210,6 +230,8 @@ void Planner::place_group(const placement::GroupInput& input, const GroupOutcome
     PlannedPod& planned = decision.pods.emplace_back(PlannedPod{pod.meta.ns, pod.meta.name, "", {}});
     planned.refusal = member.closest;
     if (!member.node.valid()) continue;
+    bind_group.domain =
+        api::record_domain(input.levels, offline_.cluster().node(member.node).live->meta.labels);
     place({pod, member.node, member.reservation}, bind_group, "group/" + decision.ns + "/" + decision.name,
           planned);
   }

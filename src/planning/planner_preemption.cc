@@ -51,15 +51,21 @@ placement::Preempting Planner::preempting(const api::Pod& pod) const {
   return preempting;
 }
 
-placement::Preempting Planner::preempting(const api::PodGroup& group) const {
+placement::Preempting Planner::preempting(const api::ObjectMeta& group) const {
   placement::Preempting preempting;
   preempting.searches = options_.preempts;
-  placement::note_delay(group.meta, context_.now, preempting);
+  placement::note_delay(group, context_.now, preempting);
   return preempting;
 }
 
-// The pods are in decision.pods, and in the view; a victim's end does not change those that wait.
-void Planner::preempt(const VictimPlan& plan, Decision& decision) {
+std::vector<PlannedPod*> Planner::pods_of(Decision& decision) {
+  std::vector<PlannedPod*> pods;
+  for (PlannedPod& pod : decision.pods) pods.push_back(&pod);
+  return pods;
+}
+
+// The pods are in the view, too; a victim's end does not change those that wait.
+void Planner::preempt(const VictimPlan& plan, std::span<PlannedPod* const> pods, Decision& decision) {
   model::Cluster& cluster = offline_.cluster();
   decision.result = ResultKind::Preempting;
   decision.reason = name_of(ResultKind::Preempting);
@@ -76,10 +82,10 @@ void Planner::preempt(const VictimPlan& plan, Decision& decision) {
     if (!place) continue;
     const client::NamedKey& key = cluster.pod(place->pod).key;
     const auto planned = std::ranges::find_if(
-        decision.pods, [&](const PlannedPod& one) { return one.ns == key.ns && one.name == key.name; });
+        pods, [&](const PlannedPod* one) { return one->ns == key.ns && one->name == key.name; });
     const auto pod = offline_.view().pods.find_shared(key.ns, key.name);  // the place replaces the view's
-    take_place({*pod, place->node, place->reservation}, *planned);
-    if (options_.objects) nominated_.push_back(nominated_pod(*pod, planned->node));
+    take_place({*pod, place->node, place->reservation}, **planned);
+    if (options_.objects) nominated_.push_back(nominated_pod(*pod, (*planned)->node));
   }
 }
 

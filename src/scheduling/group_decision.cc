@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/types/gang_decision.h"
+#include "api/types/group_domain.h"
 #include "base/known_defects.h"
 #include "placement/refusal/kubernetes_words.h"
 #include "scheduling/scheduler.h"
@@ -40,7 +41,7 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
     return reconsider_policies(context.view, entry.key, now);
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
-  const Preempting preempting = this->preempting(context, entry.key, group);
+  const Preempting preempting = this->preempting(context, entry.key, group.meta);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
   transaction.lift_holds(group.priority, own ? std::optional(own->hold.id()) : std::nullopt,
@@ -89,8 +90,8 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
       input.joins.empty() ? 0 : context.view.bind_request_count_of_decision(input.joins);
   const auto size = static_cast<std::int32_t>(chosen.size() + joined);
   const bool holds = has(KnownDefect::GangsHoldEachOther);
-  const api::BindGroup bind_group{group.meta.name, group.meta.uid,
-                                  flight.barrier ? (holds ? std::max(size, minimum) : size) : 1};
+  api::BindGroup bind_group{group.meta.name, group.meta.uid,
+                            flight.barrier ? (holds ? std::max(size, minimum) : size) : 1};
   std::set<std::string> renewed;
   for (const std::size_t i : chosen) {
     const placement::MemberOutcome& member = outcome.members[i];
@@ -98,6 +99,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
         input.waiting[i], loop_.cluster.node(member.node).name,
         loop_.cluster.named(*input.waiting[i], model::value_of(member.reservation)),
         loop_.options.backoff_limit};
+    bind_group.domain = domain_of(input, member.node);
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
   }
@@ -108,6 +110,12 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   if (chosen.size() < outcome.members.size()) put_back(context, std::move(entry), input, now);
   loop_.in_flight[id] = std::move(flight);
   return effects;
+}
+
+// What later members of the group keep to.
+std::string Scheduler::domain_of(const GroupInput& input, model::NodeId node) const {
+  if (loop_.options.placements != placement::Placements::ByTopology) return "";
+  return api::record_domain(input.levels, loop_.cluster.node(node).live->meta.labels);
 }
 
 // No event wakes the group when nodes or devices stop being avoided, so it backs off instead.

@@ -327,16 +327,31 @@ TEST(Racks, AGrownGangStaysInItsRack) {
   EXPECT_EQ(nodes_of(bench, {"c", "d"}), "c:n3 d:");
 }
 
-TEST(Racks, AGroupSpreadOverTwoRacksIsAnError) {
+TEST(Racks, LaterMembersGoWhereTheGroupWasPlacedWhateverLabelsSay) {
   TestBench bench;
-  bench.put_node(racked("n1", "r1", "2"));
-  bench.put_node(racked("n2", "r1", "2"));
+  bench.put_node(racked("n1", "rack-1-of-a-long-row", "2"));
+  bench.put_node(racked("n2", "rack-1-of-a-long-row", "2"));
   bench.put_group("g", 2, "rack");
   bench.put_pod({"a", "2", "g"});
   bench.put_pod({"b", "2", "g"});
   bench.run();
   bench.commit_gang("g", "a");
+  bench.put_node(racked("n2", "rack-2-of-a-long-row", "2"));
+  bench.put_node(racked("n3", "rack-2-of-a-long-row", "2"));
+  bench.put_node(racked("n4", "rack-1-of-a-long-row", "2"));
+  bench.put_pod({"c", "1", "g"});
+  bench.run();
+  EXPECT_EQ(bench.node_of("c"), "n4");
+}
+
+// Another scheduler bound them: no domain is recorded.
+TEST(Racks, AGroupSpreadOverTwoRacksIsAnError) {
+  TestBench bench;
+  bench.put_node(racked("n1", "r1", "2"));
   bench.put_node(racked("n2", "r2", "2"));
+  bench.put_group("g", 2, "rack");
+  bench.put_pod({"a", "2", "g", R"(,"nodeName":"n1")"});
+  bench.put_pod({"b", "2", "g", R"(,"nodeName":"n2")"});
   bench.put_pod({"c", "1", "g"});
   bench.run();
   EXPECT_EQ(bench.reason_of("c"), "SchedulerError");
@@ -354,7 +369,8 @@ TEST(Racks, AMemberOnANodeThatLostItsLabelIsAnError) {
   bench.put_pod({"b", "1", "g"});
   bench.run();
   EXPECT_EQ(bench.message_of("b"),
-            "cannot determine domain for already scheduled pods: no topology domain found for pod default/a");
+            "cannot determine domain for already scheduled pods: no topology domain found for pod default/a, "
+            "which was placed in r1 of rack");
 }
 
 TEST(Groups, EnoughMembersRunButTheRestDoesNotFit) {

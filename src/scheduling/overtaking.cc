@@ -6,6 +6,17 @@
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
+namespace {
+
+void avoid_too(std::span<const model::NodeId> nodes, GroupInput& input) {
+  for (const api::Pod* member : input.waiting) {
+    std::vector<model::NodeId>& of_member = input.avoid[member->meta.uid];
+    of_member.insert(of_member.end(), nodes.begin(), nodes.end());
+  }
+}
+
+}  // namespace
+
 AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
   return {loop_.avoid_list.nodes(pod.meta.uid, now), loop_.avoid_list.devices(loop_.cluster, pod, now)};
 }
@@ -43,11 +54,16 @@ bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& po
 bool Scheduler::place_entry(const SchedulingContext& context, const api::PodGroup& group,
                             std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
   GroupInput input = input_of(context, group, context.now);
-  for (const api::Pod* member : input.waiting) {
-    std::vector<model::NodeId>& of_member = input.avoid[member->meta.uid];
-    of_member.insert(of_member.end(), avoided.begin(), avoided.end());
-  }
+  avoid_too(avoided, input);
   return core_.place_group(context, input, transaction).kind == GroupOutcome::Kind::Placed;
+}
+
+bool Scheduler::place_entry(const SchedulingContext& context, const api::CompositePodGroup& root,
+                            std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
+  TreeInput input =
+      input_of_tree(context, {root.meta.ns, root.meta.name, EntityKind::CompositeGroup}, context.now);
+  for (placement::TreeNode& node : input.nodes) avoid_too(avoided, node.group);
+  return core_.place_tree(context, input, transaction).kind == GroupOutcome::Kind::Placed;
 }
 
 // What the entry would take, on other nodes than `avoided`, if no pod of lower priority ran, or none of its
@@ -66,8 +82,9 @@ model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityK
     hold.binds_equals = loop_.overtaking.overtaken_by_equals(key);
     return hold;
   };
-  return key.kind == EntityKind::Pod ? room(context.view.pods.find(key.ns, key.name))
-                                     : room(context.view.pod_groups.find(key.ns, key.name));
+  if (key.kind == EntityKind::Pod) return room(context.view.pods.find(key.ns, key.name));
+  if (key.kind == EntityKind::Group) return room(context.view.pod_groups.find(key.ns, key.name));
+  return room(context.view.composite_groups.find(key.ns, key.name));
 }
 
 // Pods end by themselves; when a group ends that has a claim, nobody knows. So devices of such claims are

@@ -86,11 +86,11 @@ Preempting Scheduler::preempting(const SchedulingContext& context, const EntityK
 }
 
 Preempting Scheduler::preempting(const SchedulingContext& context, const EntityKey& key,
-                                 const api::PodGroup& group) {
+                                 const api::ObjectMeta& group) {
   Preempting preempting;
   preempting.searches = !loop_.evictions.full();
   preempting.waits_for = waits_for(context.view, key);
-  note_delay(key, group.meta, context.now, preempting);
+  note_delay(key, group, context.now, preempting);
   return preempting;
 }
 
@@ -149,17 +149,31 @@ void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, 
                    effects);
 }
 
+void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, const GroupInput& members,
+                        const placement::GroupPreemptionPlan* plan, const placement::Refusal& refusal,
+                        client::EventNote about, client::Effects& effects) {
+  if (!plan) return give_up_preemption(key, refusal, context.now);
+  PreemptionDraft draft{std::move(about), members.group->priority, {}};
+  for (std::size_t i = 0; i < members.waiting.size(); ++i)
+    if (const model::NodeId node = plan->nodes[i]; node.valid())
+      draft.places[members.waiting[i]->meta.name] = loop_.cluster.node(node).name;
+  begin_preemption(context, key, *plan, refusal, std::move(draft), effects);
+}
+
 void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, const GroupInput& input,
                         const GroupOutcome& outcome, const std::string& id, client::Effects& effects) {
-  if (!outcome.preemption) return give_up_preemption(key, *outcome.refusal, context.now);
-  PreemptionDraft draft{
-      about(api::Kind::PodGroup, input.group->meta, input.waiting.front()->scheduler_name, id),
-      input.group->priority,
-      {}};
-  for (std::size_t i = 0; i < input.waiting.size(); ++i)
-    if (const model::NodeId node = outcome.preemption->nodes[i]; node.valid())
-      draft.places[input.waiting[i]->meta.name] = loop_.cluster.node(node).name;
-  begin_preemption(context, key, *outcome.preemption, *outcome.refusal, std::move(draft), effects);
+  preempt(context, key, input, outcome.preemption.get(), *outcome.refusal,
+          about(api::Kind::PodGroup, input.group->meta, input.waiting.front()->scheduler_name, id), effects);
+}
+
+void Scheduler::preempt(const SchedulingContext& context, const EntityKey& key, const TreeInput& input,
+                        const TreeOutcome& outcome, const std::string& id, client::Effects& effects) {
+  api::PodGroup as_group;
+  const GroupInput members = placement::as_one_group(input, as_group);
+  preempt(context, key, members, outcome.preemption.get(), *outcome.refusal,
+          about(api::Kind::CompositePodGroup, input.nodes.front().meta(),
+                members.waiting.front()->scheduler_name, id),
+          effects);
 }
 
 client::Effects Scheduler::decide_resize(const SchedulingContext& context, QueuedEntity entry,

@@ -61,6 +61,7 @@ class Scheduler final : public client::StatefulDecider {
   client::Effects decide_group(const SchedulingContext& context, QueuedEntity entry,
                                const api::PodGroup& group, Time now);
   GroupInput input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const;
+  std::string domain_of(const GroupInput& input, model::NodeId node) const;
   client::Effects bind_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                              const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
                              const std::string& id, Time now);
@@ -75,15 +76,16 @@ class Scheduler final : public client::StatefulDecider {
                             const std::string& id, Time now);
   client::Effects refuse_tree(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input,
                               const TreeOutcome& outcome, const std::string& id, Time now);
-  void tell_refused(const SchedulingContext& context, const TreeInput& input, const TreeOutcome& outcome,
-                    const std::string& id, Time now);
+  void tell_refused(const SchedulingContext& context, const EntityKey& key, const TreeInput& input,
+                    const TreeOutcome& outcome, const std::string& id, Time now);
   void log_tree(const QueuedEntity& entry, const TreeInput& input, const TreeOutcome& outcome,
                 const std::string& id, Time now);
   void put_back(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input, Time now);
   void audit(const client::View& view, Time now);
   // preempting.cc
   Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod);
-  Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::PodGroup& group);
+  // Of a group, or of a tree's root.
+  Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::ObjectMeta& group);
   void note_delay(const EntityKey& key, const api::ObjectMeta& meta, Time now, Preempting& preempting);
   model::NodeId waits_for(const client::View& view, const EntityKey& key) const;
   // Begins, keeps or gives up the plan of a refused entry.
@@ -91,6 +93,12 @@ class Scheduler final : public client::StatefulDecider {
                const PodDecision& decision, const std::string& id, client::Effects& effects);
   void preempt(const SchedulingContext& context, const EntityKey& key, const GroupInput& input,
                const GroupOutcome& outcome, const std::string& id, client::Effects& effects);
+  void preempt(const SchedulingContext& context, const EntityKey& key, const TreeInput& input,
+               const TreeOutcome& outcome, const std::string& id, client::Effects& effects);
+  // Of `members`, as many as the plan has nodes.
+  void preempt(const SchedulingContext& context, const EntityKey& key, const GroupInput& members,
+               const placement::GroupPreemptionPlan* plan, const placement::Refusal& refusal,
+               client::EventNote about, client::Effects& effects);
   void give_up_preemption(const EntityKey& key, const placement::Refusal& refusal, Time now);
   struct PreemptionDraft {
     client::EventNote about;  // the preemptor
@@ -115,6 +123,8 @@ class Scheduler final : public client::StatefulDecider {
   bool place_entry(const SchedulingContext& context, const api::Pod& pod,
                    std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   bool place_entry(const SchedulingContext& context, const api::PodGroup& group,
+                   std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
+  bool place_entry(const SchedulingContext& context, const api::CompositePodGroup& root,
                    std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   void remove_lower(const SchedulingContext& context, std::int64_t bound, model::GroupClaims group_claims,
                     model::Ledger::Transaction& transaction);

@@ -1,6 +1,4 @@
 // The part of Scheduler that turns the outcome of a tree of groups into writes: one decision for all of it.
-//
-// A tree does not have others evicted, and gets no reservation when it is overtaken.
 #include <algorithm>
 #include <functional>
 
@@ -95,9 +93,12 @@ client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedE
     return {};
   std::string id = next_decision(entry.key, now);
   if (const std::string& joined = joined_decision(input); !joined.empty()) id = joined;
+  const Preempting preempting = this->preempting(context, entry.key, input.nodes.front().meta());
+  const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(entry.priority, std::nullopt, loop_.overtaking.open_to(entry));
-  const TreeOutcome outcome = core_.decide_tree(context, input, transaction);
+  transaction.lift_holds(entry.priority, own ? std::optional(own->hold.id()) : std::nullopt,
+                         loop_.overtaking.open_to(entry));
+  const TreeOutcome outcome = core_.decide_tree(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed && !chosen_members(input, outcome).empty())
     return bind_tree(context, std::move(entry), input, outcome, transaction, id, now);
   transaction.end();
@@ -131,15 +132,16 @@ client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEnt
                                    loop_.options.backoff_limit};
     api::BindGroup bind_group{group.group->meta.name, group.group->meta.uid, flight.barrier ? size : 1};
     if (flight.barrier) bind_group.root = {root.name, root.uid};
+    bind_group.domain = domain_of(group, member.node);
     effects.chains.push_back(bind_chain(context.view, binding, bind_group, id, loop_));
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
     flight.member_uids.push_back(pod.meta.uid);
     loop_.conditions.drop(client::key_of(api::Kind::Pod, pod.meta));
   }
-  tell_refused(context, input, outcome, id, now);
-  log_tree(entry, input, outcome, id, now);
   loop_.overtaking.placed(entry, now);
   loop_.forget_room(entry.key, now);
+  tell_refused(context, entry.key, input, outcome, id, now);
+  log_tree(entry, input, outcome, id, now);
   flight.entry = entry;
   if (chosen.size() < waiting) put_back(context, std::move(entry), input, now);
   loop_.in_flight[id] = std::move(flight);
@@ -155,7 +157,7 @@ void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry, c
 }
 
 // The conditions of what has no place: members, and groups without their minimum.
-void Scheduler::tell_refused(const SchedulingContext& context, const TreeInput& input,
+void Scheduler::tell_refused(const SchedulingContext& context, const EntityKey& key, const TreeInput& input,
                              const TreeOutcome& outcome, const std::string& id, Time now) {
   const std::vector<bool> complete = with_minimum(input, has_minimum);
   for (std::size_t i = 0; i < input.nodes.size(); ++i) {
@@ -170,7 +172,9 @@ void Scheduler::tell_refused(const SchedulingContext& context, const TreeInput& 
       const bool alone = !why || (placed && member.refusal);
       const SchedulingFailure failure =
           alone ? failure_of(*member.refusal, id, kMemberRewordAfter) : failure_of_member(member, *why, id);
-      loop_.conditions.want(context.view, refused_pod(*node.group.waiting[j], failure, now), now);
+      const api::Pod& pod = *node.group.waiting[j];
+      loop_.conditions.want(
+          context.view, refused_pod(pod, failure, now, loop_.evictions.place_of(key, pod.meta.name)), now);
     }
     const api::GangRegister group = register_of(node);
     if (placed || !why || complete[i] || api::is_scheduled(group)) continue;
@@ -226,9 +230,13 @@ client::Effects Scheduler::refuse_tree(const SchedulingContext& context, QueuedE
     for (const MemberOutcome& member : node.members)
       for (const client::Chain& chain : member.deallocations) add_once(effects, chain);
   if (!effects.chains.empty()) deallocating_[id] = entry.key;
-  tell_refused(context, input, outcome, id, now);
+  preempt(context, entry.key, input, outcome, id, effects);
+  tell_refused(context, entry.key, input, outcome, id, now);
   log_tree(entry, input, outcome, id, now);
-  if (outcome.kind == GroupOutcome::Kind::Error)
+  const bool failed = outcome.kind == GroupOutcome::Kind::Error;
+  if (!failed && !with_minimum(input, has_minimum).front())
+    loop_.overtaking.refused(entry.key, entry.priority);
+  if (failed)
     loop_.queue.put_after_error(std::move(entry), now);
   else
     put_back(context, std::move(entry), input, now);

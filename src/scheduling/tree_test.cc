@@ -18,11 +18,13 @@ struct TreeBench : TestBench {
   TreeBench() : TestBench(with_trees()) {}
 
   // `minimum` 0: the basic policy. `parent` empty: none.
-  void put_composite(const std::string& name, int minimum, const std::string& parent = "") {
-    put_tree_object(api::Kind::CompositePodGroup, name, "minGroupCount", minimum, parent);
+  void put_composite(const std::string& name, int minimum, const std::string& parent = "",
+                     const std::string& key = "") {
+    put_tree_object(api::Kind::CompositePodGroup, name, "minGroupCount", minimum, parent, key);
   }
-  void put_child(const std::string& name, int minimum, const std::string& parent) {
-    put_tree_object(api::Kind::PodGroup, name, "minCount", minimum, parent);
+  void put_child(const std::string& name, int minimum, const std::string& parent,
+                 const std::string& key = "") {
+    put_tree_object(api::Kind::PodGroup, name, "minCount", minimum, parent, key);
   }
   void put_pods(const std::string& group, int count, const std::string& cpu = "1") {
     for (int i = 0; i < count; ++i) put_pod({group + "-" + std::to_string(i), cpu, group});
@@ -65,12 +67,13 @@ struct TreeBench : TestBench {
 
  private:
   void put_tree_object(api::Kind kind, const std::string& name, const std::string& field, int minimum,
-                       const std::string& parent) {
+                       const std::string& parent, const std::string& key) {
     std::string text =
         R"({"metadata":{"namespace":"default","name":")" + name +
         R"("},"spec":{"priority":0,"schedulingPolicy":)" +
         (minimum == 0 ? R"({"basic":{}})" : R"({"gang":{")" + field + "\":" + std::to_string(minimum) + "}}");
     if (!parent.empty()) text += R"(,"parentCompositePodGroupName":")" + parent + "\"";
+    if (!key.empty()) text += R"(,"schedulingConstraints":{"topology":[{"key":")" + key + "\"}]}";
     put(kind, text + "}}");
   }
 };
@@ -128,6 +131,51 @@ TEST(Trees, ARefusalIsToldOfEveryGroup) {
   bench.put_node({"n2", "2"});
   bench.run();
   EXPECT_EQ(bench.placed(), "a-0 b-0 b-1");
+}
+
+// In Berth's words, of the tree: the group that finds no room, and what comes closest.
+TEST(Trees, TheGroupThatFindsNoRoomIsNamed) {
+  struct Row {
+    std::string what, key_of_root, key_of_b;
+    int pods_of_b;
+    std::string told;
+  };
+  const Row rows[] = {
+      {"no rack takes the second group", "", "rack", 3,
+       "pod group default/root waits: the cluster does not take the 4 more pods it needs; PodGroup b needs 3 "
+       "more pods beside the other groups, and s comes closest with room for 2 by cpu, memory and pod "
+       "slots."},
+      {"no block takes both", "rack", "", 2,
+       "pod group default/root waits: none of 2 domains of rack takes the 3 more pods it needs; s comes "
+       "closest with room for 2 by cpu, memory and pod slots; 1 node has no label rack."},
+      {"the cluster is too small", "", "", 5,
+       "pod group default/root waits: the cluster does not take the 6 more pods it needs; it has room for 5 "
+       "by cpu, memory and pod slots."},
+      {"no node has the label", "zone", "", 1, "pod group default/root waits: no node has the label zone."},
+      {"no node has the label of a group", "", "zone", 1,
+       "pod group default/root waits: the cluster does not take the 2 more pods it needs; PodGroup b needs 1 "
+       "more pod beside the other groups, and no node there has the label zone."},
+  };
+  for (const Row& row : rows) {
+    TreeBench bench;
+    for (const char* name : {"r", "s"}) {
+      NodeSpec node{name, name == std::string("r") ? "1" : "2"};
+      node.labels["rack"] = name;
+      bench.put_node(node);
+    }
+    bench.put_node({"unlabelled", "2"});
+    bench.put_composite("root", 2, "", row.key_of_root);
+    bench.put_child("a", 1, "root");
+    bench.put_child("b", row.pods_of_b, "root", row.key_of_b);
+    bench.put_pods("a", 1);
+    bench.put_pods("b", row.pods_of_b);
+    bench.run();
+    const auto record =
+        std::find_if(bench.decisions.records().begin(), bench.decisions.records().end(),
+                     [](const DecisionRecord& one) { return one.kind == DecisionKind::CompositeGroup; });
+    ASSERT_NE(record, bench.decisions.records().end()) << row.what;
+    EXPECT_EQ(placement::explanation_of(*record->refusal), row.told) << row.what;
+  }
 }
 
 TEST(Trees, AGroupThatComesLaterJoinsTheTree) {

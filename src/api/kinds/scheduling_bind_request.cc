@@ -3,6 +3,7 @@
 #include "api/kinds/scheduling_kinds.h"
 #include "api/kinds/scheduling_parts.h"
 #include "api/types/bind_request.h"
+#include "api/types/group_domain.h"
 
 namespace berth::api {
 namespace {
@@ -77,12 +78,21 @@ FieldErrors check_lease(const FieldPath& path, const Json& lease) {
   return errors;
 }
 
+FieldErrors check_length(const FieldPath& path, const Json& object, std::string_view name, std::size_t most) {
+  if (text_at(object, name).size() <= most) return {};
+  return {too_long(path.child(name), most)};
+}
+
 FieldErrors check_group(const FieldPath& path, const Json& group) {
   FieldErrors errors = check_required(path.child("name"), text_at(group, "name"), dns_subdomain_problems);
+  append(errors, check_length(path, group, "uid", kUidBytesMax));
   append(errors, check_counter(path, group, "size"));
-  if (const Json* root = present(group, "root"))
-    append(errors,
-           check_required(path.child("root").child("name"), text_at(*root, "name"), dns_subdomain_problems));
+  append(errors, check_length(path, group, "domain", kGroupDomainBytesMax));
+  const Json* root = present(group, "root");
+  if (!root) return errors;
+  const FieldPath at = path.child("root");
+  append(errors, check_required(at.child("name"), text_at(*root, "name"), dns_subdomain_problems));
+  append(errors, check_length(at, *root, "uid", kUidBytesMax));
   return errors;
 }
 

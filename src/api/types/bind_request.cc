@@ -49,6 +49,7 @@ Json bind_request_spec(const BindRequest& request) {
         Json::object({{"name", group.name}, {"uid", group.uid}, {"size", std::int64_t{group.size}}});
     if (!group.root.name.empty())
       spec["group"]["root"] = Json::object({{"name", group.root.name}, {"uid", group.root.uid}});
+    if (!group.domain.empty()) spec["group"]["domain"] = group.domain;
   }
   spec["decisionID"] = request.decision_id;
   if (request.withdrawn) spec["withdrawn"] = true;
@@ -147,7 +148,8 @@ void decode_bind_request_spec(const Json& spec, BindRequest& request) {
       std::string(group.string_at("name")),
       std::string(group.string_at("uid")),
       static_cast<std::int32_t>(group.int_at("size")),
-      {std::string(group.part("root").string_at("name")), std::string(group.part("root").string_at("uid"))}};
+      {std::string(group.part("root").string_at("name")), std::string(group.part("root").string_at("uid"))},
+      std::string(group.string_at("domain"))};
   request.decision_id = spec.string_at("decisionID");
   request.withdrawn = spec.bool_at("withdrawn");
   request.scheduler_name = spec.string_at("schedulerName");

@@ -108,7 +108,8 @@ struct BindGroup {
   std::string uid;
   std::int32_t size =
       0;  // members of this decision that wait for each other; 0 and 1: the pod waits for no other
-  GroupRoot root = {};  // of a decision about a tree: its members wait for each other over all groups
+  GroupRoot root = {};      // of a decision about a tree: its members wait for each other over all groups
+  std::string domain = {};  // group_domain.h; empty: the group has no topology
 };
 
 // A Lease: its UID tells it from an earlier or later one of the same name.

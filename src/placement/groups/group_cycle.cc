@@ -92,8 +92,9 @@ Topology* GroupCycle::required_topology(const SchedulingContext& context, const 
 }
 
 Result<std::vector<Placement>> GroupCycle::generate(const Run& run) const {
-  return run.plugins.placement_generator->generate(
-      {run.topology ? &run.topology->tree() : nullptr, run.all_nodes, run.input.placed, run.input.occupied});
+  return run.plugins.placement_generator->generate({run.topology ? &run.topology->tree() : nullptr,
+                                                    run.all_nodes, run.input.placed, run.input.occupied,
+                                                    run.input.recorded});
 }
 
 GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput& input,
@@ -167,6 +168,7 @@ GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const Gro
   if (trial.topology || !trial.placement.domain.valid()) run.topology = trial.topology;
   run.most = trial.most;
   run.explains = trial.explains;
+  run.known_fit = trial.fit;
   run.placements = {trial.placement};
   return run;
 }
@@ -263,7 +265,8 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
 
 std::vector<std::size_t> GroupCycle::promising(Run& run) {
   std::vector<std::size_t> indices;
-  if (run.topology) run.counts = &run.fit.counts(*run.topology);
+  GroupFit& fit = run.known_fit ? *run.known_fit : run.fit;
+  if (run.topology) run.counts = &fit.counts(*run.topology);
   for (std::size_t i = 0; i < run.placements.size(); ++i)
     if (!run.counts || run.counts->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
   run.refused_by_bound = run.placements.size() - indices.size();

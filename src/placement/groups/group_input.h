@@ -19,14 +19,17 @@
 namespace berth::placement {
 
 class Budget;
+class GroupFit;
 class Topology;
-struct GroupPreemptionPlan;  // preemption/group_victim_search.h
+struct GroupPreemptionPlan;  // preemption/cheapest_victims.h
 
 struct GroupInput {
   const api::PodGroup* group = nullptr;
   std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
   std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
   std::vector<NodeId> occupied;          // their nodes
+  std::vector<std::string> recorded;     // their domains (group_domain.h), or empty
+  std::vector<std::string> levels;       // topology keys of the group and of those above it
   std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
   std::string joins;           // the decision at the barrier that the new members join; empty: none
   std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
@@ -69,6 +72,7 @@ struct GroupTrial {
   std::size_t most = SIZE_MAX;   // no more are placed
   Topology* topology = nullptr;  // that has the placement's domain; null: the group's own
   bool explains = false;         // members that are not placed get their refusals
+  GroupFit* fit = nullptr;       // of members of the same kind, signed before; null: none
 };
 
 // Placements among which one is chosen, and how.

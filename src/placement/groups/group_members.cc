@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/types/gang_decision.h"
+#include "api/types/group_domain.h"
 #include "base/known_defects.h"
 #include "client/group_tree.h"
 
@@ -39,6 +40,8 @@ class Sorting {
     if (node.valid()) {
       members_.placed.push_back(&pod);
       members_.occupied.push_back(node);
+      members_.recorded.push_back(request ? request->group.domain
+                                          : std::string(pod.meta.annotation(api::kGroupDomainAnnotation)));
     } else if (!request && questions_.ours(pod)) {
       members_.waiting.push_back(&pod);
     }

@@ -19,6 +19,7 @@ struct GroupCycle::Run {
   GroupFit fit;
   GroupBound bound;
   Topology* topology = nullptr;
+  GroupFit* known_fit = nullptr;          // of a trial: it counts domains as `fit` does
   std::size_t most = SIZE_MAX;            // members to be placed, at most
   Budget* steps = nullptr;                // of the search of all choices; null: its own
   bool explains = true;                   // refused members get their refusals

@@ -32,12 +32,13 @@ void thin_out(std::vector<std::int64_t>& levels, std::size_t most) {
 }  // namespace
 
 DomainRooms::DomainRooms(GroupCycle& groups, const SchedulingContext& context, const GroupInput& input,
-                         std::span<const Placement> placements, model::Ledger::Transaction& transaction)
+                         std::size_t members, std::span<const Placement* const> placements,
+                         model::Ledger::Transaction& transaction)
     : context_(context),
       cluster_(context.cluster),
       transaction_(transaction),
       priority_(input.group->priority),
-      members_(input.waiting.size()) {
+      members_(members) {
   gather(placements);
   if (victims_.empty()) return;
   read_members(groups, input);
@@ -48,9 +49,9 @@ DomainRooms::DomainRooms(GroupCycle& groups, const SchedulingContext& context, c
   sort_nodes();
 }
 
-void DomainRooms::gather(std::span<const Placement> placements) {
-  for (const Placement& placement : placements)
-    nodes_.insert(nodes_.end(), placement.nodes.begin(), placement.nodes.end());
+void DomainRooms::gather(std::span<const Placement* const> placements) {
+  for (const Placement* placement : placements)
+    nodes_.insert(nodes_.end(), placement->nodes.begin(), placement->nodes.end());
   std::ranges::sort(nodes_);
   nodes_.erase(std::ranges::unique(nodes_).begin(), nodes_.end());
   for (const NodeId node : nodes_)
@@ -206,10 +207,11 @@ std::size_t DomainRooms::victims(const Placement& placement) const {
   return count;
 }
 
-std::optional<DomainRooms::Bound> DomainRooms::bound(const Placement& placement, std::size_t needed) const {
+std::optional<DomainRooms::Bound> DomainRooms::bound(const Placement& placement, std::size_t needed,
+                                                     std::size_t wanted) const {
   std::int64_t room = 0, best_members = 0, best_victims = 1;
   std::vector<std::int64_t> gains(levels_.size());
-  const auto all = static_cast<std::int64_t>(members_);
+  const auto all = static_cast<std::int64_t>(wanted);
   for (const NodeId id : placement.nodes) {
     const Node& node = by_node_.at(id);
     room = std::min(all, room + std::min(all, node.now));

@@ -23,16 +23,17 @@ inline constexpr std::int64_t kVictimsRatedMax = 64;
 
 class DomainRooms {
  public:
-  // All outlive it.
+  // All outlive it. `members`: of no more is the price asked.
   DomainRooms(GroupCycle& groups, const SchedulingContext& context, const GroupInput& input,
-              std::span<const Placement> placements, model::Ledger::Transaction& transaction);
+              std::size_t members, std::span<const Placement* const> placements,
+              model::Ledger::Transaction& transaction);
 
   struct Bound {
     std::size_t members = 0;  // that the domain takes at most, when all victims are gone
     PreemptionCost cost;      // below which it does not take so many
   };
-  // None: fewer than the group needs.
-  std::optional<Bound> bound(const Placement& placement, std::size_t needed) const;
+  // For `wanted` members, or as many as it takes. None: it takes fewer than `needed`.
+  std::optional<Bound> bound(const Placement& placement, std::size_t needed, std::size_t wanted) const;
   // Nodes of the placement with victims, the cheapest first, that together take so many members.
   std::vector<NodeId> cheapest(const Placement& placement, std::size_t members) const;
   // The node's turn when all are sorted by the price of a member; the last for nodes without gain.
@@ -62,7 +63,7 @@ class DomainRooms {
     std::size_t turn = SIZE_MAX;
   };
 
-  void gather(std::span<const Placement> placements);
+  void gather(std::span<const Placement* const> placements);
   void read_members(const GroupCycle& groups, const GroupInput& input);
   void sweep(GroupCycle& groups, const GroupInput& input);
   void remove_below(std::int64_t priority, std::size_t& next, std::vector<NodeId>& changed) const;
@@ -76,7 +77,7 @@ class DomainRooms {
   const model::Cluster& cluster_;
   model::Ledger::Transaction& transaction_;
   const std::int32_t priority_;   // victims are below it
-  const std::size_t members_;     // that wait
+  const std::size_t members_;     // of no more is the price asked
   model::ResourceAmounts least_;  // that every member asks for
   std::int64_t devices_ = 0;      // that every member asks for, of its own node; 0: not counted
   std::vector<NodeId> nodes_;     // of all placements

@@ -1,12 +1,23 @@
 #include "placement/preemption/victim_units.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <tuple>
 
+#include "client/group_tree.h"
 #include "placement/preemption/disruptions.h"
 
 namespace berth::placement {
+namespace {
+
+EntityKey key_of(const api::PodGroup& group) {
+  return {group.meta.ns, group.meta.name, EntityKind::Group};
+}
+EntityKey key_of(const api::CompositePodGroup& composite) {
+  return {composite.meta.ns, composite.meta.name, EntityKind::CompositeGroup};
+}
+
+}  // namespace
 
 VictimUnits::VictimUnits(const SchedulingContext& context, Preemptor preemptor,
                          model::Ledger::Transaction& transaction)
@@ -34,6 +45,29 @@ std::vector<PodId> VictimUnits::members_of(const api::PodGroup& group) const {
   return members;
 }
 
+std::vector<PodId> VictimUnits::members_of(const api::CompositePodGroup& composite) const {
+  std::vector<PodId> members;
+  const auto add = [&](std::vector<PodId> more) { members.insert(members.end(), more.begin(), more.end()); };
+  for (const api::PodGroup* group : context_.view.groups_under(composite.meta.ns, composite.meta.name))
+    add(members_of(*group));
+  for (const api::CompositePodGroup* inner :
+       context_.view.composites_under(composite.meta.ns, composite.meta.name))
+    add(members_of(*inner));
+  return members;
+}
+
+// Of the highest one of the group and those above it that goes as a whole; none: its pods go one by one.
+std::optional<std::vector<PodId>> VictimUnits::evicted_with(const api::PodGroup& group) const {
+  const auto as_one = [&](const auto& one) {
+    return one.disruption_mode == "all" || whole_.contains(key_of(one));
+  };
+  const std::vector<const api::CompositePodGroup*> above = client::groups_above(context_.view, group);
+  for (auto at = above.rbegin(); at != above.rend(); ++at)
+    if (as_one(**at)) return members_of(**at);
+  if (as_one(group)) return members_of(group);
+  return std::nullopt;
+}
+
 // None: one of the pods cannot be evicted, so all of them stay.
 std::optional<VictimUnit> VictimUnits::unit_of(std::vector<PodId> pods, std::int32_t priority,
                                                bool of_group) const {
@@ -54,15 +88,16 @@ std::optional<VictimUnit> VictimUnits::unit_of(std::vector<PodId> pods, std::int
   return unit;
 }
 
-// The pod, or its whole group where that is disrupted as one.
+// The pod, or its whole group or tree where that is disrupted as one.
 void VictimUnits::add(PodId id, Units& units) {
   if (id == preemptor_.self || !seen_.insert(id).second || !cluster_.pod(id).live) return;
   const api::Pod& pod = *cluster_.pod(id).live;
   const std::int32_t priority = priority_of(context_.view, pod);
   if (priority >= preemptor_.priority) return;
   const api::PodGroup* group = context_.view.pod_groups.find(pod.meta.ns, pod.group);
-  const bool as_one = group && (group->disruption_mode == "all" || whole_.contains({pod.meta.ns, pod.group}));
-  std::vector<PodId> pods = as_one ? members_of(*group) : std::vector<PodId>{id};
+  std::optional<std::vector<PodId>> together = group ? evicted_with(*group) : std::nullopt;
+  const bool as_one = together.has_value();
+  std::vector<PodId> pods = as_one ? *std::move(together) : std::vector<PodId>{id};
   seen_.insert(pods.begin(), pods.end());
   if (auto unit = unit_of(std::move(pods), priority, as_one)) units.push_back(*std::move(unit));
 }
@@ -161,23 +196,47 @@ PreemptionCost VictimUnits::cost_of(const Units& units, const UnitSet& removed) 
   return cost;
 }
 
-// A gang may lose the members that it has beyond its minimum; where it would lose more, it goes as a whole.
-// True if that changes the units.
+bool VictimUnits::has_minimum(const api::PodGroup& group, const Lost& lost) const {
+  if (whole_.contains(key_of(group))) return false;
+  const auto gone = lost.find({group.meta.ns, group.meta.name});
+  const auto left =
+      static_cast<std::int32_t>(members_of(group).size()) - (gone == lost.end() ? 0 : gone->second);
+  return left >= std::max(1, group.minimum());
+}
+
+bool VictimUnits::has_minimum(const api::CompositePodGroup& composite, const Lost& lost) const {
+  if (whole_.contains(key_of(composite))) return false;
+  const auto has = [&](const auto* child) { return has_minimum(*child, lost); };
+  const auto& [ns, name] = std::tie(composite.meta.ns, composite.meta.name);
+  return std::ranges::count_if(context_.view.groups_under(ns, name), has) +
+             std::ranges::count_if(context_.view.composites_under(ns, name), has) >=
+         composite.minimum();
+}
+
 bool VictimUnits::takes_broken_gangs_whole(const Units& units, const UnitSet& removed) {
-  std::map<client::NamedKey, std::int32_t> lost;
+  Lost lost;
+  std::set<client::NamedKey> one_by_one;
   for (const std::size_t at : removed)
     for (const PodId id : units[at].pods)
-      if (const api::Pod& pod = *cluster_.pod(id).live; !units[at].of_group && !pod.group.empty())
+      if (const api::Pod& pod = *cluster_.pod(id).live; !pod.group.empty()) {
         ++lost[{pod.meta.ns, pod.group}];
-  bool changed = false;
+        if (!units[at].of_group) one_by_one.insert({pod.meta.ns, pod.group});
+      }
   transaction_.roll_back_to(base_);
-  for (const auto& [key, count] : lost) {
+  const std::set<EntityKey> before = whole_;
+  for (const client::NamedKey& key : one_by_one) {
     const api::PodGroup* group = context_.view.pod_groups.find(key.ns, key.name);
-    if (!group || !group->gang_min) continue;
-    const auto scheduled = static_cast<std::int32_t>(members_of(*group).size());
-    if (scheduled - count < *group->gang_min) changed = whole_.insert(key).second || changed;
+    if (group && group->gang_min && !has_minimum(*group, lost)) whole_.insert(key_of(*group));
   }
-  return changed;
+  for (std::size_t level = 0; level + 1 < client::kTreeLevelsMax; ++level)
+    for (const auto& [key, count] : lost) {
+      const api::PodGroup* group = context_.view.pod_groups.find(key.ns, key.name);
+      if (!group) continue;
+      const std::vector<const api::CompositePodGroup*> above = client::groups_above(context_.view, *group);
+      if (level >= above.size() || !above[level]->gang_min) continue;
+      if (!has_minimum(*above[level], lost)) whole_.insert(key_of(*above[level]));
+    }
+  return whole_.size() > before.size();
 }
 
 void VictimUnits::name_victims(const Units& victims, VictimPlan& plan) const {

@@ -1,17 +1,20 @@
 // The units of pods that one preemptor may have evicted, in the order in which they are taken back, and what
 // a set of them costs.
 //
-// Owner: one decision's search, on one thread. A unit is a pod, the members of a group that are evicted
-// together, or a claim that nobody uses any more. Cost: on() O(pods of the nodes · log), and with devices
-// the users of their claims. Source: kube-scheduler 1.37, framework/preemption.
+// Owner: one decision's search, on one thread. A unit is a pod, the members of a group or of a tree of groups
+// that are evicted together, or a claim that nobody uses any more. Cost: on() O(pods of the nodes · log), and
+// with devices the users of their claims. Source: kube-scheduler 1.37, framework/preemption.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "placement/entity.h"
 #include "placement/preemption/victims.h"
 
 namespace berth::placement {
@@ -58,8 +61,8 @@ class VictimUnits {
   // The transaction without these units, and without anything else that was tried.
   void remove(const Units& units, const UnitSet& removed);
   void restore() { transaction_.roll_back_to(base_); }
-  // A gang may lose the members that it has beyond its minimum; where it would lose more, it goes as a whole.
-  // True if that changes the units of on().
+  // A gang may lose the members that it has beyond its minimum, and a gang of groups such groups; where it
+  // would lose more, it goes as a whole. True if that changes the units of on().
   bool takes_broken_gangs_whole(const Units& units, const UnitSet& removed);
   void forget_broken_gangs() { whole_.clear(); }
 
@@ -78,6 +81,11 @@ class VictimUnits {
   void add_idle_claims(std::span<const NodeId> nodes, Units& units);
   std::optional<VictimUnit> unit_of(std::vector<PodId> pods, std::int32_t priority, bool of_group) const;
   std::vector<PodId> members_of(const api::PodGroup& group) const;
+  std::vector<PodId> members_of(const api::CompositePodGroup& composite) const;
+  std::optional<std::vector<PodId>> evicted_with(const api::PodGroup& group) const;
+  using Lost = std::map<client::NamedKey, std::int32_t>;  // pods of a group
+  bool has_minimum(const api::PodGroup& group, const Lost& lost) const;
+  bool has_minimum(const api::CompositePodGroup& composite, const Lost& lost) const;
   void order(Units& units) const;
 
   const SchedulingContext& context_;
@@ -85,8 +93,8 @@ class VictimUnits {
   const Preemptor preemptor_;
   model::Ledger::Transaction& transaction_;
   const model::Ledger::Transaction::Savepoint base_;
-  std::set<PodId> seen_;              // of one call of on()
-  std::set<client::NamedKey> whole_;  // gangs that would have too few members left
+  std::set<PodId> seen_;       // of one call of on()
+  std::set<EntityKey> whole_;  // gangs that would have too few members, or groups, left
 };
 
 VictimUnits::UnitSet all_of(const VictimUnits::Units& units);

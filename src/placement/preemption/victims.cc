@@ -5,6 +5,7 @@
 #include "api/node_names.h"
 #include "api/types/claim_consumer.h"
 #include "api/types/gpu_share.h"
+#include "client/group_tree.h"
 
 namespace berth::placement {
 namespace {
@@ -58,7 +59,9 @@ Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
 std::int32_t priority_of(const client::View& view, const api::Pod& pod) {
   if (pod.group.empty()) return pod.priority;
   const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
-  return group ? group->priority : pod.priority;
+  if (!group) return pod.priority;
+  const std::vector<const api::CompositePodGroup*> above = client::groups_above(view, *group);
+  return above.empty() ? group->priority : above.back()->priority;
 }
 
 bool is_tied_to_node(const client::View& view, const api::Pod& pod) {

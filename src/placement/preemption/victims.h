@@ -23,7 +23,7 @@ enum class Evictability : std::uint8_t {
 // Of a pod that has a node, whatever the priorities.
 Evictability evictability(const model::Cluster& cluster, PodId pod, Time now);
 
-// Its group's, where it has one.
+// Its group's, or that of the root of its tree, where it has one.
 std::int32_t priority_of(const client::View& view, const api::Pod& pod);
 // A pod that replaces it could only run on the same node: of a DaemonSet, with a local volume, or bound to
 // the node by name.

@@ -175,19 +175,33 @@ std::string explain_pod(const Refusal& refusal) {
   return text + "." + preemption_text(refusal);
 }
 
+// "PodGroup decode needs 4 pods beside the other groups, and r2 comes closest with room for 2 by …"
+std::string stuck_text(const StuckGroup& stuck) {
+  std::string text = (stuck.composite ? "CompositePodGroup " : "PodGroup ") + stuck.name + " needs " +
+                     count_text(stuck.needed, "more pod") + " beside the other groups, and ";
+  if (stuck.room && !stuck.nearest.empty())
+    return text + stuck.nearest + " comes closest with room for " + std::to_string(*stuck.room) +
+           " by cpu, memory and pod slots";
+  if (!stuck.nearest.empty()) return text + stuck.nearest + " does not take them";
+  return text + (stuck.topology_key.empty() ? "there is no room for them"
+                                            : "no node there has the label " + stuck.topology_key);
+}
+
 // "none of 3 domains of rack takes the 4 more pods it needs; r1 comes closest with room for 2 by …"
 std::string domains_text(const GroupRefusal& group) {
   const bool proved = group.unproved.empty();
   const std::string pods = count_text(group.needed, "more pod");
   const std::string& key = group.topology_key;
+  const std::string stuck = group.stuck ? "; " + stuck_text(*group.stuck) : "";
+  const std::string by_counts = std::to_string(group.nearest_room) + " by cpu, memory and pod slots";
   if (key.empty())
     return (proved ? "the cluster does not take" : "no place was found for") + (" the " + pods) +
-           " it needs.";
+           " it needs" + stuck + (group.nearest_room > 0 ? "; it has room for " + by_counts : "") + ".";
   if (group.placements == 0) return "no node has the label " + key + ".";
   const std::string domains = std::to_string(group.placements) + " domains of " + key;
   std::string text = proved ? "none of " + domains + " takes" : "no place was found in " + domains + " for";
-  text += " the " + pods + " it needs; " + group.nearest + " comes closest with room for " +
-          std::to_string(group.nearest_room) + " by cpu, memory and pod slots";
+  text += " the " + pods + " it needs" + stuck;
+  if (!group.nearest.empty()) text += "; " + group.nearest + " comes closest with room for " + by_counts;
   if (group.unlabelled > 0)
     text += "; " + std::to_string(group.unlabelled) + (group.unlabelled == 1 ? " node has" : " nodes have") +
             " no label " + key;

@@ -48,6 +48,16 @@ struct WishShortage {
   std::size_t values = 0;         // different ones on free devices
 };
 
+// Of a tree: the group that finds no room beside the others.
+struct StuckGroup {
+  std::string name;
+  bool composite = false;
+  std::int64_t needed = 0;           // members of it, and of all below it, that must be placed
+  std::string topology_key;          // its level; empty: it goes wherever its parent goes
+  std::string nearest;               // the domain that comes closest; empty: there is none
+  std::optional<std::int64_t> room;  // of it, by cpu, memory and pod slots; none: enough by these
+};
+
 struct GroupRefusal {
   std::optional<GroupGate> gate;  // set: the group was not tried
   std::string error;              // ended the attempt
@@ -67,6 +77,7 @@ struct GroupRefusal {
   // Free devices that each candidate lacks at least; 0: unknown, or some candidate has enough.
   std::int64_t devices_short = 0;
   std::optional<WishShortage> wish;
+  std::optional<StuckGroup> stuck;  // of a tree
   std::optional<SharedDeviceSets> shared_devices;
   bool saw_all_placements = true;  // false: the search for placements ended early
 

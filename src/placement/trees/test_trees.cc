@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -13,7 +14,10 @@ std::string label(const char* key, int value) {
 }
 
 std::string text_of(const TreeSpec& spec) {
+  static const char* const kClaims[] = {"", " of one model", " shared"};
   std::string text = "{" + (spec.key.empty() ? "" : spec.key + " ") + "min " + std::to_string(spec.minimum);
+  if (spec.devices > 0)
+    text += " devices " + std::to_string(spec.devices) + kClaims[static_cast<int>(spec.claims)];
   for (const int cpu : spec.pods) text += " " + std::to_string(cpu);
   for (const TreeSpec& child : spec.children) text += " " + text_of(child);
   return text + "}";
@@ -23,7 +27,12 @@ std::string text_of(const TreeSpec& spec) {
 class Trial {
  public:
   explicit Trial(const TreeWorld& world) : world_(world) {
-    for (const TreeWorld::Node& node : world.nodes) free_.push_back(node.cpu);
+    for (const TreeWorld::Node& node : world.nodes) {
+      free_.push_back(node.cpu);
+      devices_.push_back(node.devices);
+    }
+    for (const TreeWorld::Occupant& pod : world.occupants)
+      free_[static_cast<std::size_t>(pod.node)] -= pod.cpu;
   }
 
   std::optional<bool> run() {
@@ -71,7 +80,9 @@ class Trial {
     for (std::size_t i = first; i < nodes.size(); ++i) {
       if (free_[nodes[i]] < cpu) continue;
       free_[nodes[i]] -= cpu;
-      const bool found = place_pods(spec, pod + 1, needed - 1, same_next ? i : 0, nodes, then);
+      const bool found = with_devices(spec, nodes[i], [&] {
+        return place_pods(spec, pod + 1, needed - 1, same_next ? i : 0, nodes, then);
+      });
       free_[nodes[i]] += cpu;
       if (found) return true;
     }
@@ -79,23 +90,130 @@ class Trial {
     while (next < spec.pods.size() && spec.pods[next] == cpu) ++next;
     return next < spec.pods.size() && place_pods(spec, next, needed, 0, nodes, then);
   }
+  // Every choice of the devices of one pod on the node.
+  bool with_devices(const TreeSpec& spec, std::size_t node, const Then& then) {
+    if (spec.devices == 0) return then();
+    const auto shared = shared_at_.find(&spec);
+    if (shared != shared_at_.end()) return shared->second == node && then();
+    if (spec.claims == TreeSpec::Claims::Shared) shared_at_.emplace(&spec, node);
+    bool found = false;
+    for (int first = 0; first <= spec.devices && !found; ++first) {
+      const std::array<int, 2> taken{first, spec.devices - first};
+      const bool mixed = taken[0] > 0 && taken[1] > 0;
+      if (mixed && spec.claims == TreeSpec::Claims::OwnOfOneModel) continue;
+      if (devices_[node][0] < taken[0] || devices_[node][1] < taken[1]) continue;
+      for (std::size_t model = 0; model < 2; ++model) devices_[node][model] -= taken[model];
+      found = then();
+      for (std::size_t model = 0; model < 2; ++model) devices_[node][model] += taken[model];
+    }
+    if (spec.claims == TreeSpec::Claims::Shared) shared_at_.erase(&spec);
+    return found;
+  }
   int domain_of(std::size_t node, const std::string& key) const {
     return key == "rack" ? world_.nodes[node].rack : world_.nodes[node].block;
   }
 
   const TreeWorld& world_;
   std::vector<int> free_;
+  std::vector<std::array<int, 2>> devices_;
+  std::map<const TreeSpec*, std::size_t> shared_at_;  // the node with the devices of a shared claim
   std::size_t steps_ = 0;
 };
 
+std::string slice_json(const std::string& node, const std::array<int, 2>& devices) {
+  std::string text;
+  for (int model = 0, number = 0; model < 2; ++model)
+    for (int i = 0; i < devices[static_cast<std::size_t>(model)]; ++i, ++number)
+      text += std::string(number == 0 ? "" : ",") + R"({"name":"d)" + std::to_string(number) +
+              R"(","attributes":{"model":{"string":"m)" + std::to_string(model) + R"("}}})";
+  return R"({"metadata":{"name":"s-)" + node + R"("},"spec":{"driver":"gpu.example.com","pool":{"name":")" +
+         node + R"(","generation":1,"resourceSliceCount":1},"nodeName":")" + node + R"(","devices":[)" +
+         text + "]}}";
+}
+
+std::string claim_json_of(const TreeSpec& spec, const std::string& name) {
+  const bool matched = spec.claims == TreeSpec::Claims::OwnOfOneModel;
+  return R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":"c-)" + name +
+         R"("},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)" +
+         R"("allocationMode":"ExactCount","count":)" + std::to_string(spec.devices) + "}}]" +
+         (matched ? R"(,"constraints":[{"requests":["r"],"matchAttribute":"gpu.example.com/model"}])" : "") +
+         "}}}";
+}
+
+// Of the pod "g.0-1" of group "g.0".
+std::string claim_name_of(const TreeSpec& spec, const std::string& group, const std::string& pod) {
+  return spec.claims == TreeSpec::Claims::Shared ? group : pod;
+}
+
+TreeSpec random_tree(Random& random, int depth, int& pods_left) {
+  const auto below = [&](int bound) {
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
+  };
+  static const char* const keys[] = {"", "rack", "block"};
+  TreeSpec spec;
+  spec.key = keys[below(3)];
+  const bool is_group = depth == 0 || below(3) == 0;
+  const int count = 1 + below(is_group ? 4 : 3);
+  for (int i = 0; i < count && pods_left > 0; ++i) {
+    if (is_group) {
+      spec.pods.push_back(below(3) > 0 ? 1 : 2);
+      --pods_left;
+    } else {
+      spec.children.push_back(random_tree(random, depth - 1, pods_left));
+    }
+  }
+  if (spec.pods.empty() && spec.children.empty()) spec.pods.push_back(1);
+  if (below(2) == 0) std::ranges::sort(spec.pods);
+  const int size = static_cast<int>(spec.pods.size() + spec.children.size());
+  spec.minimum = below(2) == 0 ? size : 1 + below(size);
+  return spec;
+}
+
 }  // namespace
+
+TreeWorld random_world(std::uint64_t seed) {
+  SeededRandom random(seed);
+  const auto below = [&](int bound) {
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
+  };
+  TreeWorld world;
+  const int blocks = 1 + below(2), each = 1 + below(3);
+  for (int i = 0; i < 8; ++i) {
+    const int rack = below(blocks * each);
+    world.nodes.push_back({rack / each, rack, 1 + below(2)});
+  }
+  int pods_left = 12;
+  world.tree = random_tree(random, 2, pods_left);
+  return world;
+}
+
+void ask_for_devices(TreeSpec& spec, Random& random) {
+  for (TreeSpec& child : spec.children) ask_for_devices(child, random);
+  if (!spec.children.empty() || random.below(3) == 0) return;
+  spec.claims = static_cast<TreeSpec::Claims>(random.below(3));
+  spec.devices = 1 + static_cast<int>(random.below(2));
+}
+
+TreeWorld random_device_world(std::uint64_t seed) {
+  TreeWorld world = random_world(seed);
+  SeededRandom random(seed + 2'000'000);
+  for (TreeWorld::Node& node : world.nodes)
+    for (int& of_model : node.devices) of_model = static_cast<int>(random.below(3));
+  ask_for_devices(world.tree, random);
+  return world;
+}
 
 std::string TreeWorld::text() const {
   std::string text = "nodes";
   for (const Node& node : nodes)
-    text +=
-        " b" + std::to_string(node.block) + "/r" + std::to_string(node.rack) + ":" + std::to_string(node.cpu);
-  return text + "\n" + text_of(tree) + "\n";
+    text += " b" + std::to_string(node.block) + "/r" + std::to_string(node.rack) + ":" +
+            std::to_string(node.cpu) + "," + std::to_string(node.devices[0]) + "," +
+            std::to_string(node.devices[1]);
+  text += "\n" + text_of(tree) + "\n";
+  for (const Occupant& pod : occupants)
+    text += "n" + std::to_string(pod.node) + ":" + std::to_string(pod.cpu) + "p" +
+            std::to_string(pod.priority) + " ";
+  return text + "\n";
 }
 
 std::optional<bool> fits_by_trying_all(const TreeWorld& world) {
@@ -110,6 +228,19 @@ TreeBench::TreeBench(const TreeWorld& world, const DecisionOptions& options) : w
                                     label("block", node.block) + "," + label("rack", node.rack) +
                                     R"(}},"status":{"allocatable":{"cpu":")" + std::to_string(node.cpu) +
                                     R"(","memory":"800Gi","pods":"500"}}})");
+    if (node.devices[0] + node.devices[1] > 0)
+      bench_.put(api::Kind::ResourceSlice, slice_json(name, node.devices));
+  }
+  bench_.put(api::Kind::DeviceClass,
+             R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
+  for (std::size_t i = 0; i < world.occupants.size(); ++i) {
+    const TreeWorld::Occupant& pod = world.occupants[i];
+    const std::string name = "o" + std::to_string(i);
+    bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
+                                   R"("},"spec":{"nodeName":"n)" + std::to_string(pod.node) +
+                                   R"(","priority":)" + std::to_string(pod.priority) +
+                                   R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+                                   std::to_string(pod.cpu) + R"("}}}]},"status":{"phase":"Running"}})");
   }
   put(world_.tree, "g");
   add(world_.tree, "g", std::nullopt);
@@ -117,12 +248,20 @@ TreeBench::TreeBench(const TreeWorld& world, const DecisionOptions& options) : w
 }
 
 void TreeBench::put(const TreeSpec& spec, const std::string& name) {
-  for (std::size_t i = 0; i < spec.pods.size(); ++i)
-    bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + name + "-" + std::to_string(i) +
-                                   R"(","namespace":"ns","uid":")" + name + "-" + std::to_string(i) +
-                                   R"("},"spec":{"schedulingGroup":{"podGroupName":")" + name +
-                                   R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+  for (std::size_t i = 0; i < spec.pods.size(); ++i) {
+    const std::string pod = name + "-" + std::to_string(i);
+    std::string claims;
+    if (spec.devices > 0) {
+      const std::string claim = claim_name_of(spec, name, pod);
+      if (!bench_.view.claims.find("ns", claim))
+        bench_.put(api::Kind::ResourceClaim, claim_json_of(spec, claim));
+      claims = R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + claim + "\"}]";
+    }
+    bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + pod + R"(","namespace":"ns","uid":")" + pod +
+                                   R"("},"spec":{"schedulingGroup":{"podGroupName":")" + name + "\"}" +
+                                   claims + R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
                                    std::to_string(spec.pods[i]) + R"("}}}]}})");
+  }
   for (std::size_t i = 0; i < spec.children.size(); ++i)
     put(spec.children[i], name + "." + std::to_string(i));
 }
@@ -153,10 +292,10 @@ void TreeBench::add(const TreeSpec& spec, const std::string& name, std::optional
   }
 }
 
-TreeOutcome TreeBench::decide() {
+TreeOutcome TreeBench::decide(const Preempting& preempting) {
   const SchedulingContext context{bench_.view, bench_.cluster, core_->allocator()};
   model::Ledger::Transaction transaction(bench_.cluster.ledger());
-  return core_->decide_tree(context, input_, transaction);
+  return core_->decide_tree(context, input_, transaction, preempting);
 }
 
 std::string TreeBench::nodes_of(const TreeOutcome& outcome) const {
@@ -173,6 +312,7 @@ std::string TreeBench::nodes_of(const TreeOutcome& outcome) const {
 std::string TreeBench::complaint_about(const TreeOutcome& outcome) const {
   std::vector<int> free;
   for (const TreeWorld::Node& node : world_.nodes) free.push_back(node.cpu);
+  for (const TreeWorld::Occupant& pod : world_.occupants) free[static_cast<std::size_t>(pod.node)] -= pod.cpu;
   std::vector<std::vector<std::size_t>> below(outcome.nodes.size());  // world nodes of all members
   for (std::size_t i = outcome.nodes.size(); i-- > 0;) {
     const TreeNode& node = input_.nodes[i];

@@ -4,6 +4,7 @@
 // Amounts are whole cpus; a node has no other limit that matters.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,29 +20,42 @@ struct TreeSpec {
   int minimum = 1;
   std::vector<int> pods = {};  // of a PodGroup: the cpus of each
   std::vector<TreeSpec> children = {};
+  enum class Claims : std::uint8_t { Own, OwnOfOneModel, Shared };
+  int devices = 0;  // of each of its pods, by one claim; a shared claim is of all its pods
+  Claims claims = Claims::Own;
 };
 
 struct TreeWorld {
   struct Node {
     int block = 0, rack = 0, cpu = 1;  // racks are numbered over all blocks
+    std::array<int, 2> devices = {};   // of each model
+  };
+  // A pod that runs, named o0, o1, … The tree has priority 0.
+  struct Occupant {
+    int node = 0, cpu = 1, priority = -1;
   };
   std::vector<Node> nodes;
   TreeSpec tree;
+  std::vector<Occupant> occupants = {};
   std::string text() const;
 };
+// Eight nodes, and a tree of at most twelve pods.
+TreeWorld random_world(std::uint64_t seed);
+// The same, with devices that some groups ask for.
+TreeWorld random_device_world(std::uint64_t seed);
 
 // Steps of one judgement; beyond, it is unknown.
 inline constexpr std::size_t kTreeJudgeStepsMax = 300'000;
 
-// Whether the minima of the tree fit, by trying every node for every pod and every choice of children; none:
-// too many to try.
+// Whether the minima of the tree fit beside the occupants, by trying every node for every pod and every
+// choice of children; none: too many to try.
 std::optional<bool> fits_by_trying_all(const TreeWorld& world);
 
 class TreeBench {
  public:
   explicit TreeBench(const TreeWorld& world, const DecisionOptions& options = {});
   // Groups are named by their place: g, g.0, g.0.1; pods g.0.1-0.
-  TreeOutcome decide();
+  TreeOutcome decide(const Preempting& preempting = {});
   // Groups with their minimum: "g.0: n1 n1; g.1: n2 -".
   std::string nodes_of(const TreeOutcome& outcome) const;
   // What is wrong with the places; empty: nothing.

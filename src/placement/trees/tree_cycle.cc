@@ -9,12 +9,33 @@
 namespace berth::placement {
 
 std::string tree_error(const TreeInput& input) {
-  const TreeNode& root = input.nodes.front();
   std::vector<const api::Pod*> members;
   for (const TreeNode& node : input.nodes)
     for (const auto* pods : {&node.group.waiting, &node.group.placed})
       members.insert(members.end(), pods->begin(), pods->end());
-  return members_error(members, root.composite ? root.composite->priority : root.group.group->priority);
+  return members_error(members, input.nodes.front().priority());
+}
+
+GroupInput as_one_group(const TreeInput& input, api::PodGroup& group) {
+  const TreeNode& root = input.nodes.front();
+  group.meta = root.meta();
+  group.priority = root.priority();
+  group.preemption_policy =
+      root.composite ? root.composite->preemption_policy : root.group.group->preemption_policy;
+  GroupInput all;
+  all.group = &group;
+  for (const TreeNode& node : input.nodes) {
+    const GroupInput& own = node.group;
+    all.waiting.insert(all.waiting.end(), own.waiting.begin(), own.waiting.end());
+    all.placed.insert(all.placed.end(), own.placed.begin(), own.placed.end());
+    all.occupied.insert(all.occupied.end(), own.occupied.begin(), own.occupied.end());
+    all.recorded.insert(all.recorded.end(), own.recorded.begin(), own.recorded.end());
+    all.hidden.insert(all.hidden.end(), own.hidden.begin(), own.hidden.end());
+    all.avoid.insert(own.avoid.begin(), own.avoid.end());
+    all.scheduled += own.scheduled;
+    if (all.joins.empty()) all.joins = own.joins;
+  }
+  return all;
 }
 
 namespace {
@@ -24,6 +45,7 @@ Refusal refuse_tree(const TreeInput& input, DecisionResult result) {
   Refusal refusal;
   refusal.of = {root.meta().ns, root.meta().name, EntityKind::CompositeGroup};
   refusal.result = result;
+  if (result == DecisionResult::Unschedulable) refusal.preemption = Preemption::NoVictims;
   refusal.group.emplace();
   return refusal;
 }
@@ -190,14 +212,33 @@ class TreeRun {
     if (closer) obstacle_ = one;
   }
 
+  StuckGroup stuck_group(const TreeObstacle& obstacle) const {
+    const TreeNode& node = input_.nodes[obstacle.node];
+    StuckGroup stuck{node.meta().name, !node.is_group(), placer_.asks(obstacle.node), {}, {}, {}};
+    if (grounds_.chooses(obstacle.node)) stuck.topology_key = node.topology_keys().front();
+    if (!obstacle.nearest.placement) return stuck;
+    stuck.nearest = obstacle.nearest.placement->name;
+    if (obstacle.spare < 0) stuck.room = std::max<std::int64_t>(0, stuck.needed + obstacle.spare);
+    return stuck;
+  }
+
   // The group that came closest has its own words.
   TreeOutcome refuse() {
     Refusal refusal = refuse_tree(input_, DecisionResult::Unschedulable);
     GroupRefusal& group = *refusal.group;
-    group.needed = placer_.needed(0);
-    group.placements = std::max<std::size_t>(1, candidates_.size());
-    if (grounds_.chooses(0))
+    group.needed = std::max<std::int64_t>(1, placer_.asks(0));
+    group.placements = candidates_.size();
+    if (grounds_.chooses(0)) {
       group.topology_key = grounds_.topology(grounds_.chain_of(0)).tree().keys().back();
+      group.unlabelled = grounds_.topology(grounds_.chain_of(0)).tree().unlabelled_count();
+    } else {
+      group.placements = std::max<std::size_t>(1, candidates_.size());
+    }
+    if (obstacle_ && obstacle_->node > 0) group.stuck = stuck_group(*obstacle_);
+    if (obstacle_ && obstacle_->node == 0 && obstacle_->nearest.placement) {
+      group.nearest = obstacle_->nearest.placement->name;
+      group.nearest_room = std::max<std::int64_t>(0, group.needed + obstacle_->spare);
+    }
     group.tried = candidates_.size();
     group.first_status = &plugins_.placement_state->reason();
     group.first_progress.minimum = root().minimum();
@@ -259,14 +300,20 @@ void report_wishes(const model::Cluster& cluster, const TreeInput& input, TreeOu
 
 }  // namespace
 
-TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
-                           model::Ledger::Transaction& transaction) {
+const PluginSet& TreeCycle::plugins_of(const TreeInput& input) const {
   const auto any =
       std::ranges::find_if(input.nodes, [](const TreeNode& node) { return !node.group.waiting.empty(); });
-  const PluginSet& plugins =
-      any == input.nodes.end() ? profiles_.first() : profiles_.of(*any->group.waiting.front());
+  return any == input.nodes.end() ? profiles_.first() : profiles_.of(*any->group.waiting.front());
+}
+
+TreeGrounds TreeCycle::grounds_of(const SchedulingContext& context, const TreeInput& input) {
+  return {plugins_of(input), domains_, context, input, placements_};
+}
+
+TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
+                           model::Ledger::Transaction& transaction) {
   if (std::string error = tree_error(input); !error.empty()) return error_outcome(input, std::move(error));
-  TreeOutcome outcome = run_by_wish(plugins, context, input, transaction);
+  TreeOutcome outcome = run_by_wish(plugins_of(input), context, input, transaction);
   if (outcome.kind == GroupOutcome::Kind::Placed) report_wishes(context.cluster, input, outcome);
   return outcome;
 }
@@ -285,11 +332,12 @@ TreeOutcome TreeCycle::run_by_wish(const PluginSet& plugins, const SchedulingCon
   std::optional<TreeOutcome> best;
   model::Plan plan;
   std::int64_t best_left = 0;
+  std::string error;
   for (const std::size_t levels : rungs) {
     const auto before = transaction.savepoint();
     TreeGrounds grounds(plugins, domains_, context, input, placements_, levels);
     if (!grounds.error().empty()) {
-      if (&levels == &rungs.back() && !best) return error_outcome(input, grounds.error());
+      error = grounds.error();
       continue;
     }
     TreeOutcome outcome = TreeRun(groups_, plugins, grounds, context, input, transaction).run();
@@ -305,6 +353,7 @@ TreeOutcome TreeCycle::run_by_wish(const PluginSet& plugins, const SchedulingCon
     }
     if (best->kind == GroupOutcome::Kind::Placed && best_left == 0) break;
   }
+  if (!best) return error_outcome(input, std::move(error));
   if (best->kind == GroupOutcome::Kind::Placed) context.cluster.redo(plan, transaction);
   return *std::move(best);
 }

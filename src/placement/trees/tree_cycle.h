@@ -6,7 +6,7 @@
 // search never returns to an earlier sibling; this one does (tree_descent.h).
 #pragma once
 
-#include "placement/trees/tree_input.h"
+#include "placement/trees/tree_grounds.h"
 
 namespace berth::placement {
 
@@ -18,6 +18,11 @@ class TreeCycle {
 
   TreeOutcome run(const SchedulingContext& context, const TreeInput& input,
                   model::Ledger::Transaction& transaction);
+
+  GroupCycle& groups() { return groups_; }
+  // Of the members' profile.
+  const PluginSet& plugins_of(const TreeInput& input) const;
+  TreeGrounds grounds_of(const SchedulingContext& context, const TreeInput& input);
 
  private:
   TreeOutcome run_by_wish(const PluginSet& plugins, const SchedulingContext& context, const TreeInput& input,

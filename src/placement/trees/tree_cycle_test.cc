@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/random.h"
@@ -196,56 +197,15 @@ TEST(TreesOfSiblings, NoneIsMissed) {
   EXPECT_EQ(missed, 0);
 }
 
-// At most 12 pods on at most 8 nodes.
-TreeSpec random_tree(Random& random, int depth, int& pods_left) {
-  const auto below = [&](int bound) {
-    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
-  };
-  static const char* const keys[] = {"", "rack", "block"};
-  TreeSpec spec;
-  spec.key = keys[below(3)];
-  const bool is_group = depth == 0 || below(3) == 0;
-  const int count = 1 + below(is_group ? 4 : 3);
-  for (int i = 0; i < count && pods_left > 0; ++i) {
-    if (is_group) {
-      spec.pods.push_back(below(3) > 0 ? 1 : 2);
-      --pods_left;
-    } else {
-      spec.children.push_back(random_tree(random, depth - 1, pods_left));
-    }
-  }
-  if (spec.pods.empty() && spec.children.empty()) spec.pods.push_back(1);
-  if (below(2) == 0) std::ranges::sort(spec.pods);
-  const int size = static_cast<int>(spec.pods.size() + spec.children.size());
-  spec.minimum = below(2) == 0 ? size : 1 + below(size);
-  return spec;
-}
-
-TreeWorld random_world(std::uint64_t seed) {
-  SeededRandom random(seed);
-  const auto below = [&](int bound) {
-    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
-  };
-  TreeWorld world;
-  const int blocks = 1 + below(2), each = 1 + below(3);
-  for (int i = 0; i < 8; ++i) {
-    const int rack = below(blocks * each);
-    world.nodes.push_back({rack / each, rack, 1 + below(2)});
-  }
-  int pods_left = 12;
-  world.tree = random_tree(random, 2, pods_left);
-  return world;
-}
-
 // Of random trees, a world is judged right when trying everything says the same.
 struct Tally {
   int feasible = 0, missed = 0, proved = 0;
 };
 
-Tally compare(std::uint64_t first, std::uint64_t count) {
+Tally compare(std::uint64_t first, std::uint64_t count, TreeWorld (*make)(std::uint64_t)) {
   Tally tally;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const TreeWorld world = random_world(seed);
+    const TreeWorld world = make(seed);
     TreeBench bench(world);
     const TreeOutcome outcome = bench.decide();
     const std::string complaint = bench.complaint_about(outcome);
@@ -269,10 +229,20 @@ Tally compare(std::uint64_t first, std::uint64_t count) {
 }
 
 TEST(TreesOfAllKinds, AreFoundWheneverTheyFit) {
-  const Tally tally = compare(0, 2000);
+  const Tally tally = compare(0, 2000, random_world);
   EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
   EXPECT_GT(tally.feasible, 800);
   EXPECT_GT(tally.proved, 100);
+}
+
+// BERTH_TREE_SEEDS: so many instead.
+TEST(TreesOfAllKinds, WithDevicesAreFoundWheneverTheyFit) {
+  const char* const asked = std::getenv("BERTH_TREE_SEEDS");
+  const std::uint64_t seeds = asked ? std::strtoull(asked, nullptr, 10) : 400;
+  const Tally tally = compare(0, seeds, random_device_world);
+  EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
+  EXPECT_GT(tally.feasible, 100);
+  EXPECT_GT(tally.proved, 20);
 }
 
 }  // namespace

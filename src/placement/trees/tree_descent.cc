@@ -133,7 +133,7 @@ bool TreeDescent::finish_one_by_one() {
   if (placed == touched_.size()) return true;
   stuck_ = touched_[placed];
   nearest_ = *grounds_of_[*stuck_];
-  nearest_spare_ = -1;
+  nearest_spare_ = 0;  // counts see room
   while (placed-- > 0)
     if (units_[touched_[placed]].kind) moves_.take_back(units_[touched_[placed]]);
   return false;

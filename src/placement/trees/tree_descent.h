@@ -31,6 +31,8 @@ inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
 inline constexpr std::size_t kTreeSharesOfChoices = 8;
 // Members that are placed and taken back in one decision.
 inline constexpr std::size_t kTreePlacingsMax = 4'096;
+// The same of one check of a search for victims, which makes many.
+inline constexpr std::size_t kTreeCheckStepsMax = 8'192, kTreeCheckPlacingsMax = 1'024;
 // Kinds of members that are counted; groups of further kinds are only tried.
 inline constexpr std::size_t kTreeKindsMax = 16;
 
@@ -72,7 +74,8 @@ class TreeDescent {
   // The deepest unit that found no domain, and the domain with most room for it: its placement may be null.
   std::optional<std::size_t> stuck() const { return stuck_; }
   const Ground& nearest() const { return nearest_; }
-  // Members that it takes beyond those that are asked for: less than 0.
+  // Members that it takes beyond those that are asked for; 0: counts see room for them, and nothing else
+  // does.
   std::int64_t nearest_spare() const { return nearest_spare_; }
 
  private:

@@ -58,7 +58,7 @@ std::size_t TreeGrounds::find_chain(std::vector<std::string> keys) {
   chain.keys = std::move(keys);
   chain.topology = domains_.kept_topology(chain.keys, context_.cluster);
   const topology::Tree* const tree = chain.keys.empty() ? nullptr : &chain.topology->tree();
-  auto all = plugins_.placement_generator->generate({tree, domains_.nodes(context_.cluster), {}, {}});
+  auto all = plugins_.placement_generator->generate({tree, domains_.nodes(context_.cluster), {}, {}, {}});
   if (!all) {
     error_ = all.error().message();
     return 0;
@@ -71,6 +71,7 @@ std::size_t TreeGrounds::find_chain(std::vector<std::string> keys) {
 Result<std::vector<Placement>> TreeGrounds::pinned(std::size_t node) const {
   std::vector<const api::Pod*> placed;
   std::vector<NodeId> occupied;
+  std::vector<std::string> recorded;
   std::vector<std::size_t> below{node};
   while (!below.empty()) {
     const TreeNode& one = input_.nodes[below.back()];
@@ -78,10 +79,11 @@ Result<std::vector<Placement>> TreeGrounds::pinned(std::size_t node) const {
     below.insert(below.end(), one.children.begin(), one.children.end());
     placed.insert(placed.end(), one.group.placed.begin(), one.group.placed.end());
     occupied.insert(occupied.end(), one.group.occupied.begin(), one.group.occupied.end());
+    recorded.insert(recorded.end(), one.group.recorded.begin(), one.group.recorded.end());
   }
   if (placed.empty()) return std::vector<Placement>{};
   const topology::Tree& tree = chains_[chain_of_[node]].topology->tree();
-  return plugins_.placement_generator->generate({&tree, {}, placed, occupied});
+  return plugins_.placement_generator->generate({&tree, {}, placed, occupied, recorded});
 }
 
 Ground TreeGrounds::whole_cluster() const {
@@ -105,15 +107,20 @@ void TreeGrounds::sort_by_domains_above(Chain& chain, std::size_t levels) {
     chain.inside[{levels, path_above(chain, one, levels)}].push_back(&one);
 }
 
-std::span<const Placement* const> TreeGrounds::candidates(std::size_t node, const Ground& of_parent) {
-  Chain& chain = chains_[chain_of_[node]];
-  const std::size_t levels = chain.keys.size() - chains_[of_parent.chain].keys.size();
+std::span<const Placement* const> TreeGrounds::inside(std::size_t index, const Ground& outer) {
+  Chain& chain = chains_[index];
+  const std::size_t levels = chain.keys.size() - chains_[outer.chain].keys.size();
   sort_by_domains_above(chain, levels);
-  const auto found = chain.inside.find({levels, of_parent.placement->name});
+  const auto found = chain.inside.find({levels, outer.placement->name});
   if (found == chain.inside.end()) return {};
+  return found->second;
+}
+
+std::span<const Placement* const> TreeGrounds::candidates(std::size_t node, const Ground& of_parent) {
+  const std::span<const Placement* const> all = inside(chain_of_[node], of_parent);
   const auto own = pinned_to_.find(node);
-  if (own == pinned_to_.end()) return found->second;
-  for (const Placement* const& one : found->second)
+  if (own == pinned_to_.end()) return all;
+  for (const Placement* const& one : all)
     if (one->domain == own->second) return {&one, 1};
   return {};
 }

@@ -47,7 +47,9 @@ class TreeGrounds {
   // Whether the node has a level of its own; if not, it has its parent's ground.
   bool chooses(std::size_t node) const { return chain_of_[node] != chain_of_parent(node); }
   std::size_t chain_of(std::size_t node) const { return chain_of_[node]; }
-  // By path, of a node that chooses. If members below it have a place, their domain alone.
+  // By path: the domains of the chain inside one of an outer chain.
+  std::span<const Placement* const> inside(std::size_t chain, const Ground& outer);
+  // The same of a node that chooses. If members below it have a place, their domain alone.
   std::span<const Placement* const> candidates(std::size_t node, const Ground& of_parent);
   // The ground itself, and the domains of outer chains that contain it.
   const std::vector<Ground>& around(const Ground& ground);

@@ -31,6 +31,7 @@ struct TreeNode {
     return composite ? composite->topology_keys : group.group->topology_keys;
   }
   const GroupWish* own_wish() const { return composite ? wish.get() : group.wish.get(); }
+  std::int32_t priority() const { return composite ? composite->priority : group.group->priority; }
   // Members of a PodGroup, children of a composite one.
   std::int32_t minimum() const { return composite ? composite->minimum() : group.group->minimum(); }
 };
@@ -51,9 +52,14 @@ struct TreeOutcome {
   GroupOutcome::Kind kind = GroupOutcome::Kind::Unschedulable;  // Placed: some member has a place
   std::vector<TreeNodeOutcome> nodes;                           // as TreeInput::nodes
   std::shared_ptr<Refusal> refusal;                             // of the root; null: all members are placed
+  // Of a refused tree, where evictions make room; else null. Its members are those of all nodes.
+  std::shared_ptr<GroupPreemptionPlan> preemption = nullptr;
 };
 
 // The rule that the tree violates, in Kubernetes' words; empty: none.
 std::string tree_error(const TreeInput& input);
+// All members as those of one group, in the order of the nodes. `group` gets the root's priority and policy;
+// it outlives the result.
+GroupInput as_one_group(const TreeInput& input, api::PodGroup& group);
 
 }  // namespace berth::placement

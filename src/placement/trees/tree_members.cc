@@ -201,6 +201,9 @@ TreeInput tree_input(TreeMembers tree, const std::function<AvoidSet(const api::P
     if (!from.tried) from.members.waiting.clear();
     node.group = group_input(*from.group, std::move(from.members), avoid_of);
     node.group.joins = joins;
+    for (std::optional<std::size_t> at = from.parent; at; at = input.nodes[*at].parent)
+      node.group.levels.insert(node.group.levels.end(), input.nodes[*at].topology_keys().begin(),
+                               input.nodes[*at].topology_keys().end());
   }
   return input;
 }

@@ -47,6 +47,20 @@ void TreePlacer::reset() {
   sort_out();
 }
 
+void TreePlacer::begin_check() {
+  descents_ = choices_ = Budget(kTreeCheckStepsMax);
+  placings_ = Budget(kTreeCheckPlacingsMax);
+  reset();
+}
+
+// Placing a member costs as much as many steps of a search by counts.
+std::size_t TreePlacer::steps() const {
+  constexpr std::size_t kStepsOfAMember = 8;
+  const std::size_t searched = 2 * kTreeCheckStepsMax - descents_.left() - choices_.left();
+  return static_cast<std::size_t>(placed()) + kTreeCheckPlacingsMax - placings_.left() +
+         searched / kStepsOfAMember;
+}
+
 void TreePlacer::sort_out() {
   for (std::size_t node = input_.nodes.size(); node-- > 0;) {
     const TreeNode& one = input_.nodes[node];
@@ -194,9 +208,15 @@ bool TreePlacer::place(const TreeUnit& unit, const Ground& ground) {
   const auto needed = static_cast<std::size_t>(unit.needed);
   if (!error_.empty()) return false;
   before_[unit.node] = transaction_.savepoint();
-  GroupOutcome outcome = groups_.run_on(
-      context_, group,
-      {*ground.placement, needed, GroupEffort::InOrder, needed, grounds_.topology_of(ground)}, transaction_);
+  const std::optional<std::size_t> kind = states_[unit.node].kind;
+  const GroupTrial trial{*ground.placement,
+                         needed,
+                         GroupEffort::InOrder,
+                         needed,
+                         grounds_.topology_of(ground),
+                         false,
+                         kind ? fits_[*kind].get() : nullptr};
+  GroupOutcome outcome = groups_.run_on(context_, group, trial, transaction_);
   if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
   if (outcome.kind != GroupOutcome::Kind::Placed) return false;
   outcome_.nodes[unit.node].members = std::move(outcome.members);

@@ -41,6 +41,10 @@ class TreePlacer {
   void grow();
   // Forgets what was placed.
   void reset();
+  // The same for one of many checks, which has steps of its own.
+  void begin_check();
+  // Of the check, in members that are placed.
+  std::size_t steps() const;
 
   // Members that were placed, and those that wait without a place.
   std::int64_t placed() const;
@@ -48,6 +52,9 @@ class TreePlacer {
   const std::string& error() const { return error_; }
   const std::optional<TreeObstacle>& obstacle() const { return obstacle_; }
   std::string_view unproved() const { return unproved_; }
+  // Members of the group, and of all below it, that must be placed at least.
+  std::int64_t asks(std::size_t node) const { return states_[node].asks; }
+  const TreeOutcome& outcome() const { return outcome_; }
   TreeOutcome take_outcome() { return std::move(outcome_); }
 
  private:

@@ -32,7 +32,8 @@ bool is_marked(const api::Pod& pod) {
 
 // kube-scheduler's words.
 std::string_view kind_of(const EntityKey& preemptor) {
-  return preemptor.kind == placement::EntityKind::Group ? "podgroup" : "pod";
+  constexpr std::string_view kKinds[] = {"pod", "podgroup", "compositepodgroup"};
+  return kKinds[static_cast<std::size_t>(preemptor.kind)];
 }
 
 bool shares_a_node(const PreemptionUnderWay& a, const PreemptionUnderWay& b) {

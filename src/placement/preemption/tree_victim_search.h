@@ -1,0 +1,26 @@
+// Finds the pods of lower priority whose eviction makes room for a tree of groups that fits nowhere.
+//
+// Pure, as cheapest_victims.h; the domains are the root's, and each group below stays in one of its own. Room
+// is made for the minima that the tree needs, and nothing more: the others are placed where room is, and ask
+// again. A tree that has its minima asks for all that its domain takes. Source: KEP-5710 and KEP-6012.
+#pragma once
+
+#include "placement/preemption/cheapest_victims.h"
+#include "placement/trees/tree_cycle.h"
+
+namespace berth::placement {
+
+class TreeVictimSearch {
+ public:
+  // It outlives this.
+  explicit TreeVictimSearch(TreeCycle& trees) : trees_(trees) {}
+
+  // The cheapest victims in one domain of the root; or in `why_not` what the tree lacks without them.
+  std::optional<GroupPreemptionPlan> find(const SchedulingContext& context, const TreeInput& input,
+                                          model::Ledger::Transaction& transaction, NoVictimsFound& why_not);
+
+ private:
+  TreeCycle& trees_;
+};
+
+}  // namespace berth::placement
