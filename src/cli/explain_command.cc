@@ -25,7 +25,7 @@ namespace berth::cli {
 namespace {
 
 struct ExplainCommand {
-  std::string kind;  // pod or podgroup, or kubectl's short names for them
+  std::string kind;  // pod, podgroup or compositepodgroup, or kubectl's short names for them
   std::string name;
   std::string ns;          // empty: the kubeconfig's
   std::string kubeconfig;  // empty: the same search as kubectl's
@@ -41,8 +41,13 @@ struct KindWord {
   api::Kind kind;
 };
 constexpr KindWord kKinds[] = {
-    {"pod", api::Kind::Pod},           {"pods", api::Kind::Pod},           {"po", api::Kind::Pod},
-    {"podgroup", api::Kind::PodGroup}, {"podgroups", api::Kind::PodGroup},
+    {"pod", api::Kind::Pod},
+    {"pods", api::Kind::Pod},
+    {"po", api::Kind::Pod},
+    {"podgroup", api::Kind::PodGroup},
+    {"podgroups", api::Kind::PodGroup},
+    {"compositepodgroup", api::Kind::CompositePodGroup},
+    {"compositepodgroups", api::Kind::CompositePodGroup},
 };
 
 constexpr std::string_view kConfigurationUnknown =
@@ -120,10 +125,16 @@ explain::Colour colour_wanted() {
                                                                   : explain::Colour::No;
 }
 
+std::string_view word_of(api::Kind kind) {
+  const auto* row = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const KindWord& known) { return known.kind == kind; });
+  return row->word;
+}
+
 std::string shown(const ExplainCommand& command, api::Kind kind, const Json& explanation) {
   if (command.output == "json") return to_pretty_string(explanation) + "\n";
   if (command.output == "yaml") return api::to_yaml(explanation);
-  if (command.output == "name") return (kind == api::Kind::Pod ? "pod/" : "podgroup/") + command.name + "\n";
+  if (command.output == "name") return std::string(word_of(kind)) + "/" + command.name + "\n";
   const explain::Detail detail = command.output == "wide" ? explain::Detail::Wide : explain::Detail::Table;
   return explain::explanation_text(explanation, detail, colour_wanted());
 }
@@ -133,7 +144,8 @@ int run_explain(const ExplainCommand& command, const placement::MakePlugins& mak
   const auto* row = std::find_if(std::begin(kKinds), std::end(kKinds),
                                  [&](const KindWord& known) { return known.word == command.kind; });
   if (row == std::end(kKinds)) {
-    std::fprintf(stderr, "berth: explain: \"%s\" is neither pod nor podgroup\n", command.kind.c_str());
+    std::fprintf(stderr, "berth: explain: \"%s\" is none of pod, podgroup, compositepodgroup\n",
+                 command.kind.c_str());
     return 2;
   }
   const SystemClock clock;
@@ -150,7 +162,7 @@ void add_explain(CLI::App& app, Commands& commands, const placement::MakePlugins
   CLI::App* explain =
       app.add_subcommand("explain", "explain why a pod or a group waits, or how it was placed");
   auto asked = std::make_shared<ExplainCommand>();
-  explain->add_option("kind", asked->kind, "pod or podgroup")->required();
+  explain->add_option("kind", asked->kind, "pod, podgroup or compositepodgroup")->required();
   explain->add_option("name", asked->name, "its name")->required();
   explain->add_option("-n,--namespace", asked->ns, "default: the kubeconfig's");
   explain->add_option("--kubeconfig", asked->kubeconfig, "file; default: as kubectl");

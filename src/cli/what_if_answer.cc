@@ -17,10 +17,13 @@ constexpr std::string_view kRemedies = "remedies", kScores = "scores";
 
 // A member is decided with its group.
 planning::AskedAbout entity_of(const Json& object, const explain::Question& question) {
+  using placement::EntityKind;
+  if (question.kind == api::Kind::CompositePodGroup)
+    return {EntityKind::CompositeGroup, {question.ns, question.name}};
   const std::string_view group =
       question.kind == api::Kind::PodGroup ? std::string_view(question.name) : object.string_at("group");
-  if (group.empty()) return {false, {question.ns, question.name}};
-  return {true, {question.ns, std::string(group)}};
+  if (group.empty()) return {EntityKind::Pod, {question.ns, question.name}};
+  return {EntityKind::Group, {question.ns, std::string(group)}};
 }
 
 // The group of a pod in its own object.
@@ -36,7 +39,10 @@ planning::AskedAbout entity_in(const DocumentPages& pages, const explain::Questi
 // The decision as the scheduler would have recorded it.
 void record(const planning::Remedies& decided, const planning::AskedAbout& of, Time now,
             explain::DecisionHistory& history) {
-  const auto kind = of.group ? scheduling::DecisionKind::Group : scheduling::DecisionKind::Pod;
+  constexpr scheduling::DecisionKind kKinds[] = {scheduling::DecisionKind::Pod,
+                                                 scheduling::DecisionKind::Group,
+                                                 scheduling::DecisionKind::CompositeGroup};
+  const scheduling::DecisionKind kind = kKinds[static_cast<std::size_t>(of.kind)];
   if (decided.gate) history.gated({now, kind, of.key.ns, of.key.name, *decided.gate});
   if (!decided.refusal) return;
   scheduling::DecisionRecord line{"offline", now, kind, of.key.ns, of.key.name, decided.refusal->result};

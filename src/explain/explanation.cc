@@ -537,4 +537,50 @@ Json explain_group(const GroupFacts& facts, Time now) {
   return json;
 }
 
+Json explain_tree(const TreeFacts& facts, Time now) {
+  const api::CompositePodGroup asked = api::decode_composite_pod_group(facts.groups.front().object, nullptr);
+  Json groups = Json::array();
+  std::int64_t pods = 0, placed = 0;
+  for (const TreeGroupFacts& group : facts.groups) {
+    const Json& metadata = group.object.part("metadata");
+    Json row = Json::object({{"name", metadata.string_at("name")},
+                             {"kind", group.composite ? "CompositePodGroup" : "PodGroup"},
+                             {"level", static_cast<std::int64_t>(group.level)}});
+    if (group.composite) {
+      row["minimum"] = std::int64_t{api::decode_composite_pod_group(group.object, nullptr).minimum()};
+    } else {
+      row["minimum"] = std::int64_t{api::decode_pod_group(group.object, nullptr).minimum()};
+      const auto of_group = static_cast<std::int64_t>(group.members.size());
+      const std::int64_t with_node = std::count_if(
+          group.members.begin(), group.members.end(),
+          [&](const PodFacts& member) { return explain_pod(member, now).find("node") != nullptr; });
+      row["pods"] = of_group;
+      row["placed"] = with_node;
+      pods += of_group;
+      placed += with_node;
+    }
+    groups.as_array().push_back(std::move(row));
+  }
+  const Json record = own_record(facts.record, asked.meta, facts.root == asked.meta.name);
+  const Json* decision = decision_of(record, "");
+  const Json& gate = record.part("gate");
+  const std::string wants = asked.gang_min ? "at least " + std::to_string(*asked.gang_min) : "any";
+  std::string summary = "wants " + wants + " of its groups: " + std::to_string(pods) +
+                        (pods == 1 ? " pod, " : " pods, ") + std::to_string(placed) + " with a node";
+  const bool waits = placed < pods || pods == 0;
+  if (waits && !gate.is_null()) summary.append("; not tried yet: ").append(gate.string_at("why"));
+  std::string state = !waits ? "Placed" : !gate.is_null() ? "Gated" : "Pending";
+  if (waits && gate.is_null() && decision) state = decision->string_at("result");
+  Json json = Json::object({{"kind", "CompositePodGroup"},
+                            {"namespace", asked.meta.ns},
+                            {"name", asked.meta.name},
+                            {"state", state},
+                            {"summary", summary}});
+  if (facts.root != asked.meta.name) json["root"] = facts.root;
+  put_record(json, record, "", std::nullopt);
+  if (facts.record.is_null()) json["note"] = kNotServed;
+  json["groups"] = std::move(groups);
+  return json;
+}
+
 }  // namespace berth::explain

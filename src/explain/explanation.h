@@ -31,6 +31,19 @@ struct GroupFacts {
   Json policies;                  // the PlacementPolicyList of its namespace; null: not served, or not read
 };
 
+// A group of a tree, below or at the one that is asked about.
+struct TreeGroupFacts {
+  Json object;
+  bool composite = false;
+  std::size_t level = 0;               // below the one that is asked about
+  std::vector<PodFacts> members = {};  // of a PodGroup
+};
+struct TreeFacts {
+  Json record;                         // about the tree, by its root
+  std::string root;                    // its name
+  std::vector<TreeGroupFacts> groups;  // the one that is asked about first, each parent before its children
+};
+
 // {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member",
 // "firstRefused":{"pod","explanation"},"refused":[…],"waitsFor":{…},"bindRequest":{…},"devices":[…],
 // "steps":[{"step","time","took"}],"history":[…]}; fields that do not apply are absent. "member" is the part
@@ -41,6 +54,9 @@ Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"wish":{"policy","wish","reached","score","message"},
 // "members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
+// {"kind":"CompositePodGroup",…,"root","groups":[{"name","kind","level","minimum","pods","placed"}]}; root if
+// it is another one.
+Json explain_tree(const TreeFacts& facts, Time now);
 
 // Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.
 bool has_unhealthy_device(const PodFacts& facts);

@@ -212,6 +212,59 @@ void add_members(Page& page, const JsonArray& members, Detail detail) {
   }
 }
 
+// "root", "|-- a", "|   `-- b": each group below its parent.
+std::vector<std::string> drawn(const JsonArray& groups) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::int64_t level = groups[i].int_at("level");
+    std::string name;
+    for (std::int64_t above = 1; above <= level; ++above) {
+      const auto next = std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(i) + 1, groups.end(),
+                                     [&](const Json& later) { return later.int_at("level") <= above; });
+      const bool goes_on = next != groups.end() && next->int_at("level") == above;
+      if (above == level)
+        name += goes_on ? "|-- " : "`-- ";
+      else
+        name += goes_on ? "|   " : "    ";
+    }
+    names.push_back(name + text_at(groups[i], "name"));
+  }
+  return names;
+}
+
+const Json* room_of(const Json& explanation, const Json& group) {
+  const JsonArray& rooms = explanation.items_at("rooms");
+  const auto found = std::find_if(rooms.begin(), rooms.end(), [&](const Json& room) {
+    return text_at(room, "name") == text_at(group, "name") && text_at(room, "kind") == text_at(group, "kind");
+  });
+  return found == rooms.end() ? nullptr : &*found;
+}
+
+void add_groups(Page& page, const Json& explanation) {
+  const JsonArray& groups = explanation.items_at("groups");
+  const bool waits = !explanation.items_at("rooms").empty();
+  page.heading("GROUPS");
+  std::vector<Cells> rows = {{"GROUP", "MINIMUM", "PODS", "WITH A NODE"}};
+  if (waits) rows.front().insert(rows.front().end(), {"WOULD FIT TOGETHER", "IN"});
+  const std::vector<std::string> names = drawn(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Json& group = groups[i];
+    const bool composite = text_at(group, "kind") == "CompositePodGroup";
+    const std::string one = composite ? " group" : " pod";
+    const auto count = [&](std::int64_t number) {
+      return std::to_string(number) + one + (number == 1 ? "" : "s");
+    };
+    rows.push_back({names[i], count(group.int_at("minimum")),
+                    composite ? "" : std::to_string(group.int_at("pods")),
+                    composite ? "" : std::to_string(group.int_at("placed"))});
+    if (!waits) continue;
+    const Json* room = room_of(explanation, group);
+    rows.back().push_back(room ? count(room->int_at("fit")) : "-");
+    rows.back().push_back(or_dash(room ? text_at(*room, "domain") : ""));
+  }
+  page.table(rows);
+}
+
 std::string listed(const JsonArray& texts, std::string_view separator) {
   std::string text;
   for (const Json& one : texts) text.append(text.empty() ? "" : separator).append(one.as_string());
@@ -358,10 +411,12 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
   if (const Json* wish = explanation.find("wish")) add_wish(page, *wish);
   if (const Json* decision = explanation.find("decision"))
     add_decision(page, *decision, explanation.string_at("member"), explanation.part("firstRefused"));
-  const bool of_group = explanation.find("group") || explanation.find("members");
+  const bool of_group =
+      explanation.find("group") || explanation.find("members") || explanation.find("groups");
   const auto section = [&](std::string_view key) -> const JsonArray& { return explanation.items_at(key); };
   if (!section("refused").empty()) add_refused(page, section("refused"), of_group);
   if (const Json* nearest = explanation.find("nearestMiss")) add_nearest(page, *nearest);
+  if (!section("groups").empty()) add_groups(page, explanation);
   if (!section("domains").empty()) add_domains(page, explanation);
   if (!section("tried").empty()) add_remedies(page, explanation);
   if (const Json* start = explanation.find("expectedStart")) add_expected_start(page, *start);

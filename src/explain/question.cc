@@ -7,6 +7,7 @@
 #include "api/types/pod.h"
 #include "base/hex.h"
 #include "client/api_path.h"
+#include "client/group_tree.h"
 #include "explain/decision_history.h"
 #include "explain/explanation.h"
 
@@ -70,22 +71,77 @@ class Inquiry {
     if (facts.group.is_null()) return not_found();
     facts.record = TRY(record(DecisionKind::Group, question_.name));
     facts.policies = read_.objects(url_path(api::Kind::PlacementPolicy, question_.ns)).value_or(Json());
+    facts.members = TRY(pods_by_group())[question_.name];
+    return facts;
+  }
+
+  Result<TreeFacts> tree_facts() const {
+    TreeFacts facts;
+    Json asked = TRY(object(api::Kind::CompositePodGroup, question_.name));
+    if (asked.is_null()) return not_found();
+    facts.root = TRY(root_of(asked));
+    facts.record = TRY(record(DecisionKind::CompositeGroup, facts.root));
+    const Json groups = TRY(read_.objects(url_path(api::Kind::PodGroup, question_.ns)));
+    const Json composites = TRY(read_.objects(url_path(api::Kind::CompositePodGroup, question_.ns)));
+    PodsByGroup pods = TRY(pods_by_group());
+    facts.groups.push_back({std::move(asked), true, 0});
+    add_groups(facts, question_.name, groups.items_at("items"), composites.items_at("items"), pods);
+    return facts;
+  }
+
+ private:
+  using PodsByGroup = std::map<std::string, std::vector<PodFacts>, std::less<>>;
+
+  Result<PodsByGroup> pods_by_group() const {
     const Json pods = TRY(read_.objects(url_path(api::Kind::Pod, question_.ns)));
     const Json requests = TRY(read_.objects(url_path(api::Kind::BindRequest, question_.ns)));
     std::map<std::string, const Json*> by_pod;
     for (const Json& request : requests.items_at("items"))
       by_pod[std::string(request.part("spec").string_at("podUID"))] = &request;
+    PodsByGroup groups;
     for (const Json& pod : pods.items_at("items")) {
-      if (pod.part("spec").part("schedulingGroup").string_at("podGroupName") != question_.name) continue;
-      PodFacts& member = facts.members.emplace_back();
+      const std::string_view group = pod.part("spec").part("schedulingGroup").string_at("podGroupName");
+      if (group.empty()) continue;
+      PodFacts& member = groups[std::string(group)].emplace_back();
       member.pod = pod;
       const auto request = by_pod.find(std::string(pod.part("metadata").string_at("uid")));
       if (request != by_pod.end()) member.bind_request = *request->second;
     }
-    return facts;
+    return groups;
   }
 
- private:
+  // The name where the walk over parents ends.
+  Result<std::string> root_of(const Json& composite) const {
+    Json at = composite;
+    std::string name = question_.name;
+    for (std::size_t level = 1; level < client::kTreeLevelsMax; ++level) {
+      const std::string parent(at.part("spec").string_at("parentCompositePodGroupName"));
+      if (parent.empty()) break;
+      name = parent;
+      at = TRY(object(api::Kind::CompositePodGroup, name));
+    }
+    return name;
+  }
+
+  // The groups below the last one of the facts, depth first, by name.
+  static void add_groups(TreeFacts& facts, const std::string& parent, const JsonArray& groups,
+                         const JsonArray& composites, PodsByGroup& pods) {
+    const std::size_t level = facts.groups.back().level + 1;
+    if (level >= client::kTreeLevelsMax) return;
+    const auto is_child = [&](const Json& object) {
+      return object.part("spec").string_at("parentCompositePodGroupName") == parent;
+    };
+    for (const Json& object : composites) {
+      if (!is_child(object)) continue;
+      facts.groups.push_back({object, true, level});
+      add_groups(facts, std::string(object.part("metadata").string_at("name")), groups, composites, pods);
+    }
+    for (const Json& object : groups)
+      if (is_child(object))
+        facts.groups.push_back(
+            {object, false, level, std::move(pods[std::string(object.part("metadata").string_at("name"))])});
+  }
+
   Result<Json> object(api::Kind kind, const std::string& name) const {
     return read_.objects(url_path(kind, question_.ns, name));
   }
@@ -104,7 +160,9 @@ class Inquiry {
 
   Error not_found() const {
     const api::ResourceRef ref = api::ref_of(question_.kind);
-    const std::string what = question_.kind == api::Kind::Pod ? "pod " : "podgroup ";
+    const std::string what = question_.kind == api::Kind::Pod        ? "pod "
+                             : question_.kind == api::Kind::PodGroup ? "podgroup "
+                                                                     : "compositepodgroup ";
     const std::string text = what + question_.ns + "/" + question_.name + " does not exist";
     const Result<Json> same = read_.objects(url_path(question_.kind, "") + "?fieldSelector=metadata.name%3D" +
                                             escaped(question_.name));
@@ -128,6 +186,7 @@ class Inquiry {
 Result<Json> answer(const Question& question, const PageReaders& read, Time now) {
   const Inquiry inquiry(question, read, now);
   if (question.kind == api::Kind::Pod) return explain_pod(TRY(inquiry.pod_facts()), now);
+  if (question.kind == api::Kind::CompositePodGroup) return explain_tree(TRY(inquiry.tree_facts()), now);
   return explain_group(TRY(inquiry.group_facts()), now);
 }
 

@@ -21,7 +21,7 @@ struct PageReaders {
 };
 
 struct Question {
-  api::Kind kind = api::Kind::Pod;  // or PodGroup
+  api::Kind kind = api::Kind::Pod;  // or PodGroup, CompositePodGroup
   std::string ns;
   std::string name;
 };
@@ -30,7 +30,8 @@ struct Question {
 // naming the namespace of one with its name), and fails with the first page that cannot be read. Cost: for a
 // pod one read each for itself, its record, group, bind request, claims and node's device health, and its
 // events without a record;
-// for a group one list of the pods and one of the bind requests of its namespace.
+// for a group one list of the pods and one of the bind requests of its namespace; for a tree of groups the
+// lists of both kinds of groups, too.
 Result<Json> answer(const Question& question, const PageReaders& read, Time now);
 
 }  // namespace berth::explain

@@ -99,10 +99,14 @@ class Timeline {
               placed.node.empty() ? nullptr : offline_.view().pods.find(placed.ns, placed.name))
         note_start(*pod, now_);
   }
+  static placement::EntityKind kind_of(const Decision& decision) {
+    if (decision.composite) return placement::EntityKind::CompositeGroup;
+    return decision.group ? placement::EntityKind::Group : placement::EntityKind::Pod;
+  }
   static const Decision* find(const Plan& plan, const AskedAbout& asked) {
     const auto own = std::ranges::find_if(plan.decisions, [&](const Decision& decision) {
       const bool placed = decision.result == ResultKind::Placed || decision.result == ResultKind::Preempting;
-      return placed && decision.group == asked.group && !decision.composite && decision.ns == asked.key.ns &&
+      return placed && kind_of(decision) == asked.kind && decision.ns == asked.key.ns &&
              decision.name == asked.key.name;
     });
     return own == plan.decisions.end() ? nullptr : &*own;

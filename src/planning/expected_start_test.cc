@@ -35,8 +35,9 @@ class ExpectedStarts : public testing::Test {
   // "12:30:00 after b a", "unknown of 2".
   std::string ask(const std::string& input, const std::string& name = "x", bool group = false) {
     const std::string whole = input.substr(0, input.size() - 5);
+    const auto kind = group ? placement::EntityKind::Group : placement::EntityKind::Pod;
     const ExpectedStart start =
-        expected_start(documents_of(whole), {group, {"default", name}}, options_, selectors_).value();
+        expected_start(documents_of(whole), {kind, {"default", name}}, options_, selectors_).value();
     if (!start.at)
       return (start.out_of_budget ? "budget of " : "unknown of ") + std::to_string(start.running);
     std::string text = format_time(*start.at).substr(11, 8) + " after";

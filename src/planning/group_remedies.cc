@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include "placement/preemption/victims.h"
 #include "placement/refusal/berth_words.h"
 #include "planning/remedy_search.h"
@@ -33,8 +31,10 @@ class GroupRemedySearch final : public RemedySearch {
     describe_domains();
     name_nearest();
     evict();
-    for (std::size_t i = 0; i < domains_.size() && i < kDomainsChangedMax; ++i) open_nodes(domains_[i]);
-    if (!domains_.empty()) add_nodes(domains_.front());
+    const api::Pod& first = *input_.waiting.front();
+    for (std::size_t i = 0; i < domains_.size() && i < kDomainsChangedMax; ++i)
+      open_nodes(first, domains_[i].placement.nodes);
+    if (!domains_.empty()) add_nodes(first, domains_.front().placement.nodes);
     drop_topology();
     ask_for_fewer();
     return std::move(out);
@@ -165,53 +165,6 @@ class GroupRemedySearch final : public RemedySearch {
     ++tries;
     if (core.place_group(context, input_, transaction).kind != GroupOutcome::Kind::Placed) return;
     add(evict_step(plan->victims, plan->placement));
-  }
-
-  // Cordons and taints of the domain's nodes: as few as possible, which together are enough.
-  void open_nodes(const Domain& domain) {
-    std::vector<std::pair<api::Node, std::vector<RemedyStep>>> closed;
-    for (const model::NodeId id : domain.placement.nodes) {
-      api::Node node = *offline.cluster().node(id).live;
-      std::vector<RemedyStep> steps;
-      if (open_node(*input_.waiting.front(), node, steps) && !steps.empty())
-        closed.emplace_back(std::move(node), std::move(steps));
-      if (closed.size() == kNodesAddedMax) break;
-    }
-    if (closed.empty() || is_over()) return;
-    for (const auto& [node, steps] : closed)
-      for (const RemedyStep& step : steps) note(step.kind);
-    std::vector<std::size_t> kept(closed.size());
-    std::iota(kept.begin(), kept.end(), std::size_t{0});
-    const auto enough = [&](const std::vector<std::size_t>& some) {
-      Changes changes(offline);
-      for (const std::size_t i : some) changes.put(closed[i].first);
-      return fits();
-    };
-    if (!enough(kept)) return;
-    for (std::size_t i = closed.size(); i-- > 0;) {
-      std::vector<std::size_t> fewer = kept;
-      std::erase(fewer, i);
-      if (enough(fewer)) kept = std::move(fewer);
-    }
-    placement::Remedy remedy;
-    for (const std::size_t i : kept)
-      remedy.steps.insert(remedy.steps.end(), closed[i].second.begin(), closed[i].second.end());
-    out.found.push_back(std::move(remedy));
-  }
-
-  // The fewest copies of one node that are enough.
-  void add_nodes(const Domain& domain) {
-    const api::Pod& member = *input_.waiting.front();
-    for (const std::string& like : nearest_nodes(offline.cluster(), member, domain.placement.nodes)) {
-      for (std::size_t count = 1; count <= kNodesAddedMax; ++count) {
-        if (is_over()) return;
-        Changes changes(offline);
-        if (!copy_node(like, count, changes)) break;
-        note(RemedyKind::AddNodes);
-        if (!fits()) continue;
-        return add({.kind = RemedyKind::AddNodes, .node = like, .count = static_cast<std::int64_t>(count)});
-      }
-    }
   }
 
   void drop_topology() {

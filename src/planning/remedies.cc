@@ -1,5 +1,9 @@
 #include "planning/remedies.h"
 
+#include <algorithm>
+#include <tuple>
+
+#include "client/group_tree.h"
 #include "placement/refusal/berth_words.h"
 #include "planning/planner.h"
 #include "planning/remedy_search.h"
@@ -20,6 +24,7 @@ Json step_json(const placement::RemedyStep& step) {
   if (!step.request.empty()) json["request"] = step.request;
   if (!step.more.is_zero()) json["more"] = step.more.text();
   if (step.count > 0) json["count"] = step.count;
+  if (!step.group.empty()) json["group"] = step.group;
   if (step.victims.empty()) return json;
   JsonArray& victims = (json["victims"] = Json::array()).as_array();
   for (const auto& [pod, priority] : step.victims)
@@ -64,13 +69,57 @@ Result<Remedies> of_group(OfflineCluster& offline, const client::NamedKey& key, 
   return group_remedies(offline, input, options, selectors);
 }
 
+Result<Remedies> of_tree(OfflineCluster& offline, const placement::EntityKey& root,
+                         const PlanOptions& options, dra::SelectorEvaluator& selectors) {
+  placement::TreeMembers tree = tree_of(offline.view(), offline.cluster(), root);
+  Remedies gated;
+  if (auto gate = placement::tree_gate(tree)) gated.gate = *std::move(gate);
+  for (placement::TreeMember& node : tree.nodes) {
+    if (node.members.unsettled) gated.gate = *node.members.unsettled;
+    std::ranges::sort(node.members.waiting, placement::before_in_queue);
+  }
+  if (!tree.any_waiting() || gated.gate) return gated;
+  const placement::TreeInput input =
+      placement::tree_input(std::move(tree), [](const api::Pod&) { return placement::AvoidSet{}; });
+  return tree_remedies(offline, input, options, selectors);
+}
+
+// The tree of a CompositePodGroup, or of a PodGroup with a parent; none: it is in none, or trees are not
+// decided.
+std::optional<placement::EntityKey> tree_with(const OfflineCluster& offline, const AskedAbout& asked,
+                                              const PlanOptions& options) {
+  if (!options.gates || !options.gates->enabled("CompositePodGroup")) return std::nullopt;
+  const auto& [ns, name] = std::tie(asked.key.ns, asked.key.name);
+  client::TreeTop top;
+  if (asked.kind == placement::EntityKind::CompositeGroup) {
+    top = client::tree_top(offline.view(), ns, name);
+  } else if (const api::PodGroup* group = offline.view().pod_groups.find(ns, name);
+             group && asked.kind == placement::EntityKind::Group) {
+    top = client::tree_top(offline.view(), *group);
+  }
+  if (top.name.empty()) return std::nullopt;
+  return placement::EntityKey{ns, top.name, placement::EntityKind::CompositeGroup};
+}
+
+Json room_json(const GroupRoom& room) {
+  Json json = Json::object({{"name", room.name},
+                            {"kind", room.composite ? "CompositePodGroup" : "PodGroup"},
+                            {"needed", room.needed},
+                            {"fit", room.fit}});
+  if (!room.domain.empty()) json["domain"] = room.domain;
+  return json;
+}
+
 }  // namespace
 
 Result<Remedies> find_remedies(std::vector<Document> documents, const AskedAbout& asked,
                                const PlanOptions& options, dra::SelectorEvaluator& selectors) {
   const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
-  return asked.group ? of_group(*offline, asked.key, options, selectors)
-                     : of_pod(*offline, asked.key, options, selectors);
+  if (const auto root = tree_with(*offline, asked, options))
+    return of_tree(*offline, *root, options, selectors);
+  if (asked.kind == placement::EntityKind::CompositeGroup) return Remedies();
+  return asked.kind == placement::EntityKind::Group ? of_group(*offline, asked.key, options, selectors)
+                                                    : of_pod(*offline, asked.key, options, selectors);
 }
 
 void put_json(const Remedies& remedies, Json& json) {
@@ -89,6 +138,10 @@ void put_json(const Remedies& remedies, Json& json) {
     json["needed"] = remedies.needed;
     JsonArray& rows = (json["domains"] = Json::array()).as_array();
     for (const DomainRoom& room : remedies.domains) rows.push_back(domain_json(room));
+  }
+  if (!remedies.rooms.empty()) {
+    JsonArray& rows = (json["rooms"] = Json::array()).as_array();
+    for (const GroupRoom& room : remedies.rooms) rows.push_back(room_json(room));
   }
   if (remedies.tried.empty()) return;
   JsonArray& tried = (json["tried"] = Json::array()).as_array();

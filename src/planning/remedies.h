@@ -35,6 +35,16 @@ struct DomainRoom {
   std::vector<std::string> lacks;  // what it lacks on the node that comes closest: "n3: 2Gi of memory short"
 };
 
+// One group of a tree.
+struct GroupRoom {
+  std::string name;
+  bool composite = false;
+  std::int64_t needed = 0;  // members; of a composite one groups
+  std::int64_t fit = 0;     // of them, beside the others
+  std::string domain;       // where; empty: anywhere, or nowhere
+  bool has_minimum() const { return fit >= needed; }
+};
+
 struct Remedies {
   placement::RefusalPtr refusal;              // null: it fits, or it is not to be decided
   std::optional<placement::GateReason> gate;  // why it is not tried
@@ -47,10 +57,12 @@ struct Remedies {
   bool ended = false;                        // a bound was reached: more may help
   std::int64_t needed = 0;                   // of a group: members that have to find a node
   std::vector<DomainRoom> domains;           // of a group, nearest first
+  std::vector<GroupRoom> rooms;              // of a tree: its groups, each parent before its children
 };
 
 struct AskedAbout {
-  bool group = false;  // a PodGroup
+  // A group of a tree is decided with its tree.
+  placement::EntityKind kind = placement::EntityKind::Pod;
   client::NamedKey key;
 };
 
@@ -59,7 +71,8 @@ Result<Remedies> find_remedies(std::vector<Document> documents, const AskedAbout
                                const PlanOptions& options, dra::SelectorEvaluator& selectors);
 
 // Adds "remedies":[{"text","steps":[{"kind","node","subjects","request","more","count","victims"}]}],
-// "nearestMiss":{"place","lacks"}, "tried":["…"], "domains":[{"domain","nodes","members","next","lacks"}].
+// "nearestMiss":{"place","lacks"}, "tried":["…"], "domains":[{"domain","nodes","members","next","lacks"}],
+// "rooms":[{"name","kind","needed","fit","domain"}].
 void put_json(const Remedies& remedies, Json& json);
 
 }  // namespace berth::planning

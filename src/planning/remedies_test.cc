@@ -278,7 +278,8 @@ class RemedyStories : public testing::Test {
     return documents_of(one.input.substr(0, one.input.size() - 5));
   }
   Remedies find(const RemedyCase& one) {
-    const AskedAbout asked{one.of_group, {"default", one.of_group ? "g" : "x"}};
+    const auto kind = one.of_group ? placement::EntityKind::Group : placement::EntityKind::Pod;
+    const AskedAbout asked{kind, {"default", one.of_group ? "g" : "x"}};
     return find_remedies(read(one), asked, options_, selectors_).value();
   }
   bool is_placed(std::vector<Document> documents) {

@@ -1,5 +1,6 @@
 #include "planning/remedy_search.h"
 
+#include <numeric>
 #include <tuple>
 
 #include "api/node_names.h"
@@ -78,6 +79,51 @@ bool RemedySearch::copy_node(const std::string& like, std::size_t count, Changes
     changes.put(std::move(copy));
   }
   return true;
+}
+
+void RemedySearch::open_nodes(const api::Pod& member, std::span<const model::NodeId> nodes) {
+  std::vector<std::pair<api::Node, std::vector<placement::RemedyStep>>> closed;
+  for (const model::NodeId id : nodes) {
+    api::Node node = *offline.cluster().node(id).live;
+    std::vector<placement::RemedyStep> steps;
+    if (open_node(member, node, steps) && !steps.empty())
+      closed.emplace_back(std::move(node), std::move(steps));
+    if (closed.size() == kNodesAddedMax) break;
+  }
+  if (closed.empty() || is_over()) return;
+  for (const auto& [node, steps] : closed)
+    for (const placement::RemedyStep& step : steps) note(step.kind);
+  std::vector<std::size_t> kept(closed.size());
+  std::iota(kept.begin(), kept.end(), std::size_t{0});
+  const auto enough = [&](const std::vector<std::size_t>& some) {
+    Changes changes(offline);
+    for (const std::size_t i : some) changes.put(closed[i].first);
+    return fits();
+  };
+  if (!enough(kept)) return;
+  for (std::size_t i = closed.size(); i-- > 0;) {
+    std::vector<std::size_t> fewer = kept;
+    std::erase(fewer, i);
+    if (enough(fewer)) kept = std::move(fewer);
+  }
+  placement::Remedy remedy;
+  for (const std::size_t i : kept)
+    remedy.steps.insert(remedy.steps.end(), closed[i].second.begin(), closed[i].second.end());
+  out.found.push_back(std::move(remedy));
+}
+
+void RemedySearch::add_nodes(const api::Pod& member, std::span<const model::NodeId> nodes) {
+  for (const std::string& like : nearest_nodes(offline.cluster(), member, nodes)) {
+    for (std::size_t count = 1; count <= kNodesAddedMax; ++count) {
+      if (is_over()) return;
+      Changes changes(offline);
+      if (!copy_node(like, count, changes)) break;
+      note(placement::RemedyKind::AddNodes);
+      if (!fits()) continue;
+      return add(
+          {.kind = placement::RemedyKind::AddNodes, .node = like, .count = static_cast<std::int64_t>(count)});
+    }
+  }
 }
 
 placement::RemedyStep RemedySearch::evict_step(const std::vector<placement::PreemptionVictim>& victims,

@@ -73,6 +73,10 @@ class RemedySearch {
   const api::Node& node_named(const std::string& name) const { return *offline.view().nodes.find("", name); }
   // Empty copies of the node with copies of its own slices. False: it is cordoned, or a name is taken.
   bool copy_node(const std::string& like, std::size_t count, Changes& changes);
+  // Cordons and taints of these nodes: as few as possible, which together are enough for what waits.
+  void open_nodes(const api::Pod& member, std::span<const model::NodeId> nodes);
+  // The fewest copies of one of these nodes that are enough.
+  void add_nodes(const api::Pod& member, std::span<const model::NodeId> nodes);
   placement::RemedyStep evict_step(const std::vector<placement::PreemptionVictim>& victims,
                                    std::string node) const;
 
@@ -96,6 +100,9 @@ std::vector<std::string> nearest_nodes(const model::Cluster& cluster, const api:
 
 Remedies pod_remedies(OfflineCluster& offline, const api::Pod& pod, const PlanOptions& options,
                       dra::SelectorEvaluator& selectors);
+// `input` is of the tree as it is; it and its pods outlive the call.
+Remedies tree_remedies(OfflineCluster& offline, const placement::TreeInput& input, const PlanOptions& options,
+                       dra::SelectorEvaluator& selectors);
 // `input` is of the group as it is; it and its pods outlive the call.
 Remedies group_remedies(OfflineCluster& offline, const placement::GroupInput& input,
                         const PlanOptions& options, dra::SelectorEvaluator& selectors);

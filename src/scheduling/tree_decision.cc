@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "api/types/gang_decision.h"
+#include "placement/refusal/berth_words.h"
 #include "placement/refusal/kubernetes_words.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/writes.h"
@@ -179,10 +180,12 @@ void Scheduler::tell_refused(const SchedulingContext& context, const EntityKey& 
     const api::GangRegister group = register_of(node);
     if (placed || !why || complete[i] || api::is_scheduled(group)) continue;
     const std::string sentence = placement::kubernetes_sentence(*why);
+    // Kubernetes has no sentence for a composite group, so nobody matches it.
+    const std::string told = node.is_group() ? sentence : placement::message_of(*why);
     const std::string reason(placement::condition_reason(why->result));
     loop_.conditions.want(
         context.view,
-        {key_of(node), group.meta->uid, api::scheduled_condition(group, false, reason, sentence, now),
+        {key_of(node), group.meta->uid, api::scheduled_condition(group, false, reason, told, now),
          wording_class(sentence)},
         now);
   }
@@ -234,8 +237,7 @@ client::Effects Scheduler::refuse_tree(const SchedulingContext& context, QueuedE
   tell_refused(context, entry.key, input, outcome, id, now);
   log_tree(entry, input, outcome, id, now);
   const bool failed = outcome.kind == GroupOutcome::Kind::Error;
-  if (!failed && !with_minimum(input, has_minimum).front())
-    loop_.overtaking.refused(entry.key, entry.priority);
+  if (!failed && !with_minimum(input, has_minimum).front()) loop_.overtaking.refused(entry);
   if (failed)
     loop_.queue.put_after_error(std::move(entry), now);
   else

@@ -175,6 +175,7 @@ TEST(Trees, TheGroupThatFindsNoRoomIsNamed) {
                      [](const DecisionRecord& one) { return one.kind == DecisionKind::CompositeGroup; });
     ASSERT_NE(record, bench.decisions.records().end()) << row.what;
     EXPECT_EQ(placement::explanation_of(*record->refusal), row.told) << row.what;
+    EXPECT_TRUE(bench.told_of_composite("root").ends_with(" " + row.told)) << bench.told_of_composite("root");
   }
 }
 

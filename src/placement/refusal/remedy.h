@@ -37,6 +37,8 @@ struct RemedyStep {
   std::string request = {};  // OtherClass: "claim/request"; RemoveDeviceTaint: "driver/pool/device"
   Quantity more = {};        // AddResource
   std::int64_t count = 0;    // AddNodes; FewerMembers: the smaller minimum
+  std::string group = {};    // DropTopology, FewerMembers: the group of a tree that is meant
+  bool of_groups = false;    // it is a CompositePodGroup
   std::vector<std::pair<std::string, std::int32_t>> victims = {};  // "default/train-3" with its priority
 };
 

@@ -50,6 +50,18 @@ std::string amount_text(const RemedyStep& step) {
   return step.subjects.front();
 }
 
+// " of PodGroup a"; of the group that was asked about nothing.
+std::string of_group(const RemedyStep& step) {
+  if (step.group.empty()) return "";
+  return (step.of_groups ? " of CompositePodGroup " : " of PodGroup ") + step.group;
+}
+
+std::string minimum_text(const RemedyStep& step) {
+  const std::string one = step.of_groups ? " group" : " member";
+  return "a minimum of " + std::to_string(step.count) + one + (step.count == 1 ? "" : "s") +
+         (step.group.empty() ? "" : " for" + of_group(step).substr(3));
+}
+
 std::string words_of(const RemedyStep& step) {
   switch (step.kind) {
     case RemedyKind::Evict:
@@ -72,9 +84,11 @@ std::string words_of(const RemedyStep& step) {
     case RemedyKind::DeleteTaintRule:
       return "deleting DeviceTaintRule " + step.subjects.front();
     case RemedyKind::FewerMembers:
-      return "a minimum of " + std::to_string(step.count) + (step.count == 1 ? " member" : " members");
+      return minimum_text(step);
     case RemedyKind::DropTopology:
-      return "removing its topology constraint " + listed(step.subjects, ", ");
+      return (step.group.empty() ? "removing its topology constraint "
+                                 : "removing the topology constraint ") +
+             listed(step.subjects, ", ") + of_group(step);
   }
   return "uncordoning " + step.node;
 }
