@@ -44,6 +44,8 @@ class EntryGate {
                       Duration grace, Time now);
   void tell_held(const client::View& view, const api::ObjectKey& key, const api::GangRegister& group,
                  const placement::GroupGate& held, Time now);
+  void tell_members_held(const client::View& view, const TreeMembers& tree, const placement::GroupGate& held,
+                         Time now);
   void tell_tree_held(const client::View& view, const TreeMembers& tree, const placement::GroupGate& held,
                       Time now);
   // Of a PodGroup or a CompositePodGroup with a PlacementPolicy.

@@ -3,6 +3,7 @@
 
 #include "placement/refusal/berth_words.h"
 #include "scheduling/entry_gate.h"
+#include "scheduling/writes.h"
 
 namespace berth::scheduling {
 namespace {
@@ -43,6 +44,16 @@ void EntryGate::tell_tree_held(const client::View& view, const TreeMembers& tree
   }
 }
 
+// The tree is complete, so kube-scheduler tries these members and says that it found no place.
+void EntryGate::tell_members_held(const client::View& view, const TreeMembers& tree,
+                                  const placement::GroupGate& held, Time now) {
+  const SchedulingFailure failure{"Unschedulable",
+                                  "pod group is unschedulable, " + placement::gate_words(held), "", ""};
+  for (const placement::TreeMember& node : tree.nodes)
+    for (const api::Pod* pod : node.members.waiting)
+      loop_.conditions.want(view, refused_pod(*pod, failure, now), now);
+}
+
 void EntryGate::log_gate(const TreeMembers& tree, const placement::GateReason& gate, Time now) {
   log_gate(tree.key, gate, now);
   for (const placement::TreeMember& node : tree.nodes)
@@ -63,6 +74,7 @@ std::optional<placement::GateReason> EntryGate::gate(const client::View& view, c
   const std::optional<placement::GroupGate> held = placement::tree_gate(tree);
   if (!held) return closed;
   tell_tree_held(view, tree, *held, now);
+  if (!tree.fault && tree.root().complete && !closed) tell_members_held(view, tree, *held, now);
   return closed ? closed : *held;
 }
 

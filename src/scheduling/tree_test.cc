@@ -214,6 +214,27 @@ TEST(Trees, AChildThatIsShortHoldsNobodyWhereTheParentNeedsItNot) {
   EXPECT_EQ(bench.placed(), "a-0 b-0 b-1 b-2");
 }
 
+// kube-scheduler tries them, because the root is complete.
+TEST(Trees, MembersBelowAGroupWithoutItsChildrenAreTold) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 0);
+  bench.put_child("a", 0, "root");
+  bench.put_pods("a", 1);
+  bench.run();
+  bench.bind("a-0");
+  bench.put_composite("sub", 2, "root");
+  bench.put_child("b", 0, "sub");
+  bench.put_pods("b", 1);
+  bench.run();
+  EXPECT_EQ(bench.message_of("b-0"),
+            "pod group is unschedulable, CompositePodGroup sub needs 2 groups and has 1 that is complete");
+  bench.put_child("c", 0, "sub");
+  bench.put_pods("c", 1);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 b-0 c-0");
+}
+
 // One comparison: nothing is simulated.
 TEST(Trees, WhatIsMissingIsNamed) {
   struct Row {
