@@ -119,8 +119,8 @@ std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& w
   return reports;
 }
 
-// Of groups that another policy names as well: the first one.
-std::optional<WishFault> conflict_of(const client::View& view, const placement::OwnersOf& owners,
+// Of groups that another policy names as well, or that cannot have the wish: the first one.
+std::optional<WishFault> fault_of_groups(const client::View& view, const placement::OwnersOf& owners,
                                      const std::set<GroupKey>& groups) {
   for (const GroupKey& key : groups) {
     const api::PodGroup* group =
@@ -128,7 +128,7 @@ std::optional<WishFault> conflict_of(const client::View& view, const placement::
     const api::CompositePodGroup* composite = group ? nullptr : view.composite_groups.find(key.ns, key.name);
     if (!group && !composite) continue;
     const WishAnswer answer = group ? wish_of(view, owners, *group) : wish_of(view, owners, *composite);
-    if (answer.fault && answer.fault->kind == WishFault::Kind::ConflictingPolicies) return answer.fault;
+    if (answer.fault && answer.fault->kind != WishFault::Kind::OwnersUnread) return answer.fault;
   }
   return std::nullopt;
 }
@@ -150,8 +150,8 @@ Acceptance acceptance_of(const client::View& view, const OwnerReads& owners,
                          : "no PodGroup or CompositePodGroup of the namespace is owned by " +
                                api::to_text(policy.target) + (refused.empty() ? "" : "; " + refused)};
   }
-  if (const std::optional<WishFault> conflict = conflict_of(view, owners.questions(), groups))
-    return {false, std::string(name_of(conflict->kind)), words_of(*conflict)};
+  if (const std::optional<WishFault> fault = fault_of_groups(view, owners.questions(), groups))
+    return {false, std::string(name_of(fault->kind)), words_of(*fault)};
   return {true, "Accepted", ""};
 }
 
