@@ -79,7 +79,7 @@ TEST(Question, OfABoundPodWithDevicesReadsItsNodesReport) {
   EXPECT_EQ(health(), "") << "not renewed for longer than a report counts";
 }
 
-TEST(Question, OfAGroupReadsTwoLists) {
+TEST(Question, OfAGroupReadsThreeLists) {
   Pages pages;
   pages.served["/apis/scheduling.k8s.io/v1beta1/namespaces/ns/podgroups/g"] =
       R"({"metadata":{"name":"g","namespace":"ns"},"spec":{}})";
@@ -93,7 +93,7 @@ TEST(Question, OfAGroupReadsTwoLists) {
   ASSERT_EQ(json->items_at("members").size(), 1u) << to_string(*json);
   EXPECT_EQ(json->items_at("members").front().string_at("name"), "in");
   EXPECT_EQ(json->items_at("members").front().string_at("node"), "n1");
-  EXPECT_EQ(pages.asked.size(), 4u);
+  EXPECT_EQ(pages.asked.size(), 5u);
 }
 
 TEST(Question, OfWhatDoesNotExistNamesItsNamesakes) {

@@ -228,7 +228,8 @@ TEST(Trees, MembersBelowAGroupWithoutItsChildrenAreTold) {
   bench.put_pods("b", 1);
   bench.run();
   EXPECT_EQ(bench.message_of("b-0"),
-            "pod group is unschedulable, CompositePodGroup sub needs 2 groups and has 1 that is complete");
+            "pod group is unschedulable, CompositePodGroup root wants 1 group, and 1 is complete: "
+            "CompositePodGroup sub has 1 of 2 groups");
   bench.put_child("c", 0, "sub");
   bench.put_pods("c", 1);
   bench.run();

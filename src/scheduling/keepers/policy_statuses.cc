@@ -105,8 +105,12 @@ std::string reached_of(const std::vector<GroupReport>& reports) {
   return text;
 }
 
+// metav1.Condition: the message is required, even an empty one.
 Json conditions_of(const std::vector<api::Condition>& standing, api::Condition wanted) {
-  return Json::array({api::to_json(api::keeping_transition(standing, std::move(wanted)))});
+  const std::string message = wanted.message;
+  Json condition = api::to_json(api::keeping_transition(standing, std::move(wanted)));
+  condition["message"] = message;
+  return Json::array({std::move(condition)});
 }
 
 std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& wish,
@@ -247,6 +251,13 @@ void PolicyStatuses::changed(const api::ObjectKey& key, Time now) {
   const auto found = computed_.find(key);
   const Duration every = key.kind == api::Kind::Topology ? kTopologyStatusEvery : kPolicyStatusEvery;
   writes_.want(key, found == computed_.end() ? now : std::max(now, found->second + every));
+}
+
+// Looked at again in its interval: what the API server stores in another form is not written at each turn.
+bool PolicyStatuses::write_done(const api::ObjectKey& key, bool ok, Time now) {
+  if (!writes_.write_done(key, ok, now)) return false;
+  if (ok) changed(key, now);
+  return true;
 }
 
 void PolicyStatuses::policy_changed(const std::string& ns, const std::string& name, Time now) {

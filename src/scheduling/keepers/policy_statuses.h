@@ -30,7 +30,8 @@ class PolicyStatuses {
 
   client::Effects due(const client::View& view, const PolicyMembers& members, const OwnerReads& owners,
                       Time now);
-  bool write_done(const api::ObjectKey& key, bool ok, Time now) { return writes_.write_done(key, ok, now); }
+  // False if no write to the object was under way.
+  bool write_done(const api::ObjectKey& key, bool ok, Time now);
   std::optional<Time> next_time() const { return writes_.next_time(); }
 
  private:
