@@ -127,17 +127,17 @@ class TreeRemedySearch final : public RemedySearch {
 
   void name_nearest() {
     const placement::GroupRefusal& group = *out.refusal->group;
-    const auto room_for = [](std::int64_t room, std::int64_t needed) {
+    const auto with_room = [](std::int64_t room, std::int64_t needed) {
       return "has room for " + std::to_string(room) + " of the " + std::to_string(needed) +
              (needed == 1 ? " member that is needed" : " members that are needed");
     };
     if (!group.nearest.empty())
-      out.nearest = {group.nearest, {"it " + room_for(group.nearest_room, group.needed)}};
+      out.nearest = {group.nearest, {"it " + with_room(group.nearest_room, group.needed)}};
     if (!group.stuck || group.stuck->nearest.empty()) return;
     const placement::StuckGroup& stuck = *group.stuck;
     const std::string kind = stuck.composite ? "CompositePodGroup " : "PodGroup ";
     out.nearest = {stuck.nearest,
-                   {stuck.room ? "for " + kind + stuck.name + " it " + room_for(*stuck.room, stuck.needed)
+                   {stuck.room ? "for " + kind + stuck.name + " it " + with_room(*stuck.room, stuck.needed)
                                : "it does not take " + kind + stuck.name + " beside the other groups"}};
   }
 

@@ -81,8 +81,7 @@ inline constexpr std::string_view kDeviceTaken = "DeviceTaken";
 inline constexpr std::string_view kStaleEpoch = "StaleEpoch";
 // A device's failure condition that is configured as benign: choose again, and nothing is to be avoided.
 inline constexpr std::string_view kBenignConditionsFailed = "BenignConditionsFailed";
-// The pod's volumes: the provisioner gave up for the node, the wait was too long, or another claim has the
-// volume.
+// The provisioner gave up for the node, the wait was too long, or another claim has the volume.
 inline constexpr std::string_view kProvisioningFailed = "ProvisioningFailed";
 inline constexpr std::string_view kVolumeBindingTimeout = "VolumeBindingTimeout";
 inline constexpr std::string_view kVolumeTaken = "VolumeTaken";

@@ -42,6 +42,19 @@ struct WishRow {
   double score = 1;
 };
 
+void expect_rows(const std::vector<WishRow>& rows) {
+  for (const WishRow& row : rows) {
+    WishWorld world = with_racks(row.racks, row.pods, row.wish);
+    world.minimum = row.minimum;
+    WishBench bench(world);
+    const GroupOutcome outcome = bench.decide();
+    ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Placed) << row.what;
+    EXPECT_EQ(WishBench::wish_of(outcome), row.reached_and_domains)
+        << row.what << " " << bench.nodes_of(outcome);
+    EXPECT_EQ(outcome.wish->score, row.score) << row.what;
+  }
+}
+
 TEST(WishSearch, TakesTheFirstWishThatComesTrueElseTheFewestDomains) {
   const GroupWish rack = wish_for({kRackLevel}), rack_block = wish_for({kRackLevel, kBlockLevel});
   const std::vector<WishRow> rows = {
@@ -92,6 +105,12 @@ TEST(WishSearch, TakesTheFirstWishThatComesTrueElseTheFewestDomains) {
        0},
       {"as many as fit, in as few racks", {{"b0/r0", 3}, {"b0/r1", 2}}, 8, rack, ": b0/r0 3, b0/r1 2", 2, 0},
       {"no level at all", {{"b0/r0", 3}}, 2, wish_for({}), ":"},
+  };
+  expect_rows(rows);
+}
+
+TEST(WishSearch, CutsTheMembersIntoSegments) {
+  const std::vector<WishRow> rows = {
       {"segments of 4",
        {{"b0/r0", 5}, {"b0/r1", 4}, {"b1/r2", 3}},
        8,
@@ -116,16 +135,7 @@ TEST(WishSearch, TakesTheFirstWishThatComesTrueElseTheFewestDomains) {
        0,
        0},
   };
-  for (const WishRow& row : rows) {
-    WishWorld world = with_racks(row.racks, row.pods, row.wish);
-    world.minimum = row.minimum;
-    WishBench bench(world);
-    const GroupOutcome outcome = bench.decide();
-    ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Placed) << row.what;
-    EXPECT_EQ(WishBench::wish_of(outcome), row.reached_and_domains)
-        << row.what << " " << bench.nodes_of(outcome);
-    EXPECT_EQ(outcome.wish->score, row.score) << row.what;
-  }
+  expect_rows(rows);
 }
 
 TEST(WishSearch, FillsRacksInTheOrderOfRanks) {

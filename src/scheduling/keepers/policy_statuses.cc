@@ -125,7 +125,7 @@ std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& w
 
 // Of groups that another policy names as well, or that cannot have the wish: the first one.
 std::optional<WishFault> fault_of_groups(const client::View& view, const placement::OwnersOf& owners,
-                                     const std::set<GroupKey>& groups) {
+                                         const std::set<GroupKey>& groups) {
   for (const GroupKey& key : groups) {
     const api::PodGroup* group =
         key.kind == EntityKind::Group ? view.pod_groups.find(key.ns, key.name) : nullptr;

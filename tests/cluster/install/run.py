@@ -43,7 +43,7 @@ RARE = {
     ("berth-scheduler", "scheduling.berth.dev", "bindrequests", "get"): "the same",
     ("berth-scheduler", "scheduling.berth.dev", "devicehealthpolicies", "get"): "the same",
     ("berth-scheduler", "scheduling.berth.dev", "topologies", "get"): "the same",
-    ("berth-scheduler", "scheduling.k8s.io", "workloads", "get"): "only while a PlacementPolicy is about an owner",
+    ("berth-scheduler", "scheduling.k8s.io", "workloads", "get"): "only while a policy names an owner",
     ("berth-scheduler", "batch", "jobs", "get"): "the same",
     ("berth-scheduler", "apps", "statefulsets", "get"): "the same",
     ("berth-scheduler", "jobset.x-k8s.io", "jobsets", "get"): "the same",
