@@ -608,6 +608,22 @@ TEST_F(Checked, AtRestAGangThatWouldFitInOneRack) {
   expect_at_rest("I10: gang g waits with 2 members and would fit");
 }
 
+TEST_F(Checked, AtRestALateMemberGoesToTheRecordedDomain) {
+  world_->create(storm_group(Json::object({{"name", "g"}, {"min", 1}, {"topology", "example.com/rack"}})));
+  make_pod("g-0", "", "g");
+  make_pod("g-1", "", "g");
+  bind("g-0", 1);
+  const auto waits_in_vain = [&] {
+    return std::ranges::any_of(broken_at_rest(checker_),
+                               [](const std::string& one) { return one.starts_with("I10: gang g"); });
+  };
+  EXPECT_TRUE(waits_in_vain());
+  Json body = Json::object();
+  body["metadata"]["annotations"]["scheduling.berth.dev/domain"] = "example.com/rack=nowhere";
+  patch(Kind::Pod, "g-0", body);
+  EXPECT_FALSE(waits_in_vain());
+}
+
 TEST_F(Checked, AtRestAGangTooLargeForARackMayWait) {
   world_->create(storm_group(Json::object({{"name", "g"}, {"min", 4}, {"topology", "example.com/rack"}})));
   for (int i = 0; i < 4; ++i) make_pod("g-" + std::to_string(i), "", "g", 9000);

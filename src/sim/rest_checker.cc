@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "api/types/group_domain.h"
 #include "sim/naive_allocator.h"
 #include "sim/storm_objects.h"
 #include "sim/tree_checker.h"
@@ -239,7 +240,9 @@ class RestCheck {
       count.running += pod.runs_or_will();
       const auto node = state_.nodes.find(pod.node);
       if (!pod.runs_or_will() || node == state_.nodes.end() || group.key.empty()) continue;
-      if (const auto label = node->second.labels.find(group.key); label != node->second.labels.end())
+      if (const auto recorded = api::recorded_path(pod.domain, {&group.key, 1}))
+        count.domains.insert(*recorded);
+      else if (const auto label = node->second.labels.find(group.key); label != node->second.labels.end())
         count.domains.insert(label->second);
     }
     return count;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "api/types/group_domain.h"
 #include "sim/storm_objects.h"
 
 namespace berth::sim {
@@ -205,6 +206,7 @@ StoredPod read_pod(const Json& object) {
                 in_namespace(meta, spec.part("schedulingGroup").string_at("podGroupName")),
                 text(status, "phase")};
   pod.deleting = meta.find("deletionTimestamp") != nullptr;
+  pod.domain = text(meta.part("annotations"), api::kGroupDomainAnnotation);
   pod.ends = meta.part("annotations").find("berth.dev/run-time") != nullptr;
   pod.priority = spec.int_at("priority");
   for (const Json& entry : spec.items_at("resourceClaims")) {

@@ -27,6 +27,7 @@ struct StoredPod {
   std::int64_t share = 0, share_gpus = 0;                      // that it asks for: hundredths, of how many
   std::vector<std::string> gpu_groups, gpu_devices;            // that it has
   std::string scheduled, scheduled_reason, scheduled_message;  // condition PodScheduled
+  std::string domain;                                          // of its group, as recorded with the binding
   bool finished() const { return phase == "Succeeded" || phase == "Failed"; }
   bool runs_or_will() const { return !node.empty() && !finished() && !deleting; }
 };
