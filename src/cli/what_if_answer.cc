@@ -119,8 +119,9 @@ Result<Json> answer_offline(WhatIfQuestion asked) {
   if (what == kRemedies) {
     planning::put_json(decided, answer);
     TRY(add_expected_start(std::move(asked), entity, selectors, answer));
+  } else if (what == kScores) {
+    TRY(add_what_if(std::move(asked), answer));
   }
-  if (what == kScores) TRY(add_what_if(std::move(asked), answer));
   if (!decided.node.empty())
     say(answer, "Fits", "waits, and " + decided.node + " takes it as the objects are");
   if (!decided.trouble.empty())
