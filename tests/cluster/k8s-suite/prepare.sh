@@ -19,6 +19,7 @@ src=$cache/src
 mkdir -p "$src" "$cache/bin/berth" "$cache/bin/kube"
 cp "$here/go.mod" "$here/go.sum" "$src/"
 cd "$src"
+go mod download k8s.io/kubernetes  # `go list` names no folder of a module that is not there
 kubernetes=$(go list -m -mod=readonly -f '{{.Dir}}' k8s.io/kubernetes)
 fresh=$(mktemp -d "$cache/fresh.XXXX")
 trap 'rm -rf "$fresh"' EXIT
