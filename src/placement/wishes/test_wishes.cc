@@ -26,6 +26,7 @@ WishBench::WishBench(const WishWorld& world) : world_(world) {
     put_pod(name, 1, 0, "n" + std::to_string(world.placed[i]));
     input_.placed.push_back(bench_.view.pods.find("ns", name));
     input_.occupied.push_back(bench_.cluster.find_node("n" + std::to_string(world.placed[i])));
+    input_.recorded.push_back(world.recorded);
     ++input_.scheduled;
   }
   for (std::size_t i = 0; i < world.pods.size(); ++i) {

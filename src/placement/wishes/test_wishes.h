@@ -21,6 +21,7 @@ struct WishWorld {
   std::vector<WishNode> nodes;
   std::vector<int> pods;            // waiting: the cpus of each
   std::vector<std::size_t> placed;  // nodes of members with a place; each takes one cpu
+  std::string recorded = {};        // the domain of each of these; empty: none
   int minimum = 0;                  // 0: all of them
   std::string key;                  // the group's own
   GroupWish wish;
