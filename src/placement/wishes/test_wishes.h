@@ -15,6 +15,7 @@ struct WishNode {
   std::string block, rack;  // empty: no label
   int cpu = 1;
   std::vector<int> rails = {};  // of its devices, one for each
+  int nics = 0;                 // devices of another driver
 };
 
 struct WishWorld {
@@ -47,6 +48,7 @@ class WishBench {
 
  private:
   void put_node(std::size_t at, const WishNode& node);
+  void put_slice(const std::string& node, const std::string& kind, const std::vector<int>& rails);
   void put_pod(const std::string& name, int cpu, int devices, const std::string& node);
 
   const WishWorld world_;

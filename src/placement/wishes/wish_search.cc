@@ -58,7 +58,7 @@ WishSearch::WishSearch(const WishQuestion& question)
            waiting_),
       bound_(question.groups.plugins_of(question.input), question.groups.pods(), context_, transaction_,
              waiting_, kWishNodesCountedMax),
-      devices_(context_.cluster, waiting_) {
+      devices_(context_, waiting_) {
   if (wish_.same_devices) same_.emplace(context_, input_);
   if (question.inside) {
     levels_.forget_required();
@@ -246,7 +246,7 @@ std::int64_t WishSearch::room(std::size_t depth, topology::DomainId domain) {
 std::int64_t WishSearch::room(std::size_t depth, topology::DomainId domain, Topology& topology) {
   const auto known = rooms_.find({depth, domain});
   if (known != rooms_.end()) return known->second;
-  if (devices_.per_member() == 0 && !question_.inside) return fit_.counts(topology).sum(domain);
+  if (!devices_.limits() && !question_.inside) return fit_.counts(topology).sum(domain);
   std::int64_t sum = 0;
   const auto add = [&](std::span<const NodeId> nodes) {
     for (const NodeId node : nodes)
@@ -482,8 +482,7 @@ GroupOutcome WishSearch::as_required() {
   all.waiting = waiting_;
   all.node_by_node = wish_.contiguous_ranks;
   if (wish_.segments || same_) return refuse(all);
-  if (const std::int64_t most = most_members();
-      devices_.per_member() > 0 && most < needed_ && unproved_.empty()) {
+  if (const std::int64_t most = most_members(); devices_.limits() && most < needed_ && unproved_.empty()) {
     GroupOutcome outcome = in_their_order(question_.groups.refuse(context_, all, transaction_));
     if (outcome.kind != GroupOutcome::Kind::Unschedulable) return outcome;
     outcome.refusal->group->proof = GroupProof{needed_, most, {}, {}};
@@ -510,7 +509,7 @@ GroupOutcome WishSearch::refuse(const GroupInput& all) {
   GroupRefusal& why = *outcome.refusal->group;
   why.wish = shortage();
   // Parts that share devices are not independent of each other.
-  if (devices_.per_member() > 0 && !context_.cluster.shared_pools().empty()) unproved_ = kSearchBudgetEnded;
+  if (devices_.limits() && !context_.cluster.shared_pools().empty()) unproved_ = kSearchBudgetEnded;
   why.unproved = unproved_;
   why.proof = std::nullopt;
   if (unproved_.empty()) why.proof = GroupProof{needed_, needed_ - 1, {}, {}};

@@ -248,7 +248,7 @@ TEST(WishSearch, LaterMembersGoToTheRecordedDomain) {
   world.wish = wish_for({kRackLevel}, kBlockLevel);
   world.recorded = "block=b0";
   WishBench block(world);
-  EXPECT_EQ(block.nodes_of(block.decide()), "n0: 1, n1: 1");
+  EXPECT_EQ(block.nodes_of(block.decide()), "n3: 1, n4: 1");
 }
 
 TEST(WishSearch, CountsDevicesOfDomains) {
@@ -262,6 +262,13 @@ TEST(WishSearch, CountsDevicesOfDomains) {
       << refusal_of(world);
   world.wish = wish_for({kHostLevel});
   EXPECT_EQ(WishBench::wish_of(WishBench(world).decide()), ": b0/r0/n0 2, b1/r0/n1 1");
+}
+
+TEST(WishSearch, CountsDevicesByTheirDriver) {
+  WishWorld world = with_rails({{0, 1}, {0, 1}}, 3, 2);
+  for (WishNode& node : world.nodes) node.nics = 6;
+  world.wish = wish_for({}, kRackLevel);
+  EXPECT_NE(refusal_of(world).find("rack is 2 devices short"), std::string::npos) << refusal_of(world);
 }
 
 // The group's own key is no level of the policy's topology: both hold.
