@@ -645,24 +645,32 @@ void GangPreemptionForDevices(benchmark::State& state) {
   gang_preemption(state, true);
 }
 
-// A gang that prefers a rack, on empty racks of a hundred nodes with eight devices each. With devices each
-// member takes a whole node, so that no rack takes all.
-void wished_gang(benchmark::State& state, int nodes, int members, bool devices) {
+// Eight devices of one kind on a node.
+void put_devices(CoreBench& bench, const std::string& node, const std::string& kind) {
+  std::string names;
+  for (int d = 0; d < 8; ++d)
+    names += (d == 0 ? R"({"name":")" : R"(,{"name":")") + kind + "-" + std::to_string(d) + "\"}";
+  bench.put(api::Kind::ResourceSlice, R"("name":"s)" + kind + node + "\"",
+            R"("spec":{"driver":")" + kind + R"(.example.com","nodeName":")" + node +
+                R"(","pool":{"name":")" + node + R"(","generation":1,"resourceSliceCount":1},"devices":[)" +
+                names + "]}");
+}
+
+// A gang that prefers a rack, on empty racks of a hundred nodes with eight devices each. With GPUs each
+// member takes a whole node, so that no rack takes all; NICs beside them are not asked for.
+enum class Gear : std::uint8_t { None, Gpus, GpusAndNics };
+void wished_gang(benchmark::State& state, int nodes, int members, Gear gear) {
   CoreBench bench(0);
+  const bool devices = gear != Gear::None;
   bench.put(api::Kind::DeviceClass, R"("name":"gpu","uid":"uc")",
-            R"("spec":{"selectors":[{"cel":{"expression":"true"}}]})");
+            R"("spec":{"selectors":[{"cel":{"expression":"device.driver == 'gpu.example.com'"}}]})");
   for (int i = 0; i < nodes; ++i) {
     const std::string node = "node-" + std::to_string(i);
     bench.put(api::Kind::Node,
               R"("name":")" + node + R"(","labels":{"rack":"r)" + std::to_string(i / 100) + "\"}",
               R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
-    std::string names;
-    for (int d = 0; d < 8; ++d)
-      names += std::string(d == 0 ? "" : ",") + R"({"name":"gpu-)" + std::to_string(d) + "\"}";
-    if (devices)
-      bench.put(api::Kind::ResourceSlice, R"("name":"s)" + node + "\"",
-                R"("spec":{"driver":"gpu.example.com","nodeName":")" + node + R"(","pool":{"name":")" + node +
-                    R"(","generation":1,"resourceSliceCount":1},"devices":[)" + names + "]}");
+    if (devices) put_devices(bench, node, "gpu");
+    if (gear == Gear::GpusAndNics) put_devices(bench, node, "nic");
   }
   api::PodGroup group;
   group.meta.ns = "default";
@@ -696,17 +704,21 @@ void wished_gang(benchmark::State& state, int nodes, int members, bool devices) 
   for (auto _ : state) decide();
 }
 void GangWishes5000Nodes(benchmark::State& state) {
-  wished_gang(state, 5000, 512, false);
+  wished_gang(state, 5000, 512, Gear::None);
 }
 void GangWishes5000NodesForDevices(benchmark::State& state) {
-  wished_gang(state, 5000, 512, true);
+  wished_gang(state, 5000, 512, Gear::Gpus);
+}
+void GangWishes5000NodesBesideNics(benchmark::State& state) {
+  wished_gang(state, 5000, 512, Gear::GpusAndNics);
 }
 void GangOf4Wishes100000Nodes(benchmark::State& state) {
-  wished_gang(state, 100'000, 4, false);
+  wished_gang(state, 100'000, 4, Gear::None);
 }
 
 BENCHMARK(GangWishes5000Nodes)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangWishes5000NodesForDevices)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000NodesBesideNics)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangOf4Wishes100000Nodes)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemption)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemptionForDevices)->Unit(benchmark::kMillisecond);

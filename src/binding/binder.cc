@@ -117,12 +117,30 @@ std::vector<client::Interest> Binder::own_interests() const {
 }
 
 Binder::RequestRecord& Binder::remember(const api::BindRequest& request, Time now) {
-  RequestRecord& record = records_[key_of(request)];
-  if (record.uid != request.meta.uid || record.decision != request.decision_id) {
+  const auto [at, is_new] = records_.try_emplace(key_of(request));
+  RequestRecord& record = at->second;
+  if (is_new || record.uid != request.meta.uid || record.decision != request.decision_id) {
+    ++open_[request.decision_id];
+    if (!is_new) close_one(record.decision);
     record = {request.meta.uid, request.decision_id, now};
     record.lease_reads = fence_->reads_begun(request);
   }
   return record;
+}
+
+void Binder::forget(const api::ObjectKey& key) {
+  const auto found = records_.find(key);
+  if (found == records_.end()) return;
+  close_one(found->second.decision);
+  records_.erase(found);
+}
+
+// What is known of a decision is forgotten with its last record.
+void Binder::close_one(const std::string& decision) {
+  const auto found = open_.find(decision);
+  if (--found->second > 0) return;
+  commits_.erase(decision);
+  open_.erase(found);
 }
 
 Effects Binder::reconcile(const View& view, const api::ObjectKey& key, Time now) {
@@ -178,11 +196,7 @@ Effects Binder::after_end(const View& view, const api::ObjectKey& key, const api
                           Time now) {
   Effects effects = request ? announce(view, key, *request) : Effects::nothing();
   for (client::Chain& chain : pending_.to_seal(view, key)) effects.chains.push_back(std::move(chain));
-  if (const auto record = records_.find(key); record != records_.end()) {
-    if (view.bind_request_count_of_decision(record->second.decision) == 0)
-      commits_.erase(record->second.decision);
-    records_.erase(record);
-  }
+  forget(key);
   const std::optional<Time> expiry = request ? expiry_of(view, *request) : std::nullopt;
   if (expiry && now < *expiry) effects.wake_at = expiry;
   if (expiry && now >= *expiry)

@@ -53,6 +53,8 @@ class Binder final : public client::Reconciler {
   const Plugins& plugins() const { return plugins_; }
   const PreBindMetrics& metrics() const { return metrics_; }
   const TermDoubts& term_doubts() const { return term_doubts_; }
+  // Decisions that were seen committed, and have requests that have not ended.
+  std::size_t known_commits() const { return commits_.size(); }
 
   // Within a process, the commit of a gang and the failure of a member exclude each other: a gang is not
   // committed while a member fails or will be refused, and no member fails while the commit is written.
@@ -91,6 +93,8 @@ class Binder final : public client::Reconciler {
         fence_(std::make_unique<TermFence>(options_.lease_namespace)) {}
   std::vector<client::Interest> own_interests() const;
   RequestRecord& remember(const api::BindRequest& request, Time now);
+  void forget(const api::ObjectKey& key);
+  void close_one(const std::string& decision);
   void measure(const api::BindRequest& request, RequestRecord& record, const class BindCycle& cycle,
                const client::View& view, Time now);
   // `request`: null if it is gone.
@@ -110,8 +114,9 @@ class Binder final : public client::Reconciler {
   BinderOptions options_;
   Plugins plugins_;
   std::set<std::string> deciding_;                   // decisions whose outcome GangBarrier is writing
-  std::set<std::string> commits_;                    // of decisions that have requests: seen committed
   std::map<api::ObjectKey, RequestRecord> records_;  // proportional to requests that have not ended
+  std::map<std::string, std::size_t> open_;          // by decision: its records
+  std::set<std::string> commits_;                    // of these decisions: seen committed
   PendingAllocations pending_;
   Nominations nominations_;
   PreBindMetrics metrics_;

@@ -10,14 +10,6 @@ namespace {
 
 using client::View;
 
-void add_groups_under(const View& view, const std::string& ns, const std::string& name, std::size_t level,
-                      std::vector<const api::PodGroup*>& groups) {
-  if (level > client::kTreeLevelsMax) return;
-  for (const api::PodGroup* group : view.groups_under(ns, name)) groups.push_back(group);
-  for (const api::CompositePodGroup* child : view.composites_under(ns, name))
-    add_groups_under(view, ns, child->meta.name, level + 1, groups);
-}
-
 class Minima {
  public:
   Minima(const View& view, const GangShares& shares) : view_(view), shares_(shares) {}
@@ -79,12 +71,9 @@ bool lives(const api::Pod& pod) {
 }
 
 std::vector<const api::PodGroup*> groups_of_gang(const View& view, const api::ObjectKey& gang) {
-  std::vector<const api::PodGroup*> groups;
-  if (gang.kind == api::Kind::CompositePodGroup)
-    add_groups_under(view, gang.ns, gang.name, 2, groups);
-  else if (const api::PodGroup* group = view.pod_groups.find(gang.ns, gang.name))
-    groups.push_back(group);
-  return groups;
+  if (gang.kind == api::Kind::CompositePodGroup) return client::groups_below(view, gang.ns, gang.name);
+  const api::PodGroup* group = view.pod_groups.find(gang.ns, gang.name);
+  return group ? std::vector{group} : std::vector<const api::PodGroup*>();
 }
 
 bool reaches_minima(const View& view, const api::ObjectKey& gang, const GangShares& shares) {

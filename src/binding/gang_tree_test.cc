@@ -1,6 +1,8 @@
 // The gang barrier of a tree of groups: one outcome for all its groups, in the root.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/types/gang_decision.h"
 #include "binding/testing/binder_fixture.h"
 
@@ -87,6 +89,21 @@ TEST(GangTree, AllGroupsAreBoundOnceTheLastMemberIsThere) {
   EXPECT_TRUE(api::is_scheduled(*cluster.view().composite_groups.find("d", "root")));
   EXPECT_EQ(api::find_condition(cluster.view().pod_groups.find("d", "g")->conditions, api::kGangCommitted),
             nullptr);
+}
+
+TEST(GangTree, ACommitIsForgottenWhenItsRequestsHaveEnded) {
+  TwoGroups cluster;
+  for (const char* name : {"a", "b"}) cluster.add_member("g", name, 3);
+  cluster.add_member("h", "c", 3);
+  std::size_t known_most = 0;
+  cluster.on_write = [&](const client::ApiRequest&) {
+    known_most = std::max(known_most, cluster.binder().known_commits());
+  };
+  cluster.run_until_idle(cluster.now() + Duration::seconds(5));
+  ASSERT_EQ(cluster.bound(), "a b c");
+  EXPECT_EQ(known_most, 1u);
+  EXPECT_EQ(cluster.all(Kind::BindRequest).size(), 3u);
+  EXPECT_EQ(cluster.binder().known_commits(), 0u);
 }
 
 // A process died after the first binding, and the root with the outcome was deleted since.

@@ -1,5 +1,7 @@
 #include "client/group_tree.h"
 
+#include <set>
+
 namespace berth::client {
 namespace {
 
@@ -14,6 +16,21 @@ bool shows_commit(const View& view, const api::BindRequest& member) {
   const api::Pod* pod = view.pods.find(member.meta.ns, member.pod_name);
   return pod && api::is_bound_by(*pod, member);
 }
+
+struct WalkDown {
+  const View& view;
+  std::string_view ns;
+  std::vector<const api::PodGroup*> groups = {};
+  std::set<std::string_view> seen = {};  // names of composites
+
+  void visit(std::string_view composite, std::size_t level) {
+    if (level == kTreeLevelsMax || !seen.insert(composite).second) return;
+    const std::vector<const api::PodGroup*> own = view.groups_under(ns, composite);
+    groups.insert(groups.end(), own.begin(), own.end());
+    for (const api::CompositePodGroup* child : view.composites_under(ns, composite))
+      visit(child->meta.name, level + 1);
+  }
+};
 
 }  // namespace
 
@@ -33,15 +50,26 @@ TreeTop tree_top(const View& view, const api::PodGroup& group) {
 }
 
 std::vector<const api::CompositePodGroup*> groups_above(const View& view, const api::PodGroup& group) {
+  return groups_above(view, group.meta.ns, group.parent);
+}
+
+std::vector<const api::CompositePodGroup*> groups_above(const View& view, std::string_view ns,
+                                                        std::string_view parent) {
   std::vector<const api::CompositePodGroup*> above;
-  const std::string* name = &group.parent;
-  while (!name->empty() && above.size() + 1 < kTreeLevelsMax) {
-    const api::CompositePodGroup* found = view.composite_groups.find(group.meta.ns, *name);
+  while (!parent.empty() && above.size() + 1 < kTreeLevelsMax) {
+    const api::CompositePodGroup* found = view.composite_groups.find(ns, parent);
     if (!found) break;
     above.push_back(found);
-    name = &found->parent;
+    parent = found->parent;
   }
   return above;
+}
+
+std::vector<const api::PodGroup*> groups_below(const View& view, std::string_view ns,
+                                               std::string_view composite) {
+  WalkDown walk{view, ns};
+  walk.visit(composite, 1);
+  return std::move(walk.groups);
 }
 
 std::optional<api::GangRegister> register_of(const View& view, const api::BindRequest& request) {

@@ -29,6 +29,12 @@ TreeTop tree_top(const View& view, std::string_view ns, std::string_view composi
 
 // The CompositePodGroups above a group that exist, its parent first; at most kTreeLevelsMax - 1.
 std::vector<const api::CompositePodGroup*> groups_above(const View& view, const api::PodGroup& group);
+std::vector<const api::CompositePodGroup*> groups_above(const View& view, std::string_view ns,
+                                                        std::string_view parent);
+// The PodGroups below the CompositePodGroup of this name, those of its own first; of at most
+// kTreeLevelsMax - 1 CompositePodGroups on a path, each once: a circle of parents ends. Cost: O(log n) each.
+std::vector<const api::PodGroup*> groups_below(const View& view, std::string_view ns,
+                                               std::string_view composite);
 
 // The object whose status has the outcome of the request's decision: the root of its tree, else its PodGroup.
 // Nothing if the view lacks it or has another UID.

@@ -544,7 +544,7 @@ Json explain_tree(const TreeFacts& facts, Time now) {
   for (const TreeGroupFacts& group : facts.groups) {
     const Json& metadata = group.object.part("metadata");
     Json row = Json::object({{"name", metadata.string_at("name")},
-                             {"kind", group.composite ? "CompositePodGroup" : "PodGroup"},
+                             {"kind", placement::group_kind(group.composite)},
                              {"level", static_cast<std::int64_t>(group.level)}});
     if (group.composite) {
       row["minimum"] = std::int64_t{api::decode_composite_pod_group(group.object, nullptr).minimum()};

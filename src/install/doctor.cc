@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/name_list.h"
 #include "install/examination.h"
 
 namespace berth::install {
@@ -130,12 +131,7 @@ std::optional<JsonArray> Examination::list(const std::string& target) {
 }
 
 std::string shortened(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamesShownMax); ++i)
-    text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kNamesShownMax)
-    text += " and " + std::to_string(names.size() - kNamesShownMax) + " more";
-  return text;
+  return first_names(names, kNamesShownMax);
 }
 
 std::string to_line(const Finding& finding) {

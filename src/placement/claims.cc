@@ -81,16 +81,18 @@ std::size_t other_entries(const SchedulingContext& context, model::ClaimId claim
   return entries + static_cast<std::size_t>(cluster.ledger().users(claim)) - (uses ? 1 : 0);
 }
 
+std::int64_t least_devices(const api::DeviceRequest& request) {
+  std::int64_t least = request.alternatives.empty() ? 0 : INT64_MAX;
+  for (const api::DeviceSubRequest& one : request.alternatives) {
+    const bool counted = one.mode == api::AllocationMode::ExactCount && !one.admin_access;
+    least = std::min(least, counted ? one.count : 0);
+  }
+  return least;
+}
+
 std::int64_t least_devices(const api::ResourceClaim& claim) {
   std::int64_t devices = 0;
-  for (const api::DeviceRequest& request : claim.requests) {
-    std::int64_t least = request.alternatives.empty() ? 0 : INT64_MAX;
-    for (const api::DeviceSubRequest& one : request.alternatives) {
-      const bool counted = one.mode == api::AllocationMode::ExactCount && !one.admin_access;
-      least = std::min(least, counted ? one.count : 0);
-    }
-    devices += least;
-  }
+  for (const api::DeviceRequest& request : claim.requests) devices += least_devices(request);
   return devices;
 }
 

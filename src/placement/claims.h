@@ -24,7 +24,8 @@ std::size_t other_consumers(const SchedulingContext& context, model::ClaimId cla
 std::size_t other_entries(const SchedulingContext& context, model::ClaimId claim, const api::Pod& pod,
                           const api::PodClaim& named);
 
-// Devices that the claim takes at least, whichever alternatives are chosen.
+// Devices that the request takes at least, whichever alternative is chosen; and all requests of a claim.
+std::int64_t least_devices(const api::DeviceRequest& request);
 std::int64_t least_devices(const api::ResourceClaim& claim);
 
 // Devices of the pool that `is_free` accepts; none: several claims may share one of them.

@@ -24,7 +24,7 @@ namespace berth::placement {
 
 // What a pod must not use: nodes and devices of failed bindings, and those reserved for others.
 struct AvoidSet {
-  std::vector<NodeId> nodes;
+  std::vector<NodeId> nodes;  // ascending
   std::vector<model::DeviceId> devices;
 };
 
@@ -89,7 +89,8 @@ class DecisionCore {
                             model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   TreeOutcome decide_tree(const SchedulingContext& context, const TreeInput& input,
                           model::Ledger::Transaction& transaction, const Preempting& preempting = {});
-  // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere.
+  // The same without refusals of pods and without hidden devices. Not set when the pod fits nowhere. `avoid`:
+  // ascending.
   std::optional<model::Place> place_pod(const SchedulingContext& context, const api::Pod& pod,
                                         std::span<const NodeId> avoid,
                                         model::Ledger::Transaction& transaction);

@@ -7,12 +7,18 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 
 namespace berth::placement {
 
 enum class EntityKind : std::uint8_t { Pod, Group, CompositeGroup };
+
+// Of a group, or of a group of groups, as Kubernetes names it.
+inline std::string_view group_kind(bool composite) {
+  return composite ? "CompositePodGroup" : "PodGroup";
+}
 
 struct EntityKey {
   std::string ns;

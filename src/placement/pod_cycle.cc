@@ -160,7 +160,7 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   state.candidates.assign(nodes.begin(), nodes.end());
   if (!avoid.empty())
     state.keep_if(reason_row("BindFailureAvoided"),
-                  [&](NodeId node) { return std::find(avoid.begin(), avoid.end(), node) == avoid.end(); });
+                  [&](NodeId node) { return !std::ranges::binary_search(avoid, node); });
   filter_only(state);
   filter_domains(state);
   if (state.candidates.empty() || state.over()) return NodeId::none();

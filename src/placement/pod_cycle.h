@@ -25,8 +25,8 @@ class PodCycle {
              model::Ledger::Transaction* what_if) const;
   // Runs the prefilters. False if the attempt is over: the diagnosis says why.
   bool prepare(CycleState& state) const;
-  // After prepare(): the best of `nodes` (by name) without those in `avoid`. None if the pod fits nowhere or
-  // the attempt failed. Of several candidates the scores are kube-scheduler's totals.
+  // After prepare(): the best of `nodes` (by name) without those in `avoid` (ascending). None if the pod fits
+  // nowhere or the attempt failed. Of several candidates the scores are kube-scheduler's totals.
   NodeId choose(CycleState& state, std::span<const NodeId> nodes, std::span<const NodeId> avoid) const;
   // After begin(): the node that status.nominatedNodeName names, if it is one of `nodes`, not in `avoid`,
   // and takes the pod; it is not compared with others. Otherwise none, and the state is as after begin().

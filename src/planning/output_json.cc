@@ -142,7 +142,7 @@ Json victims_json(const std::vector<PlannedVictim>& victims) {
 }
 
 std::string_view kind_of(const Decision& decision) {
-  return decision.composite ? "CompositePodGroup" : decision.group ? "PodGroup" : "Pod";
+  return decision.group ? placement::group_kind(decision.composite) : "Pod";
 }
 
 Json decision_json(const Decision& decision, Verdicts verdicts) {

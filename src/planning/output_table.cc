@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/name_list.h"
 #include "placement/wishes/reached.h"
 #include "planning/plan.h"
 #include "planning/text_rows.h"
@@ -15,13 +16,7 @@ using Row = TextRow;
 
 // "a, b, c, d and 3 more"; "-" for none.
 std::string shortened(const std::vector<std::string>& names) {
-  if (names.empty()) return "-";
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamesShownMax); ++i)
-    text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kNamesShownMax)
-    text += " and " + std::to_string(names.size() - kNamesShownMax) + " more";
-  return text;
+  return names.empty() ? "-" : first_names(names, kNamesShownMax);
 }
 
 Row row_of(const Decision& decision) {

@@ -202,7 +202,7 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   }
   placement::GroupInput input = placement::group_input(*turn.group, std::move(members),
                                                        [](const api::Pod&) { return placement::AvoidSet{}; });
-  input.wish = std::move(wish.wish);
+  placement::set_wish(input, std::move(wish.wish));
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
     return core_.decide_group(context_, input, transaction, preempting(input.group->meta));

@@ -103,7 +103,7 @@ std::optional<placement::EntityKey> tree_with(const OfflineCluster& offline, con
 
 Json room_json(const GroupRoom& room) {
   Json json = Json::object({{"name", room.name},
-                            {"kind", room.composite ? "CompositePodGroup" : "PodGroup"},
+                            {"kind", placement::group_kind(room.composite)},
                             {"needed", room.needed},
                             {"fit", room.fit}});
   if (!room.domain.empty()) json["domain"] = room.domain;

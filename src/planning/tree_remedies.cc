@@ -135,10 +135,10 @@ class TreeRemedySearch final : public RemedySearch {
       out.nearest = {group.nearest, {"it " + with_room(group.nearest_room, group.needed)}};
     if (!group.stuck || group.stuck->nearest.empty()) return;
     const placement::StuckGroup& stuck = *group.stuck;
-    const std::string kind = stuck.composite ? "CompositePodGroup " : "PodGroup ";
+    const std::string who = std::string(placement::group_kind(stuck.composite)) + " " + stuck.name;
     out.nearest = {stuck.nearest,
-                   {stuck.room ? "for " + kind + stuck.name + " it " + with_room(*stuck.room, stuck.needed)
-                               : "it does not take " + kind + stuck.name + " beside the other groups"}};
+                   {stuck.room ? "for " + who + " it " + with_room(*stuck.room, stuck.needed)
+                               : "it does not take " + who + " beside the other groups"}};
   }
 
   void evict() {

@@ -9,6 +9,7 @@
 #include "api/patch.h"
 #include "api/type_table.h"
 #include "base/fnv.h"
+#include "base/name_list.h"
 #include "base/random.h"
 #include "planning/document_removal.h"
 #include "workloads/workloads.h"
@@ -252,15 +253,6 @@ class Controllers {
   std::uint64_t version_ = 0;
 };
 
-std::string names_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamesNotedMax); ++i)
-    text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kNamesNotedMax)
-    text += " and " + std::to_string(names.size() - kNamesNotedMax) + " more";
-  return text;
-}
-
 std::vector<std::string> notes_of(const std::vector<Document>& documents, const Controllers& controllers) {
   std::map<std::string_view, std::vector<std::string>> by_reason;
   for (const Document& document : documents) {
@@ -281,7 +273,7 @@ std::vector<std::string> notes_of(const std::vector<Document>& documents, const 
   }
   std::vector<std::string> notes;
   for (const auto& [why, names] : by_reason)
-    notes.push_back("no pods are made for " + names_of(names) + ": " + std::string(why));
+    notes.push_back("no pods are made for " + first_names(names, kNamesNotedMax) + ": " + std::string(why));
   return notes;
 }
 

@@ -18,11 +18,14 @@ bool is_scheduled(const GroupInput& input) {
 
 }  // namespace
 
-GroupInput Scheduler::input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const {
+std::optional<GroupInput> Scheduler::input_of(const SchedulingContext& context, const api::PodGroup& group,
+                                              Time now) const {
+  placement::WishAnswer answer = placement::wish_of(context.view, loop_.owners.questions(), group);
+  if (answer.fault) return std::nullopt;
   GroupInput input = placement::group_input(
       group, gate_.members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
       [&](const api::Pod& pod) { return avoid_set(pod, now); });
-  input.wish = placement::wish_of(context.view, loop_.owners.questions(), group).wish;
+  placement::set_wish(input, std::move(answer.wish));
   return input;
 }
 
@@ -35,10 +38,10 @@ client::Effects Scheduler::reconsider_policies(const client::View& view, const E
 
 client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
                                         const api::PodGroup& group, Time now) {
-  const GroupInput input = input_of(context, group, now);
+  const std::optional<GroupInput> found = input_of(context, group, now);
+  if (!found) return reconsider_policies(context.view, entry.key, now);
+  const GroupInput& input = *found;
   if (input.waiting.empty()) return {};
-  if (!input.wish && placement::wish_of(context.view, loop_.owners.questions(), group).fault)
-    return reconsider_policies(context.view, entry.key, now);
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
   const Preempting preempting = this->preempting(context, entry.key, group.meta);

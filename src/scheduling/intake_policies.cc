@@ -152,13 +152,8 @@ void Intake::member_moved(const client::View& view, const client::Delta& delta, 
         loop_.policy_statuses.policy_changed(ns, policy, now);
     };
     told({ns, pod->group, EntityKind::Group});
-    const api::PodGroup* group = view.pod_groups.find(ns, pod->group);
-    std::string parent = group ? group->parent : "";
-    for (std::size_t level = 1; !parent.empty() && level < client::kTreeLevelsMax; ++level) {
-      told({ns, parent, EntityKind::CompositeGroup});
-      const api::CompositePodGroup* above = view.composite_groups.find(ns, parent);
-      parent = above ? above->parent : "";
-    }
+    if (const api::PodGroup* group = view.pod_groups.find(ns, pod->group))
+      for (const api::CompositePodGroup* above : client::groups_above(view, *group)) told(group_key(*above));
   }
 }
 

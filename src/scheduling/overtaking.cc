@@ -8,10 +8,19 @@
 namespace berth::scheduling {
 namespace {
 
+// Both are ascending, and so is the result.
+std::vector<model::NodeId> together(std::span<const model::NodeId> a, std::span<const model::NodeId> b) {
+  std::vector<model::NodeId> all;
+  all.reserve(a.size() + b.size());
+  std::ranges::set_union(a, b, std::back_inserter(all));
+  return all;
+}
+
 void avoid_too(std::span<const model::NodeId> nodes, GroupInput& input) {
+  if (nodes.empty()) return;
   for (const api::Pod* member : input.waiting) {
     std::vector<model::NodeId>& of_member = input.avoid[member->meta.uid];
-    of_member.insert(of_member.end(), nodes.begin(), nodes.end());
+    of_member = together(of_member, nodes);
   }
 }
 
@@ -46,24 +55,26 @@ void Scheduler::remove_lower(const SchedulingContext& context, std::int64_t boun
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& pod,
                             std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
-  std::vector<model::NodeId> avoid = loop_.avoid_list.nodes(pod.meta.uid, context.now);
-  avoid.insert(avoid.end(), avoided.begin(), avoided.end());
+  const std::vector<model::NodeId> avoid =
+      together(loop_.avoid_list.nodes(pod.meta.uid, context.now), avoided);
   return core_.place_pod(context, pod, avoid, transaction).has_value();
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::PodGroup& group,
                             std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
-  GroupInput input = input_of(context, group, context.now);
-  avoid_too(avoided, input);
-  return core_.place_group(context, input, transaction).kind == GroupOutcome::Kind::Placed;
+  std::optional<GroupInput> input = input_of(context, group, context.now);
+  if (!input) return false;
+  avoid_too(avoided, *input);
+  return core_.place_group(context, *input, transaction).kind == GroupOutcome::Kind::Placed;
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::CompositePodGroup& root,
                             std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
-  TreeInput input =
+  std::optional<TreeInput> input =
       input_of_tree(context, {root.meta.ns, root.meta.name, EntityKind::CompositeGroup}, context.now);
-  for (placement::TreeNode& node : input.nodes) avoid_too(avoided, node.group);
-  return core_.place_tree(context, input, transaction).kind == GroupOutcome::Kind::Placed;
+  if (!input) return false;
+  for (placement::TreeNode& node : input->nodes) avoid_too(avoided, node.group);
+  return core_.place_tree(context, *input, transaction).kind == GroupOutcome::Kind::Placed;
 }
 
 // What the entry would take, on other nodes than `avoided`, if no pod of lower priority ran, or none of its
@@ -98,6 +109,8 @@ model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityK
       for (const auto& [name, node] : loop_.cluster.live_nodes())
         if (!loop_.overtaking.is_left_by_pods(node, context.now)) all_avoided.push_back(node);
     }
+    std::ranges::sort(all_avoided);
+    all_avoided.erase(std::ranges::unique(all_avoided).begin(), all_avoided.end());
     for (const model::GroupClaims claims : {model::GroupClaims::Kept, model::GroupClaims::Freed})
       if (model::Hold room = find_room(context, key, all_avoided, equals, claims); !room.places.empty())
         return room;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/name_list.h"
 #include "placement/preemption/eligibility.h"
 #include "placement/preemption/victims.h"
 #include "placement/refusal/berth_words.h"
@@ -42,16 +43,10 @@ client::EventNote room_reserved(const client::EventNote& about, const std::strin
 
 // The nodes of the places, each once, by name.
 std::string list_places(const std::map<std::string, std::string>& places) {
-  std::set<std::string> nodes;
-  for (const auto& [pod, node] : places) nodes.insert(node);
-  std::string text;
-  std::size_t named = 0;
-  for (const std::string& node : nodes) {
-    if (named++ == placement::kVictimsNamedMax)
-      return text + " and " + std::to_string(nodes.size() - placement::kVictimsNamedMax) + " more";
-    text.append(text.empty() ? "" : ", ").append(node);
-  }
-  return (nodes.size() == 1 ? "node " : "nodes ") + text;
+  std::set<std::string> names;
+  for (const auto& [pod, node] : places) names.insert(node);
+  const std::vector<std::string> nodes(names.begin(), names.end());
+  return (nodes.size() == 1 ? "node " : "nodes ") + first_names(nodes, placement::kVictimsNamedMax);
 }
 
 }  // namespace

@@ -60,7 +60,9 @@ class Scheduler final : public client::StatefulDecider {
                              Time now);
   client::Effects decide_group(const SchedulingContext& context, QueuedEntity entry,
                                const api::PodGroup& group, Time now);
-  GroupInput input_of(const SchedulingContext& context, const api::PodGroup& group, Time now) const;
+  // None: its policies have a fault.
+  std::optional<GroupInput> input_of(const SchedulingContext& context, const api::PodGroup& group,
+                                     Time now) const;
   std::string domain_of(const GroupInput& input, model::NodeId node) const;
   client::Effects bind_group(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                              const GroupOutcome& outcome, model::Ledger::Transaction& transaction,
@@ -69,7 +71,8 @@ class Scheduler final : public client::StatefulDecider {
                                const GroupOutcome& outcome, const std::string& id, Time now);
   client::Effects reconsider_policies(const client::View& view, const EntityKey& key, Time now);
   // tree_decision.cc
-  TreeInput input_of_tree(const SchedulingContext& context, const EntityKey& root, Time now) const;
+  std::optional<TreeInput> input_of_tree(const SchedulingContext& context, const EntityKey& root,
+                                         Time now) const;
   client::Effects decide_tree(const SchedulingContext& context, QueuedEntity entry, Time now);
   client::Effects bind_tree(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input,
                             const TreeOutcome& outcome, model::Ledger::Transaction& transaction,

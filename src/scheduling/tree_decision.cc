@@ -80,15 +80,18 @@ const placement::Refusal* refusal_of(const TreeOutcome& outcome, std::size_t nod
 
 }  // namespace
 
-TreeInput Scheduler::input_of_tree(const SchedulingContext& context, const EntityKey& root, Time now) const {
-  return placement::tree_input(gate_.tree_of(context.view, root),
-                               [&](const api::Pod& pod) { return avoid_set(pod, now); });
+std::optional<TreeInput> Scheduler::input_of_tree(const SchedulingContext& context, const EntityKey& root,
+                                                  Time now) const {
+  TreeInput input = placement::tree_input(gate_.tree_of(context.view, root),
+                                          [&](const api::Pod& pod) { return avoid_set(pod, now); });
+  if (!placement::add_wishes(context.view, loop_.owners.questions(), input)) return std::nullopt;
+  return input;
 }
 
 client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedEntity entry, Time now) {
-  TreeInput input = input_of_tree(context, entry.key, now);
-  if (!placement::add_wishes(context.view, loop_.owners.questions(), input))
-    return reconsider_policies(context.view, entry.key, now);
+  const std::optional<TreeInput> found = input_of_tree(context, entry.key, now);
+  if (!found) return reconsider_policies(context.view, entry.key, now);
+  const TreeInput& input = *found;
   if (std::all_of(input.nodes.begin(), input.nodes.end(),
                   [](const TreeNode& node) { return node.group.waiting.empty(); }))
     return {};

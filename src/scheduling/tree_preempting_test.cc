@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "scheduling/test_bench.h"
 
@@ -53,6 +54,13 @@ class TreePreempts : public testing::Test {
                 const std::string& rest = "") {
     for (int i = 0; i < count; ++i)
       bench().put_pod({group + "-" + std::to_string(i), cpu, group, R"(,"priority":9)" + rest});
+  }
+  void place(const PodSpec& pod) {
+    bench().put_pod(pod);
+    bench().run();
+    ASSERT_NE(bench().node_of(pod.name), "");
+    bench().bind(pod.name);
+    bench().run();
   }
   std::string nominated(const std::string& pod) const {
     return bench().view.pods.find("default", pod)->nominated_node;
@@ -198,6 +206,20 @@ TEST_F(TreePreempts, ATreeGivesWayByItsDisruptionMode) {
   }
 }
 
+TEST_F(TreePreempts, ACircleOfParentsEnds) {
+  for (const char* mode : {"", R"(,"disruptionMode":{"all":{}})"}) {
+    begin();
+    put_rack("r", 1);
+    put_composite("x", 1, 1, std::string(R"(,"parentCompositePodGroupName":"y")") + mode);
+    put_composite("y", 1, 1, R"(,"parentCompositePodGroupName":"x")");
+    put_child("a", 1, "x", 1);
+    run_pod("a-0", "r0", 1, "4", "a");
+    bench().put_pod({"high", "4", "", R"(,"priority":9)"});
+    bench().run();
+    EXPECT_EQ(evictions(), std::vector<std::string>{"evict a-0"}) << mode;
+  }
+}
+
 TEST_F(TreePreempts, TheRootsPriorityCounts) {
   put_rack("r", 1);
   put_composite("root", 1, 20);
@@ -212,13 +234,6 @@ TEST_F(TreePreempts, TheRootsPriorityCounts) {
 TEST_F(TreePreempts, AnOvertakenTreeGetsAReservation) {
   for (const char* name : {"n1", "n2"}) bench().put_node({name});
   bench().put_node({"n3", "1"});
-  const auto place = [&](const PodSpec& pod) {
-    bench().put_pod(pod);
-    bench().run();
-    ASSERT_NE(bench().node_of(pod.name), "");
-    bench().bind(pod.name);
-    bench().run();
-  };
   for (const char* name : {"a", "b"}) place({name, "4"});
   put_composite("root", 2, 9, R"(,"preemptionPolicy":"Never")");
   for (const char* group : {"g", "h"}) {
@@ -240,6 +255,34 @@ TEST_F(TreePreempts, AnOvertakenTreeGetsAReservation) {
   EXPECT_NE(bench().node_of("g-0"), "");
   EXPECT_NE(bench().node_of("h-0"), "");
   EXPECT_EQ(holds(), 0u);
+}
+
+// One node of rack r and two of rack s are full; the policy wants two nodes of one rack.
+TEST_F(TreePreempts, AReservationIsWhereThePolicyAllowsIt) {
+  bench().put(api::Kind::Topology, R"({"metadata":{"name":"default"},"spec":{"levels":[)"
+                                   R"({"name":"rack","nodeLabel":"rack"}]}})");
+  bench().put(api::Kind::PlacementPolicy,
+              R"({"metadata":{"namespace":"default","name":"near"},"spec":{"required":"rack","targetRef":)"
+              R"({"group":"scheduling.k8s.io","kind":"CompositePodGroup","name":"root"}}})");
+  put_rack("r", 1);
+  put_rack("s", 2);
+  bench().put_node({"small", "1"});
+  for (const char* name : {"a", "b", "c"}) place({name, "4"});
+  put_composite("root", 2, 9, R"(,"preemptionPolicy":"Never")");
+  for (const char* group : {"g", "h"}) {
+    put_child(group, 1, "root", 9);
+    put_pods(group, 1, "3");
+  }
+  bench().run();
+  place({"small", "1"});
+  bench().now = bench().now + Duration::seconds(21);
+  bench().run();
+  const auto holds = bench().scheduler.cluster().ledger().holds();
+  ASSERT_EQ(holds.size(), 1u);
+  std::set<std::string> nodes;
+  for (const auto& place : holds.begin()->second.places)
+    nodes.insert(bench().scheduler.cluster().node(place.node).name);
+  EXPECT_EQ(nodes, (std::set<std::string>{"s0", "s1"}));
 }
 
 }  // namespace

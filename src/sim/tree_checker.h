@@ -44,7 +44,6 @@ class TreeChecker {
   bool has_bound(const StoredComposite& composite) const;
   std::int64_t children_with_minimum(const StoredComposite& composite, Count count,
                                      const Excuses& excuses) const;
-  // Groups of pods under it, at every depth.
 
   const StoredState& state_;
   std::map<std::string, std::int64_t> gone_;           // by parent: children that users deleted

@@ -236,6 +236,30 @@ TEST_F(Rules, ARecordOfAGangHasMembersAndNoPodOfItsOwn) {
       "spec.members[0].members: Forbidden: may not be nested\n");
 }
 
+TEST_F(Rules, TextsOfABindRequestsGroupAreBounded) {
+  const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
+  struct Row {
+    const char* path;
+    const char* before;
+    const char* after;
+    std::size_t most;
+  };
+  const Row rows[] = {{"spec.group.uid", R"("uid":")", R"(")", 128},
+                      {"spec.group.domain", R"("domain":")", R"(")", 2048},
+                      {"spec.group.root.uid", R"("root":{"name":"r","uid":")", R"("})", 128}};
+  for (const Row& row : rows)
+    for (const std::size_t size : {row.most, row.most + 1}) {
+      const std::string text =
+          R"({"spec":{"podName":"p","podUID":"u","selectedNode":"n","group":{"name":"g",)" +
+          std::string(row.before) + std::string(size, 'x') + row.after + "}}}";
+      EXPECT_EQ(text_of(rules.validate_create(
+                    decoded("scheduling.berth.dev/v1alpha1", "BindRequest", text.c_str()), ctx)),
+                size == row.most ? ""
+                                 : std::string(row.path) + ": Too long: may not be more than " +
+                                       std::to_string(row.most) + " bytes\n");
+    }
+}
+
 TEST_F(Rules, HealthPoliciesNameTheFieldThatIsWrong) {
   const KindRules& rules = rules_of("scheduling.berth.dev", "devicehealthpolicies");
   const std::string good = R"("driver":"gpu.example.com","effect":"NoSchedule")";

@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "api/kinds/core_parts.h"
 #include "api/kinds/scheduling_kinds.h"
 #include "api/kinds/scheduling_parts.h"
 #include "api/types/placement_policy.h"
@@ -28,13 +27,10 @@ FieldErrors check_target(const FieldPath& path, const Json* target) {
 
 FieldErrors check_preferred(const FieldPath& path, const JsonArray& preferred) {
   FieldErrors errors = check_count(path, preferred.size(), kPreferredLevelsMax);
+  ItemSet seen;
   for (std::size_t i = 0; i < preferred.size() && i < kPreferredLevelsMax; ++i) {
     append(errors, check_level_name(path.index(i), preferred[i].is_string() ? preferred[i].as_string() : ""));
-    for (std::size_t earlier = 0; earlier < i; ++earlier)
-      if (preferred[earlier] == preferred[i]) {
-        errors.push_back(duplicate(path.index(i), preferred[i]));
-        break;
-      }
+    if (!seen.add(preferred[i])) errors.push_back(duplicate(path.index(i), preferred[i]));
   }
   return errors;
 }
@@ -59,8 +55,7 @@ FieldErrors check_segments(const FieldPath& path, const Json& segments) {
 FieldErrors check_word(const Json& spec, std::string_view field,
                        std::initializer_list<std::string_view> words) {
   const std::string_view word = text_at(spec, field);
-  if (word.empty() || std::find(words.begin(), words.end(), word) != words.end()) return {};
-  return {not_supported(FieldPath("spec").child(field), word, words)};
+  return word.empty() ? FieldErrors() : check_one_of(FieldPath("spec").child(field), word, words);
 }
 
 FieldErrors validate_wishes(const Json& policy, const RuleContext&) {

@@ -24,7 +24,7 @@ std::string record_domain(std::span<const std::string> keys, const StringMap& no
     if (label == node_labels.end()) return "";
     record.append(record.empty() ? "" : ",").append(key).append("=").append(label->second);
   }
-  return record;
+  return record.size() <= kGroupDomainBytesMax ? record : "";
 }
 
 std::optional<std::string> recorded_path(std::string_view record, std::span<const std::string> keys) {

@@ -18,7 +18,8 @@ inline constexpr std::string_view kGroupDomainAnnotation = "scheduling.berth.dev
 // Bytes: of the keys of four levels, with their values.
 inline constexpr std::size_t kGroupDomainBytesMax = 2048;
 
-// "example.com/block=b1,example.com/rack=r1"; empty without keys, or if the node lacks one of them.
+// "example.com/block=b1,example.com/rack=r1"; empty without keys, if the node lacks one of them, and beyond
+// kGroupDomainBytesMax.
 std::string record_domain(std::span<const std::string> keys, const StringMap& node_labels);
 // "b1/r1": the path of these keys, outermost first. None if the record lacks one of them.
 std::optional<std::string> recorded_path(std::string_view record, std::span<const std::string> keys);

@@ -26,6 +26,8 @@ TEST(GroupDomain, IsReadAsItWasRecorded) {
     EXPECT_EQ(record_domain(row.keys, labels), row.record);
     EXPECT_EQ(recorded_path(row.record, row.read), row.path) << row.record;
   }
+  const std::string long_key(kGroupDomainBytesMax, 'k');
+  EXPECT_EQ(record_domain({{long_key}}, {{long_key, "v"}}), "");
 }
 
 }  // namespace

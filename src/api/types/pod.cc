@@ -265,12 +265,14 @@ void decode_resize(const Document& status, Pod& pod) {
   const Condition* pending = find_condition(pod.conditions, "PodResizePending");
   pod.resize_infeasible = pending && pending->reason == "Infeasible";
   for (const std::string_view kind : {"containerStatuses", "initContainerStatuses"})
-    for (const Document& item : status.items_at(kind))
+    for (const Document& item : status.items_at(kind)) {
+      const std::string_view name = item.string_at("name");
       for (auto* containers : {&pod.containers, &pod.init_containers})
         for (Container& container : *containers)
-          if (container.name == item.string_at("name") && !container.reported)
+          if (container.name == name && !container.reported)
             container.reported =
                 unless_as_asked(decode_reported(item), container.requests, pod.resize_infeasible);
+    }
   if (has_member(status, "resources"))
     pod.reported = unless_as_asked(decode_reported(status), pod.pod_level_requests.value_or(ResourceMap()),
                                    pod.resize_infeasible || has_reports(pod));

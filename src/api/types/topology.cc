@@ -2,14 +2,6 @@
 
 namespace berth::api {
 
-const TopologyLevel* Topology::level(std::string_view name_or_label) const {
-  for (const TopologyLevel& level : levels)
-    if (level.name == name_or_label) return &level;
-  for (const TopologyLevel& level : levels)
-    if (level.node_label == name_or_label) return &level;
-  return nullptr;
-}
-
 Topology decode_topology(const Json& object, RawPtr raw) {
   Topology topology = begin_decoded<Topology>(object, std::move(raw));
   for (const Json& item : object.part("spec").items_at("levels")) {

@@ -26,9 +26,6 @@ struct Topology {
   ObjectMeta meta;
   std::vector<TopologyLevel> levels;  // at most kTopologyLevelsMax
   Json status;                        // as stored: its writer compares
-
-  // By name, else by node label; null without one.
-  const TopologyLevel* level(std::string_view name_or_label) const;
 };
 
 Topology decode_topology(const Json& object, RawPtr raw);

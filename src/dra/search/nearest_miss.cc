@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/name_list.h"
 #include "dra/search/selector_miss.h"
 
 namespace berth::dra {
@@ -15,10 +16,7 @@ constexpr std::size_t kFaultsNamedMax = 3;  // pools
 
 std::string list_of(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamesMax); ++i) text += (i ? ", " : "") + names[i];
-  if (names.size() > kNamesMax) text += " and " + std::to_string(names.size() - kNamesMax) + " more";
-  return text;
+  return first_names(names, kNamesMax);
 }
 
 std::string counted(std::size_t count) {

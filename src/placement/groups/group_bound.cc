@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/name_list.h"
 #include "placement/groups/group_fit.h"
 
 namespace berth::placement {
@@ -12,11 +13,10 @@ constexpr std::size_t kMembersNamedMax = 3;
 
 // "a, b, c and 2 more: room for 2 of these 5"
 std::string item_for(const std::vector<const api::Pod*>& pods, std::int64_t room) {
-  std::string text;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(pods.size(), kMembersNamedMax); ++i)
-    text.append(i == 0 ? "" : ", ").append(pods[i]->meta.name);
-  if (pods.size() > kMembersNamedMax)
-    text += " and " + std::to_string(pods.size() - kMembersNamedMax) + " more";
+    names.push_back(pods[i]->meta.name);
+  const std::string text = first_names(names, kMembersNamedMax, pods.size());
   if (pods.size() == 1) return text + ": no node takes it";
   return text + ": room for " + std::to_string(room) + " of these " + std::to_string(pods.size());
 }

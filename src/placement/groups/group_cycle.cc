@@ -524,15 +524,14 @@ void GroupCycle::fill_domains(const Run& run, GroupRefusal& group) const {
 
 // Counted on as many nodes as are judged for a proof.
 std::int64_t GroupCycle::devices_short(const Run& run) const {
-  GroupDevices devices(run.context.cluster, run.input.waiting);
+  GroupDevices devices(run.context, run.input.waiting);
   std::size_t nodes_left = proof_nodes_max_;
   std::int64_t least = 0;
   for (const Placement& one : run.placements) {
-    if (devices.per_member() == 0 || one.nodes.size() > nodes_left) return 0;
+    if (!devices.limits() || one.nodes.size() > nodes_left) return 0;
     nodes_left -= one.nodes.size();
-    std::int64_t lacking = devices.per_member() * run.needed();
-    for (const NodeId node : one.nodes) lacking -= devices.free_on(node).value_or(lacking);
-    if (lacking <= 0) return 0;
+    const std::int64_t lacking = devices.lacking(one.nodes, run.needed());
+    if (lacking == 0) return 0;
     least = least == 0 ? lacking : std::min(least, lacking);
   }
   return least;

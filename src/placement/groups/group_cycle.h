@@ -73,7 +73,6 @@ class GroupCycle {
   GroupOutcome refuse_on(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
                          model::Ledger::Transaction& transaction);
   const PodCycle& pods() const { return pods_; }
-  std::size_t proof_nodes_max() const { return proof_nodes_max_; }
   const PluginSet& plugins_of(const GroupInput& input) const;
   // How many of the members each of the nodes takes at most, by filters and resources.
   std::vector<std::int64_t> rooms(const SchedulingContext& context, const GroupInput& input,

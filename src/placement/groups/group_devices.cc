@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "dra/allocator.h"
 #include "placement/claims.h"
 
 namespace berth::placement {
@@ -22,64 +23,102 @@ std::vector<std::vector<model::ClaimId>> open_claims(const model::Cluster& clust
   return all;
 }
 
-// Of the pool's slices for this node, and for any. None: several claims may share a device.
-std::optional<std::int64_t> free_of_pool(const model::Cluster& cluster, const model::PoolRow& pool,
-                                         std::string_view node) {
-  std::int64_t count = 0;
-  for (const auto& [name, slice] : pool.slices) {
-    if (!slice.live->node_name.empty() && slice.live->node_name != node) continue;
-    for (std::size_t i = 0; i < slice.devices.size(); ++i) {
-      if (slice.live->devices[i].allow_multiple) return std::nullopt;
-      count += cluster.ledger().busy(slice.devices[i]) ? 0 : 1;
-    }
-  }
-  return count;
-}
-
 }  // namespace
 
-GroupDevices::GroupDevices(const model::Cluster& cluster, std::span<const api::Pod* const> members)
-    : cluster_(cluster) {
-  const std::vector<std::vector<model::ClaimId>> claims = open_claims(cluster, members);
+GroupDevices::GroupDevices(const SchedulingContext& context, std::span<const api::Pod* const> members)
+    : context_(context), cluster_(context.cluster) {
+  const std::vector<std::vector<model::ClaimId>> claims = open_claims(cluster_, members);
   std::map<model::ClaimId, int> users;
   for (const auto& own : claims)
     for (const model::ClaimId claim : own) ++users[claim];
-  std::optional<std::int64_t> least;
-  for (const auto& own : claims) {
-    std::int64_t devices = 0;
-    for (const model::ClaimId claim : own)
-      if (users[claim] == 1) devices += least_devices(*cluster.claim(claim).live);
-    least = std::min(least.value_or(devices), devices);
+  std::optional<ByDriver> least;
+  for (std::vector<model::ClaimId> own : claims) {
+    std::erase_if(own, [&](model::ClaimId claim) { return users[claim] > 1; });
+    const ByDriver asks = asks_of(own);
+    if (!least) least = asks;
+    for (auto& [driver, count] : *least) {
+      const auto found = asks.find(driver);
+      count = std::min(count, found == asks.end() ? 0 : found->second);
+    }
   }
-  per_member_ = least.value_or(0);
+  if (!least) return;
+  for (const auto& [driver, count] : *least)
+    if (count > 0) asks_.push_back({driver, count});
 }
 
-std::optional<std::int64_t> GroupDevices::free_on(model::NodeId node) {
+GroupDevices::ByDriver GroupDevices::asks_of(const std::vector<model::ClaimId>& claims) const {
+  ByDriver asks;
+  for (const model::ClaimId claim : claims)
+    for (const api::DeviceRequest& request : cluster_.claim(claim).live->requests) {
+      const std::int64_t count = least_devices(request);
+      asks[""] += count;
+      if (const std::string driver = driver_of(request); !driver.empty()) asks[driver] += count;
+    }
+  return asks;
+}
+
+// Of every device that may serve the request; empty: it may be any.
+std::string GroupDevices::driver_of(const api::DeviceRequest& request) const {
+  if (request.alternatives.size() != 1) return "";
+  const api::DeviceSubRequest& only = request.alternatives.front();
+  const auto& classes = cluster_.classes();
+  const auto found = classes.find(only.device_class);
+  if (found == classes.end()) return "";
+  return context_.allocator.driver_of(*found->second, only).value_or("");
+}
+
+const GroupDevices::Free& GroupDevices::free_on(model::NodeId node) {
   if (known_.size() <= node.index()) known_.resize(node.index() + 1);
-  std::optional<std::optional<std::int64_t>>& known = known_[node.index()];
+  std::optional<Free>& known = known_[node.index()];
   if (!known) known = count(node);
   return *known;
 }
 
-std::optional<std::int64_t> GroupDevices::count(model::NodeId node) const {
+// Of the pool's slices for this node, and for any. False: several claims may share a device.
+bool GroupDevices::add_free(model::PoolId id, std::string_view node, std::vector<std::int64_t>& free) const {
+  const model::PoolRow& pool = cluster_.pool(id);
+  std::int64_t count = 0;
+  for (const auto& [name, slice] : pool.slices) {
+    if (!slice.live->node_name.empty() && slice.live->node_name != node) continue;
+    for (std::size_t i = 0; i < slice.devices.size(); ++i) {
+      if (slice.live->devices[i].allow_multiple) return false;
+      count += cluster_.ledger().busy(slice.devices[i]) ? 0 : 1;
+    }
+  }
+  for (std::size_t i = 0; i < asks_.size(); ++i)
+    if (asks_[i].driver.empty() || asks_[i].driver == pool.driver) free[i] += count;
+  return true;
+}
+
+GroupDevices::Free GroupDevices::count(model::NodeId node) const {
   const std::string& name = cluster_.node(node).name;
-  std::int64_t sum = 0;
-  const auto add = [&](model::PoolId pool) {
-    const auto free = free_of_pool(cluster_, cluster_.pool(pool), name);
-    if (free) sum += *free;
-    return free.has_value();
-  };
+  std::vector<std::int64_t> free(asks_.size());
   for (const model::PoolId pool : cluster_.pools_of(node))
-    if (!cluster_.pool(pool).wide && !add(pool)) return std::nullopt;
+    if (!cluster_.pool(pool).wide && !add_free(pool, name, free)) return std::nullopt;
   for (const auto& [key, pool] : cluster_.shared_pools())
-    if (!add(pool)) return std::nullopt;
-  return sum;
+    if (!add_free(pool, name, free)) return std::nullopt;
+  return free;
 }
 
 std::int64_t GroupDevices::room(model::NodeId node, std::int64_t most) {
-  if (per_member_ == 0) return most;
-  const std::optional<std::int64_t> free = free_on(node);
-  return free ? std::min(most, *free / per_member_) : most;
+  if (!limits()) return most;
+  const Free& free = free_on(node);
+  for (std::size_t i = 0; free && i < asks_.size(); ++i) most = std::min(most, (*free)[i] / asks_[i].count);
+  return most;
+}
+
+std::int64_t GroupDevices::lacking(std::span<const model::NodeId> nodes, std::int64_t members) {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < asks_.size(); ++i) {
+    std::int64_t lacks = asks_[i].count * members;
+    for (const model::NodeId node : nodes) {
+      const Free& free = free_on(node);
+      if (!free) return 0;
+      lacks -= (*free)[i];
+    }
+    most = std::max(most, lacks);
+  }
+  return most;
 }
 
 }  // namespace berth::placement

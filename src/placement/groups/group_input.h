@@ -29,10 +29,10 @@ struct GroupInput {
   std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
   std::vector<NodeId> occupied;          // their nodes
   std::vector<std::string> recorded;     // their domains (group_domain.h), or empty
-  std::vector<std::string> levels;       // topology keys of the group and of those above it
+  std::vector<std::string> levels;       // keys that it and those above it require, or their policies
   std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
   std::string joins;           // the decision at the barrier that the new members join; empty: none
-  std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID
+  std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID; ascending
   std::vector<model::DeviceId> hidden;               // devices that no member may use
   GroupWishPtr wish;                                 // null: no policy names the group
   // Of some members of the group: so many must find a place. None: as many as the group's minimum asks for.

@@ -23,7 +23,8 @@ class MemberDomains {
     const bool known = member < question_.recorded.size();
     const std::string_view record = known ? std::string_view(question_.recorded[member]) : std::string_view();
     const std::optional<std::string> path = api::recorded_path(record, tree.keys());
-    const topology::DomainId here = path ? find(*path) : tree.leaf_of(question_.occupied[member]);
+    const topology::DomainId own = tree.leaf_of(question_.occupied[member]);
+    const topology::DomainId here = path ? find(*path, own) : own;
     if (here.valid()) return here;
     const api::ObjectMeta& pod = question_.placed[member]->meta;
     return Error(ErrorCode::Conflict,
@@ -32,10 +33,12 @@ class MemberDomains {
   }
 
  private:
-  topology::DomainId find(const std::string& path) {
+  // Few nodes are relabelled, so the node's own domain comes first.
+  topology::DomainId find(const std::string& path, topology::DomainId own) {
     if (path == path_) return domain_;
     const topology::Tree& tree = *question_.tree;
     path_ = path;
+    if (own.valid() && tree.path_of(own) == path) return domain_ = own;
     domain_ = topology::DomainId::none();
     for (const topology::DomainId leaf : tree.leaves())
       if (tree.path_of(leaf) == path) domain_ = leaf;

@@ -245,7 +245,7 @@ UnitSet CheapestVictims::cheapest(const Units& units) {
 
 // Members in their own order may need more room than all choices show.
 UnitSet CheapestVictims::without_spare(const Units& units, UnitSet removed) {
-  if (removed.size() > kSpareChecksMax) return removed;
+  if (removed.size() > kSpareChecksMax || effort_ == GroupEffort::AllChoices) return removed;
   const GroupEffort before = std::exchange(effort_, GroupEffort::AllChoices);
   bool helped = false;
   for (const std::size_t at : UnitSet(removed)) {
@@ -269,7 +269,7 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_nodes(std::span<cons
     units = units_.on(nodes);
     if (units.empty()) return std::nullopt;
     members_ = 0;
-    for (const GroupEffort effort : {GroupEffort::InOrder, GroupEffort::AllChoices}) {
+    for (const GroupEffort effort : preemptor_.efforts()) {
       if (members_ > 0) break;
       effort_ = effort;
       units_.remove(units, all_of(units));

@@ -59,6 +59,8 @@ class GroupPreemptor {
     std::size_t steps = 0;    // that this took, in members
     bool ended = false;       // a budget was used up
   };
+  // With which place() differs, the cheapest first.
+  virtual std::span<const GroupEffort> efforts() const = 0;
   // Places members on one of the placements, in the transaction.
   virtual Placed place(std::size_t placement, std::size_t members, GroupEffort effort) = 0;
   // Of the latest place(), as members().waiting.

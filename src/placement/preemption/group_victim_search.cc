@@ -9,6 +9,7 @@ namespace {
 
 // A search through all choices counts as so many members.
 constexpr std::size_t kAllChoicesSteps = 512;
+constexpr GroupEffort kEfforts[] = {GroupEffort::InOrder, GroupEffort::AllChoices};
 
 class OneGroup final : public GroupPreemptor {
  public:
@@ -29,6 +30,7 @@ class OneGroup final : public GroupPreemptor {
   }
   std::size_t wanted() const override { return input_.waiting.size(); }
 
+  std::span<const GroupEffort> efforts() const override { return kEfforts; }
   Placed place(std::size_t placement, std::size_t members, GroupEffort effort) override {
     latest_ = groups_.run_on(context_, input_, {*placements_[placement], members, effort}, transaction_);
     const std::size_t steps = wanted() + (effort == GroupEffort::AllChoices ? kAllChoicesSteps : 0);

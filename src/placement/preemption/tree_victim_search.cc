@@ -8,6 +8,9 @@
 namespace berth::placement {
 namespace {
 
+// Counts refute most checks before all choices are tried.
+constexpr GroupEffort kEffort[] = {GroupEffort::AllChoices};
+
 class OneTree final : public GroupPreemptor {
  public:
   OneTree(TreeCycle& trees, const SchedulingContext& context, const TreeInput& input,
@@ -36,7 +39,7 @@ class OneTree final : public GroupPreemptor {
   std::size_t needed() const override { return needed_; }
   std::size_t wanted() const override { return grows_ ? all_.waiting.size() : needed_; }
 
-  // With all choices, whatever is asked for: counts refute most checks before.
+  std::span<const GroupEffort> efforts() const override { return kEffort; }
   Placed place(std::size_t placement, std::size_t members, GroupEffort) override {
     placer_.begin_check();
     bool found = true;
@@ -47,7 +50,7 @@ class OneTree final : public GroupPreemptor {
     const std::size_t placed = static_cast<std::size_t>(placer_.placed());
     Placed result{0, placer_.steps(), placer_.unproved() == kSearchBudgetEnded};
     if (!found || !placer_.error().empty() || placed < members) return result;
-    result.members = grows_ ? placed : std::max(members, needed_);
+    result.members = grows_ ? placed : needed_;
     return result;
   }
 

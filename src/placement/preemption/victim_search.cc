@@ -89,7 +89,7 @@ std::vector<Search::Bound> Search::bounds(std::span<const RefusedByNode> nodes) 
   std::vector<Bound> bounds;
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     if (!nodes[at].unschedulable && !nodes[at].by_devices) continue;
-    if (std::ranges::find(avoid_, nodes[at].node) != avoid_.end()) continue;
+    if (std::ranges::binary_search(avoid_, nodes[at].node)) continue;
     if (far_)
       bounds.push_back({{}, at});
     else if (const auto cost = index_.bound(cluster_, nodes[at].node, demand_of(nodes[at])))

@@ -47,12 +47,11 @@ std::vector<PodId> VictimUnits::members_of(const api::PodGroup& group) const {
 
 std::vector<PodId> VictimUnits::members_of(const api::CompositePodGroup& composite) const {
   std::vector<PodId> members;
-  const auto add = [&](std::vector<PodId> more) { members.insert(members.end(), more.begin(), more.end()); };
-  for (const api::PodGroup* group : context_.view.groups_under(composite.meta.ns, composite.meta.name))
-    add(members_of(*group));
-  for (const api::CompositePodGroup* inner :
-       context_.view.composites_under(composite.meta.ns, composite.meta.name))
-    add(members_of(*inner));
+  for (const api::PodGroup* group :
+       client::groups_below(context_.view, composite.meta.ns, composite.meta.name)) {
+    const std::vector<PodId> own = members_of(*group);
+    members.insert(members.end(), own.begin(), own.end());
+  }
   return members;
 }
 
@@ -204,13 +203,17 @@ bool VictimUnits::has_minimum(const api::PodGroup& group, const Lost& lost) cons
   return left >= std::max(1, group.minimum());
 }
 
-bool VictimUnits::has_minimum(const api::CompositePodGroup& composite, const Lost& lost) const {
-  if (whole_.contains(key_of(composite))) return false;
-  const auto has = [&](const auto* child) { return has_minimum(*child, lost); };
+bool VictimUnits::has_minimum(const api::CompositePodGroup& composite, const Lost& lost,
+                              std::size_t level) const {
+  if (level == client::kTreeLevelsMax || whole_.contains(key_of(composite))) return false;
   const auto& [ns, name] = std::tie(composite.meta.ns, composite.meta.name);
-  return std::ranges::count_if(context_.view.groups_under(ns, name), has) +
-             std::ranges::count_if(context_.view.composites_under(ns, name), has) >=
-         composite.minimum();
+  const auto groups =
+      std::ranges::count_if(context_.view.groups_under(ns, name),
+                            [&](const api::PodGroup* group) { return has_minimum(*group, lost); });
+  const auto composites = std::ranges::count_if(
+      context_.view.composites_under(ns, name),
+      [&](const api::CompositePodGroup* child) { return has_minimum(*child, lost, level + 1); });
+  return groups + composites >= composite.minimum();
 }
 
 bool VictimUnits::takes_broken_gangs_whole(const Units& units, const UnitSet& removed) {
@@ -223,7 +226,7 @@ bool VictimUnits::takes_broken_gangs_whole(const Units& units, const UnitSet& re
         if (!units[at].of_group) one_by_one.insert({pod.meta.ns, pod.group});
       }
   transaction_.roll_back_to(base_);
-  const std::set<EntityKey> before = whole_;
+  const std::size_t before = whole_.size();
   for (const client::NamedKey& key : one_by_one) {
     const api::PodGroup* group = context_.view.pod_groups.find(key.ns, key.name);
     if (group && group->gang_min && !has_minimum(*group, lost)) whole_.insert(key_of(*group));
@@ -236,7 +239,7 @@ bool VictimUnits::takes_broken_gangs_whole(const Units& units, const UnitSet& re
       if (level >= above.size() || !above[level]->gang_min) continue;
       if (!has_minimum(*above[level], lost)) whole_.insert(key_of(*above[level]));
     }
-  return whole_.size() > before.size();
+  return whole_.size() > before;
 }
 
 void VictimUnits::name_victims(const Units& victims, VictimPlan& plan) const {

@@ -85,7 +85,8 @@ class VictimUnits {
   std::optional<std::vector<PodId>> evicted_with(const api::PodGroup& group) const;
   using Lost = std::map<client::NamedKey, std::int32_t>;  // pods of a group
   bool has_minimum(const api::PodGroup& group, const Lost& lost) const;
-  bool has_minimum(const api::CompositePodGroup& composite, const Lost& lost) const;
+  // Below kTreeLevelsMax levels nothing counts: a circle of parents ends there.
+  bool has_minimum(const api::CompositePodGroup& composite, const Lost& lost, std::size_t level = 1) const;
   void order(Units& units) const;
 
   const SchedulingContext& context_;

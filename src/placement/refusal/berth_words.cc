@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/name_list.h"
 #include "placement/refusal/kubernetes_words.h"
 
 namespace berth::placement {
@@ -40,9 +41,8 @@ std::string words_of(const UnsettledGate& gate) {
 
 // "PodGroup decode has 1 of 4 pods"
 std::string words_of(const ShortGroup& group) {
-  return (group.composite ? "CompositePodGroup " : "PodGroup ") + group.name + " has " +
-         std::to_string(group.alive) + " of " + std::to_string(group.wanted) +
-         (group.composite ? " groups" : " pods");
+  return std::string(group_kind(group.composite)) + " " + group.name + " has " + std::to_string(group.alive) +
+         " of " + std::to_string(group.wanted) + (group.composite ? " groups" : " pods");
 }
 
 std::string too_few_groups(const GroupGate& gate) {
@@ -90,11 +90,9 @@ std::string count_text(std::int64_t count, const std::string& one) {
 
 // "n1, n2, n3 and 4 more"
 std::string list_nodes(const RefusedFor& refused) {
-  std::string text;
-  for (const RefusedNode& node : refused.first) text.append(text.empty() ? "" : ", ").append(node.name);
-  if (refused.count > refused.first.size())
-    text += " and " + std::to_string(refused.count - refused.first.size()) + " more";
-  return text;
+  std::vector<std::string> names;
+  for (const RefusedNode& node : refused.first) names.push_back(node.name);
+  return first_names(names, names.size(), refused.count);
 }
 
 // "it asks for 8; n2 comes closest with 3500m free"
@@ -177,7 +175,7 @@ std::string explain_pod(const Refusal& refusal) {
 
 // "PodGroup decode needs 4 pods beside the other groups, and r2 comes closest with room for 2 by …"
 std::string stuck_text(const StuckGroup& stuck) {
-  std::string text = (stuck.composite ? "CompositePodGroup " : "PodGroup ") + stuck.name + " needs " +
+  std::string text = std::string(group_kind(stuck.composite)) + " " + stuck.name + " needs " +
                      count_text(stuck.needed, "more pod") + " beside the other groups, and ";
   if (stuck.room && !stuck.nearest.empty())
     return text + stuck.nearest + " comes closest with room for " + std::to_string(*stuck.room) +
@@ -325,12 +323,7 @@ std::optional<ProofText> group_proof_text(const Refusal& refusal) {
 }  // namespace
 
 std::string list_pods(const std::vector<std::string>& pods) {
-  std::string text;
-  for (std::size_t i = 0; i < pods.size() && i < kVictimsNamedMax; ++i)
-    text.append(i == 0 ? "" : ", ").append(pods[i]);
-  if (pods.size() > kVictimsNamedMax)
-    text += " and " + std::to_string(pods.size() - kVictimsNamedMax) + " more";
-  return text;
+  return first_names(pods, kVictimsNamedMax);
 }
 
 std::string lack_words(const RefusedFor& refused) {

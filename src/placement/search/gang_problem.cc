@@ -128,14 +128,14 @@ class Maker {
       problem_.unproved = state_.diagnosis.unproved();
     if (!possible || state_.over()) return;
     const std::vector<bool> allowed = nodes_of(kind.part);
-    const auto avoided = question_.avoid.find(pod.meta.uid);
+    const auto found = question_.avoid.find(pod.meta.uid);
+    const std::span<const NodeId> avoided =
+        found == question_.avoid.end() ? std::span<const NodeId>() : found->second;
     std::vector<std::pair<std::int64_t, std::uint32_t>> by_score;
     std::uint32_t node = 0;
     for (std::size_t i = 0; i < state_.candidates.size(); ++i) {
       while (problem_.nodes[node] != state_.candidates[i]) ++node;
-      const bool avoids = avoided != question_.avoid.end() &&
-                          std::find(avoided->second.begin(), avoided->second.end(), state_.candidates[i]) !=
-                              avoided->second.end();
+      const bool avoids = std::ranges::binary_search(avoided, state_.candidates[i]);
       if (!avoids && (allowed.empty() || allowed[node])) by_score.emplace_back(-state_.scores[i], node);
     }
     std::sort(by_score.begin(), by_score.end());

@@ -18,22 +18,14 @@ std::string tree_error(const TreeInput& input) {
 
 GroupInput as_one_group(const TreeInput& input, api::PodGroup& group) {
   const TreeNode& root = input.nodes.front();
-  group.meta = root.meta();
   group.priority = root.priority();
   group.preemption_policy =
       root.composite ? root.composite->preemption_policy : root.group.group->preemption_policy;
   GroupInput all;
   all.group = &group;
   for (const TreeNode& node : input.nodes) {
-    const GroupInput& own = node.group;
-    all.waiting.insert(all.waiting.end(), own.waiting.begin(), own.waiting.end());
-    all.placed.insert(all.placed.end(), own.placed.begin(), own.placed.end());
-    all.occupied.insert(all.occupied.end(), own.occupied.begin(), own.occupied.end());
-    all.recorded.insert(all.recorded.end(), own.recorded.begin(), own.recorded.end());
-    all.hidden.insert(all.hidden.end(), own.hidden.begin(), own.hidden.end());
-    all.avoid.insert(own.avoid.begin(), own.avoid.end());
-    all.scheduled += own.scheduled;
-    if (all.joins.empty()) all.joins = own.joins;
+    all.waiting.insert(all.waiting.end(), node.group.waiting.begin(), node.group.waiting.end());
+    if (all.joins.empty()) all.joins = node.group.joins;
   }
   return all;
 }
@@ -212,10 +204,15 @@ class TreeRun {
     if (closer) obstacle_ = one;
   }
 
+  // The label key of the domains that the node chooses from.
+  const std::string& level_of(std::size_t node) const {
+    return grounds_.topology(grounds_.chain_of(node)).tree().keys().back();
+  }
+
   StuckGroup stuck_group(const TreeObstacle& obstacle) const {
     const TreeNode& node = input_.nodes[obstacle.node];
     StuckGroup stuck{node.meta().name, !node.is_group(), placer_.asks(obstacle.node), {}, {}, {}};
-    if (grounds_.chooses(obstacle.node)) stuck.topology_key = node.topology_keys().front();
+    if (grounds_.chooses(obstacle.node)) stuck.topology_key = level_of(obstacle.node);
     if (!obstacle.nearest.placement) return stuck;
     stuck.nearest = obstacle.nearest.placement->name;
     if (obstacle.spare < 0) stuck.room = std::max<std::int64_t>(0, stuck.needed + obstacle.spare);
@@ -229,7 +226,7 @@ class TreeRun {
     group.needed = std::max<std::int64_t>(1, placer_.asks(0));
     group.placements = candidates_.size();
     if (grounds_.chooses(0)) {
-      group.topology_key = grounds_.topology(grounds_.chain_of(0)).tree().keys().back();
+      group.topology_key = level_of(0);
       group.unlabelled = grounds_.topology(grounds_.chain_of(0)).tree().unlabelled_count();
     } else {
       group.placements = std::max<std::size_t>(1, candidates_.size());

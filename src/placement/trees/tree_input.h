@@ -58,8 +58,8 @@ struct TreeOutcome {
 
 // The rule that the tree violates, in Kubernetes' words; empty: none.
 std::string tree_error(const TreeInput& input);
-// All members as those of one group, in the order of the nodes. `group` gets the root's priority and policy;
-// it outlives the result.
+// What a search for victims reads of a group: all members that wait, in the order of the nodes, and the
+// decision that they join. `group` gets the root's priority and preemption policy; it outlives the result.
 GroupInput as_one_group(const TreeInput& input, api::PodGroup& group);
 
 }  // namespace berth::placement

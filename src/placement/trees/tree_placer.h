@@ -32,8 +32,6 @@ class TreePlacer {
   bool has_minimum(std::size_t node) const { return outcome_.nodes[node].placed; }
   // Enough members or children exist.
   bool is_ready(std::size_t node) const { return states_[node].ready; }
-  // More members, or children, that must be placed.
-  std::int64_t needed(std::size_t node) const { return states_[node].needed; }
   // The minima of the root and of all below it that it needs. False: the transaction is unchanged. `shares`:
   // domains that are left to try, with this one.
   bool place_root(const Ground& ground, std::size_t shares);

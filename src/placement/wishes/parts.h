@@ -29,10 +29,10 @@ struct PartDomain {
 };
 
 struct PartsQuestion {
-  std::span<const PartDomain> domains;  // by path
-  std::int64_t count = 0;               // members to place
-  std::int64_t min = 1;                 // members of a domain that is used
-  std::int64_t max = INT64_MAX;
+  std::span<const PartDomain> domains;    // by path
+  std::int64_t count = 0;                 // members to place
+  std::int64_t min = WishSegments().min;  // members of a domain that is used
+  std::int64_t max = WishSegments().max;
   WishDistribution distribution = WishDistribution::Packed;
 };
 

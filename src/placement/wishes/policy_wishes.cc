@@ -5,6 +5,7 @@
 #include <set>
 
 #include "client/group_tree.h"
+#include "placement/wishes/wish_levels.h"
 
 namespace berth::placement {
 namespace {
@@ -85,13 +86,8 @@ OwnerPolicies of_owners(const client::View& view, const OwnersOf& owners_of, con
 // Those of the groups above: they are about their whole tree.
 Policies of_parents(const client::View& view, const OwnersOf& owners_of, const NamedGroup& group) {
   Policies found;
-  std::string_view parent = group.parent;
-  for (std::size_t level = 1; !parent.empty() && level < client::kTreeLevelsMax; ++level) {
-    const api::CompositePodGroup* above = view.composite_groups.find(group.meta->ns, parent);
-    if (!above) break;
+  for (const api::CompositePodGroup* above : client::groups_above(view, group.meta->ns, group.parent))
     add_policies(of_owners(view, owners_of, named(*above)).policies, found);
-    parent = above->parent;
-  }
   return found;
 }
 
@@ -167,6 +163,15 @@ WishAnswer answer_of(const client::View& view, const OwnersOf& owners_of, const 
   return answer;
 }
 
+void add_key(const std::string& key, std::vector<std::string>& keys) {
+  if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+}
+
+void add_required(std::span<const std::string> own, const GroupWish& wish, std::vector<std::string>& keys) {
+  for (std::size_t level = 0; level < required_levels(own, wish); ++level)
+    add_key(wish.levels[level].key, keys);
+}
+
 // What the search does not read of a composite group's wish; empty: it reads all of it.
 std::string_view field_of_groups(const GroupWish& wish, const api::CompositePodGroup& group) {
   if (wish.segments) return "spec.segments";
@@ -227,8 +232,9 @@ WishAnswer wish_of(const client::View& view, const PlacementPolicy& policy) {
   if (policy.segments) {
     const std::optional<std::size_t> level = index_of(wish->levels, policy.segments->level);
     if (!level) return unknown("spec.segments.level", policy.segments->level);
-    wish->segments =
-        WishSegments{*level, policy.segments->min.value_or(1), policy.segments->max.value_or(INT64_MAX)};
+    WishSegments& segments = wish->segments.emplace(WishSegments{*level});
+    segments.min = policy.segments->min.value_or(segments.min);
+    segments.max = policy.segments->max.value_or(segments.max);
   }
   if (policy.balanced) wish->distribution = WishDistribution::Balanced;
   wish->contiguous_ranks = policy.contiguous_ranks;
@@ -251,16 +257,28 @@ WishAnswer wish_of(const client::View& view, const OwnersOf& owners, const api::
   return answer;
 }
 
+void set_wish(GroupInput& input, GroupWishPtr wish) {
+  input.wish = std::move(wish);
+  if (input.wish) add_required(input.group->topology_keys, *input.wish, input.levels);
+}
+
 bool add_wishes(const client::View& view, const OwnersOf& owners, TreeInput& tree) {
   bool faulty = false;
-  for (TreeNode& node : tree.nodes) {
+  std::vector<std::vector<std::string>> above(tree.nodes.size());  // keys that are required, of each node
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    TreeNode& node = tree.nodes[i];
     WishAnswer answer =
         node.composite ? wish_of(view, owners, *node.composite) : wish_of(view, owners, *node.group.group);
     faulty |= answer.fault.has_value();
-    (node.composite ? node.wish : node.group.wish) = std::move(answer.wish);
+    if (node.parent) above[i] = above[*node.parent];
+    if (node.composite) {
+      node.wish = std::move(answer.wish);
+      if (node.wish) add_required(node.topology_keys(), *node.wish, above[i]);
+    } else {
+      for (const std::string& key : above[i]) add_key(key, node.group.levels);
+      set_wish(node.group, std::move(answer.wish));
+    }
   }
-  if (faulty)
-    for (TreeNode& node : tree.nodes) node.group.waiting.clear();
   return !faulty;
 }
 

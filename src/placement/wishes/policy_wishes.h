@@ -64,7 +64,9 @@ WishAnswer wish_of(const client::View& view, const api::PlacementPolicy& policy)
 WishAnswer wish_of(const client::View& view, const OwnersOf& owners, const api::PodGroup& group);
 WishAnswer wish_of(const client::View& view, const OwnersOf& owners, const api::CompositePodGroup& group);
 
-// Fills the wishes of the nodes of a tree. False: one of them has a fault, and no member waits.
+// Sets the wish; the levels that it requires are recorded with its members (group_domain.h).
+void set_wish(GroupInput& input, GroupWishPtr wish);
+// The same for the nodes of a tree. False: one of them has a fault.
 bool add_wishes(const client::View& view, const OwnersOf& owners, TreeInput& tree);
 // Why a group with this fault is not tried.
 GroupGate gate_of(const WishFault& fault);

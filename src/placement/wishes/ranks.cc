@@ -1,7 +1,6 @@
 #include "placement/wishes/ranks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <tuple>
 
@@ -13,11 +12,9 @@ constexpr std::string_view kIndexKeys[] = {"batch.kubernetes.io/job-completion-i
                                            "leaderworkerset.sigs.k8s.io/worker-index",
                                            "apps.kubernetes.io/pod-index"};
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+std::optional<std::int64_t> index_in(std::string_view text) {
+  const std::optional<std::int64_t> number = api::to_int(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::string_view last_digits(std::string_view name) {
@@ -31,10 +28,10 @@ std::optional<std::int64_t> member_rank(const api::Pod& pod) {
   for (const std::string_view key : kIndexKeys) {
     const auto label = pod.meta.labels.find(key);
     if (label != pod.meta.labels.end())
-      if (const auto rank = whole_number(label->second)) return rank;
-    if (const auto rank = whole_number(pod.meta.annotation(key))) return rank;
+      if (const auto rank = index_in(label->second)) return rank;
+    if (const auto rank = index_in(pod.meta.annotation(key))) return rank;
   }
-  return whole_number(last_digits(pod.meta.name));
+  return index_in(last_digits(pod.meta.name));
 }
 
 std::vector<std::size_t> by_rank(std::span<const api::Pod* const> members) {

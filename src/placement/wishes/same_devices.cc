@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
+#include <set>
 
 #include "dra/pools/value_table.h"
 #include "placement/claims.h"
 
 namespace berth::placement {
 namespace {
+
+const std::size_t kIntegers = api::AttributeValue(std::int64_t{0}).index();
 
 const api::PodClaim* claim_named(const api::Pod& pod, const std::string& name) {
   const auto found = std::ranges::find(pod.claims, name, &api::PodClaim::name);
@@ -80,10 +82,11 @@ std::optional<SameDevices::Value> SameDevices::value_of(const api::Device& devic
                                                         std::string_view driver) const {
   const api::AttributeValue* value = dra::attribute_of(device, driver, wish_.attribute);
   if (!value) return std::nullopt;
-  if (const auto* number = std::get_if<std::int64_t>(value)) return Value{*number, ""};
-  if (const auto* yes = std::get_if<bool>(value)) return Value{0, *yes ? "true" : "false"};
-  if (const auto* text = std::get_if<std::string>(value)) return Value{0, *text};
-  if (const auto* version = std::get_if<api::AttributeVersion>(value)) return Value{0, version->text};
+  const auto as_text = [&](std::string text) { return Value{value->index(), 0, std::move(text)}; };
+  if (const auto* number = std::get_if<std::int64_t>(value)) return Value{value->index(), *number, ""};
+  if (const auto* yes = std::get_if<bool>(value)) return as_text(*yes ? "true" : "false");
+  if (const auto* text = std::get_if<std::string>(value)) return as_text(*text);
+  if (const auto* version = std::get_if<api::AttributeVersion>(value)) return as_text(version->text);
   return std::nullopt;
 }
 
@@ -123,30 +126,30 @@ SameDevices::Values SameDevices::of_mask(std::uint64_t mask) const {
   return values;
 }
 
-std::vector<SameDevices::Values> SameDevices::sets(std::int64_t members) const {
+void SameDevices::find_sets(CountedSets& sets) {
   bool differ = false;
-  const std::optional<Values> fixed = placed_values(differ);
-  if (differ) return {};
-  if (fixed) return {*fixed};
-  std::map<std::uint64_t, std::int64_t> rooms;
-  std::vector<std::uint64_t> masks;
-  for (const NodeValues& node : nodes_) masks.push_back(node.mask);
-  std::ranges::sort(masks);
-  masks.erase(std::ranges::unique(masks).begin(), masks.end());
+  std::optional<Values> fixed = placed_values(differ);
+  if (differ) return;
+  if (fixed) return void(sets.emplace_back(-INT64_MAX, *std::move(fixed)));
+  std::set<std::uint64_t> masks, seen;
+  for (const NodeValues& node : nodes_) masks.insert(node.mask);
   for (std::size_t size = largest_; size >= smallest_ && size > 0; --size)
     for (const std::uint64_t mask : masks)
       visit_subsets(mask, size, 0, [&](std::uint64_t set) {
-        if (rooms.size() == kValueSetsMax) return false;
-        if (!rooms.contains(set)) rooms.emplace(set, room(set));
+        if (seen.contains(set)) return true;
+        if (seen.size() == kValueSetsMax) return complete_ = false;
+        seen.insert(set);
+        sets.emplace_back(-room(set), of_mask(set));
         return true;
       });
-  std::vector<std::pair<std::int64_t, Values>> found;
-  for (const auto& [mask, room] : rooms)
-    if (room >= members) found.emplace_back(-room, of_mask(mask));
-  std::ranges::sort(found);
+  std::ranges::sort(sets);
+}
+
+std::vector<SameDevices::Values> SameDevices::sets(std::int64_t members) {
+  if (!sets_) find_sets(sets_.emplace());
   std::vector<Values> sets;
-  for (auto& [room, values] : found)
-    if (sets.size() < kValueSetsTriedMax) sets.push_back(std::move(values));
+  for (const auto& [room, values] : *sets_)
+    if (-room >= members && sets.size() < kValueSetsTriedMax) sets.push_back(values);
   return sets;
 }
 
@@ -200,7 +203,8 @@ std::optional<SameDevices::Values> SameDevices::common(std::span<const MemberOut
 
 std::vector<std::string> SameDevices::texts(const Values& values) {
   std::vector<std::string> texts;
-  for (const auto& [number, text] : values) texts.push_back(text.empty() ? std::to_string(number) : text);
+  for (const auto& [kind, number, text] : values)
+    texts.push_back(kind == kIntegers ? std::to_string(number) : text);
   return texts;
 }
 

@@ -2,11 +2,14 @@
 //
 // A set of values is tried by hiding all devices with other values. Which sets are tried: those of which so
 // many nodes have free devices that all members find room by counts; of members with a place, theirs alone.
-// Owner: one decision. Cost: O(devices) once; at most kValueSetsMax sets.
+// Values of different kinds differ: the string 1 is not the integer 1. Owner: one decision. Cost: O(devices),
+// and O(nodes) for each of at most kValueSetsMax sets, once.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,15 +25,16 @@ inline constexpr std::size_t kValueSetsTriedMax = 64;
 
 class SameDevices {
  public:
-  using Value = std::pair<std::int64_t, std::string>;  // an integer, or a text
-  using Values = std::vector<Value>;                   // ascending
+  // Kind (api::AttributeValue::index()), an integer, or a text.
+  using Value = std::tuple<std::size_t, std::int64_t, std::string>;
+  using Values = std::vector<Value>;  // ascending
 
   // `input` has a wish for the same devices; both outlive it.
   SameDevices(const SchedulingContext& context, const GroupInput& input);
 
   // The sets for so many members, those with most room first.
-  std::vector<Values> sets(std::int64_t members) const;
-  // False: some sets were not counted.
+  std::vector<Values> sets(std::int64_t members);
+  // After sets(). False: some sets were not counted.
   bool complete() const { return complete_; }
   // Hides what is not of the set.
   void hide_others(const Values& set, model::Ledger::Transaction& transaction) const;
@@ -42,6 +46,8 @@ class SameDevices {
   static std::vector<std::string> texts(const Values& values);
 
  private:
+  // The set, and for how many members nodes have room, below zero: those with most room come first.
+  using CountedSets = std::vector<std::pair<std::int64_t, Values>>;
   struct NodeValues {
     std::uint64_t mask = 0;            // of values with a free device
     std::vector<std::int64_t> counts;  // free devices, by value
@@ -51,6 +57,7 @@ class SameDevices {
   void add_devices(model::PoolId pool, NodeValues& node);
   std::optional<Value> value_of(const api::Device& device, std::string_view driver) const;
   std::size_t index_of(const Value& value);
+  void find_sets(CountedSets& sets);
   Values values_of(const api::Allocation& allocation) const;
   std::optional<Values> placed_values(bool& differ) const;
   std::int64_t room(std::uint64_t mask) const;
@@ -65,6 +72,7 @@ class SameDevices {
   std::vector<Value> values_;
   std::vector<std::pair<model::DeviceId, std::size_t>> devices_;  // with a value
   std::vector<NodeValues> nodes_;
+  std::optional<CountedSets> sets_;  // counted at the first question
   bool complete_ = true;
 };
 

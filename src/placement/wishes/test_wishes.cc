@@ -14,7 +14,8 @@ GroupWish wish_for(std::vector<std::size_t> preferred, std::optional<std::size_t
 }
 
 WishBench::WishBench(const WishWorld& world) : world_(world) {
-  bench_.put(api::Kind::DeviceClass, R"({"metadata":{"name":"gpu"},"spec":{}})");
+  bench_.put(api::Kind::DeviceClass, R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":)"
+                                     R"({"expression":"device.driver == 'gpu.example.com'"}}]}})");
   for (std::size_t i = 0; i < world.nodes.size(); ++i) put_node(i, world.nodes[i]);
   group_.meta.ns = "ns";
   group_.meta.name = group_.meta.uid = "g";
@@ -26,6 +27,7 @@ WishBench::WishBench(const WishWorld& world) : world_(world) {
     put_pod(name, 1, 0, "n" + std::to_string(world.placed[i]));
     input_.placed.push_back(bench_.view.pods.find("ns", name));
     input_.occupied.push_back(bench_.cluster.find_node("n" + std::to_string(world.placed[i])));
+    input_.recorded.push_back(world.recorded);
     ++input_.scheduled;
   }
   for (std::size_t i = 0; i < world.pods.size(); ++i) {
@@ -46,15 +48,20 @@ void WishBench::put_node(std::size_t at, const WishNode& node) {
   bench_.put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"(","labels":{)" + labels +
                                   R"(}},"status":{"allocatable":{"cpu":")" + std::to_string(node.cpu) +
                                   R"(","memory":"800Gi","pods":"500"}}})");
-  if (node.rails.empty()) return;
+  put_slice(name, "nic", std::vector<int>(static_cast<std::size_t>(node.nics)));
+  put_slice(name, "gpu", node.rails);
+}
+
+void WishBench::put_slice(const std::string& node, const std::string& kind, const std::vector<int>& rails) {
+  if (rails.empty()) return;
   std::string devices;
-  for (std::size_t i = 0; i < node.rails.size(); ++i)
+  for (std::size_t i = 0; i < rails.size(); ++i)
     devices += std::string(i == 0 ? "" : ",") + R"({"name":"d)" + std::to_string(i) +
-               R"(","attributes":{"rail":{"int":)" + std::to_string(node.rails[i]) + "}}}";
-  bench_.put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + name +
-                                           R"("},"spec":{"driver":"gpu.example.com","pool":{"name":")" +
-                                           name + R"(","generation":1,"resourceSliceCount":1},"nodeName":")" +
-                                           name + R"(","devices":[)" + devices + "]}}");
+               R"(","attributes":{"rail":{"int":)" + std::to_string(rails[i]) + "}}}";
+  bench_.put(api::Kind::ResourceSlice, R"({"metadata":{"name":")" + kind + node + R"("},"spec":{"driver":")" +
+                                           kind + R"(.example.com","pool":{"name":")" + node +
+                                           R"(","generation":1,"resourceSliceCount":1},"nodeName":")" + node +
+                                           R"(","devices":[)" + devices + "]}}");
 }
 
 void WishBench::put_pod(const std::string& name, int cpu, int devices, const std::string& node) {

@@ -15,12 +15,14 @@ struct WishNode {
   std::string block, rack;  // empty: no label
   int cpu = 1;
   std::vector<int> rails = {};  // of its devices, one for each
+  int nics = 0;                 // devices of another driver
 };
 
 struct WishWorld {
   std::vector<WishNode> nodes;
   std::vector<int> pods;            // waiting: the cpus of each
   std::vector<std::size_t> placed;  // nodes of members with a place; each takes one cpu
+  std::string recorded = {};        // the domain of each of these; empty: none
   int minimum = 0;                  // 0: all of them
   std::string key;                  // the group's own
   GroupWish wish;
@@ -46,6 +48,7 @@ class WishBench {
 
  private:
   void put_node(std::size_t at, const WishNode& node);
+  void put_slice(const std::string& node, const std::string& kind, const std::vector<int>& rails);
   void put_pod(const std::string& name, int cpu, int devices, const std::string& node);
 
   const WishWorld world_;

@@ -4,20 +4,11 @@
 #include <map>
 #include <set>
 
+#include "base/name_list.h"
 #include "placement/wishes/reached.h"
 
 namespace berth::placement {
 namespace {
-
-// "a, b, c and 4 more"
-std::string first_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kSurveyNamedMax); ++i)
-    text.append(i == 0 ? "" : ", ").append(names[i]);
-  if (names.size() > kSurveyNamedMax)
-    text += " and " + std::to_string(names.size() - kSurveyNamedMax) + " more";
-  return text;
-}
 
 struct LevelFindings {
   std::set<std::string> paths;
@@ -77,10 +68,8 @@ class Survey {
 
   void tell_unlabelled(TopologySurvey& survey) const {
     if (unlabelled_count_ == 0 || !survey.reason.empty()) return;
-    std::string names;
-    for (const std::string& name : unlabelled_) names.append(names.empty() ? "" : ", ").append(name);
-    const auto named = static_cast<std::int64_t>(unlabelled_.size());
-    if (unlabelled_count_ > named) names += " and " + std::to_string(unlabelled_count_ - named) + " more";
+    const std::string names =
+        first_names(unlabelled_, unlabelled_.size(), static_cast<std::size_t>(unlabelled_count_));
     tell(survey, "MissingLabels",
          std::to_string(unlabelled_count_) + " of " + std::to_string(nodes_) +
              (nodes_ == 1 ? " node lacks" : " nodes lack") + " a label of some level: " + names);
@@ -91,7 +80,8 @@ class Survey {
       for (const auto& [value, parents] : found_[i].parents) {
         if (parents.size() < 2) continue;
         tell(survey, "TwoParents",
-             levels_[i].name + " " + value + " is in " + first_of({parents.begin(), parents.end()}) +
+             levels_[i].name + " " + value + " is in " +
+                 first_names(std::vector<std::string>(parents.begin(), parents.end()), kSurveyNamedMax) +
                  ": each counts as a domain of its own");
         break;
       }

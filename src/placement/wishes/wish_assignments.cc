@@ -13,7 +13,6 @@ namespace berth::placement {
 struct WishSearch::Assigning {
   const WishRung& rung;
   const Region& region;
-  std::int64_t min = 1, max = INT64_MAX;
   std::vector<std::vector<std::size_t>> kinds = {};  // members, by kind
   std::size_t fewest = 0;                            // domains, by counts
   std::vector<std::size_t> order = {};               // of domains: those in use, then the roomiest first
@@ -36,7 +35,9 @@ bool WishSearch::try_assignments(const WishRung& rung, std::span<const Placement
   for (Region& region : all) {
     choose(region, std::ssize(waiting_));
     if (!region.parts) continue;
-    domains_max = std::max(domains_max, region.domains.size());
+    const auto in_use = static_cast<std::size_t>(
+        std::ranges::count_if(region.domains, [](const PartDomain& one) { return one.placed > 0; }));
+    domains_max = std::max(domains_max, std::min(region.domains.size(), waiting_.size() + in_use));
     runs.push_back(start_assigning(rung, region));
   }
   for (std::size_t count = 1; count <= domains_max; ++count)
@@ -57,10 +58,6 @@ bool WishSearch::try_assignments(const WishRung& rung, std::span<const Placement
 
 WishSearch::Assigning WishSearch::start_assigning(const WishRung& rung, const Region& region) {
   Assigning run{rung, region};
-  if (wish_.segments) {
-    run.min = wish_.segments->min;
-    run.max = wish_.segments->max;
-  }
   const std::vector<std::uint32_t>& kinds = bound_.kinds();
   for (std::size_t member = 0; member < kinds.size(); ++member) {
     if (run.kinds.size() <= kinds[member]) run.kinds.resize(kinds[member] + 1);
@@ -92,7 +89,7 @@ bool WishSearch::choose_domains(Assigning& run, std::size_t next, std::size_t co
   const bool is_used = domain.placed > 0;
   const auto more = static_cast<std::int64_t>(count - run.chosen.size());
   if (!is_used && room + more * domain.room < static_cast<std::int64_t>(run.left)) return false;
-  if (is_used || domain.room >= std::max<std::int64_t>(1, run.min)) {
+  if (is_used || domain.room >= std::max<std::int64_t>(1, segments_.min)) {
     run.chosen.push_back(run.order[next]);
     if (choose_domains(run, next + 1, count, room + domain.room)) return true;
     run.chosen.pop_back();
@@ -104,10 +101,10 @@ bool WishSearch::choose_domains(Assigning& run, std::size_t next, std::size_t co
 bool WishSearch::assign(Assigning& run, std::size_t at) {
   if (at == run.parts.size()) return run.left == 0;
   const PartDomain& domain = run.region.domains[run.parts[at]];
-  const std::int64_t least =
-      std::max<std::int64_t>(domain.placed > 0 ? 0 : 1, run.min - std::min(run.min, domain.placed));
-  const std::int64_t most = std::min(
-      {domain.room, run.max - std::min(run.max, domain.placed), static_cast<std::int64_t>(run.left)});
+  const std::int64_t least = std::max<std::int64_t>(domain.placed > 0 ? 0 : 1,
+                                                    segments_.min - std::min(segments_.min, domain.placed));
+  const std::int64_t most = std::min({domain.room, segments_.max - std::min(segments_.max, domain.placed),
+                                      static_cast<std::int64_t>(run.left)});
   run.taken.resize(at);
   for (std::int64_t size = most; size >= least; --size) {
     if (at + 1 == run.parts.size() && size < static_cast<std::int64_t>(run.left)) return false;

@@ -46,6 +46,7 @@ WishSearch::WishSearch(const WishQuestion& question)
     : question_(question),
       input_(question.input),
       wish_(*question.input.wish),
+      segments_(wish_.segments.value_or(WishSegments())),
       context_(question.context),
       transaction_(question.transaction),
       levels_(question.input.group->topology_keys, wish_, question.placements, question.domains,
@@ -57,7 +58,7 @@ WishSearch::WishSearch(const WishQuestion& question)
            waiting_),
       bound_(question.groups.plugins_of(question.input), question.groups.pods(), context_, transaction_,
              waiting_, kWishNodesCountedMax),
-      devices_(context_.cluster, waiting_) {
+      devices_(context_, waiting_) {
   if (wish_.same_devices) same_.emplace(context_, input_);
   if (question.inside) {
     levels_.forget_required();
@@ -106,8 +107,7 @@ std::optional<GroupOutcome> WishSearch::place(std::int64_t needed, std::int64_t 
 // How many members there may be room for by counts, in what is required.
 std::int64_t WishSearch::most_members() {
   const WishRung& last = rungs_.back();
-  const std::int64_t min = wish_.segments ? wish_.segments->min : 1;
-  const std::int64_t max = wish_.segments ? wish_.segments->max : INT64_MAX;
+  const std::int64_t min = segments_.min, max = segments_.max;
   const std::vector<Placement> placements = placements_at(last.depth);
   std::int64_t most = 0;
   if (!wish_.segments || last.parts <= last.depth) {
@@ -137,9 +137,9 @@ std::int64_t WishSearch::fewer_than(std::int64_t members) {
 
 bool WishSearch::try_rung(const WishRung& rung, std::int64_t members) {
   if (!same_) return try_domains(rung, members);
-  if (!same_->complete()) unproved_ = kSearchBudgetEnded;
   if (!counts_suffice(rung, members)) return false;
   const std::vector<SameDevices::Values> sets = same_->sets(members);
+  if (!same_->complete()) unproved_ = kSearchBudgetEnded;
   for (const SameDevices::Values& values : sets) {
     if (try_values(rung, values, members)) return true;
     if (outcome_.kind == GroupOutcome::Kind::Error) return false;
@@ -204,16 +204,26 @@ std::vector<Placement> WishSearch::placements_at(std::size_t depth) {
   }
   const topology::Tree* tree = depth == 0 ? nullptr : &levels_.topology(depth).tree();
   const PluginSet& plugins = question_.groups.plugins_of(input_);
-  std::vector<Placement> placements =
-      plugins.placement_generator
-          ->generate({tree, question_.domains.nodes(context_.cluster), input_.placed, input_.occupied})
-          .value_or(std::vector<Placement>{});
-  if (!question_.inside) return placements;
+  std::vector<Placement> placements = plugins.placement_generator
+                                          ->generate({tree, question_.domains.nodes(context_.cluster),
+                                                      input_.placed, input_.occupied, input_.recorded})
+                                          .value_or(std::vector<Placement>{});
+  if (!question_.inside) return inside_required(std::move(placements), depth);
   std::vector<Placement> inside;
   for (const Placement& one : placements)
     if (Placement part = placement_of(depth, one.domain); !part.nodes.empty())
       inside.push_back(std::move(part));
   return inside;
+}
+
+// Wished domains are not recorded, so of members whose nodes were relabelled they may be elsewhere.
+std::vector<Placement> WishSearch::inside_required(std::vector<Placement> placements, std::size_t depth) {
+  if (input_.placed.empty() || levels_.required() == 0 || depth <= levels_.required()) return placements;
+  const std::vector<Placement> outer = placements_at(levels_.required());
+  std::erase_if(placements, [&](const Placement& one) {
+    return outer.empty() || !one.name.starts_with(outer.front().name + "/");
+  });
+  return placements;
 }
 
 Placement WishSearch::placement_of(std::size_t depth, topology::DomainId domain) {
@@ -230,10 +240,13 @@ Placement WishSearch::placement_of(std::size_t depth, topology::DomainId domain)
 
 // In the state before any member is placed.
 std::int64_t WishSearch::room(std::size_t depth, topology::DomainId domain) {
+  return room(depth, domain, levels_.topology(depth));
+}
+
+std::int64_t WishSearch::room(std::size_t depth, topology::DomainId domain, Topology& topology) {
   const auto known = rooms_.find({depth, domain});
   if (known != rooms_.end()) return known->second;
-  Topology& topology = levels_.topology(depth);
-  if (devices_.per_member() == 0 && !question_.inside) return fit_.counts(topology).sum(domain);
+  if (!devices_.limits() && !question_.inside) return fit_.counts(topology).sum(domain);
   std::int64_t sum = 0;
   const auto add = [&](std::span<const NodeId> nodes) {
     for (const NodeId node : nodes)
@@ -288,7 +301,8 @@ bool WishSearch::try_whole(const WishRung& rung, std::span<const Placement> plac
 
 std::vector<WishSearch::Region> WishSearch::regions(const WishRung& rung,
                                                     std::span<const Placement> placements) {
-  const topology::Tree& tree = levels_.topology(rung.parts).tree();
+  Topology& topology = levels_.topology(rung.parts);
+  const topology::Tree& tree = topology.tree();
   std::map<topology::DomainId, std::int64_t> placed;
   for (const NodeId node : input_.occupied)
     if (const topology::DomainId leaf = tree.leaf_of(node); leaf.valid()) ++placed[leaf];
@@ -306,7 +320,7 @@ std::vector<WishSearch::Region> WishSearch::regions(const WishRung& rung,
       if (const auto found = by_path.find(tree.path_of(above)); found != by_path.end())
         at->second = &all[found->second];
     if (!at->second) continue;
-    PartDomain domain{room(rung.parts, leaf), 0};
+    PartDomain domain{room(rung.parts, leaf, topology), 0};
     if (const auto here = placed.find(leaf); here != placed.end()) domain.placed = here->second;
     for (const std::size_t depth : rung.parents)
       domain.parents.push_back(domain_above(tree, leaf, depth).index());
@@ -317,13 +331,7 @@ std::vector<WishSearch::Region> WishSearch::regions(const WishRung& rung,
 }
 
 void WishSearch::choose(Region& region, std::int64_t members) const {
-  PartsQuestion question{region.domains, members};
-  question.distribution = wish_.distribution;
-  if (wish_.segments) {
-    question.min = wish_.segments->min;
-    question.max = wish_.segments->max;
-  }
-  region.parts = choose_parts(question);
+  region.parts = choose_parts({region.domains, members, segments_.min, segments_.max, wish_.distribution});
 }
 
 // Of equal ones the tightest.
@@ -474,8 +482,7 @@ GroupOutcome WishSearch::as_required() {
   all.waiting = waiting_;
   all.node_by_node = wish_.contiguous_ranks;
   if (wish_.segments || same_) return refuse(all);
-  if (const std::int64_t most = most_members();
-      devices_.per_member() > 0 && most < needed_ && unproved_.empty()) {
+  if (const std::int64_t most = most_members(); devices_.limits() && most < needed_ && unproved_.empty()) {
     GroupOutcome outcome = in_their_order(question_.groups.refuse(context_, all, transaction_));
     if (outcome.kind != GroupOutcome::Kind::Unschedulable) return outcome;
     outcome.refusal->group->proof = GroupProof{needed_, most, {}, {}};
@@ -502,7 +509,7 @@ GroupOutcome WishSearch::refuse(const GroupInput& all) {
   GroupRefusal& why = *outcome.refusal->group;
   why.wish = shortage();
   // Parts that share devices are not independent of each other.
-  if (devices_.per_member() > 0 && !context_.cluster.shared_pools().empty()) unproved_ = kSearchBudgetEnded;
+  if (devices_.limits() && !context_.cluster.shared_pools().empty()) unproved_ = kSearchBudgetEnded;
   why.unproved = unproved_;
   why.proof = std::nullopt;
   if (unproved_.empty()) why.proof = GroupProof{needed_, needed_ - 1, {}, {}};

@@ -87,9 +87,12 @@ class WishSearch {
   void choose(Region& region, std::int64_t members) const;
   Region* best_of(std::vector<Region>& regions) const;
   std::vector<Placement> placements_at(std::size_t depth);
+  std::vector<Placement> inside_required(std::vector<Placement> placements, std::size_t depth);
   Placement placement_of(std::size_t depth, topology::DomainId domain);
   bool suits_segments(const WishRung& rung, const Placement& placement, std::int64_t members);
   std::int64_t room(std::size_t depth, topology::DomainId domain);
+  // `topology`: of this depth.
+  std::int64_t room(std::size_t depth, topology::DomainId domain, Topology& topology);
   void forget_rooms();
   std::int64_t most_members();
   std::int64_t fewer_than(std::int64_t members);
@@ -109,6 +112,7 @@ class WishSearch {
   const WishQuestion question_;
   const GroupInput& input_;
   const GroupWish& wish_;
+  const WishSegments segments_;  // without a wish for them, of any size
   const SchedulingContext& context_;
   model::Ledger::Transaction& transaction_;
   WishLevels levels_;

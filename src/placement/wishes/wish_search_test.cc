@@ -223,6 +223,34 @@ TEST(WishSearch, GivesAllMembersTheSameRails) {
       "same values of gpu.example.com/rail in every pod: no set of them is free on enough nodes.");
 }
 
+// Sets of 7 among 14 rails of a node are more than are counted, and the only one of both nodes is the last.
+TEST(WishSearch, OfMoreSetsThanAreCountedNothingIsProved) {
+  std::vector<int> first, second;
+  for (int rail = 0; rail < 14; ++rail) {
+    first.push_back(rail);
+    second.push_back(rail + 7);
+  }
+  const GroupOutcome outcome = WishBench(with_rails({first, second}, 2, 7)).decide();
+  ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
+  EXPECT_FALSE(outcome.refusal->group->proof);
+  EXPECT_NE(outcome.refusal->group->unproved, "");
+}
+
+// A node of a member was relabelled since.
+TEST(WishSearch, LaterMembersGoToTheRecordedDomain) {
+  WishWorld world = with_racks({{"b0/r0", 3}, {"b0/r1", 2}, {"b1/r2", 4}}, 2, wish_for({}, kRackLevel));
+  world.nodes[5].cpu = 3;
+  world.placed = {5};
+  EXPECT_EQ(WishBench::wish_of(WishBench(world).decide()), "rack: b1/r2 3");
+  world.recorded = "block=b0,rack=r0";
+  WishBench rack(world);
+  EXPECT_EQ(rack.nodes_of(rack.decide()), "n0: 1, n1: 1");
+  world.wish = wish_for({kRackLevel}, kBlockLevel);
+  world.recorded = "block=b0";
+  WishBench block(world);
+  EXPECT_EQ(block.nodes_of(block.decide()), "n3: 1, n4: 1");
+}
+
 TEST(WishSearch, CountsDevicesOfDomains) {
   WishWorld world = with_rails({{0, 1}, {0, 1}}, 3, 1);
   world.wish = wish_for({}, kHostLevel);
@@ -234,6 +262,13 @@ TEST(WishSearch, CountsDevicesOfDomains) {
       << refusal_of(world);
   world.wish = wish_for({kHostLevel});
   EXPECT_EQ(WishBench::wish_of(WishBench(world).decide()), ": b0/r0/n0 2, b1/r0/n1 1");
+}
+
+TEST(WishSearch, CountsDevicesByTheirDriver) {
+  WishWorld world = with_rails({{0, 1}, {0, 1}}, 3, 2);
+  for (WishNode& node : world.nodes) node.nics = 6;
+  world.wish = wish_for({}, kRackLevel);
+  EXPECT_NE(refusal_of(world).find("rack is 2 devices short"), std::string::npos) << refusal_of(world);
 }
 
 // The group's own key is no level of the policy's topology: both hold.

@@ -44,12 +44,15 @@ class WishTree {
     auto shared = std::make_shared<const GroupWish>(wish);
     (node == 0 ? input_.nodes[0].wish : input_.nodes[node].group.wish) = shared;
   }
-  // Of the node: "rack: b0/r0 4".
-  std::string decide(std::size_t node) {
+  TreeOutcome outcome() {
     DecisionCore core(bench_.cluster, bench_.selectors, {});
     const SchedulingContext context{bench_.view, bench_.cluster, core.allocator()};
     model::Ledger::Transaction transaction(bench_.cluster.ledger());
-    const TreeOutcome outcome = core.decide_tree(context, input_, transaction);
+    return core.decide_tree(context, input_, transaction);
+  }
+  // Of the node: "rack: b0/r0 4".
+  std::string decide(std::size_t node) {
+    const TreeOutcome outcome = this->outcome();
     if (outcome.kind != GroupOutcome::Kind::Placed) return "refused";
     GroupOutcome one;
     one.wish = outcome.nodes[node].wish;
@@ -94,6 +97,17 @@ TEST(WishTrees, AChildKeepsItsOwnWish) {
   enough.wish(1, cut);
   enough.wish(2, cut);
   EXPECT_EQ(enough.decide(2), ": b0/r0 2, b0/r1 2");
+}
+
+TEST(WishTrees, AChildWithoutRoomInItsRequiredLevelIsNamed) {
+  WishTree tree({{"b0/r0", 3}, {"b0/r1", 5}}, 6, 2);
+  tree.wish(1, wish_for({}, kRackLevel));
+  const TreeOutcome outcome = tree.outcome();
+  ASSERT_TRUE(outcome.refusal && outcome.refusal->group->stuck);
+  const StuckGroup& stuck = *outcome.refusal->group->stuck;
+  EXPECT_EQ(stuck.name, "a");
+  EXPECT_EQ(stuck.topology_key, "rack");
+  EXPECT_EQ(stuck.nearest, "b0/r1");
 }
 
 }  // namespace

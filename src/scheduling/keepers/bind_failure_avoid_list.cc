@@ -55,6 +55,7 @@ std::vector<model::NodeId> BindFailureAvoidList::nodes(const std::string& pod_ui
   if (const auto found = nodes_.find(pod_uid); found != nodes_.end())
     for (const Avoided<model::NodeId>& one : found->second)
       if (one.until > now) nodes.push_back(one.id);
+  std::ranges::sort(nodes);
   return nodes;
 }
 

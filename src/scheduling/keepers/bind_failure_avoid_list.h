@@ -21,6 +21,7 @@ class BindFailureAvoidList {
   void note(const api::BindRequest& request, const model::Cluster& cluster, Time now, Time until);
   void forget(const std::string& uid) { nodes_.erase(uid), devices_.erase(uid); }
 
+  // Ascending.
   std::vector<model::NodeId> nodes(const std::string& pod_uid, Time now) const;
   // Of the pod's claims that are not allocated.
   std::vector<model::DeviceId> devices(const model::Cluster& cluster, const api::Pod& pod, Time now) const;

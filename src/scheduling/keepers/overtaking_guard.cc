@@ -37,7 +37,8 @@ bool OvertakingGuard::forget(const EntityKey& key) {
 
 // Those that are not overtaken yet are in the order of the queue.
 void OvertakingGuard::placed(const QueuedEntity& entry, Time now) {
-  while (!not_overtaken_.empty() && *not_overtaken_.begin() < place_of(entry, Time())) {
+  const WaitingOrder place = place_of(entry, Time());
+  while (!not_overtaken_.empty() && *not_overtaken_.begin() < place) {
     WaitingEntity& waiting = waiting_.at(std::get<EntityKey>(*not_overtaken_.begin()));
     not_overtaken_.erase(not_overtaken_.begin());
     waiting.by_equals = waiting.entry.priority == entry.priority;

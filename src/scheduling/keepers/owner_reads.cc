@@ -1,5 +1,8 @@
 #include "scheduling/keepers/owner_reads.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "api/serialized.h"
 #include "api/type_table.h"
 #include "base/ascii.h"
@@ -49,32 +52,36 @@ KnownOwners OwnerReads::known(const std::string& ns, const api::OwnerReference& 
   if (known.owners.state != KnownOwners::State::Known || object.uid.empty() || known.uid == object.uid)
     return known.owners;
   // The object of this UID is gone, or was not asked for yet.
-  return {known.asked == object.uid ? KnownOwners::State::Known : KnownOwners::State::Unread};
+  return {known.answered.contains(object.uid) ? KnownOwners::State::Known : KnownOwners::State::Unread};
 }
 
 KnownOwners OwnerReads::ask(const std::string& ns, const api::OwnerReference& object,
                             const placement::EntityKey& asking, Time now) {
-  const api::ObjectKey key = key_of_owner(ns, object);
-  if (objects_.size() >= kOwnersKeptMax && !objects_.contains(key)) {
-    for (const auto& [other, known] : objects_) reads_.erase(other);
-    objects_.clear();
-    under_way_ = 0;
-  }
   const KnownOwners owners = known(ns, object);
-  const bool unread = owners.state == KnownOwners::State::Unread;
+  const api::ObjectKey key = key_of_owner(ns, object);
   const auto found = objects_.find(key);
   const bool old = object.uid.empty() && found != objects_.end() && found->second.read_at.is_set() &&
                    now - found->second.read_at >= kOwnerReadAgain;
-  if (!unread && !old && owners.state == KnownOwners::State::Known) return owners;
+  if (owners.state == KnownOwners::State::Known && !old) return owners;
+  if (found == objects_.end() && objects_.size() >= forget_at_) forget_idle();
   Known& kept = objects_[key];
-  const bool waits = !kept.asking.empty();
-  kept.asking.insert(asking);
-  if (!waits || kept.asked != object.uid) {
-    kept.asked = object.uid;
-    if (unread) kept.owners = {KnownOwners::State::Unread};
-    if (owners.state != KnownOwners::State::Refused) reads_.want(key, now);
+  if (const auto reading = kept.reading.find(object.uid); reading != kept.reading.end()) {
+    reading->second.insert(asking);
+    return owners;
   }
+  const auto [wanted, is_new] = kept.wanted.try_emplace(object.uid);
+  wanted->second.insert(asking);
+  // A refused read is repeated as it is.
+  if (is_new && owners.state != KnownOwners::State::Refused) reads_.want(key, now);
   return owners;
+}
+
+void OwnerReads::forget_idle() {
+  std::erase_if(objects_, [&](const auto& object) {
+    if (object.second.is_idle()) reads_.erase(object.first);
+    return object.second.is_idle();
+  });
+  forget_at_ = std::max(kOwnersKeptMax, 2 * objects_.size());
 }
 
 client::Effects OwnerReads::due(Time now) {
@@ -83,37 +90,45 @@ client::Effects OwnerReads::due(Time now) {
     const std::optional<api::ObjectKey> key = reads_.next(now);
     if (!key) break;
     ++under_way_;
+    Known& known = objects_.at(*key);
+    known.reading = std::exchange(known.wanted, {});
     effects.chains.push_back({*key, {read_of(*key)}});
   }
   if (!effects.chains.empty()) effects.decision_id = kOwnerReads;
   return effects;
 }
 
+void OwnerReads::keep_answer(Known& known, const client::ChainOutcome& outcome) {
+  known.owners = {KnownOwners::State::Known};
+  known.uid.clear();
+  const Result<Json> object =
+      outcome.last.object ? api::parse_object(*outcome.last.object) : Result<Json>(Json());
+  if (object && outcome.last.ok()) {
+    known.uid = object->part("metadata").string_at("uid");
+    known.owners.owners = api::owners_of_document(*object);
+  }
+  if (known.answered.size() + known.reading.size() > kOwnerUidsMax) known.answered.clear();
+  for (const auto& [uid, entries] : known.reading) known.answered.insert(uid);
+}
+
 std::vector<placement::EntityKey> OwnerReads::read_done(const client::ChainOutcome& outcome, Time now) {
-  const bool answered = outcome.ok;
-  if (!reads_.write_done(outcome.key, answered, now)) return {};
-  if (under_way_ > 0) --under_way_;
   const auto found = objects_.find(outcome.key);
-  if (found == objects_.end()) return {};
+  if (!reads_.write_done(outcome.key, outcome.ok, now) || found == objects_.end()) return {};
+  --under_way_;
   Known& known = found->second;
   known.read_at = now;
-  if (answered) {
-    reads_.erase(outcome.key);
-    known.owners = {KnownOwners::State::Known};
-    known.uid.clear();
-    const Result<Json> object =
-        outcome.last.object ? api::parse_object(*outcome.last.object) : Result<Json>(Json());
-    if (object && outcome.last.ok()) {
-      known.uid = object->part("metadata").string_at("uid");
-      known.owners.owners = api::owners_of_document(*object);
-    }
+  std::set<placement::EntityKey> asking;
+  for (const auto& [uid, entries] : known.reading) asking.insert(entries.begin(), entries.end());
+  if (outcome.ok) {
+    keep_answer(known, outcome);
+    if (known.wanted.empty()) reads_.erase(outcome.key);
   } else {
     known.owners = {KnownOwners::State::Refused};
     known.refusal = outcome.last.message;
+    for (auto& [uid, entries] : known.reading) known.wanted[uid].merge(entries);
   }
-  std::vector<placement::EntityKey> asking(known.asking.begin(), known.asking.end());
-  if (answered) known.asking.clear();
-  return asking;
+  known.reading.clear();
+  return {asking.begin(), asking.end()};
 }
 
 std::string OwnerReads::refused_in(const std::string& ns) const {

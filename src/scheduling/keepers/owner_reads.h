@@ -1,8 +1,10 @@
 // The owners of objects that own groups, read one object at a time: only while a PlacementPolicy of the
 // namespace is about an owner.
 //
-// Reads are bounded in number, and repeated with backoff until they are answered. Owner: the scheduler, one
-// thread. Cost: O(log n) a call. Memory: at most kOwnersKeptMax objects, then all are forgotten.
+// Reads are bounded in number, and repeated with backoff until they are answered. One read answers for every
+// UID that was asked for before it: the object has that UID, or none of that UID exists any more. Owner: the
+// scheduler, one thread. Cost: O(log n) a call, amortized. Memory: kOwnersKeptMax objects, or twice as many
+// as entries wait for; then the others are forgotten.
 #pragma once
 
 #include <map>
@@ -21,6 +23,8 @@ namespace berth::scheduling {
 inline constexpr std::string_view kOwnerReads = "owner-reads";  // Effects::decision_id
 inline constexpr std::size_t kOwnersKeptMax = 16384;
 inline constexpr std::size_t kOwnerReadsAtOnceMax = 16;
+// UIDs without an object that are known of one name; beyond, those of earlier reads are asked for again.
+inline constexpr std::size_t kOwnerUidsMax = 256;
 // A reference without a UID is read again after this time: another object may have the name.
 inline constexpr Duration kOwnerReadAgain = Duration::seconds(30);
 
@@ -43,16 +47,26 @@ class OwnerReads {
   std::string refused_in(const std::string& ns) const;
 
  private:
+  using Asking = std::map<std::string, std::set<placement::EntityKey>>;  // entries, by the UID they ask for
   struct Known {
     placement::KnownOwners owners{placement::KnownOwners::State::Unread};
-    std::string uid;    // of the object that was read; empty: there is none
-    std::string asked;  // the UID that the latest read was for
+    std::string uid;  // of the object that was read; empty: there is none
     Time read_at;
-    std::string refusal;  // the API server's words
-    std::set<placement::EntityKey> asking;
+    std::string refusal;             // the API server's words
+    Asking wanted;                   // of the next read
+    Asking reading;                  // of the read under way
+    std::set<std::string> answered;  // UIDs that earlier reads were for
+
+    // No entry waits for it: what cannot be read holds none.
+    bool is_idle() const {
+      return reading.empty() && (wanted.empty() || owners.state == placement::KnownOwners::State::Refused);
+    }
   };
+  void forget_idle();
+  void keep_answer(Known& known, const client::ChainOutcome& outcome);
 
   std::map<api::ObjectKey, Known> objects_;
+  std::size_t forget_at_ = kOwnersKeptMax;  // objects
   RetriedWrites reads_;
   std::size_t under_way_ = 0;
 };

@@ -70,6 +70,39 @@ TEST_F(OwnerReadsTest, ReadAnObjectOfThatNameAgainForAnotherUid) {
   EXPECT_TRUE(reads.due(now).empty());
 }
 
+// Groups of an object that was made anew, and of two that were deleted.
+TEST_F(OwnerReadsTest, SeveralUidsOfOneNameNeedNoFurtherReads) {
+  const placement::EntityKey other{"ns", "h", placement::EntityKind::Group};
+  reads.ask("ns", job("u1"), kGroup, now);
+  const api::ObjectKey key = due();
+  reads.ask("ns", job("u2"), other, now);
+  EXPECT_EQ(reads.read_done(answered(key, "u3"), now), std::vector{kGroup});
+  EXPECT_EQ(reads.read_done(answered(due(), "u3"), now), std::vector{other});
+  for (int turn = 0; turn < 3; ++turn)
+    for (const char* uid : {"u1", "u2", "u3"}) {
+      EXPECT_EQ(reads.ask("ns", job(uid), kGroup, now).state, State::Known) << uid;
+      EXPECT_EQ(reads.known("ns", job(uid)).owners.size(), uid == std::string("u3") ? 1u : 0u);
+    }
+  EXPECT_TRUE(reads.due(now).empty());
+}
+
+TEST_F(OwnerReadsTest, ThoseThatWaitAreNotForgotten) {
+  reads.ask("ns", job("u1"), kGroup, now);
+  const api::ObjectKey key = due();
+  for (std::size_t i = 0; i < 3 * kOwnersKeptMax; ++i)
+    reads.ask("ns", {"batch/v1", "Job", "j" + std::to_string(i), "u"}, kGroup, now);
+  std::size_t answers = 1;
+  ASSERT_EQ(reads.read_done(answered(key, "u1"), now).size(), 1u);
+  for (client::Effects next = reads.due(now); !next.empty(); next = reads.due(now))
+    for (const client::Chain& chain : next.chains)
+      answers += reads.read_done(answered(chain.key, "u"), now).size();
+  EXPECT_EQ(answers, 3 * kOwnersKeptMax + 1);
+  ASSERT_EQ(reads.known("ns", job("u1")).state, State::Known);
+  for (std::size_t i = 0; i <= kOwnersKeptMax; ++i)
+    reads.ask("ns", {"batch/v1", "Job", "k" + std::to_string(i), "u"}, kGroup, now);
+  EXPECT_EQ(reads.known("ns", job("u1")).state, State::Unread) << "nobody waits for it";
+}
+
 TEST_F(OwnerReadsTest, AnAbsentObjectHasNoOwners) {
   reads.ask("ns", job(""), kGroup, now);
   EXPECT_EQ(reads.read_done(not_found(due()), now).size(), 1u);

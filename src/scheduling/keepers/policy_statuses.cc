@@ -39,21 +39,14 @@ void add_members(const client::View& view, const std::string& ns, const std::str
   }
 }
 
-void add_members_under(const client::View& view, const std::string& ns, const std::string& composite,
-                       std::size_t levels, PlacedMembers& members) {
-  for (const api::PodGroup* group : view.groups_under(ns, composite))
-    add_members(view, ns, group->meta.name, members);
-  if (levels == 0) return;
-  for (const api::CompositePodGroup* child : view.composites_under(ns, composite))
-    add_members_under(view, ns, child->meta.name, levels - 1, members);
-}
-
-PlacedMembers members_of_key(const client::View& view, const GroupKey& group) {
+PlacedMembers members_of_key(const client::View& view, const GroupKey& key) {
   PlacedMembers members;
-  if (group.kind == EntityKind::CompositeGroup)
-    add_members_under(view, group.ns, group.name, client::kTreeLevelsMax, members);
-  else
-    add_members(view, group.ns, group.name, members);
+  if (key.kind == EntityKind::Group) {
+    add_members(view, key.ns, key.name, members);
+    return members;
+  }
+  for (const api::PodGroup* group : client::groups_below(view, key.ns, key.name))
+    add_members(view, key.ns, group->meta.name, members);
   return members;
 }
 
@@ -74,9 +67,8 @@ struct GroupReport {
 };
 
 Json group_json(const GroupReport& report) {
-  Json json = Json::object(
-      {{"kind", report.key.kind == EntityKind::CompositeGroup ? "CompositePodGroup" : "PodGroup"},
-       {"name", report.key.name}});
+  Json json = Json::object({{"kind", placement::group_kind(report.key.kind == EntityKind::CompositeGroup)},
+                            {"name", report.key.name}});
   if (!report.result.reached.empty()) json["level"] = report.result.reached;
   if (!report.result.domains.empty()) {
     Json domains = Json::array();
@@ -275,10 +267,10 @@ client::Effects PolicyStatuses::due(const client::View& view, const PolicyMember
   while (effects.chains.size() < kStatusesPerWriteMax) {
     const std::optional<api::ObjectKey> key = writes_.next(now);
     if (!key) break;
-    const api::PlacementPolicy* policy = view.placement_policies.find(key->ns, key->name);
-    const api::Topology* topology =
-        key->kind == api::Kind::Topology ? view.topologies.find("", key->name) : nullptr;
-    if (key->kind == api::Kind::Topology) policy = nullptr;
+    const bool of_topology = key->kind == api::Kind::Topology;
+    const api::Topology* topology = of_topology ? view.topologies.find("", key->name) : nullptr;
+    const api::PlacementPolicy* policy =
+        of_topology ? nullptr : view.placement_policies.find(key->ns, key->name);
     if (!policy && !topology) {
       computed_.erase(*key);
       writes_.erase(*key);
@@ -288,13 +280,13 @@ client::Effects PolicyStatuses::due(const client::View& view, const PolicyMember
         policy ? status_of_policy(view, *policy, members.groups_of({key->ns, key->name}), owners, now)
                : status_of_topology(view, *topology, now);
     computed_[*key] = now;
-    if (says_status(policy ? policy->status : topology->status, wanted)) {
+    const Json& stored = policy ? policy->status : topology->status;
+    if (says_status(stored, wanted)) {
       writes_.erase(*key);
       continue;
     }
     const api::ObjectMeta& meta = policy ? policy->meta : topology->meta;
-    if (auto note = note_of(*key, meta.uid, policy ? policy->status : topology->status, wanted))
-      effects.events.push_back(*std::move(note));
+    if (auto note = note_of(*key, meta.uid, stored, wanted)) effects.events.push_back(*std::move(note));
     effects.chains.push_back(
         {*key, {client::merge_patch(*key, Json::object({{"status", wanted}}), meta.uid, 0, "status")}});
   }
