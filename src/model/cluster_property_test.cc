@@ -248,7 +248,7 @@ class History {
     const std::string before = cluster.to_text();
     const auto stamps_before = stamps_of(cluster);
     Ledger::Transaction transaction(cluster.ledger());
-    transaction.lift_holds(pick(2));
+    transaction.lift_holds(pick(2), {});
     std::vector<Ledger::Transaction::Savepoint> savepoints = {transaction.savepoint()};
     std::vector<std::string> texts = {cluster.to_text()};
     const int actions = pick(6);

@@ -299,9 +299,9 @@ TEST(Ledger, AHoldBindsEntriesBelowItsPriority) {
     EXPECT_FALSE(cluster.ledger().node_of(a).valid());
     EXPECT_FALSE(cluster.ledger().reservation(cluster.find_claim("default", "own")));
     Ledger::Transaction transaction(cluster.ledger());
-    transaction.lift_holds(9);
+    transaction.lift_holds(9, {});
     EXPECT_EQ(cpu(), 500);
-    transaction.lift_holds(10);
+    transaction.lift_holds(10, {});
     EXPECT_EQ(cpu(), 0);
     EXPECT_FALSE(cluster.ledger().busy(gpu));
   }

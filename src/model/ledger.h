@@ -172,10 +172,14 @@ class Ledger::Transaction {
   // Removes the pod's charge (or the claim's reservation), as preemption tries it.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
-  // Takes back what holds keep from others, where the holds do not bind an entry of this priority. An entry
-  // with a hold of its own takes that back, and later ones up to its priority: who came first goes first.
-  // `open`: a hold that binds equals, but not this entry.
-  void lift_holds(std::int32_t priority, std::optional<HoldId> own = {}, std::optional<HoldId> open = {});
+  // Holds that do not bind an entry although their priority is its own or higher.
+  struct FreeOf {
+    std::optional<HoldId> own = {};         // and later ones up to its priority: who came first goes first
+    std::optional<HoldId> open = {};        // binds equals, but not this one
+    std::optional<HoldId> backfilled = {};  // the entry ends before its room is used
+  };
+  // Takes back what holds keep from others, where they do not bind an entry of this priority.
+  void lift_holds(std::int32_t priority, const FreeOf& free_of);
   // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
   // others.
   void hide(DeviceId device);

@@ -1,4 +1,5 @@
 #include "placement/decision_core.h"
+#include "placement/expected_duration.h"
 
 #include <algorithm>
 
@@ -134,6 +135,9 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   signature.begin("Turn");
   signature.put(static_cast<std::uint64_t>(std::uint32_t(pod.priority)));
   signature.put(pod.preemption_policy);
+  // A reservation does not bind those that end before its room is used.
+  const std::optional<Duration> runs = expected_duration(context.view, pod);
+  signature.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
   wait.alike = signature.bytes();
   return wait;
 }

@@ -41,7 +41,7 @@ bool EntryGate::follow_nomination(const client::View& view, const EntityKey& key
     const SchedulingContext context{view, loop_.cluster, core_.allocator(), now,
                                     loop_.options.binding_timeout};
     model::Ledger::Transaction transaction(loop_.cluster.ledger());
-    transaction.lift_holds(pod.priority, loop_.nominations.hold_of(key));
+    transaction.lift_holds(pod.priority, {.own = loop_.nominations.hold_of(key)});
     const auto before = transaction.savepoint();
     if (!core_.place_nominated(context, pod, transaction)) return std::nullopt;
     return loop_.cluster.hold_for(transaction.take_since(before), pod.priority);

@@ -47,8 +47,9 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   const Preempting preempting = this->preempting(context, entry.key, group.meta);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(group.priority, own ? std::optional(own->hold.id()) : std::nullopt,
-                         loop_.overtaking.open_to(entry));
+  transaction.lift_holds(group.priority,
+                         {own ? std::optional(own->hold.id()) : std::nullopt, loop_.overtaking.open_to(entry),
+                          backfilled_by(context, input.waiting)});
   const GroupOutcome outcome = core_.decide_group(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(context, std::move(entry), input, outcome, transaction, id, now);

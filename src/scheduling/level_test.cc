@@ -132,6 +132,11 @@ model::Hold hold_on_node_three() {
   return {10, {{{model::NodeId(3), model::ResourceAmounts{{model::kCpu, 500}}, nullptr, {}}, {}}}, {}};
 }
 
+std::optional<EntityKey> starving(const OvertakingGuard& guard, Time now) {
+  const std::optional<QueuedEntity> entry = guard.starving(now);
+  return entry ? std::optional(entry->key) : std::nullopt;
+}
+
 TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
   model::Ledger ledger;
   const Duration limit = Duration::seconds(20);
@@ -143,8 +148,8 @@ TEST(OvertakingGuard, ReservesForAnEntryThatIsOvertakenTooLong) {
   EXPECT_FALSE(guard.starving(start + limit * 2)) << "those before it do not overtake it";
   guard.placed(queued("low", 0), start);
   EXPECT_FALSE(guard.starving(start + limit - Duration::seconds(1)));
-  ASSERT_EQ(guard.starving(start + limit), pod_entry("high"));
-  guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, start + limit);
+  ASSERT_EQ(starving(guard, start + limit), pod_entry("high"));
+  guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, {}, start + limit);
   const auto in_use = [&] { return model::amount_in(ledger.node(model::NodeId(3)).requested, model::kCpu); };
   EXPECT_EQ(in_use(), 500);
   EXPECT_FALSE(guard.expire(start + limit));
@@ -160,9 +165,9 @@ TEST(OvertakingGuard, AYoungerEqualOvertakesAndTheReservationIsOpenToOlderOnes) 
   OvertakingGuard guard(limit);
   guard.refused(queued("large", 10, 60));
   guard.placed(queued("small", 10), start);
-  ASSERT_EQ(guard.starving(start + limit), pod_entry("large"));
+  ASSERT_EQ(starving(guard, start + limit), pod_entry("large"));
   EXPECT_TRUE(guard.overtaken_by_equals(pod_entry("large")));
-  guard.keep(pod_entry("large"), {ledger, hold_on_node_three()}, start + limit);
+  guard.keep(pod_entry("large"), {ledger, hold_on_node_three()}, {}, start + limit);
   EXPECT_TRUE(guard.open_to(queued("large", 10, 60)));
   EXPECT_TRUE(guard.open_to(queued("older", 10, 61)));
   EXPECT_FALSE(guard.open_to(queued("younger", 10, 59)));
@@ -177,7 +182,7 @@ TEST(OvertakingGuard, AfterASearchInVainTheNextOneComesLater) {
   guard.give_up(pod_entry("first"), start);
   EXPECT_FALSE(guard.starving(start));
   EXPECT_EQ(guard.next_time(), start + kSearchPause);
-  EXPECT_EQ(guard.starving(start + kSearchPause), pod_entry("second"));
+  EXPECT_EQ(starving(guard, start + kSearchPause), pod_entry("second"));
 }
 
 TEST(OvertakingGuard, AReservationLastsWhilePodsLeaveIt) {
@@ -187,7 +192,7 @@ TEST(OvertakingGuard, AReservationLastsWhilePodsLeaveIt) {
   OvertakingGuard guard(limit);
   guard.refused(queued("high", 10));
   guard.placed(queued("low", 0), start - limit);
-  guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, start);
+  guard.keep(pod_entry("high"), {ledger, hold_on_node_three()}, {}, start);
   const Duration step = kKeptStillMax - Duration::seconds(1);
   for (Time now = start + step; now < start + kKeptMax; now = now + step) {
     EXPECT_FALSE(guard.expire(now));
@@ -197,6 +202,35 @@ TEST(OvertakingGuard, AReservationLastsWhilePodsLeaveIt) {
   EXPECT_TRUE(guard.expire(start + kKeptMax)) << "not for ever";
 }
 
+TEST(OvertakingGuard, AReservationWithAKnownBeginLastsUntilThenAndMakesWayForAHigherPriority) {
+  model::Ledger ledger;
+  const Duration limit = Duration::seconds(20);
+  const Time start = Time::from_seconds(1000), free_at = start + Duration::minutes(60);
+  OvertakingGuard guard(limit);
+  guard.refused(queued("first", 10));
+  guard.refused(queued("same", 10));
+  guard.refused(queued("high", 20));
+  guard.placed(queued("low", 0), start - limit);
+  guard.keep(pod_entry("first"), {ledger, hold_on_node_three()}, free_at, start);
+  ASSERT_TRUE(guard.later_use());
+  EXPECT_EQ(guard.later_use()->from, free_at);
+  EXPECT_FALSE(guard.expire(free_at + kKeptStillMax - Duration::millis(1)));
+  EXPECT_EQ(starving(guard, start), pod_entry("high"));
+  guard.forget(pod_entry("high"));
+  EXPECT_FALSE(guard.starving(start)) << "one of the same priority waits for its turn";
+  EXPECT_TRUE(guard.expire(free_at + kKeptStillMax));
+  EXPECT_FALSE(guard.later_use());
+}
+
+TEST(OvertakingGuard, AKnownBeginIsBounded) {
+  model::Ledger ledger;
+  const Time start = Time::from_seconds(1000);
+  OvertakingGuard guard(Duration::seconds(20));
+  guard.refused(queued("first", 10));
+  guard.keep(pod_entry("first"), {ledger, hold_on_node_three()}, start + kUsedFromMax * 2, start);
+  EXPECT_EQ(guard.later_use()->from, start + kUsedFromMax);
+}
+
 TEST(OvertakingGuard, AnIdleReservationEndsAndTheNextComesLater) {
   model::Ledger ledger;
   const Duration limit = Duration::seconds(20);
@@ -204,16 +238,16 @@ TEST(OvertakingGuard, AnIdleReservationEndsAndTheNextComesLater) {
   OvertakingGuard guard(limit);
   for (const char* name : {"first", "second"}) guard.refused(queued(name, 10));
   guard.placed(queued("low", 0), start - limit);
-  guard.keep(pod_entry("first"), {ledger, hold_on_node_three()}, start);
+  guard.keep(pod_entry("first"), {ledger, hold_on_node_three()}, {}, start);
   guard.freed(model::NodeId(4), start + limit);
   EXPECT_FALSE(guard.expire(over - Duration::millis(1)));
   EXPECT_TRUE(guard.expire(over)) << "what is freed elsewhere does not count";
   EXPECT_FALSE(guard.starving(over)) << "first whoever fits is placed";
-  EXPECT_EQ(guard.starving(over + limit), pod_entry("second"));
+  EXPECT_EQ(starving(guard, over + limit), pod_entry("second"));
   guard.forget(pod_entry("second"));
   guard.placed(queued("low", 0), over);
   EXPECT_FALSE(guard.starving(over + limit)) << "twice as long as the first time";
-  EXPECT_EQ(guard.starving(over + limit * 2), pod_entry("first"));
+  EXPECT_EQ(starving(guard, over + limit * 2), pod_entry("first"));
   ASSERT_EQ(guard.in_vain_nodes(pod_entry("first")).size(), 1u);
   EXPECT_EQ(guard.in_vain_nodes(pod_entry("first")).front(), model::NodeId(3)) << "other nodes first";
   guard.forget(pod_entry("first"));

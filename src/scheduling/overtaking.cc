@@ -34,23 +34,29 @@ AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
 // GPUs that nobody else shares. Cost: O(pods), once for each search.
 void Scheduler::remove_lower(const SchedulingContext& context, std::int64_t bound,
                              model::GroupClaims group_claims, model::Ledger::Transaction& transaction) {
+  for (const auto& [name, pod] : context.view.pods.all())
+    if (pod->priority < bound && !api::is_gpu_reservation(*pod))
+      remove_placed(*pod, group_claims, transaction);
+  remove_idle_reservation_pods(context, group_claims, transaction);
+}
+
+void Scheduler::remove_placed(const api::Pod& pod, model::GroupClaims group_claims,
+                              model::Ledger::Transaction& transaction) {
   model::Cluster& cluster = loop_.cluster;
-  const auto place_of = [&](const api::Pod& pod) {
-    return cluster.ledger().node_of(cluster.find_pod(pod.meta.ns, pod.meta.name));
-  };
-  const auto remove = [&](const api::Pod& pod) {
-    cluster.remove(cluster.find_pod(pod.meta.ns, pod.meta.name), group_claims, transaction);
-  };
-  std::vector<const api::Pod*> reservations;
+  const model::PodId id = cluster.find_pod(pod.meta.ns, pod.meta.name);
+  if (cluster.ledger().node_of(id).valid()) cluster.remove(id, group_claims, transaction);
+}
+
+void Scheduler::remove_idle_reservation_pods(const SchedulingContext& context,
+                                             model::GroupClaims group_claims,
+                                             model::Ledger::Transaction& transaction) {
+  const model::Ledger& ledger = loop_.cluster.ledger();
   for (const auto& [name, pod] : context.view.pods.all()) {
-    if (!place_of(*pod).valid()) continue;
-    if (api::is_gpu_reservation(*pod))
-      reservations.push_back(pod.get());
-    else if (pod->priority < bound)
-      remove(*pod);
+    if (!api::is_gpu_reservation(*pod)) continue;
+    const model::NodeId node = ledger.node_of(loop_.cluster.find_pod(pod->meta.ns, pod->meta.name));
+    if (node.valid() && placement::holds_gpu_alone(ledger.node(node), *pod))
+      remove_placed(*pod, group_claims, transaction);
   }
-  for (const api::Pod* pod : reservations)
-    if (placement::holds_gpu_alone(cluster.ledger().node(place_of(*pod)), *pod)) remove(*pod);
 }
 
 bool Scheduler::place_entry(const SchedulingContext& context, const api::Pod& pod,
@@ -77,55 +83,66 @@ bool Scheduler::place_entry(const SchedulingContext& context, const api::Composi
   return core_.place_tree(context, *input, transaction).kind == GroupOutcome::Kind::Placed;
 }
 
-// What the entry would take, on other nodes than `avoided`, if no pod of lower priority ran, or none of its
-// own. Nothing: it fits nowhere.
-model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
-                                 std::span<const model::NodeId> avoided, Equals equals,
-                                 model::GroupClaims group_claims) {
-  const auto room = [&](const auto* entry) {
-    if (!entry) return model::Hold{};
-    model::Ledger::Transaction transaction(loop_.cluster.ledger());
-    const bool without = equals == Equals::Removed;
-    remove_lower(context, std::int64_t{entry->priority} + (without ? 1 : 0), group_claims, transaction);
-    const auto removed = transaction.savepoint();
-    if (!place_entry(context, *entry, avoided, transaction)) return model::Hold{};
-    model::Hold hold = loop_.cluster.hold_for(transaction.take_since(removed), entry->priority);
-    hold.binds_equals = loop_.overtaking.overtaken_by_equals(key);
-    return hold;
+bool Scheduler::place_entry(const SchedulingContext& context, const EntityKey& key,
+                            std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction) {
+  const auto place = [&](const auto* entry) {
+    return entry && place_entry(context, *entry, avoided, transaction);
   };
-  if (key.kind == EntityKind::Pod) return room(context.view.pods.find(key.ns, key.name));
-  if (key.kind == EntityKind::Group) return room(context.view.pod_groups.find(key.ns, key.name));
-  return room(context.view.composite_groups.find(key.ns, key.name));
+  if (key.kind == EntityKind::Pod) return place(context.view.pods.find(key.ns, key.name));
+  if (key.kind == EntityKind::Group) return place(context.view.pod_groups.find(key.ns, key.name));
+  return place(context.view.composite_groups.find(key.ns, key.name));
 }
 
-// Pods end by themselves; when a group ends that has a claim, nobody knows. So devices of such claims are
-// reserved only where there is no other room.
-model::Hold Scheduler::find_room(const SchedulingContext& context, const EntityKey& key,
+// What the entry takes once `remove` has made room, on other nodes than `avoided`. Nothing: it fits nowhere.
+model::Hold Scheduler::room_after(const SchedulingContext& context, const QueuedEntity& entry,
+                                  std::span<const model::NodeId> avoided,
+                                  const std::function<void(model::Ledger::Transaction&)>& remove) {
+  model::Ledger::Transaction transaction(loop_.cluster.ledger());
+  remove(transaction);
+  const auto removed = transaction.savepoint();
+  if (!place_entry(context, entry.key, avoided, transaction)) return {};
+  model::Hold hold = loop_.cluster.hold_for(transaction.take_since(removed), entry.priority);
+  hold.binds_equals = loop_.overtaking.overtaken_by_equals(entry.key);
+  return hold;
+}
+
+// If no pod of lower priority ran, or none of its own either. Pods end by themselves; when a group ends that
+// has a claim, nobody knows. So devices of such claims are reserved only where there is no other room.
+model::Hold Scheduler::find_room(const SchedulingContext& context, const QueuedEntity& entry,
                                  std::span<const model::NodeId> avoided) {
-  for (const Equals equals : {Equals::Kept, Equals::Removed}) {
+  for (const std::int64_t bound : {std::int64_t{entry.priority}, std::int64_t{entry.priority} + 1}) {
     std::vector<model::NodeId> all_avoided(avoided.begin(), avoided.end());
-    if (equals == Equals::Removed) {
-      if (!loop_.overtaking.overtaken_by_equals(key)) break;
+    if (bound > entry.priority) {
+      if (!loop_.overtaking.overtaken_by_equals(entry.key)) break;
       for (const auto& [name, node] : loop_.cluster.live_nodes())
         if (!loop_.overtaking.is_left_by_pods(node, context.now)) all_avoided.push_back(node);
     }
     std::ranges::sort(all_avoided);
     all_avoided.erase(std::ranges::unique(all_avoided).begin(), all_avoided.end());
     for (const model::GroupClaims claims : {model::GroupClaims::Kept, model::GroupClaims::Freed})
-      if (model::Hold room = find_room(context, key, all_avoided, equals, claims); !room.places.empty())
+      if (model::Hold room = room_after(context, entry, all_avoided,
+                                        [&](model::Ledger::Transaction& transaction) {
+                                          remove_lower(context, bound, claims, transaction);
+                                        });
+          !room.places.empty())
         return room;
   }
   return {};
 }
 
-void Scheduler::keep_room(const SchedulingContext& context, const EntityKey& key) {
-  model::Hold room = find_room(context, key, loop_.overtaking.in_vain_nodes(key));
-  if (room.places.empty() && !loop_.overtaking.in_vain_nodes(key).empty()) {
-    loop_.overtaking.forget_in_vain_nodes(key);
-    room = find_room(context, key, {});
+void Scheduler::keep_room(const SchedulingContext& context, const QueuedEntity& entry) {
+  RoomInTime found = find_earliest_room(context, entry);
+  if (found.room.places.empty()) {
+    const std::span<const model::NodeId> in_vain = loop_.overtaking.in_vain_nodes(entry.key);
+    found = {find_room(context, entry, in_vain), Time()};
+    if (found.room.places.empty() && !in_vain.empty()) {
+      loop_.overtaking.forget_in_vain_nodes(entry.key);
+      found = {find_room(context, entry, {}), Time()};
+    }
   }
-  if (room.places.empty()) return loop_.overtaking.give_up(key, context.now);
-  loop_.overtaking.keep(key, model::ScopedHold(loop_.cluster.ledger(), std::move(room)), context.now);
+  if (found.room.places.empty()) return loop_.overtaking.give_up(entry.key, context.now);
+  loop_.overtaking.keep(entry.key, model::ScopedHold(loop_.cluster.ledger(), std::move(found.room)),
+                        found.free_at, context.now);
 }
 
 }  // namespace berth::scheduling

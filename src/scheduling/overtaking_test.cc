@@ -77,6 +77,112 @@ TEST_F(KeptRoom, LeavesTheModelAsTheAuditSaysItIs) {
   EXPECT_EQ(bench.decisions.repairs(), 0u);
 }
 
+// The same gang; the pods on the large nodes run for 10 and 60 minutes, so both are free in an hour.
+class KeptUntilPodsEnd : public testing::Test {
+ protected:
+  KeptUntilPodsEnd() {
+    for (const char* name : {"n1", "n2"}) bench.put_node({name});
+    bench.put_node({"n3", "1"});
+    place({.name = "short", .cpu = "4", .runs = "10m"});
+    place({.name = "long", .cpu = "4", .runs = "60m"});
+    bench.put_group("gang", 2, "", 10);
+    for (const char* name : {"g1", "g2"})
+      bench.put_pod({name, "3", "gang", R"(,"priority":10,"preemptionPolicy":"Never")"});
+    bench.run();
+    place({"small", "1"});
+    pass(Duration::seconds(21));
+  }
+  void place(const PodSpec& pod) {
+    bench.put_pod(pod);
+    bench.run();
+    ASSERT_NE(bench.node_of(pod.name), "");
+    bench.bind(pod.name);
+    bench.run();
+  }
+  void pass(Duration time) {
+    bench.now = bench.now + time;
+    bench.run();
+  }
+  void end(const std::string& pod) {
+    bench.erase(api::Kind::Pod, pod);
+    pass(Duration::seconds(1));
+  }
+  std::string node_of_new(const PodSpec& pod) {
+    bench.put_pod(pod);
+    bench.run();
+    return bench.node_of(pod.name);
+  }
+  bool is_kept() const { return !bench.scheduler.cluster().ledger().holds().empty(); }
+
+  TestBench bench;
+};
+
+TEST_F(KeptUntilPodsEnd, IsUsedByThoseThatEndBefore) {
+  ASSERT_TRUE(is_kept());
+  end("short");
+  EXPECT_EQ(node_of_new({.name = "unknown", .cpu = "2"}), "");
+  EXPECT_EQ(node_of_new({.name = "too-long", .cpu = "2", .runs = "61m"}), "");
+  EXPECT_EQ(node_of_new({.name = "fits-before", .cpu = "2", .runs = "50m"}), "n1");
+}
+
+TEST_F(KeptUntilPodsEnd, IsUsedByAGroupOnlyIfAllItsMembersEndBefore) {
+  end("short");
+  bench.put_group("second", 2);
+  EXPECT_EQ(node_of_new({.name = "s1", .cpu = "2", .group = "second", .runs = "50m"}), "");
+  EXPECT_EQ(node_of_new({.name = "s2", .cpu = "2", .group = "second"}), "");
+  EXPECT_EQ(node_of_new({.name = "s2", .cpu = "2", .group = "second", .runs = "50m"}), "n1");
+}
+
+TEST_F(KeptUntilPodsEnd, LastsAlthoughNoPodLeavesItsNodes) {
+  end("short");
+  pass(kKeptMax * 2);
+  EXPECT_TRUE(is_kept());
+  pass(Duration::minutes(41) + kKeptStillMax);
+  EXPECT_FALSE(is_kept()) << "the pod runs longer than expected";
+}
+
+TEST_F(KeptUntilPodsEnd, GoesToItsGangInTime) {
+  end("short");
+  ASSERT_EQ(node_of_new({.name = "fits-before", .cpu = "2", .runs = "50m"}), "n1");
+  bench.bind("fits-before");
+  pass(Duration::minutes(50));
+  end("fits-before");
+  EXPECT_EQ(bench.node_of("g1"), "");
+  pass(Duration::minutes(9));
+  end("long");
+  EXPECT_NE(bench.node_of("g1"), "");
+  EXPECT_NE(bench.node_of("g2"), "");
+}
+
+// Four nodes of 4 cores, full for 10, 20, 30 and 40 minutes: two of them are free in 20.
+TEST(KeptRoomInTime, IsThatWhichIsFreeFirst) {
+  TestBench bench;
+  for (int i = 1; i <= 4; ++i) {
+    bench.put_node({"n" + std::to_string(i)});
+    const std::string name = "p" + std::to_string(i);
+    bench.put_pod({.name = name, .cpu = "4", .runs = std::to_string((5 - i) * 10) + "m"});
+    bench.run();
+    bench.bind(name);
+    bench.run();
+  }
+  bench.put_node({"n5", "1"});
+  bench.put_group("gang", 2, "", 10);
+  for (const char* name : {"g1", "g2"})
+    bench.put_pod({name, "3", "gang", R"(,"priority":10,"preemptionPolicy":"Never")"});
+  bench.run();
+  bench.put_pod({"small", "1"});
+  bench.run();
+  bench.now = bench.now + Duration::seconds(21);
+  bench.run();
+  const auto& holds = bench.scheduler.cluster().ledger().holds();
+  ASSERT_EQ(holds.size(), 1u);
+  std::set<std::string> nodes, expected;
+  for (const model::HeldPlace& place : holds.begin()->second.places)
+    nodes.insert(bench.scheduler.cluster().node(place.node).name);
+  for (const char* name : {"p3", "p4"}) expected.insert(bench.node_of(name));
+  EXPECT_EQ(nodes, expected);
+}
+
 // A node of 4 cores on which pods of one core run 10 s each, one ends every 2.5 s, and the next is there at
 // once; a pod of 4 cores that is older than most of them.
 class Stream : public testing::Test {

@@ -179,7 +179,7 @@ client::Effects Scheduler::decide_resize(const SchedulingContext& context, Queue
     const std::string id = next_decision(entry.key, now);
     placement::Refusal refusal;
     model::Ledger::Transaction transaction(loop_.cluster.ledger());
-    transaction.lift_holds(pod.priority, std::nullopt);
+    transaction.lift_holds(pod.priority, {});
     const std::optional<placement::VictimPlan> plan = core_.decide_resize(context, pod, transaction, refusal);
     transaction.end();
     // The ledger charges the pod with what it wants: nobody else takes the room.

@@ -112,8 +112,10 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = follow_policies(view, now); !effects.empty()) return effects;
   if (loop_.late.update(loop_.cluster, now)) loop_.queue.wake(kEventClaimChanged, now);
   if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventRoomFreed, now);
-  if (const std::optional<EntityKey> starving = loop_.overtaking.starving(now))
+  if (const std::optional<QueuedEntity> starving = loop_.overtaking.starving(now)) {
+    if (loop_.overtaking.make_way()) loop_.queue.wake(kEventRoomFreed, now);
     keep_room(context_at(view, now), *starving);
+  }
   // The loop ends: each turn takes an entry, and none comes back without effects.
   while (std::optional<QueuedEntity> entry = loop_.queue.pop(now)) {
     client::Effects effects = attempt(view, std::move(*entry), now);
@@ -175,8 +177,9 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   const Preempting preempting = this->preempting(context, entry.key, pod);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(pod.priority, own ? own->hold.id() : loop_.nominations.hold_of(entry.key),
-                         loop_.overtaking.open_to(entry));
+  transaction.lift_holds(pod.priority,
+                         {own ? own->hold.id() : loop_.nominations.hold_of(entry.key),
+                          loop_.overtaking.open_to(entry), backfilled_by(context, std::array{&pod})});
   PodDecision decision = core_.decide_pod(context, pod, avoid, transaction, preempting);
   if (decision.refusal) {
     transaction.end();

@@ -9,6 +9,7 @@
 // order give the same bytes; ids come from the inputs.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -116,13 +117,15 @@ class Scheduler final : public client::StatefulDecider {
                                 Time now);
   void end_preemptions(Time now);
   client::Effects evict(const client::View& view, Time now);
-  void keep_room(const SchedulingContext& context, const EntityKey& key);
-  enum class Equals : std::uint8_t { Kept, Removed };  // pods of the entry's own priority
-  model::Hold find_room(const SchedulingContext& context, const EntityKey& key,
+  // overtaking.cc
+  void keep_room(const SchedulingContext& context, const QueuedEntity& entry);
+  model::Hold find_room(const SchedulingContext& context, const QueuedEntity& entry,
                         std::span<const model::NodeId> avoided);
-  model::Hold find_room(const SchedulingContext& context, const EntityKey& key,
-                        std::span<const model::NodeId> avoided, Equals equals,
-                        model::GroupClaims group_claims);
+  model::Hold room_after(const SchedulingContext& context, const QueuedEntity& entry,
+                         std::span<const model::NodeId> avoided,
+                         const std::function<void(model::Ledger::Transaction&)>& remove);
+  bool place_entry(const SchedulingContext& context, const EntityKey& key,
+                   std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   bool place_entry(const SchedulingContext& context, const api::Pod& pod,
                    std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   bool place_entry(const SchedulingContext& context, const api::PodGroup& group,
@@ -131,6 +134,23 @@ class Scheduler final : public client::StatefulDecider {
                    std::span<const model::NodeId> avoided, model::Ledger::Transaction& transaction);
   void remove_lower(const SchedulingContext& context, std::int64_t bound, model::GroupClaims group_claims,
                     model::Ledger::Transaction& transaction);
+  void remove_placed(const api::Pod& pod, model::GroupClaims group_claims,
+                     model::Ledger::Transaction& transaction);
+  void remove_idle_reservation_pods(const SchedulingContext& context, model::GroupClaims group_claims,
+                                    model::Ledger::Transaction& transaction);
+  // backfill.cc
+  struct KnownEnd {
+    Time at;
+    const api::Pod* pod;
+  };
+  struct RoomInTime {
+    model::Hold room;
+    Time free_at;  // not set: nobody knows
+  };
+  std::vector<KnownEnd> known_ends(const SchedulingContext& context, std::int64_t bound) const;
+  RoomInTime find_earliest_room(const SchedulingContext& context, const QueuedEntity& entry);
+  std::optional<model::Ledger::HoldId> backfilled_by(const SchedulingContext& context,
+                                                     std::span<const api::Pod* const> pods) const;
   // Nodes and devices of the pod's failed bindings.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;
   SchedulingContext context_at(const client::View& view, Time now);

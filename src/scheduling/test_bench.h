@@ -59,6 +59,7 @@ struct PodSpec {
   std::string memory = "";
   std::string uid = "";
   int created = 0;
+  std::string runs = "";  // the expected duration
 };
 
 class TestBench {

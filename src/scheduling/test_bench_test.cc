@@ -58,8 +58,11 @@ void TestBench::put_pod(const PodSpec& spec) {
   std::string text =
       R"({"metadata":{"name":")" + spec.name + R"(","namespace":"default","uid":")" +
       (spec.uid.empty() ? "uid-" + spec.name : spec.uid) + R"(","generation":1,"creationTimestamp":")" +
-      time_text(spec.created) +
-      R"("},"spec":{"schedulerName":"berth","containers":[{"name":"c","resources":{"requests":)" +
+      time_text(spec.created) + "\"" +
+      (spec.runs.empty()
+           ? ""
+           : R"(,"annotations":{"scheduling.berth.dev/expected-duration":")" + spec.runs + "\"}") +
+      R"(},"spec":{"schedulerName":"berth","containers":[{"name":"c","resources":{"requests":)" +
       to_string(requests) + "}}]" + spec.spec;
   if (!spec.group.empty()) text += R"(,"schedulingGroup":{"podGroupName":")" + spec.group + "\"}";
   put(api::Kind::Pod, text + R"(},"status":{"phase":"Pending"}})");

@@ -33,6 +33,13 @@ std::vector<ChosenMember> chosen_members(const TreeInput& input, const TreeOutco
   return chosen;
 }
 
+std::vector<const api::Pod*> waiting_members(const TreeInput& input) {
+  std::vector<const api::Pod*> all;
+  for (const TreeNode& node : input.nodes)
+    all.insert(all.end(), node.group.waiting.begin(), node.group.waiting.end());
+  return all;
+}
+
 // Which nodes have their minimum; `has`: of a PodGroup.
 std::vector<bool> with_minimum(const TreeInput& input, const std::function<bool(const GroupInput&)>& has) {
   std::vector<bool> found(input.nodes.size());
@@ -100,8 +107,9 @@ client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedE
   const Preempting preempting = this->preempting(context, entry.key, input.nodes.front().meta());
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(entry.priority, own ? std::optional(own->hold.id()) : std::nullopt,
-                         loop_.overtaking.open_to(entry));
+  transaction.lift_holds(entry.priority,
+                         {own ? std::optional(own->hold.id()) : std::nullopt, loop_.overtaking.open_to(entry),
+                          backfilled_by(context, waiting_members(input))});
   const TreeOutcome outcome = core_.decide_tree(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed && !chosen_members(input, outcome).empty())
     return bind_tree(context, std::move(entry), input, outcome, transaction, id, now);

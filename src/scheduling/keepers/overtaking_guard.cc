@@ -47,19 +47,29 @@ void OvertakingGuard::placed(const QueuedEntity& entry, Time now) {
   }
 }
 
-std::optional<EntityKey> OvertakingGuard::starving(Time now) const {
-  if (kept_ || (keeps_again_at_.is_set() && now < keeps_again_at_)) return std::nullopt;
+std::optional<QueuedEntity> OvertakingGuard::starving(Time now) const {
+  if (kept_ && !makes_way()) return std::nullopt;
+  if (keeps_again_at_.is_set() && now < keeps_again_at_) return std::nullopt;
   if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
   std::size_t looks = 0;
   for (const WaitingOrder& place : overtaken_) {
-    if (std::get<1>(place) <= now) return std::get<EntityKey>(place);
+    if (kept_ && -std::get<0>(place) <= kept_->hold.hold().priority) break;
+    if (std::get<1>(place) <= now) return waiting_.at(std::get<EntityKey>(place)).entry;
     if (++looks == kStarvingLooksMax) break;
   }
   return std::nullopt;
 }
 
-void OvertakingGuard::keep(const EntityKey& key, model::ScopedHold hold, Time now) {
-  kept_.emplace(ActiveReservation{key, std::move(hold), now + kKeptStillMax, now + kKeptMax});
+void OvertakingGuard::keep(const EntityKey& key, model::ScopedHold hold, Time used_from, Time now) {
+  if (used_from.is_set()) used_from = std::min(used_from, now + kUsedFromMax);
+  const Time from = std::max(now, used_from);
+  kept_.emplace(ActiveReservation{key, std::move(hold), used_from, from + kKeptStillMax,
+                                  std::max(now + kKeptMax, from + kKeptStillMax)});
+}
+
+std::optional<OvertakingGuard::LaterUse> OvertakingGuard::later_use() const {
+  if (!kept_ || !kept_->used_from.is_set()) return std::nullopt;
+  return LaterUse{kept_->hold.id(), kept_->used_from};
 }
 
 void OvertakingGuard::freed(model::NodeId node, Time now) {
@@ -68,7 +78,7 @@ void OvertakingGuard::freed(model::NodeId node, Time now) {
   if (!kept_) return;
   const auto on_node = [&](const model::PodCharge& place) { return place.node == node; };
   if (std::ranges::any_of(kept_->hold.hold().places, on_node))
-    kept_->until = std::min(now + kKeptStillMax, kept_->until_at_most);
+    kept_->until = std::min(std::max(kept_->until, now + kKeptStillMax), kept_->until_at_most);
 }
 
 void OvertakingGuard::wait_again(const EntityKey& key) {
@@ -92,6 +102,8 @@ bool OvertakingGuard::expire(Time now) {
     ++found->second.in_vain;
     std::vector<model::NodeId>& nodes = found->second.in_vain_nodes;
     for (const model::PodCharge& place : kept_->hold.hold().places) nodes.push_back(place.node);
+    std::ranges::sort(nodes);
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
     if (nodes.size() > kNodesInVainMax) nodes.clear();
   }
   kept_.reset();
@@ -126,10 +138,12 @@ void OvertakingGuard::forget_in_vain_nodes(const EntityKey& key) {
 }
 
 std::optional<Time> OvertakingGuard::next_time() const {
-  if (kept_) return kept_->until;
   std::optional<Time> next;
+  if (kept_) next = kept_->until;
+  if (kept_ && !makes_way()) return next;
   std::size_t looks = 0;
   for (const WaitingOrder& place : overtaken_) {
+    if (kept_ && -std::get<0>(place) <= kept_->hold.hold().priority) break;
     if (const Time at = std::max(std::get<1>(place), keeps_again_at_); !next || at < *next) next = at;
     if (++looks == kStarvingLooksMax) break;
   }

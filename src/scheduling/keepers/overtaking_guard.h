@@ -9,14 +9,18 @@
 // this entry must be overtaken twice as long before its next one. That one is searched on other nodes first,
 // because the pods on the first nodes may never end. One entry at a time has a reservation: the highest
 // priority first, then the one overtaken longest. Owner: the scheduler, one thread. Cost: O(log n) a call,
-// amortized. Memory: proportional to entries that wait. Source: backfilling with a reservation for the head
-// job (EASY); kube-scheduler has preemption instead.
+// amortized. Memory: proportional to entries that wait.
+//
+// Where expected durations say when the room will be free, the reservation lasts until then, and entries that
+// end before may use the room (backfill). It ends early for a starving entry of a higher priority.
+// Source: backfilling with a reservation for the head job (EASY); kube-scheduler has preemption instead.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/scoped_hold.h"
@@ -30,9 +34,10 @@ inline constexpr Duration kKeptStillMax = Duration::minutes(2);
 inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // the bound of the doubled `limit`
 // A node that a pod left within this time is one that pods leave.
 inline constexpr Duration kStreamWindow = Duration::minutes(2);
-inline constexpr Duration kSearchPause = Duration::seconds(1);      // after a search that found no room
-inline constexpr std::size_t kNodesLeftMax = std::size_t{1} << 17;  // remembered
-inline constexpr std::size_t kNodesInVainMax = 1024;                // remembered for an entry
+inline constexpr Duration kUsedFromMax = Duration::minutes(24 * 60);  // of a time that expected durations say
+inline constexpr Duration kSearchPause = Duration::seconds(1);        // after a search that found no room
+inline constexpr std::size_t kNodesLeftMax = std::size_t{1} << 17;    // remembered
+inline constexpr std::size_t kNodesInVainMax = 1024;                  // remembered for an entry
 
 class OvertakingGuard {
  public:
@@ -43,10 +48,21 @@ class OvertakingGuard {
   bool forget(const EntityKey& key);
   void placed(const QueuedEntity& entry, Time now);
 
-  // The entry that gets the next reservation, if one is due and there is none.
-  std::optional<EntityKey> starving(Time now) const;
-  void keep(const EntityKey& key, model::ScopedHold hold, Time now);
-  // Nodes that were reserved for the entry in vain; forgotten when it is placed or beyond kNodesInVainMax.
+  // The entry that gets the next reservation, if one is due and none is in its way.
+  std::optional<QueuedEntity> starving(Time now) const;
+  // `used_from`: when the room will be free, by expected durations; not set: nobody knows.
+  void keep(const EntityKey& key, model::ScopedHold hold, Time used_from, Time now);
+  // The reservation, if it is known that nobody uses it before some time.
+  struct LaterUse {
+    model::Ledger::HoldId hold;
+    Time from;
+  };
+  std::optional<LaterUse> later_use() const;
+  // Ends the reservation, if there is one, for a starving entry of a higher priority; its own entry starves
+  // on.
+  bool make_way() { return std::exchange(kept_, std::nullopt).has_value(); }
+  // Nodes that were reserved for the entry in vain, ascending; forgotten when it is placed or beyond
+  // kNodesInVainMax.
   std::span<const model::NodeId> in_vain_nodes(const EntityKey& key) const;
   bool overtaken_by_equals(const EntityKey& key) const;
   // Whether a pod left the node within kStreamWindow. Room against equals is kept on such nodes alone: where
@@ -78,7 +94,7 @@ class OvertakingGuard {
   struct ActiveReservation {
     EntityKey key;
     model::ScopedHold hold;
-    Time until, until_at_most;
+    Time used_from, until, until_at_most;
   };
   // Highest priority first.
   using WaitingOrder = std::tuple<std::int64_t, Time, Time, std::uint64_t, EntityKey>;
@@ -89,6 +105,8 @@ class OvertakingGuard {
     return place_of(waiting.entry, waiting.starves_at);
   }
   void wait_again(const EntityKey& key);
+  // Such a reservation may last long.
+  bool makes_way() const { return kept_->used_from.is_set(); }
   Duration limit_of(const WaitingEntity& waiting) const;
 
   Duration limit_;
