@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -21,6 +20,7 @@
 #include "dra/cel_check.h"
 #include "install/apply.h"
 #include "install/objects.h"
+#include "planning/text_rows.h"
 
 namespace berth::cli {
 namespace {
@@ -106,22 +106,13 @@ Json hierarchy_json(const FoundHierarchy& hierarchy) {
 
 std::string table_text(const std::vector<FoundHierarchy>& hierarchies, const FoundHierarchy& chosen,
                        const TopologyCommand& command) {
-  std::vector<std::vector<std::string>> rows = {
-      {"SOURCE", "LEVEL", "LABEL", "DOMAINS", "NODES", "UNLABELLED"}};
+  std::vector<planning::TextRow> rows = {{"SOURCE", "LEVEL", "LABEL", "DOMAINS", "NODES", "UNLABELLED"}};
   for (const FoundHierarchy& hierarchy : hierarchies)
     for (const FoundLevel& found : hierarchy.levels)
       rows.push_back({hierarchy.source, found.level.name, found.level.key, std::to_string(found.domains),
                       std::to_string(found.nodes), std::to_string(hierarchy.survey.nodes - found.nodes)});
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line.append(row[i]).append(widths[i] - row[i].size() + 3, ' ');
-    text += printable_line(line.substr(0, line.find_last_not_of(' ') + 1)) + "\n";
-  }
+  planning::append_table(text, std::move(rows));
   if (!chosen.survey.valid())
     text += "\n" + chosen.source + ": " + printable_line(chosen.survey.message) + "\n";
   if (command.write) return text;

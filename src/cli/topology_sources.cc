@@ -10,6 +10,7 @@ using placement::WishLevel;
 
 struct KnownLevel {
   std::string_view source, name, label;
+  bool names_source = true;  // false: nodes of other sources have the label as well
 };
 
 // Broad to narrow within a source. Sources that say more about the network come first.
@@ -37,7 +38,7 @@ constexpr KnownLevel kKnownLevels[] = {
     {"google", "block", "cloud.google.com/gce-topology-block"},
     {"google", "subblock", "cloud.google.com/gce-topology-subblock"},
     {"google", "host", "cloud.google.com/gce-topology-host"},
-    {"google-tpu", "block", "cloud.google.com/gce-topology-block"},
+    {"google-tpu", "block", "cloud.google.com/gce-topology-block", false},
     {"google-tpu", "partition", "cloud.google.com/gke-tpu-partition-4x4x4-id"},
     {"oracle", "block", "oci.oraclecloud.com/host.network_block_id"},
     {"oracle", "rack", "oci.oraclecloud.com/host.rack_id"},
@@ -48,23 +49,13 @@ constexpr KnownLevel kKnownLevels[] = {
     {"coreweave", "nvlink", "ds.coreweave.com/nvlink.domain"},
     {"coreweave-ib", "fabric", "ib.coreweave.cloud/fabric"},
     {"coreweave-ib", "superpod", "ib.coreweave.cloud/superpod"},
-    {"coreweave-ib", "rack", "node.coreweave.cloud/rack"},
+    {"coreweave-ib", "rack", "node.coreweave.cloud/rack", false},
     // NVIDIA's GPU feature discovery: CLUSTER-UUID.CLIQUE, a partition of an NVLink domain.
     {"nvidia", "clique", "nvidia.com/gpu.clique"},
     {"kubernetes", "region", "topology.kubernetes.io/region"},
     {"kubernetes", "zone", "topology.kubernetes.io/zone"},
-    {"kubernetes", "host", "kubernetes.io/hostname"},
+    {"kubernetes", "host", "kubernetes.io/hostname", false},
 };
-// Labels that two sources share, and that every node has: by themselves they name no source.
-constexpr std::string_view kCommonLabels[] = {"kubernetes.io/hostname", "node.coreweave.cloud/rack"};
-constexpr std::string_view kTpuPartition = "cloud.google.com/gke-tpu-partition-4x4x4-id";
-
-bool names_source(const KnownLevel& level) {
-  if (level.source == "google-tpu") return level.label == kTpuPartition;
-  if (level.source == "coreweave") return true;
-  return std::find(std::begin(kCommonLabels), std::end(kCommonLabels), level.label) ==
-         std::end(kCommonLabels);
-}
 
 std::int64_t nodes_with(std::string_view label, std::span<const LabelledNode> nodes) {
   return std::count_if(nodes.begin(), nodes.end(),
@@ -95,7 +86,7 @@ std::vector<FoundHierarchy> find_hierarchies(std::span<const LabelledNode> nodes
     bool named = false;
     for (const KnownLevel& level : kKnownLevels) {
       if (level.source != source || nodes_with(level.label, nodes) == 0) continue;
-      named |= names_source(level);
+      named |= level.names_source;
       levels.push_back({std::string(level.name), std::string(level.label)});
     }
     if (named) found.push_back(surveyed(source, levels, nodes));

@@ -39,10 +39,7 @@ planning::AskedAbout entity_in(const DocumentPages& pages, const explain::Questi
 // The decision as the scheduler would have recorded it.
 void record(const planning::Remedies& decided, const planning::AskedAbout& of, Time now,
             explain::DecisionHistory& history) {
-  constexpr scheduling::DecisionKind kKinds[] = {scheduling::DecisionKind::Pod,
-                                                 scheduling::DecisionKind::Group,
-                                                 scheduling::DecisionKind::CompositeGroup};
-  const scheduling::DecisionKind kind = kKinds[static_cast<std::size_t>(of.kind)];
+  const scheduling::DecisionKind kind = scheduling::kind_of({of.key.ns, of.key.name, of.kind});
   if (decided.gate) history.gated({now, kind, of.key.ns, of.key.name, *decided.gate});
   if (!decided.refusal) return;
   scheduling::DecisionRecord line{"offline", now, kind, of.key.ns, of.key.name, decided.refusal->result};
@@ -55,13 +52,26 @@ void say(Json& answer, std::string_view state, const std::string& summary) {
   answer["summary"] = summary;
 }
 
-Status add_expected_start(WhatIfQuestion asked, const planning::AskedAbout& entity,
-                          dra::SelectorEvaluator& selectors, Json& answer) {
-  const Time now = planning::now_of(asked.documents, asked.options);
-  planning::put_json(
-      TRY(planning::expected_start(std::move(asked.documents), entity, asked.options, selectors)), now,
-      answer);
-  return {};
+// The cluster of the question, with the run times of owners.
+Result<std::unique_ptr<planning::OfflineCluster>> cluster_of(std::vector<planning::Document> documents,
+                                                             const planning::PlanOptions& options) {
+  planning::inherit_expected_durations(documents);
+  return planning::OfflineCluster::make(std::move(documents), options);
+}
+
+// Last: the cluster is changed.
+void add_expected_start(planning::OfflineCluster& offline, const planning::AskedAbout& entity,
+                        const planning::PlanOptions& options, dra::SelectorEvaluator& selectors,
+                        Json& answer) {
+  const Time now = offline.now();
+  planning::put_json(planning::expected_start(offline, entity, options, selectors), now, answer);
+}
+
+void add_scores(planning::OfflineCluster& offline, const WhatIfQuestion& asked,
+                dra::SelectorEvaluator& selectors, Json& answer) {
+  planning::OfflineCore core(offline, asked.options, selectors);
+  const auto table = planning::score_placed_pod(offline, core, {asked.question.ns, asked.question.name});
+  if (table) answer["scores"] = planning::to_json(*table);
 }
 
 // The time of a plan is no time of a decision.
@@ -86,28 +96,27 @@ std::string_view what_if_about(const Json& answer) {
 }
 
 Status add_what_if(WhatIfQuestion asked, Json& answer) {
-  dra::CelSelectors selectors;
   const std::string_view what = what_if_about(answer);
-  if (what == kRemedies) {
-    const planning::AskedAbout entity = entity_of(answer, asked.question);
-    planning::put_json(TRY(planning::find_remedies(asked.documents, entity, asked.options, selectors)),
-                       answer);
-    return add_expected_start(std::move(asked), entity, selectors, answer);
+  if (what.empty()) return {};
+  dra::CelSelectors selectors;
+  const auto offline = TRY(cluster_of(std::move(asked.documents), asked.options));
+  if (what == kScores) {
+    add_scores(*offline, asked, selectors, answer);
+    return {};
   }
-  if (what != kScores) return {};
-  const auto table = TRY(planning::score_placed_pod(
-      std::move(asked.documents), {asked.question.ns, asked.question.name}, asked.options, selectors));
-  if (table) answer["scores"] = planning::to_json(*table);
+  const planning::AskedAbout entity = entity_of(answer, asked.question);
+  planning::put_json(planning::find_remedies(*offline, entity, asked.options, selectors), answer);
+  add_expected_start(*offline, entity, asked.options, selectors, answer);
   return {};
 }
 
 Result<Json> answer_offline(WhatIfQuestion asked) {
-  const Time now = planning::now_of(asked.documents, asked.options);
   const DocumentPages pages(asked.documents);
   const planning::AskedAbout entity = entity_in(pages, asked.question);
   dra::CelSelectors selectors;
-  const planning::Remedies decided =
-      TRY(planning::find_remedies(asked.documents, entity, asked.options, selectors));
+  const auto offline = TRY(cluster_of(std::move(asked.documents), asked.options));
+  const Time now = offline->now();
+  const planning::Remedies decided = planning::find_remedies(*offline, entity, asked.options, selectors);
   explain::DecisionHistory history(nullptr);
   record(decided, entity, now, history);
   const explain::PageReaders read{[&](const std::string& path) { return Result<Json>(pages.at(path)); },
@@ -118,9 +127,9 @@ Result<Json> answer_offline(WhatIfQuestion asked) {
   const std::string_view what = what_if_about(answer);
   if (what == kRemedies) {
     planning::put_json(decided, answer);
-    TRY(add_expected_start(std::move(asked), entity, selectors, answer));
+    add_expected_start(*offline, entity, asked.options, selectors, answer);
   } else if (what == kScores) {
-    TRY(add_what_if(std::move(asked), answer));
+    add_scores(*offline, asked, selectors, answer);
   }
   if (!decided.node.empty())
     say(answer, "Fits", "waits, and " + decided.node + " takes it as the objects are");

@@ -473,5 +473,19 @@ TEST(Explanation, ShowsTheScoresOfTheNodeAndOfTheNextOne) {
   }
 }
 
+std::string start_unknown(std::int64_t running) {
+  Json json = Json::object({{"kind", "Pod"}, {"namespace", "default"}, {"name", "x"}});
+  json["expectedStart"] = Json::object({{"unknown", "NeverFits"}, {"running", running}});
+  const std::string text = explanation_text(json, Detail::Table, Colour::No);
+  return text.substr(text.find("Unknown"));
+}
+
+TEST(ExplanationText, SaysHowManyRunTimesAreKnown) {
+  EXPECT_EQ(start_unknown(1),
+            "Unknown: 1 running pod has an expected duration, and it does not fit after that end.\n");
+  EXPECT_EQ(start_unknown(3),
+            "Unknown: 3 running pods have an expected duration, and it does not fit after their end.\n");
+}
+
 }  // namespace
 }  // namespace berth::explain

@@ -309,11 +309,13 @@ void add_remedies(Page& page, const Json& explanation) {
 void add_expected_start(Page& page, const Json& start) {
   page.heading("EXPECTED START");
   if (const std::string unknown = text_at(start, "unknown"); !unknown.empty()) {
-    const std::string known =
-        std::to_string(start.int_at("running")) + " running pods have an expected duration";
-    page.wrapped(unknown == "OutOfBudget"
-                     ? "Unknown: the search ended early. " + known + "."
-                     : "Unknown: " + known + ", and it does not fit when all of them have ended.",
+    const std::int64_t running = start.int_at("running");
+    const std::string known = running == 1
+                                  ? std::string("1 running pod has an expected duration")
+                                  : std::to_string(running) + " running pods have an expected duration";
+    page.wrapped(unknown == "OutOfBudget" ? "Unknown: the search ended early. " + known + "."
+                                          : "Unknown: " + known + ", and it does not fit after " +
+                                                (running == 1 ? "that end." : "their end."),
                  2);
     return;
   }

@@ -41,12 +41,13 @@ constexpr KindRow kKindRows[] = {
      "mutatingwebhookconfiguration.admissionregistration.k8s.io", false},
     {"monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors", "servicemonitor.monitoring.coreos.com",
      true},
+    {"scheduling.berth.dev/v1alpha1", "Topology", "topologies", "topology.scheduling.berth.dev", false},
 };
 
 const KindRow& row_of(const Json& object) {
   for (const KindRow& row : kKindRows)
     if (row.kind == object.string_at("kind")) return row;
-  BERTH_ASSERT(false, "an installation has kinds of this table alone");
+  BERTH_ASSERT(false, "only kinds of this table are written");
   return kKindRows[0];
 }
 

@@ -62,7 +62,7 @@ std::vector<Json> installation(const InstallOptions& options);
 
 // "Deployment berth-system/berth-scheduler": for people.
 std::string title_of(const Json& object);
-// The URL path of the object. Plural names come from a table of the kinds of an installation.
+// The URL path of the object. Plural names come from a table: the kinds of an installation, and Topology.
 std::string path_of(const Json& object);
 // "deployment.apps/berth-scheduler", as kubectl prints it.
 std::string printed_name(const Json& object);

@@ -12,13 +12,8 @@ std::string_view annotation_of(const client::View& view, const api::Pod& pod) {
   const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
   if (!group) return {};
   if (const std::string_view text = own(group->meta); !text.empty()) return text;
-  std::string parent = group->parent;
-  for (std::size_t level = 1; level < client::kTreeLevelsMax && !parent.empty(); ++level) {
-    const api::CompositePodGroup* composite = view.composite_groups.find(pod.meta.ns, parent);
-    if (!composite) return {};
+  for (const api::CompositePodGroup* composite : client::groups_above(view, *group))
     if (const std::string_view text = own(composite->meta); !text.empty()) return text;
-    parent = composite->parent;
-  }
   return {};
 }
 

@@ -58,6 +58,16 @@ class Inheritance {
   std::map<Key, const Document*> by_name_;
 };
 
+bool gets_place(const Decision& decision) {
+  return decision.result == ResultKind::Placed || decision.result == ResultKind::Preempting;
+}
+
+bool has_run_times(const client::View& view) {
+  return std::ranges::any_of(view.pods.all(), [&](const auto& entry) {
+    return !entry.second->finished() && placement::expected_duration(view, *entry.second);
+  });
+}
+
 class Timeline {
  public:
   Timeline(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors)
@@ -66,13 +76,12 @@ class Timeline {
   ExpectedStart run(const AskedAbout& asked) {
     for (const auto& [key, pod] : offline_.view().pods.all())
       if (pod->bound() && !pod->finished()) note_start(*pod, pod->started.is_set() ? pod->started : now_);
-    start_.running = ends_.size();
+    for (const auto& [at, pods] : ends_) start_.running += pods.size();
     for (std::size_t step = 0; step < kStartStepsMax && has_budget(); ++step) {
       const Plan plan = planner_.run();
       decisions_ += plan.decisions.size();
       for (const Decision& decision : plan.decisions)
-        if (decision.result == ResultKind::Placed || decision.result == ResultKind::Preempting)
-          start(decision);
+        if (gets_place(decision)) start(decision);
       if (const Decision* own = find(plan, asked)) return found(*own);
       if (ends_.empty()) return std::move(start_);
       end_next();
@@ -105,8 +114,7 @@ class Timeline {
   }
   static const Decision* find(const Plan& plan, const AskedAbout& asked) {
     const auto own = std::ranges::find_if(plan.decisions, [&](const Decision& decision) {
-      const bool placed = decision.result == ResultKind::Placed || decision.result == ResultKind::Preempting;
-      return placed && kind_of(decision) == asked.kind && decision.ns == asked.key.ns &&
+      return gets_place(decision) && kind_of(decision) == asked.kind && decision.ns == asked.key.ns &&
              decision.name == asked.key.name;
     });
     return own == plan.decisions.end() ? nullptr : &*own;
@@ -166,14 +174,17 @@ class Timeline {
 
 }  // namespace
 
-Result<ExpectedStart> expected_start(std::vector<Document> documents, const AskedAbout& asked,
-                                     const PlanOptions& options, dra::SelectorEvaluator& selectors) {
+void inherit_expected_durations(std::vector<Document>& documents) {
   const Inheritance inheritance(documents);
   for (Document& document : documents)
     if (document.kind == api::Kind::Pod || document.kind == api::Kind::PodGroup)
       inheritance.hand_down(document);
-  const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
-  return Timeline(*offline, options, selectors).run(asked);
+}
+
+ExpectedStart expected_start(OfflineCluster& offline, const AskedAbout& asked, const PlanOptions& options,
+                             dra::SelectorEvaluator& selectors) {
+  if (!has_run_times(offline.view())) return {};
+  return Timeline(offline, options, selectors).run(asked);
 }
 
 void put_json(const ExpectedStart& start, Time now, Json& json) {

@@ -2,7 +2,7 @@
 //
 // Pure: everything that waits is decided in the order of the queue, now and each time pods end, until the one
 // that was asked about has its place. What is placed on the way runs for its own expected duration, or for
-// ever. Nothing new arrives. Cost: one cluster from the documents, and at most kStartDecisionsMax decisions.
+// ever. Nothing new arrives. Cost: at most kStartDecisionsMax decisions; none if no pod has a run time.
 // Source: outer surface, `berth explain`.
 #pragma once
 
@@ -34,9 +34,12 @@ struct ExpectedStart {
   bool out_of_budget = false;  // it is unknown because a bound was reached
 };
 
-// `asked` waits.
-Result<ExpectedStart> expected_start(std::vector<Document> documents, const AskedAbout& asked,
-                                     const PlanOptions& options, dra::SelectorEvaluator& selectors);
+// Pods and groups without the annotation of a run time get that of the nearest owner among the documents.
+void inherit_expected_durations(std::vector<Document>& documents);
+
+// `asked` waits. Afterwards the cluster is as at that time.
+ExpectedStart expected_start(OfflineCluster& offline, const AskedAbout& asked, const PlanOptions& options,
+                             dra::SelectorEvaluator& selectors);
 
 // Adds "expectedStart":{"time","inSeconds","ended","after":[{"pod","time"}]}, or {"unknown":"NeverFits"|
 // "OutOfBudget","running"}; nothing if no pod has a known end, or it does not wait for one.

@@ -36,8 +36,10 @@ class ExpectedStarts : public testing::Test {
   std::string ask(const std::string& input, const std::string& name = "x", bool group = false) {
     const std::string whole = input.substr(0, input.size() - 5);
     const auto kind = group ? placement::EntityKind::Group : placement::EntityKind::Pod;
-    const ExpectedStart start =
-        expected_start(documents_of(whole), {kind, {"default", name}}, options_, selectors_).value();
+    std::vector<Document> documents = documents_of(whole);
+    inherit_expected_durations(documents);
+    const auto offline = OfflineCluster::make(std::move(documents), options_).value();
+    const ExpectedStart start = expected_start(*offline, {kind, {"default", name}}, options_, selectors_);
     if (!start.at)
       return (start.out_of_budget ? "budget of " : "unknown of ") + std::to_string(start.running);
     std::string text = format_time(*start.at).substr(11, 8) + " after";
@@ -62,6 +64,14 @@ TEST_F(ExpectedStarts, IsUnknownWithoutRunTimes) {
   const std::string input = start_node("n1", 4) + start_pod("a", 2, runs_for("30m"), "nodeName: n1, ") +
                             start_pod("b", 2, "", "nodeName: n1, ");
   EXPECT_EQ(ask(input + start_pod("x", 3, "", "")), "unknown of 1");
+}
+
+TEST_F(ExpectedStarts, CountsPodsThatEndTogether) {
+  const std::string input = start_node("n1", 4) +
+                            start_pod("a", 1, runs_for("30m"), "nodeName: n1, ", kStartedAtNoon) +
+                            start_pod("b", 1, runs_for("30m"), "nodeName: n1, ", kStartedAtNoon);
+  EXPECT_EQ(ask(input + start_pod("x", 5, "", "")), "unknown of 2");
+  EXPECT_EQ(ask(start_node("n1", 4) + start_pod("x", 5, "", "")), "unknown of 0");
 }
 
 // w has the higher priority and takes the first room, for 20 minutes.

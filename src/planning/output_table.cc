@@ -71,12 +71,14 @@ void append_members(std::string& out, const Decision& decision) {
                             " more members (-o json has their reasons)");
 }
 
-// "wish rack, reached block: 16 pods in b1/r1, 16 in b1/r2; 3 rank crossings; score 0.83"
+// "wish rack, reached block: 16 pods in b1/r1, 16 in b1/r2; 3 rank crossings; score 0.83"; of a policy that
+// wishes no level "in one rack, as required: …"
 void append_wish(std::string& out, const placement::WishResult& wish) {
-  std::string text = "wish";
-  if (!wish.level.empty()) text += " " + wish.level;
-  if (!wish.reached.empty() || !wish.level.empty())
-    text += ", reached " + (wish.reached.empty() ? "none" : wish.reached);
+  std::string text = "as its policy says";
+  if (!wish.level.empty())
+    text = "wish " + wish.level + ", reached " + (wish.reached.empty() ? "none" : wish.reached);
+  else if (!wish.reached.empty())
+    text = "in one " + wish.reached + ", as required";
   const std::string where = placement::reached_text(wish);
   if (!where.empty()) text += ": " + where;
   append_wrapped(out, text + "; score " + to_string(Json(wish.score)));

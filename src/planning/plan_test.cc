@@ -818,6 +818,12 @@ TEST(Plan, TellsWhatBecameOfTheWishOfAGroup) {
       << table;
 }
 
+TEST(Plan, TellsThatWhatIsRequiredCameTrue) {
+  const std::string job = policy_about("{group: batch, kind: Job, name: train}", "required: block");
+  const std::string table = to_table(plan_of(documents_of(std::string(kRacked) + job + workers())), {});
+  EXPECT_NE(table.find("    in one block, as required: 2 pods in b1; score 1\n"), std::string::npos) << table;
+}
+
 TEST(Plan, AGroupWaitsForAPolicyThatIsRepaired) {
   const Plan plan = plan_of(
       documents_of(std::string(kRacked) +

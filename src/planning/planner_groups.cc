@@ -4,7 +4,6 @@
 
 #include "api/types/group_domain.h"
 #include "placement/refusal/berth_words.h"
-#include "placement/wishes/reached.h"
 #include "planning/planner.h"
 
 namespace berth::planning {
@@ -25,19 +24,6 @@ placement::GroupQuestions questions() {
 std::int32_t placed_in(const std::vector<placement::MemberOutcome>& members) {
   return static_cast<std::int32_t>(
       std::ranges::count_if(members, [](const auto& member) { return member.node.valid(); }));
-}
-
-// The members of a group with a node, before the decision or by it.
-void add_placed(const OfflineCluster& offline, const model::Cluster& cluster,
-                const placement::GroupInput& input, const std::vector<placement::MemberOutcome>& outcome,
-                std::vector<placement::WishMember>& members) {
-  const auto add = [&](const api::Pod& pod, model::NodeId node) {
-    if (!node.valid()) return;
-    const api::Node* found = offline.view().nodes.find("", cluster.node(node).name);
-    if (found) members.push_back({&pod, &found->meta.labels});
-  };
-  for (std::size_t i = 0; i < input.placed.size(); ++i) add(*input.placed[i], input.occupied[i]);
-  for (std::size_t i = 0; i < outcome.size(); ++i) add(*input.waiting[i], outcome[i].node);
 }
 
 Decision decision_of(const placement::EntityKey& key) {
@@ -173,12 +159,6 @@ void Planner::place_tree(const TreeInput& input, const TreeOutcome& outcome, Dec
   const std::vector<std::string>& keys = first.topology_keys();
   if (!keys.empty() && !where.empty()) root.topology.emplace_back(keys.front(), where);
   root.wish = outcome.nodes.front().wish;
-  if (!first.wish || root.wish) return;
-  std::vector<placement::WishMember> members;
-  for (std::size_t i = 0; i < input.nodes.size(); ++i)
-    if (input.nodes[i].is_group())
-      add_placed(offline_, offline_.cluster(), input.nodes[i].group, outcome.nodes[i].members, members);
-  root.wish = placement::reached_by(*first.wish, members);
 }
 
 void Planner::decide_group(const Turn& turn, Decision& decision) {
@@ -242,10 +222,6 @@ void Planner::place_group(const placement::GroupInput& input, const GroupOutcome
                   (constrained ? outcome.placement : "the cluster");
   if (constrained) decision.topology.emplace_back(group.topology_keys.front(), outcome.placement);
   decision.wish = outcome.wish;
-  if (!input.wish || decision.wish) return;
-  std::vector<placement::WishMember> members;
-  add_placed(offline_, offline_.cluster(), input, outcome.members, members);
-  decision.wish = placement::reached_by(*input.wish, members);
 }
 
 }  // namespace berth::planning

@@ -5,6 +5,7 @@
 
 #include "client/group_tree.h"
 #include "placement/refusal/berth_words.h"
+#include "placement/wishes/policy_wishes.h"
 #include "planning/planner.h"
 #include "planning/remedy_search.h"
 
@@ -41,8 +42,8 @@ Json domain_json(const DomainRoom& room) {
   return json;
 }
 
-Result<Remedies> of_pod(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
-                        dra::SelectorEvaluator& selectors) {
+Remedies of_pod(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
+                dra::SelectorEvaluator& selectors) {
   const auto pod = offline.view().pods.find_shared(key.ns, key.name);
   const bool waits =
       pod && pod->group.empty() && placement::wants_place(offline.view(), offline.cluster(), *pod);
@@ -53,8 +54,8 @@ Result<Remedies> of_pod(OfflineCluster& offline, const client::NamedKey& key, co
   return gated.gate ? std::move(gated) : pod_remedies(offline, *pod, options, selectors);
 }
 
-Result<Remedies> of_group(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
-                          dra::SelectorEvaluator& selectors) {
+Remedies of_group(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
+                  dra::SelectorEvaluator& selectors) {
   const auto group = offline.view().pod_groups.find_shared(key.ns, key.name);
   if (!group) return Remedies();
   const placement::EntityKey entity{key.ns, key.name, placement::EntityKind::Group};
@@ -63,14 +64,18 @@ Result<Remedies> of_group(OfflineCluster& offline, const client::NamedKey& key, 
   if (auto gate = placement::group_gate(entity, group.get(), members)) gated.gate = *std::move(gate);
   if (members.unsettled) gated.gate = *members.unsettled;
   if (members.waiting.empty() || gated.gate) return gated;
+  placement::WishAnswer wish = placement::wish_of(offline.view(), offline.owners(), *group);
+  if (wish.fault) gated.gate = placement::gate_of(*wish.fault);
+  if (gated.gate) return gated;
   std::ranges::sort(members.waiting, placement::before_in_queue);
-  const placement::GroupInput input = placement::group_input(
-      *group, std::move(members), [](const api::Pod&) { return placement::AvoidSet{}; });
+  placement::GroupInput input = placement::group_input(*group, std::move(members),
+                                                       [](const api::Pod&) { return placement::AvoidSet{}; });
+  placement::set_wish(input, std::move(wish.wish));
   return group_remedies(offline, input, options, selectors);
 }
 
-Result<Remedies> of_tree(OfflineCluster& offline, const placement::EntityKey& root,
-                         const PlanOptions& options, dra::SelectorEvaluator& selectors) {
+Remedies of_tree(OfflineCluster& offline, const placement::EntityKey& root, const PlanOptions& options,
+                 dra::SelectorEvaluator& selectors) {
   placement::TreeMembers tree = tree_of(offline.view(), offline.cluster(), root);
   Remedies gated;
   if (auto gate = placement::tree_gate(tree)) gated.gate = *std::move(gate);
@@ -79,8 +84,12 @@ Result<Remedies> of_tree(OfflineCluster& offline, const placement::EntityKey& ro
     std::ranges::sort(node.members.waiting, placement::before_in_queue);
   }
   if (!tree.any_waiting() || gated.gate) return gated;
-  const placement::TreeInput input =
+  if (const auto fault = placement::fault_of(offline.view(), offline.owners(), tree))
+    gated.gate = placement::gate_of(*fault);
+  if (gated.gate) return gated;
+  placement::TreeInput input =
       placement::tree_input(std::move(tree), [](const api::Pod&) { return placement::AvoidSet{}; });
+  placement::add_wishes(offline.view(), offline.owners(), input);
   return tree_remedies(offline, input, options, selectors);
 }
 
@@ -112,14 +121,13 @@ Json room_json(const GroupRoom& room) {
 
 }  // namespace
 
-Result<Remedies> find_remedies(std::vector<Document> documents, const AskedAbout& asked,
-                               const PlanOptions& options, dra::SelectorEvaluator& selectors) {
-  const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
-  if (const auto root = tree_with(*offline, asked, options))
-    return of_tree(*offline, *root, options, selectors);
-  if (asked.kind == placement::EntityKind::CompositeGroup) return Remedies();
-  return asked.kind == placement::EntityKind::Group ? of_group(*offline, asked.key, options, selectors)
-                                                    : of_pod(*offline, asked.key, options, selectors);
+Remedies find_remedies(OfflineCluster& offline, const AskedAbout& asked, const PlanOptions& options,
+                       dra::SelectorEvaluator& selectors) {
+  if (const auto root = tree_with(offline, asked, options))
+    return of_tree(offline, *root, options, selectors);
+  if (asked.kind == placement::EntityKind::CompositeGroup) return {};
+  return asked.kind == placement::EntityKind::Group ? of_group(offline, asked.key, options, selectors)
+                                                    : of_pod(offline, asked.key, options, selectors);
 }
 
 void put_json(const Remedies& remedies, Json& json) {

@@ -2,15 +2,15 @@
 // smaller group.
 //
 // Pure: each candidate is applied to the objects, the pod or the group is decided again, and the change is
-// undone; only what places it is a remedy, and every step of a remedy is needed. Cost: one cluster from the
-// documents, and at most kRemedyTriesMax decisions.
+// undone; only what places it is a remedy, and every step of a remedy is needed. Cost: at most
+// kRemedyTriesMax decisions.
 #pragma once
 
 #include <vector>
 
 #include "placement/refusal/refusal.h"
 #include "placement/refusal/remedy.h"
-#include "planning/plan.h"
+#include "planning/offline_cluster.h"
 
 namespace berth::planning {
 
@@ -66,9 +66,10 @@ struct AskedAbout {
   client::NamedKey key;
 };
 
-// Nothing but defaults: it fits, has a node, cannot be tried, or is not there.
-Result<Remedies> find_remedies(std::vector<Document> documents, const AskedAbout& asked,
-                               const PlanOptions& options, dra::SelectorEvaluator& selectors);
+// Nothing but defaults: it fits, has a node, cannot be tried, or is not there. Afterwards the cluster is as
+// before.
+Remedies find_remedies(OfflineCluster& offline, const AskedAbout& asked, const PlanOptions& options,
+                       dra::SelectorEvaluator& selectors);
 
 // Adds "remedies":[{"text","steps":[{"kind","node","subjects","request","more","count","victims"}]}],
 // "nearestMiss":{"place","lacks"}, "tried":["…"], "domains":[{"domain","nodes","members","next","lacks"}],

@@ -46,6 +46,15 @@ std::string group(const std::string& min, const std::string& constraints) {
          min + "}}" + constraints + "}}\n---\n";
 }
 constexpr const char* kRack = ", schedulingConstraints: {topology: [{key: rack}]}";
+std::string policy(const std::string& wish) {
+  return "{apiVersion: scheduling.berth.dev/v1alpha1, kind: PlacementPolicy, metadata: {name: near, "
+         "namespace: "
+         "default}, spec: {targetRef: {group: scheduling.k8s.io, kind: PodGroup, name: g}, " +
+         wish + "}}\n---\n";
+}
+std::string in_rack(const std::string& name) {
+  return ", labels: {example.com/rack: " + name + "}";
+}
 const std::string kInGroup = "schedulingGroup: {podGroupName: g}, priority: 0";
 const std::string kBig = "{name: d0, attributes: {kind: {string: big}}}";
 
@@ -153,6 +162,20 @@ const std::vector<RemedyCase> kRemedyCases = {
          pod("x2", "3", kInGroup) + pod("x3", "3", kInGroup),
      {"one more empty node like n2", "removing its topology constraint rack", "a minimum of 2 members"},
      "r2: it has room for 2 of the 3 members that are needed",
+     true},
+    {"a gang that a policy keeps in one rack",
+     node("n1", in_rack("r1"), "", "4") + node("n2", in_rack("r2"), "", "4") +
+         node("n3", in_rack("r2"), "", "4") + group("3", "") + policy("required: example.com/rack") +
+         pod("x1", "3", kInGroup) + pod("x2", "3", kInGroup) + pod("x3", "3", kInGroup),
+     {"one more empty node like n2", "a minimum of 2 members"},
+     "r2: it has room for 2 of the 3 members that are needed",
+     true},
+    {"a policy that only prefers a rack holds nobody",
+     node("n1", in_rack("r1"), "", "4") + node("n2", in_rack("r2"), "", "4") + group("3", "") +
+         policy("preferred: [example.com/rack]") + pod("x1", "3", kInGroup) + pod("x2", "3", kInGroup) +
+         pod("x3", "3", kInGroup),
+     {"one more empty node like n1", "a minimum of 2 members"},
+     "the cluster: it has room for 2 of the 3 members that are needed",
      true},
     {"a gang and two closed nodes",
      node("n1", "", "", "4") + node("n2", "", "unschedulable: true", "4") +
@@ -280,7 +303,8 @@ class RemedyStories : public testing::Test {
   Remedies find(const RemedyCase& one) {
     const auto kind = one.of_group ? placement::EntityKind::Group : placement::EntityKind::Pod;
     const AskedAbout asked{kind, {"default", one.of_group ? "g" : "x"}};
-    return find_remedies(read(one), asked, options_, selectors_).value();
+    const auto offline = OfflineCluster::make(read(one), options_).value();
+    return find_remedies(*offline, asked, options_, selectors_);
   }
   bool is_placed(std::vector<Document> documents) {
     const Plan plan = make_plan(std::move(documents), options_, selectors_).value();

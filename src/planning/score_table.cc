@@ -105,14 +105,6 @@ std::optional<ScoreTable> score_placed_pod(OfflineCluster& offline, OfflineCore&
   return table;
 }
 
-Result<std::optional<ScoreTable>> score_placed_pod(std::vector<Document> documents,
-                                                   const client::NamedKey& key, const PlanOptions& options,
-                                                   dra::SelectorEvaluator& selectors) {
-  const std::unique_ptr<OfflineCluster> offline = TRY(OfflineCluster::make(std::move(documents), options));
-  OfflineCore core(*offline, options, selectors);
-  return score_placed_pod(*offline, core, key);
-}
-
 Json to_json(const ScoreTable& table) {
   Json json = Json::object({{"node", table.node}});
   if (!table.refused.empty()) {

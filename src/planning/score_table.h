@@ -1,7 +1,6 @@
 // Why a placed pod is on its node: what each plugin gives the node and the next best one.
 //
-// Pure: decided again on the objects as if the pod were not placed. Cost: one cluster from the documents, and
-// every node judged once.
+// Pure: decided again on the objects as if the pod were not placed. Cost: every node judged once.
 #pragma once
 
 #include "planning/offline_core.h"
@@ -27,12 +26,7 @@ struct ScoreTable {
   std::int64_t total = 0, runner_up_total = 0;
 };
 
-// None: the pod is not there, has no node, or has ended.
-Result<std::optional<ScoreTable>> score_placed_pod(std::vector<Document> documents,
-                                                   const client::NamedKey& pod, const PlanOptions& options,
-                                                   dra::SelectorEvaluator& selectors);
-
-// The same in a cluster, which is afterwards as before.
+// None: the pod is not there, has no node, or has ended. Afterwards the cluster is as before.
 std::optional<ScoreTable> score_placed_pod(OfflineCluster& offline, OfflineCore& core,
                                            const client::NamedKey& pod);
 

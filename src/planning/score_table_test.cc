@@ -30,7 +30,9 @@ class Scores : public testing::Test {
   }
   std::optional<ScoreTable> table(const std::string& input) {
     const std::string whole = input.substr(0, input.size() - 5);
-    return score_placed_pod(documents_of(whole), {"default", "x"}, options_, selectors_).value();
+    const auto offline = OfflineCluster::make(documents_of(whole), options_).value();
+    OfflineCore core(*offline, options_, selectors_);
+    return score_placed_pod(*offline, core, {"default", "x"});
   }
   std::string node_of_plan(const std::string& input) {
     const std::string whole = input.substr(0, input.size() - 5);

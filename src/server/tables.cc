@@ -251,10 +251,9 @@ JsonArray node_health_cells(const Json& report, Time now) {
           age_of(report, now)};
 }
 
-std::string_view condition_member(const Json& object, std::string_view type, std::string_view member) {
-  for (const Json& condition : object.part("status").items_at("conditions"))
-    if (condition.string_at("type") == type) return condition.string_at(member);
-  return {};
+std::string_view condition_member(const Json& status, std::string_view type, std::string_view member) {
+  const Json* condition = find_condition(status, type);
+  return condition ? condition->string_at(member) : std::string_view();
 }
 
 JsonArray topology_cells(const Json& topology, Time now) {
@@ -263,7 +262,7 @@ JsonArray topology_cells(const Json& topology, Time now) {
           status.string_at("path"),
           status.int_at("nodes"),
           status.int_at("unlabelledNodes"),
-          condition_member(topology, "Valid", "status"),
+          condition_member(status, "Valid", "status"),
           age_of(topology, now)};
 }
 
@@ -274,7 +273,7 @@ JsonArray placement_policy_cells(const Json& policy, Time now) {
           target.string_at("name"),
           status.string_at("wish"),
           status.string_at("reached"),
-          condition_member(policy, "Accepted", "reason"),
+          condition_member(status, "Accepted", "reason"),
           age_of(policy, now),
           target.string_at("kind"),
           spec.string_at("topology")};

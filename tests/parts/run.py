@@ -702,6 +702,30 @@ def a_control_plane_explains_across_a_restart(berth):
         assert again["decision"]["id"] == placed, again
 
 
+def labels_of_nodes_become_a_topology(berth):
+    def written(cluster, *arguments):
+        ran = subprocess.run([str(berth), "topology", "--kubeconfig", cluster.kubeconfig, "--write",
+                              *arguments], capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stderr.strip()
+
+    with Cluster(berth) as cluster:
+        for name, rack in ("n1", "r1"), ("n2", "r1"), ("n3", "r2"):
+            labels = {"topology.kubernetes.io/zone": "z1", "example.com/rack": rack}
+            cluster.make("/api/v1/nodes", {"kind": "Node", "apiVersion": "v1",
+                                           "metadata": {"name": name, "labels": labels}})
+        topology = "/apis/scheduling.berth.dev/v1alpha1/topologies/"
+        assert written(cluster).endswith("topology.scheduling.berth.dev/default created")
+        levels = cluster.call("GET", topology + "default")["spec"]["levels"]
+        assert levels == [{"name": "zone", "nodeLabel": "topology.kubernetes.io/zone"}], levels
+        given = ["--level", "zone=topology.kubernetes.io/zone", "--level", "rack=example.com/rack"]
+        assert written(cluster, *given).endswith("topology.scheduling.berth.dev/default configured")
+        assert written(cluster, *given).endswith("topology.scheduling.berth.dev/default unchanged")
+        assert written(cluster, *given, "--name", "net").endswith("/net created")
+        levels = cluster.call("GET", topology + "default")["spec"]["levels"]
+        assert [level["name"] for level in levels] == ["zone", "rack"], levels
+
+
 CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed_by_another,
          one_of_two_schedulers_leads, a_leader_that_slept_through_its_lease_sends_nothing_and_ends,
          a_lease_that_is_made_again_stops_nothing, a_second_lease_name_stops_nothing,
@@ -711,7 +735,8 @@ CASES = (a_pod_is_placed_and_bound_by_two_processes, a_killed_binder_is_followed
          a_bind_request_made_by_hand_is_carried_out_or_refused, a_binder_answers_admission_reviews,
          options_are_told_and_checked,
          every_part_reads_what_it_prints, a_file_reaches_the_scheduler,
-         a_scheduler_explains_what_it_decided, a_control_plane_explains_across_a_restart)
+         a_scheduler_explains_what_it_decided, a_control_plane_explains_across_a_restart,
+         labels_of_nodes_become_a_topology)
 
 
 def main():

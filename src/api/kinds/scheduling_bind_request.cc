@@ -102,8 +102,7 @@ FieldErrors check_spec(const FieldPath& path, const Json& spec) {
   append(errors, check_required(path.child("podUID"), text_at(spec, "podUID"), short_text));
   append(errors,
          check_required(path.child("selectedNode"), text_at(spec, "selectedNode"), dns_subdomain_problems));
-  if (text_at(spec, "decisionID").size() > kUidBytesMax)
-    errors.push_back(too_long(path.child("decisionID"), kUidBytesMax));
+  append(errors, check_length(path, spec, "decisionID", kUidBytesMax));
   if (const Json* group = present(spec, "group")) append(errors, check_group(path.child("group"), *group));
   append(errors, check_gpu_share(path, spec));
   append(errors,

@@ -213,21 +213,26 @@ std::string text_of(const std::optional<Worth>& worth) {
   return text;
 }
 
+// None: the group is not placed. What breaks a rule fails.
+std::optional<Worth> worth_of(const GroupOutcome& outcome, WishBench& bench, const WishWorld& world,
+                              WishJudge& judge) {
+  if (outcome.kind != GroupOutcome::Kind::Placed) return std::nullopt;
+  std::vector<int> sizes = judge.placed();
+  for (const MemberOutcome& member : outcome.members)
+    if (member.node.valid())
+      ++sizes[static_cast<std::size_t>(std::stoi(bench.cluster().node(member.node).name.substr(1)))];
+  std::optional<Worth> worth = judge.worth_of(sizes);
+  if (!worth) RC_FAIL("broken: " + text_of_world(world) + " -> " + bench.nodes_of(outcome));
+  return worth;
+}
+
 void compare_with_every_assignment() {
   const WishWorld world = random_world();
   WishJudge judge(world);
   const std::optional<Worth> best = judge.best();
   WishBench bench(world);
   const GroupOutcome outcome = bench.decide();
-  std::optional<Worth> found;
-  if (outcome.kind == GroupOutcome::Kind::Placed) {
-    std::vector<int> sizes = judge.placed();
-    for (const MemberOutcome& member : outcome.members)
-      if (member.node.valid())
-        ++sizes[static_cast<std::size_t>(std::stoi(bench.cluster().node(member.node).name.substr(1)))];
-    found = judge.worth_of(sizes);
-    if (!found) RC_FAIL("broken: " + text_of_world(world) + " -> " + bench.nodes_of(outcome));
-  }
+  const std::optional<Worth> found = worth_of(outcome, bench, world, judge);
   if (found != best)
     RC_FAIL(text_of_world(world) + ": found " + text_of(found) + " by " + bench.nodes_of(outcome) +
             ", best " + text_of(best));
@@ -245,16 +250,8 @@ void compare_unlike_members() {
   const std::optional<Worth> best = judge.best_of_pods();
   WishBench bench(world);
   const GroupOutcome outcome = bench.decide();
-  std::optional<Worth> found;
-  if (outcome.kind == GroupOutcome::Kind::Placed) {
-    std::vector<int> sizes = judge.placed();
-    for (const MemberOutcome& member : outcome.members)
-      if (member.node.valid())
-        ++sizes[static_cast<std::size_t>(std::stoi(bench.cluster().node(member.node).name.substr(1)))];
-    found = judge.worth_of(sizes);
-    if (!found) RC_FAIL("broken: " + text_of_world(world) + " -> " + bench.nodes_of(outcome));
-    found = WishJudge::without_waste(*found);
-  }
+  std::optional<Worth> found = worth_of(outcome, bench, world, judge);
+  if (found) found = WishJudge::without_waste(*found);
   std::string cpus;
   for (const int cpu : world.pods) cpus += std::to_string(cpu) + " ";
   if (found != best)
