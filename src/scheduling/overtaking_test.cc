@@ -127,10 +127,11 @@ TEST_F(KeptUntilPodsEnd, IsUsedByThoseThatEndBefore) {
 
 TEST_F(KeptUntilPodsEnd, IsUsedByAGroupOnlyIfAllItsMembersEndBefore) {
   end("short");
-  bench.put_group("second", 2);
-  EXPECT_EQ(node_of_new({.name = "s1", .cpu = "2", .group = "second", .runs = "50m"}), "");
-  EXPECT_EQ(node_of_new({.name = "s2", .cpu = "2", .group = "second"}), "");
-  EXPECT_EQ(node_of_new({.name = "s2", .cpu = "2", .group = "second", .runs = "50m"}), "n1");
+  for (const char* group : {"mixed", "before"}) bench.put_group(group, 2);
+  EXPECT_EQ(node_of_new({.name = "m1", .cpu = "2", .group = "mixed", .runs = "50m"}), "");
+  EXPECT_EQ(node_of_new({.name = "m2", .cpu = "2", .group = "mixed"}), "");
+  EXPECT_EQ(node_of_new({.name = "b1", .cpu = "2", .group = "before", .runs = "50m"}), "");
+  EXPECT_EQ(node_of_new({.name = "b2", .cpu = "2", .group = "before", .runs = "50m"}), "n1");
 }
 
 TEST_F(KeptUntilPodsEnd, LastsAlthoughNoPodLeavesItsNodes) {
