@@ -455,13 +455,13 @@ void Ledger::Transaction::remove_claim(ClaimId claim) {
   if (ledger_.reservation(claim)) ledger_.set_reservation(claim, nullptr);
 }
 
-void Ledger::Transaction::lift_holds(std::int32_t priority, const FreeOf& free_of) {
-  const std::optional<HoldId> own = free_of.own;
+void Ledger::Transaction::lift_holds(std::int32_t priority, const HoldsPassed& passed) {
+  const std::optional<HoldId> own = passed.own;
   for (const auto& [id, hold] : ledger_.holds_) {
     const bool came_first = own && *own <= id && hold.priority <= ledger_.holds_.at(*own).priority;
-    const bool equal_is_bound = hold.priority == priority && hold.binds_equals && free_of.open != id;
+    const bool equal_is_bound = hold.priority == priority && hold.binds_equals && passed.open != id;
     const bool binds = hold.priority > priority || equal_is_bound;
-    if (binds && !came_first && free_of.backfilled != id) continue;
+    if (binds && !came_first && passed.backfilled != id) continue;
     ledger_.record({Undo::Hold, id, 0, 0, 0});
     ledger_.charge_hold(hold, -1);
   }

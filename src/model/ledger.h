@@ -57,7 +57,7 @@ class Ledger {
   void update_pod(PodId pod, PodCharge charge);
   void update_claim(ClaimId claim, ClaimReservationPtr reservation);
 
-  using HoldId = std::uint32_t;
+  using HoldId = model::HoldId;
   // Charges the hold until its release, outside of transactions. Decisions of its priority and above lift it.
   HoldId add(Hold hold);
   void release(HoldId hold);
@@ -172,14 +172,8 @@ class Ledger::Transaction {
   // Removes the pod's charge (or the claim's reservation), as preemption tries it.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
-  // Holds that do not bind an entry although their priority is its own or higher.
-  struct FreeOf {
-    std::optional<HoldId> own = {};         // and later ones up to its priority: who came first goes first
-    std::optional<HoldId> open = {};        // binds equals, but not this one
-    std::optional<HoldId> backfilled = {};  // the entry ends before its room is used
-  };
   // Takes back what holds keep from others, where they do not bind an entry of this priority.
-  void lift_holds(std::int32_t priority, const FreeOf& free_of);
+  void lift_holds(std::int32_t priority, const HoldsPassed& passed);
   // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
   // others.
   void hide(DeviceId device);

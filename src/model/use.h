@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "api/types/dra.h"
@@ -71,6 +72,14 @@ struct Hold {
   std::vector<ReservedDevice> devices;
   std::vector<PodId> leaving;  // they are evicted for it, whoever else needs their room
   bool binds_equals = false;   // entries of this priority, too, except those that it is open to
+};
+using HoldId = std::uint32_t;
+
+// Those that do not bind an entry although their priority is its own or higher.
+struct HoldsPassed {
+  std::optional<HoldId> own = {};         // and later ones up to its priority: who came first goes first
+  std::optional<HoldId> open = {};        // binds equals, but not this entry
+  std::optional<HoldId> backfilled = {};  // the entry ends before the room of this one is used
 };
 
 }  // namespace berth::model
