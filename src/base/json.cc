@@ -27,14 +27,22 @@ std::size_t JsonObject::Contents::place_of(std::string_view key) const {
   return at;
 }
 
+namespace {
+
+// Makes the member in its place: a document is built of many.
+template <class Contents>
+void append_member(Contents& contents, std::string&& key, Json&& value) {
+  contents.members.emplace_back(std::move(key), std::move(value));
+  if (!contents.index.empty())
+    contents.add_to_index(static_cast<std::uint32_t>(contents.members.size() - 1));
+  else if (contents.members.size() > JsonObject::kSearchedMembersMax)
+    contents.make_index();
+}
+
+}  // namespace
+
 void JsonObject::Contents::append(std::string key, Json value) {
-  JsonMember& member = members.emplace_back();
-  member.key = std::move(key);
-  member.value = std::move(value);
-  if (!index.empty())
-    add_to_index(static_cast<std::uint32_t>(members.size() - 1));
-  else if (members.size() > kSearchedMembersMax)
-    make_index();
+  append_member(*this, std::move(key), std::move(value));
 }
 
 void JsonObject::Contents::add_to_index(std::uint32_t at) {
@@ -75,7 +83,7 @@ Json& JsonObject::operator[](std::string_view key) {
 }
 
 void JsonObject::append(std::string key, Json value) {
-  contents_.write().append(std::move(key), std::move(value));
+  append_member(contents_.write(), std::move(key), std::move(value));
 }
 
 void JsonObject::reserve(std::size_t count) {
@@ -226,57 +234,190 @@ void build(const simdjson::dom::element& element, Json& into) {
   }
 }
 
-void append_double(std::string& out, double value) {
-  if (!std::isfinite(value)) {
-    out += "null";
-    return;
+constexpr std::size_t kTextBytesUsual = 1024;
+
+constexpr std::uint64_t kOnes = 0x0101010101010101;
+
+// Whether one of the word's bytes is below 0x20, a quote or a backslash.
+bool needs_escape(std::uint64_t word) {
+  constexpr std::uint64_t kHigh = 0x8080808080808080;
+  const auto zero_byte = [](std::uint64_t of) { return (of - kOnes) & ~of & kHigh; };
+  const std::uint64_t control = (word - kOnes * 0x20) & ~word & kHigh;
+  return (control | zero_byte(word ^ kOnes * '"') | zero_byte(word ^ kOnes * '\\')) != 0;
+}
+
+bool needs_escape(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+}
+
+template <class Word>
+std::uint64_t word_at(const char* text) {
+  Word word = 0;
+  std::memcpy(&word, text, sizeof word);
+  return word;
+}
+
+// Eight bytes a step; the last step reads bytes again where fewer are left.
+bool is_without_escapes(std::string_view text) {
+  constexpr std::size_t kStep = sizeof(std::uint64_t), kHalf = sizeof(std::uint32_t);
+  const char* const last = text.data() + text.size();
+  if (text.size() < kHalf)
+    return std::none_of(text.begin(), text.end(), [](char c) { return needs_escape(c); });
+  if (text.size() < kStep)
+    return !needs_escape(word_at<std::uint32_t>(text.data()) | word_at<std::uint32_t>(last - kHalf) << 32);
+  for (const char* at = text.data(); at < last - kStep; at += kStep)
+    if (needs_escape(word_at<std::uint64_t>(at))) return false;
+  return !needs_escape(word_at<std::uint64_t>(last - kStep));
+}
+
+// Appends to a text. What it has reserved in the text is cut off at its end.
+class Writer {
+ public:
+  // `expected`: bytes; more are reserved as needed.
+  Writer(std::string& out, std::size_t expected) : out_(out), begin_(out.size()), end_(begin_) {
+    out_.resize(begin_ + expected);
   }
-  char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, error == std::errc() ? end : buffer);
+  ~Writer() { out_.resize(end_); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void put(char c) {
+    *room(1) = c;
+    ++end_;
+  }
+  void put(std::string_view text) {
+    std::memcpy(room(text.size()), text.data(), text.size());
+    end_ += text.size();
+  }
+  void put(std::int64_t value) {
+    constexpr std::size_t kDigitsMax = 24;
+    char* const at = room(kDigitsMax);
+    end_ += static_cast<std::size_t>(std::to_chars(at, at + kDigitsMax, value).ptr - at);
+  }
+  void put(double value) {
+    constexpr std::size_t kDigitsMax = 32;
+    if (!std::isfinite(value)) return put("null");
+    char* const at = room(kDigitsMax);
+    const auto [end, error] = std::to_chars(at, at + kDigitsMax, value);
+    if (error == std::errc()) end_ += static_cast<std::size_t>(end - at);
+  }
+  void put_quoted(std::string_view text) {
+    if (!is_without_escapes(text)) return put_escaped(text);
+    char* const at = room(text.size() + 2);
+    *at = '"';
+    std::memcpy(at + 1, text.data(), text.size());
+    at[text.size() + 1] = '"';
+    end_ += text.size() + 2;
+  }
+  // False for arrays and objects.
+  bool put_scalar(const Json& json) {
+    if (json.is_string())
+      put_quoted(json.as_string());
+    else if (json.is_int())
+      put(json.as_int());
+    else if (json.is_bool())
+      put(json.as_bool() ? "true" : "false");
+    else if (json.is_null())
+      put("null");
+    else if (json.is_double())
+      put(json.as_double());
+    else
+      return false;
+    return true;
+  }
+
+ private:
+  char* room(std::size_t count) {
+    if (out_.size() - end_ < count) out_.resize(end_ + std::max({count, end_ - begin_, kTextBytesUsual}));
+    return out_.data() + end_;
+  }
+  void put_escaped(std::string_view text);
+
+  std::string& out_;
+  const std::size_t begin_;
+  std::size_t end_;
+};
+
+// In place of a character that needs an escape; `digits` is scratch.
+std::string_view escape_of(char c, std::string& digits) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      digits = "\\u00";
+      append_hex(digits, static_cast<unsigned char>(c), kHexLower);
+      return digits;
+  }
 }
 
-void append_int(std::string& out, std::int64_t value) {
-  char buffer[24];
-  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+void Writer::put_escaped(std::string_view text) {
+  std::string digits;
+  put('"');
+  for (auto at = text.begin(); at != text.end(); ++at) {
+    const auto plain_end = std::find_if(at, text.end(), [](char c) { return needs_escape(c); });
+    put(std::string_view(at, plain_end));
+    at = plain_end;
+    if (at == text.end()) break;
+    put(escape_of(*at, digits));
+  }
+  put('"');
 }
 
-bool append_scalar(std::string& out, const Json& json) {
-  if (json.is_null())
-    out += "null";
-  else if (json.is_bool())
-    out += json.as_bool() ? "true" : "false";
-  else if (json.is_int())
-    append_int(out, json.as_int());
-  else if (json.is_double())
-    append_double(out, json.as_double());
-  else if (json.is_string())
-    append_json_string(out, json.as_string());
-  else
-    return false;
-  return true;
+void write(Writer& out, const Json& json) {
+  if (out.put_scalar(json)) return;
+  bool first = true;
+  if (json.is_array()) {
+    out.put('[');
+    for (const Json& item : json.as_array()) {
+      if (!std::exchange(first, false)) out.put(',');
+      write(out, item);
+    }
+    return out.put(']');
+  }
+  out.put('{');
+  for (const JsonMember& member : json.as_object()) {
+    if (!std::exchange(first, false)) out.put(',');
+    out.put_quoted(member.key);
+    out.put(':');
+    write(out, member.value);
+  }
+  out.put('}');
 }
 
-void append_pretty(std::string& out, const Json& json, std::size_t indent) {
-  if (append_scalar(out, json)) return;
+void write_pretty(Writer& out, const Json& json, std::size_t indent) {
+  if (out.put_scalar(json)) return;
   const std::string inner(indent + 2, ' ');
   const bool is_array = json.is_array();
   const std::size_t count = is_array ? json.as_array().size() : json.as_object().size();
-  out += is_array ? '[' : '{';
+  out.put(is_array ? '[' : '{');
   std::size_t written = 0;
-  const auto begin_item = [&] { (out += written++ ? ",\n" : "\n") += inner; };
+  const auto begin_item = [&] {
+    out.put(written++ ? ",\n" : "\n");
+    out.put(inner);
+  };
   if (is_array) {
-    for (const Json& item : json.as_array()) begin_item(), append_pretty(out, item, indent + 2);
+    for (const Json& item : json.as_array()) begin_item(), write_pretty(out, item, indent + 2);
   } else {
     for (const JsonMember& member : json.as_object()) {
       begin_item();
-      append_json_string(out, member.key);
-      out += ": ";
-      append_pretty(out, member.value, indent + 2);
+      out.put_quoted(member.key);
+      out.put(": ");
+      write_pretty(out, member.value, indent + 2);
     }
   }
-  if (count > 0) (out += '\n').append(indent, ' ');
-  out += is_array ? ']' : '}';
+  if (count > 0) {
+    out.put('\n');
+    out.put(std::string_view(inner).substr(2));
+  }
+  out.put(is_array ? ']' : '}');
 }
 
 }  // namespace
@@ -295,99 +436,31 @@ Result<Json> parse_json(std::string_view text) {
   return document;
 }
 
-namespace {
-
-// The position of the next character that needs an escape; the text's size without one. Eight bytes a step: a
-// byte below 0x20, a quote and a backslash set the highest bit of theirs; a byte after one of these may set
-// it too.
-std::size_t plain_until(std::string_view text, std::size_t from) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
-  const auto zero_byte = [](std::uint64_t word) { return (word - kOnes) & ~word & kHigh; };
-  std::size_t at = from;
-  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, sizeof word);
-    const std::uint64_t control = (word - kOnes * 0x20) & ~word & kHigh;
-    if (control | zero_byte(word ^ kOnes * '"') | zero_byte(word ^ kOnes * '\\')) break;
-  }
-  for (; at < text.size(); ++at) {
-    const auto c = static_cast<unsigned char>(text[at]);
-    if (c < 0x20 || c == '"' || c == '\\') break;
-  }
-  return at;
-}
-
-}  // namespace
-
 void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t plain_from = 0;
-  for (std::size_t i = plain_until(text, 0); i < text.size(); i = plain_until(text, i + 1)) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    out.append(text, plain_from, i - plain_from);
-    plain_from = i + 1;
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        out += "\\u00";
-        append_hex(out, c, kHexLower);
-    }
-  }
-  out.append(text, plain_from);
-  out += '"';
+  Writer(out, text.size() + 2).put_quoted(text);
 }
 
 void append_to(std::string& out, const Json& json) {
-  if (append_scalar(out, json)) return;
-  bool first = true;
-  if (json.is_array()) {
-    out += '[';
-    for (const Json& item : json.as_array()) {
-      if (!std::exchange(first, false)) out += ',';
-      append_to(out, item);
-    }
-    out += ']';
-    return;
-  }
-  out += '{';
-  for (const JsonMember& member : json.as_object()) {
-    if (!std::exchange(first, false)) out += ',';
-    append_json_string(out, member.key);
-    out += ':';
-    append_to(out, member.value);
-  }
-  out += '}';
+  Writer writer(out, json.is_string() ? json.as_string().size() + 2 : 0);
+  write(writer, json);
 }
-
-namespace {
-constexpr std::size_t kTextBytesUsual = 1024;
-}  // namespace
 
 std::string to_string(const Json& json) {
   std::string out;
-  if (append_scalar(out, json)) return out;
-  out.reserve(kTextBytesUsual);
   append_to(out, json);
   return out;
 }
 
+namespace {
+void append_pretty(std::string& out, const Json& json) {
+  Writer writer(out, 0);
+  write_pretty(writer, json, 0);
+}
+}  // namespace
+
 std::string to_pretty_string(const Json& json) {
   std::string out;
-  append_pretty(out, json, 0);
+  append_pretty(out, json);
   return out;
 }
 

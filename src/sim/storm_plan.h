@@ -1,8 +1,8 @@
 // What happens in one storm and when: generated from a seed, written to and read from a file that a person
 // can edit.
 //
-// Pure. A step is a JSON object {atMs, do, …}; src/sim/README.md documents the words. The random numbers of
-// steps are independent, so any step can be left out.
+// Pure. A step is a JSON object {atMs, do, …}; tests/storms/README.md documents the words. The random
+// numbers of steps are independent, so any step can be left out.
 #pragma once
 
 #include <string>

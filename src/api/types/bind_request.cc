@@ -39,21 +39,43 @@ void decode_status(const Json& status, BindRequest& request) {
   request.conditions = decode_conditions(status.items_at("conditions"));
 }
 
+Json group_json(const BindGroup& group) {
+  JsonObject json;
+  json.reserve(5);
+  json.append("name", group.name);
+  json.append("uid", group.uid);
+  json.append("size", std::int64_t{group.size});
+  if (!group.root.name.empty())
+    json.append("root", Json::object({{"name", group.root.name}, {"uid", group.root.uid}}));
+  if (!group.domain.empty()) json.append("domain", group.domain);
+  return json;
+}
+
+Json claim_json(const ClaimAllocation& claim) {
+  JsonObject json;
+  json.reserve(4);
+  json.append("name", claim.name);
+  json.append("claimName", claim.claim_name);
+  json.append("claimUID", claim.claim_uid);
+  json.append("allocation", to_json(claim.allocation));
+  return json;
+}
+
 }  // namespace
 
+// Every placed pod has one, so its members are appended, without copies and searches.
 Json bind_request_spec(const BindRequest& request) {
-  Json spec = Json::object(
-      {{"podName", request.pod_name}, {"podUID", request.pod_uid}, {"selectedNode", request.node}});
-  if (const BindGroup& group = request.group; !group.name.empty()) {
-    spec["group"] =
-        Json::object({{"name", group.name}, {"uid", group.uid}, {"size", std::int64_t{group.size}}});
-    if (!group.root.name.empty())
-      spec["group"]["root"] = Json::object({{"name", group.root.name}, {"uid", group.root.uid}});
-    if (!group.domain.empty()) spec["group"]["domain"] = group.domain;
-  }
-  spec["decisionID"] = request.decision_id;
-  if (request.withdrawn) spec["withdrawn"] = true;
-  if (!request.scheduler_name.empty()) spec["schedulerName"] = request.scheduler_name;
+  constexpr std::size_t kMembersUsual = 10;
+  Json spec = JsonObject();
+  JsonObject& members = spec.as_object();
+  members.reserve(kMembersUsual);
+  members.append("podName", request.pod_name);
+  members.append("podUID", request.pod_uid);
+  members.append("selectedNode", request.node);
+  if (!request.group.name.empty()) members.append("group", group_json(request.group));
+  members.append("decisionID", request.decision_id);
+  if (request.withdrawn) members.append("withdrawn", true);
+  if (!request.scheduler_name.empty()) members.append("schedulerName", request.scheduler_name);
   set_term(spec, request.epoch, request.lease);
   if (request.deadline.is_set()) spec["deadline"] = format_time(request.deadline);
   JsonArray claims;
@@ -64,12 +86,9 @@ Json bind_request_spec(const BindRequest& request) {
                                                     {"requestMappings", claim.extended->mappings},
                                                     {"allocation", to_json(claim.allocation)}});
     else
-      claims.push_back(Json::object({{"name", claim.name},
-                                     {"claimName", claim.claim_name},
-                                     {"claimUID", claim.claim_uid},
-                                     {"allocation", to_json(claim.allocation)}}));
+      claims.push_back(claim_json(claim));
   }
-  if (!claims.empty()) spec["resourceClaimAllocations"] = std::move(claims);
+  if (!claims.empty()) members.append("resourceClaimAllocations", std::move(claims));
   JsonArray volumes;
   for (const VolumeBinding& binding : request.volumes) {
     Json& item = volumes.emplace_back(
@@ -209,14 +228,21 @@ OwnerReference owner_of(const BindRequest& request) {
 }
 
 Json bind_request_object(const BindRequest& request) {
-  Json metadata = Json::object({{"name", request.meta.name},
-                                {"namespace", request.meta.ns},
-                                {"ownerReferences", Json::array({to_json(owner_of(request))})}});
-  if (!request.meta.labels.empty()) metadata["labels"] = to_json(request.meta.labels);
-  return Json::object({{"apiVersion", kBindRequestApiVersion},
-                       {"kind", "BindRequest"},
-                       {"metadata", std::move(metadata)},
-                       {"spec", bind_request_spec(request)}});
+  JsonArray owners;
+  owners.push_back(to_json(owner_of(request)));
+  JsonObject metadata;
+  metadata.reserve(4);
+  metadata.append("name", request.meta.name);
+  metadata.append("namespace", request.meta.ns);
+  metadata.append("ownerReferences", std::move(owners));
+  if (!request.meta.labels.empty()) metadata.append("labels", to_json(request.meta.labels));
+  JsonObject object;
+  object.reserve(4);
+  object.append("apiVersion", kBindRequestApiVersion);
+  object.append("kind", "BindRequest");
+  object.append("metadata", std::move(metadata));
+  object.append("spec", bind_request_spec(request));
+  return object;
 }
 
 Json replacing_object(const BindRequest& standing, const BindRequest& request) {

@@ -213,26 +213,32 @@ Json quantities_json(const std::map<std::string, Quantity>& quantities) {
 }
 
 Json result_json(const DeviceResult& result) {
-  Json json = Json::object({{"request", result.request},
-                            {"driver", result.driver},
-                            {"pool", result.pool},
-                            {"device", result.device}});
-  if (result.admin_access) json["adminAccess"] = true;
+  constexpr std::size_t kMembersUsual = 6;
+  JsonObject json;
+  json.reserve(kMembersUsual);
+  json.append("request", result.request);
+  json.append("driver", result.driver);
+  json.append("pool", result.pool);
+  json.append("device", result.device);
+  if (result.admin_access) json.append("adminAccess", true);
   if (!result.tolerations.empty()) {
     JsonArray items;
     for (const Toleration& toleration : result.tolerations) items.push_back(to_json(toleration));
-    json["tolerations"] = std::move(items);
+    json.append("tolerations", std::move(items));
   }
-  if (!result.binding_conditions.empty()) json["bindingConditions"] = to_json(result.binding_conditions);
+  if (!result.binding_conditions.empty())
+    json.append("bindingConditions", to_json(result.binding_conditions));
   if (!result.binding_failure_conditions.empty())
-    json["bindingFailureConditions"] = to_json(result.binding_failure_conditions);
-  if (!result.share_id.empty()) json["shareID"] = result.share_id;
-  if (!result.consumed_capacity.empty()) json["consumedCapacity"] = quantities_json(result.consumed_capacity);
-  if (!result.skip_node_operations.empty()) json["skipNodeOperations"] = to_json(result.skip_node_operations);
+    json.append("bindingFailureConditions", to_json(result.binding_failure_conditions));
+  if (!result.share_id.empty()) json.append("shareID", result.share_id);
+  if (!result.consumed_capacity.empty())
+    json.append("consumedCapacity", quantities_json(result.consumed_capacity));
+  if (!result.skip_node_operations.empty())
+    json.append("skipNodeOperations", to_json(result.skip_node_operations));
   if (!result.groups.empty()) {
     JsonObject groups;
     for (const auto& [set, names] : result.groups) groups.append(set, to_json(names));
-    json["compatibilityGroups"] = std::move(groups);
+    json.append("compatibilityGroups", std::move(groups));
   }
   return json;
 }
@@ -298,13 +304,16 @@ ResourceClaimTemplate decode_resource_claim_template(const Json& object, RawPtr 
 
 Json to_json(const Allocation& allocation) {
   JsonArray results;
+  results.reserve(allocation.results.size());
   for (const DeviceResult& result : allocation.results) results.push_back(result_json(result));
-  Json devices = Json::object();
-  if (!results.empty()) devices["results"] = std::move(results);
-  if (!allocation.config.is_null()) devices["config"] = allocation.config;
-  Json json = Json::object({{"devices", std::move(devices)}});
-  if (allocation.node_selector) json["nodeSelector"] = to_json(*allocation.node_selector);
-  if (allocation.timestamp.is_set()) json["allocationTimestamp"] = format_time(allocation.timestamp);
+  JsonObject devices;
+  if (!results.empty()) devices.append("results", std::move(results));
+  if (!allocation.config.is_null()) devices.append("config", allocation.config);
+  JsonObject json;
+  json.reserve(3);
+  json.append("devices", std::move(devices));
+  if (allocation.node_selector) json.append("nodeSelector", to_json(*allocation.node_selector));
+  if (allocation.timestamp.is_set()) json.append("allocationTimestamp", format_time(allocation.timestamp));
   return json;
 }
 

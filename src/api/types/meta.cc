@@ -34,8 +34,11 @@ NodeSelector node_selector_of(const Document& selector) {
 Json requirements_json(const std::vector<Requirement>& requirements) {
   JsonArray items;
   for (const Requirement& requirement : requirements) {
-    Json item = Json::object({{"key", requirement.key}, {"operator", requirement.op}});
-    if (!requirement.values.empty()) item["values"] = to_json(requirement.values);
+    JsonObject item;
+    item.reserve(3);
+    item.append("key", requirement.key);
+    item.append("operator", requirement.op);
+    if (!requirement.values.empty()) item.append("values", to_json(requirement.values));
     items.push_back(std::move(item));
   }
   return items;
@@ -262,10 +265,14 @@ Json to_json(const std::vector<std::string>& strings) {
 }
 
 Json to_json(const OwnerReference& owner) {
-  Json json = Json::object(
-      {{"apiVersion", owner.api_version}, {"kind", owner.kind}, {"name", owner.name}, {"uid", owner.uid}});
-  if (owner.controller) json["controller"] = true;
-  if (owner.block_owner_deletion) json["blockOwnerDeletion"] = true;
+  JsonObject json;
+  json.reserve(6);
+  json.append("apiVersion", owner.api_version);
+  json.append("kind", owner.kind);
+  json.append("name", owner.name);
+  json.append("uid", owner.uid);
+  if (owner.controller) json.append("controller", true);
+  if (owner.block_owner_deletion) json.append("blockOwnerDeletion", true);
   return json;
 }
 

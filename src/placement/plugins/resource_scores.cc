@@ -93,25 +93,61 @@ class UseScore : public Score {
     std::int64_t weight;
     std::span<std::int64_t> scores;
   };
+  // Most profiles score by cpu and memory, and many nodes are alike: of equal amounts in a row the score is
+  // computed once.
   template <class ScoreOf>
   static void add(const Scored& to, std::span<const AskedResource> resources, ScoreOf score_of) {
+    const bool compares = resources.size() == 2 && resources[0].resource == model::kCpu &&
+                          resources[1].resource == model::kMemory;
+    const bool counts_unasked = compares && resources[0].unasked.valid();
+    CpuAndMemory before;
     ResourceList<ScoredResource> scored;
+    std::int64_t score = 0;
     for (std::size_t i = 0; i < to.nodes.size(); ++i) {
-      const model::NodeRow& row = to.cluster.node(to.nodes[i]);
-      const model::NodeUse& use = to.cluster.ledger().node(to.nodes[i]);
-      scored.count = 0;
-      for (const AskedResource& one : resources) {
-        const std::int64_t allocatable = model::amount_in(row.allocatable, one.resource);
-        if (allocatable <= 0) continue;
-        __int128 allocated = use.requested[one.resource];
-        if (one.unasked.valid()) allocated += use.requested[one.unasked];
-        scored.items[scored.count++] = {at_most_int64(allocated + one.asked), at_most_int64(allocated),
-                                        allocatable, one.weight};
-      }
-      to.scores[i] += to.weight * score_of(scored.span());
+      const model::ResourceRow& allocatable = to.cluster.node(to.nodes[i]).allocatable;
+      const model::ResourceSums& requested = to.cluster.ledger().node(to.nodes[i]).requested;
+      const CpuAndMemory amounts(allocatable, requested, counts_unasked);
+      if (!compares || i == 0 || amounts != before)
+        score = to.weight * score_of(read(allocatable, requested, resources, scored));
+      to.scores[i] += score;
+      before = amounts;
     }
   }
 
+ private:
+  struct CpuAndMemory {
+    std::int64_t cpu = 0, memory = 0;
+    __int128 cpu_used = 0, memory_used = 0;
+
+    CpuAndMemory() = default;
+    CpuAndMemory(const model::ResourceRow& allocatable, const model::ResourceSums& requested,
+                 bool counts_unasked)
+        : cpu(allocatable[model::kCpu]),
+          memory(allocatable[model::kMemory]),
+          cpu_used(requested[model::kCpu]),
+          memory_used(requested[model::kMemory]) {
+      if (!counts_unasked) return;
+      cpu_used += requested[model::kCpuUnasked];
+      memory_used += requested[model::kMemoryUnasked];
+    }
+    friend bool operator==(const CpuAndMemory&, const CpuAndMemory&) = default;
+  };
+  static std::span<const ScoredResource> read(const model::ResourceRow& allocatable,
+                                              const model::ResourceSums& requested,
+                                              std::span<const AskedResource> resources,
+                                              ResourceList<ScoredResource>& scored) {
+    scored.count = 0;
+    for (const AskedResource& one : resources) {
+      if (allocatable[one.resource] <= 0) continue;
+      __int128 allocated = requested[one.resource];
+      if (one.unasked.valid()) allocated += requested[one.unasked];
+      scored.items[scored.count++] = {at_most_int64(allocated + one.asked), at_most_int64(allocated),
+                                      allocatable[one.resource], one.weight};
+    }
+    return scored.span();
+  }
+
+ protected:
   const ScoredResources resources_;
 };
 
