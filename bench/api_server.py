@@ -6,7 +6,7 @@ the real control plane for `beside`.
 
     bench/api_server.py [--berth build/release/berth] [--scale 1.0] [PART ...]
 
-Parts: writes list sync restart watches replicas nodes beside; all of them without a name.
+Parts: writes webhooks list sync restart watches replicas nodes beside; all of them without a name.
 """
 import argparse
 import base64
@@ -14,6 +14,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import ssl
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "cluster" / "clients"))
 from programs import Server, eventually, program
+from self_signed import make_certificate
 
 WORKERS = 64
 WATCHES = 10000  # one connection each (HTTP/1.1); the server takes 12,288
@@ -50,23 +52,21 @@ def load(kubeconfig, first, count, *rate):
     return json.loads(done.stdout)
 
 
-def native_load(kubeconfig, berth, first, count):
+def native_load(kubeconfig, berth, first, count, workers=WORKERS):
     """The same creates by a client that leaves the cores to the server."""
-    command = [berth.parent / "create-load", kubeconfig, "default", first, count, WORKERS]
+    command = [berth.parent / "create-load", kubeconfig, "default", first, count, workers]
     done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
 
 def connection(server, folder):
     """An HTTPS connection with the administrator's certificate."""
-    config = json.loads(server.kubectl("config", "view", "--raw", "-o", "json"))
-    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-    context = ssl.create_default_context(
-        cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
-    for name in ("client-certificate-data", "client-key-data"):
-        (folder / name).write_bytes(base64.b64decode(user[name]))
-    context.load_cert_chain(folder / "client-certificate-data", folder / "client-key-data")
-    address = cluster["server"].removeprefix("https://")
+    config = server.kubeconfig.read_text()
+    for name in ("certificate-authority", "client-certificate", "client-key"):
+        (folder / name).write_bytes(base64.b64decode(re.search(name + r"-data: (\S+)", config)[1]))
+    context = ssl.create_default_context(cafile=folder / "certificate-authority")
+    context.load_cert_chain(folder / "client-certificate", folder / "client-key")
+    address = re.search(r"server: \"?https://([^\s\"]+)", config)[1]
     return http.client.HTTPSConnection(address, context=context, timeout=60)
 
 
@@ -87,6 +87,51 @@ def measure_writes(server, scale):
         print("writes by %s: %d creates, %.0f/s, p50 %.1f ms, p99 %.1f ms; server %.0f us of CPU each" % (
             client, count, made["per_second"], made["p50_ms"], made["p99_ms"],
             (server.cpu_seconds() - began) / count * 1e6), flush=True)
+
+
+def register_webhooks(server, folder, url):
+    """A mutating and a validating one that see the create of every pod."""
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    for kind, path in (("mutating", "/mutate"), ("validating", "/validate")):
+        client = {"url": url + path, "caBundle": base64.b64encode((folder / "cert").read_bytes()).decode()}
+        hook = {"name": kind + ".example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "rules": [rule], "clientConfig": client}
+        asked = connection(server, folder)
+        asked.request("POST", "/apis/admissionregistration.k8s.io/v1/%swebhookconfigurations" % kind,
+                      json.dumps({"metadata": {"name": kind}, "webhooks": [hook]}),
+                      {"Content-Type": "application/json"})
+        answer = asked.getresponse()
+        assert answer.status == 201, answer.read()
+
+
+def measure_webhooks(server, scale):
+    """Creates one after the other, then 64 at a time; `berth binder` answers the reviews."""
+    berth, count = pathlib.Path(server.command[0]), int(2000 * scale)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        make_certificate(folder)
+        log = folder / "binder.log"
+        with open(log, "w", encoding="utf-8") as out:
+            binder = subprocess.Popen(
+                [berth, "binder", "--kubeconfig", server.kubeconfig, "--leader-elect=false", "--listen",
+                 "127.0.0.1:0", "--webhook", "--webhook-listen", "127.0.0.1:0", "--tls-cert-file",
+                 folder / "cert", "--tls-private-key-file", folder / "key"], stdout=out, stderr=out)
+        try:
+            url = eventually("the binder answers",
+                             lambda: re.search(r"answered on (\S+)/validate", log.read_text()))
+            for first, seen_by in ((0, "none"), (10 * count, "two")):
+                if seen_by == "two":
+                    register_webhooks(server, folder, url[1])
+                for workers, offset in ((1, 0), (WORKERS, count)):
+                    began = server.cpu_seconds()
+                    made = native_load(server.kubeconfig, berth, first + offset, count, workers)
+                    used = (server.cpu_seconds() - began) / count * 1e6
+                    print("webhooks: seen by %s, %d at a time: %.0f creates/s, p50 %.2f ms, p99 %.2f ms; "
+                          "server %.0f us of CPU each" % (seen_by, workers, made["per_second"],
+                                                          made["p50_ms"], made["p99_ms"], used), flush=True)
+        finally:
+            binder.terminate()
+            binder.wait()
 
 
 def measure_list(server, scale):
@@ -194,7 +239,8 @@ def tell_beside(name, kubeconfig, pids, started, count):
 
 
 # Each with a server of its own: (its flags, its part of `berth`).
-SERVED = {"writes": (measure_writes, "apiserver", ()), "list": (measure_list, "apiserver", ()),
+SERVED = {"writes": (measure_writes, "apiserver", ()),
+          "webhooks": (measure_webhooks, "apiserver", ()), "list": (measure_list, "apiserver", ()),
           "sync": (measure_sync, "apiserver", ()), "restart": (measure_restart, "apiserver", ()),
           "watches": (measure_watches, "apiserver", ()),
           "replicas": (measure_replicas, "up", ("--nodes", "500"))}

@@ -62,6 +62,8 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   server::ApiServerOptions server_options;
   server_options.warn_unacted = component->options_.warn_unacted;
   server_options.unacted = component->options_.unacted;
+  server_options.calls_admission_webhooks = true;
+  server_options.webhook_services = TRY(server::WebhookServices::parse(component->options_.webhook_services));
   server_options.collect_custom_garbage = component->options_.collect_custom_garbage;
   server_options.audit = [audit = component->audit_.get(),
                           counts = component->requests_.get()](const server::AuditRecord& record) {
@@ -181,6 +183,7 @@ std::string ApiServerComponent::metrics() {
   text.sample({"WATCH"}, server_->open_watches());
   text.single(api::family_of(api::Metric::StoreRevision), store_->revision());
   text.single(api::family_of(api::Metric::StoreObjects), store_->count(""));
+  server_->write_webhook_metrics(text);
   const std::lock_guard lock(shown_mutex_);
   if (shown_.metrics) shown_.metrics(text);
   return text.take();
@@ -196,7 +199,7 @@ void ApiServerComponent::stop(Duration grace) {
   // Work of the pool and conversions may submit to the store, whose results may post to both: this order ends
   // all of them.
   pool_->stop();
-  server_->stop_conversions();
+  server_->stop_webhooks();
   store_.reset();
   server_.reset();
   if (options_.kubeconfig_is_temporary) client::remove_kubeconfig(options_.kubeconfig);

@@ -28,11 +28,12 @@ struct ServerOptions {
   const api::Admission* pod_admission = nullptr;  // outlives the server; null: none
   std::string data_directory;                     // empty: in memory
   std::string listen = "127.0.0.1:0";
-  std::string certificate_directory;       // empty: made anew at every start
-  std::vector<std::string> tls_names;      // of the server's certificate, beside those of the address
-  std::vector<std::string> allowed_hosts;  // further names in plain HTTP (server::TransportOptions::names)
-  std::string kubeconfig;                  // written once the server is ready; empty: none
-  bool kubeconfig_is_temporary = false;    // removed with its folder when the server stops
+  std::string certificate_directory;          // empty: made anew at every start
+  std::vector<std::string> tls_names;         // of the server's certificate, beside those of the address
+  std::vector<std::string> allowed_hosts;     // further names in plain HTTP (server::TransportOptions::names)
+  std::vector<std::string> webhook_services;  // server::WebhookServices::parse()
+  std::string kubeconfig;                     // written once the server is ready; empty: none
+  bool kubeconfig_is_temporary = false;       // removed with its folder when the server stops
   std::string audit_log;
   std::size_t watch_window_events = store::StoreOptions{}.watch_window_events;
   bool accept_data_loss = false;

@@ -31,7 +31,7 @@ api::GateDefaults gate_defaults(Component component);
 struct Configuration;
 
 // The rule for a text; only a path may be empty, and not as the entry of a list.
-enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain, Host, Controller };
+enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain, Host, Controller, WebhookService };
 
 struct TextField {
   using Value = std::string;

@@ -5,6 +5,7 @@
 #include "dra/scoring.h"
 #include "health/health_cache.h"
 #include "plane/control_plane.h"
+#include "server/webhook_endpoint.h"
 #include "store/store.h"
 
 namespace berth::cli {

@@ -36,9 +36,10 @@ std::vector<std::string> other_value(const ConfigurationField& field, Component 
   }
   if (const auto* count = std::get_if<CountField>(&field.type)) return {std::to_string(count->max)};
   if (const auto* list = std::get_if<ListField>(&field.type))
-    return list->rule == TextRule::Path         ? std::vector<std::string>{"a: b", "-"}
-           : list->rule == TextRule::Controller ? std::vector<std::string>{"*", "-deployment"}
-                                                : std::vector<std::string>{"y", "1"};
+    return list->rule == TextRule::Path             ? std::vector<std::string>{"a: b", "-"}
+           : list->rule == TextRule::Controller     ? std::vector<std::string>{"*", "-deployment"}
+           : list->rule == TextRule::WebhookService ? std::vector<std::string>{"a/b=https://127.0.0.1:9443"}
+                                                    : std::vector<std::string>{"y", "1"};
   if (std::holds_alternative<DurationField>(field.type)) return {"1h0m0.25s"};
   return {std::holds_alternative<GatesField>(field.type) ? "DRADeviceTaints=false" : "true"};
 }

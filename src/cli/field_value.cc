@@ -8,6 +8,7 @@
 #include "base/overloaded.h"
 #include "cli/listen_address.h"
 #include "plane/controller_names.h"
+#include "server/webhook_endpoint.h"
 
 namespace berth::cli {
 namespace {
@@ -44,6 +45,10 @@ Status check_text(TextRule rule, const std::string& text) {
   if (rule == TextRule::Listen) {
     const Result<ListenAddress> address = parse_listen(text);
     return address ? Status() : Status(refused(address.error().message()));
+  }
+  if (rule == TextRule::WebhookService) {
+    const Result<server::WebhookServices> read = server::WebhookServices::parse({text});
+    return read ? Status() : Status(refused(read.error().message()));
   }
   if (rule == TextRule::Controller) {
     if (plane::is_controller_name(text)) return {};
@@ -236,6 +241,7 @@ std::string_view type_name(const ConfigurationField& field) {
                                [](const CountField&) -> std::string_view { return "COUNT"; },
                                [](const DurationField&) -> std::string_view { return "DURATION"; },
                                [](const ListField& type) -> std::string_view {
+                                 if (type.rule == TextRule::WebhookService) return "NS/NAME=URL";
                                  return type.rule == TextRule::Path ? "PATH" : "NAME";
                                },
                                [](const GatesField&) -> std::string_view { return "GATES"; }},

@@ -25,6 +25,7 @@ ServerOptions server_options(const Configuration& configuration) {
   options.certificate_directory = configuration.certificate_directory;
   options.tls_names = configuration.tls_names;
   options.allowed_hosts = configuration.allowed_hosts;
+  options.webhook_services = configuration.webhook_services;
   if (options.certificate_directory.empty() && !options.data_directory.empty())
     options.certificate_directory = options.data_directory + "/pki";
   if (!options.kubeconfig.empty()) return options;

@@ -2,21 +2,11 @@
 
 #include "api/field_error.h"
 #include "api/kinds/formats.h"
-#include "base/base64.h"
 
 namespace berth::crd {
 namespace {
 
 constexpr std::string_view kReviewGroup = "apiextensions.k8s.io/";
-
-std::string service_url_of(const Json& service) {
-  std::string url = "https://" + std::string(service.string_at("name")) + "." +
-                    std::string(service.string_at("namespace")) +
-                    ".svc:" + std::to_string(service.int_at("port", 443));
-  const std::string_view path = service.string_at("path");
-  if (!path.empty() && !path.starts_with('/')) url += '/';
-  return url.append(path);
-}
 
 Error refused(std::string text) {
   return Error(ErrorCode::Invalid, std::move(text));
@@ -83,10 +73,7 @@ Status restore_metadata(const Json& original, Json& converted) {
 ConversionWebhook read_conversion_webhook(const Json& conversion) {
   ConversionWebhook webhook;
   const Json& settings = conversion.part("webhook");
-  const Json& client = settings.part("clientConfig");
-  webhook.url = client.string_at("url");
-  if (webhook.url.empty()) webhook.service_url = service_url_of(client.part("service"));
-  webhook.ca_pem = base64_decode(client.string_at("caBundle")).value_or("");
+  webhook.client = read_webhook_client(settings.part("clientConfig"));
   for (const Json& version : settings.items_at("conversionReviewVersions")) {
     if (!(version == Json("v1")) && !(version == Json("v1beta1"))) continue;
     webhook.review_version = version.as_string();

@@ -10,14 +10,13 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "crd/webhook_client.h"
 
 namespace berth::crd {
 
 // Where the objects of a definition are converted.
 struct ConversionWebhook {
-  std::string url;             // empty: the webhook is a Service, and `service_url` names it
-  std::string service_url;     // "https://name.namespace.svc:443/path"
-  std::string ca_pem;          // empty: the machine's own authorities
+  WebhookClient client;
   std::string review_version;  // "v1" or "v1beta1"
 };
 

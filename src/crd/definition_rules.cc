@@ -386,7 +386,7 @@ std::vector<std::string> warnings(const Json& crd, const Json*, const api::RuleC
   if (!by_service) return {};
   return {
       "spec.conversion.webhook.clientConfig.service: this server does not reach Services: objects that need "
-      "a conversion are refused until clientConfig.url names the webhook"};
+      "a conversion are refused until clientConfig.url or the flag --webhook-service names the webhook"};
 }
 
 api::KindRules made_rules() {

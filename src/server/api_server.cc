@@ -34,23 +34,25 @@ HttpResponse no_such_resource(std::string_view group, const ServedSet& served) {
 }  // namespace
 
 ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
-    : conversions_(world.random, options.conversion_timeout),
+    : conversions_(world.random, options.webhook_services, options.conversion_timeout),
       registry_(world, options.recent_documents_bytes),
       served_(world.gates, conversions_),
       custom_(registry_, served_),
       garbage_(registry_, served_),
       own_(registry_, served_),
+      webhooks_(registry_, served_, options.webhook_services),
       watches_(registry_),
       lists_(registry_),
       options_(std::move(options)),
       resources_(registry_, watches_, lists_, custom_, options_.audit, options_.warn_unacted,
                  options_.unacted) {
   if (options_.collect_custom_garbage) registry_.set_foreground_hold(garbage_);
+  if (options_.calls_admission_webhooks) registry_.set_admission_webhooks(webhooks_);
 }
 
 // What runs on the threads of lanes uses the members below.
 ApiServer::~ApiServer() {
-  conversions_.stop();
+  stop_webhooks();
 }
 
 Status ApiServer::make_default_objects() {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "server/admission_webhooks.h"
 #include "server/audit_record.h"
 #include "server/conversion_webhooks.h"
 #include "server/custom_garbage.h"
@@ -41,6 +42,10 @@ struct ApiServerOptions {
   bool collect_custom_garbage = false;
   // Of one call of a conversion webhook.
   Duration conversion_timeout = Duration::seconds(kConversionTimeoutS);
+  // Whether admission webhooks are called; they are reached over the network, so not in a simulated world.
+  bool calls_admission_webhooks = false;
+  // Where Services are that webhooks of both kinds name.
+  WebhookServices webhook_services = {};
 };
 
 class ApiServer final : public HttpHandler {
@@ -63,11 +68,17 @@ class ApiServer final : public HttpHandler {
     custom_.tick();
     own_.tick(monotonic_now);
     if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
+    webhooks_.tick();
   }
   std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }
-  // Afterwards no conversion by a webhook is answered or submits to the store: called before the store ends.
-  void stop_conversions() { conversions_.stop(); }
+  // Afterwards no webhook is called, and nothing that waits for one submits to the store: called before the
+  // store ends.
+  void stop_webhooks() {
+    conversions_.stop();
+    webhooks_.stop();
+  }
+  void write_webhook_metrics(MetricsText& text) const { webhooks_.write_metrics(text); }
   // Sets the result of /readyz.
   void set_ready(bool ready) { ready_ = ready; }
 
@@ -88,6 +99,7 @@ class ApiServer final : public HttpHandler {
   CustomResources custom_;
   CustomGarbage garbage_;
   OwnObjects own_;
+  AdmissionWebhooks webhooks_;
   WatchHub watches_;
   ListLane lists_;
   const ApiServerOptions options_;

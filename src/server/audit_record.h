@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "store/store.h"
@@ -18,6 +20,8 @@ struct AuditRecord {
   std::string name;
   int code = 0;
   store::Revision revision = 0;
+  std::string refused_by = {};                                        // the admission webhook
+  std::vector<std::pair<std::string, std::string>> annotations = {};  // of admission
 };
 
 // Called once per resource request, from any thread.

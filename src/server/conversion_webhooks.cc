@@ -3,46 +3,19 @@
 #include <future>
 
 #include "client/http_fetch.h"
+#include "server/webhook_endpoint.h"
 
 namespace berth::server {
 namespace {
 
-constexpr std::size_t kQuotedAnswerBytesMax = 1024;
-
-// What client-go says of an answer that is no success.
-std::string refusal_text(const client::HttpReply& reply) {
-  const Result<Json> body = parse_json(reply.body);
-  if (body && body->string_at("kind") == "Status" && !body->string_at("message").empty())
-    return std::string(body->string_at("message"));
-  if (reply.status == 401) return "the server has asked for the client to provide credentials";
-  if (reply.status == 404) return "the server could not find the requested resource";
-  if (reply.status < 500)
-    return "the server responded with the status code " + std::to_string(reply.status) +
-           " but did not return more details";
-  std::string said = reply.body.empty() ? "unknown" : reply.body.substr(0, kQuotedAnswerBytesMax);
-  return "an error on the server (" + to_string(Json(said)) + ") has prevented the request from succeeding";
-}
-
-// The server's part of a URL, and what is below it.
-struct UrlParts {
-  std::string server, target;
-};
-
-UrlParts parts_of(std::string_view url) {
-  const std::size_t authority = url.find("://") + 3;
-  const std::size_t path = url.find('/', authority);
-  return {std::string(url.substr(0, path)),
-          path == std::string_view::npos ? "/" : std::string(url.substr(path))};
-}
-
-std::string query_of(Duration timeout) {
-  return "?timeout=" + std::to_string(timeout.whole_seconds()) + "s";
+bool is_same_server(const WebhookEndpoint& a, const WebhookEndpoint& b) {
+  return a.server == b.server && a.certificate_name == b.certificate_name && a.ca_pem == b.ca_pem;
 }
 
 }  // namespace
 
 struct ConversionWebhooks::Client {
-  std::string url, ca_pem;
+  WebhookEndpoint endpoint;  // as far as a connection goes
   std::unique_ptr<client::HttpFetcher> fetcher;
 };
 
@@ -58,8 +31,8 @@ struct ConversionWebhooks::Batch {
   }
 };
 
-ConversionWebhooks::ConversionWebhooks(Random& random, Duration timeout)
-    : random_(random), timeout_(timeout) {}
+ConversionWebhooks::ConversionWebhooks(Random& random, WebhookServices services, Duration timeout)
+    : random_(random), services_(std::move(services)), timeout_(timeout) {}
 
 ConversionWebhooks::~ConversionWebhooks() {
   stop();
@@ -78,19 +51,17 @@ void ConversionWebhooks::stop() {
 }
 
 Result<std::shared_ptr<ConversionWebhooks::Client>> ConversionWebhooks::client_of(
-    const crd::Definition& definition) {
-  const crd::ConversionWebhook& webhook = *definition.webhook;
+    const crd::Definition& definition, const WebhookEndpoint& endpoint) {
   const std::lock_guard lock(mutex_);
   if (stopping_) return Error(ErrorCode::Unavailable, "the server stops");
   const auto kept = clients_.find(definition.name);
-  if (kept != clients_.end() && kept->second->url == webhook.url && kept->second->ca_pem == webhook.ca_pem)
-    return kept->second;
+  if (kept != clients_.end() && is_same_server(kept->second->endpoint, endpoint)) return kept->second;
   auto made = std::make_shared<Client>();
-  made->url = webhook.url;
-  made->ca_pem = webhook.ca_pem;
+  made->endpoint = endpoint;
   client::ClusterAccess access;
-  access.server = parts_of(webhook.url).server;
-  access.ca_pem = webhook.ca_pem;
+  access.server = endpoint.server;
+  access.tls_server_name = endpoint.certificate_name;
+  access.ca_pem = endpoint.ca_pem;
   client::HttpFetcherOptions options;
   options.user_agent = "berth-apiserver";
   options.reply_timeout = timeout_;
@@ -111,19 +82,15 @@ std::size_t ConversionWebhooks::clients() const {
 Result<JsonArray> ConversionWebhooks::call(const crd::Definition& definition, const Batch& batch,
                                            std::string_view api_version) {
   const crd::ConversionWebhook& webhook = *definition.webhook;
-  const std::string query = query_of(timeout_);
-  if (webhook.url.empty())
-    return Error(ErrorCode::Unavailable,
-                 "Post " + to_string(Json(webhook.service_url + query)) +
-                     ": this server does not reach Services: spec.conversion.webhook.clientConfig.url must "
-                     "name the webhook");
-  const auto at = "Post " + to_string(Json(webhook.url + query)) + ": ";
-  Result<std::shared_ptr<Client>> client = client_of(definition);
+  const WebhookEndpoint endpoint = endpoint_of(webhook.client, services_);
+  const std::string at = call_text(endpoint, timeout_);
+  if (!endpoint.unreachable.empty()) return Error(ErrorCode::Unavailable, at + endpoint.unreachable);
+  Result<std::shared_ptr<Client>> client = client_of(definition, endpoint);
   if (!client) return Error(ErrorCode::Unavailable, at + client.error().text());
   const std::string uid = random_.uuid();
   client::HttpFetch fetch;
   fetch.method = "POST";
-  fetch.target = parts_of(webhook.url).target + query;
+  fetch.target = endpoint.target + timeout_query(timeout_);
   fetch.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
   fetch.body = crd::conversion_request(webhook.review_version, uid, api_version, batch.texts);
   const auto answered = std::make_shared<std::promise<client::HttpReply>>();

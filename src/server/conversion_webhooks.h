@@ -19,6 +19,7 @@
 #include "crd/served_version.h"
 #include "server/status.h"
 #include "server/waiting_lanes.h"
+#include "server/webhook_endpoint.h"
 
 namespace berth::client {
 class HttpFetcher;
@@ -35,7 +36,8 @@ inline constexpr std::int64_t kConversionTimeoutS = 30;   // of one call, as the
 class ConversionWebhooks {
  public:
   // `random` outlives it. `timeout`: of one call.
-  explicit ConversionWebhooks(Random& random, Duration timeout = Duration::seconds(kConversionTimeoutS));
+  explicit ConversionWebhooks(Random& random, WebhookServices services = {},
+                              Duration timeout = Duration::seconds(kConversionTimeoutS));
   ~ConversionWebhooks();
 
   // The threads that may convert, a lane for each definition.
@@ -55,9 +57,11 @@ class ConversionWebhooks {
   struct Batch;
 
   Result<JsonArray> call(const crd::Definition& definition, const Batch& batch, std::string_view api_version);
-  Result<std::shared_ptr<Client>> client_of(const crd::Definition& definition);
+  Result<std::shared_ptr<Client>> client_of(const crd::Definition& definition,
+                                            const WebhookEndpoint& endpoint);
 
   Random& random_;
+  const WebhookServices services_;
   const Duration timeout_;
   const SystemClock clock_;
   mutable std::mutex mutex_;

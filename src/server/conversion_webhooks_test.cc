@@ -350,9 +350,9 @@ TEST_F(ConversionWebhooksTest, OthersDoNotWaitForASlowWebhook) {
 // Definitions whose webhooks are dead: each call makes a connection, and those of others are given up.
 TEST(ConversionWebhooks, KeepSoManyConnections) {
   SeededRandom random(7);
-  ConversionWebhooks webhooks(random, Duration::seconds(1));
+  ConversionWebhooks webhooks(random, {}, Duration::seconds(1));
   crd::Definition definition;
-  definition.webhook = crd::ConversionWebhook{"https://127.0.0.1:1/convert", "", "", "v1"};
+  definition.webhook = crd::ConversionWebhook{{.url = "https://127.0.0.1:1/convert"}, "v1"};
   const Json object = *parse_json(R"({"apiVersion":"ex.io/v1","kind":"Gizmo","metadata":{"name":"a"}})");
   for (std::size_t i = 0; i < kConversionClientsMax + 3; ++i) {
     definition.name = "gizmos" + std::to_string(i) + ".ex.io";
@@ -490,7 +490,9 @@ TEST_F(ConversionWebhooksTest, AServiceIsNotReachedAndEveryAnswerSaysSo) {
   EXPECT_EQ(
       ask("GET", at(kNewGizmos, "a")).message(),
       "conversion webhook for ex.io/v1, Kind=Gizmo failed: Post \"https://w.n.svc:443/c?timeout=1s\": this "
-      "server does not reach Services: spec.conversion.webhook.clientConfig.url must name the webhook");
+      "server does not reach Services: start it with --webhook-service n/w=https://HOST:PORT, or name a URL "
+      "in "
+      "clientConfig.url");
 }
 
 TEST_F(ConversionWebhooksTest, AUrlHasOneForm) {

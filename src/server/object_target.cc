@@ -1,5 +1,7 @@
 #include "server/object_target.h"
 
+#include "admission/configuration_rules.h"
+#include "admission/policy_rules.h"
 #include "api/decode.h"
 #include "crd/definition_rules.h"
 #include "crd/object_rules.h"
@@ -20,6 +22,9 @@ store::Key key_of(const ObjectTarget& target) {
 const api::KindRules& rules_of(const api::ResourceInfo& resource) {
   if (resource.custom) return crd::object_rules();
   if (crd::is_definition(resource)) return crd::definition_rules();
+  if (const auto phase = admission::phase_of(resource)) return admission::configuration_rules(*phase);
+  if (const auto kind = admission::policy_kind_of(resource); kind != admission::PolicyKind::None)
+    return admission::policy_rules(kind);
   const api::ResourceInfo& stored = storage_of(resource);
   return api::rules_of(stored.group, stored.plural);
 }

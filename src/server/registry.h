@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "admission/webhook.h"
 #include "api/kind_rules.h"
 #include "base/clock.h"
 #include "base/executor.h"
@@ -27,6 +28,9 @@ namespace berth::server {
 
 inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion
 inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateName
+
+class AdmissionWebhooks;
+struct AdmissionWrite;
 
 // Who else may still need an owner that is being deleted in the foreground.
 class ForegroundHold {
@@ -67,6 +71,13 @@ class Registry {
 
   // `hold` outlives every write. Before the first one.
   void set_foreground_hold(ForegroundHold& hold) { foreground_hold_ = &hold; }
+  // The same; without them no webhook is called.
+  void set_admission_webhooks(AdmissionWebhooks& webhooks) { webhooks_ = &webhooks; }
+
+  // Passes the body of a subresource that is no part of the object (Binding, Eviction) by the webhooks, and
+  // calls `then` with what they made of it, or a refusal; inline when none may see it.
+  void admit_body(ObjectTarget target, const api::TypeInfo& type, Json body, const WriteOptions& options,
+                  std::function<void(ApiResult<Json>)> then);
 
   store::Store& store() const { return dependencies_.store; }
   const Dependencies& dependencies() const { return dependencies_; }
@@ -78,9 +89,25 @@ class Registry {
 
   // One attempt of each: an accepted one answers by itself.
   ApiResult<void> try_create(const std::shared_ptr<Creation>& creation);
+  ApiResult<void> check_create(const std::shared_ptr<Creation>& creation);
+  ApiResult<void> finish_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> try_update(const std::shared_ptr<Update>& update);
+  ApiResult<void> check_update(const std::shared_ptr<Update>& update);
+  ApiResult<void> finish_update(const std::shared_ptr<Update>& update);
   ApiResult<void> create_instead(const std::shared_ptr<Update>& update);
   ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
+  ApiResult<void> finish_remove(const std::shared_ptr<Removal>& removal);
+
+  // The webhooks between these steps: each calls them, or goes on at once when none may see the write.
+  ApiResult<void> mutate_create(const std::shared_ptr<Creation>& creation);
+  ApiResult<void> validate_create(const std::shared_ptr<Creation>& creation);
+  ApiResult<void> mutate_update(const std::shared_ptr<Update>& update);
+  ApiResult<void> validate_update(const std::shared_ptr<Update>& update);
+  ApiResult<void> ask_about_removal(const std::shared_ptr<Removal>& removal);
+  ApiResult<void> take_created(const std::shared_ptr<Creation>& creation, Json object);
+  void take_updated(Update& update, Json object) const;
+  std::optional<AdmissionWrite> update_write(const Update& update, admission::Phase phase) const;
+  bool may_see(admission::Phase phase, const ObjectTarget& target, const WriteOptions& options) const;
 
   ApiResult<void> check_namespace(const ObjectTarget& target) const;
   // Whether the update takes the finalizer away that another one needs (ForegroundHold).
@@ -88,7 +115,8 @@ class Registry {
                const Json& next) const;
   // Null when it looks at no objects of this resource.
   const api::Admission* admission_of(const ObjectTarget& target) const;
-  // The object with the changes of its admission, with defaults and canonical.
+  // The object with the changes of the kind's admission, and of pod_admission; with defaults and canonical.
+  ApiResult<Json> admitted(const Creation& creation, Json object) const;
   ApiResult<Json> mutated(const ObjectTarget& target, const api::Admission& admission, Json object) const;
   std::string generated_name(const Json& object) const;
   ApiResult<void> submit_create(std::shared_ptr<Creation> creation);
@@ -97,6 +125,8 @@ class Registry {
   // In the shape of the request's version.
   ApiResult<Json> current_document(const ObjectTarget& target, const store::ObjectPtr& current) const;
   void attempt_update(const std::shared_ptr<Update>& update);
+  // The kind's admission of an update, unless it is one of the status.
+  ApiResult<void> admit(const Update& update, Json& next, const Json& before) const;
   ApiResult<void> apply_rules(Update& update, Json& next, const Json& before) const;
   void submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written,
                      std::string last_state);
@@ -109,6 +139,7 @@ class Registry {
   void keep(const store::Object& object, Json written);
 
   ForegroundHold* foreground_hold_ = nullptr;
+  AdmissionWebhooks* webhooks_ = nullptr;
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
 };

@@ -4,7 +4,7 @@
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
-#include "server/registry.h"
+#include "server/registry_steps.h"
 #include "server/write_errors.h"
 
 namespace berth::server {
@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kPrefixBytesMax = 58;  // of a generateName
 constexpr std::size_t kSuffixBytes = 5;
 
+}  // namespace
+
 ApiResult<void> check_new_metadata(const ObjectTarget& target, const Json& metadata) {
   const std::string_view ns = metadata.string_at("namespace");
   if (target.resource->namespaced && !ns.empty() && ns != target.ns)
@@ -20,17 +22,6 @@ ApiResult<void> check_new_metadata(const ObjectTarget& target, const Json& metad
         "the namespace of the provided object does not match the namespace sent on the request");
   return {};
 }
-
-}  // namespace
-
-struct Registry::Creation {
-  ObjectTarget target;
-  Json object;
-  WriteOptions options;
-  Done done;
-  int tries_left = 1;
-  std::vector<std::string> warnings;
-};
 
 void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done done) {
   auto creation = std::make_shared<Creation>();
@@ -41,11 +32,12 @@ void Registry::create(ObjectTarget target, Json body, WriteOptions options, Done
   answer_refusal(try_create(creation), creation->done);
 }
 
+// Asks the webhooks, or goes on at once.
 ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) {
   ObjectTarget& target = creation->target;
   Json& object = creation->object;
   const api::KindRules& rules = rules_of(target);
-  const api::RuleContext ctx = context(target, creation->options);
+  const Time now = dependencies_.clock.now();
   Json& metadata = metadata_of(object);
   TRY(check_new_metadata(target, metadata));
   target.name = metadata.string_at("name");
@@ -53,6 +45,7 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
     creation->tries_left = kGenerateNameTriesMax;
     target.name = generated_name(object);
     metadata["name"] = target.name;
+    creation->is_name_generated = true;
   }
   if (target.name.empty() && rules.draws_name) {
     target.name = dependencies_.random.uuid();
@@ -62,23 +55,44 @@ ApiResult<void> Registry::try_create(const std::shared_ptr<Creation>& creation) 
   for (std::string_view key : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
     metadata.as_object().erase(key);
   if (!target.resource->namespaced) metadata.as_object().erase("namespace");
-  track_fields(target, creation->options, ctx.now, Json(), object);
+  track_fields(target, creation->options, now, Json(), object);
   if (target.resource->namespaced) metadata["namespace"] = target.ns;
   metadata["uid"] = dependencies_.random.uuid();
-  metadata["creationTimestamp"] = format_time(ctx.now);
+  metadata["creationTimestamp"] = format_time(now);
   if (rules.has_generation && rules.generation_rule != api::GenerationRule::BeginsWithFirstChange)
     metadata["generation"] = 1;
 
-  if (rules.admit_create) TRY(check_admission(target, rules.admit_create(object, ctx)));
+  object = TRY(admitted(*creation, std::move(object)));
+  return mutate_create(creation);
+}
+
+ApiResult<Json> Registry::admitted(const Creation& creation, Json object) const {
+  const ObjectTarget& target = creation.target;
+  const api::KindRules& rules = rules_of(target);
+  if (rules.admit_create)
+    TRY(check_admission(target, rules.admit_create(object, context(target, creation.options))));
   const api::Admission* admission = admission_of(target);
-  if (admission) object = TRY(mutated(target, *admission, std::move(object)));
+  return admission ? mutated(target, *admission, std::move(object)) : ApiResult<Json>(std::move(object));
+}
+
+ApiResult<void> Registry::check_create(const std::shared_ptr<Creation>& creation) {
+  const ObjectTarget& target = creation->target;
+  Json& object = creation->object;
+  const api::KindRules& rules = rules_of(target);
+  const api::RuleContext ctx = context(target, creation->options);
   if (rules.prepare_create) rules.prepare_create(object, ctx);
   api::FieldErrors errors = api::validate_new(object, target.resource->namespaced, rules, ctx);
-  if (admission) api::append(errors, admission->validate(object, nullptr));
+  if (const api::Admission* admission = admission_of(target))
+    api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
   if (!creation->options.in_process && rules.warnings)
     creation->warnings = rules.warnings(object, nullptr, ctx);
+  return validate_create(creation);
+}
 
+ApiResult<void> Registry::finish_create(const std::shared_ptr<Creation>& creation) {
+  const ObjectTarget& target = creation->target;
+  const Json& object = creation->object;
   if (!creation->options.dry_run) {
     // The reference's store refuses it, which a dry run does not reach.
     if (!metadata_of(object).string_at("resourceVersion").empty())
@@ -135,6 +149,7 @@ ApiResult<void> Registry::submit_create(std::shared_ptr<Creation> creation) {
                                                 written =
                                                     std::move(written)](store::WriteResult made) mutable {
     if (made) {
+      if (webhooks_) webhooks_->noted(creation->target);
       keep(**made, std::move(written));
       return creation->done(Answer{.code = 201, .object = *made, .warnings = std::move(creation->warnings)});
     }

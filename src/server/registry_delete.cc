@@ -2,7 +2,7 @@
 #include "server/deletion.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
-#include "server/registry.h"
+#include "server/registry_steps.h"
 #include "server/write_errors.h"
 
 namespace berth::server {
@@ -13,17 +13,6 @@ constexpr std::string_view kOrphanWarning =
     "them or set propagationPolicy=Orphan to suppress this warning";
 
 }  // namespace
-
-struct Registry::Removal {
-  ObjectTarget target;
-  DeleteOptions options;
-  WriteOptions write_options;
-  Done done;
-  int tries_left = kUpdateTriesMax;
-  // Of the latest attempt:
-  std::vector<std::string> warnings;
-  std::string response_body;  // empty: the response is the object as written
-};
 
 void Registry::remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done) {
   auto removal = std::make_shared<Removal>();
@@ -42,7 +31,7 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
   const ObjectTarget& target = removal->target;
   const DeleteOptions& options = removal->options;
   const api::KindRules& rules = rules_of(target);
-  const store::ObjectPtr current = dependencies_.store.get(key_of(target));
+  store::ObjectPtr current = dependencies_.store.get(key_of(target));
   if (!current) return not_found(target.resource_name(), target.name);
   if (options.unsafe) return not_corrupt(target);
   TRY(check_preconditions(target, options, *current));
@@ -50,18 +39,29 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
   if (!before) return internal_error("stored object does not parse");
   if (rules.admit_delete)
     TRY(check_admission(target, rules.admit_delete(*before, context(target, removal->write_options))));
+  removal->current = current;
+  removal->before = *before;
+  return ask_about_removal(removal);
+}
+
+ApiResult<void> Registry::finish_remove(const std::shared_ptr<Removal>& removal) {
+  const ObjectTarget& target = removal->target;
+  const DeleteOptions& options = removal->options;
+  const api::KindRules& rules = rules_of(target);
+  const store::ObjectPtr current = std::exchange(removal->current, nullptr);
+  const Json before = std::exchange(removal->before, {});
   removal->warnings.clear();
   if (rules.orphans_by_default && options.propagation.empty()) removal->warnings.emplace_back(kOrphanWarning);
 
-  Deletion deletion = begin_deletion(target, options, *before, dependencies_.clock.now());
-  if (deletion.waits && deletion.object == *before) {
+  Deletion deletion = begin_deletion(target, options, before, dependencies_.clock.now());
+  if (deletion.waits && deletion.object == before) {
     removal->done(Answer{.object = current, .warnings = std::move(removal->warnings)});
     return {};
   }
   removal->response_body.clear();
   if (!deletion.waits && !deletion.graceful)
     removal->response_body = to_string(
-        rules.answers_deleted_object ? *before
+        rules.answers_deleted_object ? before
                                      : deleted_status(target.resource_name(), target.name, current->uid));
   if (options.dry_run) {
     std::string& body = removal->response_body;
@@ -89,6 +89,7 @@ void Registry::submit_removal(std::shared_ptr<Removal> removal, store::WriteRequ
     if (raced && --removal->tries_left > 0)
       return post_for(removal->target, dependencies_.executor, [this, removal] { attempt_removal(removal); });
     if (!made) return removal->done(store_error(removal->target, made.error()));
+    if (webhooks_) webhooks_->noted(removal->target);
     Answer answer{.warnings = std::move(removal->warnings)};
     if (removal->response_body.empty())
       answer.object = *made;

@@ -7,23 +7,10 @@
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
-#include "server/registry.h"
+#include "server/registry_steps.h"
 #include "server/write_errors.h"
 
 namespace berth::server {
-
-struct Registry::Update {
-  ObjectTarget target;
-  Change change;
-  WriteOptions options;
-  Done done;
-  bool replaces = false;  // a PUT
-  int tries_left = kUpdateTriesMax;
-  std::vector<std::string> warnings;  // of the latest try
-
-  // Refuses a document with another identity or version than the stored object.
-  ApiResult<void> check_identity(const store::Object& current, const Json& next) const;
-};
 
 void Registry::update(ObjectTarget target, Json body, WriteOptions options, Done done) {
   auto update = std::make_shared<Update>();
@@ -61,15 +48,30 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
   const ObjectTarget& target = update->target;
   const store::ObjectPtr current = dependencies_.store.get(key_of(target));
   if (!current) return create_instead(update);
-  const Json before = TRY(current_document(target, current));
+  update->current = current;
+  update->before = TRY(current_document(target, current));
+  const Json& before = update->before;
   Json next = TRY(update->change(before));
   TRY(update->check_identity(*current, next));
   track_fields(target, update->options, dependencies_.clock.now(), before, next);
   restore_system_fields(next, before);
   if (is_held(*update, *current, before, next)) set_finalizer(next, kForegroundFinalizer);
   metadata_of(next)["resourceVersion"] = std::to_string(current->revision);
-  TRY(apply_rules(*update, next, before));
+  TRY(admit(*update, next, before));
+  update->next = std::move(next);
+  return mutate_update(update);
+}
 
+ApiResult<void> Registry::check_update(const std::shared_ptr<Update>& update) {
+  TRY(apply_rules(*update, update->next, update->before));
+  return validate_update(update);
+}
+
+ApiResult<void> Registry::finish_update(const std::shared_ptr<Update>& update) {
+  const ObjectTarget& target = update->target;
+  const store::ObjectPtr current = std::exchange(update->current, nullptr);
+  const Json before = std::exchange(update->before, {});
+  Json next = std::exchange(update->next, {});
   if ((next == before || differ_only_in_managed_times(next, before)) && is_stored_as_now(target, *current)) {
     update->done(Answer{.object = current, .warnings = std::move(update->warnings)});
     return {};
@@ -128,8 +130,8 @@ bool needs_version(const api::KindRules& rules, std::string_view version) {
 
 }  // namespace
 
-ApiResult<void> Registry::Update::check_identity(const store::Object& current, const Json& next) const {
-  const Json& metadata = metadata_of(next);
+ApiResult<void> Registry::Update::check_identity(const store::Object& stored, const Json& wanted) const {
+  const Json& metadata = metadata_of(wanted);
   const std::string_view name = metadata.string_at("name"), ns = metadata.string_at("namespace");
   // The body of a PUT was compared with its path before anything was read.
   if (!replaces && name.empty()) return no_name(target.name);
@@ -139,8 +141,8 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
         "the namespace of the provided object does not match the namespace sent on the request");
   const std::string_view uid = metadata.string_at("uid");
   // PUT takes the uid as a precondition; a patch would change it.
-  if (!uid.empty() && uid != current.uid) {
-    if (replaces) return uid_conflict(target, uid, current.uid, options.dry_run);
+  if (!uid.empty() && uid != stored.uid) {
+    if (replaces) return uid_conflict(target, uid, stored.uid, options.dry_run);
     return check_fields(target, {api::invalid("metadata.uid", uid, "field is immutable")});
   }
   const std::string_view version = metadata.string_at("resourceVersion");
@@ -151,7 +153,7 @@ ApiResult<void> Registry::Update::check_identity(const store::Object& current, c
                    {api::invalid("metadata.resourceVersion", 0, "must be specified for an update")});
   if (version.find_first_not_of("0123456789") != std::string_view::npos)
     return plain_error("strconv.ParseUint: parsing \"" + std::string(version) + "\": invalid syntax");
-  if (!unversioned && version != std::to_string(current.revision))
+  if (!unversioned && version != std::to_string(stored.revision))
     return stale(target.resource_name(), target.name);
   return {};
 }
@@ -192,7 +194,23 @@ void keep_all_but_status(const api::KindRules& rules, Json& next, const Json& be
   copy_or_erase(metadata_of(next), asked_metadata, "managedFields");
 }
 
+// What the body of a subresource, or a status alone, asks for.
+bool is_of_status(const ObjectTarget& target, const api::KindRules& rules) {
+  return target.subresource == "status" ||
+         (!target.subresource.empty() && target.subresource == rules.status_writer);
+}
+
 }  // namespace
+
+ApiResult<void> Registry::admit(const Update& update, Json& next, const Json& before) const {
+  const ObjectTarget& target = update.target;
+  const api::KindRules& rules = rules_of(target);
+  if (is_of_status(target, rules)) return {};
+  if (target.resource->has_subresource("status") && target.subresource != "binding")
+    copy_or_erase(next, before, "status");
+  if (!rules.admit_update) return {};
+  return check_admission(target, rules.admit_update(next, before, context(target, update.options)));
+}
 
 // The kind's clearing, defaults and validation. A write of the status changes no spec, and other writes
 // not the status; the binding is not checked.
@@ -201,13 +219,11 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   const api::KindRules& rules = rules_of(target);
   const api::RuleContext ctx = context(target, update.options);
   const bool binds = target.subresource == "binding";
-  const bool status_only = target.subresource == "status" ||
-                           (!target.subresource.empty() && target.subresource == rules.status_writer);
+  const bool status_only = is_of_status(target, rules);
   if (status_only) {
     keep_all_but_status(rules, next, before, ctx);
   } else {
     if (target.resource->has_subresource("status") && !binds) copy_or_erase(next, before, "status");
-    if (rules.admit_update) TRY(check_admission(target, rules.admit_update(next, before, ctx)));
     if (rules.prepare_update) rules.prepare_update(next, before, ctx);
   }
   if (!binds && !status_only && raises_generation(target, rules, next, before))
@@ -232,6 +248,7 @@ void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest
       std::move(write), [this, update = std::move(update), last_state = std::move(last_state), removes,
                          replaced, written = std::move(written)](store::WriteResult made) mutable {
         if (made) {
+          if (webhooks_) webhooks_->noted(update->target);
           recent_->forget(replaced);
           if (!removes) keep(**made, std::move(written));
           return update->done(Answer{.object = removes ? nullptr : *made,

@@ -57,6 +57,11 @@ ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, ListLane
       warn_unacted_(warn_unacted),
       unacted_(std::move(unacted)) {}
 
+WriteOptions ResourceHandler::noted(const Call& call, WriteOptions options) {
+  options.notes = std::shared_ptr<AdmissionNotes>(call, &call->notes);
+  return options;
+}
+
 bool ResourceHandler::is_unacted(const api::ResourceInfo& resource) const {
   const std::string name = qualified({resource.group, resource.plural});
   return !has_controller(resource) || std::find(unacted_.begin(), unacted_.end(), name) != unacted_.end();
@@ -179,6 +184,7 @@ void ResourceHandler::answer_now(const Call& call, const ApiResult<Answer>& made
 
 void ResourceHandler::respond(const Call& call, HttpResponse response, store::Revision revision) const {
   audit(*call, response.status, revision);
+  call->warn(call->notes.record().warnings);
   add_warnings(response.headers, call->warnings);
   call->exchange->respond(encoded(std::move(response), call->rendering.encoding));
 }
@@ -186,9 +192,11 @@ void ResourceHandler::respond(const Call& call, HttpResponse response, store::Re
 void ResourceHandler::audit(const ResourceCall& call, int code, store::Revision revision) const {
   if (!audit_) return;
   const ObjectTarget& target = call.target;
+  AdmissionRecord admission = call.notes.record();
   audit_({registry_.dependencies().clock.now(), call.request.user.name, std::string(call.verb),
           with_subresource(qualified(target.resource_name()), target), target.ns,
-          target.name.empty() ? call.created : target.name, code, revision});
+          target.name.empty() ? call.created : target.name, code, revision, std::move(admission.refused_by),
+          std::move(admission.annotations)});
 }
 
 }  // namespace berth::server

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/admission_notes.h"
 #include "server/audit_record.h"
 #include "server/custom_resources.h"
 #include "server/http.h"
@@ -30,6 +31,7 @@ struct ResourceCall {
   std::string created;  // the name in a create's body, or the generated one
   std::vector<std::string> warnings;
   std::vector<std::string> patch_warnings;  // of the latest attempt
+  AdmissionNotes notes{request};
 
   void warn(std::vector<std::string> more);
 };
@@ -73,6 +75,8 @@ class ResourceHandler {
 
   // resource_handler_subresources.cc
   ApiResult<void> bind(const Call& call);
+  ApiResult<void> bind_as(const Call& call, const ObjectTarget& pod, const WriteOptions& options,
+                          const Json& binding);
   ApiResult<void> evict(const Call& call);
   ApiResult<void> scale(const Call& call);
   // The endpoints that a node serves for its pod.
@@ -84,6 +88,12 @@ class ResourceHandler {
   void answer_done(const Call& call, ApiResult<Answer> done);
 
   void answer_scale_now(const Call& call, const ApiResult<Answer>& made);
+
+  // The options with the notes of the call, for admission webhooks.
+  static WriteOptions noted(const Call& call, WriteOptions options);
+  // Passes the body of a subresource by the webhooks, then carries it out.
+  void admit_body(const Call& call, ObjectTarget target, const api::TypeInfo& type, Json body,
+                  const WriteOptions& options, std::function<ApiResult<void>(const Json& body)> carry_out);
 
   // Every request ends in one of these. A written definition is carried out first.
   void answer(const Call& call, ApiResult<Answer> made);

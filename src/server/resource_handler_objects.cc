@@ -82,7 +82,7 @@ ApiResult<void> ResourceHandler::create(const Call& call) {
     answer(call, *std::move(reviewed));
     return {};
   }
-  registry_.create(call->target, std::move(write.document), std::move(write.options),
+  registry_.create(call->target, std::move(write.document), noted(call, std::move(write.options)),
                    [this, call](ApiResult<Answer> made) {
                      if (made && made->object) call->created = made->object->key.name;
                      if (made) warn_if_unacted(*call);
@@ -94,7 +94,7 @@ ApiResult<void> ResourceHandler::create(const Call& call) {
 ApiResult<void> ResourceHandler::replace(const Call& call) {
   ObjectWrite write = TRY(read_write(*call, "UpdateOptions"));
   TRY(check_name(call->target, write.document));
-  registry_.update(call->target, std::move(write.document), std::move(write.options),
+  registry_.update(call->target, std::move(write.document), noted(call, std::move(write.options)),
                    [this, call](ApiResult<Answer> made) {
                      if (made && is_status_writer(call->target)) warn_if_unacted(*call);
                      answer(call, std::move(made));
@@ -110,11 +110,12 @@ ApiResult<void> ResourceHandler::patch(const Call& call) {
           ? TRY(apply_change(call->request, call->target, options, validation,
                              registry_.dependencies().clock.now(), call->patch_warnings))
           : patch_change(call->request, *call->target.resource, validation, call->patch_warnings);
-  registry_.modify(call->target, std::move(change), std::move(options), [this, call](ApiResult<Answer> made) {
-    call->warn(std::move(call->patch_warnings));
-    if (made && is_status_writer(call->target)) warn_if_unacted(*call);
-    answer(call, std::move(made));
-  });
+  registry_.modify(call->target, std::move(change), noted(call, std::move(options)),
+                   [this, call](ApiResult<Answer> made) {
+                     call->warn(std::move(call->patch_warnings));
+                     if (made && is_status_writer(call->target)) warn_if_unacted(*call);
+                     answer(call, std::move(made));
+                   });
   return {};
 }
 
@@ -122,7 +123,7 @@ ApiResult<void> ResourceHandler::remove(const Call& call) {
   DeleteOptions options = TRY(read_delete_options(call->request));
   WriteOptions write_options;
   write_options.user = call->request.user.name;
-  registry_.remove(call->target, std::move(options), std::move(write_options),
+  registry_.remove(call->target, std::move(options), noted(call, std::move(write_options)),
                    [this, call](ApiResult<Answer> made) {
                      const api::ResourceInfo& resource = *call->target.resource;
                      if (resource.group.empty() && resource.plural == "namespaces") custom_.wake();

@@ -24,30 +24,57 @@ Json topology_labels(const Registry& registry, std::string_view node) {
 
 ApiResult<void> ResourceHandler::bind(const Call& call) {
   WriteOptions options = TRY(write_options_of(call->request, "CreateOptions"));
-  const Json binding = TRY(read_document(call->request, *api::find_kind("v1", "Binding")));
+  const api::TypeInfo& type = *api::find_kind("v1", "Binding");
+  Json binding = TRY(read_document(call->request, type));
   ObjectTarget pod = call->target;
   pod.resource = api::find_resource("", "v1", "pods");
   pod.subresource = "binding";
   // The older path, …/bindings, names the pod only in the body.
   if (pod.name.empty()) pod.name = metadata_of(binding).string_at("name");
+  options = noted(call, std::move(options));
+  admit_body(call, pod, type, std::move(binding), options, [this, call, pod, options](const Json& admitted) {
+    return bind_as(call, pod, options, admitted);
+  });
+  return {};
+}
+
+ApiResult<void> ResourceHandler::bind_as(const Call& call, const ObjectTarget& pod,
+                                         const WriteOptions& options, const Json& binding) {
   const Json labels = topology_labels(registry_, binding.part("target").string_at("name"));
   Registry::Change change = TRY(binding_change(pod, binding, labels, registry_.dependencies().clock.now()));
-  registry_.modify(std::move(pod), std::move(change), std::move(options),
+  registry_.modify(pod, std::move(change), options,
                    [this, call](ApiResult<Answer> bound) { answer_done(call, std::move(bound)); });
   return {};
 }
 
+void ResourceHandler::admit_body(const Call& call, ObjectTarget target, const api::TypeInfo& type, Json body,
+                                 const WriteOptions& options,
+                                 std::function<ApiResult<void>(const Json& body)> carry_out) {
+  registry_.admit_body(std::move(target), type, std::move(body), options,
+                       [this, call, carry_out = std::move(carry_out)](const ApiResult<Json>& admitted) {
+                         const ApiResult<void> done =
+                             admitted ? carry_out(*admitted) : ApiResult<void>(admitted.error());
+                         if (!done) answer(call, done.error());
+                       });
+}
+
 ApiResult<void> ResourceHandler::evict(const Call& call) {
-  const Json eviction = TRY(read_document(call->request, *api::find_kind("policy/v1", "Eviction")));
+  const api::TypeInfo& type = *api::find_kind("policy/v1", "Eviction");
+  Json eviction = TRY(read_document(call->request, type));
   const std::string_view name = metadata_of(eviction).string_at("name");
   if (!name.empty() && name != call->target.name)
     return bad_request("name in URL does not match name in Eviction object");
-  ObjectTarget pod = call->target;
-  pod.subresource.clear();
-  DeleteOptions options = delete_options_of(eviction.part("deleteOptions"));
-  options.dry_run |= TRY(write_options_of(call->request, "CreateOptions")).dry_run;
-  evict_pod(registry_, std::move(pod), std::move(options),
-            [this, call](ApiResult<Answer> evicted) { answer_done(call, std::move(evicted)); });
+  const WriteOptions options = noted(call, TRY(write_options_of(call->request, "CreateOptions")));
+  const auto carry_out = [this, call, dry_run = options.dry_run](const Json& admitted) -> ApiResult<void> {
+    ObjectTarget pod = call->target;
+    pod.subresource.clear();
+    DeleteOptions deletion = delete_options_of(admitted.part("deleteOptions"));
+    deletion.dry_run |= dry_run;
+    evict_pod(registry_, std::move(pod), std::move(deletion),
+              [this, call](ApiResult<Answer> evicted) { answer_done(call, std::move(evicted)); });
+    return {};
+  };
+  admit_body(call, call->target, type, std::move(eviction), options, carry_out);
   return {};
 }
 
@@ -74,7 +101,7 @@ ApiResult<void> ResourceHandler::scale(const Call& call) {
       options.is_apply ? TRY(apply_change(call->request, call->target, options, FieldValidation::Ignore,
                                           registry_.dependencies().clock.now(), call->patch_warnings))
                        : TRY(scale_change(call->request, crd::served_version(*call->target.resource)));
-  registry_.modify(call->target, std::move(change), std::move(options),
+  registry_.modify(call->target, std::move(change), noted(call, std::move(options)),
                    [this, call](ApiResult<Answer> made) { answer_scale(call, std::move(made)); });
   return {};
 }

@@ -49,7 +49,7 @@ struct ServerBench {
     EXPECT_TRUE(server.make_default_objects().ok());
   }
   ~ServerBench() {
-    server.stop_conversions();
+    server.stop_webhooks();
     store.reset();  // its thread calls the server
   }
 

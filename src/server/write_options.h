@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 
 namespace berth::server {
 
+class AdmissionNotes;
+
 struct WriteOptions {
   bool dry_run = false;
   std::string user;
@@ -24,6 +27,8 @@ struct WriteOptions {
   // A loop of this process writes: it is no user, and owns nothing of what it creates.
   bool in_process = false;
   bool is_apply = false;  // the change has set managedFields
+  // Of the request, for admission webhooks. Null: the server writes by itself, and none sees it.
+  std::shared_ptr<AdmissionNotes> notes = nullptr;
 };
 
 struct DeleteOptions {

@@ -6,7 +6,6 @@ Only the standard library. The closing line is "N passed, M failed"; the exit co
 import json
 import pathlib
 import re
-import shutil
 import signal
 import ssl
 import subprocess
@@ -17,6 +16,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
+from self_signed import make_certificate
 from served import call
 from suite import eventually
 
@@ -483,22 +483,10 @@ def a_bind_request_made_by_hand_is_carried_out_or_refused(berth):
         assert not cluster.node_of("bad")
 
 
-def make_certificate(folder, name):
-    """A self-signed certificate for 127.0.0.1 in the files that the binder of this folder reads."""
-    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                           "-nodes", "-days", "1", "-subj", "/CN=" + name, "-addext",
-                           "subjectAltName=IP:127.0.0.1", "-keyout", str(folder / "key"), "-out",
-                           str(folder / "cert")], capture_output=True, text=True, timeout=60)
-    assert made.returncode == 0, made.stderr
-    return (folder / "cert").read_text()
-
-
 def a_binder_answers_admission_reviews(berth):
-    if not shutil.which("openssl"):
-        raise suite.Skip("openssl is missing")
     with Cluster(berth) as cluster:
         folder = pathlib.Path(cluster.scratch.name)
-        first = make_certificate(folder, "first")
+        first = make_certificate(folder)
         flags = ["--webhook", "--webhook-listen", "127.0.0.1:0", "--tls-cert-file", str(folder / "cert")]
         binder = cluster.part("binder", "--leader-elect=false", *flags, "--tls-private-key-file",
                               str(folder / "key"))
@@ -532,7 +520,7 @@ def a_binder_answers_admission_reviews(berth):
         assert post("/validate", "{", first)[0] == 400
         assert post("/validate", "x" * (4 << 20), first)[0] == 413
 
-        second = make_certificate(folder, "second")
+        second = make_certificate(folder)
 
         def served():
             try:

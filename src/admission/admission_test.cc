@@ -1,0 +1,399 @@
+// Which webhooks see a request, what they are asked, how their answers are judged, and which configurations
+// are accepted.
+#include <gtest/gtest.h>
+
+#include "admission/configuration_rules.h"
+#include "admission/policy.h"
+#include "admission/policy_rules.h"
+#include "admission/review.h"
+#include "api/gates.h"
+#include "api/test_cel.h"
+#include "base/base64.h"
+
+namespace berth::admission {
+namespace {
+
+Json json(const std::string& text) {
+  return parse_json(text).value();
+}
+
+Attributes attributes_of(Operation operation, GroupVersionResource resource, std::string subresource = "",
+                         std::string ns = "default") {
+  Attributes attributes;
+  attributes.operation = operation;
+  attributes.resource = resource;
+  attributes.kind = {resource.group, resource.version, "Kind"};
+  attributes.subresource = std::move(subresource);
+  attributes.ns = std::move(ns);
+  return attributes;
+}
+
+std::string rule_text(const std::string& operations, const std::string& groups, const std::string& versions,
+                      const std::string& resources, const std::string& scope) {
+  return R"({"operations":[)" + operations + R"(],"apiGroups":[)" + groups + R"(],"apiVersions":[)" +
+         versions + R"(],"resources":[)" + resources + R"(],"scope":")" + scope + R"("})";
+}
+
+TEST(Rules, NameOperationsResourcesAndScopes) {
+  constexpr GroupVersionResource kPods{"", "v1", "pods"}, kJobs{"batch", "v1", "jobs"},
+      kNodes{"", "v1", "nodes"}, kNamespaces{"", "v1", "namespaces"};
+  const Attributes create = attributes_of(Operation::Create, kPods);
+  const Attributes status = attributes_of(Operation::Update, kPods, "status");
+  const Attributes node = attributes_of(Operation::Delete, kNodes, "", "");
+  const Attributes ns = attributes_of(Operation::Create, kNamespaces, "", "made");
+  struct Row {
+    std::string rule;
+    const Attributes& attributes;
+    bool matches;
+  };
+  const Row rows[] = {
+      {rule_text(R"("CREATE")", R"("")", R"("v1")", R"("pods")", "*"), create, true},
+      {rule_text(R"("*")", R"("*")", R"("*")", R"("*")", "*"), create, true},
+      {rule_text(R"("UPDATE","DELETE")", R"("")", R"("v1")", R"("pods")", "*"), create, false},
+      {rule_text(R"("CREATE")", R"("apps")", R"("v1")", R"("pods")", "*"), create, false},
+      {rule_text(R"("CREATE")", R"("")", R"("v2")", R"("pods")", "*"), create, false},
+      {rule_text(R"("CREATE")", R"("")", R"("v1")", R"("pods/status")", "*"), create, false},
+      {rule_text(R"("CREATE")", R"("")", R"("v1")", R"("pods/*")", "*"), create, true},
+      {rule_text(R"("UPDATE")", R"("")", R"("v1")", R"("pods")", "*"), status, false},
+      {rule_text(R"("UPDATE")", R"("")", R"("v1")", R"("*")", "*"), status, false},
+      {rule_text(R"("UPDATE")", R"("")", R"("v1")", R"("*/*")", "*"), status, true},
+      {rule_text(R"("UPDATE")", R"("")", R"("v1")", R"("*/status")", "*"), status, true},
+      {rule_text(R"("UPDATE")", R"("")", R"("v1")", R"("pods/scale","pods/status")", "*"), status, true},
+      {rule_text(R"("CREATE")", R"("")", R"("v1")", R"("pods")", "Namespaced"), create, true},
+      {rule_text(R"("CREATE")", R"("")", R"("v1")", R"("pods")", "Cluster"), create, false},
+      {rule_text(R"("*")", R"("")", R"("v1")", R"("nodes")", "Cluster"), node, true},
+      {rule_text(R"("*")", R"("")", R"("v1")", R"("nodes")", "Namespaced"), node, false},
+      {rule_text(R"("*")", R"("")", R"("v1")", R"("namespaces")", "Cluster"), ns, true},
+      {rule_text(R"("*")", R"("")", R"("v1")", R"("namespaces")", "Namespaced"), ns, false},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(matches(read_rule(json(row.rule)), row.attributes, row.attributes.resource), row.matches)
+        << row.rule;
+  EXPECT_FALSE(matches(read_rule(json(rows[0].rule)), create, kJobs));
+}
+
+Webhook webhook_of(const std::string& members, Phase phase = Phase::Mutating) {
+  const Json configuration = json(R"({"metadata":{"name":"c"},"webhooks":[{"name":"w.example.com",)" +
+                                  members + R"(,"admissionReviewVersions":["v9","v1"]}]})");
+  return *read_webhooks(configuration, phase).front();
+}
+
+const std::string kJobsRule =
+    R"("rules":[)" + rule_text(R"("CREATE")", R"("batch")", R"("v1beta1")", R"("jobs")", "*") + "]";
+
+TEST(Webhook, SeesAnEquivalentVersionUnlessItsPolicyIsExact) {
+  const Attributes attributes = attributes_of(Operation::Create, {"batch", "v1", "jobs"});
+  const std::vector<GroupVersionResource> equivalents{{"batch", "v2", "jobs"}, {"batch", "v1beta1", "jobs"}};
+  const Webhook equivalent = webhook_of(kJobsRule),
+                exact = webhook_of(kJobsRule + R"(,"matchPolicy":"Exact")");
+  const GroupVersionResource* seen = seen_resource(equivalent.match, attributes, equivalents);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->version, "v1beta1");
+  EXPECT_EQ(seen_resource(equivalent.match, attributes, {}), nullptr);
+  EXPECT_EQ(seen_resource(exact.match, attributes, equivalents), nullptr);
+}
+
+TEST(Webhook, DoesNotSeeWhatConfiguresAdmission) {
+  EXPECT_TRUE(is_exempt({"admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration"}));
+  EXPECT_TRUE(is_exempt({"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding"}));
+  EXPECT_FALSE(is_exempt({"example.com", "v1", "MutatingWebhookConfiguration"}));
+}
+
+MatchResult evaluated(const std::string& conditions) {
+  const Json object = json(R"({"metadata":{"name":"a","labels":{"x":"1"}},"spec":{"n":3}})");
+  const Attributes attributes = attributes_of(Operation::Create, {"", "v1", "pods"});
+  const Json request = request_of(attributes, {attributes.resource, attributes.kind});
+  const Json list = json(conditions), none;
+  return MatchConditions(condition_environment(), list.as_array())
+      .evaluate(values_of({request, object, none, none, none}, false));
+}
+
+TEST(MatchConditions, AllMustHoldAndOneThatIsFalseDecides) {
+  const auto expression = [](const std::string& text) {
+    return R"({"name":"c","expression":")" + text + R"("})";
+  };
+  const std::string yes = expression("object.spec.n == 3"), no = expression("request.operation == 'UPDATE'"),
+                    broken = expression("object.spec.absent == 1");
+  EXPECT_EQ(evaluated("[" + yes + "]").match, Match::Yes);
+  EXPECT_EQ(evaluated("[" + yes + "," + no + "]").match, Match::No);
+  EXPECT_EQ(evaluated("[" + broken + "," + no + "]").match, Match::No);
+  const MatchResult failed = evaluated("[" + yes + "," + broken + "]");
+  EXPECT_EQ(failed.match, Match::Failed);
+  EXPECT_EQ(failed.errors, "expression 'object.spec.absent == 1' resulted in error: no such key: absent");
+  EXPECT_EQ(evaluated("[" + expression("oldObject == null && has(object.metadata.labels.x)") + "]").match,
+            Match::Yes);
+  EXPECT_EQ(
+      evaluated("[" + expression("authorizer.group('').resource('pods').check('get').allowed()") + "]").match,
+      Match::Failed);
+}
+
+TEST(MatchConditions, WhatIsNoConditionIsNamed) {
+  EXPECT_EQ(condition_problem(condition_environment(), "object.metadata.name == 'a'"), "");
+  EXPECT_EQ(condition_problem(condition_environment(), " request.userInfo.groups.exists(g, g == 'a') "), "");
+  EXPECT_EQ(condition_problem(condition_environment(), "'text'"), "must evaluate to bool but got string");
+  EXPECT_TRUE(condition_problem(condition_environment(), "request.nothing == 1")
+                  .starts_with("compilation failed: ERROR"))
+      << condition_problem(condition_environment(), "request.nothing == 1");
+  EXPECT_TRUE(
+      condition_problem(condition_environment(), "object.a +").starts_with("compilation failed: ERROR"));
+  EXPECT_TRUE(
+      condition_problem(condition_environment(), "params.a").starts_with("compilation failed: ERROR"));
+}
+
+TEST(Review, HasEveryMemberInTheOrderOfTheReference) {
+  Attributes attributes = attributes_of(Operation::Update, {"apps", "v1", "deployments"}, "scale");
+  attributes.name = "web";
+  attributes.user = "me";
+  attributes.groups = {"g"};
+  attributes.options = json(R"({"kind":"UpdateOptions"})");
+  const Json request =
+      request_of(attributes, {{"apps", "v1beta1", "deployments"}, {"autoscaling", "v1", "Scale"}});
+  EXPECT_EQ(
+      review_body("v1", "u", request, json(R"({"a":1})"), Json()),
+      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u",)"
+      R"("kind":{"group":"autoscaling","version":"v1","kind":"Scale"},)"
+      R"("resource":{"group":"apps","version":"v1beta1","resource":"deployments"},"subResource":"scale",)"
+      R"("requestKind":{"group":"apps","version":"v1","kind":"Kind"},)"
+      R"("requestResource":{"group":"apps","version":"v1","resource":"deployments"},)"
+      R"("requestSubResource":"scale","name":"web","namespace":"default","operation":"UPDATE",)"
+      R"("userInfo":{"username":"me","groups":["g"]},"object":{"a":1},"oldObject":null,)"
+      R"("dryRun":false,"options":{"kind":"UpdateOptions"}}})");
+}
+
+std::string answer_text(const std::string& response) {
+  return R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u",)" + response +
+         "}}";
+}
+
+TEST(Review, AnswersAreReadOrNamed) {
+  const Webhook mutating = webhook_of(kJobsRule), validating = webhook_of(kJobsRule, Phase::Validating);
+  const std::string patch = base64_encode(R"([{"op":"add","path":"/a","value":1}])");
+  const Result<ReviewAnswer> read =
+      read_answer(mutating, "u",
+                  answer_text(R"("allowed":true,"patchType":"JSONPatch","patch":")" + patch +
+                              R"(","warnings":["w"],"auditAnnotations":{"k":"v"})"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(read->allowed);
+  EXPECT_EQ(read->patch.as_array().size(), 1u);
+  EXPECT_EQ(read->warnings, std::vector<std::string>{"w"});
+  EXPECT_EQ(read->annotations, (AuditAnnotations{{"w.example.com/k", "v"}}));
+
+  struct Row {
+    const Webhook& webhook;
+    std::string body, problem;
+  };
+  const std::string envelope = R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1")";
+  const Row rows[] = {
+      {mutating, envelope + "}", "received invalid webhook response: webhook response was absent"},
+      {mutating, envelope + R"(,"response":{"uid":"x","allowed":true}})",
+       R"(received invalid webhook response: expected response.uid="u", got "x")"},
+      {mutating, R"({"kind":"Review","apiVersion":"v1","response":{"uid":"u","allowed":true}})",
+       "received invalid webhook response: expected webhook response of admission.k8s.io/v1, "
+       "Kind=AdmissionReview, got v1, Kind=Review"},
+      {mutating, answer_text(R"("allowed":true,"patch":"W10=")"),
+       "received invalid webhook response: webhook returned response.patch but not response.patchType"},
+      {mutating, answer_text(R"("allowed":true,"patchType":"JSONPatch")"),
+       "received invalid webhook response: webhook returned response.patchType but not response.patch"},
+      {mutating, answer_text(R"("allowed":true,"patchType":"Merge","patch":"W10=")"),
+       "unsupported patch type \"Merge\""},
+      {validating, answer_text(R"("allowed":true,"patchType":"JSONPatch")"),
+       "received invalid webhook response: validating webhook may not return response.patchType"},
+  };
+  for (const Row& row : rows) {
+    const Result<ReviewAnswer> refused = read_answer(row.webhook, "u", row.body);
+    ASSERT_FALSE(refused.ok()) << row.body;
+    EXPECT_EQ(refused.error().message(), row.problem);
+  }
+}
+
+TEST(Review, AnnotationsHaveBounds) {
+  std::string annotations;
+  for (std::size_t i = 0; i < kAuditAnnotationsMax + 5; ++i)
+    annotations +=
+        (i ? ",\"" : "\"") + std::to_string(i) + "\":\"" + std::string(kAuditValueBytesMax + 1, 'x') + "\"";
+  const Result<ReviewAnswer> read = read_answer(
+      webhook_of(kJobsRule), "u", answer_text(R"("allowed":true,"auditAnnotations":{)" + annotations + "}"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->annotations.size(), kAuditAnnotationsMax);
+  EXPECT_EQ(read->annotations.front().second.size(), kAuditValueBytesMax);
+}
+
+TEST(Review, RefusalsHaveTheWordsOfTheReference) {
+  const Webhook webhook = webhook_of(kJobsRule);
+  const std::string prefix = R"(admission webhook "w.example.com" denied the request)";
+  const auto said = [&](const std::string& status) {
+    const Denial denial = denial_of(webhook, status.empty() ? Json() : json(status));
+    return std::to_string(denial.code) + " " + denial.message;
+  };
+  EXPECT_EQ(said(""), "400 " + prefix + " without explanation");
+  EXPECT_EQ(said(R"({"code":200,"message":"no"})"), "400 " + prefix + ": no");
+  EXPECT_EQ(said(R"({"code":409,"reason":"Conflict"})"), "409 " + prefix + ": Conflict");
+}
+
+PolicyVerdict verdict_of(const std::string& spec, const std::string& params = "null") {
+  const PolicyPtr policy = read_policy(json(R"({"metadata":{"name":"p"},"spec":)" + spec + "}"));
+  const Json object = json(R"({"metadata":{"name":"a"},"spec":{"replicas":6}})"), none, given = json(params),
+             ns = json(R"({"metadata":{"name":"default","labels":{"team":"x"}}})");
+  const Attributes attributes = attributes_of(Operation::Create, {"apps", "v1", "deployments"});
+  const Json request = request_of(attributes, {attributes.resource, attributes.kind});
+  std::uint64_t cost_left = kPolicyCostMax;
+  return judge(*policy, {request, object, none, given, ns}, cost_left);
+}
+
+std::vector<std::string> denials_of(const PolicyVerdict& verdict) {
+  std::vector<std::string> texts;
+  for (const PolicyDenial& denial : verdict.denials) texts.push_back(denial.reason + ": " + denial.message);
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Policy, DeniesInTheWordsOfTheReference) {
+  const auto said = [](const std::string& validation, const std::string& more = "") {
+    return denials_of(verdict_of("{" + more + R"("validations":[{)" + validation + "}]}"));
+  };
+  EXPECT_EQ(said(R"("expression":"object.spec.replicas <= 9")"), Texts());
+  EXPECT_EQ(said(R"("expression":"object.spec.replicas <= 5")"),
+            Texts{"Invalid: failed expression: object.spec.replicas <= 5"});
+  EXPECT_EQ(said(R"("expression":"false","message":"said","reason":"Forbidden")"), Texts{"Forbidden: said"});
+  EXPECT_EQ(said(R"j("expression":"false","messageExpression":"'has ' + string(object.spec.replicas)")j"),
+            Texts{"Invalid: has 6"});
+  EXPECT_EQ(said(R"("expression":"object.spec.absent")"),
+            Texts{": compilation error: must evaluate to bool but got dyn"});
+  const std::string broken = R"("expression":"object.spec.absent == 1")";
+  EXPECT_EQ(said(broken),
+            Texts{": expression 'object.spec.absent == 1' resulted in error: no such key: absent"});
+  EXPECT_EQ(said(broken, R"("failurePolicy":"Ignore",)"), Texts());
+}
+
+TEST(Policy, ReadsVariablesParametersAndTheNamespace) {
+  const auto said = [](const std::string& more, const std::string& expression,
+                       const std::string& params = "null") {
+    return denials_of(
+        verdict_of("{" + more + R"("validations":[{"expression":")" + expression + R"("}]})", params));
+  };
+  const std::string variables = R"("variables":[{"name":"count","expression":"object.spec.replicas"},)"
+                                R"({"name":"isLarge","expression":"variables.count > 5"},)"
+                                R"({"name":"broken","expression":"object.x.y"}],)";
+  EXPECT_EQ(said(variables, "!variables.isLarge"), Texts{"Invalid: failed expression: !variables.isLarge"});
+  EXPECT_EQ(
+      said(variables, "variables.broken == 1"),
+      Texts{": expression 'variables.broken == 1' resulted in error: composited variable \"broken\" fails "
+            "to evaluate: no such key: x"});
+  EXPECT_EQ(said(R"("paramKind":{"apiVersion":"v1","kind":"ConfigMap"},)",
+                 "object.spec.replicas <= int(params.data.max)", R"({"data":{"max":"3"}})"),
+            Texts{"Invalid: failed expression: object.spec.replicas <= int(params.data.max)"});
+  EXPECT_EQ(said("", "namespaceObject.metadata.labels.team == 'y'").size(), 1u);
+  EXPECT_EQ(said(R"("matchConditions":[{"name":"c","expression":"false"}],)", "false"), Texts());
+}
+
+TEST(Policy, AnnotatesTheAudit) {
+  const PolicyVerdict verdict = verdict_of(
+      R"j({"auditAnnotations":[{"key":"count","valueExpression":"string(object.spec.replicas)"},)j"
+      R"j({"key":"none","valueExpression":"null"},{"key":"bad","valueExpression":"string(object.x)"}]})j");
+  EXPECT_EQ(verdict.annotations, (AuditAnnotations{{"count", "6"}}));
+  EXPECT_EQ(verdict.annotation_errors,
+            Texts{"expression 'string(object.x)' resulted in error: no such key: x"});
+}
+
+// A policy cannot hold up the server: what all of them may cost on one request is bounded.
+TEST(Policy, EndsWithItsBudget) {
+  const PolicyPtr policy = read_policy(
+      json(R"j({"metadata":{"name":"p"},"spec":{"validations":[{"expression":"[1, 2].all(x, x < 9)"}]}})j"));
+  const Json object = json("{}"), none;
+  const Attributes attributes = attributes_of(Operation::Create, {"", "v1", "pods"});
+  const Json request = request_of(attributes, {attributes.resource, attributes.kind});
+  std::uint64_t cost_left = 3;
+  EXPECT_EQ(
+      denials_of(judge(*policy, {request, object, none, none, none}, cost_left)),
+      Texts{": validation failed due to running out of cost budget, no further validation rules will be "
+            "run"});
+  EXPECT_EQ(cost_left, 0u);
+}
+
+std::string policy_problems(PolicyKind kind, const std::string& spec) {
+  Json object = json(R"({"metadata":{"name":"p"},"spec":)" + spec + "}");
+  policy_rules(kind).set_defaults(object);
+  const api::Gates gates(api::GateDefaults::Release);
+  const api::RuleContext ctx{gates, api::accept_any_cel, Time(), "", {}, {}};
+  return to_text(policy_rules(kind).validate_create(object, ctx));
+}
+
+TEST(Policy, WhatIsWrongIsNamed) {
+  const std::string match = R"("matchConstraints":{"resourceRules":[)" +
+                            rule_text(R"("CREATE")", R"("apps")", R"("v1")", R"("deployments")", "*") + "]}";
+  EXPECT_EQ(policy_problems(PolicyKind::Policy, "{" + match + R"(,"validations":[{"expression":"true"}]})"),
+            "");
+  EXPECT_EQ(
+      policy_problems(PolicyKind::Policy, "{" + match + "}"),
+      "[spec.validations: Required value: validations or auditAnnotations must contain at least one item, "
+      "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one "
+      "item]");
+  EXPECT_EQ(
+      policy_problems(PolicyKind::Policy, R"({"validations":[{"expression":"1"}]})"),
+      "[spec.matchConstraints: Required value, spec.validations[0].expression: Invalid value: \"1\": must "
+      "evaluate to bool but got int]");
+  EXPECT_EQ(policy_problems(PolicyKind::Binding, R"({"policyName":"p","validationActions":["Deny"]})"), "");
+  EXPECT_EQ(policy_problems(PolicyKind::Binding, R"({"paramRef":{"name":"a"}})"),
+            "[spec.policyName: Required value, spec.paramRef.parameterNotFoundAction: Required value, "
+            "spec.validationActions: Required value: at least one validation action is required]");
+}
+
+std::string problems(const std::string& members) {
+  const Json webhook =
+      json(R"({"name":"w.example.com","sideEffects":"None","admissionReviewVersions":["v1"],)"
+           R"("clientConfig":{"url":"https://h/p"}})");
+  Json changed = webhook;
+  const Json more = json("{" + members + "}");
+  for (const JsonMember& member : more.as_object()) changed[member.key] = member.value;
+  const Json configuration = Json::object({{"webhooks", Json::array({changed})}});
+  const api::Gates gates(api::GateDefaults::Release);
+  const api::RuleContext ctx{gates, api::accept_any_cel, Time(), "", {}, {}};
+  return to_text(configuration_rules(Phase::Mutating).validate_create(configuration, ctx));
+}
+
+TEST(Configurations, WhatIsWrongIsNamed) {
+  EXPECT_EQ(problems(""), "");
+  EXPECT_EQ(
+      problems(R"("name":"w.x")"),
+      "webhooks[0].name: Invalid value: \"w.x\": should be a domain with at least three segments separated "
+      "by dots");
+  EXPECT_EQ(
+      problems(R"("timeoutSeconds":0)"),
+      "webhooks[0].timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds");
+  EXPECT_EQ(
+      problems(R"("sideEffects":"Some")"),
+      "webhooks[0].sideEffects: Unsupported value: \"Some\": supported values: \"None\", \"NoneOnDryRun\"");
+  EXPECT_EQ(problems(R"("clientConfig":{})"),
+            "webhooks[0].clientConfig: Required value: exactly one of url or service is required");
+  EXPECT_EQ(problems(R"("admissionReviewVersions":["v2"])"),
+            "webhooks[0].admissionReviewVersions: Invalid value: [\"v2\"]: must include at least one of v1, "
+            "v1beta1");
+  EXPECT_EQ(
+      problems(R"("rules":[{"operations":["CREATE"],"apiGroups":["*","a"],"apiVersions":["v1"],)"
+               R"("resources":["pods/*","pods/status"]}])"),
+      "[webhooks[0].rules[0].apiGroups: Invalid value: [\"*\",\"a\"]: if '*' is present, must not specify "
+      "other API groups, webhooks[0].rules[0].resources[1]: Invalid value: \"pods/status\": if 'pods/*' is "
+      "present, must not specify pods/status]");
+  EXPECT_EQ(
+      problems(R"("matchConditions":[{"name":"a","expression":"true"},{"name":"a","expression":""}])"),
+      "[webhooks[0].matchConditions[1].expression: Required value, webhooks[0].matchConditions[1].name: "
+      "Duplicate value: \"a\"]");
+}
+
+// What an update leaves as it was is not refused.
+TEST(Configurations, AnUpdateKeepsWhatWasAccepted) {
+  const auto configuration = [](const std::string& effects, const std::string& versions) {
+    return json(R"({"webhooks":[{"name":"w.example.com","sideEffects":")" + effects +
+                R"(","admissionReviewVersions":[")" + versions +
+                R"("],"clientConfig":{"url":"https://h/p"}}]})");
+  };
+  const api::Gates gates(api::GateDefaults::Release);
+  const api::RuleContext ctx{gates, api::accept_any_cel, Time(), "", {}, {}};
+  const auto validate = configuration_rules(Phase::Validating).validate_update;
+  EXPECT_TRUE(validate(configuration("Some", "v9"), configuration("Some", "v9"), ctx).empty());
+  EXPECT_EQ(validate(configuration("Some", "v9"), configuration("None", "v1"), ctx).size(), 2u);
+}
+
+}  // namespace
+}  // namespace berth::admission

@@ -1,0 +1,135 @@
+#include "admission/expression.h"
+
+#include <algorithm>
+
+#include "admission/json_values.h"
+#include "cel/environment.h"
+#include "cel/evaluator.h"
+
+namespace berth::admission {
+namespace {
+
+using cel::Field;
+using cel::TypeKind;
+using cel::TypeRef;
+using cel::Value;
+
+void declare_texts(cel::Environment& environment, std::string name,
+                   std::initializer_list<const char*> members) {
+  std::vector<Field> fields;
+  for (const char* member : members) fields.push_back({member, cel::simple_type(TypeKind::String)});
+  environment.declare_object(std::move(name), std::move(fields));
+}
+
+void declare_request(cel::Environment& environment) {
+  const TypeRef text = cel::simple_type(TypeKind::String), texts = cel::list_type(text);
+  declare_texts(environment, "kubernetes.GroupVersionKind", {"group", "version", "kind"});
+  declare_texts(environment, "kubernetes.GroupVersionResource", {"group", "version", "resource"});
+  environment.declare_object(
+      "kubernetes.UserInfo",
+      {{"username", text}, {"uid", text}, {"groups", texts}, {"extra", cel::map_type(text, texts)}});
+  const TypeRef kind = cel::object_type("kubernetes.GroupVersionKind");
+  const TypeRef resource = cel::object_type("kubernetes.GroupVersionResource");
+  environment.declare_object("kubernetes.AdmissionRequest",
+                             {{"kind", kind},
+                              {"resource", resource},
+                              {"subResource", text},
+                              {"requestKind", kind},
+                              {"requestResource", resource},
+                              {"requestSubResource", text},
+                              {"name", text},
+                              {"namespace", text},
+                              {"operation", text},
+                              {"userInfo", cel::object_type("kubernetes.UserInfo")},
+                              {"dryRun", cel::simple_type(TypeKind::Bool)},
+                              {"options", cel::simple_type(TypeKind::Dyn)}});
+}
+
+// Why a value of this type cannot be the result; empty where it can.
+std::string result_problem(ResultKind wanted, const std::string& type) {
+  switch (wanted) {
+    case ResultKind::Bool:
+      return type == "bool" ? "" : "must evaluate to bool but got " + type;
+    case ResultKind::String:
+      return type == "string" ? "" : "must evaluate to string but got " + type;
+    case ResultKind::StringOrNull:
+      return type == "string" || type == "null_type"
+                 ? ""
+                 : "must evaluate to one of [string null_type] but got " + type;
+    case ResultKind::Any:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+const cel::Environment& admission_library() {
+  static const cel::Environment kLibrary = [] {
+    cel::Environment library;
+    cel::declare_standard_library(library);
+    declare_request(library);
+    return library;
+  }();
+  return kLibrary;
+}
+
+const cel::Environment& condition_environment() {
+  static const cel::Environment kEnvironment = [] {
+    cel::Environment environment = cel::Environment::extending(admission_library());
+    declare_inputs(environment, false);
+    return environment;
+  }();
+  return kEnvironment;
+}
+
+void declare_inputs(cel::Environment& environment, bool has_params) {
+  const TypeRef dyn = cel::simple_type(TypeKind::Dyn);
+  environment.declare_variable("object", dyn);
+  environment.declare_variable("oldObject", dyn);
+  environment.declare_variable("request", cel::object_type("kubernetes.AdmissionRequest"));
+  environment.declare_variable("authorizer", cel::parse_type("authorizer"));
+  environment.declare_variable("namespaceObject", dyn);
+  if (has_params) environment.declare_variable("params", dyn);
+}
+
+std::vector<Value> values_of(const ExpressionInputs& inputs, bool has_params) {
+  std::vector<Value> values{value_of(inputs.object), value_of(inputs.old), value_of(inputs.request),
+                            Value::error("this server has no authorizer"), value_of(inputs.ns)};
+  if (has_params) values.push_back(value_of(inputs.params));
+  return values;
+}
+
+Expression compiled(const cel::Environment& environment, std::string_view text, ResultKind result) {
+  constexpr std::string_view kFailed = "compilation failed";
+  Expression expression;
+  expression.text = text;
+  auto made = cel::compile(environment, trimmed(text), cel::ResultRule::Any);
+  if (const auto* error = std::get_if<cel::CompileError>(&made)) {
+    expression.problem =
+        error->text.starts_with(kFailed) ? error->text : std::string(kFailed) + ": " + error->text;
+    return expression;
+  }
+  cel::Program program = std::get<cel::Program>(std::move(made));
+  expression.problem = result_problem(result, program.result_type());
+  if (expression.problem.empty()) expression.program = std::move(program);
+  return expression;
+}
+
+std::string error_text(const Expression& expression, const cel::Failure* failure) {
+  if (!failure) return "compilation error: " + expression.problem;
+  // Without the advice that the reference gives for device selectors alone.
+  std::string text = failure->text;
+  if (const std::size_t advice = text.find(cel::kMissingKeyAdvice); advice != std::string::npos)
+    text.erase(advice, cel::kMissingKeyAdvice.size());
+  return "expression '" + expression.text + "' resulted in error: " + text;
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,58 @@
+// CEL of admission: the variables that an expression may name, its compilation,
+// its errors.
+//
+// Immutable once compiled, any thread; a program refers to its environment,
+// which outlives it. The variable `authorizer` is declared and has no value: an
+// expression that reads it fails. Source: plugin/cel of k8s.io/apiserver 1.37.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "cel/program.h"
+
+namespace berth::admission {
+
+// Of a request, one version of its objects, and the parameters of a policy's
+// binding; null for none.
+struct ExpressionInputs {
+  const Json& request;  // request_of()
+  const Json& object;
+  const Json& old;
+  const Json& params;
+  const Json& ns;  // the Namespace of the request
+};
+
+inline constexpr std::string_view kVariablesType = "kubernetes.variables";
+
+// Declares what every expression may name: object, oldObject, request,
+// authorizer, namespaceObject; and `params` where a policy has a kind of them.
+// values_of() has their values, in this order.
+void declare_inputs(cel::Environment& environment, bool has_params);
+std::vector<cel::Value> values_of(const ExpressionInputs& inputs, bool has_params);
+// The functions and types, without variables.
+const cel::Environment& admission_library();
+// The environment of matchConditions of webhooks.
+const cel::Environment& condition_environment();
+
+// Without the white space around it.
+std::string_view trimmed(std::string_view text);
+
+struct Expression {
+  std::string text;
+  std::string problem;  // "compilation failed: …"; then there is no program
+  std::optional<cel::Program> program;
+};
+
+enum class ResultKind : std::uint8_t { Bool, String, StringOrNull, Any };
+// `environment` outlives the expression.
+Expression compiled(const cel::Environment& environment, std::string_view text, ResultKind result);
+
+// "expression 'a' resulted in error: …", or of one that did not compile.
+std::string error_text(const Expression& expression, const cel::Failure* failure);
+
+}  // namespace berth::admission

@@ -1,0 +1,96 @@
+// ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding, compiled, and
+// their verdict on a request.
+//
+// Immutable once compiled, shared by threads. Bounds: kPolicyVariablesMax,
+// kPolicyExpressionsMax; CEL's cost of one request as `cost_left` says. Source:
+// KEP-3488; policy/validating of k8s.io/apiserver 1.37.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/expression.h"
+#include "admission/match.h"
+#include "admission/match_conditions.h"
+#include "admission/review.h"
+#include "base/json.h"
+
+namespace berth::admission {
+
+inline constexpr std::size_t kPolicyVariablesMax = 256;
+inline constexpr std::size_t kPolicyExpressionsMax = 1024;   // of one list; further ones are refused
+inline constexpr std::uint64_t kPolicyCostMax = 10'000'000;  // of all policies on one request
+inline constexpr std::size_t kPolicyMessageBytesMax = 5 * 1024;
+inline constexpr std::size_t kPolicyParamsMax = 256;  // of one binding; more are a failure
+
+struct PolicyVariable {
+  std::string name;
+  Expression expression;
+};
+
+struct Validation {
+  Expression expression;
+  std::optional<Expression> message_expression;
+  std::string message, reason;
+};
+
+struct AuditExpression {
+  std::string key;
+  Expression expression;
+};
+
+struct Policy {
+  std::string name;
+  MatchCriteria match;
+  std::string params_version, params_kind;  // paramKind; empty for none
+  bool ignores_failures = false;
+  MatchConditions conditions;
+  std::vector<PolicyVariable> variables;
+  std::vector<Validation> validations;
+  std::vector<AuditExpression> annotations;
+  // One for the conditions, one for each variable, one for what may name all of
+  // them: programs refer to them.
+  std::deque<cel::Environment> environments;
+
+  bool has_params() const { return !params_kind.empty(); }
+};
+using PolicyPtr = std::shared_ptr<const Policy>;
+
+struct ParamReference {
+  std::string ns, name;
+  std::optional<api::LabelSelector> selector;  // in place of `name`
+  bool may_be_absent = false;                  // parameterNotFoundAction Allow
+};
+
+struct PolicyBinding {
+  std::string name, policy;
+  MatchCriteria match;
+  std::optional<ParamReference> params;
+  bool denies = false, warns = false, audits = false;  // validationActions
+  Json actions;                                        // the same as they are written
+};
+
+// Stored objects, which have their defaults.
+PolicyPtr read_policy(const Json& policy);
+PolicyBinding read_policy_binding(const Json& binding);
+
+struct PolicyDenial {
+  std::size_t index = 0;  // of the validation
+  std::string message, reason;
+};
+
+struct PolicyVerdict {
+  std::vector<PolicyDenial> denials;
+  AuditAnnotations annotations;
+  std::vector<std::string> annotation_errors;  // each denies, whatever the binding's actions
+};
+
+// What the policy says of one request with one parameter. A failure is a denial
+// unless the policy ignores it.
+PolicyVerdict judge(const Policy& policy, const ExpressionInputs& inputs, std::uint64_t& cost_left);
+
+}  // namespace berth::admission

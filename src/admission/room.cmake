@@ -1,0 +1,1 @@
+berth_room(NAME admission ROOMS base api cel crd)

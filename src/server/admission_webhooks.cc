@@ -1,0 +1,132 @@
+#include "server/admission_webhooks.h"
+
+#include "admission/configuration_rules.h"
+#include "admission/policy_rules.h"
+#include "server/admission_policies.h"
+#include "server/admission_run.h"
+#include "server/registry.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::size_t place_of(admission::Phase phase) {
+  return static_cast<std::size_t>(phase);
+}
+
+constexpr std::string_view plural_of(admission::Phase phase) {
+  return phase == admission::Phase::Mutating ? "mutatingwebhookconfigurations"
+                                             : "validatingwebhookconfigurations";
+}
+
+}  // namespace
+
+AdmissionWebhooks::AdmissionWebhooks(Registry& registry, const ServedResources& served,
+                                     WebhookServices services)
+    : registry_(registry),
+      served_(served),
+      services_(std::move(services)),
+      calls_(registry.dependencies().executor) {}
+
+void AdmissionWebhooks::noted(const ObjectTarget& target) {
+  const bool configures = admission::phase_of(*target.resource) ||
+                          admission::policy_kind_of(*target.resource) != admission::PolicyKind::None;
+  if (configures) ++written_;
+}
+
+bool AdmissionWebhooks::may_see(admission::Phase phase, const ObjectTarget& target,
+                                const WriteOptions& options) {
+  if (!options.notes) return false;
+  if (compiled_to_ != written_) compile_again();
+  const api::ResourceInfo& row = *target.resource;
+  return has_hooks_[place_of(phase)] && !admission::is_exempt({row.group, row.version, row.kind});
+}
+
+// Whoever comes while it is compiled waits for the lock: an acknowledged configuration holds for every later
+// write.
+void AdmissionWebhooks::compile_again() {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t written = written_;
+  if (compiled_to_ == written) return;
+  for (const admission::Phase phase : {admission::Phase::Mutating, admission::Phase::Validating}) {
+    auto made = std::make_shared<const Hooks>(compile(phase));
+    has_hooks_[place_of(phase)] = !made->empty();
+    hooks_[place_of(phase)] = std::move(made);
+  }
+  policies_ = std::make_shared<const std::vector<BoundPolicy>>(compile_policies());
+  if (!policies_->empty()) has_hooks_[place_of(admission::Phase::Validating)] = true;
+  compiled_to_ = written;
+}
+
+std::vector<store::ObjectPtr> AdmissionWebhooks::stored(std::string resource) const {
+  store::ListQuery query;
+  query.resource = std::move(resource) + ".admissionregistration.k8s.io";
+  Result<store::ListPage> page = registry_.store().list(query);
+  return page ? std::move(page->objects) : std::vector<store::ObjectPtr>();
+}
+
+// A policy without a binding has no effect.
+std::vector<BoundPolicy> AdmissionWebhooks::compile_policies() {
+  std::map<std::string, std::vector<admission::PolicyBinding>> bindings;  // by policy
+  for (const store::ObjectPtr& object : stored("validatingadmissionpolicybindings"))
+    if (const Result<Json> document = registry_.document_of(*object)) {
+      admission::PolicyBinding binding = admission::read_policy_binding(*document);
+      bindings[binding.policy].push_back(std::move(binding));
+    }
+  std::vector<BoundPolicy> policies;
+  auto before = std::exchange(compiled_policies_, {});
+  for (const store::ObjectPtr& object : stored("validatingadmissionpolicies")) {
+    const std::string& name = object->key.name;
+    const auto bound = bindings.find(name);
+    if (bound == bindings.end()) continue;
+    const auto known = before.find(name);
+    admission::PolicyPtr policy;
+    if (known != before.end() && known->second.first == object->revision)
+      policy = known->second.second;
+    else if (const Result<Json> document = registry_.document_of(*object))
+      policy = admission::read_policy(*document);
+    if (!policy) continue;
+    compiled_policies_[name] = {object->revision, policy};
+    policies.push_back({std::move(policy), std::move(bound->second)});
+  }
+  return policies;
+}
+
+AdmissionWebhooks::PoliciesPtr AdmissionWebhooks::policies() {
+  const std::lock_guard lock(mutex_);
+  return policies_;
+}
+
+// The store lists by name, which is the order of configurations.
+AdmissionWebhooks::Hooks AdmissionWebhooks::compile(admission::Phase phase) {
+  Hooks hooks;
+  std::map<std::string, Compiled> before = std::exchange(compiled_[place_of(phase)], {});
+  for (const store::ObjectPtr& object : stored(std::string(plural_of(phase)))) {
+    const auto known = before.find(object->key.name);
+    Compiled made;
+    if (known != before.end() && known->second.revision == object->revision)
+      made = std::move(known->second);
+    else if (const Result<Json> document = registry_.document_of(*object))
+      made = {object->revision, admission::read_webhooks(*document, phase)};
+    hooks.insert(hooks.end(), made.hooks.begin(), made.hooks.end());
+    compiled_[place_of(phase)].emplace(object->key.name, std::move(made));
+  }
+  return hooks;
+}
+
+AdmissionWebhooks::HooksPtr AdmissionWebhooks::hooks(admission::Phase phase) {
+  const std::lock_guard lock(mutex_);
+  return hooks_[place_of(phase)];
+}
+
+void AdmissionWebhooks::mutate(AdmissionWrite write, AdmitAgain admit_again, Mutated done) {
+  std::make_shared<MutatingRun>(*this, std::move(write), std::move(admit_again), std::move(done))->start();
+}
+
+void AdmissionWebhooks::validate(AdmissionWrite write, Validated done) {
+  if (const PoliciesPtr policies = this->policies(); !policies->empty())
+    if (const ApiResult<void> allowed = PolicyRun(*this, write).check(*policies); !allowed)
+      return done(allowed);
+  std::make_shared<ValidatingRun>(*this, std::move(write), std::move(done))->start();
+}
+
+}  // namespace berth::server
