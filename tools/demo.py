@@ -174,24 +174,31 @@ def gang(cluster):
     cluster.show("get", "pods", "-o", "wide")
 
 
-def topology(cluster):
-    """A policy wishes one rack, and says what became of it"""
-    command = [BERTH, "topology", "--level", "rack=example.com/rack", "--write"]
-    print("  $ berth " + " ".join(command[1:]))
-    answer = subprocess.run(command, text=True, capture_output=True,
+def berth(cluster, *arguments):
+    """Runs Berth's own command as a person would, and prints what it prints."""
+    print("  $ berth " + " ".join(arguments))
+    answer = subprocess.run([BERTH, *arguments], text=True, capture_output=True,
                             env=dict(os.environ, KUBECONFIG=cluster.kubeconfig))
     print("    " + (answer.stdout + answer.stderr).strip().replace("\n", "\n    "))
     if answer.returncode != 0:
-        raise Failed("berth topology answered %d" % answer.returncode)
+        raise Failed("berth %s answered %d" % (arguments[0], answer.returncode))
+
+
+def topology(cluster):
+    """A policy requires one rack, and says what became of it"""
+    berth(cluster, "topology", "--level", "rack=example.com/rack", "--write")
     cluster.apply("topology/rack.yaml")
-    own = "/apis/scheduling.berth.dev/v1alpha1/"
     workers = ["in-one-rack-%d" % i for i in range(4)]
     eventually("all four workers run", lambda: all(phase(cluster.pod(name)) == "Running" for name in workers))
-    racks = len(racks_of(cluster, workers))
-    eventually("the policy says so", lambda: "4 pods in " in cluster.api(
-        own + "namespaces/default/placementpolicies/in-one-rack").get("status", {}).get(
-            "groups", [{}])[0].get("message", "") or racks > 1)
+    racks = racks_of(cluster, workers)
+    if len(racks) != 1:
+        raise Failed("the workers are in racks %s" % sorted(map(str, racks)))
+    policy = "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/placementpolicies/in-one-rack"
+    said = "4 pods in " + racks.pop()
+    eventually("the policy says so: " + said, lambda: said == cluster.api(policy).get("status", {}).get(
+        "groups", [{}])[0].get("message"))
     cluster.show("get", "topologies,placementpolicies")
+    berth(cluster, "explain", "podgroup", "in-one-rack")
     cluster.show("delete", "-f", "examples/topology/rack.yaml")
 
 

@@ -346,6 +346,8 @@ constexpr OverlayRow kRows[] = {
     {kWishesStatus, 0, long_number("observedGeneration"), kNoMessage},
     {kWishesStatus, 0, text("wish"), kNoMessage},
     {kWishesStatus, 0, text("reached"), kNoMessage},
+    {kWishesStatus, 0, text("pods"), kNoMessage},
+    {kWishesStatus, 0, text("domain"), kNoMessage},
     {kWishesStatus, 0, parts("groups", "[]v1alpha1.PlacedGroup", ""), kPlacedGroup},
     {kWishesStatus, 0, number("omittedGroups"), kNoMessage},
     {kWishesStatus, 0, parts("conditions", "[]v1.Condition", "type"), kCondition},
@@ -353,6 +355,9 @@ constexpr OverlayRow kRows[] = {
     {kPlacedGroup, 0, text("name", 0), kNoMessage},
     {kPlacedGroup, 0, text("level"), kNoMessage},
     {kPlacedGroup, 0, texts("domains"), kNoMessage},
+    {kPlacedGroup, 0, number("pods"), kNoMessage},
+    {kPlacedGroup, 0, number("placedPods"), kNoMessage},
+    {kPlacedGroup, 0, texts("sameValues"), kNoMessage},
     {kPlacedGroup, 0, field("score", "float64", ValueKind::Double, Shape::One, 0), kNoMessage},
     {kPlacedGroup, 0, text("message"), kNoMessage},
 };

@@ -1,5 +1,8 @@
 #include "cli/what_if_answer.h"
 
+#include <map>
+#include <set>
+
 #include "cli/document_pages.h"
 #include "client/api_path.h"
 #include "dra/cel_selectors.h"
@@ -9,6 +12,7 @@
 #include "planning/offline_cluster.h"
 #include "planning/remedies.h"
 #include "planning/score_table.h"
+#include "scheduling/keepers/policy_statuses.h"
 
 namespace berth::cli {
 namespace {
@@ -53,10 +57,35 @@ void say(Json& answer, std::string_view state, const std::string& summary) {
 }
 
 // The cluster of the question, with the run times of owners.
-Result<std::unique_ptr<planning::OfflineCluster>> cluster_of(std::vector<planning::Document> documents,
+Result<std::unique_ptr<planning::OfflineCluster>> offline_of(std::vector<planning::Document> documents,
                                                              const planning::PlanOptions& options) {
   planning::inherit_expected_durations(documents);
   return planning::OfflineCluster::make(std::move(documents), options);
+}
+
+// The statuses of policies, as the scheduler would write them about these objects.
+void put_policy_statuses(const planning::OfflineCluster& offline,
+                         std::vector<planning::Document>& documents) {
+  const client::View& view = offline.view();
+  const placement::OwnersOf owners = offline.owners();
+  std::map<const api::PlacementPolicy*, std::set<placement::EntityKey>> groups;
+  const auto note = [&](const auto& group, placement::EntityKind kind) {
+    for (const api::PlacementPolicy* policy : placement::wish_of(view, owners, group).policies)
+      groups[policy].insert({group.meta.ns, group.meta.name, kind});
+  };
+  for (const auto& [key, group] : view.pod_groups.all()) note(*group, placement::EntityKind::Group);
+  for (const auto& [key, group] : view.composite_groups.all())
+    note(*group, placement::EntityKind::CompositeGroup);
+  for (planning::Document& document : documents) {
+    const Json& metadata = document.object.part("metadata");
+    const api::PlacementPolicy* policy =
+        document.kind == api::Kind::PlacementPolicy
+            ? view.placement_policies.find(metadata.string_at("namespace"), metadata.string_at("name"))
+            : nullptr;
+    if (policy)
+      document.object["status"] =
+          scheduling::status_of_policy(view, *policy, groups[policy], {}, offline.now());
+  }
 }
 
 // Last: the cluster is changed.
@@ -99,7 +128,7 @@ Status add_what_if(WhatIfQuestion asked, Json& answer) {
   const std::string_view what = what_if_about(answer);
   if (what.empty()) return {};
   dra::CelSelectors selectors;
-  const auto offline = TRY(cluster_of(std::move(asked.documents), asked.options));
+  const auto offline = TRY(offline_of(std::move(asked.documents), asked.options));
   if (what == kScores) {
     add_scores(*offline, asked, selectors, answer);
     return {};
@@ -111,10 +140,11 @@ Status add_what_if(WhatIfQuestion asked, Json& answer) {
 }
 
 Result<Json> answer_offline(WhatIfQuestion asked) {
+  const auto offline = TRY(offline_of(asked.documents, asked.options));
+  put_policy_statuses(*offline, asked.documents);
   const DocumentPages pages(asked.documents);
   const planning::AskedAbout entity = entity_in(pages, asked.question);
   dra::CelSelectors selectors;
-  const auto offline = TRY(cluster_of(std::move(asked.documents), asked.options));
   const Time now = offline->now();
   const planning::Remedies decided = planning::find_remedies(*offline, entity, asked.options, selectors);
   explain::DecisionHistory history(nullptr);

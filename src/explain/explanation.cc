@@ -477,10 +477,10 @@ Json explain_pod(const PodFacts& facts, Time now) {
 namespace {
 
 // What the policy that names the group says about it; null without one.
-Json wish_of_group(const Json& policies, const std::string& group) {
+Json wish_of_group(const Json& policies, std::string_view kind, std::string_view group) {
   for (const Json& policy : policies.items_at("items"))
     for (const Json& placed : policy.part("status").items_at("groups")) {
-      if (placed.string_at("kind") != "PodGroup" || placed.string_at("name") != group) continue;
+      if (placed.string_at("kind") != kind || placed.string_at("name") != group) continue;
       return Json::object({{"policy", policy.part("metadata").string_at("name")},
                            {"wish", policy.part("status").string_at("wish")},
                            {"reached", placed.string_at("level")},
@@ -531,7 +531,7 @@ Json explain_group(const GroupFacts& facts, Time now) {
                             {"summary", summary}});
   put_record(json, record, "", std::nullopt);
   if (facts.record.is_null()) json["note"] = kNotServed;
-  if (Json wish = wish_of_group(facts.policies, group.meta.name); !wish.is_null())
+  if (Json wish = wish_of_group(facts.policies, "PodGroup", group.meta.name); !wish.is_null())
     json["wish"] = std::move(wish);
   json["members"] = std::move(members);
   return json;
@@ -559,6 +559,8 @@ Json explain_tree(const TreeFacts& facts, Time now) {
       pods += of_group;
       placed += with_node;
     }
+    Json wish = wish_of_group(facts.policies, row.string_at("kind"), row.string_at("name"));
+    if (!wish.is_null() && group.level > 0) row["wish"] = std::move(wish);
     groups.as_array().push_back(std::move(row));
   }
   const Json record = own_record(facts.record, asked.meta, facts.root == asked.meta.name);
@@ -577,6 +579,8 @@ Json explain_tree(const TreeFacts& facts, Time now) {
                             {"state", state},
                             {"summary", summary}});
   if (facts.root != asked.meta.name) json["root"] = facts.root;
+  if (Json wish = wish_of_group(facts.policies, "CompositePodGroup", asked.meta.name); !wish.is_null())
+    json["wish"] = std::move(wish);
   put_record(json, record, "", std::nullopt);
   if (facts.record.is_null()) json["note"] = kNotServed;
   json["groups"] = std::move(groups);

@@ -41,6 +41,7 @@ struct TreeGroupFacts {
 struct TreeFacts {
   Json record;                         // about the tree, by its root
   std::string root;                    // its name
+  Json policies;                       // PlacementPolicies of the namespace; null: none may be read
   std::vector<TreeGroupFacts> groups;  // the one that is asked about first, each parent before its children
 };
 
@@ -54,8 +55,8 @@ Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"wish":{"policy","wish","reached","score","message"},
 // "members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
-// {"kind":"CompositePodGroup",…,"root","groups":[{"name","kind","level","minimum","pods","placed"}]}; root if
-// it is another one.
+// {"kind":"CompositePodGroup",…,"root","wish":{…},"groups":[{"name","kind","level","minimum","pods","placed",
+// "wish"}]}; root if it is another one. A wish is that of the policy which names the group.
 Json explain_tree(const TreeFacts& facts, Time now);
 
 // Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.

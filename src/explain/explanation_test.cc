@@ -438,6 +438,25 @@ TEST(Explanation, OfAGroupTellsWhatBecameOfItsWish) {
       << text;
 }
 
+TEST(Explanation, OfATreeTellsWhatBecameOfTheWishesOfItsGroups) {
+  TreeFacts facts;
+  facts.root = "serve";
+  facts.groups.push_back({json_of(R"({"metadata":{"name":"serve","namespace":"ns"}})"), true, 0});
+  facts.groups.push_back({json_of(R"({"metadata":{"name":"decode","namespace":"ns"}})"), false, 1});
+  facts.policies = json_of(
+      R"({"items":[{"metadata":{"name":"together"},"status":{"wish":"one block","groups":[)"
+      R"({"kind":"CompositePodGroup","name":"serve","level":"block","score":1,"message":"4 pods in b1"}]}},)"
+      R"({"metadata":{"name":"near"},"status":{"wish":"rack, else anywhere","groups":[)"
+      R"({"kind":"PodGroup","name":"decode","score":0,"message":"0 of 2 pods have a node"}]}}]})");
+  const std::string text = explanation_text(explain_tree(facts, kNow), Detail::Table, Colour::No);
+  EXPECT_NE(
+      text.find("  Wish of PlacementPolicy together: one block. It reached block: 4 pods in b1; score 1.\n"
+                "  Wish of PlacementPolicy near for PodGroup decode: rack, else anywhere. 0 of 2 pods "
+                "have a node;\n  score 0.\n"),
+      std::string::npos)
+      << text;
+}
+
 TEST(Explanation, ShowsTheScoresOfTheNodeAndOfTheNextOne) {
   struct Case {
     const char* scores;

@@ -277,7 +277,9 @@ void add_nearest(Page& page, const Json& nearest) {
 }
 
 void add_domains(Page& page, const Json& explanation) {
-  page.heading("DOMAINS, " + std::to_string(explanation.int_at("needed")) + " members are needed");
+  const std::int64_t needed = explanation.int_at("needed");
+  page.heading("DOMAINS, " + std::to_string(needed) +
+               (needed == 1 ? " member is needed" : " members are needed"));
   std::vector<Cells> rows = {{"DOMAIN", "NODES", "MEMBERS THAT FIT", "THE NEXT ONE", "LACKS"}};
   for (const Json& row : explanation.items_at("domains"))
     rows.push_back({text_at(row, "domain"), std::to_string(row.int_at("nodes")),
@@ -368,14 +370,22 @@ void add_scores(Page& page, const Json& scores) {
   page.table(rows);
 }
 
-// "Wish of PlacementPolicy near: rack, else anywhere. It reached block: 16 pods in b1/r1, …"
-void add_wish(Page& page, const Json& wish) {
+// "Wish of PlacementPolicy near: rack, else anywhere. It reached block: 16 pods in b1/r1, …"; of a group in a
+// tree `whose` is " for PodGroup decode".
+void add_wish(Page& page, const Json& wish, const std::string& whose) {
   const std::string wished = text_at(wish, "wish"), reached = text_at(wish, "reached");
-  page.wrapped("Wish of PlacementPolicy " + text_at(wish, "policy") + ": " +
+  page.wrapped("Wish of PlacementPolicy " + text_at(wish, "policy") + whose + ": " +
                    (wished.empty() ? "none" : wished) + ". " +
                    (reached.empty() ? "" : "It reached " + reached + ": ") + text_at(wish, "message") +
                    "; score " + to_string(wish.part("score")) + ".",
                2);
+}
+
+void add_wishes(Page& page, const Json& explanation) {
+  if (const Json* wish = explanation.find("wish")) add_wish(page, *wish, "");
+  for (const Json& group : explanation.items_at("groups"))
+    if (const Json* wish = group.find("wish"))
+      add_wish(page, *wish, " for " + text_at(group, "kind") + " " + text_at(group, "name"));
 }
 
 bool has_failed_binding(const Json& row) {
@@ -410,7 +420,7 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
                         text_at(explanation, "name")) +
             "   " + page.tinted(state, good));
   page.wrapped(text_at(explanation, "summary"), 2);
-  if (const Json* wish = explanation.find("wish")) add_wish(page, *wish);
+  add_wishes(page, explanation);
   if (const Json* decision = explanation.find("decision"))
     add_decision(page, *decision, explanation.string_at("member"), explanation.part("firstRefused"));
   const bool of_group =

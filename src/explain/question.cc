@@ -70,7 +70,7 @@ class Inquiry {
     facts.group = TRY(object(api::Kind::PodGroup, question_.name));
     if (facts.group.is_null()) return not_found();
     facts.record = TRY(record(DecisionKind::Group, question_.name));
-    facts.policies = read_.objects(url_path(api::Kind::PlacementPolicy, question_.ns)).value_or(Json());
+    facts.policies = policies();
     facts.members = TRY(pods_by_group())[question_.name];
     return facts;
   }
@@ -83,6 +83,7 @@ class Inquiry {
     facts.record = TRY(record(DecisionKind::CompositeGroup, facts.root));
     const Json groups = TRY(read_.objects(url_path(api::Kind::PodGroup, question_.ns)));
     const Json composites = TRY(read_.objects(url_path(api::Kind::CompositePodGroup, question_.ns)));
+    facts.policies = policies();
     PodsByGroup pods = TRY(pods_by_group());
     facts.groups.push_back({std::move(asked), true, 0});
     add_groups(facts, question_.name, groups.items_at("items"), composites.items_at("items"), pods);
@@ -91,6 +92,10 @@ class Inquiry {
 
  private:
   using PodsByGroup = std::map<std::string, std::vector<PodFacts>, std::less<>>;
+
+  Json policies() const {
+    return read_.objects(url_path(api::Kind::PlacementPolicy, question_.ns)).value_or(Json());
+  }
 
   Result<PodsByGroup> pods_by_group() const {
     const Json pods = TRY(read_.objects(url_path(api::Kind::Pod, question_.ns)));

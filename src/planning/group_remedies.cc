@@ -28,7 +28,7 @@ class GroupRemedySearch final : public RemedySearch {
         !out.refusal->group || out.refusal->group->gate)
       return std::move(out);
     out.needed = out.refusal->group->needed;
-    describe_domains();
+    domains_ = domains_of(input_);
     name_nearest();
     evict();
     const api::Pod& first = *input_.waiting.front();
@@ -41,93 +41,12 @@ class GroupRemedySearch final : public RemedySearch {
   }
 
  private:
-  struct Domain {
-    placement::Placement placement;
-    DomainRoom room;
-  };
-
   bool fits_as(const GroupInput& input) {
     ++tries;
     model::Ledger::Transaction transaction(offline.cluster().ledger());
     return core.place_group(context, input, transaction).kind == GroupOutcome::Kind::Placed;
   }
   bool fits() override { return fits_as(input_); }
-
-  // Every domain, the one with room for most members first.
-  void describe_domains() {
-    std::vector<placement::Placement> placements;
-    {
-      model::Ledger::Transaction transaction(offline.cluster().ledger());
-      placements = core.group_cycle().placements(context, input_, transaction);
-    }
-    for (placement::Placement& placement : placements) {
-      if (tries >= kRemedyTriesMax) break;
-      DomainRoom room = room_in(placement);
-      domains_.push_back({std::move(placement), std::move(room)});
-    }
-    std::ranges::stable_sort(domains_, std::ranges::greater(),
-                             [](const Domain& domain) { return domain.room.members; });
-    for (std::size_t i = 0; i < domains_.size() && i < kDomainsShownMax; ++i)
-      out.domains.push_back(domains_[i].room);
-  }
-
-  DomainRoom room_in(const placement::Placement& placement) {
-    DomainRoom room{
-        placement.name.empty() ? "the cluster" : placement.name, placement.nodes.size(), 0, "", {}};
-    api::PodGroup any = *input_.group;
-    any.gang_min = 1;
-    GroupInput input = input_;
-    input.group = &any;
-    model::Ledger::Transaction transaction(offline.cluster().ledger());
-    const auto before = transaction.savepoint();
-    GroupOutcome most;
-    for (std::size_t members = 1; members <= input.waiting.size(); ++members) {
-      transaction.roll_back_to(before);
-      ++tries;
-      GroupOutcome outcome = core.group_cycle().run_on(context, input, {placement, members}, transaction);
-      if (outcome.placed() < members) break;
-      members = outcome.placed();
-      most = std::move(outcome);
-    }
-    room.members = most.members.empty() ? 0 : most.placed();
-    transaction.roll_back_to(before);
-    put_next(placement, most, transaction, room);
-    return room;
-  }
-
-  // The members that fit are placed, and the first other one is tried on the rest.
-  void put_next(const placement::Placement& placement, const GroupOutcome& most,
-                model::Ledger::Transaction& transaction, DomainRoom& room) {
-    const api::Pod* next = nullptr;
-    for (std::size_t i = 0; i < input_.waiting.size(); ++i) {
-      const api::Pod& pod = *input_.waiting[i];
-      const bool placed = i < most.members.size() && most.members[i].node.valid();
-      if (placed) {
-        const model::PodId id = offline.cluster().find_pod(pod.meta.ns, pod.meta.name);
-        transaction.place(
-            id, most.members[i].node,
-            offline.cluster().charges(id, model::value_of(most.members[i].reservation).node_allocatable),
-            most.members[i].reservation);
-      } else if (!next) {
-        next = &pod;
-      }
-    }
-    if (!next) return;
-    room.next = next->meta.name;
-    placement::CycleState state;
-    const placement::PodCycle& cycle = core.pod_cycle();
-    cycle.begin(state, context, *next, &transaction);
-    if (cycle.prepare(state)) cycle.choose(state, placement.nodes, {});
-    const placement::FitError refused = cycle.fit_error(state);
-    for (const placement::RefusedFor& why : refused.reasons) {
-      const bool amount = why.lacks && why.lacks->asked;
-      room.lacks.push_back(amount ? why.lacks->nearest + ": " + why.lacks->missing.text() + " of " +
-                                        why.subject + " short"
-                                  : std::to_string(why.count) + (why.count == 1 ? " node: " : " nodes: ") +
-                                        placement::lack_words(why));
-    }
-    if (!refused.everywhere.empty()) room.lacks.push_back(refused.everywhere);
-  }
 
   void name_nearest() {
     if (out.domains.empty()) return;

@@ -77,6 +77,13 @@ class RemedySearch {
   void open_nodes(const api::Pod& member, std::span<const model::NodeId> nodes);
   // The fewest copies of one of these nodes that are enough.
   void add_nodes(const api::Pod& member, std::span<const model::NodeId> nodes);
+  // A domain, and how many members it takes.
+  struct Domain {
+    placement::Placement placement;
+    DomainRoom room;
+  };
+  // Every domain where the group may be, the one with room for most members first; `out` gets the first.
+  std::vector<Domain> domains_of(const placement::GroupInput& input);
   placement::RemedyStep evict_step(const std::vector<placement::PreemptionVictim>& victims,
                                    std::string node) const;
 
@@ -85,6 +92,11 @@ class RemedySearch {
   std::size_t tries = 0;
 
  private:
+  DomainRoom room_in(const placement::Placement& placement, const placement::GroupInput& group);
+  void put_next(const placement::Placement& placement, const placement::GroupInput& input,
+                const placement::GroupOutcome& most, model::Ledger::Transaction& transaction,
+                DomainRoom& room);
+
   OfflineCore base_;
 
  protected:

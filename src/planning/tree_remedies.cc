@@ -82,6 +82,7 @@ class TreeRemedySearch final : public RemedySearch {
       return std::move(out);
     out.needed = out.refusal->group->needed;
     describe_groups();
+    describe_domains();
     name_nearest();
     evict();
     if (const api::Pod* member = first_member()) {
@@ -123,6 +124,26 @@ class TreeRemedySearch final : public RemedySearch {
       for (const std::size_t child : node.children) room.fit += out.rooms[child].has_minimum();
       if (placed && most.nodes[i].placed) room.domain = most.nodes[i].placement;
     }
+  }
+
+  // All pods as those of one group where the root must be: what the groups below ask for does not count.
+  void describe_domains() {
+    const TreeNode& root = input_.nodes.front();
+    api::PodGroup all;
+    all.meta = root.meta();
+    all.priority = root.priority();
+    all.topology_keys = root.topology_keys();
+    placement::GroupInput input;
+    input.group = &all;
+    input.wish = root.wish;
+    for (const TreeNode& node : input_.nodes) {
+      const placement::GroupInput& own = node.group;
+      input.waiting.insert(input.waiting.end(), own.waiting.begin(), own.waiting.end());
+      input.placed.insert(input.placed.end(), own.placed.begin(), own.placed.end());
+      input.occupied.insert(input.occupied.end(), own.occupied.begin(), own.occupied.end());
+      input.recorded.insert(input.recorded.end(), own.recorded.begin(), own.recorded.end());
+    }
+    domains_of(input);
   }
 
   void name_nearest() {

@@ -152,6 +152,8 @@ TEST_F(Policies, SayWhereTheirGroupsAre) {
   EXPECT_EQ(status("near").string_at("reached"), "rack");
   const Json group = status("near").items_at("groups").front();
   EXPECT_EQ(group.string_at("message"), "2 pods in r1");
+  EXPECT_EQ(status("near").string_at("pods"), "2/2");
+  EXPECT_EQ(status("near").string_at("domain"), "r1");
   EXPECT_EQ(group.items_at("domains").front().as_string(), "r1");
   const Json topology = bench.view.topologies.find("", "default")->status;
   EXPECT_EQ(topology.items_at("levels").front().int_at("domains"), 2);

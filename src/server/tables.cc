@@ -271,6 +271,8 @@ JsonArray placement_policy_cells(const Json& policy, Time now) {
   const Json& target = spec.part("targetRef");
   return {name_of(policy),
           target.string_at("name"),
+          status.string_at("pods"),
+          status.string_at("domain"),
           status.string_at("wish"),
           status.string_at("reached"),
           condition_member(status, "Accepted", "reason"),
@@ -473,6 +475,8 @@ constexpr TableColumn kTopologyColumns[] = {
     kName, {"Levels"}, {"Nodes", "integer"}, {"Unlabelled", "integer"}, {"Valid"}, kAge};
 constexpr TableColumn kPlacementPolicyColumns[] = {kName,
                                                    {"Target"},
+                                                   {"Pods"},
+                                                   {"Domain"},
                                                    {"Wish"},
                                                    {"Reached"},
                                                    {"Status"},

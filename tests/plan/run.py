@@ -410,8 +410,32 @@ def cel_answers_line_by_line():
     assert outcome.returncode == 1
 
 
-CASES = (every_example_of_the_document_is_told_in_words, the_order_of_the_input_never_matters,
-         its_objects_are_what_it_decided, what_a_server_would_refuse_is_told_and_its_namespace_is_asked,
+def every_example_of_topology_comes_as_its_page_says():
+    folder = EXAMPLES / "topology"
+    wanted = {  # the domains of each group, with the pods in them
+        "rack.yaml": {"in-one-rack": {"b1/r1": 4}},
+        "rack-else-block.yaml": {"near": {"b1/r1": 4}},
+        "block-rack-segments.yaml": {"segments": {"b1/r1": 2, "b1/r2": 2}},
+        "ranks.yaml": {"ring": {"b1/r1": 6}},
+        "prefill-decode.yaml": {"serve": {"b1": 4}, "decode": {"b1/r1": 2}},
+        "shared-fabric.yaml": {"shared": {"b2/r3": 2}},
+        "composite-job.yaml": {"pipeline": {"b1": 5}, "trainers": {"b1/r1": 3}, "loaders": {"b1/r1": 2}},
+    }
+    cluster = ["-f", folder / "nodes.yaml", "-f", folder / "topology.yaml"]
+    for name, groups in wanted.items():
+        decisions, code = plan(*cluster, "-f", folder / name)
+        assert code == 0, (name, decisions)
+        for group, domains in groups.items():
+            wish = decisions[group]["placement"]["wish"]
+            assert dict(zip(wish["domains"], wish["segments"])) == domains, (name, group, wish)
+    assert plan("-f", folder)[1] == 0
+    files = {path.name for path in folder.glob("*.yaml")}
+    assert files == {*wanted, "nodes.yaml", "topology.yaml"}, files
+
+
+CASES = (every_example_of_the_document_is_told_in_words, every_example_of_topology_comes_as_its_page_says,
+         the_order_of_the_input_never_matters, its_objects_are_what_it_decided,
+         what_a_server_would_refuse_is_told_and_its_namespace_is_asked,
          verdicts_judge_every_node, bad_input_is_named,
          the_scoring_says_which_devices, devices_take_of_their_node,
          workloads_are_planned_with_their_pods, kinds_that_are_not_served_are_left_out,

@@ -10,6 +10,7 @@ namespace berth::placement {
 namespace {
 
 constexpr std::size_t kDomainsInTextMax = 4;
+constexpr std::size_t kValuesInTextMax = 8;
 
 // The ring of ranks: neighbours in different domains, the last and the first among them.
 std::int64_t ring_crossings(std::span<const WishMember> members, const std::vector<std::string>& domains) {
@@ -121,6 +122,14 @@ std::string reached_text(const WishResult& result) {
   if (result.domains.size() > kDomainsInTextMax)
     text += " and " + std::to_string(result.domains.size() - kDomainsInTextMax) + " more domains";
   if (result.rank_crossings > 0) text += "; " + std::to_string(result.rank_crossings) + " rank crossings";
+  const std::vector<std::string>& values = result.same_values;
+  for (std::size_t i = 0; i < std::min(values.size(), kValuesInTextMax); ++i)
+    text.append(i > 0          ? ", "
+                : text.empty() ? "the devices of each pod have "
+                               : "; the devices of each pod have ")
+        .append(values[i]);
+  if (values.size() > kValuesInTextMax)
+    text += " and " + std::to_string(values.size() - kValuesInTextMax) + " more values";
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/group_tree.h"
+#include "dra/pools/value_table.h"
 #include "placement/wishes/reached.h"
 #include "placement/wishes/topology_survey.h"
 
@@ -19,6 +20,8 @@ using placement::WishResult;
 constexpr std::string_view kSomewhere = "anywhere";
 constexpr std::string_view kWaits = "waits";
 constexpr std::string_view kTargetNotFound = "TargetNotFound";
+constexpr std::size_t kDomainsInCellMax = 2;
+constexpr std::size_t kDomainsCellBytesMax = 512;
 
 Json or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
@@ -50,6 +53,50 @@ PlacedMembers members_of_key(const client::View& view, const GroupKey& key) {
   return members;
 }
 
+// An integer, or a text: the values of an attribute on devices that a group compares.
+using DeviceValue = std::pair<std::int64_t, std::string>;
+
+std::optional<DeviceValue> scalar_of(const api::AttributeValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return DeviceValue{*number, ""};
+  if (const auto* yes = std::get_if<bool>(&value)) return DeviceValue{0, *yes ? "true" : "false"};
+  if (const auto* text = std::get_if<std::string>(&value)) return DeviceValue{0, *text};
+  if (const auto* version = std::get_if<api::AttributeVersion>(&value)) return DeviceValue{0, version->text};
+  return std::nullopt;
+}
+
+std::optional<DeviceValue> attribute_value(const client::View& view, const api::DeviceResult& device,
+                                           const std::string& attribute) {
+  for (const api::ResourceSlice* slice : view.slices_of_pool(device.driver, device.pool)) {
+    const auto found = std::ranges::find(slice->devices, device.device, &api::Device::name);
+    if (found == slice->devices.end()) continue;
+    const api::AttributeValue* value = dra::attribute_of(*found, device.driver, attribute);
+    return value ? scalar_of(*value) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The values that the devices of every member with an allocation have; none: they differ.
+std::vector<std::string> same_values(const client::View& view, const placement::WishSameDevices& wish,
+                                     const std::vector<WishMember>& members) {
+  std::optional<std::set<DeviceValue>> all;
+  for (const WishMember& member : members) {
+    const auto named = std::ranges::find(member.pod->claims, wish.claim, &api::PodClaim::name);
+    if (named == member.pod->claims.end()) continue;
+    const api::ResourceClaim* claim =
+        view.claims.find(member.pod->meta.ns, api::claim_object_name(*member.pod, *named));
+    if (!claim || !claim->allocation) continue;
+    std::set<DeviceValue> own;
+    for (const api::DeviceResult& device : claim->allocation->results)
+      if (const auto value = attribute_value(view, device, wish.attribute)) own.insert(*value);
+    if (all && *all != own) return {};
+    all = std::move(own);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [number, text] : all.value_or(std::set<DeviceValue>{}))
+    if (texts.size() < api::kPlacedDomainsMax) texts.push_back(text.empty() ? std::to_string(number) : text);
+  return texts;
+}
+
 // A group of the policy, and where its members are.
 struct GroupReport {
   GroupKey key;
@@ -58,11 +105,11 @@ struct GroupReport {
 
   bool waits() const { return members.placed.empty(); }
   std::string message() const {
-    const std::string placed = placement::reached_text(result);
-    if (members.placed.size() == members.alive) return placed.empty() ? "it has no pods" : placed;
-    const std::string waiting =
-        std::to_string(members.placed.size()) + " of " + std::to_string(members.alive) + " pods have a node";
-    return placed.empty() ? waiting : placed + "; " + waiting;
+    if (members.alive == 0) return "it has no pods";
+    const std::string reached = placement::reached_text(result);
+    if (members.placed.size() == members.alive && !reached.empty()) return reached;
+    return reached + (reached.empty() ? "" : "; ") + std::to_string(members.placed.size()) + " of " +
+           std::to_string(members.alive) + " pods have a node";
   }
 };
 
@@ -78,6 +125,9 @@ Json group_json(const GroupReport& report) {
     }
     json["domains"] = std::move(domains);
   }
+  if (report.members.alive > 0) json["pods"] = static_cast<std::int64_t>(report.members.alive);
+  if (!report.waits()) json["placedPods"] = static_cast<std::int64_t>(report.members.placed.size());
+  if (!report.result.same_values.empty()) json["sameValues"] = api::to_json(report.result.same_values);
   json["score"] = report.waits() ? 0.0 : report.result.score;
   json["message"] = report.message();
   return json;
@@ -97,6 +147,29 @@ std::string reached_of(const std::vector<GroupReport>& reports) {
   return text;
 }
 
+// Pods with a node and pods of all groups: "15/16".
+std::string pods_text(const std::vector<GroupReport>& reports) {
+  std::size_t placed = 0, alive = 0;
+  for (const GroupReport& report : reports) {
+    placed += report.members.placed.size();
+    alive += report.members.alive;
+  }
+  return std::to_string(placed) + "/" + std::to_string(alive);
+}
+
+// The domains of all groups, as a cell of a table: "b1/r1,b1/r2"; of more "b1/r1 and 7 more".
+std::string domains_text(const std::vector<GroupReport>& reports) {
+  std::set<std::string> domains;
+  for (const GroupReport& report : reports)
+    domains.insert(report.result.domains.begin(), report.result.domains.end());
+  if (domains.empty()) return "";
+  std::string text;
+  for (const std::string& domain : domains) text.append(text.empty() ? "" : ",").append(domain);
+  if (domains.size() <= kDomainsInCellMax && text.size() <= kDomainsCellBytesMax) return text;
+  return domains.begin()->substr(0, kDomainsCellBytesMax) + " and " + std::to_string(domains.size() - 1) +
+         " more";
+}
+
 // metav1.Condition: the message is required, even an empty one.
 Json conditions_of(const std::vector<api::Condition>& standing, api::Condition wanted) {
   const std::string message = wanted.message;
@@ -111,6 +184,8 @@ std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& w
   for (const GroupKey& key : groups) {
     GroupReport& report = reports.emplace_back(GroupReport{key, members_of_key(view, key), {}});
     report.result = placement::reached_by(wish, report.members.placed);
+    if (wish.same_devices)
+      report.result.same_values = same_values(view, *wish.same_devices, report.members.placed);
   }
   return reports;
 }
@@ -186,6 +261,8 @@ Json status_of_policy(const client::View& view, const api::PlacementPolicy& poli
       {{"observedGeneration", policy.meta.generation},
        {"wish", answer.wish ? or_null(placement::wish_text(*answer.wish)) : Json()},
        {"reached", reports.empty() ? Json() : Json(reached_of(reports))},
+       {"pods", reports.empty() ? Json() : Json(pods_text(reports))},
+       {"domain", or_null(domains_text(reports))},
        {"groups", reports.empty() ? Json() : std::move(listed)},
        {"omittedGroups", omitted == 0 ? Json() : Json(static_cast<std::int64_t>(omitted))},
        {"conditions",
