@@ -116,6 +116,72 @@ void template_to_served(Json& object) {
     requests_to_served(*requests);
 }
 
+// 1.36 has a word where 1.37 has a union.
+struct DisruptionWord {
+  std::string_view word, member;
+};
+constexpr DisruptionWord kDisruptionWords[] = {{"Pod", "single"}, {"PodGroup", "all"}};
+
+void disruption_to_stored(Json& owner) {
+  Json* mode = owner.is_object() ? owner.find("disruptionMode") : nullptr;
+  if (!mode || !mode->is_string()) return;
+  for (const DisruptionWord& row : kDisruptionWords)
+    if (mode->as_string() == row.word)
+      return void(*mode = Json::object({{std::string(row.member), Json::object()}}));
+  // Validation refuses a union without a member.
+  *mode = Json::object();
+}
+void disruption_to_served(Json& owner) {
+  Json* mode = owner.is_object() ? owner.find("disruptionMode") : nullptr;
+  if (!mode) return;
+  for (const DisruptionWord& row : kDisruptionWords)
+    if (mode->find(row.member)) return void(*mode = row.word);
+  owner.as_object().erase("disruptionMode");
+}
+
+// The condition of a group whose pods were placed.
+constexpr std::string_view kScheduledIn136 = "PodGroupScheduled";
+constexpr std::string_view kScheduledIn137 = "PodGroupInitiallyScheduled";
+void rename_condition(Json& group, std::string_view from, std::string_view to) {
+  if (JsonArray* conditions = array_at(group, {"status", "conditions"}))
+    for (Json& condition : *conditions)
+      if (condition.string_at("type") == from) condition["type"] = to;
+}
+
+// v1alpha2 names the template of a group in a union of one member.
+void group_to_stored(Json& group) {
+  rename_condition(group, kScheduledIn136, kScheduledIn137);
+  Json* spec = group.find("spec");
+  if (!spec || !spec->is_object()) return;
+  disruption_to_stored(*spec);
+  const Json named = spec->part("podGroupTemplateRef").part("workload");
+  spec->as_object().erase("podGroupTemplateRef");
+  if (named.is_object())
+    (*spec)["workloadRef"] = Json::object(
+        {{"workloadName", named.part("workloadName")}, {"templateName", named.part("podGroupTemplateName")}});
+}
+void group_to_served(Json& group) {
+  rename_condition(group, kScheduledIn137, kScheduledIn136);
+  Json* spec = group.find("spec");
+  if (!spec || !spec->is_object()) return;
+  disruption_to_served(*spec);
+  const Json named = spec->part("workloadRef");
+  spec->as_object().erase("workloadRef");
+  if (named.is_object())
+    (*spec)["podGroupTemplateRef"] =
+        Json::object({{"workload", Json::object({{"workloadName", named.part("workloadName")},
+                                                 {"podGroupTemplateName", named.part("templateName")}})}});
+}
+
+void workload_to_stored(Json& workload) {
+  if (JsonArray* templates = array_at(workload, {"spec", "podGroupTemplates"}))
+    for (Json& one : *templates) disruption_to_stored(one);
+}
+void workload_to_served(Json& workload) {
+  if (JsonArray* templates = array_at(workload, {"spec", "podGroupTemplates"}))
+    for (Json& one : *templates) disruption_to_served(one);
+}
+
 struct Conversion {
   std::string_view group, version, resource;
   void (*to_stored)(Json&);
@@ -128,6 +194,8 @@ constexpr Conversion kConversions[] = {
     {"resource.k8s.io", "v1beta1", "resourceslices", slice_to_stored, slice_to_served},
     {"resource.k8s.io", "v1beta1", "resourceclaims", claim_to_stored, claim_to_served},
     {"resource.k8s.io", "v1beta1", "resourceclaimtemplates", template_to_stored, template_to_served},
+    {"scheduling.k8s.io", "v1alpha2", "podgroups", group_to_stored, group_to_served},
+    {"scheduling.k8s.io", "v1alpha2", "workloads", workload_to_stored, workload_to_served},
 };
 
 // An empty resource means every one of the version; the first row that fits counts. Without `since` nothing
@@ -143,6 +211,7 @@ constexpr Deprecation kDeprecations[] = {
     {"coordination.k8s.io", "v1alpha2", "", "v1.35", "v1.38"},
     {"coordination.k8s.io", "v1beta1", "", "v1.36", "v1.39"},
     {"resource.k8s.io", "v1beta1", "", "v1.35", "v1.38"},
+    {"scheduling.k8s.io", "v1alpha2", "", "v1.36", "v1.37"},
     {"resource.k8s.io", "v1beta2", "devicetaintrules", "", ""},
     {"resource.k8s.io", "v1beta2", "", "v1.36", "v1.39"},
     {"resource.k8s.io", "v1alpha3", "devicetaintrules", "v1.36", "v1.39"},

@@ -17,6 +17,7 @@ constexpr GateInfo kGates[] = {
     {"BerthCompatibilityGroupSnapshot", kAlpha, false, true, false, "DRADeviceCompatibilityGroups"},
     {"BerthPodLevelHealth", kAlpha, false, true, false, "ResourceHealthStatus"},
     {"BerthTopologyConstraintLevel", kAlpha, false, true, false, "TopologyAwareWorkloadScheduling"},
+    {"BerthWorkloadV1Alpha2", kAlpha, false, true, false, "GenericWorkload"},
     {"CompositePodGroup", kAlpha, false, true, false, "GenericWorkload,TopologyAwareWorkloadScheduling"},
     {"DRAAdminAccess", kStable, true, true, true, ""},
     {"DRAConsumableCapacity", kBeta, true, true, false, ""},

@@ -17,10 +17,11 @@ namespace {
 struct GatedResource {
   std::string_view group, version, resource, gate;
 };
-constexpr std::array<GatedResource, 3> kGated = {{
+constexpr std::array<GatedResource, 4> kGated = {{
     {"scheduling.k8s.io", "v1beta1", "", "GenericWorkload"},
     {"scheduling.k8s.io", "v1alpha3", "compositepodgroups", "CompositePodGroup"},
     {"scheduling.k8s.io", "v1alpha3", "", "GenericWorkload"},
+    {"scheduling.k8s.io", "v1alpha2", "", "BerthWorkloadV1Alpha2"},
 }};
 
 // For each row of the table the row of its stored version: the first of its group and plural.

@@ -31,6 +31,22 @@ constexpr TypeName kNodeAllocatable = {"", "v1", "NodeAllocatableResourceClaimSt
 constexpr TypeName own(std::string_view name) {
   return {kBerthGroup, kVersion, name};
 }
+// scheduling.k8s.io as 1.36 had it, with the parts that 1.37 kept.
+constexpr TypeName groups_of_1_36(std::string_view name) {
+  return {"scheduling.k8s.io", "v1alpha2", name};
+}
+constexpr TypeName groups_of_1_37(std::string_view name) {
+  return {"scheduling.k8s.io", "v1alpha3", name};
+}
+constexpr TypeName kGroup36 = groups_of_1_36("PodGroup");
+constexpr TypeName kGroupList36 = groups_of_1_36("PodGroupList");
+constexpr TypeName kGroupSpec36 = groups_of_1_36("PodGroupSpec");
+constexpr TypeName kTemplateRef36 = groups_of_1_36("PodGroupTemplateReference");
+constexpr TypeName kWorkloadRef36 = groups_of_1_36("WorkloadPodGroupTemplateReference");
+constexpr TypeName kTemplate36 = groups_of_1_36("PodGroupTemplate");
+constexpr TypeName kWorkload36 = groups_of_1_36("Workload");
+constexpr TypeName kWorkloadList36 = groups_of_1_36("WorkloadList");
+constexpr TypeName kWorkloadSpec36 = groups_of_1_36("WorkloadSpec");
 constexpr TypeName older(std::string_view name) {
   return {"meta.k8s.io", "v1beta1", name};
 }
@@ -135,6 +151,34 @@ constexpr OverlayRow levels(std::string_view version, std::string_view owner) {
           own("TopologyConstraintLevel")};
 }
 
+// A member of a PodGroup's spec, and of a template, under its number in the protobuf of 1.36.
+constexpr OverlayRow shared36(TypeName owner, FieldInfo member, std::uint16_t number,
+                              TypeName message = kNoMessage) {
+  return {owner, 0, numbered(member, number), message};
+}
+constexpr OverlayRow policy36(TypeName owner) {
+  return shared36(owner, part("schedulingPolicy", "v1alpha2.PodGroupSchedulingPolicy", 0), 2,
+                  groups_of_1_37("PodGroupSchedulingPolicy"));
+}
+constexpr OverlayRow constraints36(TypeName owner) {
+  return shared36(owner,
+                  field("schedulingConstraints", "v1alpha2.PodGroupSchedulingConstraints", ValueKind::Message,
+                        Shape::One, kPointer | kOmitEmpty | kOptional, "TopologyAwareWorkloadScheduling"),
+                  3, groups_of_1_37("PodGroupSchedulingConstraints"));
+}
+constexpr OverlayRow claims36(TypeName owner) {
+  return shared36(owner,
+                  parts("resourceClaims", "[]v1alpha2.PodGroupResourceClaim", "name",
+                        "DRAWorkloadResourceClaims", kOmitEmpty | kOptional | kPatchMerge | kPatchRetainKeys),
+                  4, groups_of_1_37("PodGroupResourceClaim"));
+}
+constexpr OverlayRow disruption36(TypeName owner) {
+  return shared36(owner,
+                  field("disruptionMode", "v1alpha2.DisruptionMode", ValueKind::String, Shape::One,
+                        kPointer | kOmitEmpty | kOptional),
+                  5);
+}
+
 constexpr OverlayRow kRows[] = {
     snapshot("v1"),
     snapshot("v1beta1"),
@@ -163,6 +207,52 @@ constexpr OverlayRow kRows[] = {
     levels("v1beta1", "PodGroupSchedulingConstraints"),
     levels("v1beta1", "WorkloadPodGroupSchedulingConstraints"),
     levels("v1beta1", "CompositePodGroupSchedulingConstraints"),
+
+    {kGroup36, kTopLevel | kHasClient, text("kind"), kNoMessage},
+    {kGroup36, 0, text("apiVersion"), kNoMessage},
+    {kGroup36, 0, numbered(part("metadata", "v1.ObjectMeta"), 1), kMeta},
+    {kGroup36, 0, numbered(part("spec", "v1alpha2.PodGroupSpec", 0), 2), kGroupSpec36},
+    {kGroup36, 0, numbered(part("status", "v1alpha2.PodGroupStatus", kOmitEmpty | kOptional), 3),
+     groups_of_1_37("PodGroupStatus")},
+    {kGroupList36, kTopLevel, text("kind"), kNoMessage},
+    {kGroupList36, 0, text("apiVersion"), kNoMessage},
+    {kGroupList36, 0, numbered(part("metadata", "v1.ListMeta"), 1), kListMeta},
+    {kGroupList36, 0, numbered(parts("items", "[]v1alpha2.PodGroup", "", "", 0), 2), kGroup36},
+    {kGroupSpec36, 0,
+     numbered(part("podGroupTemplateRef", "v1alpha2.PodGroupTemplateReference", kPointer), 1),
+     kTemplateRef36},
+    policy36(kGroupSpec36),
+    constraints36(kGroupSpec36),
+    claims36(kGroupSpec36),
+    disruption36(kGroupSpec36),
+    shared36(kGroupSpec36, text("priorityClassName"), 6),
+    shared36(kGroupSpec36, number("priority", kPointer | kOmitEmpty | kOptional), 7),
+    {kTemplateRef36, 0, numbered(part("workload", "v1alpha2.WorkloadPodGroupTemplateReference", kPointer), 1),
+     kWorkloadRef36},
+    {kWorkloadRef36, 0, numbered(text("workloadName", 0), 1), kNoMessage},
+    {kWorkloadRef36, 0, numbered(text("podGroupTemplateName", 0), 2), kNoMessage},
+    {kWorkload36, kTopLevel | kHasClient, text("kind"), kNoMessage},
+    {kWorkload36, 0, text("apiVersion"), kNoMessage},
+    {kWorkload36, 0, numbered(part("metadata", "v1.ObjectMeta"), 1), kMeta},
+    {kWorkload36, 0, numbered(part("spec", "v1alpha2.WorkloadSpec", 0), 2), kWorkloadSpec36},
+    {kWorkloadList36, kTopLevel, text("kind"), kNoMessage},
+    {kWorkloadList36, 0, text("apiVersion"), kNoMessage},
+    {kWorkloadList36, 0, numbered(part("metadata", "v1.ListMeta"), 1), kListMeta},
+    {kWorkloadList36, 0, numbered(parts("items", "[]v1alpha2.Workload", "", "", 0), 2), kWorkload36},
+    {kWorkloadSpec36, 0,
+     numbered(part("controllerRef", "v1alpha2.TypedLocalObjectReference", kPointer | kOmitEmpty | kOptional),
+              1),
+     groups_of_1_37("TypedLocalObjectReference")},
+    {kWorkloadSpec36, 0,
+     numbered(parts("podGroupTemplates", "[]v1alpha2.PodGroupTemplate", "name", "", kOptional), 2),
+     kTemplate36},
+    {kTemplate36, 0, numbered(text("name", 0), 1), kNoMessage},
+    policy36(kTemplate36),
+    constraints36(kTemplate36),
+    claims36(kTemplate36),
+    disruption36(kTemplate36),
+    shared36(kTemplate36, text("priorityClassName"), 6),
+    shared36(kTemplate36, number("priority", kPointer | kOmitEmpty | kOptional), 7),
 
     {kRequest, kTopLevel | kHasClient, text("kind"), kNoMessage},
     {kRequest, 0, text("apiVersion"), kNoMessage},

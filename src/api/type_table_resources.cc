@@ -169,6 +169,8 @@ constexpr ResourceInfo kResources[] = {
      "", "status", kAll},
     {kScheduling, "v1alpha3", "podgroups", "podgroup", "PodGroup", kNamespaced, "", "", "status", kAll},
     {kScheduling, "v1alpha3", "workloads", "workload", "Workload", kNamespaced, "", "", "", kAll},
+    {kScheduling, "v1alpha2", "podgroups", "podgroup", "PodGroup", kNamespaced, "", "", "status", kAll},
+    {kScheduling, "v1alpha2", "workloads", "workload", "Workload", kNamespaced, "", "", "", kAll},
 
     {kStorage, "v1", "csidrivers", "csidriver", "CSIDriver", kCluster, "", "", "", kAll},
     {kStorage, "v1", "csinodes", "csinode", "CSINode", kCluster, "", "", "status", kAll},

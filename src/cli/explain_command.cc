@@ -20,6 +20,8 @@
 #include "cli/what_if_answer.h"
 #include "client/kubeconfig.h"
 #include "explain/explanation.h"
+#include "planning/offline_cluster.h"
+#include "planning/workload_pods.h"
 
 namespace berth::cli {
 namespace {
@@ -90,9 +92,12 @@ Result<Json> ask_files(const ExplainCommand& command, api::Kind kind, const plac
   ManifestFiles sources = TRY(manifest_files(command.files, FolderDepth::Top));
   for (const std::string& note : sources.notes) tell(note);
   ManifestSelection read = TRY(read_served_manifests(sources.files, gates));
-  PlanInput input = TRY(plan_input(std::move(read.manifests), gates, asked.options.now));
+  PlanInput input = TRY(plan_input(std::move(read), gates, asked.options.now));
   for (const std::string& warning : input.warnings) tell("warning: " + warning);
-  asked.documents = std::move(input.documents);
+  const Time now = planning::now_of(input.documents, asked.options);
+  planning::WorkloadPods made = TRY(planning::with_workload_pods(std::move(input.documents), now));
+  for (const std::string& note : made.notes) tell(note);
+  asked.documents = std::move(made.documents);
   return answer_offline(std::move(asked));
 }
 

@@ -9,6 +9,7 @@
 #include "api/served_kinds.h"
 #include "api/yaml.h"
 #include "base/text_file.h"
+#include "groups/source.h"
 
 namespace berth::cli {
 namespace {
@@ -270,7 +271,11 @@ Result<ManifestSelection> read_served_manifests(const std::vector<std::string>& 
   for (Manifest& manifest : TRY(parsed_manifests(paths))) {
     TRY(find_resource(manifest, gates));
     if (!manifest.resource) {
-      note_unserved(manifest, selection.unserved);
+      if (groups::source_with_kind(manifest.object.string_at("apiVersion"),
+                                   manifest.object.string_at("kind")))
+        selection.groups.push_back(std::move(manifest));
+      else
+        note_unserved(manifest, selection.unserved);
       continue;
     }
     TRY(check_fields(manifest));

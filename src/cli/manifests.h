@@ -40,6 +40,7 @@ struct UnservedKind {
 struct ManifestSelection {
   std::vector<Manifest> manifests;
   std::vector<UnservedKind> unserved;  // in the order of the files
+  std::vector<Manifest> groups;        // not served, but of a project whose groups Berth reads
 };
 
 // Finds the resource. Refuses kinds that are not served and fields that a kind does not have.
@@ -64,7 +65,7 @@ Result<ManifestFiles> manifest_files(const std::vector<std::string>& paths, Fold
 // text that is no YAML, kinds that are not served and fields that a kind does not have, each with file,
 // document, line and field path. Namespaces come first, then the order of the files.
 Result<std::vector<Manifest>> read_manifests(const std::vector<std::string>& paths, const api::Gates& gates);
-// The same, but leaves out kinds that are not served.
+// The same, but leaves out kinds that are not served, and keeps apart the groups that other projects make.
 Result<ManifestSelection> read_served_manifests(const std::vector<std::string>& paths,
                                                 const api::Gates& gates);
 

@@ -100,7 +100,7 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
   Result<ManifestSelection> read = read_served_manifests(sources->files, gates);
   if (!read) return complain(read.error()), 1;
   tell_unserved(read->unserved);
-  Result<PlanInput> input = plan_input(std::move(read->manifests), gates, options.now);
+  Result<PlanInput> input = plan_input(*std::move(read), gates, options.now);
   if (!input) return complain(input.error()), 1;
   for (const std::string& warning : input->warnings) tell("warning: " + warning);
   if (command.compare) return run_comparison(command, std::move(input->documents), options);

@@ -1,6 +1,7 @@
 #include "cli/plan_input.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "api/decode.h"
@@ -107,6 +108,22 @@ Result<PlanInput> plan_input(std::vector<Manifest> manifests, const api::Gates& 
                                  " (an API server would refuse this)");
     }
     input.documents.push_back(std::move(document));
+  }
+  return input;
+}
+
+Result<PlanInput> plan_input(ManifestSelection selection, const api::Gates& gates, Time now) {
+  TRY(refuse_nameless(selection.groups));
+  PlanInput input = TRY(plan_input(std::move(selection.manifests), gates, now));
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (Manifest& manifest : selection.groups) {
+    Json& metadata = manifest.object["metadata"];
+    if (metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
+    if (!seen.emplace(manifest.object.string_at("apiVersion"), metadata.string_at("namespace"),
+                      metadata.string_at("name"))
+             .second)
+      return Error(ErrorCode::Exists, place_of(manifest, "metadata.name"), "stands in the input twice");
+    input.documents.push_back({api::Kind::Other, std::move(manifest.object)});
   }
   return input;
 }

@@ -21,5 +21,7 @@ struct PlanInput {
 // Refuses objects without a name and duplicate objects. A pod that an API server would refuse becomes a
 // document with its trouble. `now` is the time for the rules.
 Result<PlanInput> plan_input(std::vector<Manifest> manifests, const api::Gates& gates, Time now);
+// The same with the groups of other projects, which have no rules here.
+Result<PlanInput> plan_input(ManifestSelection selection, const api::Gates& gates, Time now);
 
 }  // namespace berth::cli

@@ -1,2 +1,2 @@
 berth_room(NAME cli ROOMS base api cel store client dra placement scheduling planning explain binding health
-  engine controllers workloads plane server bench install TEST_LINK berth_install_testing)
+  engine controllers workloads groups plane server bench install TEST_LINK berth_install_testing)

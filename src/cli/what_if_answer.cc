@@ -36,7 +36,7 @@ planning::AskedAbout entity_in(const DocumentPages& pages, const explain::Questi
                                              .resource = api::ref_of(api::Kind::Pod),
                                              .ns = question.ns,
                                              .name = question.name}));
-  Json named = Json::object({{"group", pod.part("spec").part("schedulingGroup").string_at("podGroupName")}});
+  const Json named = Json::object({{"group", api::decode_pod(pod, nullptr).group}});
   return entity_of(named, question);
 }
 

@@ -5,6 +5,7 @@
 #include "api/types/bind_request.h"
 #include "api/types/cluster.h"
 #include "api/types/device_readiness.h"
+#include "api/types/placement_policy.h"
 #include "api/types/pod.h"
 #include "explain/decision_line.h"
 #include "placement/refusal/berth_words.h"
@@ -461,6 +462,8 @@ Json explain_pod(const PodFacts& facts, Time now) {
                             {"summary", state.summary + with_group(pod, decision)}});
   put(json, "node", pod.bound() ? pod.node_name : sight.request ? sight.request->node : "");
   put(json, "group", pod.group);
+  if (pod.group_source != api::GroupSource::Kubernetes)
+    put(json, "groupSource", std::string(api::name_of(pod.group_source)));
   put_record(json, sight.record, id, sight.failed_before);
   put(json, "member", member_explanation(pod.group.empty() ? nullptr : decision, pod.meta.name));
   if (Json first = first_refused_member(pod, decision); !first.is_null())
@@ -475,6 +478,15 @@ Json explain_pod(const PodFacts& facts, Time now) {
 }
 
 namespace {
+
+// "PodGroup.scheduling.x-k8s.io/train (scheduler-plugins)"; empty for a group of Kubernetes' own.
+std::string made_for(const api::ObjectMeta& meta) {
+  const std::optional<api::MadeFrom> made = api::made_from(meta);
+  if (!made) return "";
+  const api::OwnerReference* owner = meta.controller();
+  const std::string what = owner ? api::to_text(api::target_of(*owner)) : "labels of pods";
+  return what + " (" + std::string(api::name_of(made->source)) + ")";
+}
 
 // What the policy that names the group says about it; null without one.
 Json wish_of_group(const Json& policies, std::string_view kind, std::string_view group) {
@@ -529,6 +541,7 @@ Json explain_group(const GroupFacts& facts, Time now) {
                             {"name", group.meta.name},
                             {"state", state},
                             {"summary", summary}});
+  put(json, "madeFrom", made_for(group.meta));
   put_record(json, record, "", std::nullopt);
   if (facts.record.is_null()) json["note"] = kNotServed;
   if (Json wish = wish_of_group(facts.policies, "PodGroup", group.meta.name); !wish.is_null())
@@ -579,6 +592,7 @@ Json explain_tree(const TreeFacts& facts, Time now) {
                             {"state", state},
                             {"summary", summary}});
   if (facts.root != asked.meta.name) json["root"] = facts.root;
+  put(json, "madeFrom", made_for(asked.meta));
   if (Json wish = wish_of_group(facts.policies, "CompositePodGroup", asked.meta.name); !wish.is_null())
     json["wish"] = std::move(wish);
   put_record(json, record, "", std::nullopt);

@@ -45,18 +45,18 @@ struct TreeFacts {
   std::vector<TreeGroupFacts> groups;  // the one that is asked about first, each parent before its children
 };
 
-// {"kind":"Pod","namespace","name","state","summary","node","group","decision":{…},"member",
-// "firstRefused":{"pod","explanation"},"refused":[…],"waitsFor":{…},"bindRequest":{…},"devices":[…],
+// {"kind":"Pod","namespace","name","state","summary","node","group","groupSource","decision":{…},
+// "member","firstRefused":{"pod","explanation"},"refused":[…],"waitsFor":{…},"bindRequest":{…},"devices":[…],
 // "steps":[{"step","time","took"}],"history":[…]}; fields that do not apply are absent. "member" is the part
 // about this pod of its group's decision, "firstRefused" the part about the first member that found no node,
 // if it is another one. A binding that failed before the newest decision is in the row of its own decision,
-// as "bindRequest". Ages are relative to `now`.
+// as "bindRequest". Ages are relative to `now`. "groupSource" names the project whose labels say which group.
 Json explain_pod(const PodFacts& facts, Time now);
-// {"kind":"PodGroup",…,"wish":{"policy","wish","reached","score","message"},
+// {"kind":"PodGroup",…,"madeFrom","wish":{"policy","wish","reached","score","message"},
 // "members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
-// {"kind":"CompositePodGroup",…,"root","wish":{…},"groups":[{"name","kind","level","minimum","pods","placed",
-// "wish"}]}; root if it is another one. A wish is that of the policy which names the group.
+// {"kind":"CompositePodGroup",…,"root","madeFrom","wish":{…},"groups":[{"name","kind","level","minimum","pods",
+// "placed","wish"}]}; root if it is another one. A wish is that of the policy which names the group.
 Json explain_tree(const TreeFacts& facts, Time now);
 
 // Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.

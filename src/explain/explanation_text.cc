@@ -420,6 +420,10 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
                         text_at(explanation, "name")) +
             "   " + page.tinted(state, good));
   page.wrapped(text_at(explanation, "summary"), 2);
+  if (const std::string made = text_at(explanation, "madeFrom"); !made.empty())
+    page.wrapped("Stands for " + made + ".", 2);
+  if (const std::string source = text_at(explanation, "groupSource"); !source.empty())
+    page.wrapped("It is in the group that its labels or annotations of " + source + " name.", 2);
   add_wishes(page, explanation);
   if (const Json* decision = explanation.find("decision"))
     add_decision(page, *decision, explanation.string_at("member"), explanation.part("firstRefused"));

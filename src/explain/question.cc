@@ -105,9 +105,9 @@ class Inquiry {
       by_pod[std::string(request.part("spec").string_at("podUID"))] = &request;
     PodsByGroup groups;
     for (const Json& pod : pods.items_at("items")) {
-      const std::string_view group = pod.part("spec").part("schedulingGroup").string_at("podGroupName");
+      std::string group = api::decode_pod(pod, nullptr).group;
       if (group.empty()) continue;
-      PodFacts& member = groups[std::string(group)].emplace_back();
+      PodFacts& member = groups[std::move(group)].emplace_back();
       member.pod = pod;
       const auto request = by_pod.find(std::string(pod.part("metadata").string_at("uid")));
       if (request != by_pod.end()) member.bind_request = *request->second;

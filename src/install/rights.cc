@@ -19,6 +19,7 @@ constexpr std::string_view kLeases = "coordination.k8s.io";
 constexpr std::string_view kAuthentication = "authentication.k8s.io";
 constexpr std::string_view kAuthorization = "authorization.k8s.io";
 
+constexpr std::string_view kStatusReason = "the phase that the project's controllers wait for";
 constexpr std::string_view kOwnerReason = "owners of groups, where a PlacementPolicy is about an owner";
 
 // What is watched and written is also read: a write that conflicts, or whose answer was lost, is read back.
@@ -55,10 +56,12 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, kDevices, "resourceclaims/status", "", "update,patch", "allocation and reservation"},
     {Scheduler, Cluster, kDevices, "resourceclaims/binding", "", "update,patch",
      "allocation and reservation, where the API server asks for these fields by themselves"},
-    {Scheduler, Cluster, kGroups, "podgroups", "", "get,list,watch", "gangs"},
+    {Scheduler, Cluster, kGroups, "podgroups", "", "get,list,watch,create,patch,delete",
+     "gangs; one is made for each group of another project"},
     {Scheduler, Cluster, kGroups, "podgroups/status", "", "update,patch",
      "conditions of a gang; one of them is its commit"},
-    {Scheduler, Cluster, kGroups, "compositepodgroups", "", "get,list,watch", "trees of gangs"},
+    {Scheduler, Cluster, kGroups, "compositepodgroups", "", "get,list,watch,create",
+     "trees of gangs, also those of other projects"},
     {Scheduler, Cluster, kGroups, "compositepodgroups/status", "", "update,patch",
      "conditions of a tree; one of them is its commit"},
     {Scheduler, Cluster, kGroups, "workloads", "", "get", kOwnerReason},
@@ -66,6 +69,15 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, "apps", "statefulsets", "", "get", kOwnerReason},
     {Scheduler, Cluster, "jobset.x-k8s.io", "jobsets", "", "get", kOwnerReason},
     {Scheduler, Cluster, "leaderworkerset.x-k8s.io", "leaderworkersets", "", "get", kOwnerReason},
+    {Scheduler, Cluster, "scheduler.grove.io", "podgangs", "", "get,list,watch", "groups of Grove"},
+    {Scheduler, Cluster, "scheduler.grove.io", "podgangs/status", "", "patch", kStatusReason},
+    {Scheduler, Cluster, "scheduling.run.ai", "podgroups", "", "get,list,watch", "groups of KAI Scheduler"},
+    {Scheduler, Cluster, "scheduling.run.ai", "podgroups/status", "", "patch", kStatusReason},
+    {Scheduler, Cluster, "scheduling.volcano.sh", "podgroups", "", "get,list,watch", "groups of Volcano"},
+    {Scheduler, Cluster, "scheduling.volcano.sh", "podgroups/status", "", "patch", kStatusReason},
+    {Scheduler, Cluster, "scheduling.x-k8s.io", "podgroups", "", "get,list,watch",
+     "groups of scheduler-plugins"},
+    {Scheduler, Cluster, "scheduling.x-k8s.io", "podgroups/status", "", "patch", kStatusReason},
     {Scheduler, Cluster, kOwn, "bindrequests", "", "get,list,watch,create,update,patch,delete",
      "decisions under way; one goes with its pod, the record of a gang with its last member"},
     {Scheduler, Cluster, kOwn, "bindrequests/status", "", "patch", "how far a binding is"},
@@ -76,7 +88,8 @@ constexpr Right kRights[] = {
      "device health, as node agents tell it"},
     {Scheduler, Cluster, kOwn, "topologies", "", "get,list,watch", "names of levels of node labels"},
     {Scheduler, Cluster, kOwn, "topologies/status", "", "patch", "domains of each level, and what is wrong"},
-    {Scheduler, Cluster, kOwn, "placementpolicies", "", "get,list,watch", "where groups wish to go"},
+    {Scheduler, Cluster, kOwn, "placementpolicies", "", "get,list,watch,create",
+     "where groups wish to go; one is made for a group of another project that prefers a place"},
     {Scheduler, Cluster, kOwn, "placementpolicies/status", "", "patch", "which wishes came true"},
     {Scheduler, Cluster, kAuthentication, "tokenreviews", "", "create", "who asks for its metrics"},
     {Scheduler, Cluster, kAuthorization, "subjectaccessreviews", "", "create",

@@ -8,6 +8,7 @@
 #include "binding/memory_requests.h"
 #include "controllers/controllers.h"
 #include "dra/cel_selectors.h"
+#include "groups/group_adopter.h"
 #include "health/health_policy.h"
 #include "health/health_reporter.h"
 #include "health/node_pods.h"
@@ -193,6 +194,11 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
   if (agents) {
     parts.health = options.health;
     add_node_agents(*parts.controllers, gates, options);
+  }
+  // Beside the scheduler that places the groups, here and on a cluster.
+  if (options.scheduler) {
+    Engine& engine = parts.controllers ? *parts.controllers : *parts.scheduling;
+    engine.add(groups::make_group_adopter({options.scheduler_names, gates.enabled("CompositePodGroup")}));
   }
   if (options.health_policies) {
     Engine& engine = parts.controllers ? *parts.controllers : *parts.scheduling;

@@ -1,1 +1,1 @@
-berth_room(NAME planning ROOMS base api client model dra topology placement workloads)
+berth_room(NAME planning ROOMS base api client model dra topology placement workloads groups)

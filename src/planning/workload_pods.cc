@@ -11,6 +11,8 @@
 #include "base/fnv.h"
 #include "base/name_list.h"
 #include "base/random.h"
+#include "groups/group_adopter.h"
+#include "groups/source.h"
 #include "planning/document_removal.h"
 #include "workloads/workloads.h"
 
@@ -55,6 +57,18 @@ bool is_read(Kind kind) {
          kind == Kind::CompositePodGroup || kind == Kind::PersistentVolumeClaim || kind == Kind::Other;
 }
 
+// The object of a project that groups pods; null for another kind.
+const groups::Source* group_source_of(const Json& object) {
+  return groups::source_with_kind(object.string_at("apiVersion"), object.string_at("kind"));
+}
+
+// Whether a PodGroup may have to be made: for an object, or for the labels of a pod.
+bool makes_groups(const Document& document) {
+  if (document.kind == Kind::Other) return group_source_of(document.object) != nullptr;
+  return document.kind == Kind::Pod && document.object.part("spec").part("schedulingGroup").is_null() &&
+         api::labelled_group(api::decode_meta(document.object)).has_value();
+}
+
 // No key for a kind that no table has, and without a name.
 std::optional<ObjectKey> key_of(Kind kind, const Json& object) {
   const Json& metadata = object.part("metadata");
@@ -62,6 +76,10 @@ std::optional<ObjectKey> key_of(Kind kind, const Json& object) {
       kind, std::string(metadata.string_at("namespace")), std::string(metadata.string_at("name")), {}};
   if (key.name.empty()) return std::nullopt;
   if (kind != Kind::Other) return key;
+  if (const groups::Source* source = group_source_of(object)) {
+    key.resource = source->resource;
+    return key;
+  }
   const api::ResourceInfo* row =
       api::find_resource_of_kind(object.string_at("apiVersion"), object.string_at("kind"));
   if (!row) return std::nullopt;
@@ -74,7 +92,8 @@ void complete(Kind kind, Json& object) {
   Json& metadata = object["metadata"];
   const api::ResourceInfo* row =
       api::find_resource_of_kind(object.string_at("apiVersion"), object.string_at("kind"));
-  const bool namespaced = kind == Kind::Other ? row && row->namespaced : api::info_of(kind).namespaced;
+  const bool namespaced = kind == Kind::Other ? (row && row->namespaced) || group_source_of(object)
+                                              : api::info_of(kind).namespaced;
   if (namespaced && metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
   if (!metadata.string_at("uid").empty()) return;
   const std::string_view name = kind == Kind::Other ? object.string_at("kind") : api::info_of(kind).name;
@@ -120,6 +139,8 @@ class Controllers {
       reconcilers_.push_back(row.make());
       interests_.push_back(reconcilers_.back()->interests());
     }
+    reconcilers_.push_back(groups::make_group_adopter({.scheduler_names = {}, .composite_groups = true}));
+    interests_.push_back(reconcilers_.back()->interests());
   }
 
   void put(const ObjectKey& key, Json object) {
@@ -140,6 +161,7 @@ class Controllers {
       due_.erase(due_.begin());
       const client::Effects effects = reconcilers_[reconciler]->reconcile(view_, key, now_);
       for (const client::Chain& chain : effects.chains) carry_out(chain);
+      if (reconcilers_[reconciler]->name() == groups::kGroupAdopterName) keep_warnings(effects);
       if (pods_made_ > kWorkloadPodsMax || runs > kControllerRunsMax) return too_many(key);
     }
     return {};
@@ -156,6 +178,8 @@ class Controllers {
       if (key.kind != Kind::Other) documents.push_back({key.kind, std::move(objects_[key])});
     return documents;
   }
+  // What the group adopter cannot follow, each once.
+  const std::set<std::string>& warnings() const { return warnings_; }
   bool has_pods(std::string_view uid) const {
     return std::any_of(objects_.begin(), objects_.end(), [&](const auto& known) {
       if (known.first.kind != Kind::Pod) return false;
@@ -166,6 +190,11 @@ class Controllers {
   }
 
  private:
+  void keep_warnings(const client::Effects& effects) {
+    for (const client::EventNote& event : effects.events)
+      if (event.warning) warnings_.insert(api::to_text(event.regarding) + ", " + event.message);
+  }
+
   void wake(const client::Delta& delta) {
     for (std::size_t i = 0; i < reconcilers_.size(); ++i)
       for (const client::Interest& interest : interests_[i]) {
@@ -248,6 +277,7 @@ class Controllers {
   client::View view_;
   std::set<std::pair<std::size_t, ObjectKey>> due_;
   std::set<ObjectKey> made_, deleted_;
+  std::set<std::string> warnings_;
   std::set<std::string, std::less<>> shrinking_;  // UIDs
   std::size_t pods_made_ = 0;
   std::uint64_t version_ = 0;
@@ -285,7 +315,8 @@ std::string derived_uid(std::string_view text) {
 }
 
 Result<WorkloadPods> with_workload_pods(std::vector<Document> documents, Time now) {
-  if (std::none_of(documents.begin(), documents.end(), makes_pods))
+  if (std::none_of(documents.begin(), documents.end(),
+                   [](const Document& one) { return makes_pods(one) || makes_groups(one); }))
     return WorkloadPods{std::move(documents), {}};
   Controllers controllers(now);
   for (Document& document : documents) {
@@ -305,6 +336,7 @@ Result<WorkloadPods> with_workload_pods(std::vector<Document> documents, Time no
     return key && controllers.deleted().contains(*key);
   });
   out.notes = notes_of(out.documents, controllers);
+  out.notes.insert(out.notes.end(), controllers.warnings().begin(), controllers.warnings().end());
   for (Document& made : controllers.made()) out.documents.push_back(std::move(made));
   return out;
 }

@@ -33,6 +33,13 @@ api::RawPtr raw_of(const store::ObjectPtr& object) {
   return api::RawPtr(object, &object->bytes);
 }
 
+// Where objects of the resource are. Without a row in the type table it is custom: it has objects while a
+// definition serves it, in the version that this stores.
+std::string stored_as(const api::ResourceRef& resource) {
+  const api::ResourceInfo* row = api::find_resource(resource.group, resource.version, resource.resource);
+  return row ? storage_resource(*row) : resource.resource + "." + resource.group;
+}
+
 // A watch directly on the store. Lists again after it left the window.
 class StoreSubscription final : public client::Subscription, public store::WatchSink {
  public:
@@ -97,10 +104,8 @@ class InProcessClient final : public client::ApiClient {
 
   std::unique_ptr<client::Subscription> list_and_watch(api::ResourceRef resource,
                                                        client::WatchReceiver& receiver) override {
-    const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
-    BERTH_ASSERT(info, "only served resources are watched");
     auto subscription =
-        std::make_unique<StoreSubscription>(server_.registry().store(), storage_resource(*info), receiver);
+        std::make_unique<StoreSubscription>(server_.registry().store(), stored_as(resource), receiver);
     subscription->start();
     return subscription;
   }

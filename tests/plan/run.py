@@ -259,6 +259,68 @@ def kinds_that_are_not_served_are_left_out():
     assert "custom resources left out: 1 Foo" in told and "warning: -:" in told, told
 
 
+def groups_of_other_projects_are_planned_as_gangs():
+    nodes = "".join("""---
+apiVersion: v1
+kind: Node
+metadata: {name: n%d, labels: {rack: r%d}}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
+""" % (number, number // 2) for number in range(4))
+
+    def pod(name, labels, more=""):
+        return """---
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, %s}
+spec: {%scontainers: [{name: c, image: i, resources: {requests: {cpu: "3"}}}]}
+""" % (name, labels, more)
+
+    kinds = {
+        "scheduling.x-k8s.io/v1alpha1": ("minMember: %d", "labels: {scheduling.x-k8s.io/pod-group: g}"),
+        "scheduling.volcano.sh/v1beta1": ("minMember: %d", "annotations: {scheduling.k8s.io/group-name: g}"),
+        "scheduling.run.ai/v2alpha2": ("minMember: %d", "annotations: {pod-group-name: g}"),
+        "scheduling.k8s.io/v1alpha2": ("schedulingPolicy: {gang: {minCount: %d}}", None),
+    }
+    for kind, (spec, labels) in kinds.items():
+        group = "---\n{apiVersion: %s, kind: PodGroup, metadata: {name: g}, spec: {%s}}\n" % (kind, spec)
+        for wanted, result in ((4, "Placed"), (5, "Unschedulable")):
+            pods = "".join(pod("p%d" % number, labels or "labels: {a: b}",
+                               "" if labels else "schedulingGroup: {podGroupName: g}, ")
+                           for number in range(wanted))
+            decisions, code = plan("-f", "-", text=nodes + group % wanted + pods)
+            assert set(decisions) == {"g"}, (kind, decisions)
+            decision = decisions["g"]
+            assert (decision["kind"], decision["result"]) == ("PodGroup", result), (kind, decision)
+            assert len(decision["pods"]) == wanted and code == (result != "Placed"), (kind, decision, code)
+    # Without an object, and with one that cannot be followed.
+    count = ("labels: {kueue.x-k8s.io/pod-group-name: g}, "
+             'annotations: {kueue.x-k8s.io/pod-group-total-count: "%d"}')
+    decisions, _ = plan("-f", "-", text=nodes + "".join(pod("p%d" % n, count % 2) for n in range(2)))
+    assert decisions["g"]["result"] == "Placed", decisions
+    pinned = nodes + pod("a", count % 2) + pod("b", count % 2, "nodeSelector: {rack: nowhere}, ")
+    decisions, _ = plan("-f", "-", text=pinned)
+    assert decisions["g"]["result"] == "Unschedulable", decisions
+    outcome = run("plan", "-f", "-", "-o", "json", text=nodes + pod("a", count % 2) + pod("b", count % 3))
+    assert "must be the same on all pods of the group: 2 and 3 on pod b" in outcome.stderr, outcome.stderr
+    # A tree, with a wish.
+    gang = nodes + """---
+apiVersion: scheduler.grove.io/v1alpha1
+kind: PodGang
+metadata: {name: gang}
+spec:
+  podgroups:
+  - {name: gang-p, minReplicas: 1}
+  - {name: gang-d, minReplicas: 2, topologyConstraint: {packConstraint: {required: rack}}}
+""" + pod("p", "labels: {grove.io/podgang: gang, grove.io/podclique: gang-p}") + "".join(
+        pod("d%d" % n, "labels: {grove.io/podgang: gang, grove.io/podclique: gang-d}") for n in range(2))
+    decisions, code = plan("-f", "-", text=gang)
+    assert code == 0 and {name: one["kind"] for name, one in decisions.items()} == {
+        "gang": "CompositePodGroup", "gang-p": "PodGroup", "gang-d": "PodGroup"}, decisions
+    assert decisions["gang-d"]["placement"]["topology"][0]["key"] == "rack", decisions
+    told = run("explain", "podgroup", "g", "-f", "-", text=pinned)
+    assert "labels of pods (kueue)" in told.stdout, told.stdout + told.stderr
+
+
 def packed_files_are_refused_with_what_unpacks_them():
     with tempfile.TemporaryDirectory() as scratch:
         file = pathlib.Path(scratch, "snapshot.gz")
@@ -439,6 +501,7 @@ CASES = (every_example_of_the_document_is_told_in_words, every_example_of_topolo
          verdicts_judge_every_node, bad_input_is_named,
          the_scoring_says_which_devices, devices_take_of_their_node,
          workloads_are_planned_with_their_pods, kinds_that_are_not_served_are_left_out,
+         groups_of_other_projects_are_planned_as_gangs,
          packed_files_are_refused_with_what_unpacks_them, nothing_in_the_input_steers_the_terminal,
          a_group_is_refused_only_with_a_proof, what_if_compares_two_plans,
          what_is_not_honoured_is_unknown, each_pod_is_decided_by_its_profile,

@@ -218,6 +218,15 @@ void decode_spec(const Document& spec, Pod& pod) {
   if (const auto group = spec.find("schedulingGroup")) pod.group = group->string_at("podGroupName");
 }
 
+// The pod is in the group that its labels name unless its spec names one.
+void take_labels(Pod& pod) {
+  if (!pod.group.empty()) return;
+  std::optional<LabelledGroup> named = labelled_group(pod.meta);
+  if (!named) return;
+  pod.group = std::move(named->group);
+  pod.group_source = named->source;
+}
+
 // Of the first container that has one GPU alone.
 template <class Document>
 std::string decode_only_gpu(const Document& status) {
@@ -303,6 +312,7 @@ Pod pod_of(const Document& object, RawPtr raw) {
   pod.raw = std::move(raw);
   pod.meta = decode_meta(object);
   if (const auto spec = object.find("spec")) decode_spec(*spec, pod);
+  take_labels(pod);
   if (const auto status = object.find("status")) decode_status(*status, pod);
   return pod;
 }

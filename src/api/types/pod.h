@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/selectors.h"
+#include "api/types/group_membership.h"
 #include "api/types/node_allocatable.h"
 
 namespace berth::api {
@@ -142,7 +143,8 @@ struct Pod {
   std::vector<PodClaim> claims;
   std::vector<PodVolume> volumes;          // those that are claims
   std::vector<std::string> image_volumes;  // references of those that are images
-  std::string group;                       // spec.schedulingGroup.podGroupName
+  std::string group;  // its PodGroup: spec.schedulingGroup.podGroupName, else that of its labels
+  GroupSource group_source = GroupSource::Kubernetes;  // who says so; of a pod without a group, Kubernetes
 
   std::string phase;
   Time started;  // status.startTime
