@@ -9,19 +9,26 @@
 namespace berth::model {
 namespace {
 
+// Passes over all nodes read them: not in a function, where each read would ask whether they are made.
+const NodeUse kUnusedNode;
+const DeviceUse kUnusedDevice;
+
 template <class T, class Id>
 T& row_at(std::vector<T>& rows, Id id) {
   if (rows.size() <= id.index()) rows.resize(id.index() + 1);
   return rows[id.index()];
 }
 
+// Lists are short, and what came last goes first: the end is looked at before the rest.
 template <class Id>
 void insert_sorted(std::vector<Id>& list, Id id) {
+  if (list.empty() || list.back() < id) return list.push_back(id);
   list.insert(std::lower_bound(list.begin(), list.end(), id), id);
 }
 
 template <class Id>
 void erase_sorted(std::vector<Id>& list, Id id) {
+  if (!list.empty() && list.back() == id) return list.pop_back();
   const auto at = std::lower_bound(list.begin(), list.end(), id);
   BERTH_ASSERT(at != list.end() && *at == id, "what is given back was taken");
   list.erase(at);
@@ -34,13 +41,11 @@ bool same_volumes(const VolumeBindingsPtr& a, const VolumeBindingsPtr& b) {
 }  // namespace
 
 const NodeUse& Ledger::node(NodeId node) const {
-  static const NodeUse kNothing;
-  return node.index() < nodes_.size() ? nodes_[node.index()] : kNothing;
+  return node.index() < nodes_.size() ? nodes_[node.index()] : kUnusedNode;
 }
 
 const DeviceUse& Ledger::device(DeviceId device) const {
-  static const DeviceUse kNothing;
-  return device.index() < devices_.size() ? devices_[device.index()] : kNothing;
+  return device.index() < devices_.size() ? devices_[device.index()] : kUnusedDevice;
 }
 
 NodeId Ledger::node_of(PodId pod) const {
@@ -247,7 +252,11 @@ void Ledger::charge_hold(const Hold& hold, int sign) {
 }
 
 DeviceUse& Ledger::device_row(DeviceId device) {
-  return row_at(devices_, device);
+  if (devices_.size() <= device.index()) {
+    devices_.resize(device.index() + 1);
+    busy_.resize(devices_.size());
+  }
+  return devices_[device.index()];
 }
 
 void Ledger::record_counts(DeviceId device) {
@@ -257,12 +266,12 @@ void Ledger::record_counts(DeviceId device) {
 
 void Ledger::update_busy(DeviceId device) {
   const DeviceUse& use = devices_[device.index()];
-  row_at(busy_, device) = use.free() && use.excluded == 0 ? 0 : 1;
+  busy_[device.index()] = use.free() && use.excluded == 0 ? 0 : 1;
 }
 
 void Ledger::device_changed(DeviceId device) {
   update_busy(device);
-  const PoolId pool = row_at(pool_of_, device);
+  const PoolId pool = device.index() < pool_of_.size() ? pool_of_[device.index()] : PoolId::none();
   if (!pool.valid()) return;
   std::uint64_t& stamp = row_at(pool_stamps_, pool);
   record({Undo::PoolStamp, pool.index(), 0, static_cast<std::int64_t>(stamp), 0});
@@ -356,9 +365,9 @@ void Ledger::undo_pod(const UndoRecord& entry) {
 }
 
 void Ledger::undo_to(std::size_t size) {
-  while (journal_.size() > size) {
-    const UndoRecord entry = journal_.back();
-    journal_.pop_back();
+  // No undo makes a record.
+  for (std::size_t at = journal_.size(); at > size; --at) {
+    const UndoRecord& entry = journal_[at - 1];
     switch (entry.kind) {
       case Undo::Pod:
         undo_pod(entry);
@@ -394,6 +403,7 @@ void Ledger::undo_to(std::size_t size) {
         break;
     }
   }
+  if (size < journal_.size()) journal_.resize(size);
 }
 
 Ledger::Transaction::Transaction(Ledger& ledger) : ledger_(ledger) {
