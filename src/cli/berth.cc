@@ -13,6 +13,7 @@
 #include "cli/explain_command.h"
 #include "cli/install_command.h"
 #include "cli/plan_command.h"
+#include "cli/simulate_command.h"
 #include "cli/topology_command.h"
 #include "cli/up_command.h"
 #include "cli/version.h"
@@ -68,6 +69,7 @@ int print_help(const CLI::App& app, const std::string& command) {
 void add_tools(CLI::App& app, Commands& commands, const Plugins& plugins) {
   add_explain(app, commands, plugins.scheduler);
   add_plan(app, commands, plugins.scheduler);
+  add_simulate(app, commands, plugins.scheduler);
   add_cel(app, commands);
   add_bench(app, commands);
   add_backup(app, commands);

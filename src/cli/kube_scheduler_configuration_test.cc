@@ -45,7 +45,7 @@ EnabledPlugins enabled_by(const std::string& plugins) {
 constexpr const char* kScores =
     "TaintToleration:3 NodeAffinity:2 NodeResourcesFit:1 VolumeBinding:1 PodTopologySpread:2 "
     "InterPodAffinity:2 "
-    "DynamicResources:2 NodeResourcesBalancedAllocation:1 ImageLocality:1 GpuSharing:4";
+    "DynamicResources:2 NodeResourcesBalancedAllocation:1 ImageLocality:1 GpuSharing:4 GpuFragmentation:1";
 
 TEST(KubeSchedulerConfiguration, ExpandsPluginSetsAsKubeScheduler) {
   EXPECT_EQ(names_at(enabled_by("{}"), Score), kScores);
@@ -54,7 +54,8 @@ TEST(KubeSchedulerConfiguration, ExpandsPluginSetsAsKubeScheduler) {
                Score),
       "ImageLocality:7 NodeAffinity:1 TaintToleration:3 NodeResourcesFit:1 VolumeBinding:1 "
       "PodTopologySpread:2 "
-      "InterPodAffinity:2 DynamicResources:2 NodeResourcesBalancedAllocation:1 GpuSharing:4");
+      "InterPodAffinity:2 DynamicResources:2 NodeResourcesBalancedAllocation:1 GpuSharing:4 "
+      "GpuFragmentation:1");
   EXPECT_EQ(
       names_at(
           enabled_by("{score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, weight: 5}]}}"),
@@ -321,7 +322,7 @@ TEST(KubeSchedulerConfiguration, RefusesPluginSets) {
       "PodTopologySpread, InterPodAffinity, DynamicResources, DefaultPreemption, "
       "NodeResourcesBalancedAllocation, "
       "ImageLocality, DefaultBinder, NodeDeclaredFeatures, GangScheduling, TopologyPlacementGenerator, "
-      "PodGroupPodsCount, GpuSharing";
+      "PodGroupPodsCount, GpuSharing, GpuFragmentation";
   expect_kube_refused({
       {plugins_with("filter: {enabled: [{name: Teleport}]}"),
        "profiles[0].plugins.filter.enabled[0].name: \"Teleport\" is no plugin of Berth: remove the entry. "

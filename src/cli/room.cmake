@@ -1,2 +1,3 @@
-berth_room(NAME cli ROOMS base api cel store client dra placement scheduling planning explain binding health
-  engine controllers workloads groups plane server bench install TEST_LINK berth_install_testing)
+berth_room(NAME cli ROOMS base api cel store client dra placement scheduling planning simulate explain binding
+  health engine controllers workloads groups plane server bench install PRIVATE_LINK PkgConfig::zlib
+  TEST_LINK berth_install_testing)

@@ -91,7 +91,7 @@ class LazyFilter : public SignPlugin {
   virtual std::optional<dra::Certificate> prove(const PodQuery&, NodeId) const { return std::nullopt; }
 };
 
-// Adds 0..100 times its weight to every candidate, independently of the other candidates.
+// Adds 0..100 (GpuFragmentation more) times its weight to every candidate, whatever the others get.
 class Score : public SignPlugin {
  public:
   // `scores` are of `nodes`.

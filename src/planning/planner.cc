@@ -99,26 +99,33 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
 Plan Planner::run() {
   turns_ = turns_of(offline_.view(), offline_.cluster(),
                     options_.gates->enabled("CompositePodGroup") ? Trees::Decided : Trees::Held);
-  for (turn_ = 0; turn_ < turns_.size(); ++turn_) {
-    const Turn turn = turns_[turn_];
-    core_.seed(seed_of(turn, options_.seed));
-    if (turn.entry.key.kind == EntityKind::CompositeGroup) {
-      decide_tree(turn);
-      continue;
-    }
-    Decision decision;
-    decision.ns = turn.entry.key.ns;
-    decision.name = turn.entry.key.name;
-    decision.group = turn.entry.key.kind == EntityKind::Group;
-    if (decision.group) {
-      decide_group(turn, decision);
-    } else {
-      decide_pod(*turn.pod, decision);
-    }
-    plan_.decisions.push_back(std::move(decision));
-  }
+  return take_turns();
+}
+
+Plan Planner::decide(const Turn& turn) {
+  turns_ = {turn};
+  return take_turns();
+}
+
+Plan Planner::take_turns() {
+  for (turn_ = 0; turn_ < turns_.size(); ++turn_) take_turn(Turn(turns_[turn_]));
   if (options_.objects) plan_.objects = objects();
   return std::exchange(plan_, {});
+}
+
+void Planner::take_turn(const Turn& turn) {
+  core_.seed(seed_of(turn, options_.seed));
+  if (turn.entry.key.kind == EntityKind::CompositeGroup) return decide_tree(turn);
+  Decision decision;
+  decision.ns = turn.entry.key.ns;
+  decision.name = turn.entry.key.name;
+  decision.group = turn.entry.key.kind == EntityKind::Group;
+  if (decision.group) {
+    decide_group(turn, decision);
+  } else {
+    decide_pod(*turn.pod, decision);
+  }
+  plan_.decisions.push_back(std::move(decision));
 }
 
 bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {

@@ -38,6 +38,8 @@ class Planner {
           ProofBounds proofs = {kPlanProofNodesMax, kPlanPodProofNodesMax});
   // Whatever waits, once; called again after the cluster has changed.
   Plan run();
+  // One turn, and pods that lose their place to it and come after it.
+  Plan decide(const Turn& turn);
 
  private:
   // False when the pod cannot be tried now; the decision gives the reason.
@@ -68,6 +70,8 @@ class Planner {
   void place(const Chosen& chosen, const api::BindGroup& group, const std::string& id, PlannedPod& planned);
   void take_place(const Chosen& chosen, PlannedPod& planned);
   void add_turn(const client::NamedKey& pod);
+  void take_turn(const Turn& turn);
+  Plan take_turns();
   std::vector<Json> objects() const;
 
   OfflineCluster& offline_;

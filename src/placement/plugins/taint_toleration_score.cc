@@ -2,16 +2,11 @@
 // tolerate.
 #include <algorithm>
 
+#include "placement/plugins/node_inclusion.h"
 #include "placement/plugins/plugins.h"
 
 namespace berth::placement::plugins {
 namespace {
-
-std::int64_t untolerated_soft_taints(const api::Pod& pod, const api::Node& node) {
-  return std::count_if(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
-    return taint.effect == "PreferNoSchedule" && !api::tolerates(pod.tolerations, taint);
-  });
-}
 
 class TaintTolerationScore final : public NormalizedScore {
  public:
@@ -40,6 +35,12 @@ class TaintTolerationScore final : public NormalizedScore {
 };
 
 }  // namespace
+
+std::int64_t untolerated_soft_taints(const api::Pod& pod, const api::Node& node) {
+  return std::count_if(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
+    return taint.effect == "PreferNoSchedule" && !api::tolerates(pod.tolerations, taint);
+  });
+}
 
 std::unique_ptr<NormalizedScore> taint_toleration_score() {
   return std::make_unique<TaintTolerationScore>();

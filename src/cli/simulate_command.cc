@@ -1,0 +1,172 @@
+#include "cli/simulate_command.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "cli/complain.h"
+#include "cli/configuration_page.h"
+#include "cli/plan_input.h"
+#include "cli/scenario_file.h"
+#include "cli/trace_file.h"
+#include "simulate/runs.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kThreadsMax = 256;
+
+struct SimulateCommand {
+  std::string scenario;
+  std::vector<std::string> files;  // objects from the start
+  std::string arrivals;            // a Scenario without nodes
+  std::string openb_nodes, openb_pods;
+  double load = 1.0;
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 0;  // not 0: the seeds 1 to this
+  std::string policy = "default";
+  bool list_policies = false;
+  std::size_t threads = 0;  // 0: as many as the machine has
+  std::string output = "table";
+  std::string config;
+  std::string feature_gates;
+};
+
+Error wrong_flag(const std::string& flag, const std::string& why) {
+  return Error(ErrorCode::Invalid, flag, why);
+}
+
+// Where the script comes from: exactly one of three forms.
+Status check_input(const SimulateCommand& command) {
+  const bool trace = !command.openb_nodes.empty() || !command.openb_pods.empty();
+  const bool objects = !command.files.empty() || !command.arrivals.empty();
+  const int forms = !command.scenario.empty() + trace + objects;
+  if (forms != 1)
+    return wrong_flag("--scenario", std::string(forms == 0 ? "no input is given" : "two inputs are given") +
+                                        ": use --scenario FILE, or -f with --arrivals, or --openb-nodes "
+                                        "with --openb-pods");
+  if (trace && command.openb_nodes.empty()) return wrong_flag("--openb-nodes", "is missing: the node list");
+  if (trace && command.openb_pods.empty()) return wrong_flag("--openb-pods", "is missing: the pod list");
+  if (objects && command.files.empty()) return wrong_flag("-f", "is missing: the objects at the start");
+  if (objects && command.arrivals.empty()) return wrong_flag("--arrivals", "is missing: what arrives");
+  if (!(command.load > 0) || command.load > simulate::kDrawLoadMax)
+    return wrong_flag("--load", "wants a number above 0 and up to 100");
+  if (command.threads > kThreadsMax)
+    return wrong_flag("--threads", "is out of range: at most " + std::to_string(kThreadsMax));
+  return {};
+}
+
+Result<std::vector<const simulate::Policy*>> policies_of(const std::string& names) {
+  std::vector<const simulate::Policy*> chosen;
+  for (std::size_t from = 0; from <= names.size();) {
+    const std::size_t to = std::min(names.find(',', from), names.size());
+    const std::string name = names.substr(from, to - from);
+    const simulate::Policy* policy = simulate::find_policy(name);
+    if (!policy)
+      return wrong_flag("--policy",
+                        "\"" + name + "\" is no policy: " + simulate::policy_names() + " are known");
+    if (std::ranges::find(chosen, policy) != chosen.end())
+      return wrong_flag("--policy", "names \"" + name + "\" twice");
+    chosen.push_back(policy);
+    from = to + 1;
+  }
+  return chosen;
+}
+
+Result<simulate::MakeScript> scenario_script(const SimulateCommand& command, const api::Gates& gates) {
+  std::vector<planning::Document> objects;
+  if (!command.files.empty()) {
+    const ManifestFiles files = TRY(manifest_files(command.files, FolderDepth::Top));
+    PlanInput input = TRY(plan_input(TRY(read_manifests(files.files, gates)), gates, Time()));
+    for (const std::string& warning : input.warnings) tell("warning: " + warning);
+    objects = std::move(input.documents);
+  }
+  const std::string& file = command.scenario.empty() ? command.arrivals : command.scenario;
+  auto scenario = std::make_shared<const Scenario>(TRY(read_scenario(file, gates, std::move(objects))));
+  for (const std::string& warning : scenario->warnings) tell("warning: " + warning);
+  return simulate::MakeScript([scenario](std::uint64_t seed) { return script_of(*scenario, seed); });
+}
+
+Result<simulate::MakeScript> trace_script(const SimulateCommand& command) {
+  auto trace = std::make_shared<simulate::Trace>();
+  trace->nodes =
+      TRY(simulate::read_trace_nodes(TRY(read_trace_file(command.openb_nodes)), command.openb_nodes));
+  trace->tasks =
+      TRY(simulate::read_trace_tasks(TRY(read_trace_file(command.openb_pods)), command.openb_pods));
+  return simulate::MakeScript([trace, load = command.load](std::uint64_t seed) -> Result<simulate::Script> {
+    simulate::Script script;
+    simulate::add_nodes(*trace, script);
+    TRY(simulate::add_drawn_arrivals(*trace, {load, seed}, script));
+    return script;
+  });
+}
+
+int list_policies() {
+  for (const simulate::Policy& policy : simulate::policies())
+    std::printf("%-18s %s\n", std::string(policy.name).c_str(), std::string(policy.sentence).c_str());
+  return 0;
+}
+
+int run_simulate(const SimulateCommand& command, const placement::MakePlugins& plugins) {
+  if (command.list_policies) return list_policies();
+  if (const Status checked = check_input(command); !checked) return complain(checked.error()), 2;
+  simulate::RunPlan plan;
+  Result<std::vector<const simulate::Policy*>> chosen = policies_of(command.policy);
+  if (!chosen) return complain(chosen.error()), 2;
+  plan.policies = *std::move(chosen);
+  plan.seeds.assign(1, command.seed);
+  if (command.seeds > 0) {
+    if (command.seeds * plan.policies.size() > simulate::kRunsMax)
+      return complain(
+                 wrong_flag("--seeds", "gives more than " + std::to_string(simulate::kRunsMax) + " runs")),
+             2;
+    plan.seeds.resize(command.seeds);
+    std::iota(plan.seeds.begin(), plan.seeds.end(), std::uint64_t{1});
+  }
+  plan.threads = command.threads > 0 ? command.threads : std::max(1u, std::thread::hardware_concurrency());
+  const Result<Configuration> configuration =
+      offline_configuration({command.config, command.feature_gates, ""}, plugins);
+  if (!configuration) return complain(configuration.error());
+  const api::Gates gates = gates_of(Component::Up, *configuration);
+  plan.options = plan_options(*configuration, gates, plugins);
+  const Result<simulate::MakeScript> script =
+      command.openb_nodes.empty() ? scenario_script(command, gates) : trace_script(command);
+  if (!script) return complain(script.error()), 1;
+  const Result<std::vector<simulate::Run>> runs = simulate::simulate_all(plan, *script);
+  if (!runs) return complain(runs.error()), 1;
+  std::fputs(command.output == "json" ? (to_pretty_string(simulate::to_json(*runs)) + "\n").c_str()
+                                      : simulate::to_table(*runs).c_str(),
+             stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, Commands& commands, const placement::MakePlugins& plugins) {
+  CLI::App* command = app.add_subcommand("simulate", "decide in virtual time what a cluster would do");
+  auto simulate = std::make_shared<SimulateCommand>();
+  command->add_option("--scenario", simulate->scenario, "a Scenario (" + std::string(kScenarioVersion) + ")");
+  command->add_option("-f,--file", simulate->files, "objects at the start: a file, a folder or -");
+  command->add_option("--arrivals", simulate->arrivals, "what arrives: a Scenario without nodes");
+  command->add_option("--openb-nodes", simulate->openb_nodes, "the node list of a public GPU trace");
+  command->add_option("--openb-pods", simulate->openb_pods, "its pod list; both may be gzip");
+  command->add_option("--load", simulate->load, "of a trace: GPU demand as a part of all GPUs");
+  command->add_option("--seed", simulate->seed, "of generators, traces and the policy random");
+  command->add_option("--seeds", simulate->seeds, "runs with the seeds 1 to N");
+  command->add_option("--policy", simulate->policy, "one or more, with commas: " + simulate::policy_names());
+  command->add_flag("--policies", simulate->list_policies, "list the policies and end");
+  command->add_option("--threads", simulate->threads, "runs at a time; the results are the same");
+  command->add_option("-o,--output", simulate->output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  command->add_option("--config", simulate->config,
+                      "a BerthConfiguration and a KubeSchedulerConfiguration, as of berth up");
+  command->add_option("--feature-gates", simulate->feature_gates,
+                      "A=true,B=false, with Kubernetes' gate names");
+  add_tool(command, commands, [simulate, plugins] { return run_simulate(*simulate, plugins); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,157 @@
+// The learned mix, and GpuFragmentation's choices by it: cached ones equal those that are made anew.
+#include "placement/fragmentation/learned_workload.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "placement/plugins/gpu_fragmentation.h"
+#include "placement/test_cluster.h"
+
+namespace berth::placement {
+namespace {
+
+using plugins::GpuWorkload;
+
+struct GpuBench : PluginBench {
+  void put_gpu_node(const std::string& name, int gpus, int cpus, const std::string& model,
+                    const std::string& spec = "") {
+    put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"(","labels":{"model":")" + model +
+                             R"("}},"spec":{)" + spec + R"(},"status":{"allocatable":{"cpu":")" +
+                             std::to_string(cpus) + R"(","memory":"900Gi","pods":"500","nvidia.com/gpu":")" +
+                             std::to_string(gpus) + "\"}}}");
+  }
+  // `gpus` whole GPUs, or a share of `fraction`. `spec`: more members: ,"nodeName":"a".
+  const api::Pod& put_gpu_pod(const std::string& name, int cpus, int gpus, const std::string& fraction = "",
+                              const std::string& spec = "", int created = 0) {
+    const std::string annotations =
+        fraction.empty() ? "" : R"(,"annotations":{"gpu-fraction":")" + fraction + "\"}";
+    const std::string devices = gpus > 0 ? R"(,"nvidia.com/gpu":")" + std::to_string(gpus) + "\"" : "";
+    put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
+                            R"(","creationTimestamp":"2026-01-01T00:)" + two_digits(created / 60) + ":" +
+                            two_digits(created % 60) + R"(Z")" + annotations +
+                            R"(},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+                            std::to_string(cpus) + "\"" + devices + "}}}]" + spec + "}}");
+    return *view.pods.find("ns", name);
+  }
+  static std::string two_digits(int n) { return (n < 10 ? "0" : "") + std::to_string(n); }
+  // Pods that ran: a workload to learn from.
+  void put_workload(int count, int cpus, int gpus, const std::string& fraction = "",
+                    const std::string& spec = "") {
+    for (int i = 0; i < count; ++i)
+      put_gpu_pod("w" + std::to_string(workload_++), cpus, gpus, fraction, spec);
+  }
+  const LearnedWorkload& learned(const api::Pod& pod) {
+    begin(pod);
+    EXPECT_TRUE(pods.prepare(state));
+    return state.slots.read<GpuWorkload>().learned;
+  }
+  static std::string on_model(const std::string& model) {
+    return R"(,"nodeSelector":{"model":")" + model + "\"}";
+  }
+
+ private:
+  int workload_ = 0;
+};
+
+TEST(LearnedWorkload, KnowsNothingOfFewPods) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 8, 64, "x");
+  bench.put_workload(int{kWorkloadPodsMin} - 1, 8, 1);
+  EXPECT_FALSE(bench.learned(bench.put_gpu_pod("c", 1, 0)).known()) << "pods without GPUs do not ask";
+  EXPECT_TRUE(bench.learned(bench.put_gpu_pod("p", 8, 1)).known());
+}
+
+TEST(LearnedWorkload, IsTheSameWhateverTheOrderOfArrival) {
+  GpuBench forward, backward;
+  for (int i = 0; i < 100; ++i) {
+    const int j = 99 - i;
+    forward.put_gpu_pod("p" + std::to_string(i), 1 + i % 3, 1 + i % 2, "", "", i);
+    backward.put_gpu_pod("p" + std::to_string(j), 1 + j % 3, 1 + j % 2, "", "", j);
+  }
+  const api::Pod& a = *forward.view.pods.find("ns", "p0");
+  const api::Pod& b = *backward.view.pods.find("ns", "p0");
+  EXPECT_EQ(forward.learned(a).digest(), backward.learned(b).digest());
+}
+
+TEST(LearnedWorkload, KeepsItsMixUntilPodsAskForSomethingElse) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 8, 64, "x");
+  bench.put_workload(200, 8, 1);
+  const api::Pod& pod = bench.put_gpu_pod("p", 8, 1);
+  const std::uint64_t before = bench.learned(pod).digest();
+  bench.put_workload(10, 8, 2);
+  for (int i = 0; i < 300; ++i) bench.learned(pod);
+  EXPECT_EQ(bench.learned(pod).digest(), before) << "5 % differ";
+  bench.put_workload(40, 8, 2);
+  for (int i = 0; i < 300; ++i) bench.learned(pod);
+  EXPECT_NE(bench.learned(pod).digest(), before) << "20 % differ";
+}
+
+TEST(GpuFragmentation, KeepsWholeGpusForPodsThatNeedThem) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 2, 64, "x");
+  bench.put_gpu_node("b", 2, 64, "x");
+  bench.put_workload(80, 4, 2);
+  bench.put_gpu_pod("running", 4, 1, "", R"(,"nodeName":"b")");
+  EXPECT_EQ(bench.choose(bench.put_gpu_pod("p", 4, 1)), "b") << "a stays whole for pods of two GPUs";
+}
+
+TEST(GpuFragmentation, KeepsAnyModelPodsOffScarceModels) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 4, 64, "scarce");
+  bench.put_gpu_node("b", 4, 64, "plain");
+  bench.put_workload(40, 4, 1, "", GpuBench::on_model("scarce"));
+  bench.put_workload(40, 4, 1);
+  EXPECT_EQ(bench.choose(bench.put_gpu_pod("p", 4, 1)), "b");
+}
+
+TEST(GpuFragmentation, KeepsPodsWithoutGpusOffNodesWithThem) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 4, 32, "x");
+  bench.put_node("b", "");
+  bench.put_workload(80, 8, 1);
+  bench.put_gpu_pod("p", 8, 1);
+  bench.learned(*bench.view.pods.find("ns", "p"));
+  EXPECT_EQ(bench.choose(bench.put_gpu_pod("c", 2, 0)), "b");
+}
+
+TEST(GpuFragmentation, LeavesPreferencesAboveItself) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 2, 64, "x");
+  bench.put_gpu_node("b", 2, 64, "y");
+  bench.put_workload(80, 4, 2);
+  bench.put_gpu_pod("running", 4, 1, "", R"(,"nodeName":"b")");
+  const std::string prefers_a =
+      R"(,"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,)"
+      R"("preference":{"matchExpressions":[{"key":"model","operator":"In","values":["x"]}]}}]}})";
+  EXPECT_EQ(bench.choose(bench.put_gpu_pod("p", 4, 1, "", prefers_a)), "a");
+  bench.put_gpu_node("b", 2, 64, "y", R"("taints":[{"key":"k","effect":"PreferNoSchedule"}])");
+  EXPECT_EQ(bench.choose(bench.put_gpu_pod("q", 4, 1)), "a") << "b asks to be avoided";
+}
+
+TEST(GpuFragmentation, CachedChoicesAreThoseMadeAnew) {
+  EXPECT_TRUE(rc::check("random clusters and workloads", [] {
+    GpuBench bench;
+    const auto name = [](int i) { return "n" + std::to_string(i); };
+    for (int i = 0; i < 4; ++i)
+      bench.put_gpu_node(name(i), random_below(5), 8 + random_below(40), random_below(2) ? "x" : "y");
+    const auto put_pod = [&](int i, const std::string& spec) {
+      const bool share = one_in(2);
+      return &bench.put_gpu_pod("p" + std::to_string(i), 1 + random_below(6), share ? 0 : random_below(3),
+                                share ? "0." + std::to_string(1 + random_below(9)) : "",
+                                spec + (one_in(3) ? GpuBench::on_model("x") : ""), i % 60);
+    };
+    for (int i = 0; i < 80; ++i)
+      put_pod(i, one_in(4) ? R"(,"nodeName":")" + name(random_below(4)) + "\"" : "");
+    for (int step = 0; step < 40; ++step) {
+      const api::Pod* pod = put_pod(80 + random_below(6), "");
+      RC_ASSERT(bench.choose(*pod) == bench.choose_anew(*pod));
+      if (one_in(2)) put_pod(random_below(80), R"(,"nodeName":")" + name(random_below(4)) + "\"");
+      if (one_in(6))
+        bench.put_gpu_node(name(random_below(4)), random_below(5), 30, random_below(2) ? "x" : "y");
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace berth::placement

@@ -1,0 +1,31 @@
+// What GpuFragmentation knows of a pod and of the workload, for policies that score by another formula.
+#pragma once
+
+#include "placement/fragmentation/learned_workload.h"
+#include "placement/signature.h"
+
+namespace berth::placement::plugins {
+
+// In PodQuery::slots; the workload outlives the pod.
+struct GpuWorkload {
+  LearnedWorkload learned;
+  GpuDemand demand;              // of the pod; hundredths is 0 for a share by memory
+  std::uint64_t memory_mib = 0;  // of such a share
+  bool any_model = true;         // the pod's affinity excludes no node with GPUs
+  bool has_preferences = false;  // of nodes: these count more
+
+  void clear() {
+    demand = {};
+    memory_mib = 0;
+    any_model = true;
+    has_preferences = false;
+  }
+};
+
+// What the pod asks for on this node; none: the node's GPUs cannot be shared by memory.
+std::optional<ScoredDemand> demand_on(const PodQuery& query, model::NodeId node);
+GpuRoom gpu_room_of(const model::Cluster& cluster, model::NodeId node);
+// Writes the fragments that gpu_room_of() and demand_on() depend on, and the workload's digest.
+void sign_gpu_workload(const PodQuery& query, PodSignature& signature);
+
+}  // namespace berth::placement::plugins

@@ -1,0 +1,484 @@
+#include "simulate/simulation.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "api/types/gpu_share.h"
+#include "base/assert.h"
+#include "base/fnv.h"
+#include "base/hex.h"
+#include "dra/cel_selectors.h"
+#include "placement/plugins/gpu_fragmentation.h"
+#include "planning/planner.h"
+#include "simulate/fragmentation_meter.h"
+
+namespace berth::simulate {
+namespace {
+
+using client::NamedKey;
+using placement::EntityKey;
+using placement::EntityKind;
+using planning::Document;
+
+constexpr Time kStart = Time::from_seconds(946'684'800);  // 2000-01-01T00:00:00Z
+constexpr std::size_t kCurveStepPercent = 5;
+constexpr std::size_t kCurvePointsMax = 61;  // to 300 %
+
+struct StoredObject {
+  api::ObjectKey key;
+  api::TypedObject object;
+};
+
+struct SimulatedPod {
+  NamedKey key;
+  std::size_t unit = 0;               // in units
+  std::vector<StoredObject> objects;  // itself and the claims made for it, as they arrive
+  std::int64_t asked = 0;             // hundredths of GPUs
+  std::int64_t held = 0;              // the same, while it runs
+  std::string node;                   // empty: it waits
+  Duration started;
+  std::uint32_t starts = 0;
+};
+
+// What is decided as one.
+struct Unit {
+  const Arrival* arrival = nullptr;
+  EntityKey key;
+  std::vector<StoredObject> shared;  // groups and claims of all its pods
+  std::vector<std::size_t> pods;
+  placement::QueuedEntity queued;
+  std::size_t waiting = 0, ended = 0;  // pods
+  bool spans_counted = false;
+};
+
+enum class EventKind : std::uint8_t { End, Repair, Failure, Arrival };
+struct SimulatedEvent {
+  Duration at;
+  EventKind kind;
+  std::size_t subject;       // a pod, a failure or a unit
+  std::uint32_t starts = 0;  // of the pod that ends: another start has its own end
+  friend bool operator>(const SimulatedEvent& a, const SimulatedEvent& b) {
+    return std::tie(a.at, a.kind, a.subject, a.starts) > std::tie(b.at, b.kind, b.subject, b.starts);
+  }
+};
+
+// Nearest rank.
+Duration percentile(const std::vector<Duration>& sorted, std::size_t percent) {
+  if (sorted.empty()) return {};
+  const std::size_t rank = (sorted.size() * percent + 99) / 100;
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
+}
+
+class Simulation {
+ public:
+  Simulation(const Script& script, const planning::PlanOptions& options)
+      : script_(script), options_(options) {}
+
+  Status load();
+  RunResult run();
+
+ private:
+  Status take_out(const Arrival& arrival);
+  std::vector<StoredObject> take(const api::ObjectKey& key);
+  void put(const StoredObject& stored);
+  void arrive(std::size_t unit);
+  void fail(const NodeFailure& failure);
+  void repair(std::size_t failure);
+  void end(const SimulatedEvent& event);
+  void lose(std::size_t pod);
+  void release(SimulatedPod& pod);
+  void decide_due();
+  planning::Turn turn_of(const Unit& unit) const;
+  void note(const planning::Plan& plan);
+  void start(SimulatedPod& pod, const std::string& node);
+  void count_racks(Unit& unit);
+  void record(std::string_view what, const SimulatedPod& pod);
+  std::int64_t allocated() const;
+  void measure();
+  RunResult result();
+
+  struct QueueOrder {
+    const std::vector<Unit>* units;
+    bool operator()(std::size_t a, std::size_t b) const {
+      return placement::queue_sort_less((*units)[a].queued, (*units)[b].queued);
+    }
+  };
+  using UnitQueue = std::set<std::size_t, QueueOrder>;
+
+  const Script& script_;
+  planning::PlanOptions options_;
+  dra::CelSelectors selectors_;
+  std::unique_ptr<planning::OfflineCluster> offline_;
+  std::unique_ptr<planning::Planner> planner_;
+  std::vector<Unit> units_;
+  std::vector<SimulatedPod> pods_;
+  std::map<NamedKey, std::size_t> pod_index_;
+  std::vector<std::vector<StoredObject>> failed_;  // nodes that are away, by failure
+  std::priority_queue<SimulatedEvent, std::vector<SimulatedEvent>, std::greater<>> events_;
+  UnitQueue waiting_{QueueOrder{&units_}}, due_{QueueOrder{&units_}};
+  Duration now_;
+  bool freed_ = false;                   // at this instant
+  std::int64_t gpus_ = 0, arrived_ = 0;  // hundredths
+  std::map<std::string, std::int64_t> rack_gpus_;
+  FragmentationMeter meter_;
+  std::vector<Duration> waits_;
+  double lost_seconds_ = 0, racks_ = 0, racks_minimum_ = 0;
+  std::size_t arrivals_left_ = 0;
+  bool measured_ = false;  // after the last arrival
+  std::uint64_t digest_ = kFnvStart;
+  RunResult result_;
+};
+
+// All objects are completed and decoded together, as a plan's; what arrives later is taken out again.
+Status Simulation::load() {
+  std::vector<Document> documents = script_.objects;
+  for (const Arrival& arrival : script_.arrivals)
+    documents.insert(documents.end(), arrival.objects.begin(), arrival.objects.end());
+  if (documents.size() > kScriptObjectsMax)
+    return Error(ErrorCode::TooLarge, "",
+                 "the simulation has " + std::to_string(documents.size()) + " objects: at most " +
+                     std::to_string(kScriptObjectsMax));
+  options_.now = kStart;
+  options_.objects = false;
+  options_.verdicts = planning::Verdicts::None;
+  offline_ = TRY(planning::OfflineCluster::make(std::move(documents), options_));
+  units_.reserve(script_.arrivals.size());
+  arrivals_left_ = script_.arrivals.size();
+  for (const Arrival& arrival : script_.arrivals) TRY(take_out(arrival));
+  meter_.finish();
+  for (std::size_t i = 0; i < pods_.size(); ++i) pod_index_[pods_[i].key] = i;
+  for (const auto& [name, id] : offline_->cluster().live_nodes()) {
+    const model::NodeRow& row = offline_->cluster().node(id);
+    const std::int64_t gpus = model::amount_in(row.allocatable, model::kGpu) * api::kWholeGpu;
+    gpus_ += gpus;
+    const auto rack = row.live->meta.labels.find(script_.rack_label);
+    if (rack != row.live->meta.labels.end()) rack_gpus_[rack->second] += gpus;
+  }
+  failed_.resize(script_.failures.size());
+  for (std::size_t i = 0; i < script_.failures.size(); ++i) {
+    for (const std::string& node : script_.failures[i].nodes)
+      if (!offline_->view().nodes.find("", node))
+        return Error(ErrorCode::NotFound, "spec.failures[" + std::to_string(i) + "]",
+                     "there is no node \"" + node + "\"");
+    events_.push({script_.failures[i].at, EventKind::Failure, i});
+  }
+  planner_ = std::make_unique<planning::Planner>(*offline_, options_, selectors_,
+                                                 planning::ProofBounds{.group_nodes_max = 0});
+  planner_->run();  // pods that wait from the start
+  return {};
+}
+
+// The object, and the claims that were made for it.
+std::vector<StoredObject> Simulation::take(const api::ObjectKey& key) {
+  std::vector<StoredObject> taken;
+  const auto object = offline_->view().find(key);
+  if (!object) return taken;
+  taken.push_back({key, *object});
+  if (key.kind == api::Kind::Pod) {
+    const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*object);
+    for (const api::ResourceClaim* claim : offline_->view().claims_owned_by(pod.meta.uid)) {
+      const api::ObjectKey owned{api::Kind::ResourceClaim, claim->meta.ns, claim->meta.name, {}};
+      taken.push_back({owned, *offline_->view().find(owned)});
+    }
+  }
+  for (const StoredObject& stored : taken) offline_->erase(stored.key.kind, stored.key.ns, stored.key.name);
+  return taken;
+}
+
+Status Simulation::take_out(const Arrival& arrival) {
+  Unit unit{&arrival};
+  for (const Document& document : arrival.objects) {
+    const Json& metadata = document.object.part("metadata");
+    const std::string_view ns = metadata.string_at("namespace");
+    const NamedKey key{std::string(ns.empty() ? "default" : ns), std::string(metadata.string_at("name"))};
+    const bool is_pod = document.kind == api::Kind::Pod;
+    if (document.kind == api::Kind::CompositePodGroup)
+      unit.key = {key.ns, key.name, EntityKind::CompositeGroup};
+    else if (document.kind == api::Kind::PodGroup && unit.key.kind != EntityKind::CompositeGroup)
+      unit.key = {key.ns, key.name, EntityKind::Group};
+    else if (is_pod && unit.key.name.empty())
+      unit.key = {key.ns, key.name, EntityKind::Pod};
+    if (is_pod) {
+      if (const std::string& trouble = offline_->trouble_of(key); !trouble.empty())
+        return Error(ErrorCode::Invalid, "Pod " + key.text(), trouble);
+      meter_.add(offline_->cluster(), offline_->view().pods.find_shared(key.ns, key.name));
+    }
+    const std::int64_t asked =
+        is_pod ? placement::gpu_demand_of(
+                     offline_->cluster().pod(offline_->cluster().find_pod(key.ns, key.name)))
+                     .gpus()
+               : 0;
+    std::vector<StoredObject> taken = take({document.kind, key.ns, key.name, {}});
+    if (!is_pod) {
+      std::ranges::move(taken, std::back_inserter(unit.shared));
+      continue;
+    }
+    unit.pods.push_back(pods_.size());
+    pods_.push_back({key, units_.size(), std::move(taken), asked});
+  }
+  events_.push({arrival.at, EventKind::Arrival, units_.size()});
+  units_.push_back(std::move(unit));
+  return {};
+}
+
+void Simulation::put(const StoredObject& stored) {
+  std::visit(
+      [&](const auto& shared) {
+        auto object = *shared;
+        object.meta.created = kStart + now_;
+        offline_->replace(stored.key.kind, std::move(object));
+      },
+      stored.object);
+}
+
+RunResult Simulation::run() {
+  while (!events_.empty()) {
+    now_ = events_.top().at;
+    freed_ = false;
+    for (; !events_.empty() && events_.top().at == now_; events_.pop()) {
+      const SimulatedEvent event = events_.top();
+      switch (event.kind) {
+        case EventKind::End:
+          end(event);
+          break;
+        case EventKind::Repair:
+          repair(event.subject);
+          break;
+        case EventKind::Failure:
+          fail(script_.failures[event.subject]);
+          break;
+        case EventKind::Arrival:
+          arrive(event.subject);
+          break;
+      }
+    }
+    if (freed_) due_ = waiting_;
+    decide_due();
+    measure();
+  }
+  return result();
+}
+
+void Simulation::arrive(std::size_t index) {
+  Unit& unit = units_[index];
+  --arrivals_left_;
+  for (const StoredObject& stored : unit.shared) put(stored);
+  for (const std::size_t pod : unit.pods) {
+    for (const StoredObject& stored : pods_[pod].objects) put(stored);
+    arrived_ += pods_[pod].asked;
+  }
+  unit.waiting = unit.pods.size();
+  if (unit.pods.empty()) return;
+  unit.queued = turn_of(unit).entry;
+  unit.queued.arrival = index + 1;  // of one second: in the order of the script
+  waiting_.insert(index);
+  due_.insert(index);
+}
+
+planning::Turn Simulation::turn_of(const Unit& unit) const {
+  const client::View& view = offline_->view();
+  const model::Cluster& cluster = offline_->cluster();
+  switch (unit.key.kind) {
+    case EntityKind::Pod: {
+      const auto pod = view.pods.find_shared(unit.key.ns, unit.key.name);
+      return {placement::queue_entry(*pod), pod, nullptr};
+    }
+    case EntityKind::Group: {
+      const api::PodGroup* group = view.pod_groups.find(unit.key.ns, unit.key.name);
+      return {placement::queue_entry(unit.key, group, {}), nullptr, group};
+    }
+    case EntityKind::CompositeGroup:
+      return {placement::queue_entry(planning::tree_of(view, cluster, unit.key)), nullptr, nullptr};
+  }
+  return {};
+}
+
+void Simulation::decide_due() {
+  std::set<std::string_view> refused;
+  while (!due_.empty()) {
+    Unit& unit = units_[*due_.begin()];
+    due_.erase(due_.begin());
+    if (unit.waiting == 0 || refused.contains(unit.arrival->alike)) continue;
+    note(planner_->decide(turn_of(unit)));
+    if (unit.waiting > 0 && !unit.arrival->alike.empty()) refused.insert(unit.arrival->alike);
+  }
+}
+
+void Simulation::note(const planning::Plan& plan) {
+  for (const planning::Decision& decision : plan.decisions)
+    for (const planning::PlannedVictim& victim : decision.victims) {
+      const auto known = pod_index_.find({victim.ns, victim.name});
+      if (known != pod_index_.end())
+        lose(known->second);
+      else
+        ++result_.evictions;  // it ran from the start, and does not return
+    }
+  for (const planning::Decision& decision : plan.decisions)
+    for (const planning::PlannedPod& placed : decision.pods)
+      if (!placed.node.empty()) start(pods_[pod_index_.at({placed.ns, placed.name})], placed.node);
+}
+
+void Simulation::start(SimulatedPod& pod, const std::string& node) {
+  if (!pod.node.empty()) return;  // a tree names it in its own decision and in its group's
+  const model::Cluster& cluster = offline_->cluster();
+  const api::GpuSharePtr& share = cluster.pod(cluster.find_pod(pod.key.ns, pod.key.name)).gpu_share;
+  pod.held = share ? static_cast<std::int64_t>(share->groups.size()) * share->hundredths : pod.asked;
+  pod.node = node;
+  pod.started = now_;
+  Unit& unit = units_[pod.unit];
+  if (pod.starts++ == 0) waits_.push_back(now_ - unit.arrival->at);
+  if (unit.arrival->runs)
+    events_.push({now_ + *unit.arrival->runs, EventKind::End, static_cast<std::size_t>(&pod - pods_.data()),
+                  pod.starts});
+  record("start", pod);
+  if (--unit.waiting > 0) return;
+  waiting_.erase(static_cast<std::size_t>(&unit - units_.data()));
+  count_racks(unit);
+}
+
+// Of a group that has started for the first time.
+void Simulation::count_racks(Unit& unit) {
+  if (unit.pods.size() < 2 || rack_gpus_.empty() || std::exchange(unit.spans_counted, true)) return;
+  std::set<std::string> racks;
+  std::int64_t gpus = 0;
+  for (const std::size_t pod : unit.pods) {
+    gpus += pods_[pod].held;
+    const api::Node* node = offline_->view().nodes.find("", pods_[pod].node);
+    const auto rack = node->meta.labels.find(script_.rack_label);
+    if (rack != node->meta.labels.end()) racks.insert(rack->second);
+  }
+  std::vector<std::int64_t> largest;
+  for (const auto& [name, offered] : rack_gpus_) largest.push_back(offered);
+  std::ranges::sort(largest, std::ranges::greater());
+  std::size_t least = 0;
+  for (std::int64_t room = 0; least < largest.size() && (least == 0 || room < gpus);)
+    room += largest[least++];
+  ++result_.gangs;
+  racks_ += static_cast<double>(racks.size());
+  racks_minimum_ += static_cast<double>(least);
+}
+
+// The pod holds nothing any more; its objects are gone.
+void Simulation::release(SimulatedPod& pod) {
+  pod.held = 0;
+  pod.node.clear();
+  freed_ = true;
+  const api::ObjectMeta& meta = std::get<std::shared_ptr<const api::Pod>>(pod.objects.front().object)->meta;
+  for (const api::ResourceClaim* claim : offline_->view().claims_owned_by(meta.uid))
+    offline_->erase(api::Kind::ResourceClaim, std::string(claim->meta.ns), std::string(claim->meta.name));
+}
+
+void Simulation::end(const SimulatedEvent& event) {
+  SimulatedPod& pod = pods_[event.subject];
+  if (pod.node.empty() || pod.starts != event.starts) return;  // it was evicted
+  offline_->evict(pod.key);
+  record("end", pod);
+  release(pod);
+  Unit& unit = units_[pod.unit];
+  if (++unit.ended < unit.pods.size()) return;
+  for (const StoredObject& stored : unit.shared)
+    offline_->erase(stored.key.kind, stored.key.ns, stored.key.name);
+}
+
+// A pod that is evicted, which the view has no more.
+void Simulation::lose(std::size_t index) {
+  SimulatedPod& pod = pods_[index];
+  ++result_.evictions;
+  lost_seconds_ += static_cast<double>(pod.held) / api::kWholeGpu * (now_ - pod.started).seconds_f();
+  record("evict", pod);
+  release(pod);
+  Unit& unit = units_[pod.unit];
+  if (!script_.restarts_lost) {
+    ++unit.ended;
+    return;
+  }
+  for (const StoredObject& stored : pod.objects) put(stored);
+  ++unit.waiting;
+  waiting_.insert(pod.unit);
+  due_.insert(pod.unit);
+}
+
+void Simulation::fail(const NodeFailure& failure) {
+  const auto index = static_cast<std::size_t>(&failure - script_.failures.data());
+  for (const std::string& name : failure.nodes) {
+    if (!offline_->view().nodes.find("", name)) continue;  // it is away already
+    std::vector<NamedKey> pods;
+    for (const api::Pod* pod : offline_->view().pods_on_node(name))
+      pods.push_back({pod->meta.ns, pod->meta.name});
+    for (const NamedKey& key : pods) {
+      offline_->evict(key);
+      const auto known = pod_index_.find(key);
+      if (known != pod_index_.end())
+        lose(known->second);
+      else
+        ++result_.evictions;
+    }
+    std::ranges::move(take({api::Kind::Node, "", name, {}}), std::back_inserter(failed_[index]));
+  }
+  if (failure.lasts) events_.push({now_ + *failure.lasts, EventKind::Repair, index});
+}
+
+void Simulation::repair(std::size_t failure) {
+  for (const StoredObject& stored : std::exchange(failed_[failure], {})) put(stored);
+  freed_ = true;
+}
+
+void Simulation::record(std::string_view what, const SimulatedPod& pod) {
+  digest_ = fnv1a(
+      std::to_string(now_.micros()) + " " + std::string(what) + " " + pod.key.text() + " " + pod.node + "\n",
+      digest_);
+}
+
+// In hundredths of GPUs, as the ledger has it.
+std::int64_t Simulation::allocated() const {
+  const model::Cluster& cluster = offline_->cluster();
+  std::int64_t sum = 0;
+  for (const auto& [name, id] : cluster.live_nodes()) {
+    const std::int64_t offered = model::amount_in(cluster.node(id).allocatable, model::kGpu);
+    sum += offered * api::kWholeGpu - placement::plugins::gpu_room_of(cluster, id).hundredths();
+  }
+  return sum;
+}
+
+// After the decisions of one instant.
+void Simulation::measure() {
+  const auto percent = [this](std::int64_t hundredths) {
+    return gpus_ == 0 ? 0 : 100 * static_cast<double>(hundredths) / static_cast<double>(gpus_);
+  };
+  const std::size_t reached =
+      gpus_ == 0 ? 0 : static_cast<std::size_t>(arrived_ * 100 / gpus_ / kCurveStepPercent);
+  while (result_.curve.size() <= std::min(reached, kCurvePointsMax - 1)) {
+    const double arrived = static_cast<double>(result_.curve.size() * kCurveStepPercent);
+    result_.curve.push_back({arrived, percent(allocated()), meter_.percent(offline_->cluster())});
+  }
+  if (arrivals_left_ > 0 || std::exchange(measured_, true)) return;
+  result_.allocated_gpu_percent = percent(allocated());
+  result_.fragmentation_percent = meter_.percent(offline_->cluster());
+}
+
+RunResult Simulation::result() {
+  std::ranges::sort(waits_);
+  result_.placed = static_cast<std::int64_t>(waits_.size());
+  result_.refused = static_cast<std::int64_t>(pods_.size()) - result_.placed;
+  result_.wait_p50 = percentile(waits_, 50);
+  result_.wait_p99 = percentile(waits_, 99);
+  result_.lost_chip_seconds = static_cast<std::int64_t>(lost_seconds_);
+  const double gangs = static_cast<double>(std::max<std::int64_t>(1, result_.gangs));
+  result_.racks_mean = racks_ / gangs;
+  result_.racks_minimum = racks_minimum_ / gangs;
+  result_.digest = hex_of(digest_);
+  return std::move(result_);
+}
+
+}  // namespace
+
+Result<RunResult> simulate(const Script& script, const planning::PlanOptions& options) {
+  Simulation simulation(script, options);
+  if (Status loaded = simulation.load(); !loaded) return loaded.error();
+  return simulation.run();
+}
+
+}  // namespace berth::simulate

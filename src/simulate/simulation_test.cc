@@ -1,0 +1,185 @@
+// Small scripts in virtual time, the draw from a trace, and its errors.
+#include "simulate/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include "dra/gates.h"
+#include "simulate/runs.h"
+#include "simulate/tasks.h"
+
+namespace berth::simulate {
+namespace {
+
+const api::Gates& all_gates() {
+  static const api::Gates gates(api::GateDefaults::Up);
+  return gates;
+}
+
+planning::PlanOptions options() {
+  planning::PlanOptions options;
+  options.gates = &all_gates();
+  options.device_gates = dra::gates_of(all_gates());
+  return options;
+}
+
+// Two nodes with four GPUs each, in racks of one node.
+Script two_nodes() {
+  Script script;
+  for (const char* name : {"a", "b"})
+    script.objects.push_back(
+        node_document(name, {32'000, 65'536, 4, {{"rack", std::string("rack-") + name}}}));
+  script.rack_label = "rack";
+  return script;
+}
+
+void arrive(Script& script, const std::string& name, std::int64_t at_s, std::optional<std::int64_t> runs_s,
+            const PodShape& shape, std::int64_t pods = 1, const std::string& within = "") {
+  Arrival arrival = equal_pods(name, shape, pods, within);
+  arrival.at = Duration::seconds(at_s);
+  if (runs_s) arrival.runs = Duration::seconds(*runs_s);
+  script.arrivals.push_back(std::move(arrival));
+}
+
+RunResult run(const Script& script) {
+  Result<RunResult> result = simulate(script, options());
+  EXPECT_TRUE(result.ok()) << (result ? "" : result.error().text());
+  return result ? *result : RunResult{};
+}
+
+TEST(Simulation, APodWaitsUntilAnotherEnds) {
+  Script script = two_nodes();
+  arrive(script, "long", 0, 100, {1000, 1024, 4});
+  arrive(script, "short", 0, 30, {1000, 1024, 4});
+  arrive(script, "late", 10, 5, {1000, 1024, 4});
+  const RunResult result = run(script);
+  EXPECT_EQ(result.placed, 3);
+  EXPECT_EQ(result.refused, 0);
+  EXPECT_EQ(result.wait_p50, Duration());
+  EXPECT_EQ(result.wait_p99, Duration::seconds(20));
+  EXPECT_EQ(result.allocated_gpu_percent, 100) << "at the last arrival";
+}
+
+TEST(Simulation, WhatFitsNowhereIsRefusedAndDoesNotHinderOthers) {
+  Script script = two_nodes();
+  arrive(script, "huge", 0, {}, {1000, 1024, 5});
+  arrive(script, "small", 1, {}, {1000, 1024, 1, 50});
+  const RunResult result = run(script);
+  EXPECT_EQ(result.placed, 1);
+  EXPECT_EQ(result.refused, 1);
+  EXPECT_EQ(result.allocated_gpu_percent, 6.25);
+}
+
+TEST(Simulation, AFailedNodesPodsStartAgainAndTheirWorkIsLost) {
+  Script script = two_nodes();
+  arrive(script, "x", 0, 100, {1000, 1024, 4});
+  arrive(script, "y", 0, 100, {1000, 1024, 4});
+  script.failures.push_back({Duration::seconds(40), Duration::seconds(10), {"b"}});
+  const RunResult result = run(script);
+  EXPECT_EQ(result.placed, 2);
+  EXPECT_EQ(result.evictions, 1);
+  EXPECT_EQ(result.lost_chip_seconds, 160);
+  script.restarts_lost = false;
+  EXPECT_NE(run(script).digest, result.digest);
+}
+
+TEST(Simulation, AHigherPriorityEvictsAndTheVictimComesBack) {
+  Script script = two_nodes();
+  arrive(script, "low-x", 0, 100, {1000, 1024, 4});
+  arrive(script, "low-y", 0, 100, {1000, 1024, 4});
+  PodShape high{1000, 1024, 4};
+  high.priority = 10;
+  arrive(script, "high", 50, 20, high);
+  const RunResult result = run(script);
+  EXPECT_EQ(result.evictions, 1);
+  EXPECT_EQ(result.lost_chip_seconds, 200);
+  EXPECT_EQ(result.placed, 3);
+}
+
+TEST(Simulation, AGangStartsAsAWholeAndItsRacksAreCounted) {
+  Script script = two_nodes();
+  arrive(script, "blocker", 0, 50, {1000, 1024, 2});
+  arrive(script, "gang", 1, 10, {1000, 1024, 2}, 4);
+  const RunResult result = run(script);
+  EXPECT_EQ(result.placed, 5);
+  EXPECT_EQ(result.wait_p99, Duration::seconds(49));
+  EXPECT_EQ(result.gangs, 1);
+  EXPECT_EQ(result.racks_mean, 2);
+  EXPECT_EQ(result.racks_minimum, 2);
+}
+
+TEST(Simulation, UnknownNodesOfFailuresAreNamed) {
+  Script script = two_nodes();
+  script.failures.push_back({Duration::seconds(1), {}, {"c"}});
+  const Result<RunResult> result = simulate(script, options());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().text(), "spec.failures[0]: there is no node \"c\"");
+}
+
+TEST(SimulatedRuns, AreTheSameForAnyNumberOfThreads) {
+  Trace trace = openb_statistics(20);
+  trace.nodes.resize(30);
+  const MakeScript make = [&trace](std::uint64_t seed) -> Result<Script> {
+    Script script;
+    add_nodes(trace, script);
+    Draw draw{1.2, seed};
+    draw.gangs = Gangs::Drawn;
+    draw.runs = Duration::seconds(40);
+    TRY(add_drawn_arrivals(trace, draw, script));
+    return script;
+  };
+  RunPlan plan;
+  for (const Policy& policy : policies()) plan.policies.push_back(&policy);
+  plan.seeds = {1, 2};
+  plan.options = options();
+  std::string first;
+  for (const std::size_t threads : {1, 2, 5}) {
+    plan.threads = threads;
+    const auto runs = simulate_all(plan, make);
+    ASSERT_TRUE(runs.ok()) << runs.error().text();
+    const std::string text = to_pretty_string(to_json(*runs));
+    if (first.empty()) first = text;
+    EXPECT_EQ(text, first) << threads << " threads";
+  }
+}
+
+TEST(TraceFiles, AreReadByColumns) {
+  const auto nodes =
+      read_trace_nodes("sn,cpu_milli,memory_mib,gpu,model\nn,64000,262144,2,P100\r\n", "n.csv");
+  ASSERT_TRUE(nodes.ok());
+  EXPECT_EQ(nodes->front().shape.gpus, 2);
+  EXPECT_EQ(nodes->front().shape.labels.front().second, "P100");
+  const auto tasks = read_trace_tasks(
+      "name,gpu_spec,cpu_milli,memory_mib,num_gpu,gpu_milli\np,V100|T4|V100,6000,12288,1,460\n", "p.csv");
+  ASSERT_TRUE(tasks.ok());
+  EXPECT_EQ(tasks->front().hundredths, 46);
+  EXPECT_EQ(tasks->front().values, (std::vector<std::string>{"T4", "V100"}));
+}
+
+TEST(TraceFiles, ErrorsNameLineAndColumn) {
+  const struct {
+    const char* csv;
+    const char* error;
+  } rows[] = {
+      {"", "p.csv: is empty: a header with column names is missing"},
+      {"name,cpu_milli\n", "p.csv:1: has no column \"memory_mib\""},
+      {"cpu_milli,memory_mib,num_gpu,gpu_milli\n", "p.csv: has no tasks"},
+      {"cpu_milli,memory_mib,num_gpu,gpu_milli\n1,2,3\n", "p.csv:2: has 3 fields: the header has 4"},
+      {"cpu_milli,memory_mib,num_gpu,gpu_milli\n1,2,1,x\n",
+       "p.csv:2: gpu_milli: is \"x\": a whole number from 0 to 1000 is needed"},
+      {"cpu_milli,memory_mib,num_gpu,gpu_milli\n1,2,1,0\n",
+       "p.csv:2: gpu_milli: is 0 with num_gpu 1: 1 to 1000 is needed"},
+      {"cpu_milli,memory_mib,num_gpu,gpu_milli\n-1,2,1,0\n",
+       "p.csv:2: cpu_milli: is \"-1\": a whole number from 0 to 1000000000 is needed"},
+  };
+  for (const auto& row : rows) {
+    const auto tasks = read_trace_tasks(row.csv, "p.csv");
+    ASSERT_FALSE(tasks.ok()) << row.csv;
+    EXPECT_EQ(tasks.error().text(), row.error);
+  }
+  const auto twice = read_trace_nodes("sn,cpu_milli,memory_mib,gpu\nn,1,1,1\nn,1,1,1\n", "n.csv");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.error().text(), "n.csv:3: sn: is \"n\" a second time: names of nodes differ");
+}
+
+}  // namespace
+}  // namespace berth::simulate
