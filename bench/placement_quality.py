@@ -126,7 +126,7 @@ def main():
         print("\n".join(table(name, runs, policies)), flush=True)
         if first and chosen.plots:
             for member, file, title, low, high in (
-                    ("allocatedPercent", "allocated", "GPUs allocated", 70, 100),
+                    ("allocatedPercent", "allocated", "GPUs allocated", 50, 100),
                     ("fragmentationPercent", "fragmentation", "Free GPUs of no use to the workload", 0, 20)):
                 curves = {policy: mean_curve(runs, policy, member) for policy in policies}
                 (chosen.plots / f"placement-{file}.svg").write_text(svg(title, "%", curves, low, high))

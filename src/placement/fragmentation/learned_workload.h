@@ -3,7 +3,8 @@
 // The mix is that of the newest pods of the view, so a restart learns the same mix from the live objects. It
 // changes only when another look finds a clearly different one: every change makes cached scores invalid.
 // Owner: one CycleState, one thread. Cost: a look O(pods + nodes x affinities), once in many pods with GPUs;
-// points_on() as two DemandMix::unusable(). Memory: 16 bytes a node. Source: FGD for the measure; docs/placement-quality.md.
+// points_on() as two DemandMix::unusable(). Memory: 16 bytes a node. Source: FGD for the measure;
+// docs/placement-quality.md.
 #pragma once
 
 #include <map>
