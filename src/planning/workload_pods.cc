@@ -10,6 +10,7 @@
 #include "api/type_table.h"
 #include "base/fnv.h"
 #include "base/random.h"
+#include "model/replica_selectors.h"
 #include "planning/document_removal.h"
 #include "workloads/workloads.h"
 
@@ -152,7 +153,8 @@ class Controllers {
   std::vector<Document> made() {
     std::vector<Document> documents;
     for (const ObjectKey& key : made_)
-      if (key.kind != Kind::Other) documents.push_back({key.kind, std::move(objects_[key])});
+      if (key.kind != Kind::Other || model::ReplicaSelectors::reads(key.resource))
+        documents.push_back({key.kind, std::move(objects_[key])});
     return documents;
   }
   bool has_pods(std::string_view uid) const {

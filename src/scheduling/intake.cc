@@ -342,6 +342,11 @@ void Intake::apply(const client::View& view, const client::Delta& delta, const H
       if (std::exchange(namespaces_stamp_, stamp) != stamp) loop_.queue.wake(kEventNamespaceChanged, now);
       break;
     }
+    case api::Kind::Other: {
+      const std::uint64_t stamp = loop_.cluster.replica_selectors().stamp();
+      if (std::exchange(selectors_stamp_, stamp) != stamp) loop_.queue.wake(kEventSelectorChanged, now);
+      break;
+    }
     case api::Kind::BindRequest:
       request_changed(view, delta, now);
       break;
