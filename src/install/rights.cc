@@ -21,6 +21,7 @@ constexpr std::string_view kAuthorization = "authorization.k8s.io";
 
 constexpr std::string_view kStatusReason = "the phase that the project's controllers wait for";
 constexpr std::string_view kOwnerReason = "owners of groups, where a PlacementPolicy is about an owner";
+constexpr std::string_view kReplicaReason = "which pods are replicas, to spread them by default";
 
 // What is watched and written is also read: a write that conflicts, or whose answer was lost, is read back.
 constexpr Right kRights[] = {
@@ -30,6 +31,10 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, "", "pods/eviction", "", "create", "a pod of lower priority makes room"},
     {Scheduler, Cluster, "policy", "poddisruptionbudgets", "", "list,watch", "how many pods may be evicted"},
     {Scheduler, Cluster, "", "namespaces", "", "list,watch", "labels that terms between pods select by"},
+    {Scheduler, Cluster, "", "services", "", "list,watch", kReplicaReason},
+    {Scheduler, Cluster, "", "replicationcontrollers", "", "list,watch", kReplicaReason},
+    {Scheduler, Cluster, "apps", "replicasets", "", "list,watch", kReplicaReason},
+    {Scheduler, Cluster, "apps", "statefulsets", "", "list,watch", kReplicaReason},
     {Scheduler, Cluster, "", "pods/binding", "", "create", "a pod gets its node"},
     {Scheduler, Cluster, "", "pods/status", "", "patch",
      "condition PodScheduled; the claim of extended resources and what devices take of the node"},

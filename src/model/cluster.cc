@@ -50,6 +50,8 @@ void Cluster::apply(const client::Delta& delta) {
     case api::Kind::BindRequest:
       return apply_request(client::shared_object_of<api::BindRequest>(delta.before),
                            client::shared_object_of<api::BindRequest>(delta.after));
+    case api::Kind::Other:
+      return replica_selectors_.apply(delta);
     default:
       return;
   }

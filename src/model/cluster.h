@@ -17,6 +17,7 @@
 #include "client/view.h"
 #include "model/ledger.h"
 #include "model/node_traits.h"
+#include "model/replica_selectors.h"
 #include "model/rows.h"
 
 namespace berth::model {
@@ -79,6 +80,7 @@ class Cluster {
   const std::map<std::string, std::shared_ptr<const api::DeviceClass>>& classes() const { return classes_; }
   const Affinities& affinities() const { return affinities_; }
   const NodeTraits& node_traits() const { return traits_; }
+  const ReplicaSelectors& replica_selectors() const { return replica_selectors_; }
   // Live nodes by name; every loop over nodes uses this order.
   const std::map<std::string, NodeId, std::less<>>& live_nodes() const { return live_nodes_; }
 
@@ -181,6 +183,7 @@ class Cluster {
   std::vector<PodId> free_pods_;
   Affinities affinities_;
   NodeTraits traits_;
+  ReplicaSelectors replica_selectors_;
   client::NamedMap<ClaimId> claim_ids_;
   std::vector<ClaimRow> claims_;
   std::vector<ClaimId> free_claims_;
@@ -191,10 +194,7 @@ class Cluster {
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
   std::set<ClaimId> late_claims_;
-  std::uint64_t stamp_ = 0;
-  std::uint64_t shared_pools_stamp_ = 0;
-  std::uint64_t node_set_stamp_ = 0;
-  std::uint64_t classes_stamp_ = 0;
+  std::uint64_t stamp_ = 0, shared_pools_stamp_ = 0, node_set_stamp_ = 0, classes_stamp_ = 0;
 };
 
 }  // namespace berth::model

@@ -17,12 +17,6 @@ void sort(ResourceAmounts& amounts) {
             [](const ResourceAmount& a, const ResourceAmount& b) { return a.resource < b.resource; });
 }
 
-std::int64_t amount_of(const ResourceAmounts& amounts, ResourceId resource) {
-  for (const ResourceAmount& one : amounts)
-    if (one.resource == resource) return one.amount;
-  return 0;
-}
-
 // Neither it nor a report of its node lacks an amount that has a floor.
 bool names_both(const api::Container& container) {
   return container.requests.contains("cpu") && container.requests.contains("memory") && !container.reported;
@@ -40,18 +34,39 @@ ResourceAmounts amounts_by(const api::ResourceMap& map, IdOf id_of) {
   return amounts;
 }
 
+std::int64_t amount_at(const api::ResourceMap& map, std::string_view name) {
+  const auto found = map.find(name);
+  if (found == map.end()) return 0;
+  return name == "cpu" ? found->second.ceil_millis() : found->second.ceil_units();
+}
+
+// kube-scheduler gives floors to containers of a pod with pod-level requests while the pod waits. Once it has
+// a place, they have floors only of what the whole pod asks nothing of.
+enum class FloorsOf : std::uint8_t { Waiting, Placed };
+
+// What the pod counts with in scores beyond `requests`, which are its own.
+ResourceAmounts floors_beyond(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices,
+                              const api::ResourceMap& requests, FloorsOf of) {
+  if (std::ranges::all_of(pod.containers, names_both) && std::ranges::all_of(pod.init_containers, names_both))
+    return {};
+  api::ResourceMap floors = {{"cpu", Quantity::millis(kCpuFloor)}, {"memory", Quantity::of(kMemoryFloor)}};
+  if (of == FloorsOf::Placed && pod.pod_level_requests && !pod.pod_level_requests->empty())
+    std::erase_if(floors, [&](const auto& floor) { return requests.contains(floor.first); });
+  if (floors.empty()) return {};
+  const api::ResourceMap scored = api::effective_requests(pod, by_devices, floors);
+  ResourceAmounts beyond;
+  for (const auto& [name, unasked] : {std::pair("cpu", kCpuUnasked), std::pair("memory", kMemoryUnasked)})
+    if (const std::int64_t more = amount_at(scored, name) - amount_at(requests, name); more > 0)
+      beyond.push_back({unasked, more});
+  return beyond;
+}
+
 template <class IdOf>
 ResourceAmounts charges_by(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices, IdOf id_of) {
-  ResourceAmounts charges = amounts_by(api::effective_requests(pod, by_devices), id_of);
-  if (!std::all_of(pod.containers.begin(), pod.containers.end(), names_both) ||
-      !std::all_of(pod.init_containers.begin(), pod.init_containers.end(), names_both)) {
-    static const api::ResourceMap kFloors = {{"cpu", Quantity::millis(kCpuFloor)},
-                                             {"memory", Quantity::of(kMemoryFloor)}};
-    const ResourceAmounts scored = amounts_by(api::effective_requests(pod, by_devices, kFloors), id_of);
-    for (const auto& [asked, unasked] : {std::pair(kCpu, kCpuUnasked), std::pair(kMemory, kMemoryUnasked)})
-      if (const std::int64_t more = amount_of(scored, asked) - amount_of(charges, asked); more > 0)
-        charges.push_back({unasked, more});
-  }
+  const api::ResourceMap requests = api::effective_requests(pod, by_devices);
+  ResourceAmounts charges = amounts_by(requests, id_of);
+  for (const ResourceAmount& floor : floors_beyond(pod, by_devices, requests, FloorsOf::Placed))
+    charges.push_back(floor);
   charges.push_back({kPodSlots, 1});
   sort(charges);
   return charges;
@@ -81,6 +96,10 @@ ResourceAmounts ResourceNames::known_charges(const api::Pod& pod,
 
 ResourceAmounts ResourceNames::amounts(const api::ResourceMap& map) {
   return amounts_by(map, [this](std::string_view name) { return names_.intern(name); });
+}
+
+ResourceAmounts waiting_floors(const api::Pod& pod) {
+  return floors_beyond(pod, {}, api::effective_requests(pod), FloorsOf::Waiting);
 }
 
 ResourceRow ResourceNames::row(const api::ResourceMap& map) {

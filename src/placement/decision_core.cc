@@ -20,8 +20,8 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       group_cycle_(profiles_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
       tree_cycle_(group_cycle_, profiles_, domains_, options.placements),
       victim_search_(pod_cycle_),
-      group_victim_search_(group_cycle_),
-      tree_victim_search_(tree_cycle_),
+      group_victim_search_(group_cycle_, victim_search_),
+      tree_victim_search_(tree_cycle_, victim_search_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
   allocator_.set_scoring(options.scoring);
 }

@@ -101,8 +101,8 @@ TEST(QueueingHints, APodWaitsForTheEventsOfThePluginsThatReadIt) {
   EXPECT_EQ(bench.plugins.events_for(plain), nodes);
   const api::Pod& claims =
       bench.put_pod("claims", "", R"(,"resourceClaims":[{"name":"r","resourceClaimName":"c"}])");
-  EXPECT_EQ(bench.plugins.events_for(claims),
-            kEventAny & ~(kEventVolumeChanged | kEventPodPlaced | kEventPodRelabelled));
+  EXPECT_EQ(bench.plugins.events_for(claims), kEventAny & ~(kEventVolumeChanged | kEventPodPlaced |
+                                                            kEventPodRelabelled | kEventSelectorChanged));
   const api::Pod& volumes =
       bench.put_pod("volumes", "", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])");
   EXPECT_EQ(bench.plugins.events_for(volumes), nodes | kEventVolumeChanged);

@@ -12,15 +12,17 @@ namespace berth::placement {
 
 class PluginBench {
  public:
-  void put(api::Kind kind, const std::string& text) {
+  // `resource`: of Kind::Other.
+  void put(api::Kind kind, const std::string& text, const api::ResourceRef& resource = {}) {
     Json object = *parse_json(text);
     object["metadata"]["resourceVersion"] = std::to_string(++version_);
     auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
     const api::ObjectMeta& meta = api::meta_of(*typed);
-    cluster.apply(*view.put({kind, meta.ns, meta.name, {}}, *typed));
+    cluster.apply(*view.put({kind, meta.ns, meta.name, resource}, *typed));
   }
-  void erase(api::Kind kind, const std::string& ns, const std::string& name) {
-    if (const auto delta = view.erase({kind, ns, name, {}}, ++version_)) cluster.apply(*delta);
+  void erase(api::Kind kind, const std::string& ns, const std::string& name,
+             const api::ResourceRef& resource = {}) {
+    if (const auto delta = view.erase({kind, ns, name, resource}, ++version_)) cluster.apply(*delta);
   }
   // `labels`: members of metadata.labels: "rack":"r0".
   void put_node(const std::string& name, const std::string& labels) {

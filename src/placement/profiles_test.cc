@@ -52,10 +52,18 @@ api::NodeSelector on_host(const std::string& host) {
   return selector;
 }
 
-std::string of_replica_set(const std::string& uid) {
-  return R"(,"labels":{"app":"a"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r",)"
-         R"("uid":")" +
-         uid + R"(","controller":true}])";
+std::string of_replica_set(const std::string& name) {
+  return R"(,"labels":{"app":"a","set":")" + name +
+         R"("},"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":")" + name +
+         R"(","uid":")" + name + R"(","controller":true}])";
+}
+
+void put_replica_sets(PluginBench& bench) {
+  for (const std::string name : {"r", "s"})
+    bench.put(api::Kind::Other,
+              R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
+                  R"("},"spec":{"selector":{"matchLabels":{"set":")" + name + R"("}}}})",
+              {"apps", "v1", "replicasets"});
 }
 
 TEST(PluginArguments, AddedAffinityKeepsPodsFromOtherNodes) {
@@ -131,6 +139,7 @@ TEST(PluginArguments, DefaultConstraintsOfAList) {
   PluginArguments arguments;
   arguments.topology_spread.system_defaults = false;
   ArgumentsBench none(arguments);
+  put_replica_sets(none);
   none.put_pod("there", of_replica_set("r"), R"(,"nodeName":"n2")");
   // Not spread, but the emptiest by resources.
   EXPECT_EQ(none.place("p", of_replica_set("r")), "n0");
@@ -139,6 +148,7 @@ TEST(PluginArguments, DefaultConstraintsOfAList) {
   zones.topology_key = "topology.kubernetes.io/zone";
   arguments.topology_spread.required = {zones};
   ArgumentsBench required(arguments);
+  put_replica_sets(required);
   required.put_pod("there", of_replica_set("r"), R"(,"nodeName":"n0")");
   EXPECT_EQ(required.place("p", of_replica_set("r")), "n2");
   EXPECT_EQ(required.place("other", of_replica_set("s")), "n1");
@@ -147,6 +157,7 @@ TEST(PluginArguments, DefaultConstraintsOfAList) {
   arguments.topology_spread.required.clear();
   arguments.topology_spread.preferred = {zones};
   ArgumentsBench preferred(arguments);
+  put_replica_sets(preferred);
   for (const char* name : {"a", "b"}) preferred.put_pod(name, of_replica_set("r"), R"(,"nodeName":"n2")");
   preferred.put_pod("c", of_replica_set("r"), R"(,"nodeName":"n0")");
   EXPECT_EQ(preferred.place("p", of_replica_set("r")), "n1");

@@ -65,7 +65,7 @@ class ChangeFacts {
 
 // One change, after the model has it. What does not concern it is null or none.
 struct ClusterChange {
-  ClusterEvent event = kEventNever;
+  ClusterEvent event = kEventNever;  // of a node: one or more
   const model::Cluster& cluster;
   const client::View& view;
   const client::Delta* object = nullptr;  // that changed

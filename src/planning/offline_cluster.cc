@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/kind_rules.h"
+#include "api/type_table.h"
 #include "api/types/claim_consumer.h"
 #include "base/assert.h"
 #include "dra/cel_check.h"
@@ -25,6 +26,16 @@ bool is_runtime_class(const Json& object) {
 // Objects are loaded in the order of their references; pods last.
 bool is_planned(api::Kind kind) {
   return kind != api::Kind::Other && kind != api::Kind::Lease;
+}
+
+// Of a Service or a controller of pods.
+std::optional<api::ResourceRef> replicas_resource(const Json& object) {
+  const api::ResourceInfo* row =
+      api::find_resource_of_kind(object.string_at("apiVersion"), object.string_at("kind"));
+  if (!row) return std::nullopt;
+  api::ResourceRef resource{std::string(row->group), std::string(row->version), std::string(row->plural)};
+  if (!model::ReplicaSelectors::reads(resource)) return std::nullopt;
+  return resource;
 }
 
 void newest(const Json& value, Time& latest) {
@@ -85,6 +96,7 @@ Status OfflineCluster::gather(std::vector<Document> documents) {
     if (is_runtime_class(document.object))
       runtime_classes_[std::string(document.object.part("metadata").string_at("name"))] = document.object;
     note_owners(document.object);
+    TRY(note_replicas(document.object));
     if (!is_planned(document.kind)) continue;
     const api::KindInfo& info = api::info_of(document.kind);
     Json& metadata = document.object["metadata"];
@@ -114,6 +126,21 @@ void OfflineCluster::note_owners(const Json& object) {
                                  std::string(object.string_at("kind")),
                                  std::string(metadata.string_at("name")), ""};
   owners_[{std::string(ns.empty() ? "default" : ns), api::target_of(self)}] = std::move(owners);
+}
+
+// A Service or a controller of pods: which of them are replicas.
+Status OfflineCluster::note_replicas(const Json& object) {
+  const std::optional<api::ResourceRef> resource = replicas_resource(object);
+  if (!resource) return {};
+  Json named = object;
+  Json& metadata = named["metadata"];
+  if (metadata.string_at("namespace").empty()) metadata["namespace"] = "default";
+  const api::ObjectKey key{api::Kind::Other, std::string(metadata.string_at("namespace")),
+                           std::string(metadata.string_at("name")), *resource};
+  auto raw = std::make_shared<const std::string>(to_string(named));
+  const api::TypedObject typed = TRY(api::decode_typed(api::Kind::Other, std::move(raw)));
+  if (auto delta = view_.put(key, typed)) cluster_.apply(*delta);
+  return {};
 }
 
 placement::OwnersOf OfflineCluster::owners() const {

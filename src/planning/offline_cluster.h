@@ -69,6 +69,7 @@ class OfflineCluster {
   static api::Kind kind_of(std::string_view resource);
   Status gather(std::vector<Document> documents);
   void note_owners(const Json& object);
+  Status note_replicas(const Json& object);
   void admit(const PlanOptions& options);
   void make_claims();
   void make_claim(Json& pod, const Json& entry, std::string_view from);

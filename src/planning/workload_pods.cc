@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "groups/group_adopter.h"
 #include "groups/source.h"
+#include "model/replica_selectors.h"
 #include "planning/document_removal.h"
 #include "workloads/workloads.h"
 
@@ -175,7 +176,8 @@ class Controllers {
   std::vector<Document> made() {
     std::vector<Document> documents;
     for (const ObjectKey& key : made_)
-      if (key.kind != Kind::Other) documents.push_back({key.kind, std::move(objects_[key])});
+      if (key.kind != Kind::Other || model::ReplicaSelectors::reads(key.resource))
+        documents.push_back({key.kind, std::move(objects_[key])});
     return documents;
   }
   // What the group adopter cannot follow, each once.

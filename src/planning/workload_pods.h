@@ -17,8 +17,9 @@ namespace berth::planning {
 inline constexpr std::size_t kWorkloadPodsMax = 50'000;
 
 struct WorkloadPods {
-  std::vector<Document> documents;  // the given ones, and the pods, PodGroups and claims that are made
-  std::vector<std::string> notes;   // for people: workloads whose pods are not made, and why
+  // The given ones, and the pods, PodGroups, claims and ReplicaSets that are made.
+  std::vector<Document> documents;
+  std::vector<std::string> notes;  // for people: workloads whose pods are not made, and why
 };
 
 // Pods of a StatefulSet are made as if those before them were ready: a plan is about all of them. Made pods

@@ -12,13 +12,18 @@
 namespace berth::scheduling {
 namespace {
 
-// False for heartbeats: no field that decisions read has changed.
-bool matters(const api::Node& before, const api::Node& after) {
-  return before.unschedulable != after.unschedulable ||
-         before.disables_resize_preemption != after.disables_resize_preemption ||
-         before.allocatable != after.allocatable || before.meta.labels != after.meta.labels ||
-         !placement::same_taints(before.taints, after.taints) ||
-         before.declared_features != after.declared_features;
+// Bits of ClusterEvent. None for heartbeats: no field that decisions read has changed.
+std::uint32_t events_of(const api::Node* before, const api::Node* after) {
+  if (!before) return kEventNodeAdded;
+  if (!after) return kEventNodeGone;
+  std::uint32_t events = kEventNever;
+  if (before->allocatable != after->allocatable) events |= kEventNodeAllocatable;
+  if (before->meta.labels != after->meta.labels) events |= kEventNodeLabels;
+  if (before->unschedulable != after->unschedulable || !placement::same_taints(before->taints, after->taints))
+    events |= kEventNodeTaints;
+  if (before->declared_features != after->declared_features) events |= kEventNodeFeatures;
+  if (before->disables_resize_preemption != after->disables_resize_preemption) events |= kEventNodePreemption;
+  return events;
 }
 
 // Such a request may go: its pod stands for itself.
@@ -129,12 +134,14 @@ void Intake::placed_pod_changed(const client::View& view, const client::Delta& d
 }
 
 void Intake::node_changed(const client::View& view, const client::Delta& delta, Time now) {
-  placement::ClusterChange node = change(kEventNodeChanged, view, delta);
-  node.node_before = client::object_of<api::Node>(delta.before);
-  node.node_after = client::object_of<api::Node>(delta.after);
-  if (node.node_before && node.node_after && !matters(*node.node_before, *node.node_after)) return;
-  if (!node.node_before) node.event = kEventNodeAdded;
-  if (!node.node_before || !node.node_after || node.node_before->allocatable != node.node_after->allocatable)
+  const auto* before = client::object_of<api::Node>(delta.before);
+  const auto* after = client::object_of<api::Node>(delta.after);
+  const std::uint32_t events = events_of(before, after);
+  if (events == kEventNever) return;
+  placement::ClusterChange node = change(static_cast<placement::ClusterEvent>(events), view, delta);
+  node.node_before = before;
+  node.node_after = after;
+  if (events & (kEventNodeAdded | kEventNodeGone | kEventNodeAllocatable))
     node.node = loop_.cluster.find_node(delta.key.name);
   wake(node, now);
 }
@@ -333,6 +340,11 @@ void Intake::apply(const client::View& view, const client::Delta& delta, const H
     case api::Kind::Namespace: {
       const std::uint64_t stamp = loop_.cluster.affinities().namespaces_stamp();
       if (std::exchange(namespaces_stamp_, stamp) != stamp) loop_.queue.wake(kEventNamespaceChanged, now);
+      break;
+    }
+    case api::Kind::Other: {
+      const std::uint64_t stamp = loop_.cluster.replica_selectors().stamp();
+      if (std::exchange(selectors_stamp_, stamp) != stamp) loop_.queue.wake(kEventSelectorChanged, now);
       break;
     }
     case api::Kind::BindRequest:

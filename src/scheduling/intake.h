@@ -18,7 +18,7 @@ class Intake {
   using HeldDevices = std::shared_ptr<const api::Allocation>;
   HeldDevices held_by(const client::Delta& delta) const;
   void apply(const client::View& view, const client::Delta& delta, const HeldDevices& held, Time now);
-  // Finds the policies of every group, after which changes are followed.
+  // Before changes are followed: finds the policies of every group. What the model knows is no change.
   void resolve_all(const client::View& view, Time now);
   // The owners that this group asked for were read, or cannot be.
   void owners_read(const client::View& view, const GroupKey& group, Time now);
@@ -54,6 +54,7 @@ class Intake {
   LoopState& loop_;
   const placement::Profiles& profiles_;
   std::uint64_t namespaces_stamp_ = 0;  // of the latest Namespace
+  std::uint64_t selectors_stamp_ = 0;   // of the latest Service or controller of pods
 };
 
 }  // namespace berth::scheduling

@@ -79,6 +79,8 @@ void Intake::resolve_under(const client::View& view, const std::string& ns, cons
 }
 
 void Intake::resolve_all(const client::View& view, Time now) {
+  namespaces_stamp_ = loop_.cluster.affinities().namespaces_stamp();
+  selectors_stamp_ = loop_.cluster.replica_selectors().stamp();
   if (view.placement_policies.size() > 0)
     for (const GroupKey& group : groups_in(view, "")) resolve(view, group, now);
   for (const auto& [key, policy] : view.placement_policies.all())

@@ -41,6 +41,8 @@ std::vector<client::Interest> Scheduler::interests() const {
         api::Kind::VolumeAttachment, api::Kind::PodDisruptionBudget, api::Kind::BindRequest,
         api::Kind::Namespace, api::Kind::Topology, api::Kind::PlacementPolicy, api::Kind::Pod})
     interests.push_back({kind, {}, {}});
+  for (const api::ResourceRef& resource : model::ReplicaSelectors::resources())
+    interests.push_back({api::Kind::Other, resource, {}});
   if (loop_.options.composite_groups) interests.push_back({api::Kind::CompositePodGroup, {}, {}});
   if (loop_.options.gates.device_taints) interests.push_back({api::Kind::DeviceTaintRule, {}, {}});
   return interests;

@@ -67,6 +67,7 @@ class TestBench {
   explicit TestBench(SchedulerOptions options = {})
       : scheduler(std::move(options), selectors, &decisions, &inputs) {}
 
+  // Kind::Other: of the kind that the text names.
   void put(api::Kind kind, const std::string& text);
   void put_node(const NodeSpec& spec);
   void put_pod(const PodSpec& spec);

@@ -31,7 +31,14 @@ void TestBench::put_json(api::Kind kind, Json object) {
   auto typed = api::decode_typed(kind, std::make_shared<const std::string>(to_string(object)));
   ASSERT_TRUE(typed.ok());
   const api::ObjectMeta& meta = api::meta_of(*typed);
-  if (auto delta = view.put({kind, meta.ns, meta.name}, *typed)) scheduler.apply(view, *delta, now);
+  api::ObjectKey key{kind, meta.ns, meta.name};
+  if (kind == api::Kind::Other) {
+    const api::ResourceInfo* row =
+        api::find_resource_of_kind(object.string_at("apiVersion"), object.string_at("kind"));
+    ASSERT_NE(row, nullptr);
+    key.resource = {std::string(row->group), std::string(row->version), std::string(row->plural)};
+  }
+  if (auto delta = view.put(key, *typed)) scheduler.apply(view, *delta, now);
 }
 
 void TestBench::put_node(const NodeSpec& spec) {

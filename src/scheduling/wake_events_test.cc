@@ -319,5 +319,43 @@ TEST(WakeEvents, TheOneThatMayHelpWakesAndTheOtherDoesNot) {
     }
 }
 
+void put_service(TestBench& bench, const std::string& app, int generation) {
+  bench.put(Kind::Other, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":)"
+                         R"("default","generation":)" +
+                             std::to_string(generation) + R"(},"spec":{"selector":{"app":")" + app + "\"}}}");
+}
+
+// Zone a runs the pod that the Service selects, and zone b is full: 1 + 1 - 0 is more than the skew of 1.
+TEST(WakeEvents, AServiceWakesAPodThatDefaultConstraintsRefuse) {
+  placement::Profile profile;
+  api::SpreadConstraint by_zone;
+  by_zone.topology_key = "zone";
+  profile.arguments.topology_spread = {false, {by_zone}, {}};
+  SchedulerOptions options;
+  options.profiles = {profile};
+  TestBench bench(std::move(options));
+  bench.put_node({"n1", "4", "8Gi", "110", {{"zone", "a"}}});
+  bench.put_node({"n2", "1", "8Gi", "110", {{"zone", "b"}}});
+  put_on_node(bench, "first", "1", R"("app":"web")");
+  put_service(bench, "web", 1);
+  bench.put(Kind::Pod, R"({"metadata":{"name":"p","namespace":"default","uid":"p","generation":1,"labels":)"
+                       R"({"app":"web"}},"spec":{"schedulerName":"berth","preemptionPolicy":"Never",)"
+                       R"("containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}})");
+  bench.run();
+  EXPECT_EQ(bench.message_of("p"),
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod topology spread "
+            "constraints. preemption: not eligible due to preemptionPolicy=Never.");
+  const auto decisions_after = [&](const std::string& app, int generation) {
+    const std::size_t before = bench.decisions.records().size();
+    put_service(bench, app, generation);
+    bench.now = bench.now + Duration::seconds(20);
+    bench.run();
+    return bench.decisions.records().size() - before;
+  };
+  EXPECT_EQ(decisions_after("web", 1), 0u) << "its status changed";
+  EXPECT_EQ(decisions_after("db", 2), 1u);
+  EXPECT_EQ(bench.node_of("p"), "n1");
+}
+
 }  // namespace
 }  // namespace berth::scheduling

@@ -64,6 +64,11 @@ class PageTest(unittest.TestCase):
         self.assertEqual(run_bench.measured_ns(rows),
                          {"a_bench/Audit": 90e3, "a_bench/Audit/a_second": 18e3})
 
+    def test_a_time_that_a_row_measured_itself_and_its_percentile(self):
+        rows = [dict(row("Placed/manual_time", 90, p99=18e-6), real_time=7.0)]
+        self.assertEqual(run_bench.measured_ns(rows),
+                         {"a_bench/Placed/manual_time": 7e3, "a_bench/Placed/manual_time/p99": 18e3})
+
     def test_the_rows_that_the_page_and_the_record_name_exist(self):
         named = {name for _, name in run_bench.FIGURE.findall(run_bench.PAGE.read_text())}
         self.assertGreater(len(named), 30)

@@ -47,6 +47,7 @@ class SignatureCache {
   FitError fit_error(const CycleState& state);
   // The nodes that refused the pod of the latest choose(), by name.
   std::vector<RefusedByNode> refused(const CycleState& state);
+  static RefusedByNode refused_for(const Diagnosis& diagnosis, const Diagnosis::Row& row);
   // Runs the PostFilter plugins for a pod that choose() found no node for. Leaves the transaction unchanged.
   std::vector<client::Chain> post_filter(const CycleState& state, model::Ledger::Transaction& transaction);
 
@@ -101,7 +102,6 @@ class SignatureCache {
   static void count_out(ReasonList& list, std::uint32_t slot);
   void find_first(CachedSignature& cached) const;
   const std::vector<ReasonList>& refusals(CachedSignature& cached);
-  static RefusedByNode refused_for(const Diagnosis& diagnosis, const Diagnosis::Row& row);
   std::uint8_t list_of(CachedSignature& cached, const CycleState& state, const Diagnosis::Row& row,
                        bool lazy);
   NodeId best_accepted(CachedSignature& cached, CycleState& state);

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "placement/plugins/resource_arithmetic.h"
-#include "placement/test_cluster.h"
+#include "placement/test_replicas.h"
 
 namespace berth::placement {
 namespace {
@@ -17,8 +17,9 @@ constexpr std::int64_t kMiB = 1024 * 1024;
 // kube-scheduler's scores as its documentation and source describe them, node by node.
 class ScoreTwin {
  public:
-  ScoreTwin(const PluginBench& bench, const api::Pod& pod, std::vector<const api::Node*> feasible)
-      : bench_(bench), pod_(pod), feasible_(std::move(feasible)) {
+  ScoreTwin(const PluginBench& bench, const RandomReplicas& replicas, const api::Pod& pod,
+            std::vector<const api::Node*> feasible)
+      : bench_(bench), replicas_(replicas), pod_(pod), feasible_(std::move(feasible)) {
     for (const auto& [key, node] : bench.view.nodes.all()) all_.push_back(&*node);
   }
 
@@ -76,24 +77,38 @@ class ScoreTwin {
     if (found == map.end()) return 0;
     return name == "cpu" ? found->second.ceil_millis() : found->second.ceil_units();
   }
-  // One container a pod in these worlds.
-  static Amounts asked(const api::Pod& pod, bool floor) {
-    const api::ResourceMap& requests = pod.containers.front().requests;
-    Amounts amounts{at(requests, "cpu"), at(requests, "memory")};
-    if (floor && !requests.contains("cpu")) amounts.cpu = 100;
-    if (floor && !requests.contains("memory")) amounts.memory = 200 * kMiB;
-    return amounts;
+  // kube-scheduler gives floors to every container of a waiting pod. Of a pod on a node with pod-level
+  // requests only what nobody asks for has one.
+  enum class Floors { None, Waiting, Placed };
+  static std::int64_t asked(const api::Pod& pod, const char* resource, std::int64_t floor, Floors floors) {
+    const bool pod_level = pod.pod_level_requests && !pod.pod_level_requests->empty();
+    if (pod_level && pod.pod_level_requests->contains(resource)) return at(*pod.pod_level_requests, resource);
+    std::int64_t sum = 0, floored = 0;
+    bool named = false;
+    for (const api::Container& container : pod.containers) {
+      sum += at(container.requests, resource);
+      if (container.requests.contains(resource))
+        named = true;
+      else
+        floored += floor;
+    }
+    const bool has_floors = floors == Floors::Waiting || (floors == Floors::Placed && !(pod_level && named));
+    return has_floors ? sum + floored : sum;
+  }
+  static Amounts asked(const api::Pod& pod, Floors floors) {
+    return {asked(pod, "cpu", 100, floors), asked(pod, "memory", 200 * kMiB, floors)};
   }
   Amounts used(const api::Node& node, bool floor) const {
     Amounts sum;
     for (const api::Pod* pod : pods_on(node)) {
-      sum.cpu += asked(*pod, floor).cpu;
-      sum.memory += asked(*pod, floor).memory;
+      const Amounts one = asked(*pod, floor ? Floors::Placed : Floors::None);
+      sum.cpu += one.cpu;
+      sum.memory += one.memory;
     }
     return sum;
   }
   std::int64_t least_allocated(const api::Node& node) const {
-    const Amounts use = used(node, true), pod = asked(pod_, true);
+    const Amounts use = used(node, true), pod = asked(pod_, Floors::Waiting);
     const auto left = [](std::int64_t requested, std::int64_t whole) {
       return requested > whole ? 0 : (whole - requested) * 100 / whole;
     };
@@ -102,7 +117,7 @@ class ScoreTwin {
            2;
   }
   std::int64_t balance(const api::Node& node) const {
-    const Amounts use = used(node, false), pod = asked(pod_, false);
+    const Amounts use = used(node, false), pod = asked(pod_, Floors::None);
     if (pod.cpu == 0 && pod.memory == 0) return 0;
     const auto even = [&](std::int64_t cpu, std::int64_t memory) {
       const double a = std::min(1.0, double(cpu) / double(at(node.allocatable, "cpu")));
@@ -123,7 +138,8 @@ class ScoreTwin {
         }
     const double spread = double(with) / double(all_.size());
     const std::int64_t sum = static_cast<std::int64_t>(double(bytes) * spread);
-    return 100 * (std::clamp(sum, 23 * kMiB, 1000 * kMiB) - 23 * kMiB) / (977 * kMiB);
+    const std::int64_t most = 1000 * kMiB * static_cast<std::int64_t>(pod_.containers.size());
+    return 100 * (std::clamp(sum, 23 * kMiB, most) - 23 * kMiB) / (most - 23 * kMiB);
   }
 
   struct Constraint {
@@ -140,12 +156,9 @@ class ScoreTwin {
                        return !one.pods.selects_everything() && one.pods.matches(pod.meta.labels);
                      },
                      &one});
-    const api::OwnerReference* owner = pod_.meta.controller();
-    if (!all.empty() || !pod_.required_spread.empty() || !owner) return all;
-    const auto same = [owner](const api::Pod& pod) {
-      return pod.meta.controller() && pod.meta.controller()->uid == owner->uid;
-    };
-    return {{"kubernetes.io/hostname", 3, same}, {"topology.kubernetes.io/zone", 5, same}};
+    const auto counted = replicas_.counted_for(pod_);
+    if (!all.empty() || !pod_.required_spread.empty() || !counted) return all;
+    return {{"kubernetes.io/hostname", 3, *counted}, {"topology.kubernetes.io/zone", 5, *counted}};
   }
   static const std::string* label(const api::Node& node, const std::string& key) {
     const auto found = node.meta.labels.find(key);
@@ -221,6 +234,7 @@ class ScoreTwin {
   }
 
   const PluginBench& bench_;
+  const RandomReplicas& replicas_;
   const api::Pod& pod_;
   const std::vector<const api::Node*> feasible_;
   std::vector<const api::Node*> all_;
@@ -241,10 +255,12 @@ class ScoreHistory {
   }
 
   void step() {
-    switch (random_below(8)) {
+    switch (random_below(9)) {
       case 0:
       case 1:
         return put_node(random_below(kScoredNodes));
+      case 8:
+        return replicas_.step();
       case 2:
         return bench_.erase(api::Kind::Node, "", "n" + std::to_string(random_below(kScoredNodes)));
       case 3:
@@ -309,12 +325,12 @@ class ScoreHistory {
   }
   void put_pod(const std::string& name, const std::string& where) {
     std::string meta = R"("labels":{"app":")" + one_of({"a", "b"}) + "\"}";
-    if (one_in(2))
-      meta += R"(,"ownerReferences":[{"controller":true,"uid":"u)" + one_of({"1", "2"}) +
-              R"(","name":"o","apiVersion":"apps/v1","kind":")" + one_of({"ReplicaSet", "StatefulSet"}) +
-              "\"}]";
+    if (one_in(2)) meta += RandomReplicas::some_owner();
     if (!where.empty() && one_in(6)) meta += R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")";
     std::string spec = where;
+    if (one_in(4))
+      spec += R"(,"resources":{"requests":{)" +
+              one_of({R"("cpu":"2")", R"("memory":"2Gi")", R"("cpu":"1500m","memory":"1Gi")"}) + "}}";
     if (one_in(3)) spec += R"(,"tolerations":[{"key":"a","operator":"Exists"}])";
     if (one_in(2)) spec += preferred_nodes();
     if (one_in(2)) spec += spread();
@@ -324,7 +340,8 @@ class ScoreHistory {
                    R"(},"spec":{"containers":[{"name":"c","image":")" +
                    one_of({"one", "reg:5000/two:v1", "three"}) + R"(","resources":{"requests":{)" +
                    one_of({R"("cpu":"300m","memory":"700Mi")", R"("memory":"100Mi")", "", R"("cpu":"1")"}) +
-                   "}}}]" + spec + R"(},"status":{"phase":"Running"}})");
+                   "}}}" + (one_in(3) ? R"(,{"name":"d","resources":{"requests":{"memory":"100Mi"}}})" : "") +
+                   "]" + spec + R"(},"status":{"phase":"Running"}})");
   }
 
   void compare_best(const api::Pod& pod) {
@@ -340,7 +357,7 @@ class ScoreHistory {
       RC_ASSERT(kept == anew);
       return;
     }
-    const std::map<std::string, std::int64_t> totals = ScoreTwin(bench_, pod, feasible).totals();
+    const std::map<std::string, std::int64_t> totals = ScoreTwin(bench_, replicas_, pod, feasible).totals();
     bench_.choose_anew(pod);
     const CycleState& state = bench_.state;
     for (std::size_t i = 0; state.candidates.size() > 1 && i < state.candidates.size(); ++i)
@@ -359,6 +376,7 @@ class ScoreHistory {
   }
 
   PluginBench bench_;
+  RandomReplicas replicas_{bench_};
 };
 
 TEST(NormalizedScores, EqualASlowTwinAfterAnyHistory) {

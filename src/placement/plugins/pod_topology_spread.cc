@@ -27,40 +27,47 @@ class PodTopologySpread final : public DomainFilter {
   std::string_view name() const override { return kPodTopologySpread; }
   QueueingHint events_to_register() const override {
     QueueingHint hint{kEventNodeAdded | kEventNodeChanged | kEventPodGone | kEventPodPlaced |
-                      kEventPodRelabelled};
+                      kEventPodRelabelled | kEventSelectorChanged};
     if (defaults_.empty()) hint.applies = [](const api::Pod& pod) { return !pod.required_spread.empty(); };
     return hint;
   }
   // Pods of the kind that leave, pods that come where fewest are, and nodes that count or no longer do.
-  void add_hints(const PodQuery& query, const FitError& refusal, PodHints& hints) const override {
-    // Constraints of the profile mean the pods of a controller.
-    if (query.pod->required_spread.empty()) return Plugin::add_hints(query, refusal, hints);
+  void add_hints(const PodQuery& query, const FitError&, PodHints& hints) const override {
+    const SpreadGroup group = group_of(query);
     const std::string& ns = query.pod->meta.ns;
-    for (const api::SpreadConstraint& one : query.pod->required_spread)
-      for (const std::string& post : facts::posts_of(one.pods)) {
+    for (const api::SpreadConstraint& one : group.constraints)
+      for (const std::string& post : posts_of(group, one)) {
         hints.add(kEventPodGone | kEventPodRelabelled, {{facts::pod_left(ns, post)}});
         hints.add(kEventPodPlaced | kEventPodRelabelled, {{facts::pod_came(ns, post)}});
       }
+    if (group.replicas) hints.events |= kEventSelectorChanged;
     hints.add(kEventNodeAdded | kEventNodeChanged, {{facts::labels_changed()}});
     hints.add(kEventNodeChanged, {{facts::taints_changed()}});
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    const SpreadGroup group = group_of(*query.pod);
+    const SpreadGroup group = group_of(query);
     if (!group.constraints.empty()) sign_spread(*query.pod, group, kPodTopologySpread, signature);
     return Signing::Signed;
   }
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
-    const SpreadGroup group = group_of(*query.pod);
+    const SpreadGroup group = group_of(query);
     for (const api::SpreadConstraint& one : group.constraints) rules.push_back(rule_of(query, group, one));
   }
 
  private:
   // The pod's own constraints, or those of the profile for a pod without any.
-  SpreadGroup group_of(const api::Pod& pod) const {
+  SpreadGroup group_of(const PodQuery& query) const {
+    const api::Pod& pod = *query.pod;
     if (!pod.required_spread.empty() || !pod.preferred_spread.empty()) return {pod.required_spread};
-    const std::string_view controller = defaults_.empty() ? std::string_view() : spreading_controller(pod);
-    if (controller.empty()) return {};
-    return {defaults_, true, controller};
+    const model::ReplicaSelectorPtr& replicas = query.slots.read<DefaultSpread>().replicas;
+    if (!replicas) return {};
+    return {defaults_, true, replicas};
+  }
+  static std::vector<std::string> posts_of(const SpreadGroup& group,
+                                           const api::SpreadConstraint& constraint) {
+    if (!group.replicas) return facts::posts_of(constraint.pods);
+    const bool by_labels = !group.replicas->labels.selects_everything();
+    return facts::posts_of(by_labels ? group.replicas->labels : *group.replicas->controller);
   }
   // `constraint` is one of the group's.
   static DomainRule rule_of(const PodQuery& query, const SpreadGroup& group,
@@ -74,7 +81,7 @@ class PodTopologySpread final : public DomainFilter {
       if (!is_included(pod, group, constraint, *cluster.node(node).live)) return std::nullopt;
       return selected_on(node, pod, group, constraint, cluster);
     };
-    const std::int64_t own = !group.controller.empty() || constraint.pods.matches(pod.meta.labels) ? 1 : 0;
+    const std::int64_t own = group.counts(constraint, pod.meta.labels) ? 1 : 0;
     rule.accepted = [&constraint, own](const DomainTotals& totals) {
       const bool few = static_cast<std::int64_t>(totals.domains) < constraint.min_domains;
       AmountRange range;

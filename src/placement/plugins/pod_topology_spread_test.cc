@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "placement/test_cluster.h"
+#include "placement/test_replicas.h"
 
 namespace berth::placement {
 namespace {
@@ -161,6 +161,95 @@ TEST(PodTopologySpread, EqualsASlowTwinAfterAnyHistory) {
         history.compare(false);
     }
     history.compare(true);
+  }));
+}
+
+// Default constraints over zones and hosts, maxSkew 1 and 2, for pods without their own.
+class DefaultSpreadHistory {
+ public:
+  DefaultSpreadHistory() {
+    PluginArguments arguments;
+    arguments.topology_spread = {false, {constraint("zone", 1), constraint("host", 2)}, {}};
+    cluster_.bench.plugins = default_plugins(arguments);
+    for (int i = 0; i < kSpreadNodes; ++i) cluster_.put_node(i);
+    for (int i = 0; i < 4; ++i) replicas_.step();
+    for (int i = 0; i < kWaiting; ++i) put_waiting(i);
+  }
+
+  void step() {
+    switch (random_below(8)) {
+      case 0:
+        return cluster_.put_node(random_below(kSpreadNodes));
+      case 1:
+        return put_waiting(random_below(kWaiting));
+      case 2:
+      case 3:
+        return replicas_.step();
+      default:
+        return cluster_.put_placed(random_below(12), one_in(8) ? "other" : "ns");
+    }
+  }
+
+  void compare() {
+    for (int i = 0; i < kWaiting; ++i) {
+      const api::Pod& pod = cluster_.waiting(i);
+      for (const auto& [name, node] : cluster_.bench.cluster.live_nodes())
+        if (const auto refusal = cluster_.refusal_by(node, pod)) RC_ASSERT(*refusal == why_not(pod, node));
+      RC_ASSERT(cluster_.bench.choose(pod) == cluster_.bench.choose_anew(pod));
+    }
+  }
+
+ private:
+  static api::SpreadConstraint constraint(const char* key, std::int64_t max_skew) {
+    api::SpreadConstraint one;
+    one.topology_key = key;
+    one.max_skew = max_skew;
+    return one;
+  }
+  void put_waiting(int i) {
+    cluster_.bench.put_pod("w" + std::to_string(i),
+                           "," + RandomCluster::labels_of_pod() + RandomReplicas::some_owner());
+  }
+
+  // The twin: counts the replicas on every node with both labels.
+  std::string why_not(const api::Pod& pod, NodeId node) const {
+    const auto counted = replicas_.counted_for(pod);
+    if (!counted) return "";
+    const model::Cluster& cluster = cluster_.bench.cluster;
+    const auto label = [&](NodeId of, const char* key) {
+      const auto found = cluster.node(of).live->meta.labels.find(key);
+      return found == cluster.node(of).live->meta.labels.end() ? std::string() : found->second;
+    };
+    for (const auto& [key, max_skew] : {std::pair("zone", 1), std::pair("host", 2)}) {
+      if (label(node, key).empty()) return kNoLabelText;
+      std::map<std::string, std::int64_t> counts;
+      for (const auto& [name, other] : cluster.live_nodes()) {
+        if (label(other, "zone").empty() || label(other, "host").empty()) continue;
+        std::int64_t& count = counts[label(other, key)];
+        for (const PodId id : cluster.ledger().node(other).pods) {
+          const api::Pod& one = *cluster.pod(id).live;
+          if (one.meta.ns == pod.meta.ns && !one.meta.deleting() && (*counted)(one)) ++count;
+        }
+      }
+      std::int64_t least = counts.empty() ? 0 : INT64_MAX;
+      for (const auto& [domain, count] : counts) least = std::min(least, count);
+      if (counts[label(node, key)] + ((*counted)(pod) ? 1 : 0) - least > max_skew) return kSkewText;
+    }
+    return "";
+  }
+
+  RandomCluster cluster_{kSpreadNodes};
+  RandomReplicas replicas_{cluster_.bench};
+};
+
+TEST(PodTopologySpread, DefaultConstraintsEqualASlowTwinAfterAnyHistory) {
+  EXPECT_TRUE(rc::check("twin, pass and cache agree", [] {
+    DefaultSpreadHistory history;
+    const int steps = 3 + random_below(15);
+    for (int i = 0; i < steps; ++i) {
+      history.step();
+      history.compare();
+    }
   }));
 }
 

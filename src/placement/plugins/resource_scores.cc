@@ -51,16 +51,18 @@ class ScoredResources {
   ResourceList<AskedResource> asked_by(const PodQuery& query) const {
     const model::Cluster& cluster = query.context->cluster;
     const model::ResourceAmounts& requests = cluster.pod(query.pod_id).requests;
+    std::optional<model::ResourceAmounts> own_floors;
+    if (unasked_ == Unasked::Counts && query.pod->pod_level_requests)
+      own_floors = model::waiting_floors(*query.pod);
+    const model::ResourceAmounts& floors = own_floors ? *own_floors : requests;
     ResourceList<AskedResource> all;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
       AskedResource one{common_[i], {}, 0, resources_[i].weight};
       if (!one.resource.valid()) one.resource = cluster.resources().find(resources_[i].name);
       if (!one.resource.valid()) continue;  // no node offers it
       if (unasked_ == Unasked::Counts) one.unasked = unasked_of(one.resource);
-      __int128 sum = 0;
-      for (const model::ResourceAmount& request : requests)
-        if (request.resource == one.resource || (one.unasked.valid() && request.resource == one.unasked))
-          sum += request.amount;
+      __int128 sum = amount_of(requests, one.resource);
+      if (one.unasked.valid()) sum += amount_of(floors, one.unasked);
       one.asked = at_most_int64(sum);
       const bool extended = model::kEphemeralStorage.index() < one.resource.index();
       if (!extended || one.asked > 0) all.items[all.count++] = one;
@@ -69,6 +71,12 @@ class ScoredResources {
   }
 
  private:
+  static std::int64_t amount_of(const model::ResourceAmounts& amounts, model::ResourceId resource) {
+    for (const model::ResourceAmount& one : amounts)
+      if (one.resource == resource) return one.amount;
+    return 0;
+  }
+
   const std::vector<WeightedResource> resources_;
   const Unasked unasked_;
   std::vector<model::ResourceId> common_;  // none: its id is the cluster's
@@ -82,6 +90,8 @@ class UseScore : public Score {
 
   Signing sign(const PodQuery& query, PodSignature& signature) const final {
     sign_requests(query.context->cluster.pod(query.pod_id).requests, signature);
+    if (query.pod->pod_level_requests && signature.begin("WaitingFloors"))
+      signature.put(model::waiting_floors(*query.pod));
     return Signing::Signed;
   }
 

@@ -1,35 +1,40 @@
 #include "placement/plugins/spread.h"
 
 #include <algorithm>
-#include <array>
 
 #include "placement/plugins/node_inclusion.h"
+#include "placement/plugins/plugins.h"
 
 namespace berth::placement::plugins {
 namespace {
 
-struct SpreadingController {
-  std::string_view api_version, kind;
-};
-constexpr auto kSpreadingControllers = std::to_array<SpreadingController>(
-    {{"v1", "ReplicationController"}, {"apps/v1", "ReplicaSet"}, {"apps/v1", "StatefulSet"}});
-
-bool counts(const api::Pod& other, const SpreadGroup& group, const api::SpreadConstraint& constraint) {
-  if (group.controller.empty()) return constraint.pods.matches(other.meta.labels);
-  const api::OwnerReference* owner = other.meta.controller();
-  return owner && owner->uid == group.controller;
+void put_replicas(const SpreadGroup& group, PodSignature& bytes) {
+  bytes.put(group.replicas ? 1u : 0u);
+  if (!group.replicas) return;
+  static const api::LabelSelector kAny;
+  bytes.put(group.replicas->labels);
+  bytes.put(group.replicas->controller ? *group.replicas->controller : kAny);
 }
+
+class DefaultSpreadRead final : public PreFilter {
+ public:
+  explicit DefaultSpreadRead(const TopologySpreadArguments& arguments)
+      : has_defaults_(arguments.system_defaults || !arguments.required.empty() ||
+                      !arguments.preferred.empty()) {}
+
+  std::string_view name() const override { return kPodTopologySpread; }
+  void prepare(PodQuery& query, Diagnosis&) const override {
+    const api::Pod& pod = *query.pod;
+    if (has_defaults_ && pod.required_spread.empty() && pod.preferred_spread.empty())
+      query.slots.write<DefaultSpread>().replicas =
+          query.context->cluster.replica_selectors().selector_of(pod);
+  }
+
+ private:
+  const bool has_defaults_;
+};
 
 }  // namespace
-
-std::string_view spreading_controller(const api::Pod& pod) {
-  const api::OwnerReference* owner = pod.meta.controller();
-  if (!owner) return {};
-  const bool spreads = std::any_of(
-      kSpreadingControllers.begin(), kSpreadingControllers.end(),
-      [&](auto& one) { return one.api_version == owner->api_version && one.kind == owner->kind; });
-  return spreads ? std::string_view(owner->uid) : std::string_view();
-}
 
 bool is_included(const api::Pod& pod, const SpreadGroup& group, const api::SpreadConstraint& constraint,
                  const api::Node& node) {
@@ -43,12 +48,12 @@ bool is_included(const api::Pod& pod, const SpreadGroup& group, const api::Sprea
 // deleted.
 std::int64_t selected_on(NodeId node, const api::Pod& pod, const SpreadGroup& group,
                          const api::SpreadConstraint& constraint, const model::Cluster& cluster) {
-  if (group.controller.empty() && constraint.pods.selects_everything()) return 0;
+  if (!group.replicas && constraint.pods.selects_everything()) return 0;
   const std::vector<PodId>& pods = cluster.ledger().node(node).pods;
   return std::count_if(pods.begin(), pods.end(), [&](PodId id) {
     const std::shared_ptr<const api::Pod>& other = cluster.pod(id).live;
     return other && !other->meta.deleting() && other->meta.ns == pod.meta.ns &&
-           counts(*other, group, constraint);
+           group.counts(constraint, other->meta.labels);
   });
 }
 
@@ -62,7 +67,7 @@ std::string spread_bytes(const api::Pod& pod, const SpreadGroup& group,
   bytes.put(group.all_labels ? group.constraints.size() : 0u);
   for (const api::SpreadConstraint& one : group.constraints)
     if (group.all_labels) bytes.put(one.topology_key);
-  bytes.put(group.controller);
+  put_replicas(group, bytes);
   bytes.put(constraint.pods);
   return bytes.bytes();
 }
@@ -73,16 +78,20 @@ void sign_spread(const api::Pod& pod, const SpreadGroup& group, std::string_view
   sign_tolerations(pod, signature);
   if (!signature.begin(fragment)) return;
   signature.put(pod.meta.ns);
-  signature.put(group.controller);
+  put_replicas(group, signature);
   signature.put(group.constraints.size());
   for (const api::SpreadConstraint& one : group.constraints) {
     signature.put(one.topology_key);
     signature.put(static_cast<std::uint64_t>(one.max_skew));
     signature.put(static_cast<std::uint64_t>(one.min_domains));
     signature.put((one.honors_affinity ? 1u : 0u) + (one.honors_taints ? 2u : 0u) +
-                  (one.pods.matches(pod.meta.labels) ? 4u : 0u));
+                  (group.counts(one, pod.meta.labels) ? 4u : 0u));
     signature.put(one.pods);
   }
+}
+
+std::unique_ptr<PreFilter> default_spread(const TopologySpreadArguments& arguments) {
+  return std::make_unique<DefaultSpreadRead>(arguments);
 }
 
 }  // namespace berth::placement::plugins

@@ -16,12 +16,20 @@ inline constexpr std::string_view kPodTopologySpread = "PodTopologySpread";
 struct SpreadGroup {
   std::span<const api::SpreadConstraint> constraints;
   bool all_labels = true;
-  std::string_view controller = {};  // the UID: its pods count instead of those that the constraints select
+  // Of default constraints: it selects the pods that count, and the constraints select none.
+  model::ReplicaSelectorPtr replicas = nullptr;
+
+  bool counts(const api::SpreadConstraint& constraint, const api::StringMap& labels) const {
+    return replicas ? replicas->matches(labels) : constraint.pods.matches(labels);
+  }
 };
 
-// Whether default constraints apply to the pod: a ReplicaSet, a ReplicationController or a StatefulSet
-// controls it. The UID of that; empty: they do not.
-std::string_view spreading_controller(const api::Pod& pod);
+// What default constraints count for a pod without constraints of its own; null: nothing, and they do not
+// apply to it. Written by a prefilter.
+struct DefaultSpread {
+  model::ReplicaSelectorPtr replicas;
+  void clear() { replicas = nullptr; }
+};
 
 // Whether the node counts: its labels, and what the constraint's policies ask.
 bool is_included(const api::Pod& pod, const SpreadGroup& group, const api::SpreadConstraint& constraint,

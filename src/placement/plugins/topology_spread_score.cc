@@ -1,7 +1,7 @@
 // PodTopologySpread, the score: prefers domains that run fewer of the pods that a constraint with
-// whenUnsatisfiable: ScheduleAnyway selects. A pod without constraints, which a ReplicaSet, a
-// ReplicationController or a StatefulSet controls, is spread over hosts and zones (kube-scheduler's System
-// defaults). Source: kube-scheduler's plugin, with its arithmetic.
+// whenUnsatisfiable: ScheduleAnyway selects. A pod without constraints, which a Service or its controller
+// selects, is spread over hosts and zones (kube-scheduler's System defaults). Source: kube-scheduler's
+// plugin, with its arithmetic.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -110,11 +110,11 @@ class TopologySpreadScore final : public NormalizedScore {
 
   std::string_view name() const override { return kPodTopologySpread; }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    if (const auto group = group_of(*query.pod)) sign_spread(*query.pod, *group, "SpreadScore", signature);
+    if (const auto group = group_of(query)) sign_spread(*query.pod, *group, "SpreadScore", signature);
     return Signing::Signed;
   }
   std::optional<Comparison> compare(const PodQuery& query) const override {
-    const auto group = group_of(*query.pod);
+    const auto group = group_of(query);
     if (!group) return std::nullopt;
     Comparison comparison;
     comparison.columns = group->constraints.size();
@@ -131,12 +131,11 @@ class TopologySpreadScore final : public NormalizedScore {
 
  private:
   // None: nothing spreads the pod.
-  std::optional<SpreadGroup> group_of(const api::Pod& pod) const {
-    if (!pod.preferred_spread.empty()) return SpreadGroup{pod.preferred_spread};
-    if (!pod.required_spread.empty() || defaults_.empty()) return std::nullopt;
-    const std::string_view controller = spreading_controller(pod);
-    if (controller.empty()) return std::nullopt;
-    return SpreadGroup{defaults_, !system_, controller};
+  std::optional<SpreadGroup> group_of(const PodQuery& query) const {
+    if (!query.pod->preferred_spread.empty()) return SpreadGroup{query.pod->preferred_spread};
+    const model::ReplicaSelectorPtr& replicas = query.slots.read<DefaultSpread>().replicas;
+    if (!replicas || defaults_.empty()) return std::nullopt;
+    return SpreadGroup{defaults_, !system_, replicas};
   }
   // Hosts are nodes, whatever their labels say, and the constraint's policies exclude none.
   static std::function<std::int64_t(NodeId)> pods_on(const PodQuery& query, const SpreadGroup& group,

@@ -26,9 +26,11 @@ bool any_asks_for_devices(const GroupInput& input) {
 // One decision's search.
 class CheapestVictims {
  public:
-  CheapestVictims(GroupCycle& groups, const SchedulingContext& context, GroupPreemptor& preemptor,
-                  model::Ledger::Transaction& transaction)
-      : preemptor_(preemptor),
+  CheapestVictims(GroupCycle& groups, VictimSearch& single, const SchedulingContext& context,
+                  GroupPreemptor& preemptor, model::Ledger::Transaction& transaction)
+      : single_(single),
+        context_(context),
+        preemptor_(preemptor),
         cluster_(context.cluster),
         transaction_(transaction),
         units_(context,
@@ -74,18 +76,22 @@ class CheapestVictims {
   void branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone, Removed& best);
   Removed reprieved(const Units& units, const UnitSet& from, const UnitSet& order);
   UnitSet without_spare(const Units& units, UnitSet removed);
+  std::uint32_t refused_later(const Chosen& chosen);
   std::optional<GroupPreemptionPlan> plan(const Chosen& chosen);
   void say_why_not(NoVictimsFound& why_not);
 
   const Placement& placement(std::size_t at) const { return *preemptor_.placements()[at]; }
 
+  VictimSearch& single_;
+  const SchedulingContext& context_;
   GroupPreemptor& preemptor_;
   const model::Cluster& cluster_;
   model::Ledger::Transaction& transaction_;
   VictimUnits units_;
   const DomainRooms rooms_;
   std::size_t steps_ = 0;
-  bool ended_ = false;  // a check used its budget up
+  std::size_t returns_ = 0;  // victims of which it was asked whom they evict
+  bool ended_ = false;       // a check used its budget up
   // Of the domain that is tried:
   std::size_t at_ = 0;
   PreemptionCost bound_;         // below which no victims cost there
@@ -300,6 +306,19 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_domain(const Worth& 
   return try_nodes(domain.nodes);
 }
 
+// Evictions that budgets refuse, by the victims when they come back, once the members have their places.
+std::uint32_t CheapestVictims::refused_later(const Chosen& chosen) {
+  if (context_.view.disruption_budgets.all().empty()) return 0;
+  at_ = chosen.worth.placement;
+  effort_ = chosen.effort;
+  units_.remove(chosen.victims, all_of(chosen.victims));
+  std::uint32_t refused = 0;
+  if (place(preemptor_.wanted() - chosen.worth.left_out) > 0)
+    refused = single_.refused_later(context_, chosen.victims, returns_, transaction_);
+  units_.restore();
+  return refused;
+}
+
 std::optional<GroupPreemptionPlan> CheapestVictims::plan(const Chosen& chosen) {
   GroupPreemptionPlan plan;
   at_ = chosen.worth.placement;
@@ -329,7 +348,10 @@ std::optional<GroupPreemptionPlan> CheapestVictims::run(NoVictimsFound& why_not)
   for (const Worth& bound : rooms_.has_victims() ? bounds() : std::vector<Worth>{}) {
     if (over() || (best && best->worth <= bound)) break;
     auto chosen = try_domain(bound);
-    if (chosen && (!best || chosen->worth < best->worth)) best = std::move(chosen);
+    const auto is_better = [&] { return chosen && (!best || chosen->worth < best->worth); };
+    if (!is_better()) continue;
+    chosen->worth.cost.refused_later = refused_later(*chosen);
+    if (is_better()) best = std::move(chosen);
   }
   std::optional<GroupPreemptionPlan> found;
   if (best) found = plan(*best);
@@ -344,11 +366,12 @@ std::optional<GroupPreemptionPlan> CheapestVictims::run(NoVictimsFound& why_not)
 
 }  // namespace
 
-std::optional<GroupPreemptionPlan> find_cheapest_victims(GroupCycle& groups, const SchedulingContext& context,
+std::optional<GroupPreemptionPlan> find_cheapest_victims(GroupCycle& groups, VictimSearch& single,
+                                                         const SchedulingContext& context,
                                                          GroupPreemptor& preemptor,
                                                          model::Ledger::Transaction& transaction,
                                                          NoVictimsFound& why_not) {
-  return CheapestVictims(groups, context, preemptor, transaction).run(why_not);
+  return CheapestVictims(groups, single, context, preemptor, transaction).run(why_not);
 }
 
 }  // namespace berth::placement

@@ -73,7 +73,9 @@ class GroupPreemptor {
 };
 
 // In the cheapest domain; or in `why_not` what is missing without them.
-std::optional<GroupPreemptionPlan> find_cheapest_victims(GroupCycle& groups, const SchedulingContext& context,
+// `single`: asked whom the victims evict when they come back.
+std::optional<GroupPreemptionPlan> find_cheapest_victims(GroupCycle& groups, VictimSearch& single,
+                                                         const SchedulingContext& context,
                                                          GroupPreemptor& preemptor,
                                                          model::Ledger::Transaction& transaction,
                                                          NoVictimsFound& why_not);

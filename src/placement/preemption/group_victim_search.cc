@@ -64,7 +64,7 @@ std::optional<GroupPreemptionPlan> GroupVictimSearch::find(const SchedulingConte
                                                            model::Ledger::Transaction& transaction,
                                                            NoVictimsFound& why_not) {
   OneGroup group(groups_, context, input, transaction);
-  return find_cheapest_victims(groups_, context, group, transaction, why_not);
+  return find_cheapest_victims(groups_, single_, context, group, transaction, why_not);
 }
 
 }  // namespace berth::placement

@@ -9,8 +9,8 @@ namespace berth::placement {
 
 class GroupVictimSearch {
  public:
-  // It outlives this.
-  explicit GroupVictimSearch(GroupCycle& groups) : groups_(groups) {}
+  // Both outlive it. `single`: see find_cheapest_victims().
+  GroupVictimSearch(GroupCycle& groups, VictimSearch& single) : groups_(groups), single_(single) {}
 
   // The cheapest victims in one domain; or in `why_not` what the group lacks without them.
   std::optional<GroupPreemptionPlan> find(const SchedulingContext& context, const GroupInput& input,
@@ -18,6 +18,7 @@ class GroupVictimSearch {
 
  private:
   GroupCycle& groups_;
+  VictimSearch& single_;
 };
 
 }  // namespace berth::placement

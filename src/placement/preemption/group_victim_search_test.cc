@@ -23,6 +23,7 @@ struct Occupant {
   bool guarded = false;  // by the budget
   bool in_gang = false;  // of the gang that is disrupted as one, of priority 1
   int ignored = 0;       // of the resource that the profile ignores
+  bool again = false;    // a ReplicaSet makes it anew
 };
 
 struct Racks {
@@ -60,9 +61,12 @@ std::string occupant_json(const Occupant& pod, std::size_t at) {
   const std::string name = name_of_pod(at);
   std::string text =
       R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name + "\"" +
-      (pod.guarded ? R"(,"labels":{"guarded":"yes"})" : "") + R"(},"spec":{"nodeName":")" +
-      name_of_node(pod.node) + R"(","priority":)" + std::to_string(pod.priority) +
-      (pod.in_gang ? R"(,"schedulingGroup":{"podGroupName":"victims"})" : "") +
+      (pod.guarded ? R"(,"labels":{"guarded":"yes"})" : "") +
+      (pod.again ? R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"r",)"
+                   R"("controller":true}])"
+                 : "") +
+      R"(},"spec":{"nodeName":")" + name_of_node(pod.node) + R"(","priority":)" +
+      std::to_string(pod.priority) + (pod.in_gang ? R"(,"schedulingGroup":{"podGroupName":"victims"})" : "") +
       (pod.devices > 0 ? R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + name + "\"}]" : "") +
       R"(,"containers":[{"name":"c","resources":{"requests":{)" + amounts_json(pod.cpu, pod.ignored) +
       R"(}}}]},"status":{"phase":"Running","startTime":")" +
@@ -292,6 +296,25 @@ TEST(GroupVictimSearch, VictimsAreMinimalAndAsCheapAsTheCheapest) {
     RC_ASSERT(top == least_top);
     RC_ASSERT(10 * number <= 11 * least_number);
   }));
+}
+
+// Members of 3 cpu, one a node. In rack 0 pod 0 of priority 2 is in the way, in rack 1 pod 1 of priority 3.
+// Pod 0 needs a whole node, and then only pod 3 could make room for it, which the budget protects.
+Racks three_racks(int devices, bool again) {
+  Racks world{.racks = 3, .nodes = 2, .devices = devices, .members = 2, .cpu = 3, .wants = devices};
+  world.pods = {{.node = 0, .priority = 2, .cpu = 4, .devices = devices, .again = again},
+                {.node = 2, .priority = 3, .cpu = 2, .devices = devices},
+                {.node = 3, .priority = 9, .cpu = 1},
+                {.node = 4, .priority = 1, .cpu = 4, .devices = devices, .guarded = true},
+                {.node = 5, .priority = 9, .cpu = 4, .devices = devices}};
+  return world;
+}
+
+TEST(GroupVictimSearch, WhoComesBackEvictsInTurn) {
+  for (const int devices : {0, 1}) {
+    EXPECT_EQ(search_racks(three_racks(devices, false)), std::set<std::size_t>{0}) << devices;
+    EXPECT_EQ(search_racks(three_racks(devices, true)), std::set<std::size_t>{1}) << devices;
+  }
 }
 
 // Racks that are full of pods of one cpu and of this priority, by rack.

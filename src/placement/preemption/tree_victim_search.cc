@@ -120,7 +120,7 @@ std::optional<GroupPreemptionPlan> TreeVictimSearch::find(const SchedulingContex
                                                           model::Ledger::Transaction& transaction,
                                                           NoVictimsFound& why_not) {
   OneTree tree(trees_, context, input, transaction);
-  return find_cheapest_victims(trees_.groups(), context, tree, transaction, why_not);
+  return find_cheapest_victims(trees_.groups(), single_, context, tree, transaction, why_not);
 }
 
 }  // namespace berth::placement

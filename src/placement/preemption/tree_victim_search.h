@@ -12,8 +12,8 @@ namespace berth::placement {
 
 class TreeVictimSearch {
  public:
-  // It outlives this.
-  explicit TreeVictimSearch(TreeCycle& trees) : trees_(trees) {}
+  // Both outlive it. `single`: see find_cheapest_victims().
+  TreeVictimSearch(TreeCycle& trees, VictimSearch& single) : trees_(trees), single_(single) {}
 
   // The cheapest victims in one domain of the root; or in `why_not` what the tree lacks without them.
   std::optional<GroupPreemptionPlan> find(const SchedulingContext& context, const TreeInput& input,
@@ -21,6 +21,7 @@ class TreeVictimSearch {
 
  private:
   TreeCycle& trees_;
+  VictimSearch& single_;
 };
 
 }  // namespace berth::placement

@@ -12,17 +12,44 @@ namespace {
 using Units = VictimUnits::Units;
 using UnitSet = VictimUnits::UnitSet;
 
+// Victims that come back.
+class Returns {
+ public:
+  // `count`: victims that were asked about.
+  Returns(const PodCycle& pods, const VictimIndex& index, CycleState& state, const SchedulingContext& context,
+          std::size_t& count, model::Ledger::Transaction& transaction)
+      : pods_(pods),
+        index_(index),
+        state_(state),
+        context_(context),
+        count_(count),
+        transaction_(transaction) {}
+
+  std::uint32_t refused_by(const Units& victims);
+
+ private:
+  std::uint32_t refused_by(PodId victim);
+  bool has_few_nodes(const api::Pod& pod, const std::vector<NodeId>& nodes);
+
+  const PodCycle& pods_;
+  const VictimIndex& index_;
+  CycleState& state_;
+  const SchedulingContext& context_;
+  std::size_t& count_;
+  model::Ledger::Transaction& transaction_;
+};
+
 // One decision's search.
 class Search {
  public:
-  // `returning`: for victims that come back; null: nobody asks about those.
-  Search(const PodCycle& pods, const VictimIndex& index, CycleState& state, CycleState* returning,
+  // `returns`: null: nobody asks about victims that come back.
+  Search(const PodCycle& pods, const VictimIndex& index, CycleState& state, Returns* returns,
          const SchedulingContext& context, const api::Pod& pod, std::span<const NodeId> avoid,
          model::Ledger::Transaction& transaction)
       : pods_(pods),
         index_(index),
         state_(state),
-        returning_(returning),
+        returns_(returns),
         context_(context),
         cluster_(context.cluster),
         pod_(pod),
@@ -53,7 +80,6 @@ class Search {
   std::optional<Chosen> best_of(std::span<const RefusedByNode> nodes);
   std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at);
   std::uint32_t refused_later(NodeId node, const Units& victims);
-  std::uint32_t refused_by_return(PodId victim);
   bool fits(NodeId node);
   bool fits_without(NodeId node, const Units& units, const UnitSet& removed);
   void note_refusal(const RefusedByNode& node, const Units& units);
@@ -63,7 +89,7 @@ class Search {
   const PodCycle& pods_;
   const VictimIndex& index_;
   CycleState& state_;
-  CycleState* const returning_;
+  Returns* const returns_;
   const SchedulingContext& context_;
   const model::Cluster& cluster_;
   const api::Pod& pod_;
@@ -73,7 +99,7 @@ class Search {
   VictimUnits units_;
   model::ResourceAmounts charges_;  // that nodes must have, whatever devices serve and the profile ignores
   bool far_ = false;                // victims on other nodes than the pod's are tried, too
-  std::size_t checks_ = 0, returns_ = 0;
+  std::size_t checks_ = 0;
   std::size_t without_victims_ = 0;           // nodes that were tried
   std::map<std::string, std::size_t> still_;  // nodes by why they refuse without all victims
 };
@@ -173,41 +199,55 @@ NoVictimsFound Search::why_not(std::span<const RefusedByNode> nodes) const {
   return found;
 }
 
-// Evictions that budgets refuse, by the victims on the node when they come back, once the pod is there.
+// Once the pod is on the node.
 std::uint32_t Search::refused_later(NodeId node, const Units& victims) {
-  if (!returning_ || context_.view.disruption_budgets.all().empty()) return 0;
+  if (!returns_ || context_.view.disruption_budgets.all().empty()) return 0;
   std::uint32_t refused = 0;
   if (fits_without(node, victims, all_of(victims)) && pods_.reserve(state_, node, transaction_))
-    for (const VictimUnit& unit : victims)
-      if (!unit.of_group && !unit.ends_soon && !unit.pods.empty())
-        refused += refused_by_return(unit.pods.front());
+    refused = returns_->refused_by(victims);
   units_.restore();
   return refused;
 }
 
-// A pod without a controller does not come back, one with devices gets other claims. One that fits takes its
-// place, for those that come after it.
-std::uint32_t Search::refused_by_return(PodId victim) {
-  const api::Pod& pod = *cluster_.pod(victim).live;
-  const bool evicts = pod.meta.controller() && pod.group.empty() && !asks_for_devices(pod) &&
-                      pod.preemption_policy != "Never" && index_.lowest() < pod.priority;
-  if (!evicts || returns_++ >= kReturnsMax) return 0;
-  pods_.begin(*returning_, context_, pod, &transaction_);
-  if (!pods_.prepare(*returning_)) return 0;
+std::uint32_t Returns::refused_by(const Units& victims) {
+  std::uint32_t refused = 0;
+  for (const VictimUnit& unit : victims)
+    if (!unit.of_group && !unit.ends_soon && !unit.pods.empty()) refused += refused_by(unit.pods.front());
+  return refused;
+}
+
+// Devices are sought on each of them.
+bool Returns::has_few_nodes(const api::Pod& pod, const std::vector<NodeId>& nodes) {
+  pods_.begin(state_, context_, pod, &transaction_);
+  if (!pods_.prepare(state_)) return false;
+  state_.candidates = nodes;
+  pods_.filter_only(state_);
+  return state_.candidates.size() <= kReturnNodesMax;
+}
+
+// A pod without a controller does not come back. One that fits takes its place, for those that come after it.
+std::uint32_t Returns::refused_by(PodId victim) {
+  const api::Pod& gone = *context_.cluster.pod(victim).live;
+  const bool evicts = gone.meta.controller() && gone.group.empty() && gone.preemption_policy != "Never" &&
+                      index_.lowest() < gone.priority;
+  if (!evicts || count_++ >= kReturnsMax) return 0;
+  api::Pod pod = gone;
+  pod.extended_claim.clear();
   std::vector<NodeId> nodes;
-  for (const auto& [name, node] : cluster_.live_nodes()) nodes.push_back(node);
-  if (const NodeId node = pods_.choose(*returning_, nodes, {}); node.valid()) {
-    (void)pods_.reserve(*returning_, node, transaction_);
+  for (const auto& [name, node] : context_.cluster.live_nodes()) nodes.push_back(node);
+  if (asks_for_devices(pod) && !has_few_nodes(pod, nodes)) return 0;
+  pods_.begin(state_, context_, pod, &transaction_);
+  if (!pods_.prepare(state_)) return 0;
+  if (const NodeId node = pods_.choose(state_, nodes, {}); node.valid()) {
+    (void)pods_.reserve(state_, node, transaction_);
     return 0;
   }
   std::vector<RefusedByNode> refused;
-  for (std::size_t i = 0; i < returning_->diagnosis.size(); ++i) {
-    const Diagnosis::Row row = returning_->diagnosis.row(i);
-    refused.push_back({row.node, row.refusal == FilterStatus::Unschedulable});
-  }
+  for (std::size_t i = 0; i < state_.diagnosis.size(); ++i)
+    refused.push_back(SignatureCache::refused_for(state_.diagnosis, state_.diagnosis.row(i)));
   NoVictimsFound why_not;
   const auto plan =
-      Search(pods_, index_, *returning_, nullptr, context_, pod, {}, transaction_).run(refused, why_not);
+      Search(pods_, index_, state_, nullptr, context_, pod, {}, transaction_).run(refused, why_not);
   return plan ? plan->cost.refused : 0;
 }
 
@@ -267,7 +307,15 @@ std::optional<PreemptionPlan> VictimSearch::find(const SchedulingContext& contex
                                                  std::span<const NodeId> avoid,
                                                  model::Ledger::Transaction& transaction,
                                                  NoVictimsFound& why_not) {
-  return Search(pods_, index_, state_, &returning_, context, pod, avoid, transaction).run(nodes, why_not);
+  std::size_t count = 0;
+  Returns returns(pods_, index_, returning_, context, count, transaction);
+  return Search(pods_, index_, state_, &returns, context, pod, avoid, transaction).run(nodes, why_not);
+}
+
+std::uint32_t VictimSearch::refused_later(const SchedulingContext& context, const VictimUnits::Units& victims,
+                                          std::size_t& returns, model::Ledger::Transaction& transaction) {
+  if (context.view.disruption_budgets.all().empty()) return 0;
+  return Returns(pods_, index_, returning_, context, returns, transaction).refused_by(victims);
 }
 
 }  // namespace berth::placement

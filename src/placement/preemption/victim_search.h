@@ -6,11 +6,11 @@
 // minimal. Nodes come in the order of a lower bound of their cost (VictimIndex), and the search ends where
 // the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a rule about a
 // zone counts, or that use the pod's volume, go as well (far_victims.h). Where budgets protect pods, a victim
-// whose controller makes it anew is placed again in the what-if; if it needs victims itself, those that
-// budgets refuse count. Owner: one DecisionCore, on one
-// thread. Cost: a bound for each node, and O(victims · log pods) checks of one node for each node tried; at
-// most kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the
-// nodes, and frees no devices.
+// whose controller makes it anew is placed again in the what-if, with devices if it asks for some; if it
+// needs victims itself, those that budgets refuse count. Owner: one DecisionCore, on one thread. Cost: a
+// bound for each node, and O(victims · log pods) checks of one node for each node tried; at most
+// kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and
+// frees no devices.
 #pragma once
 
 #include <optional>
@@ -28,8 +28,11 @@ namespace berth::placement {
 inline constexpr std::size_t kPreemptionChecksMax = 4096;
 // Nodes that are tried with victims on other nodes.
 inline constexpr std::size_t kFarNodesMax = 64;
-// Victims of which it is asked whom they evict when they come back.
+// Victims of one decision of which it is asked whom they evict when they come back. One that asks for devices
+// is not placed where more nodes than this might take it but for those; it counts as one that fits.
 inline constexpr std::size_t kReturnsMax = 16;
+inline constexpr std::size_t kReturnNodesMax = 256;
+
 // The pod gets the node once the victims are gone.
 struct PreemptionPlan : VictimPlan {
   NodeId node;
@@ -54,6 +57,11 @@ class VictimSearch {
   std::optional<PreemptionPlan> find(const SchedulingContext& context, const api::Pod& pod,
                                      std::span<const RefusedByNode> nodes, std::span<const NodeId> avoid,
                                      model::Ledger::Transaction& transaction, NoVictimsFound& why_not);
+  // After may_find(), in a transaction without these victims and with the preemptor at its place: the
+  // evictions that budgets refuse, of those that the victims cause when their controllers make them anew.
+  // Who comes back is placed in the transaction. `returns`: so far in this decision, at most kReturnsMax.
+  std::uint32_t refused_later(const SchedulingContext& context, const VictimUnits::Units& victims,
+                              std::size_t& returns, model::Ledger::Transaction& transaction);
 
  private:
   const PodCycle& pods_;

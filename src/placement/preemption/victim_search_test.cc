@@ -1,9 +1,10 @@
-// VictimSearch against a judge that builds each cluster without the victims anew, on small random worlds; and
-// rows worked out by hand.
+// VictimSearch against a judge that builds each cluster without the victims anew, and once more with those
+// that come back, on small random worlds; and rows worked out by hand.
 #include "placement/preemption/victim_search.h"
 
 #include <gtest/gtest.h>
 
+#include "placement/decision_core.h"
 #include "placement/preemption/disruptions.h"
 #include "placement/preemption/test_victims.h"
 #include "placement/test_cluster.h"
@@ -25,6 +26,7 @@ struct Running {
   bool daemon = false;   // of a DaemonSet
   bool guarded = false;  // by the budget
   int port = 0;
+  bool again = false;  // a ReplicaSet makes it anew
   bool operator==(const Running&) const = default;
 };
 
@@ -49,12 +51,14 @@ std::string pod_text(const Running& pod) {
   if (pod.guarded) labels += std::string(labels.empty() ? "" : ",") + R"("guarded":"yes")";
   std::string text = R"({"metadata":{"name":")" + pod.name + R"(","namespace":"ns","uid":")" + pod.name +
                      R"(","labels":{)" + labels + "}";
-  if (pod.daemon)
-    text += R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":"DaemonSet","name":"d","uid":"d",)"
-            R"("controller":true}])";
-  text += R"(},"spec":{"nodeName":")" + node_name(pod.node) + R"(","priority":)" +
-          std::to_string(pod.priority) + R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
-          std::to_string(pod.cpu) + R"("}})";
+  if (pod.daemon || pod.again)
+    text += R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":")" +
+            std::string(pod.daemon ? "DaemonSet" : "ReplicaSet") +
+            R"(","name":"d","uid":"d","controller":true}])";
+  text += R"(},"spec":{)" + (pod.node < 0 ? "" : R"("nodeName":")" + node_name(pod.node) + "\",") +
+          R"("priority":)" + std::to_string(pod.priority) +
+          R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" + std::to_string(pod.cpu) +
+          R"("}})";
   if (pod.port > 0) text += R"(,"ports":[{"containerPort":1,"hostPort":)" + std::to_string(pod.port) + "}]";
   text += "}]";
   if (pod.claim >= 0)
@@ -104,8 +108,9 @@ int zone_of(const FullCluster& world, int node) {
   return world.zones == 0 ? node : node % world.zones;
 }
 
-// The world without the pods in `gone`.
-std::unique_ptr<PluginBench> build(const FullCluster& world, const std::set<std::string>& gone) {
+// The world without the pods in `gone`; with those that wait to come back.
+std::unique_ptr<PluginBench> build(const FullCluster& world, const std::set<std::string>& gone,
+                                   const std::vector<Running>& returning = {}) {
   auto bench = std::make_unique<PluginBench>();
   for (int i = 0; i < world.nodes; ++i) {
     bench->put_node(node_name(i), R"("zone":"z)" + std::to_string(zone_of(world, i)) + "\"");
@@ -132,6 +137,10 @@ std::unique_ptr<PluginBench> build(const FullCluster& world, const std::set<std:
                R"("count":)" +
                    std::to_string(world.wants) + "}}]}}}");
   for (const Running& pod : left) bench->put(api::Kind::Pod, pod_text(pod));
+  for (Running pod : returning) {
+    pod.node = -1;
+    bench->put(api::Kind::Pod, pod_text(pod));
+  }
   bench->put(api::Kind::Pod, preemptor_text(world));
   return bench;
 }
@@ -211,6 +220,35 @@ std::optional<std::vector<Running>> judge_node(const FullCluster& world, int nod
   return order;
 }
 
+// The evictions that the budget refuses, of those that the victims cause when they come back: each is decided
+// in a cluster in which the preemptor has its node and they are new pods.
+std::int64_t refused_later(const FullCluster& world, int node, const std::vector<Running>& victims) {
+  std::set<std::string> gone;
+  std::vector<Running> returning;
+  for (const Running& pod : victims) {
+    gone.insert(pod.name);
+    if (pod.again || pod.daemon) returning.push_back(pod);
+  }
+  if (returning.empty()) return 0;
+  const auto bench = build(world, gone, returning);
+  DecisionCore core(bench->cluster, bench->selectors, {});
+  const SchedulingContext context{bench->view, bench->cluster, core.allocator()};
+  model::Ledger::Transaction transaction(bench->cluster.ledger());
+  std::vector<NodeId> others;
+  for (const auto& [name, id] : bench->cluster.live_nodes())
+    if (name != node_name(node)) others.push_back(id);
+  EXPECT_TRUE(core.place_pod(context, *bench->view.pods.find("ns", "high"), others, transaction).has_value());
+  std::int64_t refused = 0;
+  Preempting preempting;
+  preempting.searches = true;
+  for (const Running& pod : returning) {
+    const PodDecision decision =
+        core.decide_pod(context, *bench->view.pods.find("ns", pod.name), {}, transaction, preempting);
+    if (decision.preemption) refused += decision.preemption->cost.refused;
+  }
+  return refused;
+}
+
 Judged judge(const FullCluster& world, bool far) {
   Judged best;
   std::vector<std::int64_t> best_cost;
@@ -225,6 +263,7 @@ Judged judge(const FullCluster& world, bool far) {
     }
     const std::vector<std::int64_t> cost = {daemons,
                                             static_cast<std::int64_t>(refused_of(world, *victims).size()),
+                                            refused_later(world, node, *victims),
                                             victims->front().priority,
                                             sum,
                                             static_cast<std::int64_t>(victims->size()),
@@ -285,6 +324,7 @@ FullCluster random_world() {
       pod.app = one_in(3);
       pod.daemon = one_in(6);
       pod.guarded = one_in(3);
+      pod.again = !pod.daemon && one_in(3);
       pod.port = one_in(4) ? 80 : 0;
       auto& devices = free[static_cast<std::size_t>(node)];
       if (!world.claims.empty() && one_in(3)) {
@@ -390,6 +430,38 @@ const Row kByHand[] = {
     {"a host port", {1, {{"a", 0, 0, 1, 0, -1, false, false, false, 80}}, {}, 0, 0, 1, 0, 80}, "n0: a"},
     {"anti-affinity",
      {1, {{"a", 0, 0, 1, 0, -1, true}, {"b", 0, 0, 1, 0}}, {}, 0, 0, 1, 0, 0, true},
+     "n0: a"},
+    {"P4: the pod that comes back would evict the one that the budget protects",
+     {3,
+      {{"a", 0, 1, 4, 0, -1, false, false, false, 0, true},
+       {"b", 1, 0, 4, 0, -1, false, false, true},
+       {"c", 2, 2, 4, 0}},
+      {},
+      0,
+      0,
+      4},
+     "n2: c"},
+    {"the same for a device",
+     {3,
+      {{"a", 0, 1, 1, 0, 0, false, false, false, 0, true},
+       {"b", 1, 0, 1, 0, 1, false, false, true},
+       {"c", 2, 2, 1, 0, 2}},
+      {{"n0/d0"}, {"n1/d0"}, {"n2/d0"}},
+      1,
+      0,
+      1,
+      1},
+     "n2: c"},
+    {"a device that is free elsewhere is enough for the pod that comes back",
+     {3,
+      {{"a", 0, 1, 1, 0, 0, false, false, false, 0, true},
+       {"b", 1, 0, 1, 0, 1, false, false, true},
+       {"c", 2, 2, 3, 0}},
+      {{"n0/d0"}, {"n1/d0"}},
+      1,
+      0,
+      2,
+      1},
      "n0: a"},
     {"anti-affinity in a zone: the pod on the other node goes, and the full node stays as it is",
      {2, {{"a", 0, 0, 1, 0, -1, true}, {"b", 1, 9, 1, 0}, {"c", 0, 9, 3, 0}}, {}, 0, 0, 2, 0, 0, true, 1},

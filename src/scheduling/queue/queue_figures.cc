@@ -18,6 +18,11 @@ constexpr std::array<std::string_view, kQueueEventCount + placement::kClusterEve
     "ForceActivate",
     "UnschedulableTimeout",
     "NodeAdd",
+    "NodeDelete",
+    "NodeUpdateNodeAllocatable",
+    "NodeUpdateNodeLabel",
+    "NodeUpdateNodeTaint",
+    "NodeUpdateNodeDeclaredFeature",
     "NodeUpdate",
     "AssignedPodDelete",
     "resource.k8s.io/ResourceSliceUpdate",
@@ -28,6 +33,7 @@ constexpr std::array<std::string_view, kQueueEventCount + placement::kClusterEve
     "AssignedPodUpdate",
     "NamespaceUpdate",
     "AssignedPodUpdatePodScaleDown",
+    "ServiceUpdate",
 };
 
 }  // namespace

@@ -260,5 +260,28 @@ TEST(QueueFigures, NameQueuesAndEventsAsKubeSchedulerDoes) {
         << written;
 }
 
+TEST(QueueFigures, NameWhatChangedOfANode) {
+  SchedulingQueue queue;
+  const std::pair<std::uint32_t, const char*> changes[] = {
+      {kEventNodeGone, "NodeDelete"},
+      {kEventNodeAllocatable, "NodeUpdateNodeAllocatable"},
+      {kEventNodeLabels, "NodeUpdateNodeLabel"},
+      {kEventNodeTaints, "NodeUpdateNodeTaint"},
+      {kEventNodeFeatures, "NodeUpdateNodeDeclaredFeature"},
+      {kEventPodResized, "AssignedPodUpdatePodScaleDown"}};
+  for (const auto& [event, name] : changes) {
+    queue.add(pod(name), 0, kStart);
+    queue.put_unschedulable(*queue.pop(kStart), {{kEventNodeChanged | kEventPodResized}}, kStart);
+    queue.wake(event, kStart + kBackoffMax);
+    queue.erase(pod(name));
+  }
+  MetricsText text;
+  queue.figures().write_metrics(text);
+  const std::string written = text.take();
+  for (const auto& [event, name] : changes)
+    EXPECT_NE(written.find(R"({queue="active",event=")" + std::string(name) + "\"} 1"), std::string::npos)
+        << name;
+}
+
 }  // namespace
 }  // namespace berth::scheduling
