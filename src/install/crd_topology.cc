@@ -54,6 +54,7 @@ constexpr Bound kWishesBounds[] = {
     {"spec.sameDevices.claim", Limit::Label},
     {"spec.sameDevices.attribute", Limit::Pattern, kAttributeLengthMax, kAttributePattern},
     {"spec.replaceFailedNodes", Limit::OneOfOrNone, 0, "Never,WithinDomain"},
+    {"spec.whenNoSpare", Limit::OneOfOrNone, 0, "ReplaceGroup,Wait,Widen"},
     {"status.wish", Limit::LengthMax, kSummaryLengthMax},
     {"status.reached", Limit::LengthMax, kSummaryLengthMax},
     {"status.groups", Limit::ItemsMax, static_cast<std::int64_t>(api::kPlacedGroupsMax)},

@@ -44,7 +44,8 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   const Preempting preempting = this->preempting(context, entry.key, group.meta);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(group.priority, own ? std::optional(own->hold.id()) : std::nullopt,
+  transaction.lift_holds(group.priority,
+                         own ? std::optional(own->hold.id()) : loop_.replacements.hold_of(entry.key),
                          loop_.overtaking.open_to(entry));
   const GroupOutcome outcome = core_.decide_group(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed)
