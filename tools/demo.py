@@ -202,6 +202,37 @@ def topology(cluster):
     cluster.show("delete", "-f", "examples/topology/rack.yaml")
 
 
+def failed_nodes(cluster):
+    """Two nodes die: two pods of the gang move inside their rack, the others run on"""
+    for file in ("nodes", "job"):
+        cluster.apply("failed-nodes/%s.yaml" % file)
+    policy = "/apis/scheduling.berth.dev/v1alpha1/namespaces/default/placementpolicies/resilient"
+
+    def members():
+        pods = cluster.api("/api/v1/namespaces/default/pods"
+                           "?labelSelector=batch.kubernetes.io/job-name=resilient")
+        return {pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in pods["items"]
+                if phase(pod) == "Running" and "deletionTimestamp" not in pod["metadata"]}
+
+    def reason():
+        conditions = cluster.api(policy).get("status", {}).get("conditions", [])
+        return [one["reason"] for one in conditions if one["type"] == "FailedNodesReplaced"]
+
+    eventually("all four run", lambda: len(members()) == 4 and reason() == ["NoFailedNodes"])
+    before = members()
+    lost = sorted(before)[:2]
+    for pod in lost:
+        cluster.show("annotate", "node", before[pod], "berth.dev/agent=NotReady")
+    eventually("two successors run, and the other two were left alone",
+               lambda: len(members()) == 4 and
+               set(before) - set(members()) == set(lost) and
+               not {before[pod] for pod in lost} & set(members().values()))
+    eventually("the policy says that the group is whole", lambda: reason() == ["NoFailedNodes"])
+    cluster.show("get", "events", "--field-selector", "reason=NodeReplaced")
+    for file in ("job", "nodes"):
+        cluster.show("delete", "--wait=false", "-f", "examples/failed-nodes/%s.yaml" % file)
+
+
 def fabric(cluster):
     """Bound only when the device says it is ready (KEP-5007)"""
     cluster.apply("fabric.yaml")
@@ -335,7 +366,7 @@ def crash(cluster):
     cluster.show("get", "pods", "-o", "wide")
 
 
-SCENES = [partitions, gang, topology, fabric, health, policy, volumes, sharing, by_hand, crash]
+SCENES = [partitions, gang, topology, failed_nodes, fabric, health, policy, volumes, sharing, by_hand, crash]
 
 
 def main():

@@ -9,5 +9,10 @@ namespace berth::api {
 inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 // Of a cordoned node.
 inline constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
+// Of a node whose condition Ready is False, or Unknown.
+inline constexpr std::string_view kNotReadyTaint = "node.kubernetes.io/not-ready";
+inline constexpr std::string_view kUnreachableTaint = "node.kubernetes.io/unreachable";
+inline constexpr std::string_view kRegionLabel = "topology.kubernetes.io/region";
+inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
 
 }  // namespace berth::api

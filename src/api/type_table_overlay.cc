@@ -424,6 +424,7 @@ constexpr OverlayRow kRows[] = {
     {kWishesSpec, 0, part("sameDevices", "v1alpha1.SameDevices", kPointer | kOmitEmpty | kOptional),
      kSameDevices},
     {kWishesSpec, 0, text("replaceFailedNodes"), kNoMessage},
+    {kWishesSpec, 0, text("whenNoSpare"), kNoMessage},
     {kTarget, 0, text("group"), kNoMessage},
     {kTarget, 0, text("kind", 0), kNoMessage},
     {kTarget, 0, text("name", 0), kNoMessage},

@@ -16,6 +16,12 @@ bool is_ready(const Json& node) {
   return false;
 }
 
+bool has_stopped_agent(const Json& node) {
+  const Json* annotations = node.find_path({"metadata", "annotations"});
+  const std::string_view agent = annotations ? annotations->string_at(api::kAgentAnnotation) : "";
+  return agent == api::kAgentSilent || agent == api::kAgentNotReady;
+}
+
 }  // namespace
 
 SimulatedNodes::Seen SimulatedNodes::seen(const store::Object& object) {
@@ -23,12 +29,12 @@ SimulatedNodes::Seen SimulatedNodes::seen(const store::Object& object) {
   if (!node) return {object.revision};
   const Json* labels = node->find_path({"metadata", "labels"});
   return {object.revision, labels && labels->string_at(controllers::kSimulatedLabel) == "true",
-          is_ready(*node)};
+          is_ready(*node), has_stopped_agent(*node)};
 }
 
 void SimulatedNodes::refresh() {
   names_.clear();
-  ready_ = 0;
+  ready_ = stopped_ = 0;
   const Result<store::ListPage> page = store_.list({.resource = "nodes"});
   if (!page) return;
   for (const store::ObjectPtr& object : page->objects) {
@@ -36,7 +42,10 @@ void SimulatedNodes::refresh() {
     if (last.revision != object->revision) last = seen(*object);
     if (!last.is_simulated) continue;
     names_.push_back(object->key.name);
-    if (last.is_ready) ++ready_;
+    if (last.is_stopped)
+      ++stopped_;
+    else if (last.is_ready)
+      ++ready_;
   }
 }
 

@@ -20,7 +20,8 @@ class SimulatedNodes {
 
   void refresh();
   const std::vector<std::string>& names() const { return names_; }
-  bool all_ready() const { return ready_ == names_.size(); }
+  // Of those whose agent runs.
+  bool all_ready() const { return ready_ + stopped_ == names_.size(); }
   std::size_t ready() const { return ready_; }
 
  private:
@@ -28,13 +29,14 @@ class SimulatedNodes {
     store::Revision revision = 0;
     bool is_simulated = false;
     bool is_ready = false;
+    bool is_stopped = false;  // its agent, by annotation
   };
   static Seen seen(const store::Object& object);
 
   const store::Store& store_;
   std::unordered_map<std::string, Seen> seen_;  // by name, also of nodes that are gone
   std::vector<std::string> names_;
-  std::size_t ready_ = 0;
+  std::size_t ready_ = 0, stopped_ = 0;
 };
 
 // Creates those of node-1 to node-`count` that `store` lacks. Blocks until every response has arrived.

@@ -11,6 +11,7 @@
 namespace berth::controllers {
 
 using api::is_simulated;
+using api::runs_pods;
 // The addresses that a simulated node and its pods report: derived from names, so they never change.
 std::string simulated_host_ip(std::string_view node_name);
 std::string simulated_pod_ip(std::string_view pod_uid);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/hex.h"
 #include "base/stable_hash.h"
@@ -31,9 +32,12 @@ Json default_capacity() {
   return Json::object({{"cpu", "32"}, {"ephemeral-storage", "256Gi"}, {"memory", "128Gi"}, {"pods", "110"}});
 }
 
-Json conditions_at(Time now) {
+constexpr ConditionRow kNotReady = {"Ready", "False", "KubeletNotReady",
+                                    "the annotation berth.dev/agent says so"};
+
+Json conditions_json(std::span<const ConditionRow> rows, Time now) {
   JsonArray conditions;
-  for (const ConditionRow& row : kConditions)
+  for (const ConditionRow& row : rows)
     conditions.push_back(Json::object({{"type", row.type},
                                        {"status", row.status},
                                        {"lastHeartbeatTime", format_time(now)},
@@ -65,7 +69,7 @@ Json status_of(const api::Node& node, Time now) {
     for (const auto& [name, amount] : node.capacity) allocatable[name] = amount.text();
     status["allocatable"] = node.capacity.empty() ? default_capacity() : std::move(allocatable);
   }
-  status["conditions"] = conditions_at(now);
+  status["conditions"] = conditions_json(kConditions, now);
   status["addresses"] =
       Json::array({Json::object({{"type", "InternalIP"}, {"address", simulated_host_ip(node.meta.name)}}),
                    Json::object({{"type", "Hostname"}, {"address", node.meta.name}})});
@@ -84,6 +88,19 @@ Json advertised(const api::Node& node) {
     if (name.find('/') != std::string::npos && !node.allocatable.contains(name))
       allocatable[name] = amount.text();
   return allocatable.as_object().empty() ? Json() : allocatable;
+}
+
+// What the node's status lacks; null: nothing.
+Json missing_of(const api::Node& node, Time now) {
+  const bool ready = api::condition_is_true(node.conditions, "Ready");
+  if (node.meta.annotation(api::kAgentAnnotation) == api::kAgentNotReady) {
+    const api::Condition* shown = api::find_condition(node.conditions, "Ready");
+    if (shown && shown->status == kNotReady.status) return {};
+    return Json::object({{"conditions", conditions_json({&kNotReady, 1}, now)}});
+  }
+  if (!ready || node.capacity.empty() || node.allocatable.empty()) return status_of(node, now);
+  Json more = advertised(node);
+  return more.is_null() ? Json() : Json::object({{"allocatable", std::move(more)}});
 }
 
 Duration renew_period(std::size_t nodes) {
@@ -111,15 +128,12 @@ class SimulatedNodes final : public client::Reconciler {
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
     const api::Node* node = view.nodes.find("", key.name);
     if (!node || node->meta.deleting() || !is_simulated(*node)) return Effects::nothing();
+    if (node->meta.annotation(api::kAgentAnnotation) == api::kAgentSilent) return Effects::nothing();
     const Duration period = renew_period(view.nodes.size());
     const api::Lease* lease = view.leases.find(kNodeLeaseNamespace, key.name);
     Effects effects;
-    if (!api::condition_is_true(node->conditions, "Ready") || node->capacity.empty() ||
-        node->allocatable.empty())
-      effects.chains.push_back({key, {patch_status(key, status_of(*node, now), node->meta.uid)}});
-    else if (Json more = advertised(*node); !more.is_null())
-      effects.chains.push_back(
-          {key, {patch_status(key, Json::object({{"allocatable", std::move(more)}}), node->meta.uid)}});
+    if (Json status = missing_of(*node, now); !status.is_null())
+      effects.chains.push_back({key, {patch_status(key, std::move(status), node->meta.uid)}});
     Time renewed = now;
     const api::ObjectKey lease_key{Kind::Lease, std::string(kNodeLeaseNamespace), key.name, {}};
     if (!lease)

@@ -232,7 +232,9 @@ class SimulatedPods final : public client::Reconciler {
         keys.push_back(delta.key);
     };
     const auto node_keys = [](const View& view, const Delta& delta, Keys& keys) {
-      if (delta.before) return;
+      const auto* before = client::object_of<api::Node>(delta.before);
+      const auto* after = client::object_of<api::Node>(delta.after);
+      if (before && (!after || runs_pods(*before) || !runs_pods(*after))) return;
       for (const api::Pod* pod : view.pods_on_node(delta.key.name))
         keys.push_back(client::key_of(Kind::Pod, pod->meta));
     };
@@ -254,7 +256,7 @@ class SimulatedPods final : public client::Reconciler {
     const api::Pod* pod = view.pods.find(key.ns, key.name);
     if (!pod || !pod->bound()) return Effects::nothing();
     const api::Node* node = view.nodes.find("", pod->node_name);
-    if (!node || !is_simulated(*node)) return Effects::nothing();
+    if (!node || !runs_pods(*node)) return Effects::nothing();
     if (pod->meta.deleting()) return end(key, *pod, now);
     if (pod->finished()) return Effects::nothing();
 

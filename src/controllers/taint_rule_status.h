@@ -2,9 +2,12 @@
 // match its words.
 #pragma once
 
-#include "controllers/device_evictions.h"
+#include "client/device_evictions.h"
 
 namespace berth::controllers {
+
+using client::may_evict;
+using client::TaintRuleList;
 
 inline constexpr std::string_view kEvictionInProgress = "EvictionInProgress";
 

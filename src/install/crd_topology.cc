@@ -55,6 +55,7 @@ constexpr Bound kWishesBounds[] = {
     {"spec.sameDevices.claim", Limit::Label},
     {"spec.sameDevices.attribute", Limit::Pattern, kAttributeLengthMax, kAttributePattern},
     {"spec.replaceFailedNodes", Limit::OneOfOrNone, 0, "Never,WithinDomain"},
+    {"spec.whenNoSpare", Limit::OneOfOrNone, 0, "ReplaceGroup,Wait,Widen"},
     {"status.wish", Limit::LengthMax, kSummaryLengthMax},
     {"status.reached", Limit::LengthMax, kSummaryLengthMax},
     {"status.pods", Limit::LengthMax, kSummaryLengthMax},

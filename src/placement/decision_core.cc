@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "placement/preemption/resize_search.h"
+#include "placement/replacement/replacement.h"
 
 namespace berth::placement {
 
@@ -251,6 +252,24 @@ std::shared_ptr<GroupPreemptionPlan> DecisionCore::describe_victims(const Schedu
   }
   describe(context.cluster, *plan, plan->placement, refusal);
   return std::make_shared<GroupPreemptionPlan>(*std::move(plan));
+}
+
+GroupOutcome DecisionCore::place_by(const GroupWishPtr& wish, const SchedulingContext& context,
+                                    const GroupInput& input, model::Ledger::Transaction& transaction) {
+  if (wish == input.wish) return group_cycle_.run(context, input, transaction);
+  GroupInput changed = input;
+  changed.wish = wish;
+  return group_cycle_.run(context, changed, transaction);
+}
+
+GroupOutcome DecisionCore::place_group(const SchedulingContext& context, const GroupInput& input,
+                                       model::Ledger::Transaction& transaction) {
+  GroupOutcome outcome = place_by(wish_of_late_members(context.cluster, input), context, input, transaction);
+  const GroupWishPtr wider =
+      outcome.kind == GroupOutcome::Kind::Unschedulable ? widened_wish(context.cluster, input) : nullptr;
+  if (!wider) return outcome;
+  GroupOutcome spread = place_by(wider, context, input, transaction);
+  return spread.kind == GroupOutcome::Kind::Placed ? spread : outcome;
 }
 
 GroupOutcome DecisionCore::decide_group(const SchedulingContext& context, const GroupInput& input,

@@ -97,10 +97,9 @@ class DecisionCore {
   // The same on the node that status.nominatedNodeName names alone.
   std::optional<model::Place> place_nominated(const SchedulingContext& context, const api::Pod& pod,
                                               model::Ledger::Transaction& transaction);
+  // Late members of a group whose policy widens its domain: there, if that takes them, else one level wider.
   GroupOutcome place_group(const SchedulingContext& context, const GroupInput& input,
-                           model::Ledger::Transaction& transaction) {
-    return group_cycle_.run(context, input, transaction);
-  }
+                           model::Ledger::Transaction& transaction);
   TreeOutcome place_tree(const SchedulingContext& context, const TreeInput& input,
                          model::Ledger::Transaction& transaction) {
     return tree_cycle_.run(context, input, transaction);
@@ -121,6 +120,8 @@ class DecisionCore {
   std::optional<PreemptionPlan> preempt(const SchedulingContext& context, const api::Pod& pod,
                                         const AvoidSet& avoid, model::Ledger::Transaction& transaction,
                                         const Preempting& preempting, Refusal& refusal);
+  GroupOutcome place_by(const GroupWishPtr& wish, const SchedulingContext& context, const GroupInput& input,
+                        model::Ledger::Transaction& transaction);
   using FindVictims = std::function<std::optional<GroupPreemptionPlan>(NoVictimsFound& why_not)>;
   bool may_preempt(const SchedulingContext& context, const GroupInput& members, bool gives_up_claims,
                    const Preempting& preempting, Refusal& refusal);

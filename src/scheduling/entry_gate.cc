@@ -180,6 +180,9 @@ std::optional<placement::GateReason> EntryGate::gate(const client::View& view, c
   gate_members(view, members, closed, now);
   if (auto held = placement::group_gate(key, group, members); held && (!closed || !group))
     closed = *std::move(held);
+  if (const std::size_t left = loop_.replacements.left_of_whole(view, key); left > 0 && !closed)
+    closed = placement::GroupGate{placement::GroupGate::Kind::BeingMoved, key.name, 0,
+                                  static_cast<std::int32_t>(left)};
   return closed;
 }
 

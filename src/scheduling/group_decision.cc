@@ -48,8 +48,8 @@ client::Effects Scheduler::decide_group(const SchedulingContext& context, Queued
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
   transaction.lift_holds(group.priority,
-                         {own ? std::optional(own->hold.id()) : std::nullopt, loop_.overtaking.open_to(entry),
-                          backfilled_by(context, input.waiting)});
+                         {own ? std::optional(own->hold.id()) : loop_.replacements.hold_of(entry.key),
+                          loop_.overtaking.open_to(entry), backfilled_by(context, input.waiting)});
   const GroupOutcome outcome = core_.decide_group(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(context, std::move(entry), input, outcome, transaction, id, now);

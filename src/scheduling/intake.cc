@@ -227,6 +227,7 @@ void Intake::volume_changed(const client::View& view, const client::Delta& delta
 
 void Intake::devices_changed(const client::View& view, const client::Delta& delta, Time now) {
   if (same_spec(delta)) return;
+  look_at_all(view, now);
   const bool is_class = delta.key.kind == api::Kind::DeviceClass;
   if (delta.key.kind == api::Kind::DeviceTaintRule && selects_every_driver(delta))
     return loop_.queue.wake(kEventSliceChanged, now);
@@ -332,6 +333,7 @@ void Intake::apply(const client::View& view, const client::Delta& delta, const H
     case api::Kind::Node:
       node_changed(view, delta, now);
       labels_changed(view, delta, now);
+      places_changed(view, delta, now);
       break;
     case api::Kind::Pod:
       pod_changed(view, delta, now);

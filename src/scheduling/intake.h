@@ -49,6 +49,9 @@ class Intake {
   void policy_changed(const client::View& view, const client::Delta& delta, Time now);
   void topology_changed(const client::View& view, const client::Delta& delta, Time now);
   void member_moved(const client::View& view, const client::Delta& delta, Time now);
+  void places_changed(const client::View& view, const client::Delta& delta, Time now);
+  void look_at(const client::View& view, const GroupKey& group, Time now);
+  void look_at_all(const client::View& view, Time now);
   void labels_changed(const client::View& view, const client::Delta& delta, Time now);
 
   LoopState& loop_;

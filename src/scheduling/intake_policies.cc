@@ -60,6 +60,41 @@ void Intake::resolve(const client::View& view, const GroupKey& group, Time now) 
   tell(loop_.policy_members.policies_of(group));
   tell(policies);
   loop_.policy_members.set(group, std::move(policies));
+  look_at(view, group, now);
+}
+
+// Its members may have lost their places, or have them again.
+void Intake::look_at(const client::View& view, const GroupKey& group, Time now) {
+  const auto replaces = [&](const std::string& name) {
+    const api::PlacementPolicy* policy = view.placement_policies.find(group.ns, name);
+    return policy && policy->replaces_failed_nodes;
+  };
+  if (std::ranges::any_of(loop_.policy_members.policies_of(group), replaces) ||
+      loop_.replacements.find(group) || loop_.replacements.reports().contains(group))
+    loop_.replacements.want_look(group, now + kPlacesSettle);
+}
+
+void Intake::look_at_all(const client::View& view, Time now) {
+  for (const auto& [key, policy] : view.placement_policies.all())
+    if (policy->replaces_failed_nodes)
+      for (const GroupKey& group : loop_.policy_members.groups_of({key.ns, key.name}))
+        look_at(view, group, now);
+}
+
+void Intake::places_changed(const client::View& view, const client::Delta& delta, Time now) {
+  if (loop_.policy_members.empty()) return;
+  const auto* before = client::object_of<api::Node>(delta.before);
+  const auto* after = client::object_of<api::Node>(delta.after);
+  const auto ready = [](const api::Node* node) {
+    const api::Condition* condition = node ? api::find_condition(node->conditions, "Ready") : nullptr;
+    return condition ? condition->status : "";
+  };
+  const bool same_place = before && after && ready(before) == ready(after) &&
+                          placement::same_taints(before->taints, after->taints);
+  if (same_place) return;
+  for (const api::Pod* pod : view.pods_on_node(delta.key.name))
+    if (!pod->group.empty()) look_at(view, {pod->meta.ns, pod->group, EntityKind::Group}, now);
+  for (const auto& [group, report] : loop_.replacements.reports()) look_at(view, group, now);
 }
 
 void Intake::resolve_under(const client::View& view, const std::string& ns, const std::string& composite,
@@ -119,6 +154,7 @@ void Intake::policy_changed(const client::View& view, const client::Delta& delta
     const std::vector<std::string>& policies = loop_.policy_members.policies_of(group);
     return std::find(policies.begin(), policies.end(), name) != policies.end();
   };
+  for (const GroupKey& group : loop_.policy_members.groups_of({ns, name})) look_at(view, group, now);
   for (const GroupKey& group : groups_in(view, ns)) {
     const bool named = names(group);
     resolve(view, group, now);
@@ -154,6 +190,7 @@ void Intake::member_moved(const client::View& view, const client::Delta& delta, 
         loop_.policy_statuses.policy_changed(ns, policy, now);
     };
     told({ns, pod->group, EntityKind::Group});
+    look_at(view, {ns, pod->group, EntityKind::Group}, now);
     if (const api::PodGroup* group = view.pod_groups.find(ns, pod->group))
       for (const api::CompositePodGroup* above : client::groups_above(view, *group)) told(group_key(*above));
   }

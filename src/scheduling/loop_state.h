@@ -20,6 +20,7 @@
 #include "scheduling/keepers/overtaking_guard.h"
 #include "scheduling/keepers/owner_reads.h"
 #include "scheduling/keepers/policy_statuses.h"
+#include "scheduling/keepers/replacements.h"
 #include "scheduling/keepers/term_seals.h"
 #include "scheduling/keepers/withdrawals.h"
 #include "scheduling/queue/dirty_entities.h"
@@ -100,6 +101,7 @@ struct LoopState {
   OwnerReads owners;
   PolicyMembers policy_members;
   PolicyStatuses policy_statuses;
+  Replacements replacements;
 };
 
 }  // namespace berth::scheduling

@@ -65,7 +65,7 @@ class PolicyWorld {
       }
     }
     for (const auto& [key, policy] : bench.view.placement_policies.all()) {
-      const Json wanted = status_of_policy(bench.view, *policy, groups[key.name], {}, bench.now);
+      const Json wanted = status_of_policy(bench.view, *policy, groups[key.name], {}, {}, bench.now);
       EXPECT_TRUE(says_status(policy->status, wanted))
           << "seed " << seed << ", policy " << key.name << ": " << to_string(policy->status) << " instead of "
           << to_string(wanted);

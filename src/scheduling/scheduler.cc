@@ -109,6 +109,7 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   gate_.reconsider(view, now);
   end_preemptions(now);
   if (client::Effects effects = evict(view, now); !effects.empty()) return effects;
+  if (client::Effects effects = replace_failed(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = follow_policies(view, now); !effects.empty()) return effects;
@@ -129,14 +130,15 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
        {loop_.queue.next_time(), loop_.withdrawals.next_time(), loop_.seals.next_time(),
         loop_.conditions.next_time(), loop_.overtaking.next_time(), loop_.evictions.next_time(),
         loop_.late.next_time(), loop_.owners.next_time(), loop_.policy_statuses.next_time(),
-        std::optional(next_audit_)})
+        loop_.replacements.next_time(), std::optional(next_audit_)})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }
 
 client::Effects Scheduler::follow_policies(const client::View& view, Time now) {
   if (client::Effects reads = loop_.owners.due(now); !reads.empty()) return reads;
-  return loop_.policy_statuses.due(view, loop_.policy_members, loop_.owners, now);
+  return loop_.policy_statuses.due(view, loop_.policy_members, loop_.owners, loop_.replacements.reports(),
+                                   now);
 }
 
 SchedulingContext Scheduler::context_at(const client::View& view, Time now) {
@@ -275,6 +277,12 @@ bool Scheduler::on_other_outcome(const client::View& view, const client::Outcome
         loop_.queue.wake_one(refused, now);
         loop_.queue.wake(kEventRoomFreed, now);
       }
+    return true;
+  }
+  if (outcome.decision_id == kReplacementWrites) {
+    for (const client::ChainOutcome& chain : outcome.chains)
+      if (const std::optional<GroupKey> group = loop_.replacements.write_done(chain, now))
+        loop_.replacements.want_look(*group, now + kPlacesSettle);
     return true;
   }
   if (outcome.decision_id == kOwnerReads) {

@@ -117,6 +117,18 @@ class Scheduler final : public client::StatefulDecider {
                                 Time now);
   void end_preemptions(Time now);
   client::Effects evict(const client::View& view, Time now);
+  // replacing.cc
+  client::Effects replace_failed(const client::View& view, Time now);
+  void look_at_places(const SchedulingContext& context, const GroupKey& key);
+  bool follow_replacement(const SchedulingContext& context, const GroupInput& input,
+                          const placement::LostPlaces& lost);
+  void find_spare(const SchedulingContext& context, const GroupInput& input,
+                  std::span<const placement::LostPlace> lost);
+  void begin_replacement(const SchedulingContext& context, const GroupInput& input,
+                         std::span<const placement::LostPlace> lost, placement::ReplacementScope scope,
+                         const placement::ReplacementPlan& plan);
+  void end_replacement(const GroupKey& key, Time now);
+  void report_replacement(const GroupKey& key, std::optional<ReplacementReport> report, Time now);
   // overtaking.cc
   void keep_room(const SchedulingContext& context, const QueuedEntity& entry);
   model::Hold find_room(const SchedulingContext& context, const QueuedEntity& entry,

@@ -26,6 +26,7 @@ constexpr int kLooksBesideKeptRoom = 6;                      // longer than room
 constexpr Duration kRepublishGap = Duration::millis(700);    // between the two slices of a pool
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr std::uint64_t kReservationPodsOneIn = 6;           // seeds, from the third on
+constexpr std::int64_t kOwnersAreFaster = 5;                 // than nodes that failed come back
 constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
 
 // Receives the schedulers' repairs of their models, and what they placed after no change.
@@ -235,7 +236,7 @@ class Storm {
     Json lease = Json::object({{"apiVersion", "coordination.k8s.io/v1"}, {"kind", "Lease"}});
     lease["metadata"] = Json::object({{"name", node}, {"namespace", "kube-node-lease"}});
     lease["spec"] = Json::object({{"holderIdentity", node},
-                                  {"leaseDurationSeconds", 40},
+                                  {"leaseDurationSeconds", 1'000'000},
                                   {"renewTime", "2099-01-01T00:00:00.000000Z"}});
     return lease;
   }
@@ -492,6 +493,21 @@ class Storm {
     back["spec"]["taints"] = nullptr;
     change_node(step, body, back);
   }
+  // Its pods are evicted. Long before it comes back, their owner makes those again that are gone.
+  void do_fail_node(const Json& step) {
+    Json body = Json::object(), back = Json::object();
+    body["spec"]["taints"] =
+        Json::array({Json::object({{"key", "example.com/broken"}, {"effect", "NoExecute"}})});
+    back["spec"]["taints"] = nullptr;
+    std::vector<std::string> lost;
+    for (const auto& [name, pod] : checker_.state().pods)
+      if (pod.node == node_name_in(step) && pod.runs_or_will() && made_.contains(name)) lost.push_back(name);
+    change_node(step, body, back);
+    world_->events().after(Duration::millis(step.int_at("forMs") / kOwnersAreFaster), [this, lost] {
+      for (const std::string& name : lost)
+        if (!healed_ && !checker_.state().pods.contains(name)) create(storm_pod(made_.at(name)));
+    });
+  }
   void do_cordon_node(const Json& step) {
     Json body = Json::object(), back = Json::object();
     body["spec"]["unschedulable"] = true;
@@ -736,6 +752,7 @@ Storm::Handler Storm::handler_of(std::string_view name) {
                                        Row{"flap-fabric", &Storm::do_flap_fabric},
                                        Row{"lose-node", &Storm::do_lose_node},
                                        Row{"taint-node", &Storm::do_taint_node},
+                                       Row{"fail-node", &Storm::do_fail_node},
                                        Row{"cordon-node", &Storm::do_cordon_node},
                                        Row{"relabel-node", &Storm::do_relabel_node},
                                        Row{"republish", &Storm::do_republish},

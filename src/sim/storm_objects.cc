@@ -345,6 +345,10 @@ Json storm_policy(const Json& words) {
   if (const std::string_view topology = words.string_at("topology"); !topology.empty())
     policy["spec"]["topology"] = topology;
   if (words.bool_at("ranks")) policy["spec"]["ranks"] = "Contiguous";
+  if (const std::string_view spare = words.string_at("replace"); !spare.empty()) {
+    policy["spec"]["replaceFailedNodes"] = "WithinDomain";
+    policy["spec"]["whenNoSpare"] = spare;
+  }
   return policy;
 }
 

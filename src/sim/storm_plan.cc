@@ -349,9 +349,19 @@ class Maker {
         policy.append("preferred", one_of(std::array{"rack", "rack", "host", "block", "example.com/rack"}));
         if (chance(10)) policy.append("topology", "missing");
         if (chance(20)) policy.append("ranks", true);
+        if (!tree && replaces(name))
+          policy.append("replace", one_of(std::array{"Wait", "Widen", "ReplaceGroup"}));
       }
       if (chance(40)) step(below(kTroubleMs), "delete-policy").append("name", name);
     }
+    for (int i = 3 + pick(4); i > 0; --i) {
+      JsonObject& failed = step(below(kTroubleMs - 60'000), "fail-node");
+      failed.append("node", std::int64_t{1 + pick(plan_.racks * plan_.nodes_per_rack)});
+      failed.append("forMs", 5'000 + below(50'000));
+    }
+  }
+  bool replaces(const std::string& policy) const {
+    return chance_of(plan_.seed, policy + "/replace", 0) % 2 == 0;
   }
 
   void make_users() {

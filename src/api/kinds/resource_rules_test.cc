@@ -316,8 +316,14 @@ TEST_F(Rules, TopologiesAndPlacementPoliciesNameTheFieldThatIsWrong) {
        target + R"(,"required":"example.com/block","preferred":["rack","block"],"distribution":"Balanced",)"
                 R"("segments":{"level":"rack","size":{"min":4,"max":4}},"ranks":"Contiguous",)"
                 R"("sameDevices":{"claim":"gpu","attribute":"example.com/rail"},)"
-                R"("replaceFailedNodes":"WithinDomain","topology":"default")",
+                R"("replaceFailedNodes":"WithinDomain","whenNoSpare":"Widen","topology":"default")",
        ""},
+      {"placementpolicies", "PlacementPolicy",
+       target + R"(,"replaceFailedNodes":"Always","whenNoSpare":"Kill")",
+       "spec.replaceFailedNodes: Unsupported value: \"Always\": supported values: \"Never\", "
+       "\"WithinDomain\"\n"
+       "spec.whenNoSpare: Unsupported value: \"Kill\": supported values: \"ReplaceGroup\", \"Wait\", "
+       "\"Widen\"\n"},
       {"placementpolicies", "PlacementPolicy", R"("targetRef":{})",
        "spec.targetRef.kind: Required value\nspec.targetRef.name: Required value\n"},
       {"placementpolicies", "PlacementPolicy", target + R"(,"preferred":["rack","rack"])",

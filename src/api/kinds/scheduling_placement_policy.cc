@@ -79,6 +79,7 @@ FieldErrors validate_wishes(const Json& policy, const RuleContext&) {
     append(errors, check_full_name(at.child("attribute"), text_at(*same, "attribute")));
   }
   append(errors, check_word(spec, "replaceFailedNodes", {"Never", "WithinDomain"}));
+  append(errors, check_word(spec, "whenNoSpare", {"ReplaceGroup", "Wait", "Widen"}));
   return errors;
 }
 

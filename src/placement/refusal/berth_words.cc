@@ -75,6 +75,9 @@ std::string words_of(const GroupGate& gate) {
       return too_few_groups(gate);
     case GroupGate::Kind::PolicyFault:
       return gate.why;
+    case GroupGate::Kind::BeingMoved:
+      return "the group leaves failed nodes, and " + std::to_string(gate.alive) +
+             (gate.alive == 1 ? " pod is" : " pods are") + " still there";
   }
   return "PodGroup " + gate.name + " does not exist";
 }

@@ -70,6 +70,7 @@ struct GroupGate {
     TreeTooDeep,    // the tree of CompositePodGroup `name` has more than kTreeLevelsMax levels
     TooFewGroups,   // CompositePodGroup `name` wants `wanted`; `alive` are complete
     PolicyFault,    // PlacementPolicy `name` says nothing that can be done: `why`
+    BeingMoved,     // the whole group leaves failed nodes; `alive` pods have not left
   };
   Kind kind = Kind::NoGroup;
   std::string name;

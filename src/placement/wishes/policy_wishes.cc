@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "api/serialized.h"
 #include "client/group_tree.h"
 #include "placement/wishes/wish_levels.h"
 
@@ -172,12 +173,21 @@ void add_required(std::span<const std::string> own, const GroupWish& wish, std::
     add_key(wish.levels[level].key, keys);
 }
 
+// Few policies have it, so it is read from their text.
+WhenNoSpare when_no_spare_of(const PlacementPolicy& policy) {
+  const Result<Json> document = policy.raw ? api::parse_object(*policy.raw) : Result<Json>(Json());
+  const std::string word(document ? document->part("spec").string_at("whenNoSpare") : "");
+  if (word == "Widen") return WhenNoSpare::Widen;
+  return word == "ReplaceGroup" ? WhenNoSpare::ReplaceGroup : WhenNoSpare::Wait;
+}
+
 // What the search does not read of a composite group's wish; empty: it reads all of it.
 std::string_view field_of_groups(const GroupWish& wish, const api::CompositePodGroup& group) {
   if (wish.segments) return "spec.segments";
   if (wish.contiguous_ranks) return "spec.ranks";
   if (wish.same_devices) return "spec.sameDevices";
   if (wish.distribution == WishDistribution::Balanced) return "spec.distribution";
+  if (wish.replaces_failed_nodes) return "spec.replaceFailedNodes";
   return wish.preferred.empty() || group.parent.empty() ? "" : "spec.preferred";
 }
 
@@ -238,6 +248,8 @@ WishAnswer wish_of(const client::View& view, const PlacementPolicy& policy) {
   }
   if (policy.balanced) wish->distribution = WishDistribution::Balanced;
   wish->contiguous_ranks = policy.contiguous_ranks;
+  wish->replaces_failed_nodes = policy.replaces_failed_nodes;
+  if (policy.replaces_failed_nodes) wish->when_no_spare = when_no_spare_of(policy);
   if (policy.same_devices)
     wish->same_devices = WishSameDevices{policy.same_devices->claim, policy.same_devices->attribute};
   return {std::move(wish)};

@@ -23,21 +23,12 @@ std::int64_t ring_crossings(std::span<const WishMember> members, const std::vect
   return crossings;
 }
 
-bool has_one_domain(const GroupWish& wish, std::size_t level, std::span<const WishMember> members) {
-  const std::string first = domain_path(wish.levels, level, *members.front().node_labels);
-  return std::all_of(members.begin(), members.end(), [&](const WishMember& member) {
-    const auto label = member.node_labels->find(wish.levels[level].key);
-    return label != member.node_labels->end() &&
-           domain_path(wish.levels, level, *member.node_labels) == first;
-  });
-}
-
 // Falls evenly over the wishes: 1 when the first came true, 0 when none did.
 double score_of(const GroupWish& wish, std::span<const WishMember> members) {
   const std::size_t wishes = wish.preferred.size();
   if (wishes == 0) return 1;
   for (std::size_t i = 0; i < wishes; ++i)
-    if (has_one_domain(wish, wish.preferred[i], members))
+    if (share_domain(wish, wish.preferred[i], members))
       return static_cast<double>(wishes - i) / static_cast<double>(wishes);
   return 0;
 }
@@ -60,16 +51,31 @@ std::optional<std::size_t> reported_level(const GroupWish& wish) {
   return wish.required;
 }
 
+bool share_domain(const GroupWish& wish, std::size_t level, std::span<const WishMember> members) {
+  const std::string first = domain_path(wish.levels, level, *members.front().node_labels);
+  return std::all_of(members.begin(), members.end(), [&](const WishMember& member) {
+    const auto label = member.node_labels->find(wish.levels[level].key);
+    return label != member.node_labels->end() &&
+           domain_path(wish.levels, level, *member.node_labels) == first;
+  });
+}
+
+std::optional<std::size_t> reached_level(const GroupWish& wish, std::span<const WishMember> members) {
+  std::set<std::size_t> wished(wish.preferred.begin(), wish.preferred.end());
+  if (wish.required) wished.insert(*wish.required);
+  std::optional<std::size_t> narrowest;
+  for (const std::size_t level : wished)  // broad to narrow
+    if (share_domain(wish, level, members)) narrowest = level;
+  return narrowest;
+}
+
 WishResult reached_by(const GroupWish& wish, std::span<const WishMember> members) {
   WishResult result;
   if (!wish.preferred.empty()) result.level = wish.levels[wish.preferred.front()].name;
   result.score = members.empty() ? 0 : score_of(wish, members);
   const std::optional<std::size_t> level = reported_level(wish);
   if (members.empty() || !level) return result;
-  std::set<std::size_t> wished(wish.preferred.begin(), wish.preferred.end());
-  if (wish.required) wished.insert(*wish.required);
-  for (const std::size_t one : wished)  // broad to narrow: the narrowest stays
-    if (has_one_domain(wish, one, members)) result.reached = wish.levels[one].name;
+  if (const auto reached = reached_level(wish, members)) result.reached = wish.levels[*reached].name;
   std::vector<std::string> domains;
   std::map<std::string, std::int64_t> counts;
   for (const WishMember& member : members) {

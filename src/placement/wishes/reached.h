@@ -28,6 +28,11 @@ std::string domain_path(const std::vector<WishLevel>& levels, std::size_t level,
 // The level of WishResult::domains: of the segments, else the first wish, else the required one.
 std::optional<std::size_t> reported_level(const GroupWish& wish);
 
+// Whether all of them, at least one, are in one domain of the level.
+bool share_domain(const GroupWish& wish, std::size_t level, std::span<const WishMember> members);
+// The narrowest wished or required level of which they share a domain; nothing: they share none.
+std::optional<std::size_t> reached_level(const GroupWish& wish, std::span<const WishMember> members);
+
 WishResult reached_by(const GroupWish& wish, std::span<const WishMember> members);
 
 // "rack, else block, else anywhere": the wish in words, for tables.

@@ -39,6 +39,10 @@ struct WishSameDevices {
   std::string attribute;  // qualified name
 };
 
+// What becomes of a group with failed nodes whose domain has no spare room. Wait: nothing until it has.
+// Widen: the next broader level counts. ReplaceGroup: all pods go to another domain.
+enum class WhenNoSpare : std::uint8_t { Wait, Widen, ReplaceGroup };
+
 struct GroupWish {
   std::string policy;                   // name of the PlacementPolicy, in the group's namespace
   std::vector<WishLevel> levels;        // of the topology, broad to narrow
@@ -48,6 +52,8 @@ struct GroupWish {
   WishDistribution distribution = WishDistribution::Packed;
   bool contiguous_ranks = false;  // members with neighbouring ranks have the same domain where possible
   std::optional<WishSameDevices> same_devices;
+  bool replaces_failed_nodes = false;  // replacement/replacement.h
+  WhenNoSpare when_no_spare = WhenNoSpare::Wait;
 };
 using GroupWishPtr = std::shared_ptr<const GroupWish>;
 

@@ -19,6 +19,7 @@ using placement::WishResult;
 
 constexpr std::string_view kSomewhere = "anywhere";
 constexpr std::string_view kWaits = "waits";
+constexpr std::string_view kFailedNodesReplaced = "FailedNodesReplaced";  // condition
 constexpr std::string_view kTargetNotFound = "TargetNotFound";
 constexpr std::size_t kDomainsInCellMax = 2;
 constexpr std::size_t kDomainsCellBytesMax = 512;
@@ -102,9 +103,13 @@ struct GroupReport {
   GroupKey key;
   PlacedMembers members;
   WishResult result;
+  const ReplacementReport* replacement = nullptr;  // null: no member is on a failed node
 
   bool waits() const { return members.placed.empty(); }
-  std::string message() const {
+  std::string message() const { return replacement ? where() + "; " + replacement->message : where(); }
+
+ private:
+  std::string where() const {
     if (members.alive == 0) return "it has no pods";
     const std::string reached = placement::reached_text(result);
     if (members.placed.size() == members.alive && !reached.empty()) return reached;
@@ -171,23 +176,46 @@ std::string domains_text(const std::vector<GroupReport>& reports) {
 }
 
 // metav1.Condition: the message is required, even an empty one.
-Json conditions_of(const std::vector<api::Condition>& standing, api::Condition wanted) {
-  const std::string message = wanted.message;
-  Json condition = api::to_json(api::keeping_transition(standing, std::move(wanted)));
-  condition["message"] = message;
-  return Json::array({std::move(condition)});
+Json conditions_of(const std::vector<api::Condition>& standing, std::vector<api::Condition> wanted) {
+  Json conditions = Json::array();
+  for (api::Condition& one : wanted) {
+    const std::string message = one.message;
+    Json& condition =
+        conditions.as_array().emplace_back(api::to_json(api::keeping_transition(standing, std::move(one))));
+    condition["message"] = message;
+  }
+  return conditions;
 }
 
 std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& wish,
-                                    const std::set<GroupKey>& groups) {
+                                    const std::set<GroupKey>& groups,
+                                    const ReplacementReports& replacements) {
   std::vector<GroupReport> reports;
   for (const GroupKey& key : groups) {
     GroupReport& report = reports.emplace_back(GroupReport{key, members_of_key(view, key), {}});
     report.result = placement::reached_by(wish, report.members.placed);
     if (wish.same_devices)
       report.result.same_values = same_values(view, *wish.same_devices, report.members.placed);
+    if (const auto found = replacements.find(key); found != replacements.end())
+      report.replacement = &found->second;
   }
   return reports;
+}
+
+// The worst of the groups counts, then the first.
+api::Condition replacement_condition(const std::vector<GroupReport>& reports, Time now,
+                                     std::int64_t generation) {
+  const GroupReport* worst = nullptr;
+  for (const GroupReport& report : reports)
+    if (report.replacement && (!worst || report.replacement->state > worst->replacement->state))
+      worst = &report;
+  if (!worst) return {std::string(kFailedNodesReplaced), "True", "NoFailedNodes", "", now, generation};
+  return {std::string(kFailedNodesReplaced),
+          "False",
+          std::string(name_of(worst->replacement->state)),
+          worst->key.name + ": " + worst->replacement->message,
+          now,
+          generation};
 }
 
 // Of groups that another policy names as well, or that cannot have the wish: the first one.
@@ -226,30 +254,34 @@ Acceptance acceptance_of(const client::View& view, const OwnerReads& owners,
   return {true, "Accepted", ""};
 }
 
-// An event for a condition that became False, or False for another reason. A target may come later than its
-// policy, so that is no warning.
-std::optional<client::EventNote> note_of(const api::ObjectKey& key, const std::string& uid,
-                                         const Json& stored, const Json& wanted) {
-  const Json& is = wanted.items_at("conditions").front();
-  const JsonArray& standing = stored.items_at("conditions");
-  const std::string_view was = standing.empty() ? "" : standing.front().string_at("reason");
-  if (is.string_at("status") == "True" || is.string_at("reason") == was) return std::nullopt;
-  return client::EventNote{key,
-                           uid,
-                           is.string_at("reason") != kTargetNotFound,
-                           std::string(is.string_at("reason")),
-                           "Resolve",
-                           std::string(is.string_at("message"))};
+// An event for each condition that became False, or False for another reason. A target may come later than
+// its policy, and pods that move are in order, so these are no warnings.
+std::vector<client::EventNote> notes_of(const api::ObjectKey& key, const std::string& uid, const Json& stored,
+                                        const Json& wanted) {
+  std::vector<client::EventNote> notes;
+  for (const Json& is : wanted.items_at("conditions")) {
+    std::string_view was;
+    for (const Json& standing : stored.items_at("conditions"))
+      if (standing.string_at("type") == is.string_at("type")) was = standing.string_at("reason");
+    const std::string_view reason = is.string_at("reason");
+    if (is.string_at("status") == "True" || reason == was) continue;
+    const bool is_warning =
+        reason != kTargetNotFound && reason != name_of(ReplacementReport::State::Replacing);
+    notes.push_back(client::EventNote{key, uid, is_warning, std::string(reason), "Resolve",
+                                      std::string(is.string_at("message"))});
+  }
+  return notes;
 }
 
 }  // namespace
 
 Json status_of_policy(const client::View& view, const api::PlacementPolicy& policy,
-                      const std::set<GroupKey>& groups, const OwnerReads& owners, Time now) {
+                      const std::set<GroupKey>& groups, const OwnerReads& owners,
+                      const ReplacementReports& replacements, Time now) {
   const WishAnswer answer = placement::wish_of(view, policy);
   const Acceptance acceptance = acceptance_of(view, owners, policy, answer, groups);
   std::vector<GroupReport> reports;
-  if (answer.wish && acceptance.accepted) reports = reports_of(view, *answer.wish, groups);
+  if (answer.wish && acceptance.accepted) reports = reports_of(view, *answer.wish, groups, replacements);
   Json listed = Json::array();
   for (const GroupReport& report : reports) {
     if (listed.as_array().size() == api::kPlacedGroupsMax) break;
@@ -257,17 +289,19 @@ Json status_of_policy(const client::View& view, const api::PlacementPolicy& poli
   }
   const std::size_t omitted = reports.size() - listed.as_array().size();
   const std::vector<api::Condition> standing = api::decode_conditions(policy.status.items_at("conditions"));
-  return Json::object(
-      {{"observedGeneration", policy.meta.generation},
-       {"wish", answer.wish ? or_null(placement::wish_text(*answer.wish)) : Json()},
-       {"reached", reports.empty() ? Json() : Json(reached_of(reports))},
-       {"pods", reports.empty() ? Json() : Json(pods_text(reports))},
-       {"domain", or_null(domains_text(reports))},
-       {"groups", reports.empty() ? Json() : std::move(listed)},
-       {"omittedGroups", omitted == 0 ? Json() : Json(static_cast<std::int64_t>(omitted))},
-       {"conditions",
-        conditions_of(standing, {std::string(api::kPolicyAccepted), acceptance.accepted ? "True" : "False",
-                                 acceptance.reason, acceptance.message, now, policy.meta.generation})}});
+  std::vector<api::Condition> conditions{{std::string(api::kPolicyAccepted),
+                                          acceptance.accepted ? "True" : "False", acceptance.reason,
+                                          acceptance.message, now, policy.meta.generation}};
+  if (policy.replaces_failed_nodes && acceptance.accepted)
+    conditions.push_back(replacement_condition(reports, now, policy.meta.generation));
+  return Json::object({{"observedGeneration", policy.meta.generation},
+                       {"wish", answer.wish ? or_null(placement::wish_text(*answer.wish)) : Json()},
+                       {"reached", reports.empty() ? Json() : Json(reached_of(reports))},
+                       {"pods", reports.empty() ? Json() : Json(pods_text(reports))},
+                       {"domain", or_null(domains_text(reports))},
+                       {"groups", reports.empty() ? Json() : std::move(listed)},
+                       {"omittedGroups", omitted == 0 ? Json() : Json(static_cast<std::int64_t>(omitted))},
+                       {"conditions", conditions_of(standing, std::move(conditions))}});
 }
 
 Json status_of_topology(const client::View& view, const api::Topology& topology, Time now) {
@@ -292,8 +326,8 @@ Json status_of_topology(const client::View& view, const api::Topology& topology,
        {"nodes", found.nodes == 0 ? Json() : Json(found.nodes)},
        {"unlabelledNodes", found.unlabelled == 0 ? Json() : Json(found.unlabelled)},
        {"conditions",
-        conditions_of(standing, {std::string(api::kTopologyValid), found.valid() ? "True" : "False",
-                                 found.reason, found.message, now, topology.meta.generation})}});
+        conditions_of(standing, {{std::string(api::kTopologyValid), found.valid() ? "True" : "False",
+                                  found.reason, found.message, now, topology.meta.generation}})}});
 }
 
 bool says_status(const Json& stored, const Json& wanted) {
@@ -339,7 +373,8 @@ void PolicyStatuses::nodes_changed(const client::View& view, Time now) {
 }
 
 client::Effects PolicyStatuses::due(const client::View& view, const PolicyMembers& members,
-                                    const OwnerReads& owners, Time now) {
+                                    const OwnerReads& owners, const ReplacementReports& replacements,
+                                    Time now) {
   client::Effects effects;
   while (effects.chains.size() < kStatusesPerWriteMax) {
     const std::optional<api::ObjectKey> key = writes_.next(now);
@@ -353,9 +388,9 @@ client::Effects PolicyStatuses::due(const client::View& view, const PolicyMember
       writes_.erase(*key);
       continue;
     }
-    const Json wanted =
-        policy ? status_of_policy(view, *policy, members.groups_of({key->ns, key->name}), owners, now)
-               : status_of_topology(view, *topology, now);
+    const Json wanted = policy ? status_of_policy(view, *policy, members.groups_of({key->ns, key->name}),
+                                                  owners, replacements, now)
+                               : status_of_topology(view, *topology, now);
     computed_[*key] = now;
     const Json& stored = policy ? policy->status : topology->status;
     if (says_status(stored, wanted)) {
@@ -363,7 +398,8 @@ client::Effects PolicyStatuses::due(const client::View& view, const PolicyMember
       continue;
     }
     const api::ObjectMeta& meta = policy ? policy->meta : topology->meta;
-    if (auto note = note_of(*key, meta.uid, stored, wanted)) effects.events.push_back(*std::move(note));
+    for (client::EventNote& note : notes_of(*key, meta.uid, stored, wanted))
+      effects.events.push_back(std::move(note));
     effects.chains.push_back(
         {*key, {client::merge_patch(*key, Json::object({{"status", wanted}}), meta.uid, 0, "status")}});
   }

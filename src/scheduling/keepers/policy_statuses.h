@@ -13,6 +13,7 @@
 #include "placement/wishes/policy_wishes.h"
 #include "scheduling/keepers/owner_reads.h"
 #include "scheduling/keepers/policy_members.h"
+#include "scheduling/keepers/replacements.h"
 #include "scheduling/keepers/retried_writes.h"
 
 namespace berth::scheduling {
@@ -29,7 +30,7 @@ class PolicyStatuses {
   void nodes_changed(const client::View& view, Time now);
 
   client::Effects due(const client::View& view, const PolicyMembers& members, const OwnerReads& owners,
-                      Time now);
+                      const ReplacementReports& replacements, Time now);
   // False if no write to the object was under way.
   bool write_done(const api::ObjectKey& key, bool ok, Time now);
   std::optional<Time> next_time() const { return writes_.next_time(); }
@@ -41,7 +42,8 @@ class PolicyStatuses {
 
 // The status that the object should have; members that are null do not exist.
 Json status_of_policy(const client::View& view, const api::PlacementPolicy& policy,
-                      const std::set<GroupKey>& groups, const OwnerReads& owners, Time now);
+                      const std::set<GroupKey>& groups, const OwnerReads& owners,
+                      const ReplacementReports& replacements, Time now);
 Json status_of_topology(const client::View& view, const api::Topology& topology, Time now);
 // Whether the stored status says this, whenever its conditions began.
 bool says_status(const Json& stored, const Json& wanted);

@@ -8,7 +8,7 @@
 
 #include "client/view.h"
 
-namespace berth::controllers {
+namespace berth::client {
 
 struct DeviceEviction {
   Time when;
@@ -24,15 +24,19 @@ bool may_evict(const api::DeviceTaintRule& rule, const api::ResourceClaim& claim
 
 // The pod and those that are disrupted with it: the members of its PodGroup when the group's disruptionMode
 // is `all`, else the pod alone. Source: KEP-5710's rule for preemption; 1.37's eviction does not apply it.
-std::vector<const api::Pod*> disrupted_with(const client::View& view, const api::Pod& pod);
+std::vector<const api::Pod*> disrupted_with(const View& view, const api::Pod& pod);
 
 // The earliest untolerated NoExecute taint of the devices of the pod and of those that are disrupted with it,
 // from slices of the newest generation and from `rules`; nothing for a pod that is unbound or terminating or
 // when there is no such device. Cost: O(devices of the pools), for each of these pods.
-std::optional<DeviceEviction> device_eviction(const client::View& view, const api::Pod& pod,
+std::optional<DeviceEviction> device_eviction(const View& view, const api::Pod& pod,
                                               const TaintRuleList& rules);
 
-// The pod's claims that are allocated and reserved for it.
-std::vector<const api::ResourceClaim*> claims_held(const client::View& view, const api::Pod& pod);
+// The same of the pod's own devices.
+std::optional<DeviceEviction> own_device_eviction(const View& view, const api::Pod& pod,
+                                                  const TaintRuleList& rules);
 
-}  // namespace berth::controllers
+// The pod's claims that are allocated and reserved for it.
+std::vector<const api::ResourceClaim*> claims_held(const View& view, const api::Pod& pod);
+
+}  // namespace berth::client

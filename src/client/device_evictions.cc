@@ -1,14 +1,14 @@
-#include "controllers/device_evictions.h"
+#include "client/device_evictions.h"
 
 #include <algorithm>
 
-namespace berth::controllers {
+namespace berth::client {
 namespace {
 
 // A hundred years: a longer toleration has no end.
 constexpr std::int64_t kTolerationSecondsMax = 3'153'600'000;
 
-const api::Device* published(const client::View& view, const api::DeviceResult& result) {
+const api::Device* published(const View& view, const api::DeviceResult& result) {
   const auto slices = view.slices_of_pool(result.driver, result.pool);
   std::int64_t newest = -1;
   for (const api::ResourceSlice* slice : slices) newest = std::max(newest, slice->generation);
@@ -38,7 +38,7 @@ void add(std::optional<DeviceEviction>& eviction, Time when, const std::string& 
   if (!rule.empty()) eviction->rules.insert(rule);
 }
 
-void add_evictions(std::optional<DeviceEviction>& eviction, const client::View& view, const api::Pod& pod,
+void add_evictions(std::optional<DeviceEviction>& eviction, const View& view, const api::Pod& pod,
                    const TaintRuleList& rules) {
   for (const api::ResourceClaim* claim : claims_held(view, pod))
     for (const api::DeviceResult& result : claim->allocation->results) {
@@ -65,7 +65,7 @@ bool may_evict(const api::DeviceTaintRule& rule, const api::ResourceClaim& claim
                      [&](const api::DeviceResult& result) { return may_evict(rule, result); });
 }
 
-std::vector<const api::ResourceClaim*> claims_held(const client::View& view, const api::Pod& pod) {
+std::vector<const api::ResourceClaim*> claims_held(const View& view, const api::Pod& pod) {
   std::vector<const api::ResourceClaim*> held;
   for (const api::ResourceClaim* claim : view.claims_reserved_by(pod.meta.uid))
     if (claim->allocation && claim->meta.ns == pod.meta.ns) held.push_back(claim);
@@ -79,13 +79,13 @@ std::vector<const api::ResourceClaim*> claims_held(const client::View& view, con
   return held;
 }
 
-std::vector<const api::Pod*> disrupted_with(const client::View& view, const api::Pod& pod) {
+std::vector<const api::Pod*> disrupted_with(const View& view, const api::Pod& pod) {
   const api::PodGroup* group = pod.group.empty() ? nullptr : view.pod_groups.find(pod.meta.ns, pod.group);
   if (!group || group->disruption_mode != "all") return {&pod};
   return view.pods_of_group(pod.meta.ns, pod.group);
 }
 
-std::optional<DeviceEviction> device_eviction(const client::View& view, const api::Pod& pod,
+std::optional<DeviceEviction> device_eviction(const View& view, const api::Pod& pod,
                                               const TaintRuleList& rules) {
   std::optional<DeviceEviction> eviction;
   if (!pod.bound() || pod.meta.deleting() || pod.finished()) return eviction;
@@ -95,4 +95,11 @@ std::optional<DeviceEviction> device_eviction(const client::View& view, const ap
   return eviction;
 }
 
-}  // namespace berth::controllers
+std::optional<DeviceEviction> own_device_eviction(const View& view, const api::Pod& pod,
+                                                  const TaintRuleList& rules) {
+  std::optional<DeviceEviction> eviction;
+  if (pod.bound() && !pod.finished()) add_evictions(eviction, view, pod, rules);
+  return eviction;
+}
+
+}  // namespace berth::client

@@ -1,0 +1,46 @@
+// Which members of a group have lost their place: the node failed, or a device of theirs.
+//
+// Pure. A place is lost where the node is deleted, where the pod does not tolerate a NoExecute taint of its
+// node or of one of its devices for ever, or where the node has not been Ready for kNotReadyGrace. Nodes that
+// fail together count together: once one member has lost its place, so has every other whose node is not
+// ready. Cost: O(members and their taints), with devices O(devices of their pools).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/device_evictions.h"
+#include "client/view.h"
+
+namespace berth::placement {
+
+inline constexpr Duration kNotReadyGrace = Duration::seconds(30);
+
+enum class PlaceLoss : std::uint8_t { NodeGone, NodeNotReady, NodeTainted, DeviceTainted };
+
+struct LostPlace {
+  const api::Pod* pod = nullptr;
+  PlaceLoss why = PlaceLoss::NodeGone;
+};
+
+struct LostPlaces {
+  std::vector<LostPlace> lost;  // in the order of the members
+  std::optional<Time> next;     // when a node that is not ready now counts as failed
+};
+
+// Bound members, also those that are being deleted. `rules`: those of NoExecute.
+LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const> bound,
+                       const client::TaintRuleList& rules, Time now);
+
+// The rules whose taint evicts.
+client::TaintRuleList evicting_rules(const client::View& view);
+
+// Whether nothing should be placed on the node: it is not Ready, or a taint evicts from it.
+bool is_failing(const api::Node& node);
+
+// "node-7 is not ready"
+std::string words_of(const LostPlace& place);
+
+}  // namespace berth::placement

@@ -1,0 +1,117 @@
+// Members that leave failed nodes: who is evicted, and the room that is kept for the successors.
+//
+// One replacement a group. Its room is held against equal and lower priorities until the group is whole
+// again, at most kReplacementMax; each member has a room of its own, which ends when a successor has a place.
+// Level-triggered: a member that the view shows alive on a failed node is evicted, through the Eviction API
+// alone, until the API has accepted that; a refusal by a budget is repeated with backoff. After a restart
+// nothing is known here: members that are still there are found again, those that left come as late members.
+// Owner: the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the groups whose policy
+// replaces failed nodes, and to the members under way, at most kReplacedPodsMax.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/decider.h"
+#include "model/scoped_hold.h"
+#include "placement/replacement/lost_places.h"
+#include "placement/replacement/replacement.h"
+#include "scheduling/keepers/policy_members.h"
+#include "scheduling/keepers/retried_writes.h"
+
+namespace berth::scheduling {
+
+inline constexpr Duration kReplacementMax = Duration::minutes(5);
+inline constexpr Duration kSpareSearchEvery = Duration::seconds(10);  // after a search that found no room
+inline constexpr Duration kPlacesSettle = Duration::millis(100);      // changes of a group are seen together
+inline constexpr std::size_t kReplacedPodsMax = 16'384;               // under way; beyond, groups wait
+inline constexpr std::size_t kReplacementsInFlightMax = 64;           // writes
+inline constexpr std::size_t kPlacesLooksMax = 16;                    // groups in one turn
+inline constexpr std::size_t kNodesInReportMax = 4;
+inline constexpr std::string_view kReplacementWrites = "replacements";  // client::Effects::decision_id
+
+struct LeavingPod {
+  std::string uid;
+  std::string why;   // "node-7 is not ready"
+  std::string room;  // node of the successor; empty: of a member that waits for none
+  std::string scheduler_name;
+};
+
+struct SuccessorRoom {
+  std::string node;
+  model::ScopedHold hold;
+};
+
+struct Replacement {
+  std::string uid;  // of the group
+  placement::ReplacementScope scope = placement::ReplacementScope::Domain;
+  std::size_t size = 0;                       // members of the whole group
+  std::map<std::string, LeavingPod> leaving;  // by name
+  std::vector<SuccessorRoom> rooms;           // the oldest hold first
+  std::string message;                        // of its report
+  Time until;
+};
+
+// What a policy's status says of a group with members on failed nodes.
+struct ReplacementReport {
+  // Later ones are worse. Postponed: too many pods move already.
+  enum class State : std::uint8_t { Replacing, Postponed, BudgetRefuses, NoSpare };
+  State state = State::Replacing;
+  std::string message;
+  friend bool operator==(const ReplacementReport&, const ReplacementReport&) = default;
+};
+std::string_view name_of(ReplacementReport::State state);
+using ReplacementReports = std::map<GroupKey, ReplacementReport>;
+
+class Replacements {
+ public:
+  // The group is looked at then, or at an earlier time that was asked for.
+  void want_look(const GroupKey& group, Time at);
+  // A group that is due.
+  std::optional<GroupKey> next_look(Time now);
+
+  const Replacement* find(const GroupKey& group) const;
+  // A hold of the group's rooms, the first one; none: it has no room.
+  std::optional<model::Ledger::HoldId> hold_of(const GroupKey& group) const;
+  bool full() const { return leaving_.size() >= kReplacedPodsMax; }
+  // Replaces the group's replacement; its members are evicted from now on.
+  void begin(const GroupKey& group, Replacement replacement, Time now);
+  // Ends rooms until no more than so many are left, first one on this node. True if one ended.
+  bool keep_rooms(const GroupKey& group, std::size_t count, const std::string& filled);
+  // Ends the group's replacement and its rooms. True if it had one.
+  bool end(const GroupKey& group);
+  // Members that leave and are still there, of a group that leaves as a whole.
+  std::size_t left_of_whole(const client::View& view, const GroupKey& group) const;
+
+  // True if the report is another one; nothing: all members have their places.
+  bool report(const GroupKey& group, std::optional<ReplacementReport> report);
+  const ReplacementReports& reports() const { return reports_; }
+  bool is_refused(const GroupKey& group) const;
+
+  // Evictions that are due.
+  client::Effects due(const client::View& view, Time now);
+  // Returns the group of the pod that was to be evicted.
+  std::optional<GroupKey> write_done(const client::ChainOutcome& outcome, Time now);
+  std::optional<Time> next_time() const;
+  std::size_t size() const { return replacements_.size(); }
+
+ private:
+  struct Leaving {
+    GroupKey group;
+    bool refused = false;  // by a budget, the last time
+  };
+
+  std::map<GroupKey, Time> look_at_;
+  std::set<std::pair<Time, GroupKey>> looks_;  // the same
+  std::map<GroupKey, Replacement> replacements_;
+  std::map<api::ObjectKey, Leaving> leaving_;
+  RetriedWrites writes_;
+  std::size_t in_flight_ = 0;
+  ReplacementReports reports_;
+  std::vector<client::EventNote> events_;  // of accepted evictions
+};
+
+}  // namespace berth::scheduling

@@ -1,0 +1,238 @@
+// The part of Scheduler that moves members of groups off failed nodes: docs/topology.md#failed-nodes.
+#include <algorithm>
+#include <set>
+
+#include "scheduling/scheduler.h"
+
+namespace berth::scheduling {
+namespace {
+
+using placement::LostPlace;
+using placement::LostPlaces;
+using placement::ReplacementPlan;
+using placement::ReplacementScope;
+
+// Members that have a node, also those that are being deleted.
+std::vector<const api::Pod*> bound_members(const client::View& view, const GroupKey& key) {
+  std::vector<const api::Pod*> bound;
+  for (const api::Pod* pod : view.pods_of_group(key.ns, key.name))
+    if (pod->bound() && !pod->finished()) bound.push_back(pod);
+  return bound;
+}
+
+GroupKey key_of(const GroupInput& input) {
+  return {input.group->meta.ns, input.group->meta.name, EntityKind::Group};
+}
+
+std::set<std::string> uids_of(std::span<const LostPlace> lost) {
+  std::set<std::string> uids;
+  for (const LostPlace& place : lost) uids.insert(place.pod->meta.uid);
+  return uids;
+}
+
+std::size_t count_alive(std::span<const LostPlace> lost) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lost, [](const LostPlace& place) { return !place.pod->meta.deleting(); }));
+}
+
+// Those that need room: deleted ones only as far as no successor waits already.
+std::vector<LostPlace> needing_room(const GroupInput& input, std::span<const LostPlace> lost) {
+  std::vector<LostPlace> needing;
+  std::size_t waiting = input.waiting.size();
+  for (const LostPlace& place : lost) {
+    const bool has_successor = place.pod->meta.deleting() && waiting > 0;
+    if (has_successor)
+      --waiting;
+    else
+      needing.push_back(place);
+  }
+  return needing;
+}
+
+// "node-7 is not ready, node-9 is deleted and 3 more"
+std::string list_of(std::span<const LostPlace> lost) {
+  std::set<std::string> causes;
+  for (const LostPlace& place : lost) causes.insert(words_of(place));
+  std::string text;
+  std::size_t named = 0;
+  for (const std::string& cause : causes) {
+    if (named++ == kNodesInReportMax)
+      return text + " and " + std::to_string(causes.size() - kNodesInReportMax) + " more";
+    text.append(text.empty() ? "" : ", ").append(cause);
+  }
+  return text;
+}
+
+std::string share_of(std::size_t pods, std::size_t all) {
+  return std::to_string(pods) + " of " + std::to_string(all) + " pods";
+}
+
+// Nobody makes the others again.
+bool has_pods_without_owner(const GroupInput& input) {
+  return std::ranges::any_of(input.placed, [](const api::Pod* pod) { return !pod->meta.controller(); });
+}
+
+std::vector<ReplacementScope> scopes_of(const GroupInput& input) {
+  switch (input.wish->when_no_spare) {
+    case placement::WhenNoSpare::Wait:
+      break;
+    case placement::WhenNoSpare::Widen:
+      return {ReplacementScope::Domain, ReplacementScope::Wider};
+    case placement::WhenNoSpare::ReplaceGroup:
+      if (has_pods_without_owner(input)) break;
+      return {ReplacementScope::Domain, ReplacementScope::Group};
+  }
+  return {ReplacementScope::Domain};
+}
+
+}  // namespace
+
+void Scheduler::end_replacement(const GroupKey& key, Time now) {
+  if (!loop_.replacements.end(key)) return;
+  loop_.queue.wake(kEventRoomFreed, now);
+  loop_.dirty.insert(key);
+}
+
+void Scheduler::report_replacement(const GroupKey& key, std::optional<ReplacementReport> report, Time now) {
+  if (!loop_.replacements.report(key, std::move(report))) return;
+  for (const std::string& policy : loop_.policy_members.policies_of(key))
+    loop_.policy_statuses.policy_changed(key.ns, policy, now);
+}
+
+client::Effects Scheduler::replace_failed(const client::View& view, Time now) {
+  if (client::Effects effects = loop_.replacements.due(view, now); !effects.empty()) return effects;
+  for (std::size_t looks = 0; looks < kPlacesLooksMax; ++looks) {
+    const std::optional<GroupKey> key = loop_.replacements.next_look(now);
+    if (!key) break;
+    look_at_places(context_at(view, now), *key);
+  }
+  return loop_.replacements.due(view, now);
+}
+
+void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey& key) {
+  const api::PodGroup* group = context.view.pod_groups.find(key.ns, key.name);
+  const std::optional<GroupInput> found =
+      group ? input_of(context, *group, context.now) : std::optional<GroupInput>();
+  if (!found || !found->wish || !found->wish->replaces_failed_nodes || !group->parent.empty()) {
+    end_replacement(key, context.now);
+    return report_replacement(key, std::nullopt, context.now);
+  }
+  const GroupInput& input = *found;
+  const std::vector<const api::Pod*> bound = bound_members(context.view, key);
+  const LostPlaces lost =
+      placement::lost_places(context.view, bound, placement::evicting_rules(context.view), context.now);
+  if (lost.next) loop_.replacements.want_look(key, *lost.next);
+  if (follow_replacement(context, input, lost)) return;
+  end_replacement(key, context.now);
+  const std::vector<LostPlace> needing = needing_room(input, lost.lost);
+  if (needing.empty()) return report_replacement(key, std::nullopt, context.now);
+  find_spare(context, input, needing);
+}
+
+// False: there is none, it is over, or it does not suit any more.
+bool Scheduler::follow_replacement(const SchedulingContext& context, const GroupInput& input,
+                                   const LostPlaces& lost) {
+  const GroupKey key = key_of(input);
+  const Replacement* replacement = loop_.replacements.find(key);
+  if (!replacement || replacement->uid != input.group->meta.uid || context.now >= replacement->until)
+    return false;
+  const std::set<std::string> lost_uids = uids_of(lost.lost);
+  const auto leaves = [&](const api::Pod& pod) {
+    const auto one = replacement->leaving.find(pod.meta.name);
+    return one != replacement->leaving.end() && one->second.uid == pod.meta.uid;
+  };
+  if (std::ranges::any_of(lost.lost, [&](const LostPlace& place) { return !leaves(*place.pod); }))
+    return false;
+  const auto is_kept = [&](const SuccessorRoom& room) {
+    const api::Node* node = context.view.nodes.find("", room.node);
+    return node && !placement::is_failing(*node);
+  };
+  if (!std::ranges::all_of(replacement->rooms, is_kept)) return false;
+  std::size_t healthy = 0;
+  std::string filled;  // by the youngest successor
+  Time created;
+  for (std::size_t i = 0; i < input.placed.size(); ++i) {
+    const api::Pod& pod = *input.placed[i];
+    if (leaves(pod) || lost_uids.contains(pod.meta.uid)) continue;
+    ++healthy;
+    if (pod.meta.created < created) continue;
+    created = pod.meta.created;
+    filled = loop_.cluster.node(input.occupied[i]).name;
+  }
+  if (healthy >= replacement->size) return false;
+  if (loop_.replacements.keep_rooms(key, replacement->size - healthy, filled))
+    loop_.queue.wake(kEventRoomFreed, context.now);
+  ReplacementReport report{ReplacementReport::State::Replacing, replacement->message};
+  if (loop_.replacements.is_refused(key))
+    report = {ReplacementReport::State::BudgetRefuses,
+              "a disruption budget refuses the eviction of pods: " + list_of(lost.lost)};
+  report_replacement(key, std::move(report), context.now);
+  return true;
+}
+
+void Scheduler::find_spare(const SchedulingContext& context, const GroupInput& input,
+                           std::span<const LostPlace> lost) {
+  const GroupKey key = key_of(input);
+  std::vector<const api::Pod*> pods;
+  for (const LostPlace& place : lost) pods.push_back(place.pod);
+  bool proved = true;
+  if (!loop_.replacements.full()) {
+    for (const ReplacementScope scope : scopes_of(input)) {
+      model::Ledger::Transaction transaction(loop_.cluster.ledger());
+      transaction.lift_holds(input.group->priority, {});
+      const placement::ReplacementAnswer answer =
+          placement::find_replacement(core_.group_cycle(), {context, input, pods}, scope, transaction);
+      transaction.end();
+      if (answer.plan) return begin_replacement(context, input, lost, scope, *answer.plan);
+      proved &= answer.proved;
+    }
+  }
+  loop_.replacements.want_look(key, context.now + kSpareSearchEvery);
+  const bool full = loop_.replacements.full();
+  const std::string_view why = full     ? "and too many pods move already: "
+                               : proved ? "and there is no spare room: "
+                                        : "and the search for spare room ended early: ";
+  report_replacement(
+      key,
+      ReplacementReport{full ? ReplacementReport::State::Postponed : ReplacementReport::State::NoSpare,
+                        share_of(lost.size(), input.placed.size()) + " have failed nodes, " +
+                            std::string(why) + list_of(lost)},
+      context.now);
+}
+
+void Scheduler::begin_replacement(const SchedulingContext& context, const GroupInput& input,
+                                  std::span<const LostPlace> lost, ReplacementScope scope,
+                                  const ReplacementPlan& plan) {
+  const GroupKey key = key_of(input);
+  const std::int32_t priority = input.group->priority;
+  const std::int32_t bound = priority == INT32_MAX ? priority : priority + 1;
+  const std::size_t deleting = lost.size() - count_alive(lost);
+  Replacement replacement;
+  replacement.uid = input.group->meta.uid;
+  replacement.scope = scope;
+  replacement.size = input.placed.size() + input.waiting.size() + deleting;
+  replacement.until = context.now + kReplacementMax;
+  std::set<std::string> nodes;
+  for (const placement::ReplacementRoom& room : plan.rooms) {
+    const std::string& node = loop_.cluster.node(room.node).name;
+    model::Hold hold = loop_.cluster.hold_for(room.plan, bound);
+    hold.leaving.push_back(loop_.cluster.find_pod(key.ns, room.pod->meta.name));
+    replacement.rooms.push_back({node, model::ScopedHold(loop_.cluster.ledger(), std::move(hold))});
+    const auto cause = std::ranges::find(lost, room.pod, &LostPlace::pod);
+    replacement.leaving[room.pod->meta.name] = {
+        room.pod->meta.uid, cause == lost.end() ? "its group leaves failed nodes" : words_of(*cause), node,
+        room.pod->scheduler_name};
+    nodes.insert(node);
+  }
+  const std::string where = plan.domain.empty() ? "" : " in " + plan.domain;
+  std::string message = share_of(replacement.leaving.size(), replacement.size) + " move" + where + ": " +
+                        list_of(lost) + "; room is kept on " + *nodes.begin();
+  if (nodes.size() > 1) message += " and " + std::to_string(nodes.size() - 1) + " more";
+  replacement.message = message;
+  loop_.replacements.begin(key, std::move(replacement), context.now);
+  loop_.dirty.insert(key);
+  report_replacement(key, ReplacementReport{ReplacementReport::State::Replacing, std::move(message)},
+                     context.now);
+}
+
+}  // namespace berth::scheduling
