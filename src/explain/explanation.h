@@ -54,8 +54,8 @@ Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"madeFrom","wish":{"policy","wish","reached","score","message"},
 // "members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
-// {"kind":"CompositePodGroup",…,"root","madeFrom","groups":[{"name","kind","level","minimum","pods","placed"}]};
-// root if it is another one.
+// {"kind":"CompositePodGroup",…,"root","madeFrom","groups":[{"name","kind","level","minimum","pods",
+// "placed"}]}; root if it is another one.
 Json explain_tree(const TreeFacts& facts, Time now);
 
 // Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.
