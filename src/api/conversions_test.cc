@@ -79,8 +79,9 @@ constexpr ConversionRow kConversionRows[] = {
          {"name":"u","schedulingPolicy":{"basic":{}}}]}})",
      R"({"kind":"Workload","apiVersion":"scheduling.k8s.io/v1beta1","metadata":{"name":"w"},
          "spec":{"controllerRef":{"kind":"Job","name":"j"},"podGroupTemplates":[{"name":"t",
-         "schedulingPolicy":{"gang":{"minCount":4}},"disruptionMode":{"single":{}}},
-         {"name":"u","schedulingPolicy":{"basic":{}}}]}})"},
+         "schedulingPolicy":{"gang":{"minCount":4}},"schedulingConstraints":null,
+         "disruptionMode":{"single":{}}},
+         {"name":"u","schedulingPolicy":{"basic":{}},"schedulingConstraints":null}]}})"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, Conversions, testing::ValuesIn(kConversionRows),

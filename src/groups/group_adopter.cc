@@ -109,9 +109,10 @@ class GroupAdopter final : public client::Reconciler {
     if (!source) return {};
     const std::optional<Parsed> object = workloads::find_parsed(view, key);
     // What was made for an object goes with it.
-    if (source->has_objects() && (!object || object->meta.deleting())) return {};
+    if (object && object->meta.deleting()) return {};
     const Asked asked{view, key.ns, key.name, object ? &*object : nullptr,
                       pods_of(view, key.ns, key.name, source->id)};
+    if (!object && source->has_objects()) return missing(*source, asked);
     if (!object && asked.pods.empty()) return drop_made(view, key);
     const Result<WantedTree> tree = checked(*source, asked);
     if (!tree) return refused(*source, asked, tree.error());
@@ -145,6 +146,16 @@ class GroupAdopter final : public client::Reconciler {
       return Error(ErrorCode::Unsupported, "spec",
                    "has groups of groups, which need the feature gate CompositePodGroup");
     return tree;
+  }
+
+  // Told about its pods: they wait.
+  Effects missing(const Source& source, const Asked& asked) const {
+    Effects effects;
+    if (serves_one_of(asked.pods))
+      effects.events.push_back(event_about(source, asked, true, "GroupNotFound",
+                                           std::string(source.kind) + "." + source.resource.group + " " +
+                                               asked.ns + "/" + asked.name + " does not exist"));
+    return effects;
   }
 
   static Effects drop_made(const View& view, const api::ObjectKey& key) {
