@@ -118,6 +118,7 @@ TEST(Protobuf, SamplesCoverEveryKindThatHasAResource) {
   for (const ProtobufSample& sample : protobuf_samples()) sampled.insert({sample.api_version, sample.kind});
   for (const ResourceInfo& row : resources()) {
     if (row.group == "scheduling.berth.dev") continue;  // JSON only, like custom resources
+    if (row.version == "v1alpha2" && row.group == "scheduling.k8s.io") continue;  // 1.37's Go lacks its types
     const std::string api_version =
         (row.group.empty() ? "" : std::string(row.group) + "/") + std::string(row.version);
     EXPECT_TRUE(sampled.contains({api_version, std::string(row.kind)})) << api_version << " " << row.kind;

@@ -84,7 +84,7 @@ void put_policy_statuses(const planning::OfflineCluster& offline,
             : nullptr;
     if (policy)
       document.object["status"] =
-          scheduling::status_of_policy(view, *policy, groups[policy], {}, offline.now());
+          scheduling::status_of_policy(view, *policy, groups[policy], {}, {}, offline.now());
   }
 }
 

@@ -24,10 +24,11 @@ constexpr std::int64_t kPointsOfPreference = 1000;
 constexpr std::int64_t kCpuMost = 1'000'000'000;  // millicores
 constexpr std::int64_t kGpusMost = 10'000;
 
-// Of its own, or of the kind of its controller, which spreads its pods.
-bool prefers_nodes(const api::Pod& pod) {
+// Of its own, or because default constraints spread the pods of its Service or controller.
+bool prefers_nodes(const PodQuery& query) {
+  const api::Pod& pod = *query.pod;
   return !pod.preferred_nodes.empty() || !pod.preferred_spread.empty() || !pod.preferred_affinity.empty() ||
-         !spreading_controller(pod).empty();
+         query.slots.read<DefaultSpread>().replicas;
 }
 
 class GpuWorkloadOfPod final : public PreFilter {
@@ -39,7 +40,7 @@ class GpuWorkloadOfPod final : public PreFilter {
     if (asked.devices > 0) workload.learned.pod_arrives(*query.context);
     if (!workload.learned.known()) return;
     workload.demand = {std::min(asked.cpu, kCpuMost), std::min(asked.devices, kGpusMost), asked.hundredths};
-    workload.has_preferences = prefers_nodes(*query.pod);
+    workload.has_preferences = prefers_nodes(query);
     if (asked.devices == 0) return;
     workload.any_model = workload.learned.accepts_any_model(*query.pod);
     if (asked.hundredths == 0) workload.memory_mib = api::gpu_share_request(query.pod->meta)->memory_mib;

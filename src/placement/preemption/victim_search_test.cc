@@ -305,7 +305,7 @@ Judged search(const FullCluster& world) {
   return found;
 }
 
-FullCluster random_world() {
+FullCluster random_full_cluster() {
   FullCluster world;
   world.nodes = 2 + random_below(2);
   world.devices = random_below(3);
@@ -349,7 +349,7 @@ FullCluster random_world() {
 
 TEST(VictimSearch, AgreesWithTheJudgeAndIsMinimal) {
   EXPECT_TRUE(rc::check("the cheapest minimal victims", [] {
-    const FullCluster world = random_world();
+    const FullCluster world = random_full_cluster();
     RC_PRE(!fits_somewhere(world));
     const Judged found = search(world), judged = judge(world);
     RC_ASSERT(found.text() == judged.text());

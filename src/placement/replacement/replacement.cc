@@ -27,9 +27,13 @@ bool filters_permit(const api::Node& node, const api::Pod& pod) {
 
 void avoid_failing(const model::Cluster& cluster, GroupInput& input) {
   const std::vector<NodeId> failing = failing_nodes(cluster);
-  for (const api::Pod* pod : input.waiting)
+  if (failing.empty()) return;
+  for (const api::Pod* pod : input.waiting) {
+    std::vector<NodeId>& avoided = input.avoid[pod->meta.uid];
     for (const NodeId node : failing)
-      if (filters_permit(*cluster.node(node).live, *pod)) input.avoid[pod->meta.uid].push_back(node);
+      if (filters_permit(*cluster.node(node).live, *pod)) avoided.push_back(node);
+    std::ranges::sort(avoided);
+  }
 }
 
 // With `level` as the required one; none: nothing is required beyond the group's own demand.

@@ -265,7 +265,7 @@ TEST(Transport, HeadAndUpgradeAreOrdinaryRequests) {
   EXPECT_EQ(body_of(peer.hear_answer()), "POST /exec");
 }
 
-struct Refusal {
+struct RefusedRequest {
   std::string name;
   std::string request;
   int code;
@@ -274,7 +274,7 @@ struct Refusal {
 
 TEST(Transport, RefusesWithAStatus) {
   Serving serving(echo);
-  const Refusal refusals[] = {
+  const RefusedRequest refusals[] = {
       {"bad escape", "GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "BadRequest"},
       {"bad escape in the query", "GET /api?a=%1 HTTP/1.1\r\nHost: x\r\n\r\n", 400, "BadRequest"},
       {"no path", "GET api HTTP/1.1\r\nHost: x\r\n\r\n", 400, "BadRequest"},
@@ -295,7 +295,7 @@ TEST(Transport, RefusesWithAStatus) {
        "POST / HTTP/1.1\r\nHost: x\r\nOrigin: http://localhost.evil.example:80\r\n\r\n", 403, "Forbidden"},
       {"no origin to speak of", "POST / HTTP/1.1\r\nHost: x\r\nOrigin: null\r\n\r\n", 403, "Forbidden"},
   };
-  for (const Refusal& refusal : refusals) {
+  for (const RefusedRequest& refusal : refusals) {
     SCOPED_TRACE(refusal.name);
     TestPeer peer = serving.peer();
     ASSERT_TRUE(peer.say(refusal.request));
