@@ -241,7 +241,9 @@ TEST_F(Replacing, ASpareThatFailsIsSearchedAgain) {
   budget_refuses = true;
   change_node(place(0), "", kEvicting);
   pass();
-  const std::string first = message().substr(message().rfind(' ') + 1);
+  const model::Cluster& cluster = bench.scheduler.cluster();
+  ASSERT_EQ(cluster.ledger().holds().size(), 1u);
+  const std::string first = cluster.node(cluster.ledger().holds().begin()->second.places.at(0).node).name;
   change_node(first, "", kEvicting);
   budget_refuses = false;
   pass(Duration::seconds(15));
