@@ -55,8 +55,9 @@ Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"madeFrom","wish":{"policy","wish","reached","score","message"},
 // "members":[{"name","state","summary","node","devices"}]}
 Json explain_group(const GroupFacts& facts, Time now);
-// {"kind":"CompositePodGroup",…,"root","madeFrom","wish":{…},"groups":[{"name","kind","level","minimum","pods",
-// "placed","wish"}]}; root if it is another one. A wish is that of the policy which names the group.
+// {"kind":"CompositePodGroup",…,"root","madeFrom","wish":{…},
+// "groups":[{"name","kind","level","minimum","pods","placed","wish"}]}; root if it is another one. A wish is
+// that of the policy which names the group.
 Json explain_tree(const TreeFacts& facts, Time now);
 
 // Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.

@@ -33,13 +33,6 @@ api::RawPtr raw_of(const store::ObjectPtr& object) {
   return api::RawPtr(object, &object->bytes);
 }
 
-// Where objects of the resource are. Without a row in the type table it is custom: it has objects while a
-// definition serves it, in the version that this stores.
-std::string stored_as(const api::ResourceRef& resource) {
-  const api::ResourceInfo* row = api::find_resource(resource.group, resource.version, resource.resource);
-  return row ? storage_resource(*row) : resource.resource + "." + resource.group;
-}
-
 // A watch directly on the store. Lists again after it left the window.
 class StoreSubscription final : public client::Subscription, public store::WatchSink {
  public:
@@ -116,6 +109,11 @@ class InProcessClient final : public client::ApiClient {
 };
 
 }  // namespace
+
+std::string stored_as(const api::ResourceRef& resource) {
+  const api::ResourceInfo* row = api::find_resource(resource.group, resource.version, resource.resource);
+  return row ? storage_resource(*row) : resource.resource + "." + resource.group;
+}
 
 std::unique_ptr<client::ApiClient> make_in_process_client(ApiServer& server, std::string user) {
   return std::make_unique<InProcessClient>(server, std::move(user));

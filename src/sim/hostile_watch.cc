@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/served_kinds.h"
+#include "server/in_process_client.h"
 #include "server/registry.h"
 
 namespace berth::sim {
@@ -180,9 +180,7 @@ class HostileSubscription final : public client::Subscription {
 
 std::unique_ptr<client::Subscription> hostile_watch(ProcessNetwork& network, const api::ResourceRef& resource,
                                                     client::WatchReceiver& receiver) {
-  const api::ResourceInfo* info = api::find_resource(resource.group, resource.version, resource.resource);
-  BERTH_ASSERT(info, "only served resources are watched");
-  auto stream = std::make_shared<Stream>(network, api::storage_resource(*info), receiver);
+  auto stream = std::make_shared<Stream>(network, server::stored_as(resource), receiver);
   return std::make_unique<HostileSubscription>(std::move(stream));
 }
 

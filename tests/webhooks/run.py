@@ -76,12 +76,12 @@ class World:
     def make(self, name, **more):
         return self.call("POST", MAPS, {"metadata": {"name": name, **more.pop("metadata", {})}, **more})
 
-    def metric(self, name, **labels):
+    def metric(self, family, **labels):
         with urllib.request.urlopen(self.served.url + "/metrics", timeout=10) as page:
             lines = page.read().decode().splitlines()
         wanted = ['%s="%s"' % label for label in labels.items()]
         return sum(float(line.rpartition(" ")[2]) for line in lines
-                   if line.startswith(name + "{") and all(label in line for label in wanted))
+                   if line.startswith(family + "{") and all(label in line for label in wanted))
 
     def audited(self, name):
         """The last line about the object, once it is written."""
@@ -352,7 +352,7 @@ def own_controllers_are_seen(world):
     for pod in eventually("two pods run", running, 30):
         expect_equal(pod["metadata"]["labels"].get("stamped"), "yes", "label")
     first = world.webhook.asked("/label")[0]["request"]
-    expect(first["object"]["metadata"]["generateName"].startswith("web-") and "name" not in first, first)
+    expect(first["object"]["metadata"]["generateName"].startswith("web-") and first["name"].startswith("web-"), first)
     bound = world.webhook.asked("/bind")[0]["request"]
     expect_equal((bound["kind"]["kind"], bound["subResource"], bound["object"]["target"]["kind"]),
                  ("Binding", "binding", "Node"), "binding")
