@@ -83,11 +83,11 @@ class World:
         return sum(float(line.rpartition(" ")[2]) for line in lines
                    if line.startswith(family + "{") and all(label in line for label in wanted))
 
-    def audited(self, name):
-        """The last line about the object, once it is written."""
+    def audited(self, name, verb="create"):
+        """The last line about such a request for the object, once it is written."""
         def look():
             lines = [json.loads(line) for line in self.audit.read_text().splitlines()]
-            return [line for line in lines if line["name"] == name]
+            return [line for line in lines if line["name"] == name and line["verb"] == verb]
         return eventually("an audit line of " + name, look, 5)[-1]
 
 
