@@ -183,6 +183,8 @@ class NodeLifecycle final : public client::Reconciler {
         effects.chains.push_back({key, {client::conditions_patch(key, node->meta, unknown)}});
         return effects;
       }
+    // A Node object alone keeps the taint that it was created with: no kubelet has said anything yet.
+    if (!lease && status_of_condition(*node, kReady).empty()) return effects;
     std::set<TaintName> wanted = scheduling_taints(*node);
     if (may_evict(*node, watched, now, effects)) wanted.insert({evicting_key(*node), api::kNoExecute});
     if (std::optional<Json> taints = taints_with(*node, std::move(wanted), now))

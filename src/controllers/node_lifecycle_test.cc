@@ -100,14 +100,16 @@ TEST_F(NodeLifecycle, ANodeThatComesBackLosesItsTaintsAndNoOthers) {
 TEST_F(NodeLifecycle, ALongLeaseIsGivenItsTimeAndNoLeaseIsNotWatched) {
   put("slow", "a", 200);
   put("m");
-  fixture_.api.put(Kind::Node, R"({"metadata":{"name":"plain"}})");
+  fixture_.api.put(
+      Kind::Node,
+      R"({"metadata":{"name":"plain"},"spec":{"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]}})");
   fixture_.start();
   pass(195, {"m"});
   EXPECT_EQ(status("slow"), "True ");
   pass(10, {"m"});
   EXPECT_EQ(status("slow"), "Unknown NodeStatusUnknown");
   EXPECT_TRUE(node("plain").conditions.empty());
-  EXPECT_EQ(taints("plain"), "");
+  EXPECT_EQ(taints("plain"), "not-ready:NoSchedule") << "as it was created";
 }
 
 TEST_F(NodeLifecycle, ARestartCountsFromItsBeginning) {
