@@ -100,9 +100,9 @@ TEST_F(NodeLifecycle, ANodeThatComesBackLosesItsTaintsAndNoOthers) {
 TEST_F(NodeLifecycle, ALongLeaseIsGivenItsTimeAndNoLeaseIsNotWatched) {
   put("slow", "a", 200);
   put("m");
-  fixture_.api.put(
-      Kind::Node,
-      R"({"metadata":{"name":"plain"},"spec":{"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]}})");
+  fixture_.api.put(Kind::Node,
+                   R"({"metadata":{"name":"plain"},"spec":)"
+                   R"({"taints":[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]}})");
   fixture_.start();
   pass(195, {"m"});
   EXPECT_EQ(status("slow"), "True ");

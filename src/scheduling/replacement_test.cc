@@ -28,8 +28,8 @@ class FailingWorld {
               R"("replaceFailedNodes":")" +
                   replace + "\"" + more + "}}");
   }
-  void put_member(int number, const std::string& spec = "") {
-    bench.put_pod({"a-" + std::to_string(number), "3", "a", spec});
+  void put_member(int number, const std::string& spec = "", int created = 0) {
+    bench.put_pod({"a-" + std::to_string(number), "3", "a", spec, "", "", created});
   }
   // A gang whose members run.
   void run_gang(int members, const std::string& spec = "", int minimum = 0) {
@@ -155,6 +155,21 @@ TEST_F(Replacing, TwoLeaveInOneStepAndTheOthersStay) {
   pass();
   EXPECT_EQ(reason(), "NoFailedNodes");
   EXPECT_EQ(bench.evictions.size(), 2u);
+}
+
+// No kubelet ends the pods of a silent node.
+TEST_F(Replacing, SuccessorsMakeTheGroupWholeWhileDeletedPodsLinger) {
+  put_policy();
+  put_rack("r1", 5);
+  run_gang(4);
+  change_node(place(1), "", kEvicting);
+  pass();
+  ASSERT_EQ(evicted(), std::set<std::string>{"evict a-1"});
+  put_member(4, "", 60);
+  pass();
+  run(4);
+  pass(kReplacementMax + Duration::seconds(1));
+  EXPECT_EQ(reason(), "NoFailedNodes");
 }
 
 TEST_F(Replacing, WithoutSpareItWaitsAndSaysSo) {

@@ -35,17 +35,21 @@ std::size_t count_alive(std::span<const LostPlace> lost) {
       std::ranges::count_if(lost, [](const LostPlace& place) { return !place.pod->meta.deleting(); }));
 }
 
-// Those that need room: deleted ones only as far as no successor waits already.
+// Those that need room. A member that is being deleted has left, and a waiting or younger member is its
+// successor.
 std::vector<LostPlace> needing_room(const GroupInput& input, std::span<const LostPlace> lost) {
+  const std::set<std::string> lost_uids = uids_of(lost);
+  Time newest_left;
+  for (const LostPlace& place : lost)
+    if (place.pod->meta.deleting()) newest_left = std::max(newest_left, place.pod->meta.created);
+  const auto succeeds = [&](const api::Pod* pod) {
+    return !pod->meta.deleting() && !lost_uids.contains(pod->meta.uid) && pod->meta.created > newest_left;
+  };
+  std::int64_t successors =
+      static_cast<std::int64_t>(input.waiting.size()) + std::ranges::count_if(input.placed, succeeds);
   std::vector<LostPlace> needing;
-  std::size_t waiting = input.waiting.size();
-  for (const LostPlace& place : lost) {
-    const bool has_successor = place.pod->meta.deleting() && waiting > 0;
-    if (has_successor)
-      --waiting;
-    else
-      needing.push_back(place);
-  }
+  for (const LostPlace& place : lost)
+    if (!place.pod->meta.deleting() || successors-- <= 0) needing.push_back(place);
   return needing;
 }
 

@@ -352,7 +352,8 @@ def own_controllers_are_seen(world):
     for pod in eventually("two pods run", running, 30):
         expect_equal(pod["metadata"]["labels"].get("stamped"), "yes", "label")
     first = world.webhook.asked("/label")[0]["request"]
-    expect(first["object"]["metadata"]["generateName"].startswith("web-") and first["name"].startswith("web-"), first)
+    expect(first["object"]["metadata"]["generateName"].startswith("web-") and
+           first["name"].startswith("web-"), first)
     bound = world.webhook.asked("/bind")[0]["request"]
     expect_equal((bound["kind"]["kind"], bound["subResource"], bound["object"]["target"]["kind"]),
                  ("Binding", "binding", "Node"), "binding")
