@@ -1,5 +1,7 @@
 #include "plane/control_plane.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "binding/binder.h"
 #include "binding/claim_deallocator.h"
@@ -24,11 +26,18 @@ using controllers::ControllerRow;
 using engine::Engine;
 using engine::EngineOptions;
 
+// "*" does not mean it: under faults it is not safe yet (docs/reliability.md#what-is-not-promised).
+constexpr std::string_view kRunsByName = "node-lifecycle-controller";
+
+bool is_enabled(const ControllerRow& row, std::span<const std::string> names) {
+  if (row.name == kRunsByName)
+    return std::ranges::any_of(names, [&](const auto& one) { return one == row.name || one == row.alias; });
+  return row.name.empty() || workloads::is_enabled(row.name, row.alias, names);
+}
+
 void add_controllers(Engine& engine, ControllerGroup group, std::span<const std::string> names) {
-  for (const ControllerRow& row : controller_rows()) {
-    const bool enabled = row.name.empty() || workloads::is_enabled(row.name, row.alias, names);
-    if (row.group == group && enabled) engine.add(row.make());
-  }
+  for (const ControllerRow& row : controller_rows())
+    if (row.group == group && is_enabled(row, names)) engine.add(row.make());
 }
 
 void add_workloads(Engine& engine, const ControlPlaneOptions& options) {
