@@ -90,9 +90,17 @@ class FailingWorld {
   std::string reason() const { return std::string(condition().string_at("reason")); }
   std::string message() const { return std::string(condition().string_at("message")); }
   std::set<std::string> evicted() const { return {bench.evictions.begin(), bench.evictions.end()}; }
+  // Nodes on which room is kept.
+  std::set<std::string> kept_on() const {
+    std::set<std::string> nodes;
+    const model::Cluster& cluster = bench.scheduler.cluster();
+    for (const auto& [id, hold] : cluster.ledger().holds())
+      for (const model::HeldPlace& place : hold.places) nodes.insert(cluster.node(place.node).name);
+    return nodes;
+  }
 
   TestBench bench;
-  bool budget_refuses = false;
+  std::string_view refusal;        // of evictions, with code 429; empty: they are accepted
   std::size_t refused = 0;         // evictions
   std::size_t evicting_turns = 0;  // turns that evict
 
@@ -103,7 +111,7 @@ class FailingWorld {
       if (effects.chains.empty() && effects.events.empty()) return;
       const bool evicts = effects.decision_id == kReplacementWrites;
       evicting_turns += evicts ? 1 : 0;
-      if (!evicts || !budget_refuses) {
+      if (!evicts || refusal.empty()) {
         bench.carry_out(effects);
         continue;
       }
@@ -111,7 +119,7 @@ class FailingWorld {
       for (const client::Chain& chain : effects.chains) {
         client::ApiReply last;
         last.code = 429;
-        last.message = client::kBudgetRefuses;
+        last.message = refusal;
         outcome.chains.push_back({chain.key, false, 0, std::move(last)});
         ++refused;
       }
@@ -170,6 +178,23 @@ TEST_F(Replacing, SuccessorsMakeTheGroupWholeWhileDeletedPodsLinger) {
   run(4);
   pass(kReplacementMax + Duration::seconds(1));
   EXPECT_EQ(reason(), "NoFailedNodes");
+}
+
+TEST_F(Replacing, TheRoomOfTheLastOneIsKeptWhenTwoSuccessorsComeTogether) {
+  put_policy();
+  put_rack("r1", 7);
+  run_gang(4, "", 1);
+  for (const int member : {1, 2, 3}) change_node(place(member), "", kEvicting);
+  pass();
+  ASSERT_EQ(evicted().size(), 3u);
+  std::set<std::string> rooms = kept_on();
+  ASSERT_EQ(rooms.size(), 3u);
+  end_deleted();
+  put_member(4, "", 60);
+  put_member(5, "", 61);
+  pass();
+  for (const char* successor : {"a-4", "a-5"}) EXPECT_EQ(rooms.erase(bench.node_of(successor)), 1u);
+  EXPECT_EQ(kept_on(), rooms);
 }
 
 TEST_F(Replacing, WithoutSpareItWaitsAndSaysSo) {
@@ -235,7 +260,7 @@ TEST_F(Replacing, ABudgetHoldsAndTheRoomIsKept) {
   put_policy();
   put_rack("r1", 4);
   run_gang(3);
-  budget_refuses = true;
+  refusal = client::kBudgetRefuses;
   change_node(place(0), "", kEvicting);
   pass(Duration::seconds(20));
   EXPECT_GT(refused, 2u) << "it is asked again";
@@ -244,23 +269,33 @@ TEST_F(Replacing, ABudgetHoldsAndTheRoomIsKept) {
   bench.put_pod({"rival", "3", "", R"(,"nodeSelector":{"rack":"r1"})"});
   pass();
   EXPECT_EQ(bench.node_of("rival"), "");
-  budget_refuses = false;
+  refusal = {};
   pass(kRetriedWriteMax + Duration::seconds(1));
   EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
+}
+
+TEST_F(Replacing, AServerWithTooManyRequestsIsNoBudget) {
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3);
+  refusal = "too many requests";
+  change_node(place(0), "", kEvicting);
+  pass(Duration::seconds(20));
+  EXPECT_GT(refused, 2u);
+  EXPECT_EQ(reason(), "Replacing");
 }
 
 TEST_F(Replacing, ASpareThatFailsIsSearchedAgain) {
   put_policy();
   put_rack("r1", 5);
   run_gang(3);
-  budget_refuses = true;
+  refusal = client::kBudgetRefuses;
   change_node(place(0), "", kEvicting);
   pass();
-  const model::Cluster& cluster = bench.scheduler.cluster();
-  ASSERT_EQ(cluster.ledger().holds().size(), 1u);
-  const std::string first = cluster.node(cluster.ledger().holds().begin()->second.places.at(0).node).name;
+  ASSERT_EQ(kept_on().size(), 1u);
+  const std::string first = *kept_on().begin();
   change_node(first, "", kEvicting);
-  budget_refuses = false;
+  refusal = {};
   pass(Duration::seconds(15));
   EXPECT_EQ(reason(), "Replacing");
   EXPECT_EQ(message().find("room is kept on " + first), std::string::npos) << message();

@@ -1,5 +1,6 @@
 // The part of Scheduler that moves members of groups off failed nodes: docs/topology.md#failed-nodes.
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "scheduling/scheduler.h"
@@ -141,30 +142,27 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
   if (!replacement || replacement->uid != input.group->meta.uid || context.now >= replacement->until)
     return false;
   const std::set<std::string> lost_uids = uids_of(lost.lost);
-  const auto leaves = [&](const api::Pod& pod) {
-    const auto one = replacement->leaving.find(pod.meta.name);
-    return one != replacement->leaving.end() && one->second.uid == pod.meta.uid;
+  const auto leaves = [&](const api::ObjectMeta& pod) {
+    const auto one = replacement->leaving.find(pod.name);
+    return one != replacement->leaving.end() && one->second.uid == pod.uid;
   };
-  if (std::ranges::any_of(lost.lost, [&](const LostPlace& place) { return !leaves(*place.pod); }))
+  if (std::ranges::any_of(lost.lost, [&](const LostPlace& place) { return !leaves(place.pod->meta); }))
     return false;
   const auto is_kept = [&](const SuccessorRoom& room) {
     const api::Node* node = context.view.nodes.find("", room.node);
     return node && !placement::is_failing(*node);
   };
   if (!std::ranges::all_of(replacement->rooms, is_kept)) return false;
-  std::size_t healthy = 0;
-  std::string filled;  // by the youngest successor
-  Time created;
-  for (std::size_t i = 0; i < input.placed.size(); ++i) {
-    const api::Pod& pod = *input.placed[i];
-    if (leaves(pod) || lost_uids.contains(pod.meta.uid)) continue;
-    ++healthy;
-    if (pod.meta.created < created) continue;
-    created = pod.meta.created;
-    filled = loop_.cluster.node(input.occupied[i]).name;
-  }
-  if (healthy >= replacement->size) return false;
-  if (loop_.replacements.keep_rooms(key, replacement->size - healthy, filled))
+  std::vector<std::pair<Time, std::string>> healthy;  // when the member was created, and its node
+  for (std::size_t i = 0; i < input.placed.size(); ++i)
+    if (const api::ObjectMeta& pod = input.placed[i]->meta; !leaves(pod) && !lost_uids.contains(pod.uid))
+      healthy.emplace_back(pod.created, loop_.cluster.node(input.occupied[i]).name);
+  if (healthy.size() >= replacement->size) return false;
+  // Successors are the youngest.
+  std::ranges::sort(healthy, std::greater());
+  std::vector<std::string> filled;
+  for (auto& [created, node] : healthy) filled.push_back(std::move(node));
+  if (loop_.replacements.keep_rooms(key, replacement->size - healthy.size(), filled))
     loop_.queue.wake(kEventRoomFreed, context.now);
   ReplacementReport report{ReplacementReport::State::Replacing, replacement->message};
   if (loop_.replacements.is_refused(key))

@@ -57,6 +57,11 @@ void add_once(client::Effects& effects, const client::Chain& chain) {
   effects.chains.push_back(chain);
 }
 
+bool refused_by_budget(const client::ApiReply& reply) {
+  constexpr int kTooManyRequests = 429;
+  return reply.code == kTooManyRequests && reply.message == client::kBudgetRefuses;
+}
+
 bool has_minimum(const GroupInput& input) {
   const auto placed = std::max(input.scheduled, static_cast<std::int32_t>(input.placed.size()));
   return placed >= std::max(1, input.group->minimum());

@@ -27,6 +27,8 @@ void renew_reservations(const client::View& view, const BindRequestDraft& bindin
 
 // Members may share a claim: a chain of the same object is not added again.
 void add_once(client::Effects& effects, const client::Chain& chain);
+// The Eviction API's answer when a disruption budget is spent.
+bool refused_by_budget(const client::ApiReply& reply);
 // As many members as the group needs have a place, or count as if they had one.
 bool has_minimum(const GroupInput& input);
 

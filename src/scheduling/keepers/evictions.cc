@@ -5,11 +5,10 @@
 #include "api/evictions.h"
 #include "placement/groups/group_members.h"
 #include "placement/preemption/eligibility.h"
+#include "scheduling/writes.h"
 
 namespace berth::scheduling {
 namespace {
-
-constexpr int kTooManyRequests = 429;
 
 // The request that gives the victim its node; null: there is none.
 const api::BindRequest* request_of(const client::View& view, const api::Pod& pod, const EvictedPod& victim) {
@@ -214,9 +213,7 @@ std::vector<EntityKey> Evictions::write_done(const client::ChainOutcome& outcome
     events_.push_back(preempted(eviction.pod, preemptor, plans_.at(preemptor)));
     return {};
   }
-  const bool by_budget =
-      outcome.last.code == kTooManyRequests && outcome.last.message == client::kBudgetRefuses;
-  if (!by_budget) return {};
+  if (!refused_by_budget(outcome.last)) return {};
   const std::vector<EntityKey> refused(eviction.plans.begin(), eviction.plans.end());
   for (const EntityKey& key : refused) forget(key);
   return refused;

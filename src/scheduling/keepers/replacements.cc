@@ -4,10 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "scheduling/writes.h"
+
 namespace berth::scheduling {
 namespace {
 
-constexpr int kBudgetSpent = 429;
 constexpr std::array<std::string_view, 4> kReportNames = {"Replacing", "Postponed", "BudgetRefuses",
                                                           "NoSpareRoom"};
 
@@ -79,21 +80,16 @@ void Replacements::begin(const GroupKey& group, Replacement replacement, Time no
   replacements_.emplace(group, std::move(replacement));
 }
 
-bool Replacements::keep_rooms(const GroupKey& group, std::size_t count, const std::string& filled) {
+bool Replacements::keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> filled) {
   const auto found = replacements_.find(group);
   if (found == replacements_.end() || found->second.rooms.size() <= count) return false;
-  std::vector<SuccessorRoom>& all = found->second.rooms;
-  std::vector<SuccessorRoom> rest;
-  std::size_t surplus = all.size() - count;
-  for (SuccessorRoom& room : all) {
-    const bool ends = surplus > 0 && room.node == filled;
-    if (ends)
-      --surplus;
-    else
-      rest.push_back(std::move(room));
+  std::list<SuccessorRoom>& rooms = found->second.rooms;
+  for (const std::string& node : filled) {
+    if (rooms.size() == count) break;
+    if (const auto room = std::ranges::find(rooms, node, &SuccessorRoom::node); room != rooms.end())
+      rooms.erase(room);
   }
-  while (surplus-- > 0) rest.pop_back();
-  all.swap(rest);
+  while (rooms.size() > count) rooms.pop_back();
   return true;
 }
 
@@ -157,9 +153,8 @@ std::optional<GroupKey> Replacements::write_done(const client::ChainOutcome& out
   const auto found = leaving_.find(outcome.key);
   if (found == leaving_.end()) return std::nullopt;
   Leaving& leaving = found->second;
-  leaving.refused = !outcome.ok && outcome.last.code == kBudgetSpent;
-  if (!writes_.write_done(outcome.key, outcome.ok, now)) return leaving.group;
-  if (!outcome.ok) return leaving.group;
+  leaving.refused = !outcome.ok && refused_by_budget(outcome.last);
+  if (!writes_.write_done(outcome.key, outcome.ok, now) || !outcome.ok) return leaving.group;
   writes_.erase(outcome.key);
   events_.push_back(left(outcome.key, replacements_.at(leaving.group).leaving.at(outcome.key.name)));
   return leaving.group;

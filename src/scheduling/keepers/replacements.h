@@ -9,9 +9,11 @@
 // replaces failed nodes, and to the members under way, at most kReplacedPodsMax.
 #pragma once
 
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +52,7 @@ struct Replacement {
   placement::ReplacementScope scope = placement::ReplacementScope::Domain;
   std::size_t size = 0;                       // members of the whole group
   std::map<std::string, LeavingPod> leaving;  // by name
-  std::vector<SuccessorRoom> rooms;           // the oldest hold first
+  std::list<SuccessorRoom> rooms;             // the oldest hold first
   std::string message;                        // of its report
   Time until;
 };
@@ -79,8 +81,9 @@ class Replacements {
   bool full() const { return leaving_.size() >= kReplacedPodsMax; }
   // Replaces the group's replacement; its members are evicted from now on.
   void begin(const GroupKey& group, Replacement replacement, Time now);
-  // Ends rooms until no more than so many are left, first one on this node. True if one ended.
-  bool keep_rooms(const GroupKey& group, std::size_t count, const std::string& filled);
+  // Ends rooms until no more than so many are left: first one on each of these nodes, in their order, then
+  // the latest. True if one ended.
+  bool keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> filled);
   // Ends the group's replacement and its rooms. True if it had one.
   bool end(const GroupKey& group);
   // Members that leave and are still there, of a group that leaves as a whole.
