@@ -287,6 +287,36 @@ TEST(Policy, ReadsVariablesParametersAndTheNamespace) {
   EXPECT_EQ(said(R"("matchConditions":[{"name":"c","expression":"false"}],)", "false"), Texts());
 }
 
+// The compiler declares earlier variables alone, but dyn() and a repeated name reach others.
+TEST(Policy, VariablesThatReadThemselvesFail) {
+  const auto said = [](const std::string& variables) {
+    return denials_of(verdict_of(R"({"variables":[)" + variables +
+                                 R"(],"validations":[{"expression":"variables.x == 1"}]})"));
+  };
+  const Texts fails{
+      ": expression 'variables.x == 1' resulted in error: composited variable \"x\" fails to evaluate: "
+      "composited variable \"x\" reads itself"};
+  EXPECT_EQ(said(R"({"name":"x","expression":"dyn(variables).x"})"), fails);
+  EXPECT_EQ(said(R"({"name":"x","expression":"1"},{"name":"x","expression":"variables.x + 1"})"), fails);
+}
+
+TEST(Policy, VariablesReadEachOtherToABound) {
+  std::string variables = R"({"name":"v0","expression":"1"})";
+  for (std::size_t i = 1; i <= kPolicyVariableNestingMax; ++i)
+    variables += R"(,{"name":"v)" + std::to_string(i) + R"(","expression":"variables.v)" +
+                 std::to_string(i - 1) + R"("})";
+  const auto said = [&](const std::string& expression) {
+    return denials_of(verdict_of(R"({"variables":[)" + variables + R"(],"validations":[{"expression":")" +
+                                 expression + R"("}]})"));
+  };
+  const std::string last = std::to_string(kPolicyVariableNestingMax);
+  EXPECT_EQ(said("variables.v" + std::to_string(kPolicyVariableNestingMax - 1) + " == 1"), Texts());
+  const Texts refused = said("variables.v" + last + " == 1");
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_TRUE(refused[0].ends_with("composited variable \"v0\" is read through more than 32 others"))
+      << refused[0];
+}
+
 TEST(Policy, AnnotatesTheAudit) {
   const PolicyVerdict verdict = verdict_of(
       R"j({"auditAnnotations":[{"key":"count","valueExpression":"string(object.spec.replicas)"},)j"

@@ -78,14 +78,29 @@ class LazyVariables final : public cel::MapSource {
     if (!key.is(cel::Kind::String)) return false;
     for (std::size_t i = values_.size(); i-- > 0;)
       if (policy_.variables[i].name == key.as_text()) {
-        if (!values_[i]) values_[i] = evaluated(policy_.variables[i]);
-        out = *values_[i];
+        out = value_at(i);
         return true;
       }
     return false;
   }
 
  private:
+  Value value_at(std::size_t index) const {
+    const PolicyVariable& variable = policy_.variables[index];
+    if (values_[index]) return *values_[index];
+    // Not kept: an expression that begins nearer to the variable may read it.
+    if (open_ == kPolicyVariableNestingMax)
+      return Value::error("composited variable " + to_string(Json(variable.name)) +
+                          " is read through more than " + std::to_string(kPolicyVariableNestingMax) +
+                          " others");
+    // What it is to itself: `dyn(variables)` and a second variable of its name get past the compiler.
+    values_[index] = Value::error("composited variable " + to_string(Json(variable.name)) + " reads itself");
+    ++open_;
+    values_[index] = evaluated(variable);
+    --open_;
+    return *values_[index];
+  }
+
   Value evaluated(const PolicyVariable& variable) const {
     const std::string name = to_string(Json(variable.name));
     if (!variable.expression.program)
@@ -102,6 +117,7 @@ class LazyVariables final : public cel::MapSource {
   std::uint64_t& cost_left_;
   std::span<const Value> inputs_;
   mutable std::vector<std::optional<Value>> values_;
+  mutable std::size_t open_ = 0;  // variables that are being evaluated
 };
 
 // One verdict while it is made.

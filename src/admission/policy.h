@@ -2,7 +2,7 @@
 // their verdict on a request.
 //
 // Immutable once compiled, shared by threads. Bounds: kPolicyVariablesMax,
-// kPolicyExpressionsMax; CEL's cost of one request as `cost_left` says. Source:
+// kPolicyVariableNestingMax, kPolicyExpressionsMax; CEL's cost of one request as `cost_left` says. Source:
 // KEP-3488; policy/validating of k8s.io/apiserver 1.37.
 #pragma once
 
@@ -22,8 +22,9 @@
 namespace berth::admission {
 
 inline constexpr std::size_t kPolicyVariablesMax = 256;
-inline constexpr std::size_t kPolicyExpressionsMax = 1024;   // of one list; further ones are refused
-inline constexpr std::uint64_t kPolicyCostMax = 10'000'000;  // of all policies on one request
+inline constexpr std::size_t kPolicyVariableNestingMax = 32;  // that read each other; bounds the stack
+inline constexpr std::size_t kPolicyExpressionsMax = 1024;    // of one list; further ones are refused
+inline constexpr std::uint64_t kPolicyCostMax = 10'000'000;   // of all policies on one request
 inline constexpr std::size_t kPolicyMessageBytesMax = 5 * 1024;
 inline constexpr std::size_t kPolicyParamsMax = 256;  // of one binding; more are a failure
 
