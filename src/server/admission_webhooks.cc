@@ -47,13 +47,14 @@ void AdmissionWebhooks::compile_again() {
   const std::lock_guard lock(mutex_);
   const std::uint64_t written = written_;
   if (compiled_to_ == written) return;
+  policies_ = std::make_shared<const std::vector<BoundPolicy>>(compile_policies());
   for (const admission::Phase phase : {admission::Phase::Mutating, admission::Phase::Validating}) {
     auto made = std::make_shared<const Hooks>(compile(phase));
-    has_hooks_[place_of(phase)] = !made->empty();
+    // Written once: a write that began before reads it at any moment, and must not find it false between.
+    const bool has_policies = phase == admission::Phase::Validating && !policies_->empty();
+    has_hooks_[place_of(phase)] = has_policies || !made->empty();
     hooks_[place_of(phase)] = std::move(made);
   }
-  policies_ = std::make_shared<const std::vector<BoundPolicy>>(compile_policies());
-  if (!policies_->empty()) has_hooks_[place_of(admission::Phase::Validating)] = true;
   compiled_to_ = written;
 }
 
