@@ -227,8 +227,8 @@ void Intake::volume_changed(const client::View& view, const client::Delta& delta
 
 void Intake::devices_changed(const client::View& view, const client::Delta& delta, Time now) {
   if (same_spec(delta)) return;
-  look_at_all(view, now);
   const bool is_class = delta.key.kind == api::Kind::DeviceClass;
+  if (!is_class) look_at_all(view, now);
   if (delta.key.kind == api::Kind::DeviceTaintRule && selects_every_driver(delta))
     return loop_.queue.wake(kEventSliceChanged, now);
   wake(change(is_class ? kEventClassChanged : kEventSliceChanged, view, delta), now);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <set>
 
+#include "base/name_list.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
@@ -31,11 +32,6 @@ std::set<std::string> uids_of(std::span<const LostPlace> lost) {
   return uids;
 }
 
-std::size_t count_alive(std::span<const LostPlace> lost) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(lost, [](const LostPlace& place) { return !place.pod->meta.deleting(); }));
-}
-
 // Those that need room. A member that is being deleted has left, and a waiting or younger member is its
 // successor.
 std::vector<LostPlace> needing_room(const GroupInput& input, std::span<const LostPlace> lost) {
@@ -58,14 +54,7 @@ std::vector<LostPlace> needing_room(const GroupInput& input, std::span<const Los
 std::string list_of(std::span<const LostPlace> lost) {
   std::set<std::string> causes;
   for (const LostPlace& place : lost) causes.insert(words_of(place));
-  std::string text;
-  std::size_t named = 0;
-  for (const std::string& cause : causes) {
-    if (named++ == kNodesInReportMax)
-      return text + " and " + std::to_string(causes.size() - kNodesInReportMax) + " more";
-    text.append(text.empty() ? "" : ", ").append(cause);
-  }
-  return text;
+  return first_names(std::vector<std::string>(causes.begin(), causes.end()), kNodesInReportMax);
 }
 
 std::string share_of(std::size_t pods, std::size_t all) {
@@ -208,7 +197,8 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
   const GroupKey key = key_of(input);
   const std::int32_t priority = input.group->priority;
   const std::int32_t bound = priority == INT32_MAX ? priority : priority + 1;
-  const std::size_t deleting = lost.size() - count_alive(lost);
+  const auto deleting = static_cast<std::size_t>(
+      std::ranges::count_if(lost, [](const LostPlace& place) { return place.pod->meta.deleting(); }));
   Replacement replacement;
   replacement.uid = input.group->meta.uid;
   replacement.scope = scope;

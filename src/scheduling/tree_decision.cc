@@ -99,17 +99,15 @@ client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedE
   const std::optional<TreeInput> found = input_of_tree(context, entry.key, now);
   if (!found) return reconsider_policies(context.view, entry.key, now);
   const TreeInput& input = *found;
-  if (std::all_of(input.nodes.begin(), input.nodes.end(),
-                  [](const TreeNode& node) { return node.group.waiting.empty(); }))
-    return {};
+  const std::vector<const api::Pod*> waiting = waiting_members(input);
+  if (waiting.empty()) return {};
   std::string id = next_decision(entry.key, now);
   if (const std::string& joined = joined_decision(input); !joined.empty()) id = joined;
   const Preempting preempting = this->preempting(context, entry.key, input.nodes.front().meta());
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(entry.priority,
-                         {own ? std::optional(own->hold.id()) : std::nullopt, loop_.overtaking.open_to(entry),
-                          backfilled_by(context, waiting_members(input))});
+  transaction.lift_holds(entry.priority, {own ? std::optional(own->hold.id()) : std::nullopt,
+                                          loop_.overtaking.open_to(entry), backfilled_by(context, waiting)});
   const TreeOutcome outcome = core_.decide_tree(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed && !chosen_members(input, outcome).empty())
     return bind_tree(context, std::move(entry), input, outcome, transaction, id, now);

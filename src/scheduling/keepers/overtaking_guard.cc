@@ -47,13 +47,16 @@ void OvertakingGuard::placed(const QueuedEntity& entry, Time now) {
   }
 }
 
+bool OvertakingGuard::is_in_the_way_of(const WaitingOrder& place) const {
+  return kept_ && (!kept_->used_from.is_set() || -std::get<0>(place) <= kept_->hold.hold().priority);
+}
+
 std::optional<QueuedEntity> OvertakingGuard::starving(Time now) const {
-  if (kept_ && !makes_way()) return std::nullopt;
   if (keeps_again_at_.is_set() && now < keeps_again_at_) return std::nullopt;
   if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
   std::size_t looks = 0;
   for (const WaitingOrder& place : overtaken_) {
-    if (kept_ && -std::get<0>(place) <= kept_->hold.hold().priority) break;
+    if (is_in_the_way_of(place)) break;
     if (std::get<1>(place) <= now) return waiting_.at(std::get<EntityKey>(place)).entry;
     if (++looks == kStarvingLooksMax) break;
   }
@@ -140,10 +143,9 @@ void OvertakingGuard::forget_in_vain_nodes(const EntityKey& key) {
 std::optional<Time> OvertakingGuard::next_time() const {
   std::optional<Time> next;
   if (kept_) next = kept_->until;
-  if (kept_ && !makes_way()) return next;
   std::size_t looks = 0;
   for (const WaitingOrder& place : overtaken_) {
-    if (kept_ && -std::get<0>(place) <= kept_->hold.hold().priority) break;
+    if (is_in_the_way_of(place)) break;
     if (const Time at = std::max(std::get<1>(place), keeps_again_at_); !next || at < *next) next = at;
     if (++looks == kStarvingLooksMax) break;
   }

@@ -105,8 +105,9 @@ class OvertakingGuard {
     return place_of(waiting.entry, waiting.starves_at);
   }
   void wait_again(const EntityKey& key);
-  // Such a reservation may last long.
-  bool makes_way() const { return kept_->used_from.is_set(); }
+  // The reservation is in the way of entries with this place and those after it. Only one with a known begin,
+  // which may last long, makes way for higher priorities.
+  bool is_in_the_way_of(const WaitingOrder& place) const;
   Duration limit_of(const WaitingEntity& waiting) const;
 
   Duration limit_;

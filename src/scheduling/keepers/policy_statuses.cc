@@ -54,11 +54,12 @@ PlacedMembers members_of_key(const client::View& view, const GroupKey& key) {
   return members;
 }
 
-// An integer, or a text: the values of an attribute on devices that a group compares.
+// A value of an attribute on devices that a group compares: where an integer sorts, and the text.
 using DeviceValue = std::pair<std::int64_t, std::string>;
 
 std::optional<DeviceValue> scalar_of(const api::AttributeValue& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return DeviceValue{*number, ""};
+  if (const auto* number = std::get_if<std::int64_t>(&value))
+    return DeviceValue{*number, std::to_string(*number)};
   if (const auto* yes = std::get_if<bool>(&value)) return DeviceValue{0, *yes ? "true" : "false"};
   if (const auto* text = std::get_if<std::string>(&value)) return DeviceValue{0, *text};
   if (const auto* version = std::get_if<api::AttributeVersion>(&value)) return DeviceValue{0, version->text};
@@ -94,7 +95,7 @@ std::vector<std::string> same_values(const client::View& view, const placement::
   }
   std::vector<std::string> texts;
   for (const auto& [number, text] : all.value_or(std::set<DeviceValue>{}))
-    if (texts.size() < api::kPlacedDomainsMax) texts.push_back(text.empty() ? std::to_string(number) : text);
+    if (texts.size() < api::kPlacedDomainsMax) texts.push_back(text);
   return texts;
 }
 
