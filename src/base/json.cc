@@ -285,10 +285,7 @@ class Writer {
     *room(1) = c;
     ++end_;
   }
-  void put(std::string_view text) {
-    std::memcpy(room(text.size()), text.data(), text.size());
-    end_ += text.size();
-  }
+  void put(std::string_view text) { end_ += text.copy(room(text.size()), text.size()); }
   void put(std::int64_t value) {
     constexpr std::size_t kDigitsMax = 24;
     char* const at = room(kDigitsMax);
@@ -305,7 +302,7 @@ class Writer {
     if (!is_without_escapes(text)) return put_escaped(text);
     char* const at = room(text.size() + 2);
     *at = '"';
-    std::memcpy(at + 1, text.data(), text.size());
+    text.copy(at + 1, text.size());
     at[text.size() + 1] = '"';
     end_ += text.size() + 2;
   }
@@ -451,16 +448,12 @@ std::string to_string(const Json& json) {
   return out;
 }
 
-namespace {
-void append_pretty(std::string& out, const Json& json) {
-  Writer writer(out, 0);
-  write_pretty(writer, json, 0);
-}
-}  // namespace
-
 std::string to_pretty_string(const Json& json) {
   std::string out;
-  append_pretty(out, json);
+  {
+    Writer writer(out, 0);
+    write_pretty(writer, json, 0);
+  }
   return out;
 }
 

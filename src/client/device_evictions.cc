@@ -55,6 +55,13 @@ void add_evictions(std::optional<DeviceEviction>& eviction, const View& view, co
 
 }  // namespace
 
+TaintRuleList evicting_rules(const View& view) {
+  TaintRuleList rules;
+  for (const auto& [key, rule] : view.taint_rules.all())
+    if (rule->taint.effect == api::kNoExecute) rules.push_back(rule.get());
+  return rules;
+}
+
 bool may_evict(const api::DeviceTaintRule& rule, const api::DeviceResult& result) {
   return !rule.nil_selector && rule.selects(result.driver, result.pool, result.device);
 }

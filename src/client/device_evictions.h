@@ -17,6 +17,9 @@ struct DeviceEviction {
 
 using TaintRuleList = std::vector<const api::DeviceTaintRule*>;
 
+// The rules whose taint evicts.
+TaintRuleList evicting_rules(const View& view);
+
 // Whether the rule can evict users of this device. A rule without selector evicts no pod, though it blocks
 // new pods: as in Kubernetes.
 bool may_evict(const api::DeviceTaintRule& rule, const api::DeviceResult& result);

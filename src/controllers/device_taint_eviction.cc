@@ -126,13 +126,6 @@ class DeviceTaintEviction final : public client::Reconciler {
     return effects;
   }
 
-  static TaintRuleList evicting_rules(const View& view) {
-    TaintRuleList rules;
-    for (const auto& [key, rule] : view.taint_rules.all())
-      if (evicts(*rule)) rules.push_back(rule.get());
-    return rules;
-  }
-
   static client::EventNote event(const api::ObjectKey& key, const api::Pod& pod, std::string message) {
     client::EventNote note{key, pod.meta.uid, false, std::string(kEventReason), "", std::move(message)};
     note.component = kComponent;

@@ -1,8 +1,8 @@
 #include "placement/decision_core.h"
-#include "placement/expected_duration.h"
 
 #include <algorithm>
 
+#include "placement/expected_duration.h"
 #include "placement/preemption/resize_search.h"
 #include "placement/replacement/replacement.h"
 
@@ -264,9 +264,10 @@ GroupOutcome DecisionCore::place_by(const GroupWishPtr& wish, const SchedulingCo
 
 GroupOutcome DecisionCore::place_group(const SchedulingContext& context, const GroupInput& input,
                                        model::Ledger::Transaction& transaction) {
-  GroupOutcome outcome = place_by(wish_of_late_members(context.cluster, input), context, input, transaction);
+  const GroupWishPtr wish = wish_of_late_members(context.cluster, input);
+  GroupOutcome outcome = place_by(wish, context, input, transaction);
   const GroupWishPtr wider =
-      outcome.kind == GroupOutcome::Kind::Unschedulable ? widened_wish(context.cluster, input) : nullptr;
+      outcome.kind == GroupOutcome::Kind::Unschedulable ? widened_wish(input, wish) : nullptr;
   if (!wider) return outcome;
   GroupOutcome spread = place_by(wider, context, input, transaction);
   return spread.kind == GroupOutcome::Kind::Placed ? spread : outcome;

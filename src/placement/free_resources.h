@@ -1,4 +1,4 @@
-// Free resources of a node, for filters and explanations.
+// Amounts of one resource: free of a node, and asked for by a pod.
 #pragma once
 
 #include "model/cluster.h"
@@ -9,6 +9,12 @@ namespace berth::placement {
 inline std::int64_t free_of(const model::NodeRow& row, const model::NodeUse& use,
                             model::ResourceId resource) {
   return model::amount_in(row.allocatable, resource) - model::amount_in(use.requested, resource);
+}
+
+inline std::int64_t asked_of(const model::ResourceAmounts& requests, model::ResourceId resource) {
+  for (const model::ResourceAmount& one : requests)
+    if (one.resource == resource) return one.amount;
+  return 0;
 }
 
 }  // namespace berth::placement

@@ -113,8 +113,7 @@ void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey&
   }
   const GroupInput& input = *found;
   const std::vector<const api::Pod*> bound = bound_members(context.view, key);
-  const LostPlaces lost =
-      placement::lost_places(context.view, bound, placement::evicting_rules(context.view), context.now);
+  const LostPlaces lost = placement::lost_places(context.view, bound, context.now);
   if (lost.next) loop_.replacements.want_look(key, *lost.next);
   if (follow_replacement(context, input, lost)) return;
   end_replacement(key, context.now);

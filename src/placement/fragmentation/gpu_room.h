@@ -11,6 +11,10 @@
 
 namespace berth::placement {
 
+// Larger requests and offers count as this: all sums fit.
+inline constexpr std::int64_t kCpuMost = 1'000'000'000;  // millicores
+inline constexpr std::int64_t kGpusMost = 10'000;
+
 // What a pod asks for. Of GPUs it has either whole ones or a share of each.
 struct GpuDemand {
   std::int64_t cpu = 0;         // millicores

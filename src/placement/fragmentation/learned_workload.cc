@@ -5,6 +5,7 @@
 #include "api/types/gpu_share.h"
 #include "base/fnv.h"
 #include "base/key_bytes.h"
+#include "placement/free_resources.h"
 #include "placement/plugins/node_inclusion.h"
 #include "placement/signature.h"
 
@@ -15,16 +16,11 @@ namespace {
 constexpr std::uint64_t kPodsPerLookMin = 32;
 constexpr std::uint64_t kViewPodsPerPod = 16;
 
-std::int64_t requested_amount(const model::ResourceAmounts& requests, model::ResourceId resource) {
-  const auto found = std::ranges::find(requests, resource, &model::ResourceAmount::resource);
-  return found == requests.end() ? 0 : found->amount;
-}
-
 }  // namespace
 
 GpuDemand gpu_demand_of(const model::PodRow& row) {
-  GpuDemand demand{requested_amount(row.requests, model::kCpu), requested_amount(row.requests, model::kGpu),
-                   api::kWholeGpu};
+  GpuDemand demand{std::min(asked_of(row.requests, model::kCpu), kCpuMost),
+                   std::min(asked_of(row.requests, model::kGpu), kGpusMost), api::kWholeGpu};
   if (demand.devices > 0) return demand;
   const auto share = api::gpu_share_request(row.live->meta);
   if (!share) return {demand.cpu, 0, 0};
@@ -108,9 +104,10 @@ void LearnedWorkload::read_nodes(const model::Cluster& cluster, const Sample& sa
   cpu_most_ = gpus_most_ = 1;
   for (const auto& [name, id] : cluster.live_nodes()) {
     const model::NodeRow& row = cluster.node(id);
-    const std::int64_t gpus = model::amount_in(row.allocatable, model::kGpu) * api::kWholeGpu;
+    const std::int64_t gpus =
+        std::min(model::amount_in(row.allocatable, model::kGpu), kGpusMost) * api::kWholeGpu;
     if (gpus <= 0) continue;
-    cpu_most_ = std::max(cpu_most_, model::amount_in(row.allocatable, model::kCpu));
+    cpu_most_ = std::max(cpu_most_, std::min(model::amount_in(row.allocatable, model::kCpu), kCpuMost));
     gpus_most_ = std::max(gpus_most_, gpus);
     all_offered += gpus;
     if (affinities_.empty()) continue;
@@ -126,8 +123,8 @@ void LearnedWorkload::read_nodes(const model::Cluster& cluster, const Sample& sa
     affinities_[i].accepts_all = offered[i] == all_offered;
     if (offered[i] == 0 || affinities_[i].accepts_all) continue;
     const auto demand = static_cast<__int128>(asked[i]) * all_offered * kMixParts;
-    affinities_[i].scarcity_millionths =
-        static_cast<std::int64_t>(demand / (static_cast<__int128>(offered[i]) * all_asked));
+    affinities_[i].scarcity_millionths = static_cast<std::int64_t>(
+        std::min<__int128>(demand / (static_cast<__int128>(offered[i]) * all_asked), kScarcityMillionthsMax));
   }
 }
 

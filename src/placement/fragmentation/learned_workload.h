@@ -32,8 +32,11 @@ inline constexpr std::int64_t kPointsPerGpu = 100'000;
 inline constexpr std::int64_t kPackingPoints = kPointsPerGpu / 20;   // between an empty node and a full one
 inline constexpr std::int64_t kStrandedPoints = kPointsPerGpu / 10;  // a GPU without CPU for it
 inline constexpr std::int64_t kScarcityPoints = kPointsPerGpu / 2;   // a GPU of a model of mean demand
+// A model that is scarcer than this counts as this: all sums fit.
+inline constexpr std::int64_t kScarcityMillionthsMax = 100'000 * kMixParts;
 
-// What a live pod asks for. `hundredths` is 0 for a share by memory, which is another one on every model.
+// What a live pod asks for, at most kCpuMost and kGpusMost. `hundredths` is 0 for a share by memory, which is
+// another one on every model.
 GpuDemand gpu_demand_of(const model::PodRow& row);
 // Equal exactly for pods with equal spec.nodeSelector and required node affinity; empty: it has neither.
 std::string affinity_key_of(const api::Pod& pod);

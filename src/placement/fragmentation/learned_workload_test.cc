@@ -61,6 +61,27 @@ TEST(LearnedWorkload, KnowsNothingOfFewPods) {
   EXPECT_TRUE(bench.learned(bench.put_gpu_pod("p", 8, 1)).known());
 }
 
+TEST(LearnedWorkload, CountsPodsThatAskForMoreThanAllNodesHave) {
+  GpuBench bench;
+  bench.put_gpu_node("a", 8, 64, "x");
+  bench.put_gpu_node("b", 8, 64, "y");
+  for (int i = 0; i < int{kWorkloadPodsMin}; ++i)
+    bench.put(api::Kind::Pod, R"({"metadata":{"name":"huge)" + std::to_string(i) +
+                                  R"(","namespace":"ns","uid":"huge)" + std::to_string(i) +
+                                  R"("},"spec":{"containers":[{"name":"c","resources":{"requests":)"
+                                  R"({"cpu":"9000000000000000","nvidia.com/gpu":"4611686018427387904"}}}])" +
+                                  GpuBench::on_model("x") + "}}");
+  const api::Pod& pod = bench.put_gpu_pod("p", 8, 1);
+  const LearnedWorkload& learned = bench.learned(pod);
+  ASSERT_TRUE(learned.known());
+  const model::NodeId a = bench.cluster.find_node("a"), b = bench.cluster.find_node("b");
+  const auto points_on = [&](model::NodeId node) {
+    return learned.points_on(plugins::gpu_room_of(bench.cluster, node),
+                             learned.affinities_of(bench.cluster, node), {{8000, 1, 100}, true});
+  };
+  EXPECT_LT(points_on(a), points_on(b)) << "the pods ask for the model of a";
+}
+
 TEST(LearnedWorkload, IsTheSameWhateverTheOrderOfArrival) {
   GpuBench forward, backward;
   for (int i = 0; i < 100; ++i) {

@@ -20,9 +20,6 @@ constexpr std::string_view kGpuFragmentation = "GpuFragmentation";
 constexpr std::int64_t kNeutralPoints = 100 * kPointsPerGpu;
 // For a pod with preferences: one GPU is worth a score of 1 to 100.
 constexpr std::int64_t kPointsOfPreference = 1000;
-// Larger offers count as this: all sums fit.
-constexpr std::int64_t kCpuMost = 1'000'000'000;  // millicores
-constexpr std::int64_t kGpusMost = 10'000;
 
 // Of its own, or because default constraints spread the pods of its Service or controller.
 bool prefers_nodes(const PodQuery& query) {
@@ -39,7 +36,7 @@ class GpuWorkloadOfPod final : public PreFilter {
     const GpuDemand asked = gpu_demand_of(query.context->cluster.pod(query.pod_id));
     if (asked.devices > 0) workload.learned.pod_arrives(*query.context);
     if (!workload.learned.known()) return;
-    workload.demand = {std::min(asked.cpu, kCpuMost), std::min(asked.devices, kGpusMost), asked.hundredths};
+    workload.demand = asked;
     workload.has_preferences = prefers_nodes(query);
     if (asked.devices == 0) return;
     workload.any_model = workload.learned.accepts_any_model(*query.pod);

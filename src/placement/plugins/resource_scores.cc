@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/assert.h"
+#include "placement/free_resources.h"
 #include "placement/plugins/plugins.h"
 #include "placement/plugins/resource_arithmetic.h"
 
@@ -61,8 +62,8 @@ class ScoredResources {
       if (!one.resource.valid()) one.resource = cluster.resources().find(resources_[i].name);
       if (!one.resource.valid()) continue;  // no node offers it
       if (unasked_ == Unasked::Counts) one.unasked = unasked_of(one.resource);
-      __int128 sum = amount_of(requests, one.resource);
-      if (one.unasked.valid()) sum += amount_of(floors, one.unasked);
+      __int128 sum = asked_of(requests, one.resource);
+      if (one.unasked.valid()) sum += asked_of(floors, one.unasked);
       one.asked = at_most_int64(sum);
       const bool extended = model::kEphemeralStorage.index() < one.resource.index();
       if (!extended || one.asked > 0) all.items[all.count++] = one;
@@ -71,12 +72,6 @@ class ScoredResources {
   }
 
  private:
-  static std::int64_t amount_of(const model::ResourceAmounts& amounts, model::ResourceId resource) {
-    for (const model::ResourceAmount& one : amounts)
-      if (one.resource == resource) return one.amount;
-    return 0;
-  }
-
   const std::vector<WeightedResource> resources_;
   const Unasked unasked_;
   std::vector<model::ResourceId> common_;  // none: its id is the cluster's

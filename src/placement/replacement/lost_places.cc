@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/node_names.h"
+#include "client/device_evictions.h"
 
 namespace berth::placement {
 namespace {
@@ -48,21 +49,14 @@ std::optional<PlaceLoss> loss_of(const client::View& view, const api::Pod& pod, 
 
 }  // namespace
 
-client::TaintRuleList evicting_rules(const client::View& view) {
-  client::TaintRuleList rules;
-  for (const auto& [key, rule] : view.taint_rules.all())
-    if (rule->taint.effect == api::kNoExecute) rules.push_back(rule.get());
-  return rules;
-}
-
 bool is_failing(const api::Node& node) {
   return not_ready(node) || std::ranges::any_of(node.taints, [](const api::Taint& taint) {
            return taint.effect == api::kNoExecute;
          });
 }
 
-LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const> bound,
-                       const client::TaintRuleList& rules, Time now) {
+LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const> bound, Time now) {
+  const client::TaintRuleList rules = evicting_rules(view);
   std::vector<std::optional<PlaceLoss>> losses;
   bool any = false;
   for (const api::Pod* pod : bound) {

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "client/device_evictions.h"
 #include "client/view.h"
 
 namespace berth::placement {
@@ -30,12 +29,8 @@ struct LostPlaces {
   std::optional<Time> next;     // when a node that is not ready now counts as failed
 };
 
-// Bound members, also those that are being deleted. `rules`: those of NoExecute.
-LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const> bound,
-                       const client::TaintRuleList& rules, Time now);
-
-// The rules whose taint evicts.
-client::TaintRuleList evicting_rules(const client::View& view);
+// Of bound members, also those that are being deleted.
+LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const> bound, Time now);
 
 // Whether nothing should be placed on the node: it is not Ready, or a taint evicts from it.
 bool is_failing(const api::Node& node);

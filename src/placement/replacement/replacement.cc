@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "placement/plugins/node_inclusion.h"
 #include "placement/replacement/lost_places.h"
 #include "placement/wishes/reached.h"
 #include "placement/wishes/wish_search.h"
@@ -17,21 +18,14 @@ std::vector<NodeId> failing_nodes(const model::Cluster& cluster) {
   return nodes;
 }
 
-// The filters keep the pod away from nodes with a taint that it does not tolerate.
-bool filters_permit(const api::Node& node, const api::Pod& pod) {
-  return std::ranges::none_of(node.taints, [&](const api::Taint& taint) {
-    return (taint.effect == api::kNoSchedule || taint.effect == api::kNoExecute) &&
-           !api::tolerates(pod.tolerations, taint);
-  });
-}
-
+// From other nodes the filter of taints keeps the pod away.
 void avoid_failing(const model::Cluster& cluster, GroupInput& input) {
   const std::vector<NodeId> failing = failing_nodes(cluster);
   if (failing.empty()) return;
   for (const api::Pod* pod : input.waiting) {
     std::vector<NodeId>& avoided = input.avoid[pod->meta.uid];
     for (const NodeId node : failing)
-      if (filters_permit(*cluster.node(node).live, *pod)) avoided.push_back(node);
+      if (plugins::tolerates_taints(*pod, *cluster.node(node).live)) avoided.push_back(node);
     std::ranges::sort(avoided);
   }
 }
@@ -146,12 +140,10 @@ GroupWishPtr wish_of_late_members(const model::Cluster& cluster, const GroupInpu
   return level == input.wish->required ? input.wish : with_required(*input.wish, level, input.wish->required);
 }
 
-GroupWishPtr widened_wish(const model::Cluster& cluster, const GroupInput& input) {
-  const bool widens = input.wish && input.wish->required && !input.placed.empty() &&
-                      input.wish->when_no_spare == WhenNoSpare::Widen;
-  if (!widens) return nullptr;
-  const GroupWishPtr now = wish_of_late_members(cluster, input);
-  return now->required ? with_required(*now, broader(now->required), now->required) : nullptr;
+GroupWishPtr widened_wish(const GroupInput& input, const GroupWishPtr& now) {
+  const bool widens =
+      now && now->required && !input.placed.empty() && now->when_no_spare == WhenNoSpare::Widen;
+  return widens ? with_required(*now, broader(now->required), now->required) : nullptr;
 }
 
 }  // namespace berth::placement

@@ -48,7 +48,7 @@ ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion
 
 // The wish for late members of a group that has spread beyond its required level: what they still share.
 GroupWishPtr wish_of_late_members(const model::Cluster& cluster, const GroupInput& input);
-// The same one level wider; null: there is none, or the policy does not ask for it.
-GroupWishPtr widened_wish(const model::Cluster& cluster, const GroupInput& input);
+// `now`, the wish of late members, one level wider; null: there is none, or the policy does not ask for it.
+GroupWishPtr widened_wish(const GroupInput& input, const GroupWishPtr& now);
 
 }  // namespace berth::placement

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/name_list.h"
 #include "placement/wishes/ranks.h"
 
 namespace berth::placement {
@@ -128,14 +129,10 @@ std::string reached_text(const WishResult& result) {
   if (result.domains.size() > kDomainsInTextMax)
     text += " and " + std::to_string(result.domains.size() - kDomainsInTextMax) + " more domains";
   if (result.rank_crossings > 0) text += "; " + std::to_string(result.rank_crossings) + " rank crossings";
-  const std::vector<std::string>& values = result.same_values;
-  for (std::size_t i = 0; i < std::min(values.size(), kValuesInTextMax); ++i)
-    text.append(i > 0          ? ", "
-                : text.empty() ? "the devices of each pod have "
-                               : "; the devices of each pod have ")
-        .append(values[i]);
-  if (values.size() > kValuesInTextMax)
-    text += " and " + std::to_string(values.size() - kValuesInTextMax) + " more values";
+  if (result.same_values.empty()) return text;
+  if (!text.empty()) text += "; ";
+  text += "the devices of each pod have " + first_names(result.same_values, kValuesInTextMax);
+  if (result.same_values.size() > kValuesInTextMax) text += " values";
   return text;
 }
 

@@ -220,9 +220,9 @@ std::vector<Placement> WishSearch::placements_at(std::size_t depth) {
 std::vector<Placement> WishSearch::inside_required(std::vector<Placement> placements, std::size_t depth) {
   if (input_.placed.empty() || levels_.required() == 0 || depth <= levels_.required()) return placements;
   const std::vector<Placement> outer = placements_at(levels_.required());
-  std::erase_if(placements, [&](const Placement& one) {
-    return outer.empty() || !one.name.starts_with(outer.front().name + "/");
-  });
+  if (outer.empty()) return {};
+  const std::string prefix = outer.front().name + "/";
+  std::erase_if(placements, [&](const Placement& one) { return !one.name.starts_with(prefix); });
   return placements;
 }
 
