@@ -349,6 +349,26 @@ std::string policy_problems(PolicyKind kind, const std::string& spec) {
   return to_text(policy_rules(kind).validate_create(object, ctx));
 }
 
+// Stored objects are canonical: a default has its place among the members.
+TEST(Policy, DefaultsKeepTheOrderOfTheType) {
+  const auto with_defaults = [](PolicyKind kind, const std::string& spec) {
+    Json object = json(R"({"spec":)" + spec + "}");
+    policy_rules(kind).set_defaults(object);
+    return to_string(object.part("spec"));
+  };
+  const std::string selectors = R"("namespaceSelector":{},"objectSelector":{},)",
+                    rules = R"("resourceRules":[{"resourceNames":["a"],"operations":["*"],"scope":"*"}],)";
+  EXPECT_EQ(
+      with_defaults(PolicyKind::Policy,
+                    R"({"matchConstraints":{"resourceRules":[{"resourceNames":["a"],"operations":["*"]}]},)"
+                    R"("variables":[]})"),
+      R"({"matchConstraints":{)" + selectors + rules +
+          R"("matchPolicy":"Equivalent"},"failurePolicy":"Fail","variables":[]})");
+  EXPECT_EQ(
+      with_defaults(PolicyKind::Binding, R"({"matchResources":{},"validationActions":["Deny"]})"),
+      R"({"matchResources":{)" + selectors + R"("matchPolicy":"Equivalent"},"validationActions":["Deny"]})");
+}
+
 TEST(Policy, WhatIsWrongIsNamed) {
   const std::string match = R"("matchConstraints":{"resourceRules":[)" +
                             rule_text(R"("CREATE")", R"("apps")", R"("v1")", R"("deployments")", "*") + "]}";

@@ -144,12 +144,8 @@ FieldErrors validate_update(const Json& next, const Json& old, const api::RuleCo
   return problems_of(next, leniency_of(next, old));
 }
 
-std::string_view resource_of(Phase phase) {
-  return phase == Phase::Mutating ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
-}
-
 api::KindRules made_rules(Phase phase) {
-  api::KindRules rules = api::rules_of(kRegistrationGroup, resource_of(phase));
+  api::KindRules rules = api::rules_of(kRegistrationGroup, plural_of(phase));
   rules.validate_create = validate_create;
   rules.validate_update = validate_update;
   return rules;
@@ -157,10 +153,14 @@ api::KindRules made_rules(Phase phase) {
 
 }  // namespace
 
+std::string_view plural_of(Phase phase) {
+  return phase == Phase::Mutating ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations";
+}
+
 std::optional<Phase> phase_of(const api::ResourceInfo& resource) {
   if (resource.group != kRegistrationGroup) return std::nullopt;
   for (const Phase phase : {Phase::Mutating, Phase::Validating})
-    if (resource.plural == resource_of(phase)) return phase;
+    if (resource.plural == plural_of(phase)) return phase;
   return std::nullopt;
 }
 

@@ -13,6 +13,7 @@
 
 namespace berth::admission {
 
+std::string_view plural_of(Phase phase);
 // Nothing for every other resource.
 std::optional<Phase> phase_of(const api::ResourceInfo& resource);
 

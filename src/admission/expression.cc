@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "admission/json_values.h"
+#include "base/ascii.h"
 #include "cel/environment.h"
 #include "cel/evaluator.h"
 
@@ -63,13 +64,6 @@ std::string result_problem(ResultKind wanted, const std::string& type) {
 }
 
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 const cel::Environment& admission_library() {
   static const cel::Environment kLibrary = [] {

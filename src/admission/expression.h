@@ -39,9 +39,6 @@ const cel::Environment& admission_library();
 // The environment of matchConditions of webhooks.
 const cel::Environment& condition_environment();
 
-// Without the white space around it.
-std::string_view trimmed(std::string_view text);
-
 struct Expression {
   std::string text;
   std::string problem;  // "compilation failed: …"; then there is no program

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "cel/environment.h"
 
 namespace berth::admission {

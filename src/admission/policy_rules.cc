@@ -5,7 +5,9 @@
 
 #include "admission/policy.h"
 #include "admission/rule_checks.h"
+#include "api/kinds/core_parts.h"
 #include "api/names.h"
+#include "base/ascii.h"
 
 namespace berth::admission {
 namespace {
@@ -13,41 +15,35 @@ namespace {
 using api::FieldErrors;
 using api::FieldPath;
 
-constexpr std::string_view kPolicies = "validatingadmissionpolicies";
-constexpr std::string_view kBindings = "validatingadmissionpolicybindings";
 constexpr std::size_t kValueExpressionBytesMax = 5 * 1024;
 
-void put_default(Json& object, std::string_view member, Json value) {
-  if (const Json* present = std::as_const(object).find(member); !present || present->is_null())
-    object[member] = std::move(value);
+const api::TypeInfo& type_of(std::string_view name) {
+  return api::table_type(kRegistrationGroup, "v1", name);
 }
 
-void set_match_defaults(Json& spec, std::string_view member) {
-  Json* match = spec.find(member);
-  if (!match || !match->is_object()) return;
-  put_default(*match, "matchPolicy", "Equivalent");
-  put_default(*match, "namespaceSelector", Json::object());
-  put_default(*match, "objectSelector", Json::object());
+void set_match_defaults(Json* match) {
+  static const api::TypeInfo &type = type_of("MatchResources"),
+                             &rule_type = type_of("NamedRuleWithOperations");
+  if (!match) return;
+  api::put_default(*match, type, "matchPolicy", "Equivalent");
+  api::put_default(*match, type, "namespaceSelector", Json::object());
+  api::put_default(*match, type, "objectSelector", Json::object());
   for (const std::string_view list : {"resourceRules", "excludeResourceRules"})
-    if (Json* rules = match->find(list); rules && rules->is_array())
-      for (Json& rule : rules->as_array()) put_default(rule, "scope", "*");
+    for (Json& rule : api::items(*match, list)) api::put_default(rule, rule_type, "scope", "*");
 }
 
 void set_policy_defaults(Json& policy) {
-  Json* spec = policy.find("spec");
-  if (!spec || !spec->is_object()) return;
-  put_default(*spec, "failurePolicy", "Fail");
-  set_match_defaults(*spec, "matchConstraints");
+  static const api::TypeInfo& type = type_of("ValidatingAdmissionPolicySpec");
+  if (Json* spec = api::present(policy, "spec")) api::put_default(*spec, type, "failurePolicy", "Fail");
+  set_match_defaults(api::present_at(policy, {"spec", "matchConstraints"}));
 }
 
 void set_binding_defaults(Json& binding) {
-  Json* spec = binding.find("spec");
-  if (!spec || !spec->is_object()) return;
-  set_match_defaults(*spec, "matchResources");
+  set_match_defaults(api::present_at(binding, {"spec", "matchResources"}));
 }
 
 bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  return trimmed(text).empty();
 }
 
 void check_named_rules(FieldErrors& errors, const JsonArray& rules, const FieldPath& path) {
@@ -96,9 +92,8 @@ void check_variables(FieldErrors& errors, const Policy& policy, const JsonArray&
   if (variables.size() > kPolicyVariablesMax)
     errors.push_back(api::too_many(path, variables.size(), kPolicyVariablesMax));
   const auto is_identifier = [](std::string_view name) {
-    return !(name.front() >= '0' && name.front() <= '9') && std::all_of(name.begin(), name.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    });
+    return !is_digit(name.front()) &&
+           std::all_of(name.begin(), name.end(), [](char c) { return is_alphanumeric(c) || c == '_'; });
   };
   for (std::size_t i = 0; i < policy.variables.size() && !errors.full(); ++i) {
     const PolicyVariable& variable = policy.variables[i];
@@ -267,9 +262,9 @@ FieldErrors validate_binding_update(const Json& next, const Json&, const api::Ru
 
 api::KindRules made_rules(PolicyKind kind) {
   const bool is_policy = kind == PolicyKind::Policy;
-  api::KindRules rules = api::rules_of(kRegistrationGroup, is_policy ? kPolicies : kBindings);
+  api::KindRules rules = api::rules_of(kRegistrationGroup, is_policy ? kPolicies : kPolicyBindings);
   rules.group = kRegistrationGroup;
-  rules.resource = is_policy ? kPolicies : kBindings;
+  rules.resource = is_policy ? kPolicies : kPolicyBindings;
   rules.has_generation = true;
   rules.needs_version_on_update = true;
   rules.set_defaults = is_policy ? set_policy_defaults : set_binding_defaults;
@@ -283,7 +278,7 @@ api::KindRules made_rules(PolicyKind kind) {
 PolicyKind policy_kind_of(const api::ResourceInfo& resource) {
   if (resource.group != kRegistrationGroup) return PolicyKind::None;
   if (resource.plural == kPolicies) return PolicyKind::Policy;
-  return resource.plural == kBindings ? PolicyKind::Binding : PolicyKind::None;
+  return resource.plural == kPolicyBindings ? PolicyKind::Binding : PolicyKind::None;
 }
 
 const api::KindRules& policy_rules(PolicyKind kind) {

@@ -11,6 +11,9 @@
 
 namespace berth::admission {
 
+inline constexpr std::string_view kPolicies = "validatingadmissionpolicies";
+inline constexpr std::string_view kPolicyBindings = "validatingadmissionpolicybindings";
+
 enum class PolicyKind : std::uint8_t { None, Policy, Binding };
 PolicyKind policy_kind_of(const api::ResourceInfo& resource);
 

@@ -6,6 +6,7 @@
 #include "admission/match_conditions.h"
 #include "api/kinds/core_parts.h"
 #include "api/names.h"
+#include "base/ascii.h"
 
 namespace berth::admission {
 namespace {
@@ -102,8 +103,7 @@ void check_conditions(FieldErrors& errors, const JsonArray& conditions, const ce
     const FieldPath here = path.index(i);
     const std::string_view expression = conditions[i].string_at("expression"),
                            name = conditions[i].string_at("name");
-    const bool is_blank = expression.find_first_not_of(" \t\r\n") == std::string_view::npos;
-    if (is_blank)
+    if (trimmed(expression).empty())
       errors.push_back(api::required(here.child("expression")));
     else if (const std::string problem = condition_problem(environment, expression); !problem.empty())
       errors.push_back(api::invalid(here.child("expression"), expression, problem));

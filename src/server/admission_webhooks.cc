@@ -13,11 +13,6 @@ constexpr std::size_t place_of(admission::Phase phase) {
   return static_cast<std::size_t>(phase);
 }
 
-constexpr std::string_view plural_of(admission::Phase phase) {
-  return phase == admission::Phase::Mutating ? "mutatingwebhookconfigurations"
-                                             : "validatingwebhookconfigurations";
-}
-
 }  // namespace
 
 AdmissionWebhooks::AdmissionWebhooks(Registry& registry, const ServedResources& served,
@@ -58,9 +53,9 @@ void AdmissionWebhooks::compile_again() {
   compiled_to_ = written;
 }
 
-std::vector<store::ObjectPtr> AdmissionWebhooks::stored(std::string resource) const {
+std::vector<store::ObjectPtr> AdmissionWebhooks::stored(std::string_view plural) const {
   store::ListQuery query;
-  query.resource = std::move(resource) + ".admissionregistration.k8s.io";
+  query.resource = std::string(plural) + "." + std::string(admission::kRegistrationGroup);
   Result<store::ListPage> page = registry_.store().list(query);
   return page ? std::move(page->objects) : std::vector<store::ObjectPtr>();
 }
@@ -68,14 +63,14 @@ std::vector<store::ObjectPtr> AdmissionWebhooks::stored(std::string resource) co
 // A policy without a binding has no effect.
 std::vector<BoundPolicy> AdmissionWebhooks::compile_policies() {
   std::map<std::string, std::vector<admission::PolicyBinding>> bindings;  // by policy
-  for (const store::ObjectPtr& object : stored("validatingadmissionpolicybindings"))
+  for (const store::ObjectPtr& object : stored(admission::kPolicyBindings))
     if (const Result<Json> document = registry_.document_of(*object)) {
       admission::PolicyBinding binding = admission::read_policy_binding(*document);
       bindings[binding.policy].push_back(std::move(binding));
     }
   std::vector<BoundPolicy> policies;
   auto before = std::exchange(compiled_policies_, {});
-  for (const store::ObjectPtr& object : stored("validatingadmissionpolicies")) {
+  for (const store::ObjectPtr& object : stored(admission::kPolicies)) {
     const std::string& name = object->key.name;
     const auto bound = bindings.find(name);
     if (bound == bindings.end()) continue;
@@ -101,7 +96,7 @@ AdmissionWebhooks::PoliciesPtr AdmissionWebhooks::policies() {
 AdmissionWebhooks::Hooks AdmissionWebhooks::compile(admission::Phase phase) {
   Hooks hooks;
   std::map<std::string, Compiled> before = std::exchange(compiled_[place_of(phase)], {});
-  for (const store::ObjectPtr& object : stored(std::string(plural_of(phase)))) {
+  for (const store::ObjectPtr& object : stored(plural_of(phase))) {
     const auto known = before.find(object->key.name);
     Compiled made;
     if (known != before.end() && known->second.revision == object->revision)

@@ -94,7 +94,7 @@ class AdmissionWebhooks {
   void compile_again();
   Hooks compile(admission::Phase phase);
   std::vector<BoundPolicy> compile_policies();
-  std::vector<store::ObjectPtr> stored(std::string resource) const;
+  std::vector<store::ObjectPtr> stored(std::string_view plural) const;
 
   Registry& registry_;
   const ServedResources& served_;
