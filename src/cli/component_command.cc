@@ -154,7 +154,7 @@ Status run(Component component, const Configuration& config, const Plugins& plug
   const std::unique_ptr<client::ApiClient> https =
       TRY(client::make_https_client(access, http, machine, {}, &server_time));
   const auto refusals = std::make_shared<client::RefusedRequests>(machine);
-  client::RefusalReporter client(*https, refusals);
+  client::RefusalReporter client(*https, refusals, plane::optional_resources(options));
   std::optional<LeaderElectionRunner> leading;
   Term term;
   if (config.leader_elect && component != Component::NodeAgent)

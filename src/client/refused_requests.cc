@@ -1,5 +1,6 @@
 #include "client/refused_requests.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/log.h"
@@ -126,9 +127,10 @@ namespace {
 
 class ReportingWatch final : public Subscription, public WatchReceiver {
  public:
-  ReportingWatch(api::ResourceRef resource, WatchReceiver& receiver,
+  enum class Need { Essential, Optional };
+  ReportingWatch(api::ResourceRef resource, Need need, WatchReceiver& receiver,
                  std::shared_ptr<RefusedRequests> refusals)
-      : resource_(std::move(resource)), receiver_(receiver), refusals_(std::move(refusals)) {}
+      : resource_(std::move(resource)), need_(need), receiver_(receiver), refusals_(std::move(refusals)) {}
   void begin(ApiClient& inner) { inner_ = inner.list_and_watch(resource_, *this); }
 
   void on_list(RawList list) override {
@@ -150,13 +152,15 @@ class ReportingWatch final : public Subscription, public WatchReceiver {
   }
   void on_trouble(std::string text) override { receiver_.on_trouble(std::move(text)); }
   void on_refused(std::string_view request, const ApiReply& reply) override {
-    if (!note(request, reply)) receiver_.on_refused(request, reply);
+    if (!note(request, reply)) return receiver_.on_refused(request, reply);
+    if (need_ == Need::Optional && request == "list") receiver_.on_not_served();
   }
 
  private:
   bool note(std::string_view request, const ApiReply& reply) {
-    const RefusalReason reason = refusal_reason(resource_, reply);
+    RefusalReason reason = refusal_reason(resource_, reply);
     if (reason.help.empty()) return false;
+    if (need_ == Need::Optional) reason.essential = false;
     refused_ = true;
     refusals_->note(std::string(request) + " " + title_of(resource_), reply, reason);
     return true;
@@ -166,6 +170,7 @@ class ReportingWatch final : public Subscription, public WatchReceiver {
   }
 
   const api::ResourceRef resource_;
+  const Need need_;
   WatchReceiver& receiver_;
   const std::shared_ptr<RefusedRequests> refusals_;
   std::atomic<bool> refused_ = false;
@@ -192,7 +197,9 @@ void RefusalReporter::submit(ApiRequest request, std::function<void(ApiReply)> d
 
 std::unique_ptr<Subscription> RefusalReporter::list_and_watch(api::ResourceRef resource,
                                                               WatchReceiver& receiver) {
-  auto watch = std::make_unique<ReportingWatch>(std::move(resource), receiver, refusals_);
+  const bool optional = std::ranges::find(optional_, resource) != optional_.end();
+  const auto need = optional ? ReportingWatch::Need::Optional : ReportingWatch::Need::Essential;
+  auto watch = std::make_unique<ReportingWatch>(std::move(resource), need, receiver, refusals_);
   watch->begin(inner_);
   return watch;
 }

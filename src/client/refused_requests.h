@@ -56,11 +56,13 @@ class RefusedRequests {
   std::map<std::pair<std::string, int>, std::uint64_t> counts_;
 };
 
-// Reports the refusals of every list, watch and request. `inner` outlives it.
+// Reports the refusals of every list, watch and request. `inner` outlives it. `optional`: resources without
+// which the process does its work. One that may not be listed counts as not served, until it may.
 class RefusalReporter final : public ApiClient {
  public:
-  RefusalReporter(ApiClient& inner, std::shared_ptr<RefusedRequests> refusals)
-      : inner_(inner), refusals_(std::move(refusals)) {}
+  RefusalReporter(ApiClient& inner, std::shared_ptr<RefusedRequests> refusals,
+                  std::vector<api::ResourceRef> optional = {})
+      : inner_(inner), refusals_(std::move(refusals)), optional_(std::move(optional)) {}
 
   void submit(ApiRequest request, std::function<void(ApiReply)> done) override;
   bool holds(const ApiRequest& request) const override { return inner_.holds(request); }
@@ -70,6 +72,7 @@ class RefusalReporter final : public ApiClient {
  private:
   ApiClient& inner_;
   const std::shared_ptr<RefusedRequests> refusals_;
+  const std::vector<api::ResourceRef> optional_;
 };
 
 }  // namespace berth::client

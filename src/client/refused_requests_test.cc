@@ -83,6 +83,36 @@ TEST(RefusedRequests, AMissingDefinitionOfBindRequestsIsNamedUntilItIsListed) {
   EXPECT_TRUE(refusals->standing().empty());
 }
 
+TEST(RefusedRequests, AnOptionalResourceThatMayNotBeListedCountsAsNotServed) {
+  struct Row {
+    const char* what;
+    std::vector<api::ResourceRef> optional;
+    const char* request;
+    int not_served;
+    std::size_t standing;
+  };
+  const Row rows[] = {{"optional", {kRefusedPod}, "list", 1, 0},
+                      {"its watch", {kRefusedPod}, "watch", 0, 0},
+                      {"another is optional", {kRefusedLease}, "list", 0, 1},
+                      {"needed", {}, "list", 0, 1}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    ManualClock clock(Time::from_seconds(1));
+    const auto refusals = std::make_shared<RefusedRequests>(clock);
+    Server server;
+    RefusalReporter reporter(server, refusals, row.optional);
+    Receiver receiver;
+    const auto watch = reporter.list_and_watch(kRefusedPod, receiver);
+    server.receiver->on_refused(
+        row.request,
+        refused_reply(403, "Forbidden", "pods is forbidden: User \"u\" cannot list resource \"pods\""));
+    EXPECT_EQ(receiver.not_served, row.not_served);
+    EXPECT_EQ(receiver.trouble, "");
+    EXPECT_EQ(refusals->standing().size(), row.standing);
+    EXPECT_EQ(refusals->counts().size(), 1u) << "it is told in any case";
+  }
+}
+
 TEST(RefusedRequests, OtherTroubleIsPassedOn) {
   ManualClock clock(Time::from_seconds(1));
   const auto refusals = std::make_shared<RefusedRequests>(clock);

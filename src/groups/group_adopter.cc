@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "api/names.h"
 #include "api/types/gang_decision.h"
@@ -21,21 +22,54 @@ api::ObjectKey key_of(GroupSource id, const std::string& ns, const std::string& 
   return {Kind::PodGroup, ns, object, {}};
 }
 
-void add_key_of_pod(const View&, const client::Delta& delta, Keys& keys) {
-  for (const auto* side : {&delta.before, &delta.after}) {
-    const auto* pod = client::object_of<api::Pod>(*side);
-    if (!pod || pod->group_source == GroupSource::Kubernetes) continue;
-    if (const auto named = api::labelled_group(pod->meta))
-      keys.push_back(key_of(named->source, pod->meta.ns, named->object));
-  }
+void add_key_of_member(const api::Pod& pod, Keys& keys) {
+  if (pod.group_source == GroupSource::Kubernetes) return;
+  if (const auto named = api::labelled_group(pod.meta))
+    keys.push_back(key_of(named->source, pod.meta.ns, named->object));
 }
 
-// Of a group or policy that stands for something, and of one that has the name of an object.
-void add_key_of_made(const View&, const client::Delta& delta, Keys& keys) {
+void add_keys_of_pod(const View&, const client::Delta& delta, Keys& keys) {
   for (const auto* side : {&delta.before, &delta.after})
-    if (*side)
-      if (const auto made = api::made_from(api::meta_of(**side)))
-        keys.push_back(key_of(made->source, delta.key.ns, made->object));
+    if (const auto* pod = client::object_of<api::Pod>(*side)) add_key_of_member(*pod, keys);
+}
+
+const api::ObjectMeta* find_group(const View& view, const std::string& ns, const std::string& name,
+                                  bool composite) {
+  if (composite) {
+    const api::CompositePodGroup* found = view.composite_groups.find(ns, name);
+    return found ? &found->meta : nullptr;
+  }
+  const api::PodGroup* found = view.pod_groups.find(ns, name);
+  return found ? &found->meta : nullptr;
+}
+
+void add_key_of_made(const api::ObjectMeta& meta, Keys& keys) {
+  if (const auto made = api::made_from(meta)) keys.push_back(key_of(made->source, meta.ns, made->object));
+}
+
+// Of a group that stands for something, and of one that had the name of such a group and is gone: its pods
+// and its children say whose name that is.
+void add_keys_of_group(const View& view, const client::Delta& delta, Keys& keys) {
+  for (const auto* side : {&delta.before, &delta.after})
+    if (*side) add_key_of_made(api::meta_of(**side), keys);
+  if (delta.after) return;
+  const std::string &ns = delta.key.ns, &name = delta.key.name;
+  if (delta.key.kind == Kind::PodGroup)
+    for (const api::Pod* pod : view.pods_of_group(ns, name)) add_key_of_member(*pod, keys);
+  else
+    for (const api::PodGroup* child : view.groups_under(ns, name)) add_key_of_made(child->meta, keys);
+}
+
+// Of a policy about a group that stands for something, or with the name of one; people may have written it.
+void add_keys_of_policy(const View& view, const client::Delta& delta, Keys& keys) {
+  for (const auto* side : {&delta.before, &delta.after}) {
+    const auto* policy = client::object_of<api::PlacementPolicy>(*side);
+    if (!policy) continue;
+    for (const std::string* name : {&policy->target.name, &policy->meta.name})
+      for (const bool composite : {false, true})
+        if (const auto* group = find_group(view, delta.key.ns, *name, composite))
+          add_key_of_made(*group, keys);
+  }
 }
 
 PodList pods_of(const View& view, const std::string& ns, const std::string& group, GroupSource source) {
@@ -54,19 +88,12 @@ PodList pods_of_tree(const View& view, const std::string& ns, const WantedTree& 
   return all;
 }
 
-const api::ObjectMeta* find_group(const View& view, const std::string& ns, const WantedGroup& group) {
-  if (group.composite) {
-    const api::CompositePodGroup* found = view.composite_groups.find(ns, group.name);
-    return found ? &found->meta : nullptr;
-  }
-  const api::PodGroup* found = view.pod_groups.find(ns, group.name);
-  return found ? &found->meta : nullptr;
-}
-
 bool was_placed(const View& view, const std::string& ns, const WantedGroup& root) {
-  if (const auto* composite = view.composite_groups.find(ns, root.name); composite && root.composite)
-    return api::is_scheduled(*composite);
-  const api::PodGroup* group = root.composite ? nullptr : view.pod_groups.find(ns, root.name);
+  if (root.composite) {
+    const api::CompositePodGroup* composite = view.composite_groups.find(ns, root.name);
+    return composite && api::is_scheduled(*composite);
+  }
+  const api::PodGroup* group = view.pod_groups.find(ns, root.name);
   return group && api::is_scheduled(*group);
 }
 
@@ -91,10 +118,10 @@ class GroupAdopter final : public client::Reconciler {
   std::string_view name() const override { return kGroupAdopterName; }
 
   std::vector<client::Interest> interests() const override {
-    std::vector<client::Interest> interests{{Kind::Pod, {}, add_key_of_pod},
-                                            {Kind::PodGroup, {}, add_key_of_made},
-                                            {Kind::PlacementPolicy, {}, add_key_of_made}};
-    if (options_.composite_groups) interests.push_back({Kind::CompositePodGroup, {}, add_key_of_made});
+    std::vector<client::Interest> interests{{Kind::Pod, {}, add_keys_of_pod},
+                                            {Kind::PodGroup, {}, add_keys_of_group},
+                                            {Kind::PlacementPolicy, {}, add_keys_of_policy}};
+    if (options_.composite_groups) interests.push_back({Kind::CompositePodGroup, {}, add_keys_of_group});
     for (const Source& source : sources())
       if (source.has_objects())
         interests.push_back(
@@ -104,6 +131,7 @@ class GroupAdopter final : public client::Reconciler {
   }
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time) override {
+    const auto refusal = refusals_.extract(key);
     const Source* source =
         key.kind == Kind::PodGroup ? &source_of(GroupSource::Kueue) : source_with(key.resource);
     if (!source) return {};
@@ -117,7 +145,7 @@ class GroupAdopter final : public client::Reconciler {
     const Result<WantedTree> tree = checked(*source, asked);
     if (!tree) return refused(*source, asked, tree.error());
     Effects effects = keep(*source, asked, *tree);
-    if (const auto refusal = refusals_.extract(key))
+    if (refusal)
       effects.events.push_back(event_about(*source, asked, true, "GroupNotMade", refusal.mapped()));
     return effects;
   }
@@ -142,6 +170,10 @@ class GroupAdopter final : public client::Reconciler {
     for (const WantedGroup& group : tree.groups)
       if (const api::NameProblems problems = api::dns_subdomain_problems(group.name); !problems.empty())
         return Error(ErrorCode::Invalid, "name", "of its group \"" + group.name + "\": " + problems.front());
+    std::set<std::pair<bool, std::string_view>> names;
+    for (const WantedGroup& group : tree.groups)
+      if (!names.emplace(group.composite, group.name).second)
+        return Error(ErrorCode::Invalid, "name", "of two of its groups is \"" + group.name + "\"");
     if (tree.groups.size() > 1 && !options_.composite_groups)
       return Error(ErrorCode::Unsupported, "spec",
                    "has groups of groups, which need the feature gate CompositePodGroup");
@@ -195,7 +227,7 @@ class GroupAdopter final : public client::Reconciler {
     for (const WantedGroup& group : tree.groups) {
       const api::ObjectKey key{
           group.composite ? Kind::CompositePodGroup : Kind::PodGroup, asked.ns, group.name, {}};
-      const api::ObjectMeta* standing = find_group(asked.view, asked.ns, group);
+      const api::ObjectMeta* standing = find_group(asked.view, asked.ns, group.name, group.composite);
       if (!standing) {
         effects.chains.push_back({key, {client::create(key.kind, asked.ns, made.group(group))}});
         if (group.parent.empty())
@@ -253,7 +285,7 @@ class GroupAdopter final : public client::Reconciler {
   }
 
   const AdopterOptions options_;
-  std::map<api::ObjectKey, std::string> refusals_;  // of the last run of a key; its next one tells them
+  std::map<api::ObjectKey, std::string> refusals_;  // of the last run of a key; its next one takes them
 };
 
 }  // namespace

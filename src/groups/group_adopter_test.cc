@@ -185,6 +185,84 @@ TEST(GroupAdopter, LeavesAGroupOfThatNameThatItDidNotMake) {
   EXPECT_NE(adopted.events().find("GroupNameTaken"), std::string::npos) << adopted.events();
 }
 
+TEST(GroupAdopter, MakesItsGroupOnceTheOneInItsWayIsGone) {
+  Adopted adopted;
+  adopted.fixture.api.put(Kind::PodGroup, R"({"metadata":{"namespace":"d","name":"g"},
+      "spec":{"schedulingPolicy":{"gang":{"minCount":7}}}})");
+  adopted.object(GroupSource::SchedulerPlugins, R"({"minMember":2})");
+  adopted.pod("a", kMember);
+  adopted.fixture.api.remove(api::ref_of(Kind::PodGroup), "d", "g");
+  adopted.fixture.run_until_idle();
+  ASSERT_TRUE(adopted.group());
+  EXPECT_EQ(adopted.group()->find_path({"spec", "schedulingPolicy", "gang", "minCount"})->as_int(), 2);
+}
+
+TEST(GroupAdopter, MakesItsTreeOnceTheRootInItsWayIsGone) {
+  Adopted adopted;
+  adopted.fixture.api.put(Kind::CompositePodGroup, R"({"metadata":{"namespace":"d","name":"g"},
+      "spec":{"schedulingPolicy":{"gang":{"minGroupCount":1}}}})");
+  adopted.object(GroupSource::Grove, R"({"podgroups":[{"name":"g-p"},{"name":"g-d"}]})");
+  adopted.pod("a", R"("labels":{"grove.io/podgang":"g","grove.io/podclique":"g-p"})");
+  ASSERT_TRUE(adopted.group("g-d"));
+  adopted.fixture.api.remove(api::ref_of(Kind::CompositePodGroup), "d", "g");
+  adopted.fixture.run_until_idle();
+  const Json* root = adopted.fixture.api.find(Kind::CompositePodGroup, "d", "g");
+  ASSERT_TRUE(root);
+  EXPECT_EQ(root->find_path({"spec", "schedulingPolicy", "gang", "minGroupCount"})->as_int(), 2);
+}
+
+TEST(GroupAdopter, FollowsThePolicyThatPeopleWroteUntilItIsGone) {
+  Adopted adopted;
+  adopted.fixture.api.put(Kind::PlacementPolicy, R"({"metadata":{"namespace":"d","name":"mine"},
+      "spec":{"targetRef":{"group":"scheduling.k8s.io","kind":"PodGroup","name":"g-p"},
+              "preferred":["example.com/block"]}})");
+  adopted.object(GroupSource::Grove, R"({"podgroups":[{"name":"g-p","minReplicas":1,
+      "topologyConstraint":{"packConstraint":{"preferred":"example.com/rack"}}}]})");
+  adopted.pod("a", R"("labels":{"grove.io/podgang":"g","grove.io/podclique":"g-p"})",
+              R"({"phase":"Running"})");
+  adopted.fixture.api.change(
+      Kind::PodGroup, "d", "g-p",
+      R"({"status":{"conditions":[{"type":"PodGroupInitiallyScheduled","status":"True"}]}})");
+  adopted.fixture.run_until_idle();
+  EXPECT_FALSE(adopted.fixture.api.find(Kind::PlacementPolicy, "d", "g-p"));
+  adopted.fixture.api.change(Kind::PlacementPolicy, "d", "mine",
+                             R"({"status":{"groups":[{"kind":"PodGroup","name":"g-p","score":0.5}]}})");
+  adopted.fixture.run_until_idle();
+  EXPECT_EQ(adopted.status(GroupSource::Grove), R"({"phase":"Running","placementScore":0.5})");
+  adopted.fixture.api.remove(api::ref_of(Kind::PlacementPolicy), "d", "mine");
+  adopted.fixture.run_until_idle();
+  EXPECT_TRUE(adopted.fixture.api.find(Kind::PlacementPolicy, "d", "g-p"));
+}
+
+TEST(GroupAdopter, RefusesATreeWithTwoGroupsOfOneName) {
+  Adopted adopted;
+  adopted.object(GroupSource::Kai, R"({"subGroups":[{"name":"a"},{"name":"a"}]})");
+  adopted.pod("p", R"("annotations":{"pod-group-name":"g"},"labels":{"kai.scheduler/subgroup-name":"a"})");
+  EXPECT_FALSE(adopted.group("g-a"));
+  EXPECT_NE(adopted.events().find("InvalidGroup: as a group of kai: name: of two of its groups is \"g-a\""),
+            std::string::npos)
+      << adopted.events();
+}
+
+TEST(GroupAdopter, ForgetsWhatWasRefusedWithItsObject) {
+  Adopted adopted;
+  bool refuses = true;
+  adopted.fixture.api.fault = [&](const client::ApiRequest& request) {
+    const bool made = request.verb == client::Verb::Create && request.resource.resource == "podgroups";
+    return made && refuses ? engine::testing::InjectedFault::Refused : engine::testing::InjectedFault::None;
+  };
+  adopted.object(GroupSource::SchedulerPlugins, R"({"minMember":1})");
+  adopted.pod("a", kMember);
+  adopted.fixture.api.remove(source_of(GroupSource::SchedulerPlugins).resource, "d", "g");
+  adopted.fixture.advance(Duration::seconds(60));
+  refuses = false;
+  const auto told = [&] { return adopted.events().find("GroupNotMade") != std::string::npos; };
+  const bool told_before = told();
+  adopted.object(GroupSource::SchedulerPlugins, R"({"minMember":1})");
+  ASSERT_TRUE(adopted.group());
+  EXPECT_EQ(told(), told_before) << "nothing was refused for the new object";
+}
+
 // The next run derives what is missing.
 TEST(GroupAdopter, CompletesATreeOfWhichOneGroupWasRefused) {
   Adopted adopted;

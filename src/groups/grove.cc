@@ -11,9 +11,7 @@ namespace {
 
 void constrain_by_pack(WantedGroup& group, const Json& owner) {
   const Json& pack = owner.part("topologyConstraint").part("packConstraint");
-  group.required = pack.string_at("required");
-  if (const std::string_view wish = pack.string_at("preferred"); !wish.empty() && wish != group.required)
-    group.preferred.emplace_back(wish);
+  constrain(group, pack.string_at("required"), pack.string_at("preferred"));
 }
 
 Result<WantedGroup> group_of(const Json& part, const std::string& path) {
@@ -68,8 +66,7 @@ Result<WantedTree> grove_tree(const Asked& asked) {
   const JsonArray& configs = spec.items_at("topologyConstraintGroupConfigs");
   for (std::size_t i = 0; i < configs.size(); ++i)
     TRY(fold(configs[i], "spec.topologyConstraintGroupConfigs[" + std::to_string(i) + "]", asked.name, tree));
-  tree.groups.front().minimum = static_cast<std::int32_t>(
-      std::ranges::count_if(tree.groups, [&](const WantedGroup& one) { return one.parent == asked.name; }));
+  tree.groups.front().minimum = tree.children_of(asked.name);
   // A gang of one podgroup without constraints of both needs no group of groups.
   if (parts.size() == 1 && tree.groups.size() == 2 && tree.root().required.empty() &&
       tree.root().preferred.empty()) {

@@ -11,20 +11,12 @@ namespace berth::groups {
 namespace {
 
 void constrain_by_levels(WantedGroup& group, const Json& constraint) {
-  group.required = constraint.string_at("requiredTopologyLevel");
-  if (const std::string_view wish = constraint.string_at("preferredTopologyLevel");
-      !wish.empty() && wish != group.required)
-    group.preferred.emplace_back(wish);
+  constrain(group, constraint.string_at("requiredTopologyLevel"),
+            constraint.string_at("preferredTopologyLevel"));
 }
 
 bool has_children(const JsonArray& parts, std::string_view name) {
   return std::ranges::any_of(parts, [&](const Json& part) { return part.string_at("parent") == name; });
-}
-
-// Of a group of groups without a number of its own: all of them.
-std::int32_t children_of(const WantedTree& tree, const std::string& name) {
-  return static_cast<std::int32_t>(
-      std::ranges::count_if(tree.groups, [&](const WantedGroup& one) { return one.parent == name; }));
 }
 
 // The subgroups below `parent`, depth first; `above` is the group that stands for it.
@@ -64,8 +56,9 @@ Result<WantedTree> kai_tree(const Asked& asked) {
   if (tree.groups.size() != parts.size() + 1)
     return Error(ErrorCode::Invalid, "spec.subGroups",
                  "each parent must be a subgroup that leads to the root");
+  // Of a group of groups without a number of its own: all of them.
   for (WantedGroup& group : tree.groups)
-    if (group.minimum < 0) group.minimum = group.composite ? children_of(tree, group.name) : 1;
+    if (group.minimum < 0) group.minimum = group.composite ? tree.children_of(group.name) : 1;
   return tree;
 }
 
@@ -73,9 +66,7 @@ JsonObject kai_status(const Parsed&, const WantedTree& tree, const Progress& pro
   const PodCounts& counts = progress.counts;
   JsonObject status;
   status.append("phase", progress.placed && counts.running >= tree.root().minimum ? "Running" : "Pending");
-  status.append("running", workloads::unless_zero(counts.running));
-  status.append("succeeded", workloads::unless_zero(counts.succeeded));
-  status.append("failed", workloads::unless_zero(counts.failed));
+  append_counts(status, counts);
   status.append("pending",
                 workloads::unless_zero(counts.pods - counts.running - counts.succeeded - counts.failed));
   return status;

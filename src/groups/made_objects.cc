@@ -5,9 +5,6 @@
 namespace berth::groups {
 namespace {
 
-constexpr std::string_view kGroupVersion = "scheduling.k8s.io/v1beta1";
-constexpr std::string_view kCompositeVersion = "scheduling.k8s.io/v1alpha3";
-
 Json policy_of(const WantedGroup& group) {
   if (group.minimum < 1) return Json::object({{"basic", Json::object()}});
   const std::string_view count = group.composite ? "minGroupCount" : "minCount";
@@ -42,8 +39,9 @@ Json MadeObjects::group(const WantedGroup& group) const {
     spec["workloadRef"] =
         Json::object({{"workloadName", tree_.root().name}, {"templateName", api::name_of(source_.id)}});
   if (!group.parent.empty()) spec["parentCompositePodGroupName"] = group.parent;
-  return Json::object({{"apiVersion", group.composite ? kCompositeVersion : kGroupVersion},
-                       {"kind", group.composite ? "CompositePodGroup" : "PodGroup"},
+  const Kind kind = group.composite ? Kind::CompositePodGroup : Kind::PodGroup;
+  return Json::object({{"apiVersion", api::ref_of(kind).api_version()},
+                       {"kind", target_of(group).kind},
                        {"metadata", metadata(group.name)},
                        {"spec", std::move(spec)}});
 }
@@ -56,7 +54,7 @@ Json MadeObjects::policy(const WantedGroup& group) const {
       {{"targetRef", Json::object({{"group", target.group}, {"kind", target.kind}, {"name", target.name}})},
        {"preferred", std::move(preferred)}});
   if (!group.required.empty()) spec["required"] = group.required;
-  return Json::object({{"apiVersion", "scheduling.berth.dev/v1alpha1"},
+  return Json::object({{"apiVersion", api::ref_of(Kind::PlacementPolicy).api_version()},
                        {"kind", "PlacementPolicy"},
                        {"metadata", metadata(group.name)},
                        {"spec", std::move(spec)}});

@@ -39,11 +39,6 @@ Json occupied_by(std::span<const api::Pod* const> pods) {
 
 }  // namespace
 
-Result<WantedTree> scheduler_plugins_tree(const Asked& asked) {
-  const std::int32_t minimum = TRY(minimum_at(asked.object->spec(), "spec", "minMember", 1));
-  return WantedTree{{{.name = asked.name, .minimum = std::max(1, minimum)}}};
-}
-
 // A group that has ended stays so: its pods may be deleted one by one.
 JsonObject scheduler_plugins_status(const Parsed& object, const WantedTree& tree, const Progress& progress) {
   JsonObject status;
@@ -52,9 +47,7 @@ JsonObject scheduler_plugins_status(const Parsed& object, const WantedTree& tree
   status.append("phase", coscheduling_phase(counts, tree.root().minimum));
   if (Json owners = occupied_by(progress.pods); !owners.is_null())
     status.append("occupiedBy", std::move(owners));
-  status.append("running", workloads::unless_zero(counts.running));
-  status.append("succeeded", workloads::unless_zero(counts.succeeded));
-  status.append("failed", workloads::unless_zero(counts.failed));
+  append_counts(status, counts);
   return status;
 }
 

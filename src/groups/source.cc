@@ -25,13 +25,13 @@ std::span<const Source> sources() {
        {"scheduling.volcano.sh", "v1beta1", "podgroups"},
        "PodGroup",
        "volcano",
-       volcano_tree,
+       min_member_tree,
        volcano_status},
       {GroupSource::SchedulerPlugins,
        {"scheduling.x-k8s.io", "v1alpha1", "podgroups"},
        "PodGroup",
        "scheduler-plugins-scheduler",
-       scheduler_plugins_tree,
+       min_member_tree,
        scheduler_plugins_status},
       {GroupSource::Kueue, {}, "", "", kueue_tree, nullptr},
   };
@@ -58,6 +58,10 @@ const Source* source_with_kind(std::string_view api_version, std::string_view ki
   return nullptr;
 }
 
+std::int32_t WantedTree::children_of(std::string_view parent) const {
+  return static_cast<std::int32_t>(std::ranges::count(groups, parent, &WantedGroup::parent));
+}
+
 PodCounts counts_of(std::span<const api::Pod* const> pods) {
   PodCounts counts;
   for (const api::Pod* pod : pods) {
@@ -78,6 +82,22 @@ Result<std::int32_t> minimum_at(const Json& owner, const std::string& path, std:
   if (!value->is_int() || value->as_int() < 0 || value->as_int() > std::numeric_limits<std::int32_t>::max())
     return Error(ErrorCode::Invalid, path + "." + std::string(field), "must be a count of 0 or more");
   return static_cast<std::int32_t>(value->as_int());
+}
+
+Result<WantedTree> min_member_tree(const Asked& asked) {
+  const std::int32_t minimum = TRY(minimum_at(asked.object->spec(), "spec", "minMember", 1));
+  return WantedTree{{{.name = asked.name, .minimum = std::max(1, minimum)}}};
+}
+
+void constrain(WantedGroup& group, std::string_view required, std::string_view preferred) {
+  group.required = required;
+  if (!preferred.empty() && preferred != required) group.preferred.emplace_back(preferred);
+}
+
+void append_counts(JsonObject& status, const PodCounts& counts) {
+  status.append("running", workloads::unless_zero(counts.running));
+  status.append("succeeded", workloads::unless_zero(counts.succeeded));
+  status.append("failed", workloads::unless_zero(counts.failed));
 }
 
 }  // namespace berth::groups

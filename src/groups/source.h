@@ -38,6 +38,7 @@ struct WantedTree {
   std::vector<WantedGroup> groups;  // the root first, each parent before its children
 
   const WantedGroup& root() const { return groups.front(); }
+  std::int32_t children_of(std::string_view parent) const;  // how many
 };
 
 // What a source reads.
@@ -90,14 +91,18 @@ Result<WantedTree> grove_tree(const Asked& asked);
 JsonObject grove_status(const Parsed& object, const WantedTree& tree, const Progress& progress);
 Result<WantedTree> kai_tree(const Asked& asked);
 JsonObject kai_status(const Parsed& object, const WantedTree& tree, const Progress& progress);
-Result<WantedTree> volcano_tree(const Asked& asked);
 JsonObject volcano_status(const Parsed& object, const WantedTree& tree, const Progress& progress);
-Result<WantedTree> scheduler_plugins_tree(const Asked& asked);
 JsonObject scheduler_plugins_status(const Parsed& object, const WantedTree& tree, const Progress& progress);
 Result<WantedTree> kueue_tree(const Asked& asked);
+// One gang of spec.minMember pods.
+Result<WantedTree> min_member_tree(const Asked& asked);
 
 // The count `field` of `owner`, which is at `path`; `otherwise` without one. An error for what is no count.
 Result<std::int32_t> minimum_at(const Json& owner, const std::string& path, std::string_view field,
                                 std::int32_t otherwise);
+// Node label keys, or empty. A preferred one that is required adds nothing.
+void constrain(WantedGroup& group, std::string_view required, std::string_view preferred);
+// "running", "succeeded", "failed".
+void append_counts(JsonObject& status, const PodCounts& counts);
 
 }  // namespace berth::groups

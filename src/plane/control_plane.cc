@@ -11,9 +11,11 @@
 #include "controllers/controllers.h"
 #include "dra/cel_selectors.h"
 #include "groups/group_adopter.h"
+#include "groups/source.h"
 #include "health/health_policy.h"
 #include "health/health_reporter.h"
 #include "health/node_pods.h"
+#include "model/replica_selectors.h"
 #include "scheduling/scheduler.h"
 #include "workloads/workloads.h"
 
@@ -141,6 +143,15 @@ class RepairLog final : public scheduling::DecisionLog {
 api::Texts texts_read_by(const ControlPlaneOptions& options) {
   const bool all = options.controllers || options.simulated_nodes || options.health;
   return all ? api::Texts::OfAllKinds : api::Texts::OfWhatBindingReads;
+}
+
+std::vector<api::ResourceRef> optional_resources(const ControlPlaneOptions& options) {
+  // A controller would make what it does not see.
+  if (options.controllers || !options.scheduler) return {};
+  std::vector<api::ResourceRef> resources = model::ReplicaSelectors::resources();
+  for (const groups::Source& source : groups::sources())
+    if (source.has_objects()) resources.push_back(source.resource);
+  return resources;
 }
 
 struct ControlPlane::Parts {

@@ -1,2 +1,2 @@
-berth_room(NAME plane ROOMS base api client dra placement scheduling binding health engine controllers
+berth_room(NAME plane ROOMS base api client model dra placement scheduling binding health engine controllers
   workloads groups)
