@@ -101,9 +101,8 @@ class ScenarioReader {
     else if (!statistics.empty())
       return spec.at("nodeStatistics").refused("is \"" + statistics + "\": openb is known");
     for (const YamlPlace& pool : TRY(spec.at("nodes").items())) TRY(read_pool(pool));
-    std::set<std::string_view> names;
     for (const simulate::TraceNode& node : scenario_.trace.nodes)
-      if (!names.insert(node.name).second)
+      if (!node_names_.insert(node.name).second)
         return spec.at("nodes").refused("name the node \"" + node.name + "\" twice");
     return {};
   }
@@ -114,6 +113,10 @@ class ScenarioReader {
     const std::string name = TRY(name_at(pool.at("name")));
     const std::int64_t count =
         TRY(whole_between(pool.at("count"), 1, 1, static_cast<std::int64_t>(simulate::kScriptObjectsMax)));
+    const std::size_t nodes_then = scenario_.trace.nodes.size() + static_cast<std::size_t>(count);
+    if (nodes_then > simulate::kScriptObjectsMax)
+      return pool.at("count").refused("brings the nodes to " + std::to_string(nodes_then) + ": at most " +
+                                      std::to_string(simulate::kScriptObjectsMax));
     NodeShape shape{TRY(amount_at(pool.at("cpu"))).ceil_millis(),
                     TRY(amount_at(pool.at("memory"))).ceil_units() / kBytesPerMib,
                     TRY(whole_between(pool.at("gpus"), 0, 0, 1024))};
@@ -232,7 +235,7 @@ class ScenarioReader {
       arrival.runs = runs;
       if (pod.present()) {
         TRY(read_pod(pod, each));
-        arrival.alike = "series " + name;
+        arrival.alike = series.path();
       }
       scenario_.script.arrivals.push_back(std::move(arrival));
     }
@@ -242,6 +245,8 @@ class ScenarioReader {
   // A whole Pod, of which the name is the arrival's.
   Status read_pod(const YamlPlace& pod, const std::string& name) {
     TRY(pod.has_only({"metadata", "spec"}, "a pod of arrivals"));
+    if (const YamlPlace metadata = pod.at("metadata"); metadata.present() && !metadata.json().is_object())
+      return metadata.refused("wants a map of fields");
     Json object = Json::object({{"apiVersion", "v1"}, {"kind", "Pod"}});
     for (const JsonMember& member : pod.json().as_object()) object[member.key] = member.value;
     object["metadata"]["name"] = name;
@@ -262,6 +267,9 @@ class ScenarioReader {
       else
         scenario_.script.arrivals[for_arrival_[i]].objects.push_back(std::move(document));
     }
+    for (const planning::Document& document : scenario_.script.objects)
+      if (document.kind == api::Kind::Node)
+        node_names_.emplace(document.object.part("metadata").string_at("name"));
     return {};
   }
 
@@ -279,20 +287,11 @@ class ScenarioReader {
         return rack.refused("is \"" + value + "\": no node of spec.nodes has this value of spec.rackLabel");
     }
     if (failure.nodes.empty()) return place.at("nodes").refused("is missing: name nodes or a rack");
-    for (std::size_t i = 0; i < failure.nodes.size(); ++i)
-      if (!has_node(failure.nodes[i]))
-        return place.at("nodes").refused("names \"" + failure.nodes[i] +
-                                         "\", which is no node of the scenario");
+    for (const std::string& name : failure.nodes)
+      if (!node_names_.contains(name))
+        return place.at("nodes").refused("names \"" + name + "\", which is no node of the scenario");
     scenario_.script.failures.push_back(std::move(failure));
     return {};
-  }
-
-  bool has_node(const std::string& name) const {
-    const auto is_named = [&name](const simulate::TraceNode& node) { return node.name == name; };
-    if (std::ranges::any_of(scenario_.trace.nodes, is_named)) return true;
-    return std::ranges::any_of(scenario_.script.objects, [&name](const planning::Document& document) {
-      return document.kind == api::Kind::Node && document.object.part("metadata").string_at("name") == name;
-    });
   }
 
   static constexpr std::size_t kFromStart = static_cast<std::size_t>(-1);
@@ -302,6 +301,7 @@ class ScenarioReader {
   const std::shared_ptr<const std::string> text_;
   const api::Gates& gates_;
   Scenario scenario_;
+  std::set<std::string, std::less<>> node_names_;  // that failures may name
   std::vector<Manifest> manifests_;
   std::vector<std::size_t> for_arrival_;  // by manifest: its arrival
   std::int64_t pods_ = 0;

@@ -81,6 +81,7 @@ Result<simulate::MakeScript> scenario_script(const SimulateCommand& command, con
   std::vector<planning::Document> objects;
   if (!command.files.empty()) {
     const ManifestFiles files = TRY(manifest_files(command.files, FolderDepth::Top));
+    for (const std::string& note : files.notes) tell(note);
     PlanInput input = TRY(plan_input(TRY(read_manifests(files.files, gates)), gates, Time()));
     for (const std::string& warning : input.warnings) tell("warning: " + warning);
     objects = std::move(input.documents);
@@ -120,7 +121,7 @@ int run_simulate(const SimulateCommand& command, const placement::MakePlugins& p
   plan.policies = *std::move(chosen);
   plan.seeds.assign(1, command.seed);
   if (command.seeds > 0) {
-    if (command.seeds * plan.policies.size() > simulate::kRunsMax)
+    if (command.seeds > simulate::kRunsMax / plan.policies.size())
       return complain(
                  wrong_flag("--seeds", "gives more than " + std::to_string(simulate::kRunsMax) + " runs")),
              2;

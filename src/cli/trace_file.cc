@@ -25,7 +25,8 @@ Result<std::string> unpacked(const std::string& packed, const std::string& file)
   stream.avail_in = static_cast<uInt>(packed.size());
   std::string text;
   std::array<char, 65536> part;
-  for (int state = Z_OK; state != Z_STREAM_END;) {
+  for (int state = Z_OK; state != Z_STREAM_END || stream.avail_in > 0;) {
+    if (state == Z_STREAM_END) inflateReset(&stream);  // a file may have several members
     stream.next_out = reinterpret_cast<Bytef*>(part.data());
     stream.avail_out = part.size();
     state = inflate(&stream, Z_NO_FLUSH);

@@ -96,7 +96,7 @@ Status OfflineCluster::gather(std::vector<Document> documents) {
     if (is_runtime_class(document.object))
       runtime_classes_[std::string(document.object.part("metadata").string_at("name"))] = document.object;
     note_owners(document.object);
-    TRY(note_replicas(document.object));
+    if (document.kind == api::Kind::Other) TRY(note_replicas(document.object));
     if (!is_planned(document.kind)) continue;
     const api::KindInfo& info = api::info_of(document.kind);
     Json& metadata = document.object["metadata"];

@@ -12,10 +12,9 @@ constexpr double kUnusablePerGpu = double{placement::kMixParts} * api::kWholeGpu
 
 }  // namespace
 
-void FragmentationMeter::add(const model::Cluster& cluster, const std::shared_ptr<const api::Pod>& pod) {
-  const model::PodId id = cluster.find_pod(pod->meta.ns, pod->meta.name);
-  placement::WorkloadDemand demand{placement::gpu_demand_of(cluster.pod(id))};
-  if (demand.demand.devices > 0 && demand.demand.hundredths == 0) return;
+void FragmentationMeter::add(const placement::GpuDemand& asked, const std::shared_ptr<const api::Pod>& pod) {
+  if (asked.devices > 0 && asked.hundredths == 0) return;
+  placement::WorkloadDemand demand{asked};
   const std::string key = placement::affinity_key_of(*pod);
   if (!key.empty()) {
     const auto [at, is_new] =

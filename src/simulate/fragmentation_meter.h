@@ -18,8 +18,8 @@ inline constexpr std::size_t kMeteredAffinitiesMax = 64;
 
 class FragmentationMeter {
  public:
-  // A pod of the workload, which is in the cluster.
-  void add(const model::Cluster& cluster, const std::shared_ptr<const api::Pod>& pod);
+  // A pod of the workload, and what it asks for.
+  void add(const placement::GpuDemand& asked, const std::shared_ptr<const api::Pod>& pod);
   // After the last add().
   void finish() { mix_ = placement::DemandMix(std::move(demands_)); }
   // Of all GPUs of the cluster.

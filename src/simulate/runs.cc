@@ -17,17 +17,19 @@ struct Figure {
   const char* section;  // empty: none
   const char* name;
   double (*of)(const RunResult& result);
+  int width = 0;  // of its column in the table; 0: it has none
+  int decimals = 0;
 };
 constexpr Figure kFigures[] = {
-    {"", "allocatedGpuPercent", [](const RunResult& one) { return one.allocated_gpu_percent; }},
-    {"", "fragmentationPercent", [](const RunResult& one) { return one.fragmentation_percent; }},
-    {"pods", "placed", [](const RunResult& one) { return static_cast<double>(one.placed); }},
-    {"pods", "refused", [](const RunResult& one) { return static_cast<double>(one.refused); }},
-    {"waits", "p50", [](const RunResult& one) { return one.wait_p50.seconds_f(); }},
-    {"waits", "p99", [](const RunResult& one) { return one.wait_p99.seconds_f(); }},
-    {"", "evictions", [](const RunResult& one) { return static_cast<double>(one.evictions); }},
+    {"", "allocatedGpuPercent", [](const RunResult& one) { return one.allocated_gpu_percent; }, 10, 2},
+    {"", "fragmentationPercent", [](const RunResult& one) { return one.fragmentation_percent; }, 10, 2},
+    {"pods", "placed", [](const RunResult& one) { return static_cast<double>(one.placed); }, 8},
+    {"pods", "refused", [](const RunResult& one) { return static_cast<double>(one.refused); }, 8},
+    {"waits", "p50", [](const RunResult& one) { return one.wait_p50.seconds_f(); }, 9},
+    {"waits", "p99", [](const RunResult& one) { return one.wait_p99.seconds_f(); }, 9},
+    {"", "evictions", [](const RunResult& one) { return static_cast<double>(one.evictions); }, 9},
     {"", "lostChipSeconds", [](const RunResult& one) { return static_cast<double>(one.lost_chip_seconds); }},
-    {"racksPerGang", "mean", [](const RunResult& one) { return one.racks_mean; }},
+    {"racksPerGang", "mean", [](const RunResult& one) { return one.racks_mean; }, 6, 2},
     {"racksPerGang", "minimum", [](const RunResult& one) { return one.racks_minimum; }},
 };
 
@@ -73,12 +75,15 @@ double mean_of(const std::vector<const RunResult*>& results, const Figure& figur
 
 std::string row(const std::string& policy, const std::string& seed,
                 const std::function<double(const Figure&)>& value_of) {
-  char line[160];
-  std::snprintf(line, sizeof line, "%-18s %5s %10.2f %10.2f %8.0f %8.0f %9.0f %9.0f %9.0f %6.2f\n",
-                policy.c_str(), seed.c_str(), value_of(kFigures[0]), value_of(kFigures[1]),
-                value_of(kFigures[2]), value_of(kFigures[3]), value_of(kFigures[4]), value_of(kFigures[5]),
-                value_of(kFigures[6]), value_of(kFigures[8]));
-  return line;
+  char cell[64];
+  std::snprintf(cell, sizeof cell, "%-18s %5s", policy.c_str(), seed.c_str());
+  std::string line = cell;
+  for (const Figure& figure : kFigures) {
+    if (figure.width == 0) continue;
+    std::snprintf(cell, sizeof cell, " %*.*f", figure.width, figure.decimals, value_of(figure));
+    line += cell;
+  }
+  return line + "\n";
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Arrival {
   Duration at;
   // How long each of its pods runs; none: for ever.
   std::optional<Duration> runs = {};
-  // Arrivals of pods that differ in name alone have the same text; empty: like no other. Within one instant
-  // only the first of those that fit nowhere is tried.
+  // Arrivals of pods that differ in name alone have the same text; empty: like no other. Of
+  // those that wait whole and fit nowhere, only the first is tried within one instant.
   std::string alike = {};
   std::vector<planning::Document> objects;  // pods, their groups and claims
 };

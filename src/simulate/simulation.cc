@@ -54,6 +54,12 @@ struct Unit {
   bool spans_counted = false;
 };
 
+// A node that has failed, until the last of its failures ends.
+struct AwayNode {
+  std::vector<StoredObject> objects;
+  std::size_t failures = 0;
+};
+
 enum class EventKind : std::uint8_t { End, Repair, Failure, Arrival };
 struct SimulatedEvent {
   Duration at;
@@ -82,13 +88,16 @@ class Simulation {
 
  private:
   Status take_out(const Arrival& arrival);
+  Status take_pod_out(const NamedKey& key, Unit& unit);
   std::vector<StoredObject> take(const api::ObjectKey& key);
   void put(const StoredObject& stored);
   void arrive(std::size_t unit);
-  void fail(const NodeFailure& failure);
+  void fail(std::size_t failure);
+  void clear_node(const std::string& name);
   void repair(std::size_t failure);
   void end(const SimulatedEvent& event);
-  void lose(std::size_t pod);
+  void lose(const NamedKey& evicted);
+  void leave(Unit& unit);
   void release(SimulatedPod& pod);
   void decide_due();
   planning::Turn turn_of(const Unit& unit) const;
@@ -116,7 +125,7 @@ class Simulation {
   std::vector<Unit> units_;
   std::vector<SimulatedPod> pods_;
   std::map<NamedKey, std::size_t> pod_index_;
-  std::vector<std::vector<StoredObject>> failed_;  // nodes that are away, by failure
+  std::map<std::string, AwayNode> away_;
   std::priority_queue<SimulatedEvent, std::vector<SimulatedEvent>, std::greater<>> events_;
   UnitQueue waiting_{QueueOrder{&units_}}, due_{QueueOrder{&units_}};
   Duration now_;
@@ -149,7 +158,6 @@ Status Simulation::load() {
   arrivals_left_ = script_.arrivals.size();
   for (const Arrival& arrival : script_.arrivals) TRY(take_out(arrival));
   meter_.finish();
-  for (std::size_t i = 0; i < pods_.size(); ++i) pod_index_[pods_[i].key] = i;
   for (const auto& [name, id] : offline_->cluster().live_nodes()) {
     const model::NodeRow& row = offline_->cluster().node(id);
     const std::int64_t gpus = model::amount_in(row.allocatable, model::kGpu) * api::kWholeGpu;
@@ -157,7 +165,6 @@ Status Simulation::load() {
     const auto rack = row.live->meta.labels.find(script_.rack_label);
     if (rack != row.live->meta.labels.end()) rack_gpus_[rack->second] += gpus;
   }
-  failed_.resize(script_.failures.size());
   for (std::size_t i = 0; i < script_.failures.size(); ++i) {
     for (const std::string& node : script_.failures[i].nodes)
       if (!offline_->view().nodes.find("", node))
@@ -194,33 +201,32 @@ Status Simulation::take_out(const Arrival& arrival) {
     const Json& metadata = document.object.part("metadata");
     const std::string_view ns = metadata.string_at("namespace");
     const NamedKey key{std::string(ns.empty() ? "default" : ns), std::string(metadata.string_at("name"))};
-    const bool is_pod = document.kind == api::Kind::Pod;
+    if (document.kind == api::Kind::Pod) {
+      TRY(take_pod_out(key, unit));
+      continue;
+    }
     if (document.kind == api::Kind::CompositePodGroup)
       unit.key = {key.ns, key.name, EntityKind::CompositeGroup};
     else if (document.kind == api::Kind::PodGroup && unit.key.kind != EntityKind::CompositeGroup)
       unit.key = {key.ns, key.name, EntityKind::Group};
-    else if (is_pod && unit.key.name.empty())
-      unit.key = {key.ns, key.name, EntityKind::Pod};
-    if (is_pod) {
-      if (const std::string& trouble = offline_->trouble_of(key); !trouble.empty())
-        return Error(ErrorCode::Invalid, "Pod " + key.text(), trouble);
-      meter_.add(offline_->cluster(), offline_->view().pods.find_shared(key.ns, key.name));
-    }
-    const std::int64_t asked =
-        is_pod ? placement::gpu_demand_of(
-                     offline_->cluster().pod(offline_->cluster().find_pod(key.ns, key.name)))
-                     .gpus()
-               : 0;
-    std::vector<StoredObject> taken = take({document.kind, key.ns, key.name, {}});
-    if (!is_pod) {
-      std::ranges::move(taken, std::back_inserter(unit.shared));
-      continue;
-    }
-    unit.pods.push_back(pods_.size());
-    pods_.push_back({key, units_.size(), std::move(taken), asked});
+    std::ranges::move(take({document.kind, key.ns, key.name, {}}), std::back_inserter(unit.shared));
   }
   events_.push({arrival.at, EventKind::Arrival, units_.size()});
   units_.push_back(std::move(unit));
+  return {};
+}
+
+// `unit` is the next one of units_.
+Status Simulation::take_pod_out(const NamedKey& key, Unit& unit) {
+  if (const std::string& trouble = offline_->trouble_of(key); !trouble.empty())
+    return Error(ErrorCode::Invalid, "Pod " + key.text(), trouble);
+  if (unit.key.name.empty()) unit.key = {key.ns, key.name, EntityKind::Pod};
+  const model::PodRow& row = offline_->cluster().pod(offline_->cluster().find_pod(key.ns, key.name));
+  const placement::GpuDemand demand = placement::gpu_demand_of(row);
+  meter_.add(demand, row.live);
+  unit.pods.push_back(pods_.size());
+  pod_index_[key] = pods_.size();
+  pods_.push_back({key, units_.size(), take({api::Kind::Pod, key.ns, key.name, {}}), demand.gpus()});
   return {};
 }
 
@@ -248,7 +254,7 @@ RunResult Simulation::run() {
           repair(event.subject);
           break;
         case EventKind::Failure:
-          fail(script_.failures[event.subject]);
+          fail(event.subject);
           break;
         case EventKind::Arrival:
           arrive(event.subject);
@@ -301,24 +307,24 @@ void Simulation::decide_due() {
   while (!due_.empty()) {
     Unit& unit = units_[*due_.begin()];
     due_.erase(due_.begin());
-    if (unit.waiting == 0 || refused.contains(unit.arrival->alike)) continue;
+    // A group that waits for a part of its pods is bound to the places of the others: it is like no other.
+    const bool whole = unit.waiting == unit.pods.size();
+    const std::string_view alike = whole ? unit.arrival->alike : std::string_view();
+    if (unit.waiting == 0 || refused.contains(alike)) continue;
     note(planner_->decide(turn_of(unit)));
-    if (unit.waiting > 0 && !unit.arrival->alike.empty()) refused.insert(unit.arrival->alike);
+    if (unit.waiting > 0 && !alike.empty()) refused.insert(alike);
   }
 }
 
+// Pods that exist from the start are in no unit: their places are not counted, and they do not return.
 void Simulation::note(const planning::Plan& plan) {
   for (const planning::Decision& decision : plan.decisions)
-    for (const planning::PlannedVictim& victim : decision.victims) {
-      const auto known = pod_index_.find({victim.ns, victim.name});
-      if (known != pod_index_.end())
-        lose(known->second);
-      else
-        ++result_.evictions;  // it ran from the start, and does not return
-    }
+    for (const planning::PlannedVictim& victim : decision.victims) lose({victim.ns, victim.name});
   for (const planning::Decision& decision : plan.decisions)
     for (const planning::PlannedPod& placed : decision.pods)
-      if (!placed.node.empty()) start(pods_[pod_index_.at({placed.ns, placed.name})], placed.node);
+      if (const auto known = pod_index_.find({placed.ns, placed.name});
+          known != pod_index_.end() && !placed.node.empty())
+        start(pods_[known->second], placed.node);
 }
 
 void Simulation::start(SimulatedPod& pod, const std::string& node) {
@@ -377,53 +383,61 @@ void Simulation::end(const SimulatedEvent& event) {
   offline_->evict(pod.key);
   record("end", pod);
   release(pod);
-  Unit& unit = units_[pod.unit];
+  leave(units_[pod.unit]);
+}
+
+// One pod of the unit does not come back. Its groups go with the last one.
+void Simulation::leave(Unit& unit) {
   if (++unit.ended < unit.pods.size()) return;
   for (const StoredObject& stored : unit.shared)
     offline_->erase(stored.key.kind, stored.key.ns, stored.key.name);
 }
 
 // A pod that is evicted, which the view has no more.
-void Simulation::lose(std::size_t index) {
-  SimulatedPod& pod = pods_[index];
+void Simulation::lose(const NamedKey& evicted) {
   ++result_.evictions;
+  const auto known = pod_index_.find(evicted);
+  if (known == pod_index_.end()) return;
+  SimulatedPod& pod = pods_[known->second];
   lost_seconds_ += static_cast<double>(pod.held) / api::kWholeGpu * (now_ - pod.started).seconds_f();
   record("evict", pod);
   release(pod);
   Unit& unit = units_[pod.unit];
-  if (!script_.restarts_lost) {
-    ++unit.ended;
-    return;
-  }
+  if (!script_.restarts_lost) return leave(unit);
   for (const StoredObject& stored : pod.objects) put(stored);
   ++unit.waiting;
   waiting_.insert(pod.unit);
   due_.insert(pod.unit);
 }
 
-void Simulation::fail(const NodeFailure& failure) {
-  const auto index = static_cast<std::size_t>(&failure - script_.failures.data());
-  for (const std::string& name : failure.nodes) {
-    if (!offline_->view().nodes.find("", name)) continue;  // it is away already
-    std::vector<NamedKey> pods;
-    for (const api::Pod* pod : offline_->view().pods_on_node(name))
-      pods.push_back({pod->meta.ns, pod->meta.name});
-    for (const NamedKey& key : pods) {
-      offline_->evict(key);
-      const auto known = pod_index_.find(key);
-      if (known != pod_index_.end())
-        lose(known->second);
-      else
-        ++result_.evictions;
-    }
-    std::ranges::move(take({api::Kind::Node, "", name, {}}), std::back_inserter(failed_[index]));
+void Simulation::fail(std::size_t failure) {
+  for (const std::string& name : script_.failures[failure].nodes) {
+    AwayNode& away = away_[name];
+    if (away.failures++ > 0) continue;
+    clear_node(name);
+    away.objects = take({api::Kind::Node, "", name, {}});
   }
-  if (failure.lasts) events_.push({now_ + *failure.lasts, EventKind::Repair, index});
+  if (const auto& lasts = script_.failures[failure].lasts)
+    events_.push({now_ + *lasts, EventKind::Repair, failure});
+}
+
+void Simulation::clear_node(const std::string& name) {
+  std::vector<NamedKey> pods;
+  for (const api::Pod* pod : offline_->view().pods_on_node(name))
+    pods.push_back({pod->meta.ns, pod->meta.name});
+  for (const NamedKey& key : pods) {
+    offline_->evict(key);
+    lose(key);
+  }
 }
 
 void Simulation::repair(std::size_t failure) {
-  for (const StoredObject& stored : std::exchange(failed_[failure], {})) put(stored);
-  freed_ = true;
+  for (const std::string& name : script_.failures[failure].nodes) {
+    AwayNode& away = away_.at(name);
+    if (--away.failures > 0) continue;
+    for (const StoredObject& stored : std::exchange(away.objects, {})) put(stored);
+    freed_ = true;
+  }
 }
 
 void Simulation::record(std::string_view what, const SimulatedPod& pod) {

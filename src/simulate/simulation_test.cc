@@ -107,6 +107,62 @@ TEST(Simulation, AGangStartsAsAWholeAndItsRacksAreCounted) {
   EXPECT_EQ(result.racks_minimum, 2);
 }
 
+// The second failure keeps b away when the first ends at 20.
+TEST(Simulation, ANodeReturnsAfterTheLastOfItsFailures) {
+  Script script = two_nodes();
+  arrive(script, "x", 0, {}, {1000, 1024, 4});
+  arrive(script, "y", 15, {}, {1000, 1024, 4});
+  script.failures.push_back({Duration::seconds(10), Duration::seconds(10), {"a", "b"}});
+  script.failures.push_back({Duration::seconds(12), Duration::seconds(30), {"b"}});
+  EXPECT_EQ(run(script).wait_p99, Duration::seconds(27));
+  script.failures.back().lasts = {};
+  EXPECT_EQ(run(script).refused, 1);
+}
+
+// At 15 the lost pod of "first" is tried before "second", and cannot join the other one in rack-a.
+TEST(Simulation, AGangThatWaitsForOnePodDoesNotStandForAWholeOne) {
+  Script script;
+  for (const auto& [name, rack] :
+       {std::pair{"a0", "rack-a"}, {"a1", "rack-a"}, {"b0", "rack-b"}, {"b1", "rack-b"}})
+    script.objects.push_back(node_document(name, {32'000, 65'536, 4, {{"rack", rack}}}));
+  PodShape blocker{1000, 1024, 4};
+  blocker.label = "rack";
+  blocker.values = {"rack-b"};
+  arrive(script, "blocker", 0, 15, blocker);
+  arrive(script, "first", 1, {}, {1000, 1024, 4}, 2, "rack");
+  arrive(script, "second", 12, {}, {1000, 1024, 4}, 2, "rack");
+  script.failures.push_back({Duration::seconds(10), {}, {"a1"}});
+  const RunResult result = run(script);
+  EXPECT_EQ(result.evictions, 1);
+  EXPECT_EQ(result.placed, 5);
+  EXPECT_EQ(result.refused, 0);
+}
+
+// It has a decision that is not carried out yet, loses it, and goes to the other node.
+TEST(Simulation, APodFromTheStartMayFindAnotherNode) {
+  Script script = two_nodes();
+  planning::Document waits = pod_document("waits", {1000, 1024, 1}, "");
+  waits.object["metadata"]["uid"] = "u";
+  planning::Document runs = pod_document("runs", {1000, 1024, 1, 100, 100}, "");
+  runs.object["spec"]["nodeName"] = "b";
+  script.objects.push_back(std::move(waits));
+  script.objects.push_back(std::move(runs));
+  script.objects.push_back(
+      {api::Kind::BindRequest,
+       Json::object(
+           {{"apiVersion", api::ref_of(api::Kind::BindRequest).api_version()},
+            {"kind", "BindRequest"},
+            {"metadata", Json::object({{"name", "waits"}, {"namespace", "default"}})},
+            {"spec", Json::object({{"podName", "waits"}, {"podUID", "u"}, {"selectedNode", "a"}})}})});
+  PodShape high{1000, 1024, 4};
+  high.priority = 10;
+  arrive(script, "high", 0, {}, high);
+  const RunResult result = run(script);
+  EXPECT_EQ(result.placed, 1);
+  EXPECT_EQ(result.evictions, 1);
+  EXPECT_EQ(result.allocated_gpu_percent, 75);
+}
+
 TEST(Simulation, UnknownNodesOfFailuresAreNamed) {
   Script script = two_nodes();
   script.failures.push_back({Duration::seconds(1), {}, {"c"}});

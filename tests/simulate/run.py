@@ -64,14 +64,15 @@ def any_number_of_threads_gives_the_same_bytes():
 
 
 def a_trace_is_read_packed_or_not():
-    with in_folder(n_csv=NODES, p_csv=TASKS, p_gz=gzip.compress(TASKS.encode())) as folder:
+    members = gzip.compress(TASKS[:90].encode()) + gzip.compress(TASKS[90:].encode())
+    with in_folder(n_csv=NODES, p_csv=TASKS, p_gz=gzip.compress(TASKS.encode()), two_gz=members) as folder:
         folder = pathlib.Path(folder)
-        both = [simulate("--openb-nodes", folder / "n.csv", "--openb-pods", folder / name, "--load", "1.2",
-                         "--seeds", "2") for name in ("p.csv", "p.gz")]
-        assert both[0] == both[1]
-        for one in both[0]["runs"]:
+        all_forms = [simulate("--openb-nodes", folder / "n.csv", "--openb-pods", folder / name, "--load", "1.2",
+                         "--seeds", "2") for name in ("p.csv", "p.gz", "two.gz")]
+        assert all_forms[0] == all_forms[1] == all_forms[2]
+        for one in all_forms[0]["runs"]:
             assert one["pods"]["placed"] > 0 and 80 < one["allocatedGpuPercent"] <= 100, one
-        assert both[0]["runs"][0]["digest"] != both[0]["runs"][1]["digest"], "seeds differ"
+        assert all_forms[0]["runs"][0]["digest"] != all_forms[0]["runs"][1]["digest"], "seeds differ"
 
 
 def objects_and_arrivals_may_be_apart():
@@ -83,6 +84,24 @@ def objects_and_arrivals_may_be_apart():
         (one,) = simulate("-f", pathlib.Path(folder, "o.yaml"), "--arrivals",
                           pathlib.Path(folder, "a.yaml"))["runs"]
         assert one["pods"] == {"placed": 2, "refused": 1} and one["evictions"] == 2, one
+
+
+def series_of_one_name_are_apart():
+    """A pod that fits nowhere does not keep one of another series from its node."""
+    pod = ("{spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 1}, "
+           "limits: {nvidia.com/gpu: %d}}}]}}")
+    text = SCENARIO + "  arrivals: [{name: p, count: 2, pod: %s}, {name: p, pod: %s}]\n" % (pod % 5, pod % 1)
+    with in_folder(s_yaml=text) as folder:
+        (one,) = simulate("--scenario", pathlib.Path(folder, "s.yaml"))["runs"]
+        assert one["pods"] == {"placed": 1, "refused": 2}, one
+
+
+def what_is_read_of_folders_is_told():
+    node = "{apiVersion: v1, kind: Node, metadata: {name: x}}"
+    arrivals = HEAD + "spec:\n  arrivals: [{name: p, cpu: 1}]\n"
+    with in_folder(o_yaml=node) as objects, in_folder(a_yaml=arrivals) as folder:
+        outcome = run("-f", objects, "--arrivals", pathlib.Path(folder, "a.yaml"))
+        assert outcome.returncode == 0 and objects in outcome.stderr, outcome.stderr
 
 
 def every_policy_is_listed_and_runs():
@@ -113,6 +132,12 @@ def bad_fields_are_named():
          "spec.arrivals[0].cpu: says what pod says already"),
         (SCENARIO + "  arrivals: [{name: p, pod: {spec: {containerz: []}}}]\n",
          "spec.arrivals[0].pod.spec.containerz: Pod p: unknown field"),
+        (SCENARIO + "  arrivals: [{name: p, pod: {metadata: 5}}]\n",
+         "spec.arrivals[0].pod.metadata: wants a map of fields"),
+        (SCENARIO + "  arrivals: [{name: p, count: 1000, gang: {pods: 1001}}]\n",
+         "spec.arrivals[0].count: brings the pods to 1001000: at most 1000000"),
+        (SCENARIO.replace("[{name: a", "[{name: b}, {name: a, count: 2000000"),
+         "spec.nodes[1].count: brings the nodes to 2000001: at most 2000000"),
         (SCENARIO + "  objects: [{kind: Pod}]\n", "spec.objects[0].apiVersion: Pod: is missing"),
         (SCENARIO + "  failures: [{at: 1s}]\n", "spec.failures[0].nodes: is missing"),
         (SCENARIO + "  failures: [{at: 1s, nodes: [x]}]\n",
@@ -147,6 +172,8 @@ def bad_flags_are_named():
         (("--scenario", small, "--load", "0"), "--load: wants a number above 0"),
         (("--scenario", small, "--threads", "1000"), "--threads: is out of range"),
         (("--scenario", small, "--seeds", "1000000"), "--seeds: gives more than 100000 runs"),
+        (("--scenario", small, "--seeds", 2 ** 63, "--policy", "fgd,random"),
+         "--seeds: gives more than 100000 runs"),
         (("--scenario", small, "-o", "yaml"), "--output"),
     ]
     for arguments, wanted in cases:
@@ -160,6 +187,8 @@ def broken_trace_files_are_named():
         (NODES, TASKS + "e,1,1\n", "p.csv:6: has 3 fields"),
         (NODES.replace("64000", "x"), TASKS, "n.csv:2: cpu_milli: is \"x\""),
         (NODES, gzip.compress(TASKS.encode())[:-12], "p.csv: is no whole gzip file"),
+        (NODES, gzip.compress(TASKS.encode()) + b"x", "p.csv: is no whole gzip file"),
+        (NODES, gzip.compress(bytes((256 << 20) + 1), 1), "p.csv: unpacks to more than 268435456 bytes"),
         (NODES, "cpu_milli,memory_mib,num_gpu,gpu_milli\n1,1,0,0\n", "no task needs a GPU"),
     ]
     for nodes, tasks, wanted in cases:
@@ -170,7 +199,8 @@ def broken_trace_files_are_named():
 
 
 CASES = (outputs_are_the_recorded_ones, any_number_of_threads_gives_the_same_bytes,
-         a_trace_is_read_packed_or_not, objects_and_arrivals_may_be_apart, every_policy_is_listed_and_runs,
+         a_trace_is_read_packed_or_not, objects_and_arrivals_may_be_apart,
+         series_of_one_name_are_apart, what_is_read_of_folders_is_told, every_policy_is_listed_and_runs,
          bad_fields_are_named, bad_flags_are_named, broken_trace_files_are_named)
 
 
