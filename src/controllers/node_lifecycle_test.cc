@@ -167,6 +167,24 @@ TEST_F(NodeLifecycle, ASmallUnhealthyZoneKeepsItsPods) {
   EXPECT_EQ(evicting("n", 3), 0u) << "60 % of the zone is not ready";
 }
 
+TEST_F(NodeLifecycle, ALargeUnhealthyZoneHasOneTurnInAHundredSeconds) {
+  put_many("n", 40, "a");
+  put_many("m", 20, "a");
+  put_many("o", 1, "b");
+  std::vector<std::string> alive = {"o0"};
+  for (int i = 0; i < 40; ++i) alive.push_back("n" + std::to_string(i));
+  for (int i = 0; i < 20; ++i) alive.push_back("m" + std::to_string(i));
+  fixture_.start();
+  fixture_.run_until_idle();
+  for (int i = 0; i < 40; ++i) say_ready("n" + std::to_string(i), "False");
+  pass(5, alive);
+  EXPECT_EQ(evicting("n", 40), 1u);
+  pass(90, alive);
+  EXPECT_EQ(evicting("n", 40), 1u);
+  pass(15, alive);
+  EXPECT_EQ(evicting("n", 40), 2u);
+}
+
 TEST_F(NodeLifecycle, WhereEveryZoneIsDownNobodyIsEvicted) {
   put_many("n", 2, "a");
   put_many("o", 1, "b");
