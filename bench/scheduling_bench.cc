@@ -453,7 +453,7 @@ struct CoreBench {
     const SchedulingContext context{view, cluster, core.allocator()};
     const api::Pod& pod = *view.pods.find("default", "waiting");
     model::Ledger::Transaction transaction(cluster.ledger());
-    transaction.lift_holds(pod.priority);
+    transaction.lift_holds(pod.priority, {});
     if (core.decide_pod(context, pod, {}, transaction).refusal) std::abort();
   }
 };
