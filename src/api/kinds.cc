@@ -1,5 +1,7 @@
 #include "api/kinds.h"
 
+#include <algorithm>
+
 #include "api/protobuf_document.h"
 #include "api/serialized.h"
 #include "api/type_table.h"
@@ -97,18 +99,57 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
   return std::make_shared<const AnyObject>(std::move(other));
 }
 
+// The kinds of which a cluster has many.
+constexpr std::array kReadDirectly = {Kind::Pod, Kind::Node, Kind::ResourceSlice, Kind::ResourceClaim};
+
+template <class T>
+TypedObject share(const ProtobufDocument& document, RawPtr raw,
+                  T (*decode)(const ProtobufDocument&, RawPtr)) {
+  return std::make_shared<const T>(decode(document, std::move(raw)));
+}
+
+TypedObject decode_as(Kind kind, const ProtobufDocument& document, RawPtr raw) {
+  switch (kind) {
+    case Kind::Pod:
+      return share<Pod>(document, std::move(raw), decode_pod);
+    case Kind::Node:
+      return share<Node>(document, std::move(raw), decode_node);
+    case Kind::ResourceSlice:
+      return share<ResourceSlice>(document, std::move(raw), decode_resource_slice);
+    default:
+      return share<ResourceClaim>(document, std::move(raw), decode_resource_claim);
+  }
+}
+
+// The version of a kind that Berth asks for, and its type; null: the table has none.
+struct AskedType {
+  std::string api_version;
+  const TypeInfo* type = nullptr;
+};
+
+Result<const TypeInfo*> type_of(Kind kind, const ProtobufEnvelope& envelope) {
+  static const auto kAsked = [] {
+    std::array<AskedType, kTypedKindCount> asked;
+    for (const KindInfo& info : kKinds) {
+      AskedType& one = asked[static_cast<std::size_t>(info.kind)];
+      one.api_version = std::string(info.group).append(info.group.empty() ? "" : "/").append(info.version);
+      one.type = find_kind(one.api_version, info.name);
+    }
+    return asked;
+  }();
+  const AskedType& one = kAsked[static_cast<std::size_t>(kind)];
+  if (one.type && envelope.kind == info_of(kind).name && envelope.api_version == one.api_version)
+    return one.type;
+  return type_of_envelope(envelope);
+}
+
 Result<TypedObject> decode_directly(Kind kind, const RawPtr& raw, Text text) {
   const ProtobufEnvelope envelope = TRY(open_protobuf_envelope(*raw));
-  const TypeInfo* type = TRY(type_of_envelope(envelope));
-  ProtobufDocument::Trouble trouble;
-  const ProtobufDocument document(*type, envelope.message, trouble);
-  RawPtr kept = text == Text::Keep ? raw : nullptr;
-  TypedObject object;
-  if (kind == Kind::Pod)
-    object = std::make_shared<const Pod>(decode_pod(document, std::move(kept)));
-  else
-    object = std::make_shared<const ResourceClaim>(decode_resource_claim(document, std::move(kept)));
-  if (trouble) return *std::move(trouble);
+  const TypeInfo* type = TRY(type_of(kind, envelope));
+  ProtobufDocument::Reading reading;
+  const ProtobufDocument document(*type, envelope.message, reading);
+  TypedObject object = decode_as(kind, document, text == Text::Keep ? raw : nullptr);
+  if (reading.trouble) return *std::move(reading.trouble);
   return object;
 }
 
@@ -130,11 +171,13 @@ ResourceRef ref_of(Kind kind) {
 }
 
 std::string to_text(const ObjectKey& key) {
-  std::string text(key.kind == Kind::Other ? std::string_view(key.resource.resource)
-                                           : info_of(key.kind).name);
-  text += ' ';
-  if (!key.ns.empty()) text += key.ns + "/";
-  return text + key.name;
+  const std::string_view kind =
+      key.kind == Kind::Other ? std::string_view(key.resource.resource) : info_of(key.kind).name;
+  std::string text;
+  text.reserve(kind.size() + key.ns.size() + key.name.size() + 2);
+  text.append(kind).append(" ");
+  if (!key.ns.empty()) text.append(key.ns).append("/");
+  return text.append(key.name);
 }
 
 const ObjectMeta& meta_of(const TypedObject& object) {
@@ -146,7 +189,7 @@ const RawPtr& raw_of(const TypedObject& object) {
 }
 
 bool is_read_directly(Kind kind, std::string_view raw) {
-  return (kind == Kind::Pod || kind == Kind::ResourceClaim) && is_protobuf(raw);
+  return std::ranges::find(kReadDirectly, kind) != kReadDirectly.end() && is_protobuf(raw);
 }
 
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw, Text text) {

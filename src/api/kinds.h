@@ -108,8 +108,7 @@ enum class Text : std::uint8_t { Keep, Drop };
 // Decodes one object. Lenient: unknown fields are ignored, fields of a wrong type read as absent (the server
 // has validated what it stored). Error only when the bytes are no object. Cost: about 10 µs for a 3 KB pod.
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw, Text text = Text::Keep);
-// Whether decode_typed() needs no document in between: protobuf of the kinds of which every pod costs several
-// versions.
+// Whether decode_typed() needs no document in between: protobuf of the kinds of which a cluster has many.
 bool is_read_directly(Kind kind, std::string_view raw);
 // The same when `raw` is already parsed.
 Result<TypedObject> decode_typed(Kind kind, RawPtr raw, const Json& document, Text text = Text::Keep);

@@ -44,9 +44,10 @@ struct ProtobufDocument::Embedded {
   }
 };
 
-ProtobufDocument::ProtobufDocument(const TypeInfo& type, std::string_view message, Trouble& trouble)
-    : type_(&type), trouble_(&trouble) {
+ProtobufDocument::ProtobufDocument(const TypeInfo& type, std::string_view message, Reading& reading)
+    : type_(&type), reading_(&reading), first_(static_cast<std::uint32_t>(reading.fields_.size())) {
   collect(message, {});
+  count_ = static_cast<std::uint32_t>(reading.fields_.size()) - first_;
 }
 
 void ProtobufDocument::collect(std::string_view message, const Embedded& around) {
@@ -54,32 +55,44 @@ void ProtobufDocument::collect(std::string_view message, const Embedded& around)
   WireReader reader(message);
   std::size_t at = 0;
   while (!reader.at_end()) {
-    const Result<WireField> wire = reader.next();
-    if (!wire) return fail(wire.error());
+    WireField wire;
+    if (!reader.next_usual(wire)) {
+      const Result<WireField> other = reader.next();
+      if (!other) return fail(other.error());
+      wire = *other;
+    }
     const FieldInfo* direct = type_->find_field(
-        at, [&](const FieldInfo& field) { return field.proto == wire->number && around.holds(field); });
+        at, [&](const FieldInfo& field) { return field.proto == wire.number && around.holds(field); });
     if (direct) {
       at = static_cast<std::size_t>(direct - all.data());
-      fields_.push_back({direct, *wire});
+      reading_->fields_.push_back({direct, wire});
       continue;
     }
     const bool embedded = std::any_of(
-        all.begin(), all.end(), [&](const FieldInfo& field) { return around.leads_to(field, wire->number); });
-    if (!embedded || wire->type != WireType::Bytes) continue;
+        all.begin(), all.end(), [&](const FieldInfo& field) { return around.leads_to(field, wire.number); });
+    if (!embedded || wire.type != WireType::Bytes) continue;
     Embedded inner = around;
-    inner.numbers[inner.depth++] = static_cast<std::uint16_t>(wire->number);
-    collect(wire->bytes, inner);
+    inner.numbers[inner.depth++] = static_cast<std::uint16_t>(wire.number);
+    collect(wire.bytes, inner);
   }
 }
 
 void ProtobufDocument::fail(Error error) const {
-  if (!*trouble_) *trouble_ = std::move(error);
+  if (!reading_->trouble) reading_->trouble = std::move(error);
 }
 
 const ProtobufDocument::Field* ProtobufDocument::last(std::string_view key) const {
-  for (auto field = fields_.rbegin(); field != fields_.rend(); ++field)
+  const std::span<const Field> all = fields();
+  for (auto field = all.rbegin(); field != all.rend(); ++field)
     if (field->info->json == key) return &*field;
   return nullptr;
+}
+
+// Calls take() for each field of this name. It may make documents.
+template <class Take>
+void ProtobufDocument::each_field(std::string_view key, Take take) const {
+  for (std::uint32_t i = 0; i < count_; ++i)
+    if (const Field& field = reading_->fields_[first_ + i]; field.info->json == key) take(Field(field));
 }
 
 bool ProtobufDocument::is_bytes(const Field& field) const {
@@ -94,7 +107,7 @@ std::optional<ProtobufDocument> ProtobufDocument::find(std::string_view key) con
   if (!field || field->info->kind != ValueKind::Message || field->info->shape != Shape::One ||
       !is_bytes(*field))
     return std::nullopt;
-  return ProtobufDocument(field->info->type(), field->wire.bytes, *trouble_);
+  return ProtobufDocument(field->info->type(), field->wire.bytes, *reading_);
 }
 
 std::string_view ProtobufDocument::string_at(std::string_view key) const {
@@ -133,38 +146,74 @@ Time ProtobufDocument::time_at(std::string_view key) const {
   return {};
 }
 
+std::optional<Quantity> ProtobufDocument::quantity_at(std::string_view key) const {
+  const Field* field = last(key);
+  if (!field) {
+    const FieldInfo* absent = type_->field_by_json(key);
+    return absent && !absent->is(kPointer) ? std::optional(Quantity()) : std::nullopt;
+  }
+  if (field->info->kind != ValueKind::Quantity || !is_bytes(*field)) return std::nullopt;
+  return quantity_of(field->wire.bytes);
+}
+
+// As of an absent one, the value of an empty message is zero: a map's entry may lack its value.
+std::optional<Quantity> ProtobufDocument::quantity_of(std::string_view message) const {
+  if (message.empty()) return Quantity();
+  const Result<WireParts> parts = wire_parts(message);
+  if (!parts) {
+    fail(parts.error());
+    return std::nullopt;
+  }
+  const Result<Quantity> quantity = parse_quantity(parts->bytes[1]);
+  if (!quantity) {
+    fail(quantity.error());
+    return std::nullopt;
+  }
+  return *quantity;
+}
+
 std::vector<ProtobufDocument> ProtobufDocument::items_at(std::string_view key) const {
   std::vector<ProtobufDocument> items;
-  for (const Field& field : fields_)
-    if (field.info->json == key && field.info->kind == ValueKind::Message && is_bytes(field))
-      items.emplace_back(field.info->type(), field.wire.bytes, *trouble_);
+  each_field(key, [&](const Field& field) {
+    if (field.info->kind == ValueKind::Message && is_bytes(field))
+      items.emplace_back(field.info->type(), field.wire.bytes, *reading_);
+  });
   return items;
+}
+
+std::vector<std::pair<std::string_view, ProtobufDocument>> ProtobufDocument::members_at(
+    std::string_view key) const {
+  std::vector<std::pair<std::string_view, ProtobufDocument>> members;
+  each_entry(key, [&](const FieldInfo& field, const MapEntry& entry) {
+    members.emplace_back(entry.key, ProtobufDocument(field.type(), entry.value, *reading_));
+  });
+  return members;
 }
 
 std::vector<std::string> ProtobufDocument::strings_at(std::string_view key) const {
   std::vector<std::string> strings;
-  for (const Field& field : fields_) {
-    if (field.info->json != key || field.info->kind != ValueKind::String || !is_bytes(field)) continue;
+  each_field(key, [&](const Field& field) {
+    if (field.info->kind != ValueKind::String || !is_bytes(field)) return;
     if (!is_utf8(field.wire.bytes))
       fail(Error(ErrorCode::Invalid, "malformed protobuf: a text is not UTF-8"));
     strings.emplace_back(field.wire.bytes);
-  }
+  });
   return strings;
 }
 
 template <class Take>
 void ProtobufDocument::each_entry(std::string_view key, Take take) const {
-  for (const Field& field : fields_) {
-    if (field.info->json != key || field.info->shape != Shape::Map || !is_bytes(field)) continue;
+  each_field(key, [&](const Field& field) {
+    if (field.info->shape != Shape::Map || !is_bytes(field)) return;
     const Result<MapEntry> entry = map_entry(field.wire.bytes);
     if (!entry) return fail(entry.error());
-    take(*entry);
-  }
+    take(*field.info, *entry);
+  });
 }
 
 StringMap ProtobufDocument::string_map_at(std::string_view key) const {
   StringMap map;
-  each_entry(key, [&](const MapEntry& entry) {
+  each_entry(key, [&](const FieldInfo&, const MapEntry& entry) {
     if (!is_utf8(entry.value)) fail(Error(ErrorCode::Invalid, "malformed protobuf: a text is not UTF-8"));
     map.insert_or_assign(std::string(entry.key), std::string(entry.value));
   });
@@ -173,12 +222,9 @@ StringMap ProtobufDocument::string_map_at(std::string_view key) const {
 
 ResourceMap ProtobufDocument::resource_map_at(std::string_view key) const {
   ResourceMap map;
-  each_entry(key, [&](const MapEntry& entry) {
-    const Result<WireParts> parts = wire_parts(entry.value);
-    if (!parts) return fail(parts.error());
-    const Result<Quantity> quantity = parse_quantity(parts->bytes[1]);
-    if (!quantity) return fail(quantity.error());
-    map.insert_or_assign(std::string(entry.key), *quantity);
+  each_entry(key, [&](const FieldInfo&, const MapEntry& entry) {
+    if (const std::optional<Quantity> quantity = quantity_of(entry.value))
+      map.insert_or_assign(std::string(entry.key), *quantity);
   });
   return map;
 }
@@ -186,11 +232,10 @@ ResourceMap ProtobufDocument::resource_map_at(std::string_view key) const {
 Json ProtobufDocument::json_at(std::string_view key) const {
   std::vector<WireField> values;
   const FieldInfo* info = nullptr;
-  for (const Field& field : fields_) {
-    if (field.info->json != key) continue;
+  each_field(key, [&](const Field& field) {
     info = field.info;
     values.push_back(field.wire);
-  }
+  });
   if (!info) return {};
   Result<Json> member = decode_protobuf_field(*info, values);
   if (member) return *std::move(member);

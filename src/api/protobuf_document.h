@@ -1,12 +1,14 @@
 // A message of a protobuf body, read by the JSON names of its fields without making a document of it.
 //
 // The decoders of types/ are templates over both. Fields that nobody asks for are not decoded; absent ones
-// read as in Json. A view: the bytes and the trouble outlive it. Cost: one pass over the fields that are
-// there, one allocation; then each lookup is linear in them. Source: as protobuf.h.
+// read as in Json. A view: the bytes and the reading outlive it. Cost: one pass over the fields that are
+// there; then each lookup is linear in them. Source: as protobuf.h.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/protobuf_wire.h"
@@ -18,11 +20,10 @@ namespace berth::api {
 
 class ProtobufDocument {
  public:
-  // Whether something that was read is malformed, and what first: then nothing that was read counts.
-  using Trouble = std::optional<Error>;
+  class Reading;
 
   // The message of an absent part has no fields.
-  ProtobufDocument(const TypeInfo& type, std::string_view message, Trouble& trouble);
+  ProtobufDocument(const TypeInfo& type, std::string_view message, Reading& reading);
 
   // Nothing unless this member is a message and there.
   std::optional<ProtobufDocument> find(std::string_view key) const;
@@ -36,8 +37,12 @@ class ProtobufDocument {
   bool bool_at(std::string_view key) const;
   // Of a Time or MicroTime; not set when absent.
   Time time_at(std::string_view key) const;
+  // Of a Quantity; when absent zero, or nothing if absence and zero differ.
+  std::optional<Quantity> quantity_at(std::string_view key) const;
   // A list of messages.
   std::vector<ProtobufDocument> items_at(std::string_view key) const;
+  // A map of messages; of equal keys the last one counts.
+  std::vector<std::pair<std::string_view, ProtobufDocument>> members_at(std::string_view key) const;
   std::vector<std::string> strings_at(std::string_view key) const;
   StringMap string_map_at(std::string_view key) const;
   ResourceMap resource_map_at(std::string_view key) const;
@@ -51,17 +56,40 @@ class ProtobufDocument {
   };
   struct Embedded;
   void collect(std::string_view message, const Embedded& around);
+  // Until the next document of the reading.
+  std::span<const Field> fields() const;
   // Of several for one field that is no list the last one counts.
   const Field* last(std::string_view key) const;
   bool is_bytes(const Field& field) const;
   void fail(Error error) const;
+  std::optional<Quantity> quantity_of(std::string_view message) const;
+  template <class Take>
+  void each_field(std::string_view key, Take take) const;
   template <class Take>
   void each_entry(std::string_view key, Take take) const;
 
   const TypeInfo* type_;
-  Trouble* trouble_;
-  std::vector<Field> fields_;
+  Reading* reading_;
+  std::uint32_t first_ = 0, count_ = 0;  // of its fields, in the reading
 };
+
+// What the documents of one object share: their fields, and what is wrong. Memory: 40 bytes a field.
+class ProtobufDocument::Reading {
+ public:
+  Reading() { fields_.reserve(kFieldsUsual); }
+
+  // Whether something that was read is malformed, and what first: then nothing that was read counts.
+  std::optional<Error> trouble;
+
+ private:
+  friend class ProtobufDocument;
+  static constexpr std::size_t kFieldsUsual = 128;
+  std::vector<Field> fields_;  // of all documents that were made
+};
+
+inline std::span<const ProtobufDocument::Field> ProtobufDocument::fields() const {
+  return std::span(reading_->fields_).subspan(first_, count_);
+}
 
 // The same questions to Json, where it has no member function of that name.
 inline bool has_member(const Json& document, std::string_view key) {
@@ -102,6 +130,37 @@ inline ResourceMap resource_map_at(const Json& document, std::string_view key) {
 inline ResourceMap resource_map_at(const ProtobufDocument& document, std::string_view key) {
   return document.resource_map_at(key);
 }
+inline std::optional<bool> find_bool(const Json& document, std::string_view key) {
+  const Json* found = document.find(key);
+  return found && found->is_bool() ? std::optional(found->as_bool()) : std::nullopt;
+}
+inline std::optional<bool> find_bool(const ProtobufDocument& document, std::string_view key) {
+  return document.has(key) ? std::optional(document.bool_at(key)) : std::nullopt;
+}
+inline std::optional<std::string_view> find_string(const Json& document, std::string_view key) {
+  const Json* found = document.find(key);
+  return found && found->is_string() ? std::optional<std::string_view>(found->as_string()) : std::nullopt;
+}
+inline std::optional<std::string_view> find_string(const ProtobufDocument& document, std::string_view key) {
+  return document.has(key) ? std::optional(document.string_at(key)) : std::nullopt;
+}
+inline std::optional<Quantity> quantity_at(const Json& document, std::string_view key) {
+  return decode_quantity(document, key);
+}
+inline std::optional<Quantity> quantity_at(const ProtobufDocument& document, std::string_view key) {
+  return document.quantity_at(key);
+}
+// Calls take(key, value) for each member of a map whose values are messages.
+template <class Take>
+void each_member_at(const Json& document, std::string_view key, Take take) {
+  const Json* map = document.find(key);
+  if (!map || !map->is_object()) return;
+  for (const JsonMember& member : map->as_object()) take(member.key, member.value);
+}
+template <class Take>
+void each_member_at(const ProtobufDocument& document, std::string_view key, Take take) {
+  for (const auto& [name, value] : document.members_at(key)) take(name, value);
+}
 inline const Json& json_at(const Json& document, std::string_view key) {
   return document.part(key);
 }
@@ -120,5 +179,11 @@ struct Pod;
 Pod decode_pod(const ProtobufDocument& object, RawPtr raw);
 struct ResourceClaim;
 ResourceClaim decode_resource_claim(const ProtobufDocument& object, RawPtr raw);
+struct Taint;
+Taint decode_taint(const ProtobufDocument& item);
+struct Node;
+Node decode_node(const ProtobufDocument& object, RawPtr raw);
+struct ResourceSlice;
+ResourceSlice decode_resource_slice(const ProtobufDocument& object, RawPtr raw);
 
 }  // namespace berth::api

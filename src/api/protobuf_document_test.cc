@@ -127,8 +127,88 @@ std::string told(const ResourceClaim& claim) {
   return out;
 }
 
+std::string told(const std::vector<Taint>& taints) {
+  std::string out;
+  for (const Taint& taint : taints)
+    out += taint.key + "=" + taint.value + ":" + taint.effect + std::to_string(taint.added.micros()) + ",";
+  return out;
+}
+
+std::string told(const Node& node) {
+  std::string out = told(node.meta) + "\n" + (node.unschedulable ? "cordoned" : "") +
+                    (node.disables_resize_preemption ? "no preemption" : "") + told(node.taints) +
+                    amounts(node.capacity) + amounts(node.allocatable) + told(node.conditions) +
+                    words(node.declared_features);
+  for (const NodeImage& image : node.images) out += image.name + "=" + std::to_string(image.bytes) + ",";
+  return out;
+}
+
+std::string told(const std::optional<Quantity>& quantity) {
+  return quantity ? quantity->text() : "none";
+}
+
+std::string told(const AttributeValue& value) {
+  const auto text = [](const auto& one) {
+    using One = std::decay_t<decltype(one)>;
+    if constexpr (std::is_same_v<One, std::string>)
+      return one;
+    else if constexpr (std::is_same_v<One, AttributeVersion>)
+      return one.text;
+    else if constexpr (std::is_arithmetic_v<One>)
+      return std::to_string(one);
+    else
+      return std::string("none");
+  };
+  const auto all = [&](const auto& one) {
+    if constexpr (requires { one.begin()->text; } ||
+                  (requires { one.begin(); } && !std::is_same_v<std::decay_t<decltype(one)>, std::string>)) {
+      std::string out;
+      for (const auto& item : one) out += text(typename std::decay_t<decltype(one)>::value_type(item)) + ",";
+      return out;
+    } else {
+      return text(one);
+    }
+  };
+  return std::to_string(value.index()) + ":" + std::visit(all, value);
+}
+
+std::string told(const Device& device) {
+  std::string out = device.name + "|" + device.node_name + told(device.node_selector) + told(device.taints) +
+                    (device.all_nodes ? "all" : "") + (device.binds_to_node ? "binds" : "") +
+                    (device.allow_multiple ? "multiple" : "") + words(device.binding_conditions) +
+                    words(device.binding_failure_conditions) + "\n";
+  for (const auto& [name, value] : device.attributes) out += name + "=" + told(value) + ";";
+  for (const auto& [name, capacity] : device.capacity) {
+    out += name + "=" + capacity.value.text();
+    if (!capacity.policy) continue;
+    out += told(capacity.policy->default_value) + told(capacity.policy->range_min) +
+           told(capacity.policy->range_max) + told(capacity.policy->range_step);
+    for (const Quantity& valid : capacity.policy->valid_values) out += valid.text() + ",";
+  }
+  for (const CounterConsumption& one : device.consumes)
+    out += one.counter_set + amounts(one.counters) + words(one.groups);
+  for (const auto& [name, takes] : device.node_allocatable) {
+    out += name;
+    if (takes.mapping) out += takes.mapping->capacity_key + takes.mapping->multiplier.text();
+    if (takes.overhead) out += told(takes.overhead->per_pod) + told(takes.overhead->per_container);
+  }
+  return out;
+}
+
+std::string told(const ResourceSlice& slice) {
+  std::string out = told(slice.meta) + "\n" + slice.driver + "|" + slice.pool + "|" +
+                    std::to_string(slice.generation) + "|" + std::to_string(slice.slice_count) + "|" +
+                    slice.node_name + told(slice.node_selector) + (slice.all_nodes ? "all" : "") +
+                    (slice.per_device_node_selection ? "each" : "") + words(slice.skip_node_operations);
+  for (const Device& device : slice.devices) out += "\n" + told(device);
+  for (const CounterSet& set : slice.shared_counters) out += "\n" + set.name + amounts(set.counters);
+  return out;
+}
+
 std::string told(const TypedObject& object) {
   if (const auto* pod = std::get_if<std::shared_ptr<const Pod>>(&object)) return told(**pod);
+  if (const auto* node = std::get_if<std::shared_ptr<const Node>>(&object)) return told(**node);
+  if (const auto* slice = std::get_if<std::shared_ptr<const ResourceSlice>>(&object)) return told(**slice);
   return told(*std::get<std::shared_ptr<const ResourceClaim>>(object));
 }
 
@@ -137,12 +217,15 @@ Result<TypedObject> by_document(Kind kind, const RawPtr& raw) {
   return decode_typed(kind, raw, TRY(parse_object(*raw, ManagedFields::Skip)));
 }
 
+constexpr std::array kReadDirectly = {Kind::Pod, Kind::ResourceClaim, Kind::Node, Kind::ResourceSlice};
+
 Kind kind_of(std::string_view name) {
-  if (name == "Pod") return Kind::Pod;
-  return name == "ResourceClaim" ? Kind::ResourceClaim : Kind::Other;
+  for (const Kind kind : kReadDirectly)
+    if (info_of(kind).name == name) return kind;
+  return Kind::Other;
 }
 
-// Bodies of pods and claims that Go has written.
+// Bodies of these kinds that Go has written.
 std::vector<std::pair<Kind, std::string>> bodies_of_go() {
   std::vector<std::pair<Kind, std::string>> found;
   for (ProtobufSample& sample : protobuf_samples()) {
@@ -155,7 +238,7 @@ std::vector<std::pair<Kind, std::string>> bodies_of_go() {
 
 TEST(ProtobufDocument, StructsOfGosBodiesAreThoseByWayOfADocument) {
   const auto bodies = bodies_of_go();
-  ASSERT_EQ(bodies.size(), 4u);
+  ASSERT_EQ(bodies.size(), 8u);
   for (const auto& [kind, body] : bodies) {
     const RawPtr raw = std::make_shared<const std::string>(body);
     const auto direct = decode_typed(kind, raw), twin = by_document(kind, raw);
@@ -166,7 +249,8 @@ TEST(ProtobufDocument, StructsOfGosBodiesAreThoseByWayOfADocument) {
 }
 
 std::string random_body(Kind kind, std::uint64_t seed) {
-  const std::string api_version = kind == Kind::Pod ? "v1" : "resource.k8s.io/v1";
+  const bool is_core = kind == Kind::Pod || kind == Kind::Node;
+  const std::string api_version = is_core ? "v1" : "resource.k8s.io/v1";
   const std::string name(info_of(kind).name);
   Json document = Json::object({{"kind", name}, {"apiVersion", api_version}});
   const Json drawn = DocumentDrawer(seed).document(*find_kind(api_version, name), 0);
@@ -177,8 +261,8 @@ std::string random_body(Kind kind, std::uint64_t seed) {
   return body.ok() ? *body : std::string();
 }
 
-TEST(ProtobufDocumentJudge, AgreesWithTheDocumentOnRandomPodsAndClaims) {
-  for (const Kind kind : {Kind::Pod, Kind::ResourceClaim}) {
+TEST(ProtobufDocumentJudge, AgreesWithTheDocumentOnRandomObjects) {
+  for (const Kind kind : kReadDirectly) {
     std::set<std::string> seen;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
       SCOPED_TRACE(seed);
@@ -197,9 +281,9 @@ TEST(ProtobufDocumentJudge, AgreesWithTheDocumentOnRandomPodsAndClaims) {
 TEST(ProtobufDocumentJudge, DamagedBytesAreRefusedOrReadAsByWayOfADocument) {
   SeededRandom random(7);
   std::size_t read = 0, refused = 0;
-  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE(seed);
-    const Kind kind = seed % 2 == 0 ? Kind::Pod : Kind::ResourceClaim;
+    const Kind kind = kReadDirectly[seed % kReadDirectly.size()];
     std::string body = random_body(kind, seed % 40 + 1);
     for (std::uint64_t n = random.below(3); n < 3; ++n)
       body[random.below(body.size())] = static_cast<char>(random.next());
@@ -225,14 +309,15 @@ TEST(ProtobufDocument, MalformedDataThatIsReadIsTrouble) {
     append_bytes_field(object, 1, meta);
     return object;
   };
-  ProtobufDocument::Trouble trouble;
+  ProtobufDocument::Reading reading;
+  std::optional<Error>& trouble = reading.trouble;
   const std::string name = body_of(1, "\xff");
-  EXPECT_EQ(decode_meta(ProtobufDocument(pod, name, trouble)).name, "");
+  EXPECT_EQ(decode_meta(ProtobufDocument(pod, name, reading)).name, "");
   ASSERT_TRUE(trouble.has_value());
   EXPECT_EQ(trouble->message(), "malformed protobuf: a text is not UTF-8");
   trouble.reset();
   const std::string self_link = body_of(4, "\xff");
-  decode_meta(ProtobufDocument(pod, self_link, trouble));
+  decode_meta(ProtobufDocument(pod, self_link, reading));
   EXPECT_FALSE(trouble.has_value()) << "nobody reads selfLink";
 }
 

@@ -40,6 +40,7 @@ Result<std::uint64_t> WireReader::fixed(std::size_t size) {
 }
 
 Result<WireField> WireReader::next() {
+  if (WireField usual; next_usual(usual)) return usual;
   const std::uint64_t tag = TRY(varint());
   constexpr std::uint64_t kNumberMax = (1u << 29) - 1;
   WireField field;

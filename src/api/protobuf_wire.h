@@ -27,10 +27,38 @@ class WireReader {
   bool at_end() const { return rest_.empty(); }
   // Refuses truncated data, groups and numbers out of range.
   Result<WireField> next();
+  // Reads the next field if it is one of nearly all: well-formed, not Fixed, with a tag and a length of one
+  // or two bytes each. False leaves it to next().
+  bool next_usual(WireField& field) {
+    const char *at = rest_.data(), *const end = at + rest_.size();
+    std::uint64_t tag = 0, value = 0;
+    if (!short_varint(at, end, tag) || tag < 8) return false;
+    field.number = static_cast<std::uint32_t>(tag >> 3);
+    field.type = static_cast<WireType>(tag & 7);
+    field.bytes = {};
+    if ((field.type != WireType::Varint && field.type != WireType::Bytes) || !short_varint(at, end, value))
+      return false;
+    field.scalar = field.type == WireType::Varint ? value : 0;
+    if (field.type == WireType::Bytes) {
+      if (value > static_cast<std::uint64_t>(end - at)) return false;
+      field.bytes = {at, value};
+      at += value;
+    }
+    rest_ = {at, static_cast<std::size_t>(end - at)};
+    return true;
+  }
   // A bare varint: packed lists.
   Result<std::uint64_t> varint();
 
  private:
+  static bool short_varint(const char*& at, const char* end, std::uint64_t& value) {
+    if (at == end) return false;
+    value = static_cast<unsigned char>(*at++);
+    if (value < 0x80) return true;
+    if (at == end || static_cast<unsigned char>(*at) >= 0x80) return false;
+    value = (value & 0x7f) | static_cast<std::uint64_t>(static_cast<unsigned char>(*at++)) << 7;
+    return true;
+  }
   Result<std::uint64_t> fixed(std::size_t size);
 
   std::string_view rest_;

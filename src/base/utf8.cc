@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <cstring>
+
 namespace berth {
 namespace {
 
@@ -25,6 +27,17 @@ Decoded decode(std::string_view text) {
   return {code, length};
 }
 
+// Of nearly all texts, their length or a few bytes less.
+std::size_t ascii_prefix(std::string_view text) {
+  std::size_t size = 0;
+  for (std::uint64_t word = 0; size + sizeof(word) <= text.size(); size += sizeof(word)) {
+    std::memcpy(&word, text.data() + size, sizeof(word));
+    if ((word & 0x8080808080808080u) != 0) return size;
+  }
+  while (size < text.size() && static_cast<unsigned char>(text[size]) < 0x80) ++size;
+  return size;
+}
+
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
@@ -33,6 +46,8 @@ bool begins_character(char byte) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
+    text.remove_prefix(ascii_prefix(text));
+    if (text.empty()) return true;
     const Decoded next = decode(text);
     if (next.length == 0) return false;
     text.remove_prefix(next.length);

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 
+#include "api/protobuf_document.h"
+
 namespace berth::api {
 namespace {
 
+// The decoders of nodes read Json and ProtobufDocument.
 // Of equal names the first: kube-scheduler's.
-std::vector<NodeImage> decode_images(const JsonArray& items) {
+template <class Document>
+std::vector<NodeImage> decode_images(const std::vector<Document>& items) {
   std::vector<NodeImage> images;
-  for (const Json& item : items)
-    for (const std::string& name : decode_strings(item.items_at("names")))
-      images.push_back({name, item.int_at("sizeBytes")});
+  for (const Document& item : items)
+    for (std::string& name : strings_at(item, "names"))
+      images.push_back({std::move(name), item.int_at("sizeBytes")});
   std::stable_sort(images.begin(), images.end(),
                    [](const NodeImage& a, const NodeImage& b) { return a.name < b.name; });
   const auto same = [](const NodeImage& a, const NodeImage& b) { return a.name == b.name; };
@@ -18,22 +22,40 @@ std::vector<NodeImage> decode_images(const JsonArray& items) {
   return images;
 }
 
+template <class Document>
+void decode_node_spec(const Document& spec, Node& node) {
+  node.unschedulable = spec.bool_at("unschedulable");
+  if (const auto policy = spec.find("podPreemptionPolicy"))
+    node.disables_resize_preemption = !strings_at(*policy, "disableResizePreemption").empty();
+  for (const Document& item : spec.items_at("taints")) node.taints.push_back(decode_taint(item));
+}
+
+template <class Document>
+void decode_node_status(const Document& status, Node& node) {
+  node.capacity = resource_map_at(status, "capacity");
+  node.allocatable = resource_map_at(status, "allocatable");
+  node.conditions = decode_conditions(status.items_at("conditions"));
+  node.declared_features = strings_at(status, "declaredFeatures");
+  node.images = decode_images(status.items_at("images"));
+}
+
+template <class Document>
+Node node_of_document(const Document& object, RawPtr raw) {
+  Node node;
+  node.raw = std::move(raw);
+  node.meta = decode_meta(object);
+  if (const auto spec = object.find("spec")) decode_node_spec(*spec, node);
+  if (const auto status = object.find("status")) decode_node_status(*status, node);
+  return node;
+}
+
 }  // namespace
 
 Node decode_node(const Json& object, RawPtr raw) {
-  Node node = begin_decoded<Node>(object, std::move(raw));
-  const Json& spec = object.part("spec");
-  node.unschedulable = spec.bool_at("unschedulable");
-  node.disables_resize_preemption =
-      !spec.part("podPreemptionPolicy").items_at("disableResizePreemption").empty();
-  for (const Json& item : spec.items_at("taints")) node.taints.push_back(decode_taint(item));
-  const Json& status = object.part("status");
-  node.capacity = decode_resource_map(status.find("capacity"));
-  node.allocatable = decode_resource_map(status.find("allocatable"));
-  node.conditions = decode_conditions(status.items_at("conditions"));
-  node.declared_features = decode_strings(status.items_at("declaredFeatures"));
-  node.images = decode_images(status.items_at("images"));
-  return node;
+  return node_of_document(object, std::move(raw));
+}
+Node decode_node(const ProtobufDocument& object, RawPtr raw) {
+  return node_of_document(object, std::move(raw));
 }
 
 std::int64_t Node::bytes_of_image(std::string_view name) const {

@@ -5,11 +5,13 @@
 namespace berth::api {
 namespace {
 
-std::map<std::string, Quantity> decode_counters(const Json& map) {
+template <class Document>
+std::map<std::string, Quantity> counters_at(const Document& document, std::string_view key) {
   std::map<std::string, Quantity> counters;
-  if (!map.is_object()) return counters;
-  for (const JsonMember& entry : map.as_object())
-    if (const auto value = decode_quantity(entry.value, "value")) counters.emplace(entry.key, *value);
+  each_member_at(document, key, [&](std::string_view name, const Document& counter) {
+    if (const auto value = quantity_at(counter, "value"))
+      counters.insert_or_assign(std::string(name), *value);
+  });
   return counters;
 }
 
@@ -20,77 +22,116 @@ std::map<std::string, Quantity> decode_quantities(const Document& document, std:
   return quantities;
 }
 
-std::vector<AttributeVersion> decode_versions(const JsonArray& items) {
-  std::vector<AttributeVersion> versions;
-  for (std::string& text : decode_strings(items)) versions.push_back({std::move(text)});
-  return versions;
-}
-
-AttributeValue decode_attribute(const Json& json) {
-  if (const Json* value = json.find("int"); value && value->is_int()) return value->as_int();
-  if (const Json* value = json.find("bool"); value && value->is_bool()) return value->as_bool();
-  if (const Json* value = json.find("string"); value && value->is_string()) return value->as_string();
-  if (const Json* value = json.find("version"); value && value->is_string())
-    return AttributeVersion{value->as_string()};
-  if (json.find("strings")) return decode_strings(json.items_at("strings"));
-  if (json.find("versions")) return decode_versions(json.items_at("versions"));
-  if (json.find("ints")) {
+// `kind`: the member of the attribute that has the list.
+AttributeValue list_attribute(std::string_view kind, const Json& list) {
+  const JsonArray& items = list.as_array();
+  if (kind == "strings") return decode_strings(items);
+  if (kind == "versions") {
+    std::vector<AttributeVersion> versions;
+    for (std::string& text : decode_strings(items)) versions.push_back({std::move(text)});
+    return versions;
+  }
+  if (kind == "ints") {
     std::vector<std::int64_t> ints;
-    for (const Json& item : json.items_at("ints"))
+    for (const Json& item : items)
       if (item.is_int()) ints.push_back(item.as_int());
     return ints;
   }
-  if (json.find("bools")) {
-    std::vector<bool> bools;
-    for (const Json& item : json.items_at("bools"))
-      if (item.is_bool()) bools.push_back(item.as_bool());
-    return bools;
-  }
+  std::vector<bool> bools;
+  for (const Json& item : items)
+    if (item.is_bool()) bools.push_back(item.as_bool());
+  return bools;
+}
+
+template <class Document>
+AttributeValue attribute_of(const Document& document) {
+  if (const auto value = find_int(document, "int")) return *value;
+  if (const auto value = find_bool(document, "bool")) return *value;
+  if (const auto value = find_string(document, "string")) return std::string(*value);
+  if (const auto value = find_string(document, "version")) return AttributeVersion{std::string(*value)};
+  for (const std::string_view kind : {"strings", "versions", "ints", "bools"})
+    if (has_member(document, kind))
+      if (const Json list = json_at(document, kind); list.is_array()) return list_attribute(kind, list);
   return std::monostate();
 }
 
-DeviceCapacity decode_capacity(const Json& json) {
+CapacityPolicy decode_policy(const Json& json) {
+  CapacityPolicy policy;
+  policy.default_value = decode_quantity(json, "default");
+  for (const Json& item : json.items_at("validValues"))
+    if (Result<Quantity> value = parse_quantity(item.is_string() ? item.as_string() : to_string(item)))
+      policy.valid_values.push_back(*value);
+  const Json& range = json.part("validRange");
+  policy.range_min = decode_quantity(range, "min");
+  policy.range_max = decode_quantity(range, "max");
+  policy.range_step = decode_quantity(range, "step");
+  return policy;
+}
+
+template <class Document>
+DeviceCapacity capacity_of(const Document& document) {
   DeviceCapacity capacity;
-  capacity.value = decode_quantity(json, "value").value_or(Quantity());
-  if (const Json* source = json.find("requestPolicy")) {
-    CapacityPolicy policy;
-    policy.default_value = decode_quantity(*source, "default");
-    for (const Json& item : source->items_at("validValues"))
-      if (Result<Quantity> value = parse_quantity(item.is_string() ? item.as_string() : to_string(item)))
-        policy.valid_values.push_back(*value);
-    const Json& range = source->part("validRange");
-    policy.range_min = decode_quantity(range, "min");
-    policy.range_max = decode_quantity(range, "max");
-    policy.range_step = decode_quantity(range, "step");
-    capacity.policy = std::move(policy);
-  }
+  capacity.value = quantity_at(document, "value").value_or(Quantity());
+  if (has_member(document, "requestPolicy"))
+    capacity.policy = decode_policy(json_at(document, "requestPolicy"));
   return capacity;
 }
 
-Device decode_device(const Json& json) {
+template <class Document>
+Device decode_device(const Document& document) {
   Device device;
-  device.name = json.string_at("name");
-  if (const Json* attributes = json.find("attributes"); attributes && attributes->is_object())
-    for (const JsonMember& entry : attributes->as_object())
-      device.attributes.emplace(entry.key, decode_attribute(entry.value));
-  if (const Json* capacity = json.find("capacity"); capacity && capacity->is_object())
-    for (const JsonMember& entry : capacity->as_object())
-      device.capacity.emplace(entry.key, decode_capacity(entry.value));
-  for (const Json& item : json.items_at("consumesCounters"))
-    device.consumes.push_back({std::string(item.string_at("counterSet")),
-                               decode_counters(item.part("counters")),
-                               decode_strings(item.items_at("compatibilityGroups"))});
-  device.node_name = json.string_at("nodeName");
-  if (const Json* selector = json.find("nodeSelector"))
+  device.name = document.string_at("name");
+  each_member_at(document, "attributes", [&](std::string_view name, const Document& attribute) {
+    device.attributes.insert_or_assign(std::string(name), attribute_of(attribute));
+  });
+  each_member_at(document, "capacity", [&](std::string_view name, const Document& capacity) {
+    device.capacity.insert_or_assign(std::string(name), capacity_of(capacity));
+  });
+  for (const Document& item : document.items_at("consumesCounters"))
+    device.consumes.push_back({std::string(item.string_at("counterSet")), counters_at(item, "counters"),
+                               strings_at(item, "compatibilityGroups")});
+  device.node_name = document.string_at("nodeName");
+  if (const auto selector = document.find("nodeSelector"))
     device.node_selector = decode_node_selector(*selector);
-  device.all_nodes = json.bool_at("allNodes");
-  for (const Json& item : json.items_at("taints")) device.taints.push_back(decode_taint(item));
-  device.binds_to_node = json.bool_at("bindsToNode");
-  device.binding_conditions = decode_strings(json.items_at("bindingConditions"));
-  device.binding_failure_conditions = decode_strings(json.items_at("bindingFailureConditions"));
-  device.allow_multiple = json.bool_at("allowMultipleAllocations");
-  device.node_allocatable = decode_node_allocatable_resources(json.part("nodeAllocatableResources"));
+  device.all_nodes = document.bool_at("allNodes");
+  for (const Document& item : document.items_at("taints")) device.taints.push_back(decode_taint(item));
+  device.binds_to_node = document.bool_at("bindsToNode");
+  device.binding_conditions = strings_at(document, "bindingConditions");
+  device.binding_failure_conditions = strings_at(document, "bindingFailureConditions");
+  device.allow_multiple = document.bool_at("allowMultipleAllocations");
+  if (has_member(document, "nodeAllocatableResources"))
+    device.node_allocatable =
+        decode_node_allocatable_resources(json_at(document, "nodeAllocatableResources"));
   return device;
+}
+
+template <class Document>
+void decode_slice_spec(const Document& spec, ResourceSlice& slice) {
+  slice.driver = spec.string_at("driver");
+  if (const auto pool = spec.find("pool")) {
+    slice.pool = pool->string_at("name");
+    slice.generation = pool->int_at("generation");
+    slice.slice_count = pool->int_at("resourceSliceCount");
+  }
+  slice.node_name = spec.string_at("nodeName");
+  if (const auto selector = spec.find("nodeSelector")) slice.node_selector = decode_node_selector(*selector);
+  slice.all_nodes = spec.bool_at("allNodes");
+  slice.per_device_node_selection = spec.bool_at("perDeviceNodeSelection");
+  const auto& devices = spec.items_at("devices");
+  slice.devices.reserve(devices.size());
+  for (const Document& item : devices) slice.devices.push_back(decode_device(item));
+  for (const Document& item : spec.items_at("sharedCounters"))
+    slice.shared_counters.push_back({std::string(item.string_at("name")), counters_at(item, "counters")});
+  slice.skip_node_operations = strings_at(spec, "skipNodeOperations");
+}
+
+template <class Document>
+ResourceSlice slice_of_document(const Document& object, RawPtr raw) {
+  ResourceSlice slice;
+  slice.raw = std::move(raw);
+  slice.meta = decode_meta(object);
+  if (const auto spec = object.find("spec")) decode_slice_spec(*spec, slice);
+  return slice;
 }
 
 template <class Document>
@@ -252,24 +293,10 @@ bool ResourceClaim::reserved_by(std::string_view uid) const {
 }
 
 ResourceSlice decode_resource_slice(const Json& object, RawPtr raw) {
-  ResourceSlice slice = begin_decoded<ResourceSlice>(object, std::move(raw));
-  const Json& spec = object.part("spec");
-  slice.driver = spec.string_at("driver");
-  const Json& pool = spec.part("pool");
-  slice.pool = pool.string_at("name");
-  slice.generation = pool.int_at("generation");
-  slice.slice_count = pool.int_at("resourceSliceCount");
-  slice.node_name = spec.string_at("nodeName");
-  if (const Json* selector = spec.find("nodeSelector")) slice.node_selector = decode_node_selector(*selector);
-  slice.all_nodes = spec.bool_at("allNodes");
-  slice.per_device_node_selection = spec.bool_at("perDeviceNodeSelection");
-  slice.devices.reserve(spec.items_at("devices").size());
-  for (const Json& item : spec.items_at("devices")) slice.devices.push_back(decode_device(item));
-  for (const Json& item : spec.items_at("sharedCounters"))
-    slice.shared_counters.push_back(
-        {std::string(item.string_at("name")), decode_counters(item.part("counters"))});
-  slice.skip_node_operations = decode_strings(spec.items_at("skipNodeOperations"));
-  return slice;
+  return slice_of_document(object, std::move(raw));
+}
+ResourceSlice decode_resource_slice(const ProtobufDocument& object, RawPtr raw) {
+  return slice_of_document(object, std::move(raw));
 }
 
 DeviceClass decode_device_class(const Json& object, RawPtr raw) {

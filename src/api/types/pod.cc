@@ -97,6 +97,12 @@ Toleration toleration_of(const Document& item) {
           find_int(item, "tolerationSeconds")};
 }
 
+template <class Document>
+Taint taint_of(const Document& item) {
+  return {std::string(item.string_at("key")), std::string(item.string_at("value")),
+          std::string(item.string_at("effect")), time_at(item, "timeAdded")};
+}
+
 // One that does not parse selects nothing: the API server has refused it.
 template <class Document>
 LabelSelector label_selector_at(const Document& term, std::string_view field) {
@@ -493,8 +499,10 @@ Toleration decode_toleration(const ProtobufDocument& item) {
 }
 
 Taint decode_taint(const Json& item) {
-  return {std::string(item.string_at("key")), std::string(item.string_at("value")),
-          std::string(item.string_at("effect")), decode_time(item.string_at("timeAdded"))};
+  return taint_of(item);
+}
+Taint decode_taint(const ProtobufDocument& item) {
+  return taint_of(item);
 }
 
 Pod decode_pod(const Json& object, RawPtr raw) {
