@@ -1,7 +1,7 @@
-// A map by namespace and name: iteration in that order, lookups by hash.
+// Maps by namespace and name, with lookups by hash: NamedMap iterates in that order, NamedTable not at all.
 //
-// Owner: one thread. Cost: find and replace O(1), without allocation; insert and erase O(log n). Pointers to
-// entries are valid until their erase. No result depends on the hash.
+// Owner: one thread. Cost: find and replace O(1), without allocation; insert and erase O(log n), of a
+// NamedTable O(1). Pointers to entries are valid until their erase. No result depends on the hash.
 #pragma once
 
 #include <compare>
@@ -23,6 +23,54 @@ struct NamedKey {
   friend auto operator<=>(const NamedKey&, const NamedKey&) = default;
 };
 
+// A NamedKey in two views.
+struct NamedKeyView {
+  std::string_view ns, name;
+  friend bool operator==(const NamedKeyView&, const NamedKeyView&) = default;
+};
+
+// Not noexcept: libstdc++ then keeps hashes beside entries and does not compute those of neighbours again.
+struct NamedKeyHash {
+  using is_transparent = void;
+  std::size_t operator()(const NamedKeyView& key) const {
+    constexpr std::size_t kPrime = 0x9e3779b97f4a7c15ull;
+    const std::hash<std::string_view> text;
+    return (text(key.ns) * kPrime) ^ text(key.name);
+  }
+  std::size_t operator()(const NamedKey& key) const { return (*this)(NamedKeyView{key.ns, key.name}); }
+};
+
+template <class Value>
+class NamedTable {
+ public:
+  // Null when absent.
+  const Value* find(std::string_view ns, std::string_view name) const {
+    const auto found = entries_.find(NamedKeyView{ns, name});
+    return found == entries_.end() ? nullptr : &found->second;
+  }
+  // The entry, with an empty value when it is new.
+  std::pair<Value*, bool> try_emplace(std::string_view ns, std::string_view name) {
+    if (const auto found = entries_.find(NamedKeyView{ns, name}); found != entries_.end())
+      return {&found->second, false};
+    return {&entries_[NamedKey{std::string(ns), std::string(name)}], true};
+  }
+  void erase(std::string_view ns, std::string_view name) {
+    if (const auto found = entries_.find(NamedKeyView{ns, name}); found != entries_.end())
+      entries_.erase(found);
+  }
+
+ private:
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const NamedKey& a, const NamedKey& b) const { return a == b; }
+    bool operator()(const NamedKey& a, const NamedKeyView& b) const {
+      return a.name == b.name && a.ns == b.ns;
+    }
+    bool operator()(const NamedKeyView& a, const NamedKey& b) const { return (*this)(b, a); }
+  };
+  std::unordered_map<NamedKey, Value, NamedKeyHash, Equal> entries_;
+};
+
 template <class Value>
 class NamedMap {
  public:
@@ -38,7 +86,7 @@ class NamedMap {
 
   // Null when absent.
   const Entry* find(std::string_view ns, std::string_view name) const {
-    const auto found = places_.find(Name{ns, name});
+    const auto found = places_.find(NamedKeyView{ns, name});
     return found == places_.end() ? nullptr : &*found->second;
   }
   Entry* find(std::string_view ns, std::string_view name) {
@@ -47,12 +95,13 @@ class NamedMap {
   // The entry, with an empty value when it is new.
   std::pair<Entry*, bool> try_emplace(std::string_view ns, std::string_view name) {
     if (Entry* found = find(ns, name)) return {found, false};
-    const auto made = entries_.try_emplace(NamedKey{std::string(ns), std::string(name)}).first;
-    places_.emplace(Name{made->first.ns, made->first.name}, made);
+    // A list comes in this order.
+    const auto made = entries_.try_emplace(entries_.end(), NamedKey{std::string(ns), std::string(name)});
+    places_.emplace(NamedKeyView{made->first.ns, made->first.name}, made);
     return {&*made, true};
   }
   void erase(std::string_view ns, std::string_view name) {
-    const auto found = places_.find(Name{ns, name});
+    const auto found = places_.find(NamedKeyView{ns, name});
     if (found == places_.end()) return;
     const auto place = found->second;
     places_.erase(found);
@@ -63,21 +112,9 @@ class NamedMap {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Name {
-    std::string_view ns, name;
-    friend bool operator==(const Name&, const Name&) = default;
-  };
-  // Not noexcept: libstdc++ then keeps hashes beside entries and does not compute those of neighbours again.
-  struct Hash {
-    std::size_t operator()(const Name& key) const {
-      constexpr std::size_t kPrime = 0x9e3779b97f4a7c15ull;
-      const std::hash<std::string_view> text;
-      return (text(key.ns) * kPrime) ^ text(key.name);
-    }
-  };
-
   Ordered entries_;
-  std::unordered_map<Name, typename Ordered::iterator, Hash> places_;  // views of the keys in entries_
+  std::unordered_map<NamedKeyView, typename Ordered::iterator, NamedKeyHash>
+      places_;  // views of the keys in entries_
 };
 
 }  // namespace berth::client

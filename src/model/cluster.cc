@@ -435,6 +435,7 @@ void Cluster::assume(Assumption assumption) {
 }
 
 void Cluster::drop_confirmed(std::string_view pod_uid) {
+  if (assumptions_.empty()) return;
   const auto found = assumptions_.find(std::string(pod_uid));
   if (found == assumptions_.end() || outstanding(found->second)) return;
   forget(std::string(found->second.decision), std::string(pod_uid));

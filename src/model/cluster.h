@@ -4,8 +4,8 @@
 // allocation are a pure function of the live objects, the live bind requests and the open assumptions, in
 // this precedence: live object, bind request (first by name), assumption (first by pod UID), late allocation.
 // So a rebuild gives the same state. Cost: a delta O(what it names and, for a slice, the slices of its pool);
-// lookups by name O(log n), by id an index. An id stays with its object; rows of pods and claims are reused
-// once no object, request or assumption names them.
+// lookups by name O(1), of pools and devices O(log n), by id an index. An id stays with its object; rows of
+// pods and claims are reused once no object, request or assumption names them.
 #pragma once
 
 #include <map>
@@ -178,13 +178,13 @@ class Cluster {
   Names<NodeId> node_names_;
   std::vector<NodeRow> nodes_;
   std::map<std::string, NodeId, std::less<>> live_nodes_;
-  client::NamedMap<PodId> pod_ids_;
+  client::NamedTable<PodId> pod_ids_;
   std::vector<PodRow> pods_;
   std::vector<PodId> free_pods_;
   Affinities affinities_;
   NodeTraits traits_;
   ReplicaSelectors replica_selectors_;
-  client::NamedMap<ClaimId> claim_ids_;
+  client::NamedTable<ClaimId> claim_ids_;
   std::vector<ClaimRow> claims_;
   std::vector<ClaimId> free_claims_;
   std::map<std::pair<std::string, std::string>, PoolId> pool_ids_;

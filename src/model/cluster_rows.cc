@@ -8,19 +8,19 @@ namespace {
 
 // The id of this name, in a free row if one exists.
 template <class Id, class Row>
-Id row_of(client::NamedMap<Id>& ids, std::vector<Row>& rows, std::vector<Id>& free, std::string_view ns,
+Id row_of(client::NamedTable<Id>& ids, std::vector<Row>& rows, std::vector<Id>& free, std::string_view ns,
           std::string_view name) {
-  const auto [at, added] = ids.try_emplace(ns, name);
-  if (!added) return at->second;
+  const auto [id, added] = ids.try_emplace(ns, name);
+  if (!added) return *id;
   if (free.empty()) {
-    at->second = Id(static_cast<std::uint32_t>(rows.size()));
+    *id = Id(static_cast<std::uint32_t>(rows.size()));
     rows.emplace_back();
   } else {
-    at->second = free.back();
+    *id = free.back();
     free.pop_back();
   }
-  rows[at->second.index()].key = at->first;
-  return at->second;
+  rows[id->index()].key = {std::string(ns), std::string(name)};
+  return *id;
 }
 
 std::string sorted(std::vector<std::string> lines) {
@@ -96,13 +96,13 @@ std::vector<PoolId> Cluster::pools_of(NodeId id) const {
 }
 
 PodId Cluster::find_pod(std::string_view ns, std::string_view name) const {
-  const auto* found = pod_ids_.find(ns, name);
-  return found ? found->second : PodId::none();
+  const PodId* found = pod_ids_.find(ns, name);
+  return found ? *found : PodId::none();
 }
 
 ClaimId Cluster::find_claim(std::string_view ns, std::string_view name) const {
-  const auto* found = claim_ids_.find(ns, name);
-  return found ? found->second : ClaimId::none();
+  const ClaimId* found = claim_ids_.find(ns, name);
+  return found ? *found : ClaimId::none();
 }
 
 PoolId Cluster::find_pool(std::string_view driver, std::string_view pool) const {
@@ -214,9 +214,13 @@ std::string Cluster::to_text() const {
     for (const auto& [name, slice] : pools_[pool.index()].slices)
       out += "slice " + key.first + "/" + key.second + " " + name + "\n";
   for (const auto& [key, pool] : shared_pools_) out += "wide " + key.first + "/" + key.second + "\n";
-  for (const auto& [key, pod] : pod_ids_.all()) out += "pod " + key.text() + "\n";
-  for (const auto& [key, claim] : claim_ids_.all())
-    out += "claim " + key.text() + (ledger_.reservation(claim) ? " holds\n" : "\n");
+  std::vector<std::string> rows;
+  for (const PodRow& row : pods_)
+    if (find_pod(row.key.ns, row.key.name).valid()) rows.push_back("pod " + row.key.text());
+  for (const ClaimRow& row : claims_)
+    if (const ClaimId claim = find_claim(row.key.ns, row.key.name); claim.valid())
+      rows.push_back("claim " + row.key.text() + (ledger_.reservation(claim) ? " holds" : ""));
+  out += sorted(std::move(rows));
   for (const auto& [uid, assumption] : assumptions_)
     out += "assumed " + uid + " on " + assumption.node + " by " + assumption.decision + "\n";
   return out;

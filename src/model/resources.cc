@@ -61,9 +61,18 @@ ResourceAmounts floors_beyond(const api::Pod& pod, const api::NodeAllocatableCla
   return beyond;
 }
 
+// Of nearly all pods the effective requests are those of the only container, without an addition.
+bool asks_for_its_container(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices) {
+  return pod.containers.size() == 1 && pod.init_containers.empty() && pod.overhead.empty() &&
+         by_devices.empty() && !pod.pod_level_requests && !pod.reported && !pod.resize_infeasible &&
+         !pod.containers.front().reported;
+}
+
 template <class IdOf>
 ResourceAmounts charges_by(const api::Pod& pod, const api::NodeAllocatableClaims& by_devices, IdOf id_of) {
-  const api::ResourceMap requests = api::effective_requests(pod, by_devices);
+  const bool simple = asks_for_its_container(pod, by_devices);
+  const api::ResourceMap summed = simple ? api::ResourceMap() : api::effective_requests(pod, by_devices);
+  const api::ResourceMap& requests = simple ? pod.containers.front().requests : summed;
   ResourceAmounts charges = amounts_by(requests, id_of);
   for (const ResourceAmount& floor : floors_beyond(pod, by_devices, requests, FloorsOf::Placed))
     charges.push_back(floor);
