@@ -65,7 +65,8 @@ void Scheduler::begin_leading(const client::View&, client::Leadership leadership
 void Scheduler::start(const client::View& view, Time now) {
   leading_ = true;
   for (const auto& [name, pod] : view.pods.all()) {
-    loop_.dirty.insert(loop_.entry_of(view, *pod));
+    const bool has_place = pod->bound() && pod->group.empty();  // and no entry
+    if (!has_place) loop_.dirty.insert(loop_.entry_of(view, *pod));
     if (loop_.wants_to_grow(*pod)) loop_.dirty.insert({name.ns, name.name, EntityKind::Pod});
   }
   for (const auto& [name, group] : view.pod_groups.all())
