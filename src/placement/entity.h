@@ -5,6 +5,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,12 @@ struct EntityKey {
   std::string name;
   EntityKind kind = EntityKind::Pod;
   friend auto operator<=>(const EntityKey&, const EntityKey&) = default;
+};
+
+// For look-ups: nothing that is decided follows from the order of such a table. Not noexcept, as
+// NamedKeyHash.
+struct EntityKeyHash {
+  std::size_t operator()(const EntityKey& key) const;
 };
 
 struct QueuedEntity {

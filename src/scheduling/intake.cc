@@ -97,8 +97,8 @@ Intake::HeldDevices Intake::held_by(const client::Delta& delta) const {
 }
 
 void Intake::wake(const placement::ClusterChange& change, Time now) {
-  const bool waits = loop_.queue.unschedulable_count() > 0;
-  loop_.queue.wake(change.event, waits ? profiles_.facts_of(change) : placement::ChangeFacts(), now);
+  const bool matter = loop_.queue.reads_facts_of(change.event);
+  loop_.queue.wake(change.event, matter ? profiles_.facts_of(change) : placement::ChangeFacts(), now);
 }
 
 // What a change of a pod that has or had a place does for others.

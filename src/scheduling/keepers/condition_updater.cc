@@ -74,6 +74,10 @@ std::string wording_class(std::string_view sentence) {
   return text;
 }
 
+std::size_t ConditionUpdater::KeyHash::operator()(const api::ObjectKey& key) const {
+  return client::NamedKeyHash{}(client::NamedKeyView{key.ns, key.name}) + static_cast<std::size_t>(key.kind);
+}
+
 void ConditionUpdater::schedule(const api::ObjectKey& key, PendingCondition& entry, Time at) {
   if (entry.due.is_set()) due_.erase({entry.due, key});
   entry.due = at;

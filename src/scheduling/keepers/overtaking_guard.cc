@@ -37,13 +37,16 @@ bool OvertakingGuard::forget(const EntityKey& key) {
 
 // Those that are not overtaken yet are in the order of the queue.
 void OvertakingGuard::placed(const QueuedEntity& entry, Time now) {
+  if (not_overtaken_.empty()) return;
   const WaitingOrder place = place_of(entry, Time());
-  while (!not_overtaken_.empty() && *not_overtaken_.begin() < place) {
-    WaitingEntity& waiting = waiting_.at(std::get<EntityKey>(*not_overtaken_.begin()));
-    not_overtaken_.erase(not_overtaken_.begin());
+  for (std::size_t i = 0; i < kOvertakenAtOnceMax && !not_overtaken_.empty(); ++i) {
+    if (*not_overtaken_.begin() >= place) return;
+    auto moved = not_overtaken_.extract(not_overtaken_.begin());
+    WaitingEntity& waiting = waiting_.at(std::get<EntityKey>(moved.value()));
     waiting.by_equals = waiting.entry.priority == entry.priority;
     waiting.starves_at = now + limit_of(waiting);
-    overtaken_.insert(place_of(waiting));
+    std::get<1>(moved.value()) = waiting.starves_at;
+    overtaken_.insert(std::move(moved));
   }
 }
 
@@ -51,16 +54,25 @@ bool OvertakingGuard::is_in_the_way_of(const WaitingOrder& place) const {
   return kept_ && (!kept_->used_from.is_set() || -std::get<0>(place) <= kept_->hold.hold().priority);
 }
 
+template <class Visit>
+void OvertakingGuard::visit_overtaken(Visit visit) const {
+  auto place = overtaken_.begin();
+  for (std::size_t looks = 0; looks < kStarvingLooksMax && place != overtaken_.end(); ++looks) {
+    const std::int64_t priority = std::get<0>(*place);
+    if (is_in_the_way_of(*place) || !visit(*place) || std::get<0>(*overtaken_.rbegin()) == priority) return;
+    place = overtaken_.lower_bound({priority + 1, Time(), Time(), 0, {}});
+  }
+}
+
 std::optional<QueuedEntity> OvertakingGuard::starving(Time now) const {
   if (keeps_again_at_.is_set() && now < keeps_again_at_) return std::nullopt;
   if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
-  std::size_t looks = 0;
-  for (const WaitingOrder& place : overtaken_) {
-    if (is_in_the_way_of(place)) break;
-    if (std::get<1>(place) <= now) return waiting_.at(std::get<EntityKey>(place)).entry;
-    if (++looks == kStarvingLooksMax) break;
-  }
-  return std::nullopt;
+  std::optional<QueuedEntity> found;
+  visit_overtaken([&](const WaitingOrder& place) {
+    if (std::get<1>(place) <= now) found = waiting_.at(std::get<EntityKey>(place)).entry;
+    return !found;
+  });
+  return found;
 }
 
 void OvertakingGuard::keep(const EntityKey& key, model::ScopedHold hold, Time used_from, Time now) {
@@ -143,12 +155,10 @@ void OvertakingGuard::forget_in_vain_nodes(const EntityKey& key) {
 std::optional<Time> OvertakingGuard::next_time() const {
   std::optional<Time> next;
   if (kept_) next = kept_->until;
-  std::size_t looks = 0;
-  for (const WaitingOrder& place : overtaken_) {
-    if (is_in_the_way_of(place)) break;
+  visit_overtaken([&](const WaitingOrder& place) {
     if (const Time at = std::max(std::get<1>(place), keeps_again_at_); !next || at < *next) next = at;
-    if (++looks == kStarvingLooksMax) break;
-  }
+    return true;
+  });
   return next;
 }
 

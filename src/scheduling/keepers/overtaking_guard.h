@@ -8,8 +8,9 @@
 // that no pod leaves for kKeptStillMax is idle and helps nobody: it ends, no entry gets one for `limit`, and
 // this entry must be overtaken twice as long before its next one. That one is searched on other nodes first,
 // because the pods on the first nodes may never end. One entry at a time has a reservation: the highest
-// priority first, then the one overtaken longest. Owner: the scheduler, one thread. Cost: O(log n) a call,
-// amortized. Memory: proportional to entries that wait.
+// priority first, then the one overtaken longest. Owner: the scheduler, one thread. Cost: O(log n) a call; a
+// placement counts for the first kOvertakenAtOnceMax entries that it overtakes, the next one for those behind
+// them. Memory: proportional to entries that wait.
 //
 // Where expected durations say when the room will be free, the reservation lasts until then, and entries that
 // end before may use the room (backfill). It ends early for a starving entry of a higher priority.
@@ -20,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,8 @@
 
 namespace berth::scheduling {
 
-inline constexpr std::size_t kStarvingLooksMax = 64;  // entries visited in one search for a starving one
+inline constexpr std::size_t kOvertakenAtOnceMax = 16;  // entries that one placement counts for
+inline constexpr std::size_t kStarvingLooksMax = 64;  // priorities visited in one search for a starving entry
 inline constexpr Duration kKeptMax = Duration::minutes(10);
 inline constexpr Duration kKeptStillMax = Duration::minutes(2);
 inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // the bound of the doubled `limit`
@@ -104,6 +107,10 @@ class OvertakingGuard {
   static WaitingOrder place_of(const WaitingEntity& waiting) {
     return place_of(waiting.entry, waiting.starves_at);
   }
+  // Calls visit() with the entry of each priority that was overtaken first, the highest priority first, until
+  // it returns false, the reservation is in the way, or kStarvingLooksMax were visited.
+  template <class Visit>
+  void visit_overtaken(Visit visit) const;
   void wait_again(const EntityKey& key);
   // The reservation is in the way of entries with this place and those after it. Only one with a known begin,
   // which may last long, makes way for higher priorities.
@@ -111,7 +118,7 @@ class OvertakingGuard {
   Duration limit_of(const WaitingEntity& waiting) const;
 
   Duration limit_;
-  std::map<EntityKey, WaitingEntity> waiting_;
+  std::unordered_map<EntityKey, WaitingEntity, placement::EntityKeyHash> waiting_;
   std::set<WaitingOrder> not_overtaken_, overtaken_;
   std::optional<ActiveReservation> kept_;
   std::map<model::NodeId, Time> left_at_;  // by a pod, the last time

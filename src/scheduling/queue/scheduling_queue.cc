@@ -13,20 +13,25 @@ Duration backoff_after(std::uint32_t attempts, QueueBackoff times) {
 
 void SchedulingQueue::place(QueuedSlot slot) {
   if (slot.entry.arrival == 0) slot.entry.arrival = ++arrivals_;
-  const EntityKey key = slot.entry.key;
+  QueuedSlot& kept = entries_[slot.entry.key];
+  kept = std::move(slot);
+  list(kept);
+}
+
+void SchedulingQueue::list(const QueuedSlot& slot) {
   if (slot.place == SubQueue::Active) active_.insert(slot.entry);
   if (slot.place == SubQueue::Backoff || slot.place == SubQueue::ErrorBackoff)
-    backoff_.emplace(slot.ready, key);
+    backoff_.emplace(slot.ready, slot.entry.key);
   if (slot.place == SubQueue::Unschedulable) {
-    unschedulable_.emplace(slot.sweep_at, key);
+    unschedulable_.emplace(slot.sweep_at, slot.entry.key);
     rows_.insert(slot.row, slot.entry, slot.backoff_end);
   }
-  entries_[key] = std::move(slot);
 }
 
 void SchedulingQueue::take_out(const QueuedSlot& slot) {
-  active_.erase(slot.entry);
-  backoff_.erase({slot.ready, slot.entry.key});
+  if (slot.place == SubQueue::Active) active_.erase(slot.entry);
+  if (slot.place == SubQueue::Backoff || slot.place == SubQueue::ErrorBackoff)
+    backoff_.erase({slot.ready, slot.entry.key});
   if (slot.row == kNoRow) return;
   if (slot.place == SubQueue::Unschedulable) {
     unschedulable_.erase({slot.sweep_at, slot.entry.key});
@@ -43,7 +48,7 @@ void SchedulingQueue::add(const EntityKey& key, std::int32_t priority, Time sinc
     return place({{key, priority, since, 0}, SubQueue::Active, {}});
   }
   if (known->second.place != SubQueue::Gated && known->second.entry.priority == priority) return;
-  QueuedSlot slot = known->second;
+  QueuedSlot& slot = known->second;
   take_out(slot);
   slot.entry.priority = priority;
   slot.entry.since = since;
@@ -52,7 +57,7 @@ void SchedulingQueue::add(const EntityKey& key, std::int32_t priority, Time sinc
     figures_.count(IncomingQueue::Active, QueueEvent::Asked);
     slot.place = SubQueue::Active;
   }
-  place(std::move(slot));
+  list(slot);
 }
 
 void SchedulingQueue::add_after_failures(const EntityKey& key, std::int32_t priority, Time since,
@@ -84,32 +89,32 @@ void SchedulingQueue::erase(const EntityKey& key) {
   entries_.erase(known);
 }
 
-IncomingQueue SchedulingQueue::let_out(const EntityKey& key, Time now, RowId head_of) {
-  QueuedSlot slot = entries_.at(key);
-  if (head_of != kNoRow) rows_.set_head(head_of, key);
+IncomingQueue SchedulingQueue::let_out(QueuedSlot& slot, Time now, RowId head_of) {
+  if (head_of != kNoRow) rows_.set_head(head_of, slot.entry.key);
   take_out(slot);
   slot.row = head_of;
   slot.ready = slot.backoff_end;
   const bool backs_off = slot.ready.is_set() && slot.ready > now;
   slot.place = backs_off ? SubQueue::Backoff : SubQueue::Active;
-  place(std::move(slot));
+  list(slot);
   return backs_off ? IncomingQueue::Backoff : IncomingQueue::Active;
 }
 
 // A head in its backoff gives way to an entry that can be tried earlier.
 std::optional<IncomingQueue> SchedulingQueue::let_next_out(RowId row, Time now) {
   if (!rows_.contains(row)) return std::nullopt;
-  const std::optional<EntityKey> next = rows_.next(row, now);
-  if (!next) return std::nullopt;
+  const std::optional<EntityKey> first = rows_.next(row, now);
+  if (!first) return std::nullopt;
+  QueuedSlot& next = entries_.at(*first);
   if (const std::optional<EntityKey> head = rows_.head(row)) {
-    QueuedSlot waits = entries_.at(*head);
-    if (waits.place == SubQueue::Active || entries_.at(*next).backoff_end >= waits.ready) return std::nullopt;
-    rows_.set_head(row, *next);
+    QueuedSlot& waits = entries_.at(*head);
+    if (waits.place == SubQueue::Active || next.backoff_end >= waits.ready) return std::nullopt;
+    rows_.set_head(row, *first);
     backoff_.erase({waits.ready, *head});
     waits.place = SubQueue::Unschedulable;
-    place(std::move(waits));
+    list(waits);
   }
-  return let_out(*next, now, row);
+  return let_out(next, now, row);
 }
 
 void SchedulingQueue::let_rows_out(const std::vector<RowId>& rows, std::uint32_t events, Time now) {
@@ -139,9 +144,10 @@ void SchedulingQueue::sweep(Time now) {
   const auto [due, key] = *unschedulable_.begin();
   if (due > now || (!active_.empty() && due + kSweepDelayMax > now)) return;
   // An entry whose row is being tried has missed nothing.
-  const bool was_woken = rows_.head(entries_.at(key).row).has_value();
-  figures_.count(let_out(key, now), QueueEvent::Swept);
-  entries_.at(key).swept_at = was_woken ? 0 : wakes_;
+  QueuedSlot& slot = entries_.at(key);
+  const bool was_woken = rows_.head(slot.row).has_value();
+  figures_.count(let_out(slot, now), QueueEvent::Swept);
+  slot.swept_at = was_woken ? 0 : wakes_;
 }
 
 std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
@@ -157,12 +163,13 @@ std::optional<QueuedEntity> SchedulingQueue::pop(Time now) {
     figures_.count(IncomingQueue::Active, QueueEvent::TakenEarly);
     key = early->second;
   }
-  QueuedSlot slot = entries_.at(key);
-  take_out(slot);
-  entries_.erase(key);
-  ++slot.entry.attempts;
-  slot.entry.swept = slot.swept_at == wakes_;
-  return slot.entry;
+  const auto known = entries_.find(key);
+  take_out(known->second);
+  QueuedEntity entry = std::move(known->second.entry);
+  entry.swept = known->second.swept_at == wakes_;
+  ++entry.attempts;
+  entries_.erase(known);
+  return entry;
 }
 
 void SchedulingQueue::put_unschedulable(QueuedEntity entry, placement::WaitsFor waits_for, Time now) {
@@ -194,7 +201,7 @@ void SchedulingQueue::wake_one(const EntityKey& key, Time now) {
   const auto known = entries_.find(key);
   ++wakes_;
   if (known != entries_.end() && known->second.place == SubQueue::Unschedulable)
-    figures_.count(let_out(key, now), QueueEvent::Asked);
+    figures_.count(let_out(known->second, now), QueueEvent::Asked);
 }
 
 std::optional<Time> SchedulingQueue::next_time() const {

@@ -1,15 +1,15 @@
 // Entities that wait for a decision: pods without a group, and groups, in the order of their attempts.
 //
-// Owner: the scheduler. Cost: O(log n) a call, `wake` O(rows that the change concerns). Memory: proportional
-// to waiting pods. Source: kube-scheduler's three queues: active, backoff (1 s doubling to 10 s),
-// unschedulable (5-minute sweep).
+// Owner: the scheduler. Cost: look-ups O(1), changes O(log n), `wake` O(rows that the change concerns).
+// Memory: proportional to waiting pods. Source: kube-scheduler's three queues: active, backoff (1 s doubling
+// to 10 s), unschedulable (5-minute sweep).
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "base/time.h"
 #include "scheduling/queue/queue_figures.h"
@@ -57,7 +57,8 @@ class SchedulingQueue {
   // Moves the first entry of every row that waits for one of `events` out, after the rest of its backoff.
   // The next one of the row follows, unless the same answer comes back.
   void wake(std::uint32_t events, Time now);
-  // The same for one change, whose facts are these.
+  // The same for one change, whose facts are these; reads_facts_of() tells whether they matter.
+  bool reads_facts_of(std::uint32_t event) const { return rows_.reads_facts_of(event); }
   void wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now);
   void wake_one(const EntityKey& key, Time now);
 
@@ -86,9 +87,11 @@ class SchedulingQueue {
   using Deadline = std::pair<Time, EntityKey>;
 
   void place(QueuedSlot slot);
+  // Puts the slot of entries_ into the lists of its place, and out of them.
+  void list(const QueuedSlot& slot);
   void take_out(const QueuedSlot& slot);
   // Returns where it is now.
-  IncomingQueue let_out(const EntityKey& key, Time now, RowId head_of = kNoRow);
+  IncomingQueue let_out(QueuedSlot& slot, Time now, RowId head_of = kNoRow);
   std::optional<IncomingQueue> let_next_out(RowId row, Time now);
   void let_rows_out(const std::vector<RowId>& rows, std::uint32_t events, Time now);
   void activate(QueuedSlot& slot);
@@ -98,7 +101,7 @@ class SchedulingQueue {
   std::uint64_t arrivals_ = 0;
   std::uint64_t wakes_ = 1;  // calls of wake()
   QueueFigures figures_;
-  std::map<EntityKey, QueuedSlot> entries_;
+  std::unordered_map<EntityKey, QueuedSlot, placement::EntityKeyHash> entries_;
   std::set<QueuedEntity, QueueOrder> active_;
   std::set<Deadline> backoff_;        // both kinds of backoff
   std::set<Deadline> unschedulable_;  // by the time of the sweep

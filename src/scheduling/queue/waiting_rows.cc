@@ -85,6 +85,10 @@ std::vector<RowId> WaitingRows::waiting_for(std::uint32_t events) const {
   return rows;
 }
 
+bool WaitingRows::reads_facts_of(std::uint32_t event) const {
+  return std::ranges::any_of(by_events_, [&](const auto& of) { return (of.first.second & event) != 0; });
+}
+
 std::vector<RowId> WaitingRows::touched(std::uint32_t event, const ChangeFacts& facts) const {
   std::vector<RowId> rows;
   for (const auto& [of, ids] : by_events_)

@@ -51,6 +51,8 @@ class WaitingRows {
   // Ascending.
   std::vector<RowId> waiting_for(std::uint32_t events) const;
   std::vector<RowId> touched(std::uint32_t event, const placement::ChangeFacts& facts) const;
+  // Whether touched() looks at the facts of such a change.
+  bool reads_facts_of(std::uint32_t event) const;
 
  private:
   struct Row {
