@@ -96,6 +96,7 @@ class PodCycle {
   std::string why_not(const CycleState& state, NodeId node) const;
 
  private:
+  void judge_block(CycleState& state, std::span<const NodeId> nodes) const;
   void filter_domains(CycleState& state) const;
   void compare_by(const CycleState& state, const Comparison& comparison,
                   std::span<const std::size_t> feasible, ComparedNodes& compared,

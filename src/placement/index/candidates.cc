@@ -53,7 +53,33 @@ void Candidates::start(std::span<const std::int64_t> keys, const NodeOrder& orde
   });
   group_by_fewest(order.by_name().size(), domains.rules);
   make_room(keys.size());
-  for (const NodeId node : order.by_name()) place(order.slot(node), order, domains);
+  for (const NodeId node : order.by_name()) seat(order.slot(node), order, domains);
+  play_all(order);
+}
+
+// As place(), for a node that is in no group yet; nobody has played for its group.
+void Candidates::seat(std::uint32_t slot, const NodeOrder& order, const ActiveDomains& domains) {
+  const DomainValueId to = group_for(slot, order, domains);
+  group_of_[slot] = to;
+  if (!to.valid()) return;
+  Group& group = groups_[to.index()];
+  position_[slot] = static_cast<std::uint32_t>(group.slots.size());
+  group.slots.push_back(slot);
+  eligible_[slot] = refusals_[slot] == 0 && keys_[slot] != kOut;
+  group.eligible += eligible_[slot] ? 1 : 0;
+}
+
+void Candidates::play_all(const NodeOrder& order) {
+  std::vector<std::int64_t> keys, best(groups_.size(), kOut);
+  for (std::size_t id = 0; id < groups_.size(); ++id) {
+    Group& group = groups_[id];
+    if (group.eligible == 0) continue;
+    keys.clear();
+    for (const std::uint32_t slot : group.slots) keys.push_back(eligible_[slot] ? keys_[slot] : kOut);
+    group.keys.start(keys, label_in(group, order));
+    if (!group.refused) best[id] = group.keys.key(group.keys.best());
+  }
+  if (!has_cells()) final_.start(best, label_of_best(order));
 }
 
 void Candidates::make_room(std::size_t slots) {
@@ -152,6 +178,14 @@ void Candidates::turn(std::size_t rule, DomainValueId domain, const DomainAmount
 }
 
 void Candidates::place(std::uint32_t slot, const NodeOrder& order, const ActiveDomains& domains) {
+  const DomainValueId group = group_for(slot, order, domains);
+  move(slot, group, order);
+  update(slot, order);
+}
+
+// Where the node of the slot belongs by now. Counts the rules that refuse it.
+DomainValueId Candidates::group_for(std::uint32_t slot, const NodeOrder& order,
+                                    const ActiveDomains& domains) {
   const NodeId node = order.node(slot);
   const bool alone = grouping_ == kNone;  // no rule groups
   DomainValueId group = node.valid() && alone ? DomainValueId(0) : DomainValueId::none();
@@ -163,8 +197,7 @@ void Candidates::place(std::uint32_t slot, const NodeOrder& order, const ActiveD
   }
   refusals_[slot] = refusals;
   if (has_cells() && group.valid()) group = cell_of(node, alone ? DomainValueId::none() : group, domains);
-  move(slot, group, order);
-  update(slot, order);
+  return group;
 }
 
 DomainValueId Candidates::cell_of(NodeId node, DomainValueId rule_domain, const ActiveDomains& domains) {
@@ -212,7 +245,7 @@ void Candidates::leave(std::uint32_t slot, const NodeOrder& order) {
   const DomainValueId from = group_of_[slot];
   if (!from.valid()) return;
   Group& group = groups_[from.index()];
-  group.keys.set(position_[slot], kOut, [&](std::size_t at) { return order.labels()[group.slots[at]]; });
+  group.keys.set(position_[slot], kOut, label_in(group, order));
   group.free.push_back(position_[slot]);
   if (eligible_[slot]) --group.eligible;
   eligible_[slot] = false;
@@ -245,17 +278,15 @@ void Candidates::update(std::uint32_t slot, const NodeOrder& order) {
   eligible_[slot] = eligible;
   const std::int64_t key = eligible && !aside_[slot] ? keys_[slot] : kOut;
   if (group.keys.key(position_[slot]) == key) return;
-  group.keys.set(position_[slot], key, [&](std::size_t at) { return order.labels()[group.slots[at]]; });
+  group.keys.set(position_[slot], key, label_in(group, order));
   update_final(group_of_[slot], order);
 }
 
 void Candidates::update_final(DomainValueId id, const NodeOrder& order) {
   if (has_cells()) return;
-  const auto best_of = [this](std::size_t at) { return groups_[at].slots[groups_[at].keys.best()]; };
   const Group& group = groups_[id.index()];
   const bool out = group.refused || group.keys.empty();
-  final_.replay(id.index(), out ? kOut : group.keys.key(group.keys.best()),
-                [&](std::size_t at) { return order.labels()[best_of(at)]; });
+  final_.replay(id.index(), out ? kOut : group.keys.key(group.keys.best()), label_of_best(order));
 }
 
 void Candidates::set(std::uint32_t slot, std::int64_t key, const NodeOrder& order) {

@@ -98,11 +98,25 @@ class Candidates {
     std::uint64_t generation = 0, seen = 0;  // of the amounts
     bool coarse = false;
   };
+  // For the tournaments of nodes, and for that of groups.
+  static auto label_in(const Group& group, const NodeOrder& order) {
+    return [slots = group.slots.data(), labels = order.labels().data()](std::size_t at) {
+      return labels[slots[at]];
+    };
+  }
+  auto label_of_best(const NodeOrder& order) const {
+    return [this, labels = order.labels().data()](std::size_t at) {
+      return labels[groups_[at].slots[groups_[at].keys.best()]];
+    };
+  }
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   bool has_groups() const { return !verdicts_.empty() || has_cells(); }
   bool has_cells() const { return compares_; }
   void make_room(std::size_t slots);
   void group_by_fewest(std::size_t nodes, std::span<const ActiveRule> rules);
+  void seat(std::uint32_t slot, const NodeOrder& order, const ActiveDomains& domains);
+  void play_all(const NodeOrder& order);
+  DomainValueId group_for(std::uint32_t slot, const NodeOrder& order, const ActiveDomains& domains);
   void place(std::uint32_t slot, const NodeOrder& order, const ActiveDomains& domains);
   void move(std::uint32_t slot, DomainValueId to, const NodeOrder& order);
   void leave(std::uint32_t slot, const NodeOrder& order);
