@@ -34,6 +34,11 @@ bool has_bound(const client::View& view, const api::BindRequest& request) {
 
 // Of an earlier Lease of this name as well: this process holds the one that exists. Requests of an earlier
 // release name none.
+bool is_of_earlier_process(const api::BindRequest& request, std::string_view process) {
+  const std::string_view other = api::process_of(request.decision_id);
+  return !process.empty() && !other.empty() && other != process;
+}
+
 bool is_of_earlier_term(const api::BindRequest& request, const client::Leadership& now_leading) {
   if (request.epoch == 0 || now_leading.epoch == 0) return false;
   if (request.lease.empty()) return request.epoch < now_leading.epoch;
@@ -292,10 +297,11 @@ void Intake::request_changed(const client::View& view, const client::Delta& delt
   if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
     loop_.written_gangs.erase(before->decision_id);
   if (!after && has_bound(view, *before)) return loop_.device_waits.forget(*before);
-  // A request of an earlier term that appears after this term began landed late. Others may have its place
-  // by now, so it is withdrawn and decided again.
+  // A request of an earlier term or process that appears after this one began landed late. Others may have
+  // its place by now, so it is withdrawn and decided again.
   const bool appeared = after && (!before || after->decision_id != before->decision_id);
-  if (appeared && is_of_earlier_term(*after, loop_.leadership) && !has(KnownDefect::FirstListTrusted))
+  if (appeared && !has(KnownDefect::FirstListTrusted) &&
+      (is_of_earlier_term(*after, loop_.leadership) || is_of_earlier_process(*after, loop_.options.process)))
     loop_.withdrawals.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;

@@ -301,6 +301,24 @@ TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsWithdrawn) {
   EXPECT_FALSE(withdrawn("before")) << "it was listed when the term began";
 }
 
+TEST(Terms, WithoutALeaseADecisionOfAnEarlierProcessThatLandsLateIsWithdrawn) {
+  SchedulerOptions options;
+  options.process = "2";
+  TestBench bench(std::move(options));
+  bench.put_node({"n1"});
+  for (const char* pod : {"own", "late", "by-hand"}) bench.put_pod({pod});
+  bench.scheduler.begin_leading(bench.view, {}, bench.now);
+  put_request(bench, "late", "d2@1", "");
+  put_request(bench, "by-hand", "mine", "");
+  bench.run();
+  const auto request = [&](const std::string& pod) {
+    return bench.view.bind_requests_of_pod("default", pod).front();
+  };
+  EXPECT_TRUE(request("late")->withdrawn);
+  EXPECT_FALSE(request("by-hand")->withdrawn);
+  EXPECT_EQ(api::process_of(request("own")->decision_id), "2");
+}
+
 TEST(Terms, AGangWhoseRequestsWereNeverAllWrittenIsWithdrawn) {
   TestBench bench;
   bench.put_node({"n1"});

@@ -164,7 +164,8 @@ std::string Scheduler::next_decision(const EntityKey& key, Time now) {
                              "/" + key.name + "|" + std::to_string(state_digest_);
   latest_digest_ = fnv1a(inputs);
   core_.seed(latest_digest_);
-  return "d" + std::to_string(sequence_) + "-" + hex_of(latest_digest_);
+  return api::with_process("d" + std::to_string(sequence_) + "-" + hex_of(latest_digest_),
+                           loop_.options.process);
 }
 
 void Scheduler::log(DecisionRecord record) {

@@ -146,6 +146,12 @@ TEST(Types, AllocationsSurviveARoundTrip) {
   EXPECT_EQ(to_json(decode_allocation(source)), source);
 }
 
+TEST(Types, ADecisionMayNameItsProcess) {
+  EXPECT_EQ(with_process("d1-a", ""), "d1-a");
+  EXPECT_EQ(process_of(with_process("d1-a", "p")), "p");
+  EXPECT_EQ(process_of("d1-a"), "");
+}
+
 TEST(Types, BindRequestsSurviveARoundTrip) {
   BindRequest request;
   request.meta.name = bind_request_name("train-0", "0a1b2c3d-0000-4000-8000-000000000000");
