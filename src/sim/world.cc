@@ -46,7 +46,6 @@ struct World::Parts {
   void start() {
     plane::ControlPlaneOptions options;
     options.health = &health.feed();
-    options.controller_names.push_back("node-lifecycle-controller");
     options.binding.gpu_sharing = true;
     if (gpu_reservation_pods) options.binding.gpu_reservations = binding::GpuReservations::Pods;
     plane = std::make_unique<plane::ControlPlane>(faulty, decider_gates, std::move(options));
