@@ -47,7 +47,7 @@ class ReplacementTurns {
     wish->required = 0;
     input.wish = wish;
     std::vector<const api::Pod*> lost;
-    for (const LostPlace& place : lost_places(view_, input.placed, {}, Time::from_seconds(1)).lost)
+    for (const LostPlace& place : lost_places(view_, input.placed, Time::from_seconds(1)).lost)
       lost.push_back(place.pod);
     model::Ledger::Transaction transaction(cluster_.ledger());
     const ReplacementAnswer answer =
