@@ -7,6 +7,7 @@
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
 #include "client/group_tree.h"
+#include "placement/expected_duration.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -177,8 +178,12 @@ void Intake::pod_changed(const client::View& view, const client::Delta& delta, T
   if (!after) return;
   loop_.dirty.insert(loop_.entry_of(view, *after));
   if (!before && !after->group.empty()) loop_.queue.wake_one(loop_.entry_of(view, *after), now);
-  // Terms and constraints read the pod's own labels, too.
-  if (before && (before->meta.generation != after->meta.generation || relabelled))
+  // Terms and constraints read the pod's own labels, too; backfill reads its expected duration.
+  const auto duration_of = [](const api::Pod& pod) {
+    return pod.meta.annotation(placement::kExpectedDurationAnnotation);
+  };
+  if (before && (before->meta.generation != after->meta.generation || relabelled ||
+                 duration_of(*before) != duration_of(*after)))
     loop_.queue.wake_one(loop_.entry_of(view, *after), now);
 }
 

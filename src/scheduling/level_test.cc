@@ -306,8 +306,10 @@ TEST(Terms, WithoutALeaseADecisionOfAnEarlierProcessThatLandsLateIsWithdrawn) {
   options.process = "2";
   TestBench bench(std::move(options));
   bench.put_node({"n1"});
-  for (const char* pod : {"own", "late", "by-hand"}) bench.put_pod({pod});
+  bench.put_pod({"own"});
   bench.scheduler.begin_leading(bench.view, {}, bench.now);
+  bench.run();
+  for (const char* pod : {"late", "by-hand"}) bench.put_pod({pod});
   put_request(bench, "late", "d2@1", "");
   put_request(bench, "by-hand", "mine", "");
   bench.run();
