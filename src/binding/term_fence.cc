@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/serialized.h"
+#include "api/types/decision_id.h"
 #include "base/known_defects.h"
 
 namespace berth::binding {

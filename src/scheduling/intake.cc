@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/types/decision_id.h"
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
 #include "client/group_tree.h"

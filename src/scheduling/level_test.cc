@@ -1,6 +1,7 @@
 // Writes besides decisions are derived from live objects until the view shows them.
 #include <gtest/gtest.h>
 
+#include "api/types/decision_id.h"
 #include "scheduling/test_bench.h"
 #include "scheduling/writes.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/decision_id.h"
 #include "api/types/gang_decision.h"
 #include "base/fnv.h"
 #include "base/hex.h"

@@ -67,8 +67,8 @@ def a_trace_is_read_packed_or_not():
     members = gzip.compress(TASKS[:90].encode()) + gzip.compress(TASKS[90:].encode())
     with in_folder(n_csv=NODES, p_csv=TASKS, p_gz=gzip.compress(TASKS.encode()), two_gz=members) as folder:
         folder = pathlib.Path(folder)
-        all_forms = [simulate("--openb-nodes", folder / "n.csv", "--openb-pods", folder / name, "--load", "1.2",
-                         "--seeds", "2") for name in ("p.csv", "p.gz", "two.gz")]
+        all_forms = [simulate("--openb-nodes", folder / "n.csv", "--openb-pods", folder / name,
+                              "--load", "1.2", "--seeds", "2") for name in ("p.csv", "p.gz", "two.gz")]
         assert all_forms[0] == all_forms[1] == all_forms[2]
         for one in all_forms[0]["runs"]:
             assert one["pods"]["placed"] > 0 and 80 < one["allocatedGpuPercent"] <= 100, one

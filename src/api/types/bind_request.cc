@@ -134,15 +134,6 @@ std::string extended_claim_name(std::string_view pod_name, std::string_view pod_
   return name.append(numbered ? pod_uid.substr(0, 8) : pod_uid);
 }
 
-std::string with_process(std::string id, std::string_view process) {
-  return process.empty() ? id : id.append("@").append(process);
-}
-
-std::string_view process_of(std::string_view decision_id) {
-  const std::size_t at = decision_id.find('@');
-  return at == std::string_view::npos ? std::string_view() : decision_id.substr(at + 1);
-}
-
 std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid) {
   constexpr std::size_t kNameMax = 253, kUidPart = 8;
   std::string name(pod_name.substr(0, kNameMax - kUidPart - 1));

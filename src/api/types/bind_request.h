@@ -173,9 +173,6 @@ bool is_failing(const BindRequest& request);
 // finds it.
 std::string extended_claim_name(std::string_view pod_name, std::string_view pod_uid);
 std::string bind_request_name(std::string_view pod_name, std::string_view pod_uid);
-// "ID@PROCESS": a decision of a process that holds no Lease. An empty `process` adds nothing.
-std::string with_process(std::string id, std::string_view process);
-std::string_view process_of(std::string_view decision_id);
 
 std::string_view name_of(BindPhase phase);  // "Pending", "Succeeded", "Failed"
 std::string_view name_of(BindStep step);    // "", "Reserving", …

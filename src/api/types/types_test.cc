@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "api/kinds.h"
+#include "api/types/decision_id.h"
 
 namespace berth::api {
 namespace {
