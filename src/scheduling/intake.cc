@@ -36,9 +36,10 @@ bool has_bound(const client::View& view, const api::BindRequest& request) {
 
 // Of an earlier Lease of this name as well: this process holds the one that exists. Requests of an earlier
 // release name none.
+// One that a binder has begun was there before.
 bool is_of_earlier_process(const api::BindRequest& request, std::string_view process) {
   const std::string_view other = api::process_of(request.decision_id);
-  return !process.empty() && !other.empty() && other != process;
+  return !process.empty() && !other.empty() && other != process && !request.status_names_decision;
 }
 
 bool is_of_earlier_term(const api::BindRequest& request, const client::Leadership& now_leading) {

@@ -1,5 +1,5 @@
-// The id of a decision, as in BindRequest.spec.decisionID: "d7-<digest>". A process that holds no Lease appends
-// its own name, "d7-<digest>@<process>", so that its successor knows what it did not decide itself.
+// The id of a decision, as in BindRequest.spec.decisionID: "d7-<digest>". A process that holds no Lease
+// appends its own name, "d7-<digest>@<process>", so that its successor knows what it did not decide itself.
 #pragma once
 
 #include <string>
