@@ -11,6 +11,7 @@
 
 #include "api/gates.h"
 #include "client/api_client.h"
+#include "placement/plugin_arguments.h"
 #include "sim/faults.h"
 #include "sim/reported_health.h"
 
@@ -21,7 +22,8 @@ struct WorldOptions {
   std::string feature_gates;          // changes from the defaults of `berth up`
   std::string decider_gates;          // further changes, for the deciders only: version skew
   bool gpu_reservation_pods = false;  // of the binder; else the scheduler's account alone
-  FaultRates faults;                  // the default is none
+  placement::ResourcesFitArguments resources_fit = {};
+  FaultRates faults;  // the default is none
 };
 
 class World {
