@@ -337,6 +337,7 @@ std::optional<GroupPreemptionPlan> CheapestVictims::plan(const Chosen& chosen) {
 }
 
 void CheapestVictims::say_why_not(NoVictimsFound& why_not) {
+  why_not.waits_for_bindings = rooms_.waits_for_bindings();
   why_not.without_victims = rooms_.has_victims() ? 0 : 1;
   if (!rooms_.has_victims()) return;
   rooms_.remove_all();

@@ -40,6 +40,8 @@ class DomainRooms {
   std::size_t turn(NodeId node) const;
   std::size_t victims(const Placement& placement) const;
   bool has_victims() const { return !victims_.empty(); }
+  // Whether a pod that is being bound could be a victim once it is.
+  bool waits_for_bindings() const { return waits_for_bindings_; }
   // Removes all victims, whichever domain they are in.
   void remove_all() const;
 
@@ -83,6 +85,7 @@ class DomainRooms {
   std::vector<NodeId> nodes_;     // of all placements
   std::vector<Victim> victims_;   // ascending
   std::vector<std::int64_t> levels_;
+  bool waits_for_bindings_ = false;
   std::map<NodeId, Node> by_node_;
 };
 

@@ -95,6 +95,7 @@ void VictimIndex::read(const SchedulingContext& context, NodeId node) {
   Row row;
   for (const PodId id : ledger.node(node).pods) {
     const Evictability kind = evictability(cluster, id, {});
+    // One that is being bound counts: its charge, and so its node, does not change when it is bound.
     if (kind == Evictability::Fixed) continue;
     const api::Pod& pod = *cluster.pod(id).live;
     const model::PodCharge& charge = ledger.charge(id);

@@ -292,6 +292,7 @@ std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, 
   if (plan) plan->ended = ended;
   if (!plan) why = why_not(nodes);
   if (!plan) why.ended = ended;
+  if (!plan) why.waits_for_bindings = units_.waits_for_bindings();
   return plan;
 }
 

@@ -69,14 +69,15 @@ std::optional<std::vector<PodId>> VictimUnits::evicted_with(const api::PodGroup&
 
 // None: one of the pods cannot be evicted, so all of them stay.
 std::optional<VictimUnit> VictimUnits::unit_of(std::vector<PodId> pods, std::int32_t priority,
-                                               bool of_group) const {
+                                               bool of_group) {
   VictimUnit unit;
   unit.priority = priority;
   unit.of_group = of_group;
   unit.ends_soon = true;
   for (const PodId id : pods) {
     const Evictability kind = evictability(cluster_, id, context_.now);
-    if (kind == Evictability::Fixed) return std::nullopt;
+    if (kind == Evictability::Binding) waits_for_bindings_ = true;
+    if (!gives_room(kind)) return std::nullopt;
     const api::Pod& pod = *cluster_.pod(id).live;
     unit.ends_soon = unit.ends_soon && kind == Evictability::EndsSoon;
     unit.tied = unit.tied || is_tied_to_node(context_.view, pod);

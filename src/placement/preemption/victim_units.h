@@ -65,6 +65,8 @@ class VictimUnits {
   // would lose more, it goes as a whole. True if that changes the units of on().
   bool takes_broken_gangs_whole(const Units& units, const UnitSet& removed);
   void forget_broken_gangs() { whole_.clear(); }
+  // Whether on() has left out a pod that could be a victim once it is bound.
+  bool waits_for_bindings() const { return waits_for_bindings_; }
 
   // The removed units, the most important first.
   Units sorted(const Units& units, const UnitSet& removed) const;
@@ -79,7 +81,7 @@ class VictimUnits {
   void add(PodId pod, Units& units);
   void add_sharing(Units& units);
   void add_idle_claims(std::span<const NodeId> nodes, Units& units);
-  std::optional<VictimUnit> unit_of(std::vector<PodId> pods, std::int32_t priority, bool of_group) const;
+  std::optional<VictimUnit> unit_of(std::vector<PodId> pods, std::int32_t priority, bool of_group);
   std::vector<PodId> members_of(const api::PodGroup& group) const;
   std::vector<PodId> members_of(const api::CompositePodGroup& composite) const;
   std::optional<std::vector<PodId>> evicted_with(const api::PodGroup& group) const;
@@ -95,6 +97,7 @@ class VictimUnits {
   model::Ledger::Transaction& transaction_;
   const model::Ledger::Transaction::Savepoint base_;
   std::set<PodId> seen_;       // of one call of on()
+  bool waits_for_bindings_ = false;
   std::set<EntityKey> whole_;  // gangs that would have too few members, or groups, left
 };
 

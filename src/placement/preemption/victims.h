@@ -17,11 +17,16 @@ inline constexpr Duration kLateEndMax = Duration::minutes(2);
 
 enum class Evictability : std::uint8_t {
   Fixed,     // nobody can evict it, or that would free nothing
+  Binding,   // its binding is under way; Evictable once it is bound
   EndsSoon,  // it is being deleted, or evicted for another preemptor
   Evictable,
 };
 // Of a pod that has a node, whatever the priorities.
 Evictability evictability(const model::Cluster& cluster, PodId pod, Time now);
+// Whether a plan may count on its room.
+constexpr bool gives_room(Evictability kind) {
+  return kind == Evictability::EndsSoon || kind == Evictability::Evictable;
+}
 
 // Its group's, or that of the root of its tree, where it has one.
 std::int32_t priority_of(const client::View& view, const api::Pod& pod);

@@ -36,6 +36,7 @@ struct PreemptionSearched {
   std::size_t without_victims = 0;
   std::vector<std::pair<std::string, std::size_t>> still;
   bool ended = false;  // the search reached its budget: there may be more victims
+  bool waits_for_bindings = false;  // pods of lower priority are being bound: then they can be evicted
   // NotTried: the pod's own delay, and why that cannot be read.
   std::string not_before;
   std::string invalid_delay;
