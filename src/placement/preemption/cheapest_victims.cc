@@ -57,6 +57,8 @@ class CheapestVictims {
   };
 
   bool over() const { return steps_ >= kGroupPreemptionStepsMax; }
+  // What makes victims cheaper is tried while the domain has steps left: every domain gets its share.
+  bool may_improve() const { return !over() && steps_ < domain_steps_end_; }
   std::vector<Worth> bounds() const;
   std::size_t place(std::size_t members);
   bool fits_without(const Units& units, const UnitSet& removed);
@@ -92,7 +94,9 @@ class CheapestVictims {
   std::size_t steps_ = 0;
   std::size_t returns_ = 0;  // victims of which it was asked whom they evict
   bool ended_ = false;       // a check used its budget up
+  std::size_t domain_steps_max_ = kGroupPreemptionStepsMax;
   // Of the domain that is tried:
+  std::size_t domain_steps_end_ = 0;
   std::size_t at_ = 0;
   PreemptionCost bound_;         // below which no victims cost there
   std::size_t members_ = 0;      // that fit without all units
@@ -197,7 +201,7 @@ std::optional<CheapestVictims::Removed> CheapestVictims::exchanged(const Units& 
 CheapestVictims::Removed CheapestVictims::with_exchanges(const Units& units, Removed best,
                                                          const UnitSet& order) {
   std::size_t tries = 0;
-  for (std::size_t i = units.size(); i-- > 0 && tries < kExchangesMax && !over();) {
+  for (std::size_t i = units.size(); i-- > 0 && tries < kExchangesMax && may_improve();) {
     if (std::ranges::binary_search(best.units, order[i])) continue;
     ++tries;
     if (auto cheaper = exchanged(units, best, order[i], order)) {
@@ -212,7 +216,7 @@ CheapestVictims::Removed CheapestVictims::with_exchanges(const Units& units, Rem
 // the group fits. A set never costs less than a part of it.
 void CheapestVictims::branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone,
                              Removed& best) {
-  if (over() || checks_left_ == 0) return;
+  if (!may_improve() || checks_left_ == 0) return;
   const PreemptionCost cost = units_.cost_of(units, gone);
   if (!(cost < best.cost)) return;
   if (next == order.size()) {
@@ -296,6 +300,7 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_nodes(std::span<cons
 std::optional<CheapestVictims::Chosen> CheapestVictims::try_domain(const Worth& bound) {
   at_ = bound.placement;
   bound_ = bound.cost;
+  domain_steps_end_ = steps_ + domain_steps_max_;
   const Placement& domain = placement(at_);
   for (const std::size_t times : {1, 2}) {
     if (rooms_.victims(domain) <= kGroupUnitsMax) break;
@@ -346,7 +351,9 @@ void CheapestVictims::say_why_not(NoVictimsFound& why_not) {
 
 std::optional<GroupPreemptionPlan> CheapestVictims::run(NoVictimsFound& why_not) {
   std::optional<Chosen> best;
-  for (const Worth& bound : rooms_.has_victims() ? bounds() : std::vector<Worth>{}) {
+  const std::vector<Worth> bounds = rooms_.has_victims() ? this->bounds() : std::vector<Worth>{};
+  domain_steps_max_ /= std::max<std::size_t>(1, bounds.size());
+  for (const Worth& bound : bounds) {
     if (over() || (best && best->worth <= bound)) break;
     auto chosen = try_domain(bound);
     const auto is_better = [&] { return chosen && (!best || chosen->worth < best->worth); };

@@ -1,6 +1,7 @@
 #include "placement/preemption/domain_rooms.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "placement/claims.h"
@@ -129,6 +130,7 @@ void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
     if (one.priority == PreemptionCost::kNobody) continue;
     Node& node = by_node_[one.node];
     ++node.victims;
+    node.prices.push_back({one.priority});
     node.largest.resize(least_.size());
     for (std::size_t i = 0; i < least_.size(); ++i)
       for (const model::ResourceAmount& freed : cluster_.ledger().charge(one.pod).requests)
@@ -233,12 +235,31 @@ std::optional<DomainRooms::Bound> DomainRooms::bound(const Placement& placement,
   Bound bound{static_cast<std::size_t>(room), {}};
   if (room == now || best_members == 0) return bound;
   const std::int64_t victims = ((room - now) * best_victims + best_members - 1) / best_members;
-  bound.cost.top = levels_[level];
-  bound.cost.victims = static_cast<std::uint32_t>(victims);
-  bound.cost.sum =
-      weight_of(levels_[level]) + static_cast<__int128>(victims - 1) * weight_of(levels_.front());
-  bound.cost.age = INT64_MIN;
+  bound.cost = least_cost(placement, level, victims);
   return bound;
+}
+
+// The least that so many victims cost which make room, and of which none is above the level and one is at it.
+PreemptionCost DomainRooms::least_cost(const Placement& placement, std::size_t level,
+                                       std::int64_t victims) const {
+  const std::int64_t above = level + 1 < levels_.size() ? levels_[level + 1] : INT64_MAX;
+  std::vector<std::int64_t> priorities;
+  for (const NodeId id : placement.nodes) {
+    const Node& node = by_node_.at(id);
+    for (const Price& one : node.prices) {
+      if (node.gains.empty() || one.priority >= above) continue;
+      priorities.push_back(one.priority);
+    }
+  }
+  const auto rest = std::min<std::int64_t>(victims, std::ssize(priorities)) - 1;  // beside the one at the level
+  std::ranges::nth_element(priorities, priorities.begin() + rest);
+  PreemptionCost cost;
+  cost.top = levels_[level];
+  cost.sum = weight_of(std::max(levels_[level], priorities[static_cast<std::size_t>(rest)]));
+  for (std::int64_t i = 0; i < rest; ++i) cost.sum += weight_of(priorities[static_cast<std::size_t>(i)]);
+  cost.victims = static_cast<std::uint32_t>(victims);
+  cost.age = INT64_MIN;
+  return cost;
 }
 
 std::vector<NodeId> DomainRooms::cheapest(const Placement& placement, std::size_t members) const {

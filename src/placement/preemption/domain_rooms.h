@@ -55,6 +55,9 @@ class DomainRooms {
     std::size_t level = 0;
     std::int64_t members = 0;  // more than one level below
   };
+  struct Price {
+    std::int64_t priority = 0;
+  };
   struct Node {
     std::int64_t now = 0;   // members, when those that end soon are gone
     std::int64_t room = 0;  // members, without all victims
@@ -63,6 +66,7 @@ class DomainRooms {
     std::vector<std::int64_t> free, largest;          // of least_: then, and what one victim frees at most
     std::int64_t best_members = 0, best_victims = 1;  // the most members for a victim
     std::size_t turn = SIZE_MAX;
+    std::vector<Price> prices;  // of the victims
   };
 
   void gather(std::span<const Placement* const> placements);
@@ -71,6 +75,7 @@ class DomainRooms {
   void remove_below(std::int64_t priority, std::size_t& next, std::vector<NodeId>& changed) const;
   void rate(Node& node) const;
   void sort_nodes();
+  PreemptionCost least_cost(const Placement& placement, std::size_t level, std::int64_t victims) const;
   std::vector<std::int64_t> rooms(GroupCycle& groups, const GroupInput& input,
                                   std::span<const NodeId> nodes) const;
   std::int64_t free_devices(NodeId node) const;
