@@ -93,6 +93,8 @@ void describe(const model::Cluster& cluster, const VictimPlan& plan, std::string
   for (const auto* pods : {&plan.victims, &plan.awaited})
     for (const PreemptionVictim& victim : *pods)
       searched.victims.push_back(cluster.pod(victim.pod).key.text());
+  for (const PreemptionVictim& victim : plan.victims)
+    if (victim.invalid_checkpoint) searched.invalid_checkpoints.push_back(cluster.pod(victim.pod).key.text());
   searched.ended = plan.ended;
   searched.refused = plan.cost.refused;
   searched.groups = plan.groups;

@@ -48,6 +48,7 @@ struct SchedulerOptions {
   bool composite_groups = false;  // the gate CompositePodGroup: trees are decided; else their groups are held
   bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
+  placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
   dra::DeviceGates gates = {};
   placement::Placements placements = placement::Placements::ByTopology;
   bool deferred_resizes = false;  // they have others evicted: InPlacePodVerticalScalingSchedulerPreemption

@@ -356,6 +356,11 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
   options.gpu_reservation_pods = story.string_at("gpuReservations") == "Pods";
   if (const Json* strategy = story.find("scoringStrategy"))
     options.resources_fit = TRY(story_strategy(*strategy));
+  if (const Json* scoring = story.find("victimScoring")) {
+    const auto known = placement::victim_scoring_of(scoring->is_string() ? scoring->as_string() : "");
+    if (!known) return Error(ErrorCode::Invalid, file, "victimScoring is Reference or LeastLostWork");
+    options.victim_scoring = *known;
+  }
   const std::unique_ptr<World> world = TRY(World::make(options));
   Runner runner(*world, given_directory);
   if (Status given = runner.give(story); !given) return given.error();

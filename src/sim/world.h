@@ -12,6 +12,7 @@
 #include "api/gates.h"
 #include "client/api_client.h"
 #include "placement/plugin_arguments.h"
+#include "placement/victim_scoring.h"
 #include "sim/faults.h"
 #include "sim/reported_health.h"
 
@@ -23,6 +24,7 @@ struct WorldOptions {
   std::string decider_gates;          // further changes, for the deciders only: version skew
   bool gpu_reservation_pods = false;  // of the binder; else the scheduler's account alone
   placement::ResourcesFitArguments resources_fit = {};
+  placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
   FaultRates faults;  // the default is none
 };
 

@@ -6,6 +6,7 @@
 
 #include "placement/claims.h"
 #include "placement/free_resources.h"
+#include "placement/preemption/lost_work.h"
 
 namespace berth::placement {
 namespace {
@@ -64,7 +65,7 @@ void DomainRooms::gather(std::span<const Placement* const> placements) {
       if (kind == Evictability::Binding) waits_for_bindings_ = true;
       if (!gives_room(kind)) continue;
       const bool ends = kind == Evictability::EndsSoon;
-      victims_.push_back({ends ? PreemptionCost::kNobody : priority, pod, node});
+      victims_.push_back({ends ? PreemptionCost::kNobody : priority, pod, node, lost_work(context_, pod)});
     }
   std::ranges::sort(victims_, {}, [](const Victim& one) { return std::tuple(one.priority, one.pod); });
   for (const Victim& one : victims_)
@@ -130,7 +131,8 @@ void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
     if (one.priority == PreemptionCost::kNobody) continue;
     Node& node = by_node_[one.node];
     ++node.victims;
-    node.prices.push_back({one.priority});
+    node.prices.push_back({one.priority, one.lost});
+    node.lost += one.lost;
     node.largest.resize(least_.size());
     for (std::size_t i = 0; i < least_.size(); ++i)
       for (const model::ResourceAmount& freed : cluster_.ledger().charge(one.pod).requests)
@@ -185,7 +187,8 @@ void DomainRooms::rate(Node& node) const {
   }
 }
 
-// By the priority that the first member costs, then by the victims for each, then by name.
+// By the priority that the first member costs, then by the lost work and by the victims for each, then by
+// name.
 void DomainRooms::sort_nodes() {
   std::vector<std::pair<NodeId, Node*>> gaining;
   for (auto& [id, node] : by_node_)
@@ -193,6 +196,8 @@ void DomainRooms::sort_nodes() {
   std::ranges::sort(gaining, [&](const auto& a, const auto& b) {
     const Node &x = *a.second, &y = *b.second;
     if (x.gains.front().level != y.gains.front().level) return x.gains.front().level < y.gains.front().level;
+    const __int128 less = x.lost * (y.room - y.now), more = y.lost * (x.room - x.now);
+    if (less != more) return less < more;
     const std::int64_t left = x.best_members * y.best_victims, right = y.best_members * x.best_victims;
     if (left != right) return left > right;
     return cluster_.node(a.first).name < cluster_.node(b.first).name;
@@ -244,17 +249,21 @@ PreemptionCost DomainRooms::least_cost(const Placement& placement, std::size_t l
                                        std::int64_t victims) const {
   const std::int64_t above = level + 1 < levels_.size() ? levels_[level + 1] : INT64_MAX;
   std::vector<std::int64_t> priorities;
+  std::vector<__int128> lost;
   for (const NodeId id : placement.nodes) {
     const Node& node = by_node_.at(id);
     for (const Price& one : node.prices) {
       if (node.gains.empty() || one.priority >= above) continue;
       priorities.push_back(one.priority);
+      lost.push_back(one.lost);
     }
   }
-  const auto rest = std::min<std::int64_t>(victims, std::ssize(priorities)) - 1;  // beside the one at the level
+  const auto rest = std::min<std::int64_t>(victims, std::ssize(lost)) - 1;  // beside the one at the level
   std::ranges::nth_element(priorities, priorities.begin() + rest);
+  std::ranges::nth_element(lost, lost.begin() + rest);
   PreemptionCost cost;
   cost.top = levels_[level];
+  cost.lost = std::accumulate(lost.begin(), lost.begin() + rest + 1, __int128{0});
   cost.sum = weight_of(std::max(levels_[level], priorities[static_cast<std::size_t>(rest)]));
   for (std::int64_t i = 0; i < rest; ++i) cost.sum += weight_of(priorities[static_cast<std::size_t>(i)]);
   cost.victims = static_cast<std::uint32_t>(victims);

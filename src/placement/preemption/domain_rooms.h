@@ -50,6 +50,7 @@ class DomainRooms {
     std::int64_t priority = 0;  // kNobody: it ends soon
     PodId pod;
     NodeId node;
+    __int128 lost = 0;  // work
   };
   struct Gain {
     std::size_t level = 0;
@@ -57,6 +58,7 @@ class DomainRooms {
   };
   struct Price {
     std::int64_t priority = 0;
+    __int128 lost = 0;  // work
   };
   struct Node {
     std::int64_t now = 0;   // members, when those that end soon are gone
@@ -67,6 +69,7 @@ class DomainRooms {
     std::int64_t best_members = 0, best_victims = 1;  // the most members for a victim
     std::size_t turn = SIZE_MAX;
     std::vector<Price> prices;  // of the victims
+    __int128 lost = 0;          // work of all of them
   };
 
   void gather(std::span<const Placement* const> placements);

@@ -21,12 +21,15 @@ namespace berth::placement {
 
 // Units that are tried at once; of more, the least important.
 inline constexpr std::size_t kVictimsTriedMax = 1024;
+// Units of which all sets are tried that may be cheaper, in at most so many checks.
+inline constexpr std::size_t kUnitsBranchedMax = 24, kBranchChecksMax = 1024;
 
 struct PreemptionVictim {
   PodId pod;
   std::string uid;
-  bool refused = false;     // by its budget: the Eviction API would not evict it
-  bool with_group = false;  // its group goes as one
+  bool refused = false;             // by its budget: the Eviction API would not evict it
+  bool with_group = false;          // its group goes as one
+  bool invalid_checkpoint = false;  // its annotation does not count
 };
 
 // Who must go, and what is free then.
@@ -96,12 +99,29 @@ class VictimUnits {
   const Preemptor preemptor_;
   model::Ledger::Transaction& transaction_;
   const model::Ledger::Transaction::Savepoint base_;
-  std::set<PodId> seen_;       // of one call of on()
+  std::set<PodId> seen_;  // of one call of on()
   bool waits_for_bindings_ = false;
   std::set<EntityKey> whole_;  // gangs that would have too few members, or groups, left
 };
 
 VictimUnits::UnitSet all_of(const VictimUnits::Units& units);
+
+// Units without which the preemptor fits.
+struct RemovedUnits {
+  VictimUnits::UnitSet units;
+  PreemptionCost cost;
+};
+// What a search asks about sets of units.
+struct UnitQuestions {
+  std::function<bool(const VictimUnits::UnitSet&)> fits_without;
+  std::function<PreemptionCost(const VictimUnits::UnitSet&)> cost_of;
+  std::function<bool()> may_go_on;
+};
+// `best`, or the cheapest set that costs less, of at most kUnitsBranchedMax units. `order`: of all units; the
+// first is kept first. A set never costs less than a part of it.
+RemovedUnits cheapest_set(RemovedUnits best, const VictimUnits::UnitSet& order,
+                          const UnitQuestions& questions);
+
 // Takes back as many units as `fits_without` leaves room for, in the order `order`: whole ranges at once,
 // since where all of a range may stay, each may. Repeated while that takes one back: rules about domains may
 // depend on others. Ends when `may_go_on` of what is left to be removed says so. `removed`: the units without

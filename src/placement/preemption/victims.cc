@@ -106,6 +106,7 @@ int turn_of(const VictimUnit& unit) {
 
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.lost != b.lost) return a.lost > b.lost;
   if (a.of_group != b.of_group) return a.of_group;
   if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
   if (a.started != b.started) return a.started < b.started;
