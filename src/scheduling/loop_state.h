@@ -50,6 +50,7 @@ struct SchedulerOptions {
       {};  // names a process without a Lease in its decisions; empty: nothing can outlive it
   bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
+  placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
   dra::DeviceGates gates = {};
   placement::Placements placements = placement::Placements::ByTopology;
   bool deferred_resizes = false;  // they have others evicted: InPlacePodVerticalScalingSchedulerPreemption

@@ -143,7 +143,12 @@ client::Effects Scheduler::follow_policies(const client::View& view, Time now) {
 }
 
 SchedulingContext Scheduler::context_at(const client::View& view, Time now) {
-  return {view, loop_.cluster, core_.allocator(), now, loop_.options.binding_timeout};
+  return {view,
+          loop_.cluster,
+          core_.allocator(),
+          now,
+          loop_.options.binding_timeout,
+          loop_.options.victim_scoring};
 }
 
 client::Effects Scheduler::attempt(const client::View& view, QueuedEntity entry, Time now) {

@@ -152,6 +152,10 @@ std::string preemption_text(const Refusal& refusal) {
     text = " It gets " + place_text(refusal) + " when " +
            (searched.victims.size() == 1 ? "this pod has" : "these pods have") +
            " ended: " + list_pods(searched.victims) + ".";
+  if (!searched.invalid_checkpoints.empty())
+    text += " The annotation " + std::string(kLastCheckpointAnnotation) + " of " +
+            list_pods(searched.invalid_checkpoints) +
+            " is no RFC 3339 time, or a later one than now: the work since the start counts.";
   if (!searched.not_before.empty())
     text = " It evicts nobody before " + searched.not_before + " (" + annotation + ").";
   if (!searched.invalid_delay.empty())
