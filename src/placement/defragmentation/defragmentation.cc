@@ -51,6 +51,7 @@ class Defragmentation {
   void make_room(std::size_t waiting);
   std::optional<StayReason> why_kept(const DomainRow& row) const;
   std::vector<std::size_t> chosen_by_counts();
+  std::vector<std::size_t> spared_by_counts(const std::vector<std::size_t>& chosen);
   bool empty_next();
   std::optional<StayingPod> empty(std::size_t at, std::span<const NodeId> avoid);
   std::optional<StayingPod> move_all(const PodMover::Units& units, std::span<const NodeId> avoid,
@@ -114,7 +115,34 @@ std::vector<std::size_t> Defragmentation::chosen_by_counts() {
   return chosen;
 }
 
-// False: none is left. Pods go where no other domain is to be emptied; only if that fails, anywhere else.
+// The chosen domains, and others that need take no pod of the first one, as far as counts say: the fullest
+// have enough room.
+std::vector<std::size_t> Defragmentation::spared_by_counts(const std::vector<std::size_t>& chosen) {
+  const std::vector<DomainRow>& rows = rows_.rows();
+  std::int64_t room = rows_.free_elsewhere() - rows[chosen.front()].moved;
+  std::vector<bool> is_chosen(rows.size(), false);
+  for (const std::size_t at : chosen) {
+    room -= rows[at].free();
+    is_chosen[at] = true;
+  }
+  std::vector<std::size_t> others;
+  for (std::size_t at = 0; at < rows.size(); ++at)
+    if (!rows[at].settled && rows[at].used > 0 && !is_chosen[at]) others.push_back(at);
+  std::ranges::sort(others, [&](std::size_t a, std::size_t b) {
+    if (rows[a].stays.has_value() != rows[b].stays.has_value()) return !rows[a].stays;
+    return rows[a].cheaper_than(rows[b]);
+  });
+  std::vector<std::size_t> spared = chosen;
+  for (const std::size_t other : others) {
+    room -= rows[other].free();
+    if (room < 0) break;
+    spared.push_back(other);
+  }
+  return spared;
+}
+
+// False: none is left. Pods go to the fullest domains; if that fails, to those that are not to be emptied;
+// else to any other.
 bool Defragmentation::empty_next() {
   const std::vector<std::size_t> chosen = chosen_by_counts();
   if (chosen.empty()) return false;
@@ -123,9 +151,9 @@ bool Defragmentation::empty_next() {
     return false;
   }
   const std::size_t at = chosen.front();
-  std::optional<StayingPod> stays = empty(at, rows_.avoided(chosen));
-  if (stays && chosen.size() > 1) stays = empty(at, rows_.avoided({&at, 1}));
-  if (!stays) return true;
+  std::optional<StayingPod> stays;
+  for (const auto& kept_free : {spared_by_counts(chosen), chosen, std::vector{at}})
+    if (stays = empty(at, rows_.avoided(kept_free)); !stays) return true;
   DomainRow& row = rows_.rows()[at];
   row.settled = true;
   row.why = stays->reason;

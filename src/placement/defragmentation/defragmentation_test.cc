@@ -97,7 +97,7 @@ std::vector<FleetRow> rows_of_limits() {
        {.racks = 3,
         .pods = {{.node = 0}, {.node = 2}, {.node = 4}, {.node = 5}},
         .limits = {.domains_max = 1, .ratio_min = 0}},
-       "r0 whole: p0 n0>n3; r1: MovedBefore p0; r2: NotTried"},
+       "r0 whole: p0 n0>n4; r1: NotTried; r2: MovedBefore p0"},
       {"a cordoned node is no place to go, and does not count",
        {.cordoned = {3}, .pods = {{.node = 0}, {.node = 2}}},
        "r0 whole: p0 n0>n2; r1: MovedBefore p0"},
