@@ -5,9 +5,8 @@
 
 #include "client/group_tree.h"
 #include "placement/refusal/berth_words.h"
-#include "placement/wishes/policy_wishes.h"
-#include "planning/planner.h"
 #include "planning/remedy_search.h"
+#include "planning/waiting_input.h"
 
 namespace berth::planning {
 namespace {
@@ -56,41 +55,18 @@ Remedies of_pod(OfflineCluster& offline, const client::NamedKey& key, const Plan
 
 Remedies of_group(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
                   dra::SelectorEvaluator& selectors) {
-  const auto group = offline.view().pod_groups.find_shared(key.ns, key.name);
-  if (!group) return Remedies();
-  const placement::EntityKey entity{key.ns, key.name, placement::EntityKind::Group};
-  placement::GroupMembers members = members_of(offline.view(), offline.cluster(), entity);
+  const WaitingGroup waiting = waiting_group(offline, key);
   Remedies gated;
-  if (auto gate = placement::group_gate(entity, group.get(), members)) gated.gate = *std::move(gate);
-  if (members.unsettled) gated.gate = *members.unsettled;
-  if (members.waiting.empty() || gated.gate) return gated;
-  placement::WishAnswer wish = placement::wish_of(offline.view(), offline.owners(), *group);
-  if (wish.fault) gated.gate = placement::gate_of(*wish.fault);
-  if (gated.gate) return gated;
-  std::ranges::sort(members.waiting, placement::before_in_queue);
-  placement::GroupInput input = placement::group_input(*group, std::move(members),
-                                                       [](const api::Pod&) { return placement::AvoidSet{}; });
-  placement::set_wish(input, std::move(wish.wish));
-  return group_remedies(offline, input, options, selectors);
+  gated.gate = waiting.gate;
+  return waiting.input ? group_remedies(offline, *waiting.input, options, selectors) : gated;
 }
 
 Remedies of_tree(OfflineCluster& offline, const placement::EntityKey& root, const PlanOptions& options,
                  dra::SelectorEvaluator& selectors) {
-  placement::TreeMembers tree = tree_of(offline.view(), offline.cluster(), root);
+  const WaitingTree waiting = waiting_tree(offline, root);
   Remedies gated;
-  if (auto gate = placement::tree_gate(tree)) gated.gate = *std::move(gate);
-  for (placement::TreeMember& node : tree.nodes) {
-    if (node.members.unsettled) gated.gate = *node.members.unsettled;
-    std::ranges::sort(node.members.waiting, placement::before_in_queue);
-  }
-  if (!tree.any_waiting() || gated.gate) return gated;
-  if (const auto fault = placement::fault_of(offline.view(), offline.owners(), tree))
-    gated.gate = placement::gate_of(*fault);
-  if (gated.gate) return gated;
-  placement::TreeInput input =
-      placement::tree_input(std::move(tree), [](const api::Pod&) { return placement::AvoidSet{}; });
-  placement::add_wishes(offline.view(), offline.owners(), input);
-  return tree_remedies(offline, input, options, selectors);
+  gated.gate = waiting.gate;
+  return waiting.input ? tree_remedies(offline, *waiting.input, options, selectors) : gated;
 }
 
 // The tree of a CompositePodGroup, or of a PodGroup with a parent; none: it is in none, or trees are not
