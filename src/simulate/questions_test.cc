@@ -106,12 +106,12 @@ TEST(Fit, AGroupThatRunsMayBeAskedAbout) {
 }
 
 constexpr std::string_view kDevices = R"(
-{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: "8", memory: 8Gi, pods: "10"}}}
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "8", memory: 8Gi, pods: "10"}}}
 ---
 {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {}}
 ---
 {apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s},
- spec: {driver: d.io, nodeName: n, pool: {name: n, generation: 1, resourceSliceCount: 1},
+ spec: {driver: d.io, nodeName: n1, pool: {name: n1, generation: 1, resourceSliceCount: 1},
         devices: [{name: d0}, {name: d1}, {name: d2}]}}
 )";
 constexpr std::string_view kClaimant = R"(
@@ -255,7 +255,7 @@ TEST(Fail, DevicesOfLostPodsAreAskedForAgain) {
   slice.object["spec"]["pool"]["name"] = "m";
   script.objects.push_back(std::move(slice));
   for (Document& document : documents_of(kClaimant)) script.objects.push_back(std::move(document));
-  const FailAnswer first = fail(script, {"n"}), other = fail(script, {"m"});
+  const FailAnswer first = fail(script, {"n1"}), other = fail(script, {"m"});
   EXPECT_EQ(first.pods.size() + other.pods.size(), 1u) << "it is placed on one of them at the start";
   const FailAnswer& moved = first.pods.empty() ? other : first;
   EXPECT_EQ(moved.placed, 1u);
@@ -417,7 +417,7 @@ TEST(MinNodes, AFileHasOneNodeAndItsObjects) {
   const auto foreign = min_nodes_question(other);
   ASSERT_FALSE(foreign.ok());
   EXPECT_EQ(foreign.error().text(),
-            "ResourceSlice s is of node \"n\": only objects of Node m can be added with it");
+            "ResourceSlice s is of node \"n1\": only objects of Node m can be added with it");
 }
 
 }  // namespace
