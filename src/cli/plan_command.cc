@@ -11,6 +11,7 @@
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
 #include "cli/plan_input.h"
+#include "cli/unserved_kinds.h"
 #include "cli/what_if_changes.h"
 #include "dra/cel_selectors.h"
 #include "planning/comparison.h"
@@ -54,21 +55,6 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
   } else {
     std::fputs(planning::to_table(plan, verdicts).c_str(), stdout);
   }
-}
-
-// Kinds whose definition is in the input are known to be custom: they are only counted.
-void tell_unserved(const std::vector<UnservedKind>& unserved) {
-  std::string counted;
-  for (const UnservedKind& kind : unserved) {
-    if (kind.defined) {
-      counted += (counted.empty() ? "" : ", ") + std::to_string(kind.count) + " " + kind.kind;
-      continue;
-    }
-    tell("warning: " + kind.first_place + ": no kind \"" + kind.kind + "\" is served in version \"" +
-         kind.api_version + "\": left out" +
-         (kind.count > 1 ? ", and " + std::to_string(kind.count - 1) + " more of this kind" : ""));
-  }
-  if (!counted.empty()) tell("custom resources left out: " + counted);
 }
 
 // 1: Berth would not place some pod where it is.
