@@ -62,7 +62,7 @@ void DomainRooms::gather(std::span<const Placement* const> placements) {
       if (kind == Evictability::Fixed) continue;
       const std::int64_t priority = priority_of(context_.view, *cluster_.pod(pod).live);
       if (priority >= priority_) continue;
-      if (kind == Evictability::Binding) waits_for_bindings_ = true;
+      if (kind == Evictability::BeingBound) waits_for_bindings_ = true;
       if (!gives_room(kind)) continue;
       const bool ends = kind == Evictability::EndsSoon;
       victims_.push_back({ends ? PreemptionCost::kNobody : priority, pod, node, lost_work(context_, pod)});

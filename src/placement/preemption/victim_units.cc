@@ -111,7 +111,7 @@ std::optional<VictimUnit> VictimUnits::unit_of(std::vector<PodId> pods, std::int
   unit.ends_soon = true;
   for (const PodId id : pods) {
     const Evictability kind = evictability(cluster_, id, context_.now);
-    if (kind == Evictability::Binding) waits_for_bindings_ = true;
+    if (kind == Evictability::BeingBound) waits_for_bindings_ = true;
     if (!gives_room(kind)) return std::nullopt;
     const api::Pod& pod = *cluster_.pod(id).live;
     unit.ends_soon = unit.ends_soon && kind == Evictability::EndsSoon;

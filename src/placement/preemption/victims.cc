@@ -53,7 +53,7 @@ Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
   if (pod.bound()) return Evictability::Evictable;
   // The decision of a pod alone is withdrawn; a gang's members are bound together or not at all.
   const bool withdrawable = pod.group.empty() && cluster.effective_request(row);
-  return withdrawable ? Evictability::Evictable : Evictability::Binding;
+  return withdrawable ? Evictability::Evictable : Evictability::BeingBound;
 }
 
 std::int32_t priority_of(const client::View& view, const api::Pod& pod) {

@@ -17,9 +17,9 @@ namespace berth::placement {
 inline constexpr Duration kLateEndMax = Duration::minutes(2);
 
 enum class Evictability : std::uint8_t {
-  Fixed,     // nobody can evict it, or that would free nothing
-  Binding,   // its binding is under way; Evictable once it is bound
-  EndsSoon,  // it is being deleted, or evicted for another preemptor
+  Fixed,       // nobody can evict it, or that would free nothing
+  BeingBound,  // Evictable once it is bound
+  EndsSoon,    // it is being deleted, or evicted for another preemptor
   Evictable,
 };
 // Of a pod that has a node, whatever the priorities.
