@@ -10,8 +10,7 @@
 #include "api/yaml_write.h"
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
-#include "cli/plan_input.h"
-#include "cli/unserved_kinds.h"
+#include "cli/told_input.h"
 #include "cli/what_if_changes.h"
 #include "dra/cel_selectors.h"
 #include "planning/comparison.h"
@@ -57,16 +56,22 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
   }
 }
 
+// As JSON, YAML or a table.
+template <class Answer>
+void print_answer(const Answer& answer, const std::string& output) {
+  const std::string text = output == "json"   ? to_pretty_string(planning::to_json(answer)) + "\n"
+                           : output == "yaml" ? api::to_yaml(planning::to_json(answer))
+                                              : planning::to_table(answer);
+  std::fputs(text.c_str(), stdout);
+}
+
 // 1: Berth would not place some pod where it is.
 int run_comparison(const PlanCommand& command, std::vector<planning::Document> documents,
                    const planning::PlanOptions& options) {
   dra::CelSelectors selectors;
   const auto pods = planning::compare_placements(std::move(documents), options, selectors);
   if (!pods) return complain(pods.error()), 1;
-  const std::string text = command.output == "json"   ? to_pretty_string(planning::to_json(*pods)) + "\n"
-                           : command.output == "yaml" ? api::to_yaml(planning::to_json(*pods))
-                                                      : planning::to_table(*pods);
-  std::fputs(text.c_str(), stdout);
+  print_answer(*pods, command.output);
   return std::ranges::any_of(
       *pods, [](const planning::ComparedPod& pod) { return pod.agreement == planning::Agreement::Refused; });
 }
@@ -82,10 +87,7 @@ int run_defragmentation(const PlanCommand& command, std::vector<planning::Docume
   const auto plan = planning::plan_defragmentation(std::move(documents), options, asked, selectors);
   if (!plan) return complain(plan.error());
   for (const std::string& note : plan->notes) tell(note);
-  const std::string text = command.output == "json"   ? to_pretty_string(planning::to_json(*plan)) + "\n"
-                           : command.output == "yaml" ? api::to_yaml(planning::to_json(*plan))
-                                                      : planning::to_table(*plan);
-  std::fputs(text.c_str(), stdout);
+  print_answer(*plan, command.output);
   return 0;
 }
 
@@ -106,26 +108,19 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
   options.objects = command.output == "yaml";
   options.workloads = true;
 
-  const Result<ManifestFiles> sources =
-      manifest_files(command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top);
-  if (!sources) return complain(sources.error()), 1;
-  for (const std::string& note : sources->notes) tell(note);
-  Result<ManifestSelection> read = read_served_manifests(sources->files, gates);
-  if (!read) return complain(read.error()), 1;
-  tell_unserved(read->unserved);
-  Result<PlanInput> input = plan_input(*std::move(read), gates, options.now);
-  if (!input) return complain(input.error()), 1;
-  for (const std::string& warning : input->warnings) tell("warning: " + warning);
-  if (command.compare) return run_comparison(command, std::move(input->documents), options);
-  if (command.defragment) return run_defragmentation(command, std::move(input->documents), options);
+  Result<std::vector<planning::Document>> documents = told_documents(
+      command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top, gates, options.now);
+  if (!documents) return complain(documents.error()), 1;
+  if (command.compare) return run_comparison(command, *std::move(documents), options);
+  if (command.defragment) return run_defragmentation(command, *std::move(documents), options);
   Result<WhatIfChanges> what_if = what_if_changes(command.what_if, gates, options.now);
   if (!what_if) return complain(what_if.error());
   for (const std::string& warning : what_if->warnings) tell("warning: " + warning);
   dra::CelSelectors selectors;
   const Result<planning::Plan> plan =
       what_if->changes.empty()
-          ? planning::make_plan(std::move(input->documents), options, selectors)
-          : planning::make_what_if(std::move(input->documents), what_if->changes, options, selectors);
+          ? planning::make_plan(*std::move(documents), options, selectors)
+          : planning::make_what_if(*std::move(documents), what_if->changes, options, selectors);
   if (!plan) return complain(plan.error()), 1;
   for (const std::string& note : plan->notes) tell(note);
   print(*plan, command);

@@ -10,11 +10,10 @@
 
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
-#include "cli/plan_input.h"
 #include "cli/scenario_file.h"
 #include "cli/simulate_questions.h"
+#include "cli/told_input.h"
 #include "cli/trace_file.h"
-#include "cli/unserved_kinds.h"
 #include "planning/expected_start.h"
 #include "planning/offline_cluster.h"
 #include "planning/workload_pods.h"
@@ -88,20 +87,9 @@ Result<std::vector<const simulate::Policy*>> policies_of(const std::string& name
   return chosen;
 }
 
-Result<std::vector<planning::Document>> objects_at_start(const SimulateCommand& command,
-                                                         const api::Gates& gates) {
-  if (command.files.empty()) return std::vector<planning::Document>();
-  const ManifestFiles files = TRY(manifest_files(command.files, FolderDepth::Top));
-  for (const std::string& note : files.notes) tell(note);
-  ManifestSelection read = TRY(read_served_manifests(files.files, gates));
-  tell_unserved(read.unserved);
-  PlanInput input = TRY(plan_input(std::move(read), gates, Time()));
-  for (const std::string& warning : input.warnings) tell("warning: " + warning);
-  return std::move(input.documents);
-}
-
 Result<simulate::MakeScript> scenario_script(const SimulateCommand& command, const api::Gates& gates) {
-  std::vector<planning::Document> objects = TRY(objects_at_start(command, gates));
+  std::vector<planning::Document> objects;
+  if (!command.files.empty()) objects = TRY(told_documents(command.files, FolderDepth::Top, gates, Time()));
   if (command.scenario.empty() && command.arrivals.empty()) {
     auto start = std::make_shared<simulate::Script>();
     start->objects = std::move(objects);

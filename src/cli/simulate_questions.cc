@@ -7,8 +7,7 @@
 #include <set>
 
 #include "cli/complain.h"
-#include "cli/plan_input.h"
-#include "cli/unserved_kinds.h"
+#include "cli/told_input.h"
 #include "planning/workload_pods.h"
 #include "simulate/stored_objects.h"
 
@@ -26,17 +25,12 @@ Error under_flag(const std::string& flag, const Error& error) {
 }
 
 Result<std::vector<Document>> read_objects(const std::string& file, const PlanOptions& options, Time now) {
-  const ManifestFiles files = TRY(manifest_files({file}, FolderDepth::Top));
-  for (const std::string& note : files.notes) tell(note);
-  ManifestSelection read = TRY(read_served_manifests(files.files, *options.gates));
-  tell_unserved(read.unserved);
-  PlanInput input = TRY(plan_input(std::move(read), *options.gates, now));
-  for (const std::string& warning : input.warnings) tell("warning: " + warning);
-  for (const Document& document : input.documents)
+  std::vector<Document> documents = TRY(told_documents({file}, FolderDepth::Top, *options.gates, now));
+  for (const Document& document : documents)
     if (document.kind == api::Kind::Pod && !document.trouble.empty())
       return Error(ErrorCode::Invalid, file,
                    api::to_text(simulate::key_of_document(document)) + ": " + document.trouble);
-  planning::WorkloadPods made = TRY(planning::with_workload_pods(std::move(input.documents), now));
+  planning::WorkloadPods made = TRY(planning::with_workload_pods(std::move(documents), now));
   for (const std::string& note : made.notes) tell(note);
   return std::move(made.documents);
 }
