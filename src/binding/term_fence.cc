@@ -15,11 +15,6 @@ bool has_term(const api::BindRequest& request) {
 
 }  // namespace
 
-bool TermFence::is_of_other_process(const api::BindRequest& request) const {
-  const std::string_view process = api::process_of(request.decision_id);
-  return !process_.empty() && !process.empty() && process != process_ && !request.status_names_decision;
-}
-
 bool TermFence::names_readable_lease(const api::BindRequest& request) const {
   return request.lease.ns == lease_namespace_ && !request.lease.name.empty();
 }
@@ -83,7 +78,7 @@ bool TermFence::unsettled_before(const Lease& lease, std::uint64_t version) {
 
 TermVerdict TermFence::judge(const api::BindRequest& request, std::uint64_t reads_before, Time now) const {
   if (has(KnownDefect::FirstListTrusted)) return {};
-  if (is_of_other_process(request)) return {TermVerdict::Kind::Late, TermDoubt::Earlier};
+  if (api::is_unbegun_of_other(request, process_)) return {TermVerdict::Kind::Late, TermDoubt::Earlier};
   if (!has_term(request)) return {};
   if (!names_readable_lease(request)) return {TermVerdict::Kind::Valid, TermDoubt::OtherNamespace};
   const auto found = leases_.find(request.lease.name);

@@ -91,7 +91,6 @@ class TermFence {
     Time next_read;
   };
 
-  bool is_of_other_process(const api::BindRequest& request) const;
   static Term term_of(const api::BindRequest& request) { return {request.lease.uid, request.epoch}; }
   bool names_readable_lease(const api::BindRequest& request) const;
   Lease* lease_of(const api::BindRequest& request);

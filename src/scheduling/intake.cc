@@ -36,12 +36,6 @@ bool has_bound(const client::View& view, const api::BindRequest& request) {
 
 // Of an earlier Lease of this name as well: this process holds the one that exists. Requests of an earlier
 // release name none.
-// One that a binder has begun was there before.
-bool is_of_earlier_process(const api::BindRequest& request, std::string_view process) {
-  const std::string_view other = api::process_of(request.decision_id);
-  return !process.empty() && !other.empty() && other != process && !request.status_names_decision;
-}
-
 bool is_of_earlier_term(const api::BindRequest& request, const client::Leadership& now_leading) {
   if (request.epoch == 0 || now_leading.epoch == 0) return false;
   if (request.lease.empty()) return request.epoch < now_leading.epoch;
@@ -308,7 +302,8 @@ void Intake::request_changed(const client::View& view, const client::Delta& delt
   // its place by now, so it is withdrawn and decided again.
   const bool appeared = after && (!before || after->decision_id != before->decision_id);
   if (appeared && !has(KnownDefect::FirstListTrusted) &&
-      (is_of_earlier_term(*after, loop_.leadership) || is_of_earlier_process(*after, loop_.options.process)))
+      (is_of_earlier_term(*after, loop_.leadership) ||
+       api::is_unbegun_of_other(*after, loop_.options.process)))
     loop_.withdrawals.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "api/types/bind_request.h"
+
 namespace berth::api {
 
 // An empty `process` adds nothing.
@@ -16,6 +18,13 @@ inline std::string with_process(std::string id, std::string_view process) {
 inline std::string_view process_of(std::string_view decision_id) {
   const std::size_t at = decision_id.find('@');
   return at == std::string_view::npos ? std::string_view() : decision_id.substr(at + 1);
+}
+
+// Whether another process than `process`, which is not empty, decided it, and no binder has begun it. Nobody
+// accounts for such a decision.
+inline bool is_unbegun_of_other(const BindRequest& request, std::string_view process) {
+  const std::string_view other = process_of(request.decision_id);
+  return !process.empty() && !other.empty() && other != process && !request.status_names_decision;
 }
 
 }  // namespace berth::api
