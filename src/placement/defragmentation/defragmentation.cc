@@ -214,10 +214,8 @@ void Defragmentation::accept(std::size_t at, DefragmentedDomain domain) {
     }
   row.settled = true;
   row.why.reset();
+  if (!domain.fits.empty()) rows_.refresh_all();
   plan_.domains.push_back(std::move(domain));
-  std::vector<NodeId> all;
-  for (const DomainRow& one : rows_.rows()) all.insert(all.end(), one.nodes.begin(), one.nodes.end());
-  if (!plan_.domains.back().fits.empty()) rows_.refresh(all);
 }
 
 void Defragmentation::note_kept() {

@@ -67,6 +67,10 @@ void DomainRows::refresh(std::span<const NodeId> nodes) {
   for (const std::size_t at : changed) read(rows_[at]);
 }
 
+void DomainRows::refresh_all() {
+  for (DomainRow& row : rows_) read(row);
+}
+
 std::int64_t DomainRows::free_elsewhere() const {
   std::int64_t devices = 0;
   for (const DomainRow& row : rows_)

@@ -38,6 +38,7 @@ class DomainRows {
 
   std::vector<DomainRow>& rows() { return rows_; }
   void refresh(std::span<const NodeId> nodes);
+  void refresh_all();
   // Devices that are free where pods may go: outside of whole domains and of settled ones.
   std::int64_t free_elsewhere() const;
   // Ascending: nodes of these domains, of whole and of emptied ones, and failing nodes.

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "api/types/gpu_share.h"
 #include "placement/nearest_annotation.h"
 #include "placement/refusal/preemption_refusal.h"
 
 namespace berth::placement {
 namespace {
-
-constexpr std::int64_t kWholeDevice = 100;  // hundredths
 
 // One unit is one device of a device plugin.
 bool is_extended(std::string_view resource) {
@@ -41,7 +40,7 @@ std::int64_t held_devices(const model::Cluster& cluster, PodId pod) {
   const std::int64_t shares = charge.gpu_share ? static_cast<std::int64_t>(charge.gpu_share->groups.size()) *
                                                      charge.gpu_share->hundredths
                                                : 0;
-  return devices * kWholeDevice + shares;
+  return devices * api::kWholeGpu + shares;
 }
 
 __int128 lost_work(const SchedulingContext& context, PodId id) {

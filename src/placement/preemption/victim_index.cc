@@ -18,11 +18,6 @@ bool holds_devices(const model::Ledger& ledger, const model::PodCharge& charge) 
   });
 }
 
-std::int64_t amount_of(const model::ChargedAmounts& amounts, model::ResourceId resource) {
-  const auto at = std::ranges::find(amounts, resource, &model::ResourceAmount::resource);
-  return at == amounts.end() ? 0 : at->amount;
-}
-
 // What the node lacks when nobody leaves.
 model::ResourceAmounts lacking_of(const model::Cluster& cluster, NodeId node,
                                   const model::ResourceAmounts& charges) {
@@ -194,7 +189,7 @@ __int128 VictimIndex::least_lost(const SchedulingContext& context, NodeId node, 
     least = std::max(least, std::accumulate(lost.begin(), lost.begin() + pods, __int128{0}));
   };
   for (const model::ResourceAmount& one : lacking_of(context.cluster, node, *demand.charges))
-    count(one.amount, [&](PodId pod) { return amount_of(ledger.charge(pod).requests, one.resource); });
+    count(one.amount, [&](PodId pod) { return asked_of(ledger.charge(pod).requests, one.resource); });
   if (demand.devices) count(1, [&](PodId pod) { return holds_devices(ledger, ledger.charge(pod)) ? 1 : 0; });
   return least;
 }
