@@ -10,6 +10,7 @@
 #include "placement/decision_core.h"
 #include "placement/defragmentation/defragmentation.h"
 #include "placement/groups/group_members.h"
+#include "watched_objects.h"
 
 namespace berth::placement {
 namespace {
@@ -81,11 +82,7 @@ class FragmentedRacks {
               "");
   }
   void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    const std::string text = R"({"metadata":{)" + meta + R"(,"resourceVersion":")" +
-                             std::to_string(++version_) + "\"}," + rest + "}";
-    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
-    const api::ObjectMeta& found = api::meta_of(*typed);
-    cluster_.apply(*view_.put({kind, found.ns, found.name, {}}, *typed));
+    cluster_.apply(put_object(view_, version_, kind, meta, rest));
   }
 
   SeededRandom random_{7};
