@@ -137,8 +137,8 @@ Result<PlannedDefragmentation> plan_defragmentation(std::vector<Document> docume
   const Plan first = Planner(*offline, gentle, selectors, {0, 0}).run();
 
   OfflineCore core(*offline, gentle, selectors);
-  const Trees trees = gentle.gates->enabled("CompositePodGroup") ? Trees::Decided : Trees::Held;
-  const StillWaiting waiting(*offline, core.core, turns_of(offline->view(), offline->cluster(), trees));
+  const StillWaiting waiting(*offline, core.core,
+                             turns_of(offline->view(), offline->cluster(), trees_of(gentle)));
   const std::set<model::PodId> stay = placed_by(first, offline->cluster());
   const placement::OwnersOf owners = offline->owners();
   model::Ledger::Transaction transaction(offline->cluster().ledger());

@@ -1,6 +1,7 @@
 // What moves buy, as JSON and for people.
 #include <algorithm>
 
+#include "base/count_text.h"
 #include "planning/defragmentation.h"
 #include "planning/text_rows.h"
 
@@ -8,10 +9,6 @@ namespace berth::planning {
 namespace {
 
 constexpr std::size_t kKeptShownMax = 20;  // domains of a table; JSON has all
-
-std::string counted(std::size_t count, std::string_view one, std::string_view more) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : more);
-}
 
 // "gang ns/g of 16"
 std::string fitting_text(const PlannedDomain::Fitting& fitting) {
@@ -86,8 +83,8 @@ std::string total_text(const PlannedDefragmentation& plan) {
     moves += domain.moves.size();
     fits += domain.fits.size();
   }
-  std::string text = counted(moves, "move", "moves") + ": " +
-                     counted(plan.whole_after, "whole domain", "whole domains") + " of " + plan.level +
+  std::string text = count_text(moves, "move", "moves") + ": " +
+                     count_text(plan.whole_after, "whole domain", "whole domains") + " of " + plan.level +
                      " instead of " + std::to_string(plan.whole_before);
   if (plan.waiting > 0)
     text += "; of " + std::to_string(plan.waiting) + " that " + (plan.waiting == 1 ? "waits" : "wait") +
@@ -98,9 +95,10 @@ std::string total_text(const PlannedDefragmentation& plan) {
 }  // namespace
 
 std::string PlannedDomain::buys() const {
-  std::string text = counted(moves.size(), "move makes ", "moves make ");
+  std::string text = count_text(moves.size(), "move makes ", "moves make ");
   text += whole ? path + " whole: " : "room in " + path + ": ";
-  if (fits.empty()) return text + counted(static_cast<std::size_t>(devices), "device", "devices") + " free";
+  if (fits.empty())
+    return text + count_text(static_cast<std::size_t>(devices), "device", "devices") + " free";
   for (std::size_t i = 0; i < fits.size(); ++i) text += (i == 0 ? "" : ", ") + fitting_text(fits[i]);
   return text + (fits.size() == 1 ? " fits" : " fit");
 }
@@ -110,21 +108,21 @@ std::string UnchangedDomain::why() const {
 }
 
 Json to_json(const PlannedDefragmentation& plan) {
-  Json moves = Json::array(), domains = Json::array(), kept = Json::array(), keys = Json::array();
+  Json moves = Json::array(), domains = Json::array(), kept = Json::array();
   for (const PlannedDomain& domain : plan.domains) {
     domains.as_array().push_back(buys_json(domain));
     for (const PlannedMove& move : domain.moves) moves.as_array().push_back(move_json(move, domain.path));
   }
   for (const UnchangedDomain& one : plan.kept) kept.as_array().push_back(kept_json(one));
-  for (const std::string& key : plan.keys) keys.as_array().emplace_back(key);
-  return Json::object({{"level", Json::object({{"name", plan.level}, {"nodeLabels", std::move(keys)}})},
-                       {"moves", std::move(moves)},
-                       {"domains", std::move(domains)},
-                       {"unchanged", std::move(kept)},
-                       {"wholeBefore", count_json(plan.whole_before)},
-                       {"wholeAfter", count_json(plan.whole_after)},
-                       {"waiting", count_json(plan.waiting)},
-                       {"ended", plan.ended}});
+  return Json::object(
+      {{"level", Json::object({{"name", plan.level}, {"nodeLabels", api::to_json(plan.keys)}})},
+       {"moves", std::move(moves)},
+       {"domains", std::move(domains)},
+       {"unchanged", std::move(kept)},
+       {"wholeBefore", count_json(plan.whole_before)},
+       {"wholeAfter", count_json(plan.whole_after)},
+       {"waiting", count_json(plan.waiting)},
+       {"ended", plan.ended}});
 }
 
 std::string to_table(const PlannedDefragmentation& plan) {

@@ -11,16 +11,10 @@
 namespace berth::planning {
 namespace {
 
-Json array_of(const std::vector<std::string>& texts) {
-  Json array = Json::array();
-  for (const std::string& text : texts) array.as_array().emplace_back(text);
-  return array;
-}
-
 Json step_json(const placement::RemedyStep& step) {
   Json json = Json::object({{"kind", placement::name_of(step.kind)}});
   if (!step.node.empty()) json["node"] = step.node;
-  if (!step.subjects.empty()) json["subjects"] = array_of(step.subjects);
+  if (!step.subjects.empty()) json["subjects"] = api::to_json(step.subjects);
   if (!step.request.empty()) json["request"] = step.request;
   if (!step.more.is_zero()) json["more"] = step.more.text();
   if (step.count > 0) json["count"] = step.count;
@@ -37,7 +31,7 @@ Json domain_json(const DomainRoom& room) {
                             {"nodes", static_cast<std::int64_t>(room.nodes)},
                             {"members", static_cast<std::int64_t>(room.members)}});
   if (!room.next.empty()) json["next"] = room.next;
-  if (!room.lacks.empty()) json["lacks"] = array_of(room.lacks);
+  if (!room.lacks.empty()) json["lacks"] = api::to_json(room.lacks);
   return json;
 }
 
@@ -117,7 +111,7 @@ void put_json(const Remedies& remedies, Json& json) {
   }
   if (remedies.nearest)
     json["nearestMiss"] =
-        Json::object({{"place", remedies.nearest->place}, {"lacks", array_of(remedies.nearest->lacks)}});
+        Json::object({{"place", remedies.nearest->place}, {"lacks", api::to_json(remedies.nearest->lacks)}});
   if (!remedies.domains.empty()) {
     json["needed"] = remedies.needed;
     JsonArray& rows = (json["domains"] = Json::array()).as_array();

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "api/node_names.h"
 #include "planning/workload_pods.h"
 #include "simulate/started_cluster.h"
 #include "simulate/workload_copies.h"
@@ -14,8 +15,6 @@ namespace {
 using client::NamedKey;
 using planning::Document;
 using planning::PlanOptions;
-
-constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 
 std::string document_name(const Document& document) {
   return std::string(document.object.part("metadata").string_at("name"));
@@ -33,7 +32,7 @@ Document renamed_document(Document document, const std::string& name) {
 void append_node(const NodeType& type, const std::string& name, std::vector<Document>& documents) {
   const std::string old = document_name(type.node);
   Document node = renamed_document(type.node, name);
-  node.object["metadata"]["labels"][kHostnameLabel] = name;
+  node.object["metadata"]["labels"][api::kHostnameLabel] = name;
   documents.push_back(std::move(node));
   for (const Document& object : type.objects) {
     if (object.kind == api::Kind::CSINode) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/canonical.h"
+#include "base/count_text.h"
 #include "base/name_list.h"
 #include "simulate/questions.h"
 
@@ -13,12 +14,6 @@ Json count(std::size_t number) {
   return static_cast<std::int64_t>(number);
 }
 
-Json texts(const std::vector<std::string>& names) {
-  Json array = Json::array();
-  for (const std::string& name : names) array.as_array().emplace_back(name);
-  return array;
-}
-
 // As `berth plan` has them.
 Json decisions_of(const planning::Plan& plan) {
   return planning::to_json(plan, planning::Verdicts::None).part("decisions");
@@ -28,10 +23,6 @@ std::string table_of(const planning::Plan& plan) {
   return plan.decisions.empty() ? "" : "\n" + planning::to_table(plan, planning::Verdicts::None);
 }
 
-// "1 pod", "3 pods"
-std::string counted(std::size_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
 // "waits", "wait"
 std::string verb(std::size_t number, const std::string& plural) {
   return number == 1 ? plural + "s" : plural;
@@ -52,7 +43,7 @@ void put_json(const FailAnswer& answer, Json& json) {
   for (const LostPod& pod : answer.pods)
     pods.as_array().push_back(Json::object(
         {{"namespace", pod.key.ns}, {"name", pod.key.name}, {"node", pod.node}, {"returns", pod.returns}}));
-  json["fail"] = Json::object({{"nodes", texts(answer.nodes)},
+  json["fail"] = Json::object({{"nodes", api::to_json(answer.nodes)},
                                {"pods", Json::object({{"lost", count(answer.pods.size())},
                                                       {"placed", count(answer.placed)},
                                                       {"waiting", count(answer.waiting)},
@@ -64,7 +55,7 @@ void put_json(const FailAnswer& answer, Json& json) {
 
 std::string to_table(const FailAnswer& answer) {
   std::string text = "Without " + first_names(answer.nodes, kNodesNamedMax) + ": " +
-                     counted(answer.pods.size(), "pod") + (answer.pods.size() == 1 ? " is" : " are") +
+                     count_text(answer.pods.size(), "pod") + (answer.pods.size() == 1 ? " is" : " are") +
                      " lost";
   if (!answer.pods.empty())
     text += "; " + std::to_string(answer.placed) + " " + verb(answer.placed, "find") + " room again, " +
@@ -73,7 +64,8 @@ std::string to_table(const FailAnswer& answer) {
     text += ", " + std::to_string(answer.gone) +
             (answer.gone == 1 ? " goes with its node" : " go with their nodes");
   if (answer.evicted > 0)
-    text += "; " + counted(answer.evicted, "other pod") + (answer.evicted == 1 ? " is" : " are") + " evicted";
+    text +=
+        "; " + count_text(answer.evicted, "other pod") + (answer.evicted == 1 ? " is" : " are") + " evicted";
   return text + ".\n" + table_of(answer.plan);
 }
 
@@ -91,10 +83,10 @@ void put_json(const AddAnswer& answer, Json& json) {
 std::string to_table(const AddAnswer& answer) {
   std::string text = "With " + counted_kinds(answer.objects) + " added: ";
   text += answer.waited == 0 ? "no pod waited before"
-                             : std::to_string(answer.placed) + " of " + counted(answer.waited, "pod") +
+                             : std::to_string(answer.placed) + " of " + count_text(answer.waited, "pod") +
                                    " that waited " + (answer.placed == 1 ? "is" : "are") + " placed";
   if (answer.added > 0)
-    text += ", " + std::to_string(answer.added_placed) + " of " + counted(answer.added, "added pod");
+    text += ", " + std::to_string(answer.added_placed) + " of " + count_text(answer.added, "added pod");
   return text + ".\n" + table_of(answer.plan);
 }
 
@@ -110,15 +102,15 @@ void put_json(const FitAnswer& answer, Json& json) {
 }
 
 std::string to_table(const FitAnswer& answer) {
-  const std::string size = answer.pods_per_copy == 1 ? "" : " of " + counted(answer.pods_per_copy, "pod");
+  const std::string size = answer.pods_per_copy == 1 ? "" : " of " + count_text(answer.pods_per_copy, "pod");
   const std::string copies =
       std::to_string(answer.copies) + (answer.copies == 1 ? " copy" : " copies") + size;
   const std::string fit = answer.copies == 1 ? " fits" : " fit";
   if (answer.bounded)
-    return "At least " + copies + fit + ", on " + counted(answer.nodes.size(), "node") +
+    return "At least " + copies + fit + ", on " + count_text(answer.nodes.size(), "node") +
            ": the count ends here.\n";
   if (answer.copies == 0) return "Not one copy" + size + " fits:\n" + table_of(answer.next);
-  return copies + fit + ", on " + counted(answer.nodes.size(), "node") + ". Copy " +
+  return copies + fit + ", on " + count_text(answer.nodes.size(), "node") + ". Copy " +
          std::to_string(answer.copies + 1) + " does not fit:\n" + table_of(answer.next);
 }
 
@@ -161,15 +153,15 @@ void put_json(const StartAnswer& answer, Json& json) {
       after.as_array().push_back(
           Json::object({{"pod", one.key.text()}, {"node", one.node}, {"inSeconds", seconds(one.at)}}));
     eta["inSeconds"] = seconds(answer.at);
-    eta["nodes"] = texts(answer.nodes);
+    eta["nodes"] = api::to_json(answer.nodes);
     eta["ended"] = count(answer.ended);
     eta["after"] = std::move(after);
   }
   if (answer.result == StartResult::Unknown) {
-    eta["nodes"] = texts(answer.nodes);
+    eta["nodes"] = api::to_json(answer.nodes);
     eta["withoutDuration"] = Json::object({{"pods", count(answer.endless)},
                                            {"of", count(answer.on_nodes)},
-                                           {"examples", texts(answer.endless_pods)}});
+                                           {"examples", api::to_json(answer.endless_pods)}});
   }
   if (answer.result == StartResult::Never) eta["decisions"] = decisions_of(answer.plan);
   json["eta"] = std::move(eta);
@@ -186,7 +178,7 @@ std::string to_table(const StartAnswer& answer) {
              (answer.ended == 0 ? "" : ", when these end: " + endings(answer)) + ".\n";
     case StartResult::Unknown:
       return name + ": unknown. It would start" + where + ", but " + std::to_string(answer.endless) + " of " +
-             counted(answer.on_nodes, "pod") + " that would have to end there " +
+             count_text(answer.on_nodes, "pod") + " that would have to end there " +
              (answer.endless == 1 ? "says" : "say") +
              " no duration: " + first_names(answer.endless_pods, answer.endless_pods.size(), answer.endless) +
              ".\n";
@@ -216,11 +208,11 @@ void put_json(const MinNodesAnswer& answer, Json& json) {
 }
 
 std::string to_table(const MinNodesAnswer& answer) {
-  const std::string pods = counted(answer.pods, "pod");
+  const std::string pods = count_text(answer.pods, "pod");
   if (!answer.possible)
     return "No number of nodes like " + answer.type + " up to " + std::to_string(answer.most) +
            " takes all " + pods + ":\n" + table_of(answer.refused);
-  const std::string nodes = counted(answer.nodes, "node") + " like " + answer.type;
+  const std::string nodes = count_text(answer.nodes, "node") + " like " + answer.type;
   if (answer.pods == 0) return "Nothing waits: no node like " + answer.type + " is needed.\n";
   const std::string text = nodes + (answer.nodes == 1 ? " takes " : " take ") + pods;
   if (answer.exact()) return text + ". Fewer cannot: the requests add up to that.\n";

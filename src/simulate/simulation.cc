@@ -89,6 +89,9 @@ class Simulation {
  private:
   Status take_out(const Arrival& arrival);
   Status take_pod_out(const NamedKey& key, Unit& unit);
+  planning::Turn turn_of(const EntityKey& key) const {
+    return planning::turn_of(offline_->view(), offline_->cluster(), key);
+  }
   std::vector<StoredObject> take(const api::ObjectKey& key) { return take_stored(*offline_, key); }
   void put(const StoredObject& stored) { put_stored(*offline_, stored, start_ + now_); }
   void adopt_start();
@@ -196,18 +199,16 @@ Status Simulation::load() {
 Status Simulation::take_out(const Arrival& arrival) {
   Unit unit{&arrival};
   for (const Document& document : arrival.objects) {
-    const Json& metadata = document.object.part("metadata");
-    const std::string_view ns = metadata.string_at("namespace");
-    const NamedKey key{std::string(ns.empty() ? "default" : ns), std::string(metadata.string_at("name"))};
+    const api::ObjectKey key = key_of_document(document);
     if (document.kind == api::Kind::Pod) {
-      TRY(take_pod_out(key, unit));
+      TRY(take_pod_out({key.ns, key.name}, unit));
       continue;
     }
     if (document.kind == api::Kind::CompositePodGroup)
       unit.key = {key.ns, key.name, EntityKind::CompositeGroup};
     else if (document.kind == api::Kind::PodGroup && unit.key.kind != EntityKind::CompositeGroup)
       unit.key = {key.ns, key.name, EntityKind::Group};
-    std::ranges::move(take({document.kind, key.ns, key.name, {}}), std::back_inserter(unit.shared));
+    std::ranges::move(take(key), std::back_inserter(unit.shared));
   }
   events_.push({arrival.at, EventKind::Arrival, units_.size()});
   units_.push_back(std::move(unit));
@@ -273,7 +274,7 @@ void Simulation::arrive(std::size_t index) {
   }
   unit.waiting = unit.pods.size();
   if (unit.pods.empty()) return;
-  unit.queued = turn_of(*offline_, unit.key).entry;
+  unit.queued = turn_of(unit.key).entry;
   unit.queued.arrival = index + 1;  // of one second: in the order of the script
   waiting_.insert(index);
   due_.insert(index);
@@ -289,7 +290,7 @@ void Simulation::decide_due() {
     const std::string_view alike = whole ? unit.arrival->alike : std::string_view();
     if (unit.waiting == 0 || refused.contains(alike)) continue;
     ++decisions_;
-    note(planner_->decide(turn_of(*offline_, unit.key)));
+    note(planner_->decide(turn_of(unit.key)));
     if (unit.waiting > 0 && !alike.empty()) refused.insert(alike);
   }
 }
@@ -494,7 +495,8 @@ void Simulation::adopt_start() {
     events_.push({std::max(Duration(), began + *runs - start_), EventKind::FirstEnd, first_ends_.size()});
     first_ends_.push_back(key);
   }
-  for (const planning::Turn& turn : planning::turns_of(view, offline_->cluster(), trees_of(options_)))
+  for (const planning::Turn& turn :
+       planning::turns_of(view, offline_->cluster(), planning::trees_of(options_)))
     adopt(turn.entry.key);
 }
 
@@ -508,7 +510,7 @@ void Simulation::adopt(const EntityKey& key) {
                      placement::gpu_demand_of(row).gpus()});
   }
   unit.waiting = unit.pods.size();
-  unit.queued = turn_of(*offline_, key).entry;
+  unit.queued = turn_of(key).entry;
   units_.push_back(std::move(unit));
   waiting_.insert(units_.size() - 1);
   due_.insert(units_.size() - 1);
@@ -597,7 +599,7 @@ void Simulation::explain_wait(const Unit& unit, StartAnswer& answer) {
   for (const auto& [key, pod] : offline_->view().pods.all())
     if (pod->bound() && !pod->finished()) endless[key] = pod->node_name;
   for (const auto& [key, node] : endless) offline_->end(key);
-  answer.plan = planner_->decide(turn_of(*offline_, unit.key));
+  answer.plan = planner_->decide(turn_of(unit.key));
   std::set<std::string> nodes;
   for (const planning::Decision& decision : answer.plan.decisions)
     for (const planning::PlannedPod& pod : decision.pods)

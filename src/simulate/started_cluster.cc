@@ -54,7 +54,7 @@ std::vector<placement::EntityKey> StartedCluster::entities_of(
   std::set<placement::EntityKey> entities;
   for (const client::NamedKey& key : pods)
     if (const api::Pod* pod = offline_->view().pods.find(key.ns, key.name))
-      entities.insert(entity_of(offline_->view(), *pod, trees_of(options_)));
+      entities.insert(planning::entity_of(offline_->view(), *pod, planning::trees_of(options_)));
   return {entities.begin(), entities.end()};
 }
 

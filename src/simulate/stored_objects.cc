@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "client/group_tree.h"
-
 namespace berth::simulate {
 
 using placement::EntityKey;
 using placement::EntityKind;
 using planning::OfflineCluster;
-using planning::Turn;
 
 std::vector<StoredObject> stored_of(OfflineCluster& offline, const api::ObjectKey& key) {
   std::vector<StoredObject> found;
@@ -53,38 +50,6 @@ api::ObjectKey key_of_document(const planning::Document& document) {
           {}};
 }
 
-planning::Trees trees_of(const planning::PlanOptions& options) {
-  return options.gates->enabled("CompositePodGroup") ? planning::Trees::Decided : planning::Trees::Held;
-}
-
-EntityKey entity_of(const client::View& view, const api::Pod& pod, planning::Trees trees) {
-  if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntityKind::Pod};
-  const api::PodGroup* group =
-      trees == planning::Trees::Decided ? view.pod_groups.find(pod.meta.ns, pod.group) : nullptr;
-  const std::string root = group ? client::tree_top(view, *group).name : std::string();
-  if (root.empty()) return {pod.meta.ns, pod.group, EntityKind::Group};
-  return {pod.meta.ns, root, EntityKind::CompositeGroup};
-}
-
-Turn turn_of(OfflineCluster& offline, const EntityKey& key) {
-  const client::View& view = offline.view();
-  switch (key.kind) {
-    case EntityKind::Pod: {
-      const auto pod = view.pods.find_shared(key.ns, key.name);
-      return {placement::queue_entry(*pod), pod, nullptr};
-    }
-    case EntityKind::Group: {
-      const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
-      const placement::GroupMembers members =
-          group ? placement::GroupMembers{} : planning::members_of(view, offline.cluster(), key);
-      return {placement::queue_entry(key, group, members), nullptr, group};
-    }
-    case EntityKind::CompositeGroup:
-      return {placement::queue_entry(planning::tree_of(view, offline.cluster(), key)), nullptr, nullptr};
-  }
-  return {};
-}
-
 namespace {
 
 bool waits(OfflineCluster& offline, const EntityKey& key) {
@@ -111,13 +76,14 @@ planning::Plan decide_entities(OfflineCluster& offline, planning::Planner& plann
                                const std::vector<EntityKey>& keys) {
   std::vector<std::pair<placement::QueuedEntity, EntityKey>> queue;
   for (const EntityKey& key : keys)
-    if (waits(offline, key)) queue.emplace_back(turn_of(offline, key).entry, key);
+    if (waits(offline, key))
+      queue.emplace_back(planning::turn_of(offline.view(), offline.cluster(), key).entry, key);
   std::ranges::sort(
       queue, [](const auto& a, const auto& b) { return placement::queue_sort_less(a.first, b.first); });
   planning::Plan all;
   for (const auto& [entry, key] : queue) {
-    planning::Plan one =
-        planner.decide(turn_of(offline, key));  // an earlier one may have replaced its objects
+    planning::Plan one = planner.decide(planning::turn_of(
+        offline.view(), offline.cluster(), key));  // an earlier one may have replaced its objects
     std::ranges::move(one.decisions, std::back_inserter(all.decisions));
   }
   return all;

@@ -25,11 +25,6 @@ void put_stored(planning::OfflineCluster& offline, const StoredObject& stored, T
 // The key that the object has in the cluster.
 api::ObjectKey key_of_document(const planning::Document& document);
 
-// What the scheduler decides together with this pod: itself, its group, or its tree of groups by the root.
-placement::EntityKey entity_of(const client::View& view, const api::Pod& pod, planning::Trees trees);
-planning::Trees trees_of(const planning::PlanOptions& options);
-// `key` is in the cluster, with a pod that waits.
-planning::Turn turn_of(planning::OfflineCluster& offline, const placement::EntityKey& key);
 // Decides about these in the order of the queue; those that do not wait are left out.
 planning::Plan decide_entities(planning::OfflineCluster& offline, planning::Planner& planner,
                                const std::vector<placement::EntityKey>& keys);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/count_text.h"
 #include "base/name_list.h"
 #include "placement/refusal/kubernetes_words.h"
 
@@ -84,11 +85,6 @@ std::string words_of(const GroupGate& gate) {
 
 std::string waits(const std::string& ns, const std::string& name) {
   return "pod " + ns + "/" + name + " waits: ";
-}
-
-// "1 pod", "4 more pods"
-std::string count_text(std::int64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
 // "n1, n2, n3 and 4 more"
