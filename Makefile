@@ -26,8 +26,9 @@ dist:
 	@cmake --build build/static -j $(JOBS) --target berth
 	@tools/release/dist.py
 
+# Benchmarks are built but not run, so that a change that breaks one is known at once.
 test: configure
-	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_tests
+	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_tests berth_benches
 	@tools/run-tests --build $(RELEASE)
 
 check: setup-check

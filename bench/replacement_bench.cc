@@ -10,6 +10,7 @@
 #include "placement/decision_core.h"
 #include "placement/replacement/lost_places.h"
 #include "placement/replacement/replacement.h"
+#include "watched_objects.h"
 
 namespace berth::placement {
 namespace {
@@ -47,7 +48,7 @@ class ReplacementTurns {
     wish->required = 0;
     input.wish = wish;
     std::vector<const api::Pod*> lost;
-    for (const LostPlace& place : lost_places(view_, input.placed, {}, Time::from_seconds(1)).lost)
+    for (const LostPlace& place : lost_places(view_, input.placed, Time::from_seconds(1)).lost)
       lost.push_back(place.pod);
     model::Ledger::Transaction transaction(cluster_.ledger());
     const ReplacementAnswer answer =
@@ -58,11 +59,7 @@ class ReplacementTurns {
 
  private:
   void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    const std::string text = R"({"metadata":{)" + meta + R"(,"resourceVersion":")" +
-                             std::to_string(++version_) + "\"}," + rest + "}";
-    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
-    const api::ObjectMeta& found = api::meta_of(*typed);
-    cluster_.apply(*view_.put({kind, found.ns, found.name, {}}, *typed));
+    cluster_.apply(put_object(view_, version_, kind, meta, rest));
   }
 
   client::View view_;

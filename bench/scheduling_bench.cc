@@ -11,6 +11,7 @@
 
 #include "dra/cel_selectors.h"
 #include "scheduling/scheduler.h"
+#include "watched_objects.h"
 
 namespace berth::scheduling {
 namespace {
@@ -27,11 +28,7 @@ struct Bench {
   std::uint64_t turns = 0;
 
   void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    const std::string text = R"({"metadata":{)" + meta + R"(,"resourceVersion":")" +
-                             std::to_string(++version) + "\"}," + rest + "}";
-    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
-    const api::ObjectMeta& found = api::meta_of(*typed);
-    scheduler.apply(view, *view.put({kind, found.ns, found.name, {}}, *typed), now);
+    scheduler.apply(view, put_object(view, version, kind, meta, rest), now);
   }
   void put_nodes(int count, int racks) {
     for (int i = 0; i < count; ++i) put_node(i, racks, 64);
@@ -438,11 +435,7 @@ struct CoreBench {
     put_pod("waiting", "");
   }
   void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    const std::string text = R"({"metadata":{)" + meta + R"(,"resourceVersion":")" +
-                             std::to_string(++version) + "\"}," + rest + "}";
-    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
-    const api::ObjectMeta& found = api::meta_of(*typed);
-    cluster.apply(*view.put({kind, found.ns, found.name, {}}, *typed));
+    cluster.apply(put_object(view, version, kind, meta, rest));
   }
   void put_pod(const std::string& name, const std::string& node) {
     put(api::Kind::Pod, R"("name":")" + name + R"(","namespace":"default","uid":"u)" + name + '"',

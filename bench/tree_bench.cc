@@ -12,6 +12,7 @@
 #include "dra/cel_selectors.h"
 #include "placement/decision_core.h"
 #include "placement/trees/tree_members.h"
+#include "watched_objects.h"
 
 namespace berth::placement {
 namespace {
@@ -70,11 +71,7 @@ class TreeTurns {
            (root.empty() ? "" : R"(,"parentCompositePodGroupName":")" + root + "\"");
   }
   void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    const std::string text = R"({"metadata":{)" + meta + R"(,"resourceVersion":")" +
-                             std::to_string(++version_) + "\"}," + rest + "}";
-    auto typed = api::decode_typed(kind, std::make_shared<const std::string>(text));
-    const api::ObjectMeta& found = api::meta_of(*typed);
-    cluster_.apply(*view_.put({kind, found.ns, found.name, {}}, *typed));
+    cluster_.apply(put_object(view_, version_, kind, meta, rest));
   }
 
   client::View view_;

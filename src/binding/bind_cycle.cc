@@ -12,7 +12,6 @@
 
 namespace berth::binding {
 namespace {
-
 using api::BindPhase;
 using api::BindStep;
 using api::FailureClass;
@@ -20,6 +19,12 @@ using client::Chain;
 using client::Effects;
 using client::Write;
 using State = PodObservation::State;
+
+std::string words_of_late(const api::BindRequest& request) {
+  if (request.lease.empty()) return "a scheduler process that has ended decided it";
+  return "a scheduler decided it in epoch " + std::to_string(request.epoch) + " of Lease " +
+         request.lease.ns + "/" + request.lease.name + " and wrote it after a later term had begun";
+}
 
 api::ObjectKey pod_key(const api::BindRequest& request) {
   return {api::Kind::Pod, request.meta.ns, request.pod_name, {}};
@@ -93,10 +98,7 @@ Effects BindCycle::step() {
   if (request_.withdrawn && may_fail)
     return fail({FailureClass::OtherPlacement, std::string(api::kWithdrawn), "the scheduler took it back"});
   if (known_.late && may_fail)
-    return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch),
-                 "a scheduler decided it in epoch " + std::to_string(request_.epoch) + " of Lease " +
-                     request_.lease.ns + "/" + request_.lease.name +
-                     " and wrote it after a later term had begun"});
+    return fail({FailureClass::OtherPlacement, std::string(api::kStaleEpoch), words_of_late(request_)});
   if (request_.deadline.is_set() && now_ >= request_.deadline && may_fail)
     return fail({FailureClass::OtherPlacement, "DeadlineExceeded",
                  "it was not bound by its deadline, " + format_time(request_.deadline)});

@@ -90,7 +90,7 @@ class Binder final : public client::Reconciler {
   Binder(BinderOptions options, Plugins plugins)
       : options_(std::move(options)),
         plugins_(std::move(plugins)),
-        fence_(std::make_unique<TermFence>(options_.lease_namespace)) {}
+        fence_(std::make_unique<TermFence>(options_.lease_namespace, options_.process)) {}
   std::vector<client::Interest> own_interests() const;
   RequestRecord& remember(const api::BindRequest& request, Time now);
   void forget(const api::ObjectKey& key);

@@ -657,6 +657,24 @@ TEST(Binder, ALateRequestOfAnEarlierTermIsRefused) {
     EXPECT_NE(status_text(cluster, claim_key(claim)), "") << claim;
 }
 
+TEST(Binder, WithoutALeaseItRefusesWhatAnEarlierProcessDecided) {
+  BinderOptions options;
+  options.process = "2";
+  BinderFixture cluster(options);
+  cluster.put(Kind::Node, kNodeN1);
+  const auto decided = [](const std::string& id) { return R"(,"decisionID":")" + id + '"'; };
+  add_claim(cluster, "c");
+  add_pod(cluster, "own", {}, decided("d1@2"));
+  add_pod(cluster, "earlier", {"c"}, decided("d1@1"));
+  add_pod(cluster, "by-hand", {}, decided("mine"));
+  add_pod(cluster, "begun", {}, decided("d2@1"));
+  cluster.change(request_key("begun"), R"({"status":{"decisionID":"d2@1","step":"Reserving"}})");
+  settle(cluster);
+  EXPECT_EQ(failure_of(cluster, "earlier"), api::kStaleEpoch);
+  EXPECT_EQ(status_text(cluster, claim_key("c")), "");
+  for (const char* name : {"own", "by-hand", "begun"}) EXPECT_TRUE(binds(cluster, name)) << name;
+}
+
 // The first request of a term is seen before its Lease was read: a late one right behind it waits.
 TEST(Binder, ALateRequestBehindTheFirstOfATermWaitsForTheLease) {
   BinderFixture cluster;

@@ -78,6 +78,8 @@ struct BinderOptions {
   Duration volume_timeout = Duration::seconds(600);
   // Of the Leases of schedulers whose terms are fenced (term_fence.h).
   std::string lease_namespace = "kube-system";
+  // Of the scheduler in this process, which holds no Lease (term_fence.h); empty: there is none, or it does.
+  std::string process = {};
   bool gpu_sharing = false;  // pods may ask for fractions of GPUs (gpu_requests.h)
   GpuReservations gpu_reservations = GpuReservations::Ledger;
   std::string gpu_reservation_image = "registry.k8s.io/pause:3.10";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/serialized.h"
+#include "api/types/decision_id.h"
 #include "base/known_defects.h"
 
 namespace berth::binding {
@@ -76,7 +77,9 @@ bool TermFence::unsettled_before(const Lease& lease, std::uint64_t version) {
 }
 
 TermVerdict TermFence::judge(const api::BindRequest& request, std::uint64_t reads_before, Time now) const {
-  if (!has_term(request) || has(KnownDefect::FirstListTrusted)) return {};
+  if (has(KnownDefect::FirstListTrusted)) return {};
+  if (api::is_unbegun_of_other(request, process_)) return {TermVerdict::Kind::Late, TermDoubt::Earlier};
+  if (!has_term(request)) return {};
   if (!names_readable_lease(request)) return {TermVerdict::Kind::Valid, TermDoubt::OtherNamespace};
   const auto found = leases_.find(request.lease.name);
   if (found == leases_.end()) return {TermVerdict::Kind::Valid, TermDoubt::NoLease};  // no room for it

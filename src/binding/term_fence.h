@@ -7,6 +7,9 @@
 // request says of itself changes nothing: a term that its Lease does not have counts for nothing. Requests
 // that name no Lease (of an earlier release, or made by hand) are not fenced.
 //
+// A process that decides and binds without a Lease names itself in its decisions. It refuses those of others
+// that no binder has begun: an earlier process may have sent them long ago.
+//
 // A restarted binder knows the order only from versions and refuses fewer; the scheduler withdraws the rest.
 // A manual change of an old request's metadata may make it look late: it fails, its node is not avoided, and
 // the pod is decided again. Owner: the binder, one thread. Cost: O(log n) for each of at most kLeasesMax
@@ -49,8 +52,10 @@ struct TermVerdict {
 
 class TermFence {
  public:
-  // `lease_namespace`: strangers may create Leases elsewhere, so others are not read.
-  explicit TermFence(std::string lease_namespace) : lease_namespace_(std::move(lease_namespace)) {}
+  // `lease_namespace`: strangers may create Leases elsewhere, so others are not read. `process`: as named in
+  // decisions of the scheduler of this process, if that holds no Lease; else empty.
+  TermFence(std::string lease_namespace, std::string process)
+      : lease_namespace_(std::move(lease_namespace)), process_(std::move(process)) {}
 
   // Call for every request that appears or changes, in the order of the watch.
   void note(const api::BindRequest& request);
@@ -95,6 +100,7 @@ class TermFence {
   static void take(Lease& lease, Term read);
 
   const std::string lease_namespace_;
+  const std::string process_;
   std::map<std::string, Lease, std::less<>> leases_;
 };
 

@@ -55,6 +55,13 @@ client::ElectionOptions election_options(const Configuration& config) {
   return options;
 }
 
+// For decisions without a Lease.
+std::string own_name() {
+  SystemRandom random;
+  constexpr std::size_t kLength = 8;
+  return random.uuid().substr(0, kLength);
+}
+
 // Whether this process leads, and its term; shared with the status server's thread.
 struct Term {
   std::atomic<bool> leads = false;
@@ -156,6 +163,7 @@ Status run(Component component, const Configuration& config, const Plugins& plug
   const auto refusals = std::make_shared<client::RefusedRequests>(machine);
   client::RefusalReporter client(*https, refusals, plane::optional_resources(options));
   std::optional<LeaderElectionRunner> leading;
+  if (component == Component::Scheduler && !config.leader_elect) options.process = own_name();
   Term term;
   if (config.leader_elect && component != Component::NodeAgent)
     leading.emplace(client, machine, election_options(config));

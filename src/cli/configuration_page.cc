@@ -35,6 +35,8 @@ planning::PlanOptions plan_options(const Configuration& configuration, const api
   options.device_gates = dra::gates_of(gates);
   options.device_scoring =
       dra::device_scoring_of(configuration.device_scoring).value_or(options.device_scoring);
+  options.victim_scoring =
+      placement::victim_scoring_of(configuration.victim_scoring).value_or(options.victim_scoring);
   options.plugins = make;
   options.profiles = configuration.kube_scheduler.profiles;
   return options;

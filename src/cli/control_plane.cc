@@ -89,6 +89,8 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration, con
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =
       dra::device_scoring_of(configuration.device_scoring).value_or(options.scheduling.device_scoring);
+  options.scheduling.victim_scoring =
+      placement::victim_scoring_of(configuration.victim_scoring).value_or(options.scheduling.victim_scoring);
   options.scheduling.plugins = plugins.scheduler;
   options.scheduling.profiles = configuration.kube_scheduler.profiles;
   options.scheduling.backoff = {configuration.kube_scheduler.backoff_first,

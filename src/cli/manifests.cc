@@ -8,6 +8,7 @@
 #include "api/decode.h"
 #include "api/served_kinds.h"
 #include "api/yaml.h"
+#include "base/count_text.h"
 #include "base/text_file.h"
 #include "groups/source.h"
 
@@ -57,10 +58,6 @@ bool is_manifest(const std::filesystem::path& path) {
   return extension == ".yaml" || extension == ".yml" || extension == ".json";
 }
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 struct Folder {
   std::vector<std::string> files;  // sorted
   std::size_t folders_left = 0;    // not looked into
@@ -89,13 +86,13 @@ Result<Folder> read_folder(const std::string& path, FolderDepth depth) {
 }
 
 std::string note_of(const std::string& path, const Folder& folder) {
-  std::string note = path + ": " + counted(folder.files.size(), "file") + " read";
+  std::string note = path + ": " + count_text(folder.files.size(), "file") + " read";
   for (std::size_t i = 0; i < folder.files.size() && i < kFilesNamedMax; ++i)
     note += (i == 0 ? " (" : ", ") + std::filesystem::path(folder.files[i]).lexically_relative(path).string();
   if (folder.files.size() > kFilesNamedMax) note += ", …";
   if (!folder.files.empty()) note += ")";
   if (folder.folders_left > 0)
-    note += "; " + counted(folder.folders_left, "folder") + " in it left out: -R reads them";
+    note += "; " + count_text(folder.folders_left, "folder") + " in it left out: -R reads them";
   return note;
 }
 

@@ -3,16 +3,18 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
 #include "api/yaml_write.h"
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
-#include "cli/plan_input.h"
+#include "cli/told_input.h"
 #include "cli/what_if_changes.h"
 #include "dra/cel_selectors.h"
 #include "planning/comparison.h"
+#include "planning/defragmentation.h"
 
 namespace berth::cli {
 namespace {
@@ -29,7 +31,14 @@ struct PlanCommand {
   std::string feature_gates;         // after the configuration's
   std::vector<std::string> what_if;  // changes, in their order
   bool compare = false;              // decide about placed pods instead
+  bool defragment = false;           // moves of placed pods instead
+  std::string level;                 // of the domains that moves make whole; empty: the topology's
+  placement::DefragmentationLimits limits = {};
+  double ratio = static_cast<double>(limits.ratio_min) / placement::kRatioUnit;
 };
+
+// Larger ones could not be met: no domain has so many devices.
+constexpr double kRatioMost = 1'000'000;
 
 planning::Verdicts verdicts_of(const std::string& name) {
   if (name == "all") return planning::Verdicts::All;
@@ -47,19 +56,13 @@ void print(const planning::Plan& plan, const PlanCommand& command) {
   }
 }
 
-// Kinds whose definition is in the input are known to be custom: they are only counted.
-void tell_unserved(const std::vector<UnservedKind>& unserved) {
-  std::string counted;
-  for (const UnservedKind& kind : unserved) {
-    if (kind.defined) {
-      counted += (counted.empty() ? "" : ", ") + std::to_string(kind.count) + " " + kind.kind;
-      continue;
-    }
-    tell("warning: " + kind.first_place + ": no kind \"" + kind.kind + "\" is served in version \"" +
-         kind.api_version + "\": left out" +
-         (kind.count > 1 ? ", and " + std::to_string(kind.count - 1) + " more of this kind" : ""));
-  }
-  if (!counted.empty()) tell("custom resources left out: " + counted);
+// As JSON, YAML or a table.
+template <class Answer>
+void print_answer(const Answer& answer, const std::string& output) {
+  const std::string text = output == "json"   ? to_pretty_string(planning::to_json(answer)) + "\n"
+                           : output == "yaml" ? api::to_yaml(planning::to_json(answer))
+                                              : planning::to_table(answer);
+  std::fputs(text.c_str(), stdout);
 }
 
 // 1: Berth would not place some pod where it is.
@@ -68,12 +71,24 @@ int run_comparison(const PlanCommand& command, std::vector<planning::Document> d
   dra::CelSelectors selectors;
   const auto pods = planning::compare_placements(std::move(documents), options, selectors);
   if (!pods) return complain(pods.error()), 1;
-  const std::string text = command.output == "json"   ? to_pretty_string(planning::to_json(*pods)) + "\n"
-                           : command.output == "yaml" ? api::to_yaml(planning::to_json(*pods))
-                                                      : planning::to_table(*pods);
-  std::fputs(text.c_str(), stdout);
+  print_answer(*pods, command.output);
   return std::ranges::any_of(
       *pods, [](const planning::ComparedPod& pod) { return pod.agreement == planning::Agreement::Refused; });
+}
+
+// 0 with and without moves: both are an answer.
+int run_defragmentation(const PlanCommand& command, std::vector<planning::Document> documents,
+                        const planning::PlanOptions& options) {
+  planning::DefragmentationOptions asked{command.level, command.limits};
+  if (!(command.ratio >= 0 && command.ratio <= kRatioMost))
+    return complain(Error(ErrorCode::Invalid, "--ratio", "is a number from 0 to 1000000"));
+  asked.limits.ratio_min = std::llround(command.ratio * placement::kRatioUnit);
+  dra::CelSelectors selectors;
+  const auto plan = planning::plan_defragmentation(std::move(documents), options, asked, selectors);
+  if (!plan) return complain(plan.error());
+  for (const std::string& note : plan->notes) tell(note);
+  print_answer(*plan, command.output);
+  return 0;
 }
 
 int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) {
@@ -93,29 +108,38 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
   options.objects = command.output == "yaml";
   options.workloads = true;
 
-  const Result<ManifestFiles> sources =
-      manifest_files(command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top);
-  if (!sources) return complain(sources.error()), 1;
-  for (const std::string& note : sources->notes) tell(note);
-  Result<ManifestSelection> read = read_served_manifests(sources->files, gates);
-  if (!read) return complain(read.error()), 1;
-  tell_unserved(read->unserved);
-  Result<PlanInput> input = plan_input(*std::move(read), gates, options.now);
-  if (!input) return complain(input.error()), 1;
-  for (const std::string& warning : input->warnings) tell("warning: " + warning);
-  if (command.compare) return run_comparison(command, std::move(input->documents), options);
+  Result<std::vector<planning::Document>> documents = told_documents(
+      command.files, command.recursive ? FolderDepth::Recursive : FolderDepth::Top, gates, options.now);
+  if (!documents) return complain(documents.error()), 1;
+  if (command.compare) return run_comparison(command, *std::move(documents), options);
+  if (command.defragment) return run_defragmentation(command, *std::move(documents), options);
   Result<WhatIfChanges> what_if = what_if_changes(command.what_if, gates, options.now);
   if (!what_if) return complain(what_if.error());
   for (const std::string& warning : what_if->warnings) tell("warning: " + warning);
   dra::CelSelectors selectors;
   const Result<planning::Plan> plan =
       what_if->changes.empty()
-          ? planning::make_plan(std::move(input->documents), options, selectors)
-          : planning::make_what_if(std::move(input->documents), what_if->changes, options, selectors);
+          ? planning::make_plan(*std::move(documents), options, selectors)
+          : planning::make_what_if(*std::move(documents), what_if->changes, options, selectors);
   if (!plan) return complain(plan.error()), 1;
   for (const std::string& note : plan->notes) tell(note);
   print(*plan, command);
   return plan->complete() ? 0 : 1;
+}
+
+void add_defragmentation(CLI::App& command, PlanCommand& plan) {
+  CLI::Option* defragment = command.add_flag(
+      "--defragment", plan.defragment, "instead: moves of pods that make domains whole, and what they buy");
+  const auto add = [&](const char* flag, auto& value, const char* help) {
+    return command.add_option(flag, value, help)->needs(defragment)->capture_default_str();
+  };
+  add("--level", plan.level, "of Topology default, or a node label: its domains are made whole");
+  add("--moves", plan.limits.moves_max, "pods that move at most")->check(CLI::Range(1, 10'000));
+  add("--moves-per-domain", plan.limits.moves_per_domain_max, "the same, of one domain")
+      ->check(CLI::Range(1, 10'000));
+  add("--domains", plan.limits.domains_max, "domains that pods leave at most")->check(CLI::Range(1, 10'000));
+  add("--ratio", plan.ratio, "devices gained for each device moved at least");
+  defragment->excludes("--compare")->excludes("--what-if")->excludes("--verdicts");
 }
 
 }  // namespace
@@ -148,6 +172,7 @@ void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& p
           "a change of the input; repeatable, in order: add=FILE, remove=KIND/[NS/]NAME, cordon=NODE, "
           "scale=KIND/NS/NAME:N, preempt=on|off")
       ->allow_extra_args(false);
+  add_defragmentation(*command, *plan);
   add_tool(command, commands, [plan, plugins] { return run_plan(*plan, plugins); });
 }
 

@@ -10,9 +10,13 @@
 
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
-#include "cli/plan_input.h"
 #include "cli/scenario_file.h"
+#include "cli/simulate_questions.h"
+#include "cli/told_input.h"
 #include "cli/trace_file.h"
+#include "planning/expected_start.h"
+#include "planning/offline_cluster.h"
+#include "planning/workload_pods.h"
 #include "simulate/runs.h"
 
 namespace berth::cli {
@@ -34,6 +38,8 @@ struct SimulateCommand {
   std::string output = "table";
   std::string config;
   std::string feature_gates;
+  QuestionFlags questions;
+  bool has_question() const { return questions.asks() || questions.changes_start(); }
 };
 
 Error wrong_flag(const std::string& flag, const std::string& why) {
@@ -52,7 +58,11 @@ Status check_input(const SimulateCommand& command) {
   if (trace && command.openb_nodes.empty()) return wrong_flag("--openb-nodes", "is missing: the node list");
   if (trace && command.openb_pods.empty()) return wrong_flag("--openb-pods", "is missing: the pod list");
   if (objects && command.files.empty()) return wrong_flag("-f", "is missing: the objects at the start");
-  if (objects && command.arrivals.empty()) return wrong_flag("--arrivals", "is missing: what arrives");
+  if (objects && command.arrivals.empty() && !command.has_question())
+    return wrong_flag("--arrivals", "is missing: what arrives, or a question such as --fit");
+  TRY(check_questions(command.questions));
+  if (command.questions.asks() && command.seeds > 0)
+    return wrong_flag("--seeds", "a question has one answer: use --seed");
   if (!(command.load > 0) || command.load > simulate::kDrawLoadMax)
     return wrong_flag("--load", "wants a number above 0 and up to 100");
   if (command.threads > kThreadsMax)
@@ -79,12 +89,11 @@ Result<std::vector<const simulate::Policy*>> policies_of(const std::string& name
 
 Result<simulate::MakeScript> scenario_script(const SimulateCommand& command, const api::Gates& gates) {
   std::vector<planning::Document> objects;
-  if (!command.files.empty()) {
-    const ManifestFiles files = TRY(manifest_files(command.files, FolderDepth::Top));
-    for (const std::string& note : files.notes) tell(note);
-    PlanInput input = TRY(plan_input(TRY(read_manifests(files.files, gates)), gates, Time()));
-    for (const std::string& warning : input.warnings) tell("warning: " + warning);
-    objects = std::move(input.documents);
+  if (!command.files.empty()) objects = TRY(told_documents(command.files, FolderDepth::Top, gates, Time()));
+  if (command.scenario.empty() && command.arrivals.empty()) {
+    auto start = std::make_shared<simulate::Script>();
+    start->objects = std::move(objects);
+    return simulate::MakeScript([start](std::uint64_t) -> Result<simulate::Script> { return *start; });
   }
   const std::string& file = command.scenario.empty() ? command.arrivals : command.scenario;
   auto scenario = std::make_shared<const Scenario>(TRY(read_scenario(file, gates, std::move(objects))));
@@ -112,37 +121,92 @@ int list_policies() {
   return 0;
 }
 
-int run_simulate(const SimulateCommand& command, const placement::MakePlugins& plugins) {
-  if (command.list_policies) return list_policies();
-  if (const Status checked = check_input(command); !checked) return complain(checked.error()), 2;
+// Policies, seeds and threads.
+Result<simulate::RunPlan> run_plan_of(const SimulateCommand& command) {
   simulate::RunPlan plan;
-  Result<std::vector<const simulate::Policy*>> chosen = policies_of(command.policy);
-  if (!chosen) return complain(chosen.error()), 2;
-  plan.policies = *std::move(chosen);
+  plan.policies = TRY(policies_of(command.policy));
+  if (command.questions.asks() && plan.policies.size() > 1)
+    return wrong_flag("--policy", "a question has one answer: name one policy");
   plan.seeds.assign(1, command.seed);
   if (command.seeds > 0) {
     if (command.seeds > simulate::kRunsMax / plan.policies.size())
-      return complain(
-                 wrong_flag("--seeds", "gives more than " + std::to_string(simulate::kRunsMax) + " runs")),
-             2;
+      return wrong_flag("--seeds", "gives more than " + std::to_string(simulate::kRunsMax) + " runs");
     plan.seeds.resize(command.seeds);
     std::iota(plan.seeds.begin(), plan.seeds.end(), std::uint64_t{1});
   }
   plan.threads = command.threads > 0 ? command.threads : std::max(1u, std::thread::hardware_concurrency());
+  return plan;
+}
+
+// With the first policy and seed of the plan; the runs that follow begin with what the questions change.
+Result<QuestionAnswers> answers_of(const SimulateCommand& command, const simulate::RunPlan& plan,
+                                   simulate::MakeScript& make_script) {
+  planning::PlanOptions options = plan.options;
+  options.seed = plan.seeds.front();
+  plan.policies.front()->apply(options, options.seed);
+  simulate::Script script = TRY(make_script(options.seed));
+  const simulate::StartChanges changes = TRY(start_changes(command.questions, script, options));
+  if (command.questions.changes_start())
+    make_script = [make = make_script, changes](std::uint64_t seed) -> Result<simulate::Script> {
+      return simulate::changed(TRY(make(seed)), changes);
+    };
+  const Time now = planning::now_of(script.objects, options);
+  planning::WorkloadPods made = TRY(planning::with_workload_pods(std::move(script.objects), now));
+  for (const std::string& note : made.notes) tell(note);
+  script.objects = std::move(made.documents);
+  planning::inherit_expected_durations(script.objects);
+  return answer_questions(command.questions, changes, script, options);
+}
+
+int print(const SimulateCommand& command, const QuestionAnswers& answers,
+          const std::vector<simulate::Run>& runs) {
+  if (command.output == "json") {
+    Json json = answers.json;
+    const Json figures = runs.empty() ? Json::object() : simulate::to_json(runs);
+    for (const JsonMember& member : figures.as_object()) json[member.key] = member.value;
+    std::fputs((to_pretty_string(json) + "\n").c_str(), stdout);
+    return 0;
+  }
+  std::fputs(answers.table.c_str(), stdout);
+  if (runs.empty()) return 0;
+  std::fputs(((answers.table.empty() ? "" : "\n") + simulate::to_table(runs)).c_str(), stdout);
+  return 0;
+}
+
+// Whether anything happens over time that nobody answers with a number of its own.
+Result<bool> wants_runs(const SimulateCommand& command, const simulate::RunPlan& plan,
+                        const simulate::MakeScript& make_script) {
+  if (command.questions.asks()) return false;
+  if (!command.has_question()) return true;
+  const simulate::Script script = TRY(make_script(plan.seeds.front()));
+  return !script.arrivals.empty();
+}
+
+int run_simulate(const SimulateCommand& command, const placement::MakePlugins& plugins) {
+  if (command.list_policies) return list_policies();
+  if (const Status checked = check_input(command); !checked) return complain(checked.error()), 2;
+  Result<simulate::RunPlan> plan = run_plan_of(command);
+  if (!plan) return complain(plan.error()), 2;
   const Result<Configuration> configuration =
       offline_configuration({command.config, command.feature_gates, ""}, plugins);
   if (!configuration) return complain(configuration.error());
   const api::Gates gates = gates_of(Component::Up, *configuration);
-  plan.options = plan_options(*configuration, gates, plugins);
-  const Result<simulate::MakeScript> script =
+  plan->options = plan_options(*configuration, gates, plugins);
+  Result<simulate::MakeScript> script =
       command.openb_nodes.empty() ? scenario_script(command, gates) : trace_script(command);
   if (!script) return complain(script.error()), 1;
-  const Result<std::vector<simulate::Run>> runs = simulate::simulate_all(plan, *script);
+  QuestionAnswers answers;
+  if (command.has_question()) {
+    Result<QuestionAnswers> answered = answers_of(command, *plan, *script);
+    if (!answered) return complain(answered.error());
+    answers = *std::move(answered);
+  }
+  const Result<bool> runs_too = wants_runs(command, *plan, *script);
+  if (!runs_too) return complain(runs_too.error()), 1;
+  if (!*runs_too) return print(command, answers, {});
+  const Result<std::vector<simulate::Run>> runs = simulate::simulate_all(*plan, *script);
   if (!runs) return complain(runs.error()), 1;
-  std::fputs(command.output == "json" ? (to_pretty_string(simulate::to_json(*runs)) + "\n").c_str()
-                                      : simulate::to_table(*runs).c_str(),
-             stdout);
-  return 0;
+  return print(command, answers, *runs);
 }
 
 }  // namespace
@@ -167,6 +231,7 @@ void add_simulate(CLI::App& app, Commands& commands, const placement::MakePlugin
                       "a BerthConfiguration and a KubeSchedulerConfiguration, as of berth up");
   command->add_option("--feature-gates", simulate->feature_gates,
                       "A=true,B=false, with Kubernetes' gate names");
+  add_question_flags(*command, simulate->questions);
   add_tool(command, commands, [simulate, plugins] { return run_simulate(*simulate, plugins); });
 }
 

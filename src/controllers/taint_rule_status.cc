@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "base/count_text.h"
+
 namespace berth::controllers {
 namespace {
-
-// "1 pod", "3 pods".
-std::string counted(std::size_t n, std::string_view one, std::string_view many) {
-  return std::to_string(n).append(" ").append(n == 1 ? one : many);
-}
 
 bool newest(const client::View& view, const api::ResourceSlice& slice) {
   const auto slices = view.slices_of_pool(slice.driver, slice.pool);
@@ -48,17 +45,17 @@ void say_running(const TaintRuleProgress& progress, api::Condition& condition) {
   if (progress.pods_pending == 0) return;
   condition.reason = "PodsPendingEviction";
   condition.status = "True";
-  condition.message = counted(progress.pods_pending, "pod needs", "pods need") + " to be evicted in " +
-                      counted(progress.namespaces_pending, "namespace", "different namespaces") + ".";
+  condition.message = count_text(progress.pods_pending, "pod needs", "pods need") + " to be evicted in " +
+                      count_text(progress.namespaces_pending, "namespace", "different namespaces") + ".";
 }
 
 void say_dry_run(const TaintRuleProgress& progress, api::Condition& condition) {
   condition.reason = "NoEffect";
   condition.message =
-      counted(progress.devices_published, "published device", "published devices") + " selected. " +
-      counted(progress.devices_allocated, "allocated device", "allocated devices") + " selected. " +
-      counted(progress.pods_pending, "pod", "pods") + " would be evicted in " +
-      counted(progress.namespaces_pending, "namespace", "different namespaces") +
+      count_text(progress.devices_published, "published device", "published devices") + " selected. " +
+      count_text(progress.devices_allocated, "allocated device", "allocated devices") + " selected. " +
+      count_text(progress.pods_pending, "pod", "pods") + " would be evicted in " +
+      count_text(progress.namespaces_pending, "namespace", "different namespaces") +
       " if the effect was NoExecute. This information will not be updated again. Recreate the "
       "DeviceTaintRule to trigger an update.";
 }
@@ -93,7 +90,7 @@ api::Condition eviction_condition(const api::DeviceTaintRule& rule, const TaintR
   if (progress.pods_evicted == 0) return condition;
   if (!condition.message.empty()) condition.message += ' ';
   condition.message +=
-      counted(progress.pods_evicted, "pod", "pods") + " evicted since starting the controller.";
+      count_text(progress.pods_evicted, "pod", "pods") + " evicted since starting the controller.";
   return condition;
 }
 

@@ -24,11 +24,10 @@ struct Adopted {
                                    R"(","priorityClassName":"high"},"status":)" + more + "}");
     fixture.run_until_idle();
   }
-  void object(GroupSource id, const std::string& spec) {
+  void object(GroupSource id, const std::string& spec, const std::string& uid = "g-uid") {
     const Source& source = source_of(id);
-    fixture.api.put(source.resource, *parse_json(R"({"metadata":{"namespace":"d","name":"g","uid":"g-uid"},)"
-                                                 R"("spec":)" +
-                                                 spec + "}"));
+    fixture.api.put(source.resource, *parse_json(R"({"metadata":{"namespace":"d","name":"g","uid":")" + uid +
+                                                 R"("},"spec":)" + spec + "}"));
     fixture.run_until_idle();
   }
   const Json* group(const std::string& name = "g") const {
@@ -258,7 +257,7 @@ TEST(GroupAdopter, ForgetsWhatWasRefusedWithItsObject) {
   refuses = false;
   const auto told = [&] { return adopted.events().find("GroupNotMade") != std::string::npos; };
   const bool told_before = told();
-  adopted.object(GroupSource::SchedulerPlugins, R"({"minMember":1})");
+  adopted.object(GroupSource::SchedulerPlugins, R"({"minMember":1})", "another");
   ASSERT_TRUE(adopted.group());
   EXPECT_EQ(told(), told_before) << "nothing was refused for the new object";
 }

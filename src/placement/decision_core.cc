@@ -93,6 +93,8 @@ void describe(const model::Cluster& cluster, const VictimPlan& plan, std::string
   for (const auto* pods : {&plan.victims, &plan.awaited})
     for (const PreemptionVictim& victim : *pods)
       searched.victims.push_back(cluster.pod(victim.pod).key.text());
+  for (const PreemptionVictim& victim : plan.victims)
+    if (victim.invalid_checkpoint) searched.invalid_checkpoints.push_back(cluster.pod(victim.pod).key.text());
   searched.ended = plan.ended;
   searched.refused = plan.cost.refused;
   searched.groups = plan.groups;
@@ -102,6 +104,12 @@ void describe(NoVictimsFound why_not, PreemptionSearched& searched) {
   searched.without_victims = why_not.without_victims;
   searched.still = std::move(why_not.still);
   searched.ended = why_not.ended;
+  searched.waits_for_bindings = why_not.waits_for_bindings;
+}
+
+// A pod of lower priority is bound.
+void add_lower_placed(std::int32_t priority, PodHints& hints) {
+  hints.add(kEventPodPlaced, {{facts::placed_up_to(), 1 - std::int64_t{priority}}});
 }
 
 bool is_never(const GroupInput& input) {
@@ -125,9 +133,10 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   WaitsFor wait;
   if (preempts && victim_search_.may_find(context, pod.priority)) {
     wait.hints = interests_of(context, pod);
+    add_bindings(refusal, pod.priority, wait.hints);
   } else {
     wait.hints = state_.plugins->hints_for(state_, refusal.nodes);
-    if (preempts) wait.hints.add(kEventPodPlaced, {{facts::placed_up_to(), 1 - std::int64_t{pod.priority}}});
+    if (preempts) add_lower_placed(pod.priority, wait.hints);
   }
   PodSignature signature;
   const bool is_like_others = refusal.nodes.everywhere.empty() && pod.nominated_node.empty() &&
@@ -141,6 +150,10 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   signature.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
   wait.alike = signature.bytes();
   return wait;
+}
+
+void DecisionCore::add_bindings(const Refusal& refusal, std::int32_t priority, PodHints& hints) {
+  if (refusal.searched && refusal.searched->waits_for_bindings) add_lower_placed(priority, hints);
 }
 
 PodHints DecisionCore::interests_of(const SchedulingContext& context,

@@ -85,6 +85,8 @@ class DecisionCore {
     const api::Pod* const one = &pod;
     return interests_of(context, {&one, 1});
   }
+  // What wakes a pod or group of this priority that was refused while possible victims are being bound.
+  static void add_bindings(const Refusal& refusal, std::int32_t priority, PodHints& hints);
   GroupOutcome decide_group(const SchedulingContext& context, const GroupInput& input,
                             model::Ledger::Transaction& transaction, const Preempting& preempting = {});
   TreeOutcome decide_tree(const SchedulingContext& context, const TreeInput& input,

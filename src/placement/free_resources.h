@@ -11,7 +11,9 @@ inline std::int64_t free_of(const model::NodeRow& row, const model::NodeUse& use
   return model::amount_in(row.allocatable, resource) - model::amount_in(use.requested, resource);
 }
 
-inline std::int64_t asked_of(const model::ResourceAmounts& requests, model::ResourceId resource) {
+// `requests`: model::ResourceAmounts or model::ChargedAmounts.
+template <class Amounts>
+std::int64_t asked_of(const Amounts& requests, model::ResourceId resource) {
   for (const model::ResourceAmount& one : requests)
     if (one.resource == resource) return one.amount;
   return 0;

@@ -6,6 +6,7 @@
 #include "client/view.h"
 #include "model/cluster.h"
 #include "placement/state_slots.h"
+#include "placement/victim_scoring.h"
 
 namespace berth::dra {
 class Allocator;
@@ -26,6 +27,7 @@ struct SchedulingContext {
   dra::Allocator& allocator;
   Time now = {};  // not set: no allocation is late
   Duration binding_timeout = Duration::seconds(600);
+  VictimScoring victim_scoring = VictimScoring::Reference;
 };
 
 struct PluginSet;

@@ -1,7 +1,5 @@
 #include "plane/control_plane.h"
 
-#include <algorithm>
-
 #include "base/log.h"
 #include "binding/binder.h"
 #include "binding/claim_deallocator.h"
@@ -28,18 +26,11 @@ using controllers::ControllerRow;
 using engine::Engine;
 using engine::EngineOptions;
 
-// "*" does not mean it: under faults it is not safe yet (docs/reliability.md#what-is-not-promised).
-constexpr std::string_view kRunsByName = "node-lifecycle-controller";
-
-bool is_enabled(const ControllerRow& row, std::span<const std::string> names) {
-  if (row.name == kRunsByName)
-    return std::ranges::any_of(names, [&](const auto& one) { return one == row.name || one == row.alias; });
-  return row.name.empty() || workloads::is_enabled(row.name, row.alias, names);
-}
-
 void add_controllers(Engine& engine, ControllerGroup group, std::span<const std::string> names) {
-  for (const ControllerRow& row : controller_rows())
-    if (row.group == group && is_enabled(row, names)) engine.add(row.make());
+  for (const ControllerRow& row : controller_rows()) {
+    const bool enabled = row.name.empty() || workloads::is_enabled(row.name, row.alias, names);
+    if (row.group == group && enabled) engine.add(row.make());
+  }
 }
 
 void add_workloads(Engine& engine, const ControlPlaneOptions& options) {
@@ -76,6 +67,7 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
   scheduler.scheduler_names = options.scheduler_names;
   scheduler.binding_timeout = options.binding.binding_timeout;
   scheduler.gates = dra::gates_of(gates);
+  scheduler.process = options.process;
   scheduler.records_in_memory = in_memory(options);
   scheduler.placements = placement::placements_of(gates);
   scheduler.deferred_resizes = gates.enabled("InPlacePodVerticalScalingSchedulerPreemption");
@@ -83,7 +75,9 @@ scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& option
   return scheduler;
 }
 
-const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, binding::BinderOptions options) {
+const binding::Binder* add_binder(Engine& engine, const api::Gates& gates, const ControlPlaneOptions& all) {
+  binding::BinderOptions options = all.binding;
+  if (all.scheduler) options.process = all.process;
   options.binding_conditions = gates.enabled("DRADeviceBindingConditions");
   options.composite_groups = gates.enabled("CompositePodGroup");
   options.nominations = gates.enabled("NominatedNodeNameForExpectation");
@@ -205,7 +199,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
   }
   if (options.binder) {
     parts.binding = parts.memory ? parts.scheduling.get() : parts.controllers.get();
-    parts.binder = add_binder(*parts.binding, gates, options.binding);
+    parts.binder = add_binder(*parts.binding, gates, options);
     parts.binding->add(parts.memory ? binding::make_memory_request_collector()
                                     : binding::make_gang_record_collector());
   }

@@ -43,6 +43,9 @@ struct ControlPlaneOptions {
   bool simulated_nodes = true;
   bool health_policies = false;  // on what agents elsewhere report; beside controllers they run anyway
   BindRequests bind_requests = BindRequests::Always;
+  // Names this process in its decisions, so that a write of an earlier one that lands late is known. Empty
+  // where it holds a Lease, or where the API server ends with it.
+  std::string process = {};
   binding::BinderOptions binding = {};           // its binding_conditions follow the gates
   scheduling::SchedulerOptions scheduling = {};  // its names, gates and binding_timeout follow the others
   std::size_t writes_in_flight_max = engine::kWritesInFlightMax;  // of each engine

@@ -139,27 +139,7 @@ class Timeline {
       const auto pod = offline_.view().pods.find_shared(key.ns, key.name);
       if (!pod || !pod->bound()) continue;
       ended_.push_back({{key, at}, pod->node_name});
-      end(*pod);
-    }
-  }
-  // The pod is gone, and what nobody else uses of its claims and of its group's is free.
-  void end(const api::Pod& pod) {
-    std::vector<client::NamedKey> claims;
-    for (const api::ResourceClaim* claim : offline_.view().claims_reserved_by(pod.meta.uid))
-      claims.push_back({claim->meta.ns, claim->meta.name});
-    const api::PodGroup* group = offline_.view().pod_groups.find(pod.meta.ns, pod.group);
-    const std::string group_uid = group ? group->meta.uid : std::string();
-    offline_.evict({pod.meta.ns, pod.meta.name});
-    const auto members = offline_.view().pods_of_group(pod.meta.ns, pod.group);
-    if (group &&
-        std::ranges::none_of(members, [](const api::Pod* one) { return one->bound() && !one->finished(); }))
-      for (const api::ResourceClaim* claim : offline_.view().claims_reserved_by(group_uid))
-        claims.push_back({claim->meta.ns, claim->meta.name});
-    for (const client::NamedKey& key : claims) {
-      const api::ResourceClaim* claim = offline_.view().claims.find(key.ns, key.name);
-      const bool of_group = claim && !group_uid.empty() && claim->reserved_by(group_uid);
-      if (claim && (claim->reserved_for.empty() || (of_group && claim->reserved_for.size() == 1)))
-        offline_.release_claim(key);
+      offline_.end(key);
     }
   }
 

@@ -308,6 +308,30 @@ OfflineCluster::Evicted OfflineCluster::evict(const client::NamedKey& key) {
   return Evicted::Gone;
 }
 
+void OfflineCluster::end(const client::NamedKey& key) {
+  const auto pod = view_.pods.find_shared(key.ns, key.name);
+  std::vector<client::NamedKey> claims;
+  for (const api::ResourceClaim* claim : view_.claims_reserved_by(pod->meta.uid))
+    claims.push_back({claim->meta.ns, claim->meta.name});
+  evict(key);
+  for (const client::NamedKey& used : claims)
+    if (const api::ResourceClaim* claim = view_.claims.find(used.ns, used.name);
+        claim && claim->reserved_for.empty())
+      release_claim(used);
+  if (!pod->group.empty()) release_group_claims({key.ns, pod->group});
+}
+
+void OfflineCluster::release_group_claims(const client::NamedKey& key) {
+  const api::PodGroup* group = view_.pod_groups.find(key.ns, key.name);
+  if (!group || std::ranges::any_of(view_.pods_of_group(key.ns, key.name),
+                                    [](const api::Pod* pod) { return pod->bound() && !pod->finished(); }))
+    return;
+  std::vector<client::NamedKey> claims;
+  for (const api::ResourceClaim* claim : view_.claims_reserved_by(group->meta.uid))
+    if (claim->reserved_for.size() == 1) claims.push_back({claim->meta.ns, claim->meta.name});
+  for (const client::NamedKey& claim : claims) release_claim(claim);
+}
+
 OfflineCluster::Unbound OfflineCluster::unbind(const client::NamedKey& key) {
   api::Pod pod = *view_.pods.find(key.ns, key.name);
   Unbound before{pod, {}, {}};

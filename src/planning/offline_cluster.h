@@ -49,6 +49,11 @@ class OfflineCluster {
   // The pod is gone, and no consumer of its claims any more. One with a decision that is not carried out
   // loses that instead, and waits again.
   Evicted evict(const client::NamedKey& pod);
+  // A pod with a node has ended: it is gone, and what nobody else uses of its claims and of its group's is
+  // free.
+  void end(const client::NamedKey& pod);
+  // Of a group of which no pod runs: claims that are reserved for it alone give their devices back.
+  void release_group_claims(const client::NamedKey& group);
   // What unbind() changed, as it was.
   struct Unbound {
     api::Pod pod;

@@ -25,7 +25,11 @@ struct OfflineCore {
               .proof_nodes_max = proofs.group_nodes_max,
               .pod_proof_nodes_max = proofs.pod_nodes_max,
               .profiles = options.profiles}),
-        context{offline.view(), offline.cluster(), core.allocator(), offline.now()} {}
+        context{.view = offline.view(),
+                .cluster = offline.cluster(),
+                .allocator = core.allocator(),
+                .now = offline.now(),
+                .victim_scoring = options.victim_scoring} {}
 
   placement::DecisionCore core;
   const placement::SchedulingContext context;

@@ -11,12 +11,6 @@ Json number_of(const Quantity& amount) {
   return amount.is_integer() ? Json(amount.ceil_units()) : Json(amount.approximate());
 }
 
-Json strings(const std::vector<std::string>& texts) {
-  Json array = Json::array();
-  for (const std::string& text : texts) array.as_array().emplace_back(text);
-  return array;
-}
-
 Json device_json(const api::DeviceResult& result) {
   Json device = Json::object({{"request", result.request},
                               {"driver", result.driver},
@@ -44,7 +38,7 @@ Json pod_json(const PlannedPod& pod) {
   Json json = Json::object(
       {{"namespace", pod.ns}, {"name", pod.name}, {"node", pod.node}, {"claims", std::move(claims)}});
   if (pod.gpu_share)
-    json["gpuShare"] = Json::object({{"groups", strings(pod.gpu_share->groups)},
+    json["gpuShare"] = Json::object({{"groups", api::to_json(pod.gpu_share->groups)},
                                      {"portion", api::gpu_portion(pod.gpu_share->hundredths)}});
   if (!pod.refusal) return json;
   json["message"] = placement::message_of(*pod.refusal);
@@ -84,7 +78,7 @@ Json proof_json(const Proof& proof) {
                        {"node", proof.node},
                        {"need", number_of(proof.need)},
                        {"have", number_of(proof.have)},
-                       {"items", strings(proof.items)}});
+                       {"items", api::to_json(proof.items)}});
 }
 
 Json verdict_json(const NodeVerdict& verdict) {
@@ -114,11 +108,11 @@ Json wish_json(const placement::WishResult& wish) {
   for (const std::int64_t pods : wish.segments) segments.as_array().emplace_back(pods);
   Json json = Json::object({{"level", wish.level},
                             {"reached", wish.reached},
-                            {"domains", strings(wish.domains)},
+                            {"domains", api::to_json(wish.domains)},
                             {"segments", std::move(segments)},
                             {"rankCrossings", wish.rank_crossings},
                             {"score", wish.score}});
-  if (!wish.same_values.empty()) json["sameValues"] = strings(wish.same_values);
+  if (!wish.same_values.empty()) json["sameValues"] = api::to_json(wish.same_values);
   return json;
 }
 
@@ -193,7 +187,7 @@ Json what_if_json(const WhatIf& what_if, const std::vector<Decision>& decisions,
   for (const Decision& was : what_if.gone)
     gone.as_array().push_back(Json::object(
         {{"kind", kind_of(was)}, {"namespace", was.ns}, {"name", was.name}, {"was", was_json(was)}}));
-  return Json::object({{"changes", strings(what_if.changes)},
+  return Json::object({{"changes", api::to_json(what_if.changes)},
                        {"base", std::move(base)},
                        {"changed", std::move(changed)},
                        {"gone", std::move(gone)}});

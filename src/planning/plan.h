@@ -43,6 +43,7 @@ struct PlanOptions {
   const api::Gates* gates = nullptr;  // for defaults of priorities
   dra::DeviceGates device_gates = {};
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
+  placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
   bool objects = false;    // fill Plan::objects
   bool preempts = true;    // pods of lower priority may be evicted
   bool workloads = false;  // plan the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs too

@@ -60,30 +60,48 @@ bool Plan::complete() const {
   });
 }
 
+Trees trees_of(const PlanOptions& options) {
+  return options.gates->enabled("CompositePodGroup") ? Trees::Decided : Trees::Held;
+}
+
+placement::EntityKey entity_of(const client::View& view, const api::Pod& pod, Trees trees) {
+  if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntityKind::Pod};
+  const api::PodGroup* group =
+      trees == Trees::Decided ? view.pod_groups.find(pod.meta.ns, pod.group) : nullptr;
+  const std::string root = group ? client::tree_top(view, *group).name : std::string();
+  if (root.empty()) return {pod.meta.ns, pod.group, EntityKind::Group};
+  return {pod.meta.ns, root, EntityKind::CompositeGroup};
+}
+
+Turn turn_of(const client::View& view, const model::Cluster& cluster, const placement::EntityKey& key) {
+  switch (key.kind) {
+    case EntityKind::Pod: {
+      const auto pod = view.pods.find_shared(key.ns, key.name);
+      return {placement::queue_entry(*pod), pod, nullptr};
+    }
+    case EntityKind::Group: {
+      const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
+      const placement::GroupMembers members =
+          group ? placement::GroupMembers{} : members_of(view, cluster, key);
+      return {placement::queue_entry(key, group, members), nullptr, group};
+    }
+    case EntityKind::CompositeGroup:
+      return {placement::queue_entry(tree_of(view, cluster, key)), nullptr, nullptr};
+  }
+  return {};
+}
+
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster, Trees trees) {
   std::set<placement::EntityKey> groups;
   std::vector<Turn> turns;
-  for (const auto& [key, pod] : view.pods.all()) {
+  for (const auto& [name, pod] : view.pods.all()) {
     if (!placement::wants_place(view, cluster, *pod)) continue;
-    if (pod->group.empty()) {
+    if (pod->group.empty())
       turns.push_back({placement::queue_entry(*pod), pod, nullptr});
-      continue;
-    }
-    const api::PodGroup* group = trees == Trees::Decided ? view.pod_groups.find(key.ns, pod->group) : nullptr;
-    const std::string root = group ? client::tree_top(view, *group).name : std::string();
-    groups.insert(root.empty() ? placement::EntityKey{key.ns, pod->group, EntityKind::Group}
-                               : placement::EntityKey{key.ns, root, EntityKind::CompositeGroup});
+    else
+      groups.insert(entity_of(view, *pod, trees));
   }
-  for (const placement::EntityKey& key : groups) {
-    if (key.kind == EntityKind::CompositeGroup) {
-      turns.push_back({placement::queue_entry(tree_of(view, cluster, key)), nullptr, nullptr});
-      continue;
-    }
-    const api::PodGroup* group = view.pod_groups.find(key.ns, key.name);
-    const placement::GroupMembers members =
-        group ? placement::GroupMembers{} : members_of(view, cluster, key);
-    turns.push_back({placement::queue_entry(key, group, members), nullptr, group});
-  }
+  for (const placement::EntityKey& key : groups) turns.push_back(turn_of(view, cluster, key));
   std::ranges::sort(turns, placement::queue_sort_less, &Turn::entry);
   return turns;
 }
@@ -97,8 +115,7 @@ Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::Selec
       context_(offline_core_.context) {}
 
 Plan Planner::run() {
-  turns_ = turns_of(offline_.view(), offline_.cluster(),
-                    options_.gates->enabled("CompositePodGroup") ? Trees::Decided : Trees::Held);
+  turns_ = turns_of(offline_.view(), offline_.cluster(), trees_of(options_));
   return take_turns();
 }
 

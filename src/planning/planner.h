@@ -27,9 +27,14 @@ placement::GroupMembers members_of(const client::View& view, const model::Cluste
 placement::TreeMembers tree_of(const client::View& view, const model::Cluster& cluster,
                                const placement::EntityKey& root);
 
-// Pending pods and groups, in the order of the scheduler's queue. `trees`: groups with a parent are decided
-// together.
+// Whether groups with a parent are decided together.
 enum class Trees : std::uint8_t { Held, Decided };
+Trees trees_of(const PlanOptions& options);
+// What the scheduler decides together with this pod: itself, its group, or its tree of groups by the root.
+placement::EntityKey entity_of(const client::View& view, const api::Pod& pod, Trees trees);
+// `key` is in the view, with a pod that waits.
+Turn turn_of(const client::View& view, const model::Cluster& cluster, const placement::EntityKey& key);
+// Pending pods and groups, in the order of the scheduler's queue.
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster, Trees trees);
 
 class Planner {

@@ -5,23 +5,16 @@
 
 #include "client/group_tree.h"
 #include "placement/refusal/berth_words.h"
-#include "placement/wishes/policy_wishes.h"
-#include "planning/planner.h"
 #include "planning/remedy_search.h"
+#include "planning/waiting_input.h"
 
 namespace berth::planning {
 namespace {
 
-Json array_of(const std::vector<std::string>& texts) {
-  Json array = Json::array();
-  for (const std::string& text : texts) array.as_array().emplace_back(text);
-  return array;
-}
-
 Json step_json(const placement::RemedyStep& step) {
   Json json = Json::object({{"kind", placement::name_of(step.kind)}});
   if (!step.node.empty()) json["node"] = step.node;
-  if (!step.subjects.empty()) json["subjects"] = array_of(step.subjects);
+  if (!step.subjects.empty()) json["subjects"] = api::to_json(step.subjects);
   if (!step.request.empty()) json["request"] = step.request;
   if (!step.more.is_zero()) json["more"] = step.more.text();
   if (step.count > 0) json["count"] = step.count;
@@ -38,7 +31,7 @@ Json domain_json(const DomainRoom& room) {
                             {"nodes", static_cast<std::int64_t>(room.nodes)},
                             {"members", static_cast<std::int64_t>(room.members)}});
   if (!room.next.empty()) json["next"] = room.next;
-  if (!room.lacks.empty()) json["lacks"] = array_of(room.lacks);
+  if (!room.lacks.empty()) json["lacks"] = api::to_json(room.lacks);
   return json;
 }
 
@@ -56,41 +49,18 @@ Remedies of_pod(OfflineCluster& offline, const client::NamedKey& key, const Plan
 
 Remedies of_group(OfflineCluster& offline, const client::NamedKey& key, const PlanOptions& options,
                   dra::SelectorEvaluator& selectors) {
-  const auto group = offline.view().pod_groups.find_shared(key.ns, key.name);
-  if (!group) return Remedies();
-  const placement::EntityKey entity{key.ns, key.name, placement::EntityKind::Group};
-  placement::GroupMembers members = members_of(offline.view(), offline.cluster(), entity);
+  const WaitingGroup waiting = waiting_group(offline, key);
   Remedies gated;
-  if (auto gate = placement::group_gate(entity, group.get(), members)) gated.gate = *std::move(gate);
-  if (members.unsettled) gated.gate = *members.unsettled;
-  if (members.waiting.empty() || gated.gate) return gated;
-  placement::WishAnswer wish = placement::wish_of(offline.view(), offline.owners(), *group);
-  if (wish.fault) gated.gate = placement::gate_of(*wish.fault);
-  if (gated.gate) return gated;
-  std::ranges::sort(members.waiting, placement::before_in_queue);
-  placement::GroupInput input = placement::group_input(*group, std::move(members),
-                                                       [](const api::Pod&) { return placement::AvoidSet{}; });
-  placement::set_wish(input, std::move(wish.wish));
-  return group_remedies(offline, input, options, selectors);
+  gated.gate = waiting.gate;
+  return waiting.input ? group_remedies(offline, *waiting.input, options, selectors) : gated;
 }
 
 Remedies of_tree(OfflineCluster& offline, const placement::EntityKey& root, const PlanOptions& options,
                  dra::SelectorEvaluator& selectors) {
-  placement::TreeMembers tree = tree_of(offline.view(), offline.cluster(), root);
+  const WaitingTree waiting = waiting_tree(offline, root);
   Remedies gated;
-  if (auto gate = placement::tree_gate(tree)) gated.gate = *std::move(gate);
-  for (placement::TreeMember& node : tree.nodes) {
-    if (node.members.unsettled) gated.gate = *node.members.unsettled;
-    std::ranges::sort(node.members.waiting, placement::before_in_queue);
-  }
-  if (!tree.any_waiting() || gated.gate) return gated;
-  if (const auto fault = placement::fault_of(offline.view(), offline.owners(), tree))
-    gated.gate = placement::gate_of(*fault);
-  if (gated.gate) return gated;
-  placement::TreeInput input =
-      placement::tree_input(std::move(tree), [](const api::Pod&) { return placement::AvoidSet{}; });
-  placement::add_wishes(offline.view(), offline.owners(), input);
-  return tree_remedies(offline, input, options, selectors);
+  gated.gate = waiting.gate;
+  return waiting.input ? tree_remedies(offline, *waiting.input, options, selectors) : gated;
 }
 
 // The tree of a CompositePodGroup, or of a PodGroup with a parent; none: it is in none, or trees are not
@@ -141,7 +111,7 @@ void put_json(const Remedies& remedies, Json& json) {
   }
   if (remedies.nearest)
     json["nearestMiss"] =
-        Json::object({{"place", remedies.nearest->place}, {"lacks", array_of(remedies.nearest->lacks)}});
+        Json::object({{"place", remedies.nearest->place}, {"lacks", api::to_json(remedies.nearest->lacks)}});
   if (!remedies.domains.empty()) {
     json["needed"] = remedies.needed;
     JsonArray& rows = (json["domains"] = Json::array()).as_array();

@@ -111,7 +111,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
   loop_.overtaking.placed(entry, now);
   loop_.forget_room(entry.key, now);
   flight.entry = entry;
-  if (chosen.size() < outcome.members.size()) put_back(context, std::move(entry), input, now);
+  if (chosen.size() < outcome.members.size()) put_back(context, std::move(entry), input, nullptr, now);
   loop_.in_flight[id] = std::move(flight);
   return effects;
 }
@@ -124,7 +124,8 @@ std::string Scheduler::domain_of(const GroupInput& input, model::NodeId node) co
 
 // No event wakes the group when nodes or devices stop being avoided, so it backs off instead.
 void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry,
-                         std::span<const GroupInput* const> inputs, Time now) {
+                         std::span<const GroupInput* const> inputs, const placement::Refusal* refusal,
+                         Time now) {
   std::vector<const api::Pod*> waiting;
   for (const GroupInput* input : inputs) {
     const bool avoids = !input->avoid.empty() || !input->hidden.empty();
@@ -132,13 +133,15 @@ void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry,
       return loop_.queue.put_after_error(std::move(entry), now);
     waiting.insert(waiting.end(), input->waiting.begin(), input->waiting.end());
   }
-  loop_.queue.put_unschedulable(std::move(entry), {core_.interests_of(context, waiting)}, now);
+  placement::WaitsFor wait{core_.interests_of(context, waiting)};
+  if (refusal) DecisionCore::add_bindings(*refusal, entry.priority, wait.hints);
+  loop_.queue.put_unschedulable(std::move(entry), std::move(wait), now);
 }
 
 void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
-                         Time now) {
+                         const placement::Refusal* refusal, Time now) {
   const GroupInput* const alone[] = {&input};
-  put_back(context, std::move(entry), alone, now);
+  put_back(context, std::move(entry), alone, refusal, now);
 }
 
 client::Effects Scheduler::refuse_group(const SchedulingContext& context, QueuedEntity entry,
@@ -177,7 +180,7 @@ client::Effects Scheduler::refuse_group(const SchedulingContext& context, Queued
   if (failed)
     loop_.queue.put_after_error(std::move(entry), now);
   else
-    put_back(context, std::move(entry), input, now);
+    put_back(context, std::move(entry), input, &refusal, now);
   return effects;
 }
 

@@ -4,9 +4,11 @@
 #include <tuple>
 #include <utility>
 
+#include "api/types/decision_id.h"
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
 #include "client/group_tree.h"
+#include "placement/expected_duration.h"
 #include "scheduling/writes.h"
 
 namespace berth::scheduling {
@@ -172,8 +174,12 @@ void Intake::pod_changed(const client::View& view, const client::Delta& delta, T
   if (!after) return;
   loop_.dirty.insert(loop_.entry_of(view, *after));
   if (!before && !after->group.empty()) loop_.queue.wake_one(loop_.entry_of(view, *after), now);
-  // Terms and constraints read the pod's own labels, too.
-  if (before && (before->meta.generation != after->meta.generation || relabelled))
+  // Terms and constraints read the pod's own labels, too; backfill reads its expected duration.
+  const auto duration_of = [](const api::Pod& pod) {
+    return pod.meta.annotation(placement::kExpectedDurationAnnotation);
+  };
+  if (before && (before->meta.generation != after->meta.generation || relabelled ||
+                 duration_of(*before) != duration_of(*after)))
     loop_.queue.wake_one(loop_.entry_of(view, *after), now);
 }
 
@@ -292,10 +298,12 @@ void Intake::request_changed(const client::View& view, const client::Delta& delt
   if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
     loop_.written_gangs.erase(before->decision_id);
   if (!after && has_bound(view, *before)) return loop_.device_waits.forget(*before);
-  // A request of an earlier term that appears after this term began landed late. Others may have its place
-  // by now, so it is withdrawn and decided again.
+  // A request of an earlier term or process that appears after this one began landed late. Others may have
+  // its place by now, so it is withdrawn and decided again.
   const bool appeared = after && (!before || after->decision_id != before->decision_id);
-  if (appeared && is_of_earlier_term(*after, loop_.leadership) && !has(KnownDefect::FirstListTrusted))
+  if (appeared && !has(KnownDefect::FirstListTrusted) &&
+      (is_of_earlier_term(*after, loop_.leadership) ||
+       api::is_unbegun_of_other(*after, loop_.options.process)))
     loop_.withdrawals.want(*after, now);
   const bool failed = after && api::failed_for_good(*after);
   const bool had_failed = before && api::failed_for_good(*before) && !replaced;

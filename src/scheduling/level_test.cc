@@ -1,6 +1,7 @@
 // Writes besides decisions are derived from live objects until the view shows them.
 #include <gtest/gtest.h>
 
+#include "api/types/decision_id.h"
 #include "scheduling/test_bench.h"
 #include "scheduling/writes.h"
 
@@ -299,6 +300,26 @@ TEST(Terms, ADecisionOfAnEarlierTermThatLandsLateIsWithdrawn) {
   bench.run();
   EXPECT_TRUE(withdrawn("late"));
   EXPECT_FALSE(withdrawn("before")) << "it was listed when the term began";
+}
+
+TEST(Terms, WithoutALeaseADecisionOfAnEarlierProcessThatLandsLateIsWithdrawn) {
+  SchedulerOptions options;
+  options.process = "2";
+  TestBench bench(std::move(options));
+  bench.put_node({"n1"});
+  bench.put_pod({"own"});
+  bench.scheduler.begin_leading(bench.view, {}, bench.now);
+  bench.run();
+  for (const char* pod : {"late", "by-hand"}) bench.put_pod({pod});
+  put_request(bench, "late", "d2@1", "");
+  put_request(bench, "by-hand", "mine", "");
+  bench.run();
+  const auto request = [&](const std::string& pod) {
+    return bench.view.bind_requests_of_pod("default", pod).front();
+  };
+  EXPECT_TRUE(request("late")->withdrawn);
+  EXPECT_FALSE(request("by-hand")->withdrawn);
+  EXPECT_EQ(api::process_of(request("own")->decision_id), "2");
 }
 
 TEST(Terms, AGangWhoseRequestsWereNeverAllWrittenIsWithdrawn) {

@@ -46,8 +46,11 @@ struct SchedulerOptions {
   Duration overtaking_limit = Duration::seconds(20);  // before an overtaken entry gets a reservation
   std::optional<std::int32_t> backoff_limit = {};     // of bind requests; not set: the binder's own
   bool composite_groups = false;  // the gate CompositePodGroup: trees are decided; else their groups are held
+  std::string process =
+      {};  // names a process without a Lease in its decisions; empty: nothing can outlive it
   bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
+  placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
   dra::DeviceGates gates = {};
   placement::Placements placements = placement::Placements::ByTopology;
   bool deferred_resizes = false;  // they have others evicted: InPlacePodVerticalScalingSchedulerPreemption

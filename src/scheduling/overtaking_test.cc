@@ -125,6 +125,12 @@ TEST_F(KeptUntilPodsEnd, IsUsedByThoseThatEndBefore) {
   EXPECT_EQ(node_of_new({.name = "fits-before", .cpu = "2", .runs = "50m"}), "n1");
 }
 
+TEST_F(KeptUntilPodsEnd, IsUsedByAPodThatSaysLaterWhenItEnds) {
+  end("short");
+  EXPECT_EQ(node_of_new({.name = "p", .cpu = "2"}), "");
+  EXPECT_EQ(node_of_new({.name = "p", .cpu = "2", .runs = "50m"}), "n1");
+}
+
 TEST_F(KeptUntilPodsEnd, IsUsedByAGroupOnlyIfAllItsMembersEndBefore) {
   end("short");
   for (const char* group : {"mixed", "before"}) bench.put_group(group, 2);

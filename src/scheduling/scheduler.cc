@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/decision_id.h"
 #include "api/types/gang_decision.h"
 #include "base/fnv.h"
 #include "base/hex.h"
@@ -143,7 +144,12 @@ client::Effects Scheduler::follow_policies(const client::View& view, Time now) {
 }
 
 SchedulingContext Scheduler::context_at(const client::View& view, Time now) {
-  return {view, loop_.cluster, core_.allocator(), now, loop_.options.binding_timeout};
+  return {view,
+          loop_.cluster,
+          core_.allocator(),
+          now,
+          loop_.options.binding_timeout,
+          loop_.options.victim_scoring};
 }
 
 client::Effects Scheduler::attempt(const client::View& view, QueuedEntity entry, Time now) {
@@ -165,7 +171,8 @@ std::string Scheduler::next_decision(const EntityKey& key, Time now) {
                              "/" + key.name + "|" + std::to_string(state_digest_);
   latest_digest_ = fnv1a(inputs);
   core_.seed(latest_digest_);
-  return "d" + std::to_string(sequence_) + "-" + hex_of(latest_digest_);
+  return api::with_process("d" + std::to_string(sequence_) + "-" + hex_of(latest_digest_),
+                           loop_.options.process);
 }
 
 void Scheduler::log(DecisionRecord record) {

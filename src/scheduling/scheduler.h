@@ -84,7 +84,8 @@ class Scheduler final : public client::StatefulDecider {
                     const TreeOutcome& outcome, const std::string& id, Time now);
   void log_tree(const QueuedEntity& entry, const TreeInput& input, const TreeOutcome& outcome,
                 const std::string& id, Time now);
-  void put_back(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input, Time now);
+  void put_back(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input,
+                const placement::Refusal* refusal, Time now);
   void audit(const client::View& view, Time now);
   // preempting.cc
   Preempting preempting(const SchedulingContext& context, const EntityKey& key, const api::Pod& pod);
@@ -166,9 +167,11 @@ class Scheduler final : public client::StatefulDecider {
   // Nodes and devices of the pod's failed bindings.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;
   SchedulingContext context_at(const client::View& view, Time now);
-  void put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input, Time now);
+  // `refusal`: null: it has got a place for some of its members.
+  void put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
+                const placement::Refusal* refusal, Time now);
   void put_back(const SchedulingContext& context, QueuedEntity entry,
-                std::span<const GroupInput* const> inputs, Time now);
+                std::span<const GroupInput* const> inputs, const placement::Refusal* refusal, Time now);
   client::Effects bind_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,
                            const PodDecision& decision, const std::string& id, Time now);
   client::Effects refuse_pod(const SchedulingContext& context, QueuedEntity entry, const api::Pod& pod,

@@ -153,17 +153,17 @@ client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEnt
   tell_refused(context, entry.key, input, outcome, id, now);
   log_tree(entry, input, outcome, id, now);
   flight.entry = entry;
-  if (chosen.size() < waiting) put_back(context, std::move(entry), input, now);
+  if (chosen.size() < waiting) put_back(context, std::move(entry), input, nullptr, now);
   loop_.in_flight[id] = std::move(flight);
   return effects;
 }
 
 void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry, const TreeInput& input,
-                         Time now) {
+                         const placement::Refusal* refusal, Time now) {
   std::vector<const GroupInput*> groups;
   for (const TreeNode& node : input.nodes)
     if (node.is_group()) groups.push_back(&node.group);
-  put_back(context, std::move(entry), groups, now);
+  put_back(context, std::move(entry), groups, refusal, now);
 }
 
 // The conditions of what has no place: members, and groups without their minimum.
@@ -250,7 +250,7 @@ client::Effects Scheduler::refuse_tree(const SchedulingContext& context, QueuedE
   if (failed)
     loop_.queue.put_after_error(std::move(entry), now);
   else
-    put_back(context, std::move(entry), input, now);
+    put_back(context, std::move(entry), input, outcome.refusal.get(), now);
   return effects;
 }
 

@@ -21,7 +21,6 @@ constexpr std::string_view kAcceptable =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 constexpr std::string_view kStreams =
     "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-constexpr std::string_view kMetaGroup = "meta.k8s.io";
 
 // What is offered, in the order in which a wildcard gets it.
 struct Offer {

@@ -14,13 +14,15 @@
 
 namespace berth::server {
 
+inline constexpr std::string_view kMetaGroup = "meta.k8s.io";
+
 // The form of objects: unchanged, as Table rows or as metadata alone.
 enum class Form { Object, Table, Metadata, MetadataList };
 enum class Encoding { Json, Yaml, Protobuf };
 struct Rendering {
   Form form = Form::Object;
   Encoding encoding = Encoding::Json;
-  std::string_view version = "v1";  // of meta.k8s.io, for all but objects
+  std::string_view version = "v1";  // of kMetaGroup, for all but objects
   enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
 };
 

@@ -16,8 +16,6 @@ std::string_view behind_type(const std::string& stored) {
   return std::string_view(stored).substr(metadata == std::string::npos ? 1 : metadata);
 }
 
-constexpr std::string_view kMetaGroup = "meta.k8s.io";
-
 api::ProtobufKind kind_in_protobuf(const api::ResourceInfo& resource, Rendering rendering,
                                    std::string_view suffix) {
   const bool partial = rendering.form == Form::Metadata;

@@ -31,13 +31,18 @@ class WorldClock final : public Clock {
 };
 
 struct Process::Incarnation {
+  static plane::ControlPlaneOptions parts_of(const ProcessOptions& options, int number) {
+    plane::ControlPlaneOptions parts = options.parts;
+    if (options.lease.empty()) parts.process = std::to_string(number);
+    return parts;
+  }
   Incarnation(ProcessNetwork& network, const api::Gates& gates, const ProcessOptions& options, int number)
       : client(network),
         clock(network.shared.events),
         fence(std::make_shared<client::LeaseFence>(clock)),
         fenced(client, fence),
         plane(options.lease.empty() ? static_cast<client::ApiClient&>(client) : fenced, gates,
-              options.parts) {
+              parts_of(options, number)) {
     if (options.lease.empty()) return;
     client::ElectionOptions election_options;
     election_options.name = options.lease;

@@ -325,6 +325,15 @@ void SafetyChecker::check_claims_of(const StoredPod& pod) {
   }
 }
 
+bool SafetyChecker::all_undone_decided_since(Time since) const {
+  return std::ranges::all_of(state_.requests, [&](const auto& one) {
+    const StoredRequest& request = one.second;
+    const StoredPod* pod = state_.pod_by_uid(request.pod_uid);
+    const bool undone = pod && pod->node.empty() && request.phase != "Failed";
+    return !undone || decided_at_.at(request.pod_uid) >= since;
+  });
+}
+
 void SafetyChecker::check_volumes_of(const StoredPod& pod) {
   if (pod.volume_claims.empty() || !find(state_.nodes, pod.node)) return;
   const std::string fault = state_.volumes.fault_of(

@@ -67,6 +67,8 @@ class SafetyChecker {
   std::vector<std::string> broken_trees() const { return trees_.broken(tree_excuses()); }
   std::size_t refused_pods() const { return refused_; }
   std::size_t bindings() const { return bindings_; }
+  // Of the requests whose pods are still to be bound.
+  bool all_undone_decided_since(Time since) const;
 
  private:
   void say(std::string sentence);

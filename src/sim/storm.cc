@@ -110,11 +110,13 @@ class Storm {
     return checker_.broken().empty();
   }
 
-  // A pod that has just ended leaves a claim that is given back after a grace. Other sentences get no time:
-  // the queue's sweep would come within it, and hide whom nobody woke.
-  static bool is_in_grace(const std::vector<std::string>& broken) {
-    return !broken.empty() && std::all_of(broken.begin(), broken.end(), [](const std::string& sentence) {
-      return sentence.starts_with("I6: claim ");
+  // A pod that has just ended leaves a claim that is given back after a grace, and gives its room to one that
+  // is being bound now. Other sentences get no time: the queue's sweep would come within it, and hide whom
+  // nobody woke.
+  bool is_in_grace(const std::vector<std::string>& broken) const {
+    const bool binds = checker_.all_undone_decided_since(world_->now() - kRestsAgain);
+    return !broken.empty() && std::all_of(broken.begin(), broken.end(), [&](const std::string& sentence) {
+      return sentence.starts_with("I6: claim ") || (binds && sentence.starts_with("I6: bind request "));
     });
   }
 

@@ -11,13 +11,14 @@
 #include "base/text_file.h"
 #include "sim/story_health.h"
 #include "sim/story_pod.h"
+#include "sim/story_scoring.h"
 #include "sim/world.h"
 
 namespace berth::sim {
 namespace {
 
 constexpr std::size_t kStoryBytesMax = 4u << 20;
-constexpr std::int64_t kPodsAtOnceMax = 1000;  // of one `apply` with a count
+constexpr std::int64_t kObjectsAtOnceMax = 1000;  // of one `apply` with a count
 
 // "pod/web", "resourceclaim/default/gpu": kind in lower case, namespace when it is not "default", name.
 struct StoryName {
@@ -131,11 +132,12 @@ class Runner {
     if (!step.is_object() || step.as_object().size() != 1)
       return Error(ErrorCode::Invalid,
                    "a step is one of apply, create, patch, delete, evict, health, settle, kill, restart, "
-                   "expect");
+                   "expect, count");
     const JsonMember& said = *step.as_object().begin();
     const Json& value = said.value;
     Status done;
     if (said.key == "expect") return expect(value);
+    if (said.key == "count") return count(value);
     if (said.key == "apply")
       done = apply(value);
     else if (said.key == "create")
@@ -165,14 +167,22 @@ class Runner {
  private:
   Status apply(const Json& words) {
     const std::int64_t count = words.int_at("count", 0);
+    if (words.find("nodes")) return apply_nodes(words, count);
     if (count == 0) return create(world_, story_pod(words));
     const std::string name(words.string_at("pod"));
-    for (std::int64_t i = 0; i < std::min(count, kPodsAtOnceMax); ++i) {
+    for (std::int64_t i = 0; i < std::min(count, kObjectsAtOnceMax); ++i) {
       Json one = words;
       one["pod"] = name + "-" + std::to_string(i);
       if (Status created = create(world_, story_pod(one)); !created) return created;
       if (const Json* every = words.find("every")) TRY(settle(*every));
     }
+    return {};
+  }
+
+  Status apply_nodes(const Json& words, std::int64_t count) {
+    if (count < 1) return Error(ErrorCode::Invalid, "apply", "takes nodes: NAME with count: 1 or more");
+    for (std::int64_t i = 0; i < std::min(count, kObjectsAtOnceMax); ++i)
+      TRY(create(world_, story_node(words, std::string(words.string_at("nodes")) + "-" + std::to_string(i))));
     return {};
   }
 
@@ -261,6 +271,27 @@ class Runner {
     return std::string();
   }
 
+  // "pod/metadata.labels.app=low": 57. The objects of the kind whose path has the value, without those that
+  // are being deleted.
+  Result<std::string> count(const Json& expected) {
+    if (!expected.is_object()) return Error(ErrorCode::Invalid, "count", "takes kind/path=value: number");
+    for (const JsonMember& member : expected.as_object()) {
+      const std::size_t equals = member.key.find('=');
+      if (equals == std::string::npos)
+        return Error(ErrorCode::Invalid, member.key, "write kind/path=value, such as pod/spec.nodeName=n1");
+      const StoryName asked = TRY(parse_name(member.key.substr(0, equals)));
+      const Json wanted = member.key.substr(equals + 1);
+      std::int64_t found = 0;
+      for (const Json& object : world_.read_all(ref_of(asked))) {
+        const Json* value = value_at(object, asked.name);
+        if (value && *value == wanted && !object.part("metadata").find("deletionTimestamp")) ++found;
+      }
+      if (Json(found) != member.value)
+        return member.key + ": there are " + std::to_string(found) + ", expected " + to_string(member.value);
+    }
+    return std::string();
+  }
+
   std::string differs(const std::string& name, const Json& object, const Json& expected) {
     if (!expected.is_object()) return name + ": an expectation is {word: value}";
     for (const JsonMember& member : expected.as_object()) {
@@ -323,6 +354,13 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
   options.feature_gates = story.string_at("gates");
   options.decider_gates = story.string_at("deciderGates");
   options.gpu_reservation_pods = story.string_at("gpuReservations") == "Pods";
+  if (const Json* strategy = story.find("scoringStrategy"))
+    options.resources_fit = TRY(story_strategy(*strategy));
+  if (const Json* scoring = story.find("victimScoring")) {
+    const auto known = placement::victim_scoring_of(scoring->is_string() ? scoring->as_string() : "");
+    if (!known) return Error(ErrorCode::Invalid, file, "victimScoring is Reference or LeastLostWork");
+    options.victim_scoring = *known;
+  }
   const std::unique_ptr<World> world = TRY(World::make(options));
   Runner runner(*world, given_directory);
   if (Status given = runner.give(story); !given) return given.error();

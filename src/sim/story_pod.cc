@@ -54,6 +54,19 @@ Json story_pod(const Json& words) {
       {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", std::move(spec)}});
 }
 
+Json story_node(const Json& words, const std::string& name) {
+  Json labels = Json::object({{"berth.dev/simulated", "true"}, {"kubernetes.io/hostname", name}});
+  if (const Json* more = words.find("labels"))
+    for (const JsonMember& label : more->as_object()) labels[label.key] = label.value;
+  Json capacity = Json::object({{"cpu", "32"}, {"memory", "128Gi"}, {"pods", "110"}});
+  if (const Json* more = words.find("capacity"))
+    for (const JsonMember& amount : more->as_object()) capacity[amount.key] = amount.value;
+  return Json::object({{"apiVersion", "v1"},
+                       {"kind", "Node"},
+                       {"metadata", Json::object({{"name", name}, {"labels", std::move(labels)}})},
+                       {"status", Json::object({{"capacity", std::move(capacity)}})}});
+}
+
 Json story_gang(const std::string& name) {
   const Json policy = Json::object({{"gang", Json::object({{"minCount", 4}})}});
   const Json topology = Json::array({Json::object({{"key", "example.com/rack"}})});

@@ -31,6 +31,8 @@ struct World::Parts {
         decider_gates(std::move(enabled_in_deciders)),
         gate_changes(options.feature_gates),
         gpu_reservation_pods(options.gpu_reservation_pods),
+        profile{"berth", {}, {.resources_fit = std::move(options.resources_fit)}},
+        victim_scoring(options.victim_scoring),
         random(options.seed),
         store(memory_store()),
         server({*store, executor, clock, random, gates, dra::check_cel}, {}),
@@ -46,7 +48,8 @@ struct World::Parts {
   void start() {
     plane::ControlPlaneOptions options;
     options.health = &health.feed();
-    options.controller_names.push_back("node-lifecycle-controller");
+    options.scheduling.profiles = {profile};
+    options.scheduling.victim_scoring = victim_scoring;
     options.binding.gpu_sharing = true;
     if (gpu_reservation_pods) options.binding.gpu_reservations = binding::GpuReservations::Pods;
     plane = std::make_unique<plane::ControlPlane>(faulty, decider_gates, std::move(options));
@@ -62,6 +65,8 @@ struct World::Parts {
   api::Gates decider_gates;
   std::string gate_changes;
   const bool gpu_reservation_pods;
+  const placement::Profile profile;
+  const placement::VictimScoring victim_scoring;
   ManualClock clock{kStart};
   SeededRandom random;
   InlineExecutor executor;

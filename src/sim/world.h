@@ -11,6 +11,8 @@
 
 #include "api/gates.h"
 #include "client/api_client.h"
+#include "placement/plugin_arguments.h"
+#include "placement/victim_scoring.h"
 #include "sim/faults.h"
 #include "sim/reported_health.h"
 
@@ -21,7 +23,9 @@ struct WorldOptions {
   std::string feature_gates;          // changes from the defaults of `berth up`
   std::string decider_gates;          // further changes, for the deciders only: version skew
   bool gpu_reservation_pods = false;  // of the binder; else the scheduler's account alone
-  FaultRates faults;                  // the default is none
+  placement::ResourcesFitArguments resources_fit = {};
+  placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
+  FaultRates faults;  // the default is none
 };
 
 class World {

@@ -1,5 +1,6 @@
 #include "simulate/script.h"
 
+#include "api/node_names.h"
 #include "api/types/gpu_share.h"
 
 namespace berth::simulate {
@@ -35,7 +36,7 @@ Json affinity_to(const PodShape& shape) {
 }  // namespace
 
 Document node_document(const std::string& name, const NodeShape& shape) {
-  Json labels = Json::object({{"kubernetes.io/hostname", name}});
+  Json labels = Json::object({{std::string(api::kHostnameLabel), name}});
   for (const auto& [key, value] : shape.labels) labels[key] = value;
   Json allocatable =
       Json::object({{"cpu", milli(shape.cpu_milli)}, {"memory", mib(shape.memory_mib)}, {"pods", "1000"}});

@@ -34,9 +34,10 @@ struct NodeFailure {
 };
 
 struct Script {
-  std::vector<planning::Document> objects;  // nodes and all that exists from the start
-  std::vector<Arrival> arrivals;            // by time
-  std::vector<NodeFailure> failures;        // by time
+  std::vector<planning::Document> objects;   // nodes and all that exists from the start
+  std::vector<std::string> lost_nodes = {};  // that are gone at the start; their pods wait again
+  std::vector<Arrival> arrivals;             // by time
+  std::vector<NodeFailure> failures;         // by time
   // The label whose values are racks, for figures about groups; empty: there are none.
   std::string rack_label = {};
   // Whether pods that are evicted, or whose node fails, come back and start from the beginning.

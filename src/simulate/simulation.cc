@@ -10,10 +10,13 @@
 #include "base/assert.h"
 #include "base/fnv.h"
 #include "base/hex.h"
+#include "base/name_list.h"
 #include "dra/cel_selectors.h"
+#include "placement/expected_duration.h"
 #include "placement/plugins/gpu_fragmentation.h"
-#include "planning/planner.h"
 #include "simulate/fragmentation_meter.h"
+#include "simulate/lost_nodes.h"
+#include "simulate/stored_objects.h"
 
 namespace berth::simulate {
 namespace {
@@ -23,14 +26,8 @@ using placement::EntityKey;
 using placement::EntityKind;
 using planning::Document;
 
-constexpr Time kStart = Time::from_seconds(946'684'800);  // 2000-01-01T00:00:00Z
 constexpr std::size_t kCurveStepPercent = 5;
 constexpr std::size_t kCurvePointsMax = 61;  // to 300 %
-
-struct StoredObject {
-  api::ObjectKey key;
-  api::TypedObject object;
-};
 
 struct SimulatedPod {
   NamedKey key;
@@ -60,11 +57,12 @@ struct AwayNode {
   std::size_t failures = 0;
 };
 
-enum class EventKind : std::uint8_t { End, Repair, Failure, Arrival };
+// FirstEnd: of a pod that runs at the start.
+enum class EventKind : std::uint8_t { End, FirstEnd, Repair, Failure, Arrival };
 struct SimulatedEvent {
   Duration at;
   EventKind kind;
-  std::size_t subject;       // a pod, a failure or a unit
+  std::size_t subject;       // a pod, one that runs at the start, a failure or a unit
   std::uint32_t starts = 0;  // of the pod that ends: another start has its own end
   friend bool operator>(const SimulatedEvent& a, const SimulatedEvent& b) {
     return std::tie(a.at, a.kind, a.subject, a.starts) > std::tie(b.at, b.kind, b.subject, b.starts);
@@ -85,22 +83,36 @@ class Simulation {
 
   Status load();
   RunResult run();
+  // Instead of run().
+  Result<StartAnswer> start_of(const std::string& name);
 
  private:
   Status take_out(const Arrival& arrival);
   Status take_pod_out(const NamedKey& key, Unit& unit);
-  std::vector<StoredObject> take(const api::ObjectKey& key);
-  void put(const StoredObject& stored);
+  planning::Turn turn_of(const EntityKey& key) const {
+    return planning::turn_of(offline_->view(), offline_->cluster(), key);
+  }
+  std::vector<StoredObject> take(const api::ObjectKey& key) { return take_stored(*offline_, key); }
+  void put(const StoredObject& stored) { put_stored(*offline_, stored, start_ + now_); }
+  void adopt_start();
+  void adopt(const EntityKey& key);
+  std::vector<NamedKey> waiting_of(const EntityKey& key);
+  Result<std::size_t> unit_named(const std::string& name) const;
+  bool has_started(const Unit& unit) const;
+  void explain_start(const Unit& unit, StartAnswer& answer) const;
+  void explain_wait(const Unit& unit, StartAnswer& answer);
+  void step();
   void arrive(std::size_t unit);
   void fail(std::size_t failure);
   void clear_node(const std::string& name);
   void repair(std::size_t failure);
   void end(const SimulatedEvent& event);
+  void end_first(const NamedKey& key);
+  void note_end(const NamedKey& key, const std::string& node);
   void lose(const NamedKey& evicted);
   void leave(Unit& unit);
   void release(SimulatedPod& pod);
   void decide_due();
-  planning::Turn turn_of(const Unit& unit) const;
   void note(const planning::Plan& plan);
   void start(SimulatedPod& pod, const std::string& node);
   void count_racks(Unit& unit);
@@ -118,6 +130,8 @@ class Simulation {
   using UnitQueue = std::set<std::size_t, QueueOrder>;
 
   const Script& script_;
+  const Arrival at_start_ = {};  // of what waits at the start
+  Time start_;
   planning::PlanOptions options_;
   dra::CelSelectors selectors_;
   std::unique_ptr<planning::OfflineCluster> offline_;
@@ -125,6 +139,10 @@ class Simulation {
   std::vector<Unit> units_;
   std::vector<SimulatedPod> pods_;
   std::map<NamedKey, std::size_t> pod_index_;
+  std::vector<NamedKey> first_ends_;  // pods that run at the start and have an end
+  std::vector<EndedPod> ended_;       // while somebody asks
+  bool keeps_ends_ = false;
+  std::size_t decisions_ = 0;
   std::map<std::string, AwayNode> away_;
   std::priority_queue<SimulatedEvent, std::vector<SimulatedEvent>, std::greater<>> events_;
   UnitQueue waiting_{QueueOrder{&units_}}, due_{QueueOrder{&units_}};
@@ -150,7 +168,7 @@ Status Simulation::load() {
     return Error(ErrorCode::TooLarge, "",
                  "the simulation has " + std::to_string(documents.size()) + " objects: at most " +
                      std::to_string(kScriptObjectsMax));
-  options_.now = kStart;
+  start_ = options_.now = planning::now_of(script_.objects, {});
   options_.objects = false;
   options_.verdicts = planning::Verdicts::None;
   offline_ = TRY(planning::OfflineCluster::make(std::move(documents), options_));
@@ -158,13 +176,6 @@ Status Simulation::load() {
   arrivals_left_ = script_.arrivals.size();
   for (const Arrival& arrival : script_.arrivals) TRY(take_out(arrival));
   meter_.finish();
-  for (const auto& [name, id] : offline_->cluster().live_nodes()) {
-    const model::NodeRow& row = offline_->cluster().node(id);
-    const std::int64_t gpus = model::amount_in(row.allocatable, model::kGpu) * api::kWholeGpu;
-    gpus_ += gpus;
-    const auto rack = row.live->meta.labels.find(script_.rack_label);
-    if (rack != row.live->meta.labels.end()) rack_gpus_[rack->second] += gpus;
-  }
   for (std::size_t i = 0; i < script_.failures.size(); ++i) {
     for (const std::string& node : script_.failures[i].nodes)
       if (!offline_->view().nodes.find("", node))
@@ -172,44 +183,32 @@ Status Simulation::load() {
                      "there is no node \"" + node + "\"");
     events_.push({script_.failures[i].at, EventKind::Failure, i});
   }
+  lose_nodes(*offline_, script_.lost_nodes);
+  for (const auto& [name, id] : offline_->cluster().live_nodes()) {
+    const model::NodeRow& row = offline_->cluster().node(id);
+    const std::int64_t gpus = model::amount_in(row.allocatable, model::kGpu) * api::kWholeGpu;
+    gpus_ += gpus;
+    const auto rack = row.live->meta.labels.find(script_.rack_label);
+    if (rack != row.live->meta.labels.end()) rack_gpus_[rack->second] += gpus;
+  }
   planner_ = std::make_unique<planning::Planner>(*offline_, options_, selectors_,
                                                  planning::ProofBounds{.group_nodes_max = 0});
-  planner_->run();  // pods that wait from the start
   return {};
-}
-
-// The object, and the claims that were made for it.
-std::vector<StoredObject> Simulation::take(const api::ObjectKey& key) {
-  std::vector<StoredObject> taken;
-  const auto object = offline_->view().find(key);
-  if (!object) return taken;
-  taken.push_back({key, *object});
-  if (key.kind == api::Kind::Pod) {
-    const api::Pod& pod = *std::get<std::shared_ptr<const api::Pod>>(*object);
-    for (const api::ResourceClaim* claim : offline_->view().claims_owned_by(pod.meta.uid)) {
-      const api::ObjectKey owned{api::Kind::ResourceClaim, claim->meta.ns, claim->meta.name, {}};
-      taken.push_back({owned, *offline_->view().find(owned)});
-    }
-  }
-  for (const StoredObject& stored : taken) offline_->erase(stored.key.kind, stored.key.ns, stored.key.name);
-  return taken;
 }
 
 Status Simulation::take_out(const Arrival& arrival) {
   Unit unit{&arrival};
   for (const Document& document : arrival.objects) {
-    const Json& metadata = document.object.part("metadata");
-    const std::string_view ns = metadata.string_at("namespace");
-    const NamedKey key{std::string(ns.empty() ? "default" : ns), std::string(metadata.string_at("name"))};
+    const api::ObjectKey key = key_of_document(document);
     if (document.kind == api::Kind::Pod) {
-      TRY(take_pod_out(key, unit));
+      TRY(take_pod_out({key.ns, key.name}, unit));
       continue;
     }
     if (document.kind == api::Kind::CompositePodGroup)
       unit.key = {key.ns, key.name, EntityKind::CompositeGroup};
     else if (document.kind == api::Kind::PodGroup && unit.key.kind != EntityKind::CompositeGroup)
       unit.key = {key.ns, key.name, EntityKind::Group};
-    std::ranges::move(take({document.kind, key.ns, key.name, {}}), std::back_inserter(unit.shared));
+    std::ranges::move(take(key), std::back_inserter(unit.shared));
   }
   events_.push({arrival.at, EventKind::Arrival, units_.size()});
   units_.push_back(std::move(unit));
@@ -230,42 +229,39 @@ Status Simulation::take_pod_out(const NamedKey& key, Unit& unit) {
   return {};
 }
 
-void Simulation::put(const StoredObject& stored) {
-  std::visit(
-      [&](const auto& shared) {
-        auto object = *shared;
-        object.meta.created = kStart + now_;
-        offline_->replace(stored.key.kind, std::move(object));
-      },
-      stored.object);
+RunResult Simulation::run() {
+  planner_->run();  // pods that wait from the start
+  while (!events_.empty()) step();
+  return result();
 }
 
-RunResult Simulation::run() {
-  while (!events_.empty()) {
-    now_ = events_.top().at;
-    freed_ = false;
-    for (; !events_.empty() && events_.top().at == now_; events_.pop()) {
-      const SimulatedEvent event = events_.top();
-      switch (event.kind) {
-        case EventKind::End:
-          end(event);
-          break;
-        case EventKind::Repair:
-          repair(event.subject);
-          break;
-        case EventKind::Failure:
-          fail(event.subject);
-          break;
-        case EventKind::Arrival:
-          arrive(event.subject);
-          break;
-      }
+// All events of one instant, and the decisions that they make possible.
+void Simulation::step() {
+  now_ = events_.top().at;
+  freed_ = false;
+  for (; !events_.empty() && events_.top().at == now_; events_.pop()) {
+    const SimulatedEvent event = events_.top();
+    switch (event.kind) {
+      case EventKind::End:
+        end(event);
+        break;
+      case EventKind::FirstEnd:
+        end_first(first_ends_[event.subject]);
+        break;
+      case EventKind::Repair:
+        repair(event.subject);
+        break;
+      case EventKind::Failure:
+        fail(event.subject);
+        break;
+      case EventKind::Arrival:
+        arrive(event.subject);
+        break;
     }
-    if (freed_) due_ = waiting_;
-    decide_due();
-    measure();
   }
-  return result();
+  if (freed_) due_ = waiting_;
+  decide_due();
+  measure();
 }
 
 void Simulation::arrive(std::size_t index) {
@@ -278,28 +274,10 @@ void Simulation::arrive(std::size_t index) {
   }
   unit.waiting = unit.pods.size();
   if (unit.pods.empty()) return;
-  unit.queued = turn_of(unit).entry;
+  unit.queued = turn_of(unit.key).entry;
   unit.queued.arrival = index + 1;  // of one second: in the order of the script
   waiting_.insert(index);
   due_.insert(index);
-}
-
-planning::Turn Simulation::turn_of(const Unit& unit) const {
-  const client::View& view = offline_->view();
-  const model::Cluster& cluster = offline_->cluster();
-  switch (unit.key.kind) {
-    case EntityKind::Pod: {
-      const auto pod = view.pods.find_shared(unit.key.ns, unit.key.name);
-      return {placement::queue_entry(*pod), pod, nullptr};
-    }
-    case EntityKind::Group: {
-      const api::PodGroup* group = view.pod_groups.find(unit.key.ns, unit.key.name);
-      return {placement::queue_entry(unit.key, group, {}), nullptr, group};
-    }
-    case EntityKind::CompositeGroup:
-      return {placement::queue_entry(planning::tree_of(view, cluster, unit.key)), nullptr, nullptr};
-  }
-  return {};
 }
 
 void Simulation::decide_due() {
@@ -311,7 +289,8 @@ void Simulation::decide_due() {
     const bool whole = unit.waiting == unit.pods.size();
     const std::string_view alike = whole ? unit.arrival->alike : std::string_view();
     if (unit.waiting == 0 || refused.contains(alike)) continue;
-    note(planner_->decide(turn_of(unit)));
+    ++decisions_;
+    note(planner_->decide(turn_of(unit.key)));
     if (unit.waiting > 0 && !alike.empty()) refused.insert(alike);
   }
 }
@@ -336,9 +315,12 @@ void Simulation::start(SimulatedPod& pod, const std::string& node) {
   pod.started = now_;
   Unit& unit = units_[pod.unit];
   if (pod.starts++ == 0) waits_.push_back(now_ - unit.arrival->at);
-  if (unit.arrival->runs)
-    events_.push({now_ + *unit.arrival->runs, EventKind::End, static_cast<std::size_t>(&pod - pods_.data()),
-                  pod.starts});
+  std::optional<Duration> runs = unit.arrival->runs;
+  if (!runs)
+    runs =
+        placement::expected_duration(offline_->view(), *offline_->view().pods.find(pod.key.ns, pod.key.name));
+  if (runs)
+    events_.push({now_ + *runs, EventKind::End, static_cast<std::size_t>(&pod - pods_.data()), pod.starts});
   record("start", pod);
   if (--unit.waiting > 0) return;
   waiting_.erase(static_cast<std::size_t>(&unit - units_.data()));
@@ -380,10 +362,24 @@ void Simulation::release(SimulatedPod& pod) {
 void Simulation::end(const SimulatedEvent& event) {
   SimulatedPod& pod = pods_[event.subject];
   if (pod.node.empty() || pod.starts != event.starts) return;  // it was evicted
-  offline_->evict(pod.key);
+  note_end(pod.key, pod.node);
+  offline_->end(pod.key);
   record("end", pod);
   release(pod);
   leave(units_[pod.unit]);
+}
+
+// It may have been evicted before.
+void Simulation::end_first(const NamedKey& key) {
+  const auto pod = offline_->view().pods.find_shared(key.ns, key.name);
+  if (!pod || !pod->bound()) return;
+  note_end(key, pod->node_name);
+  offline_->end(key);
+  freed_ = true;
+}
+
+void Simulation::note_end(const NamedKey& key, const std::string& node) {
+  if (keeps_ends_) ended_.push_back({key, now_, node});
 }
 
 // One pod of the unit does not come back. Its groups go with the last one.
@@ -487,12 +483,154 @@ RunResult Simulation::result() {
   return std::move(result_);
 }
 
+// Pods that run at the start end as they are expected to; what waits there is decided whenever something
+// ends.
+void Simulation::adopt_start() {
+  const client::View& view = offline_->view();
+  for (const auto& [key, pod] : view.pods.all()) {
+    if (!pod->bound() || pod->finished()) continue;
+    const std::optional<Duration> runs = placement::expected_duration(view, *pod);
+    if (!runs) continue;
+    const Time began = pod->started.is_set() ? pod->started : start_;
+    events_.push({std::max(Duration(), began + *runs - start_), EventKind::FirstEnd, first_ends_.size()});
+    first_ends_.push_back(key);
+  }
+  for (const planning::Turn& turn :
+       planning::turns_of(view, offline_->cluster(), planning::trees_of(options_)))
+    adopt(turn.entry.key);
+}
+
+void Simulation::adopt(const EntityKey& key) {
+  Unit unit{&at_start_, key};
+  for (const NamedKey& pod : waiting_of(key)) {
+    const model::PodRow& row = offline_->cluster().pod(offline_->cluster().find_pod(pod.ns, pod.name));
+    unit.pods.push_back(pods_.size());
+    pod_index_[pod] = pods_.size();
+    pods_.push_back({pod, units_.size(), stored_of(*offline_, {api::Kind::Pod, pod.ns, pod.name, {}}),
+                     placement::gpu_demand_of(row).gpus()});
+  }
+  unit.waiting = unit.pods.size();
+  unit.queued = turn_of(key).entry;
+  units_.push_back(std::move(unit));
+  waiting_.insert(units_.size() - 1);
+  due_.insert(units_.size() - 1);
+}
+
+std::vector<NamedKey> Simulation::waiting_of(const EntityKey& key) {
+  const client::View& view = offline_->view();
+  std::vector<NamedKey> pods;
+  const auto add = [&pods](const placement::GroupMembers& members) {
+    for (const api::Pod* pod : members.waiting) pods.push_back({pod->meta.ns, pod->meta.name});
+  };
+  if (key.kind == EntityKind::Pod) pods.push_back({key.ns, key.name});
+  if (key.kind == EntityKind::Group) add(planning::members_of(view, offline_->cluster(), key));
+  if (key.kind == EntityKind::CompositeGroup) {
+    const placement::TreeMembers tree = planning::tree_of(view, offline_->cluster(), key);
+    for (const placement::TreeMember& node : tree.nodes) add(node.members);
+  }
+  std::ranges::sort(pods);
+  return pods;
+}
+
+// By its own name, else by that of one of its pods or of their groups.
+Result<std::size_t> Simulation::unit_named(const std::string& name) const {
+  const std::size_t slash = name.find('/');
+  const std::string ns = slash == std::string::npos ? "" : name.substr(0, slash);
+  const std::string bare = slash == std::string::npos ? name : name.substr(slash + 1);
+  std::set<std::size_t> found;
+  for (std::size_t i = 0; i < units_.size(); ++i)
+    if (units_[i].key.name == bare && (ns.empty() || units_[i].key.ns == ns)) found.insert(i);
+  if (found.empty())
+    for (const SimulatedPod& pod : pods_) {
+      const auto& object = *std::get<std::shared_ptr<const api::Pod>>(pod.objects.front().object);
+      if ((pod.key.name == bare || object.group == bare) && (ns.empty() || pod.key.ns == ns))
+        found.insert(pod.unit);
+    }
+  if (found.size() == 1) return *found.begin();
+  const std::string flag = "--eta " + name;
+  if (found.empty())
+    return Error(ErrorCode::Invalid, flag,
+                 "the input has no pod or group of this name that waits or arrives");
+  std::vector<std::string> names;
+  for (const std::size_t unit : found) names.push_back(units_[unit].key.ns + "/" + units_[unit].key.name);
+  std::ranges::sort(names);
+  return Error(ErrorCode::Invalid, flag,
+               "means several: " + first_names(names, kEndingsNamedMax) + "; write NAMESPACE/NAME");
+}
+
+bool Simulation::has_started(const Unit& unit) const {
+  return std::ranges::any_of(unit.pods, [this](std::size_t pod) { return pods_[pod].starts > 0; });
+}
+
+Result<StartAnswer> Simulation::start_of(const std::string& name) {
+  keeps_ends_ = true;
+  adopt_start();
+  const std::size_t asked = TRY(unit_named(name));
+  StartAnswer answer{.key = units_[asked].key, .arrives = units_[asked].arrival->at};
+  decide_due();
+  while (!has_started(units_[asked]) && !events_.empty() && decisions_ < kStartQuestionDecisionsMax) step();
+  if (has_started(units_[asked]))
+    explain_start(units_[asked], answer);
+  else if (events_.empty())
+    explain_wait(units_[asked], answer);
+  else
+    answer.result = StartResult::OutOfBudget;
+  return answer;
+}
+
+// The ends on its nodes count; if there are none, all of them.
+void Simulation::explain_start(const Unit& unit, StartAnswer& answer) const {
+  answer.result = StartResult::Starts;
+  answer.at = now_;
+  std::set<std::string> nodes;
+  for (const std::size_t pod : unit.pods)
+    if (!pods_[pod].node.empty()) nodes.insert(pods_[pod].node);
+  answer.nodes.assign(nodes.begin(), nodes.end());
+  answer.ended = ended_.size();
+  const auto is_there = [&nodes](const EndedPod& one) { return nodes.contains(one.node); };
+  const bool any_there = std::ranges::any_of(ended_, is_there);
+  for (auto one = ended_.rbegin(); one != ended_.rend() && answer.after.size() < kEndingsNamedMax; ++one)
+    if (!any_there || is_there(*one)) answer.after.push_back(*one);
+}
+
+// Nothing happens any more. What still runs has no end: would it fit if all of that ended?
+void Simulation::explain_wait(const Unit& unit, StartAnswer& answer) {
+  std::map<NamedKey, std::string> endless;
+  for (const auto& [key, pod] : offline_->view().pods.all())
+    if (pod->bound() && !pod->finished()) endless[key] = pod->node_name;
+  for (const auto& [key, node] : endless) offline_->end(key);
+  answer.plan = planner_->decide(turn_of(unit.key));
+  std::set<std::string> nodes;
+  for (const planning::Decision& decision : answer.plan.decisions)
+    for (const planning::PlannedPod& pod : decision.pods)
+      if (!pod.node.empty()) nodes.insert(pod.node);
+  if (nodes.empty()) return;
+  answer.result = StartResult::Unknown;
+  answer.nodes.assign(nodes.begin(), nodes.end());
+  answer.plan = {};
+  for (const auto& [key, node] : endless) {
+    if (!nodes.contains(node)) continue;
+    ++answer.endless;
+    if (answer.endless_pods.size() < kEndingsNamedMax) answer.endless_pods.push_back(key.text());
+  }
+  answer.on_nodes =
+      answer.endless + static_cast<std::size_t>(std::ranges::count_if(
+                           ended_, [&](const EndedPod& one) { return nodes.contains(one.node); }));
+}
+
 }  // namespace
 
 Result<RunResult> simulate(const Script& script, const planning::PlanOptions& options) {
   Simulation simulation(script, options);
   if (Status loaded = simulation.load(); !loaded) return loaded.error();
   return simulation.run();
+}
+
+Result<StartAnswer> expected_start(const Script& script, const std::string& name,
+                                   const planning::PlanOptions& options) {
+  Simulation simulation(script, options);
+  if (Status loaded = simulation.load(); !loaded) return loaded.error();
+  return simulation.start_of(name);
 }
 
 }  // namespace berth::simulate

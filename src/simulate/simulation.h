@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "client/indexer.h"
+#include "placement/entity.h"
 #include "planning/plan.h"
 #include "simulate/script.h"
 
@@ -35,6 +37,38 @@ struct RunResult {
   std::string digest;                        // of every start, end and eviction with its time and node
   std::vector<UsePoint> curve;               // at every 5 % of arrived demand
 };
+
+// A start question: decisions that it makes, and pods that its answer names.
+inline constexpr std::size_t kStartQuestionDecisionsMax = 1'000'000;
+inline constexpr std::size_t kEndingsNamedMax = 4;
+
+struct EndedPod {
+  client::NamedKey key;
+  Duration at;
+  std::string node;
+};
+
+// Never: it would fit nowhere if all pods ended. Unknown: pods on its nodes have no end.
+enum class StartResult : std::uint8_t { Starts, Never, Unknown, OutOfBudget };
+
+struct StartAnswer {
+  placement::EntityKey key;
+  Duration arrives;  // 0: it waits from the start
+  StartResult result = StartResult::Never;
+  Duration at = {};                            // Starts
+  std::vector<std::string> nodes = {};         // Starts: its own; Unknown: those it would have
+  std::size_t ended = 0;                       // Starts: pods that end before
+  std::vector<EndedPod> after = {};            // of these, on its nodes if any are there, the latest first
+  std::size_t endless = 0, on_nodes = 0;       // Unknown: pods on the nodes without an end, and all there
+  std::vector<std::string> endless_pods = {};  // the first kEndingsNamedMax
+  planning::Plan plan = {};                    // Never: why
+};
+
+// When the pod or group starts, counted from the start of the run. `name`: "ns/name" or "name" of what waits
+// at the start or arrives, or of a member. Pods of the start end, too: after their expected durations from
+// when they started. Refuses a name that nothing or several things have.
+Result<StartAnswer> expected_start(const Script& script, const std::string& name,
+                                   const planning::PlanOptions& options);
 
 // `options`: its time, verdicts and objects are ignored. Refuses objects that no plan can read.
 Result<RunResult> simulate(const Script& script, const planning::PlanOptions& options);

@@ -3,42 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "dra/gates.h"
 #include "simulate/runs.h"
 #include "simulate/tasks.h"
+#include "simulate/test_scripts.h"
 
 namespace berth::simulate {
 namespace {
-
-const api::Gates& all_gates() {
-  static const api::Gates gates(api::GateDefaults::Up);
-  return gates;
-}
-
-planning::PlanOptions options() {
-  planning::PlanOptions options;
-  options.gates = &all_gates();
-  options.device_gates = dra::gates_of(all_gates());
-  return options;
-}
-
-// Two nodes with four GPUs each, in racks of one node.
-Script two_nodes() {
-  Script script;
-  for (const char* name : {"a", "b"})
-    script.objects.push_back(
-        node_document(name, {32'000, 65'536, 4, {{"rack", std::string("rack-") + name}}}));
-  script.rack_label = "rack";
-  return script;
-}
-
-void arrive(Script& script, const std::string& name, std::int64_t at_s, std::optional<std::int64_t> runs_s,
-            const PodShape& shape, std::int64_t pods = 1, const std::string& within = "") {
-  Arrival arrival = equal_pods(name, shape, pods, within);
-  arrival.at = Duration::seconds(at_s);
-  if (runs_s) arrival.runs = Duration::seconds(*runs_s);
-  script.arrivals.push_back(std::move(arrival));
-}
 
 RunResult run(const Script& script) {
   Result<RunResult> result = simulate(script, options());
@@ -161,6 +131,17 @@ TEST(Simulation, APodFromTheStartMayFindAnotherNode) {
   EXPECT_EQ(result.placed, 1);
   EXPECT_EQ(result.evictions, 1);
   EXPECT_EQ(result.allocated_gpu_percent, 75);
+}
+
+// 60 s by its annotation; the arrival says nothing.
+TEST(Simulation, APodEndsAfterItsExpectedDuration) {
+  Script script = two_nodes();
+  script.objects.pop_back();
+  arrive(script, "first", 0, {}, {1000, 1024, 4});
+  script.arrivals.back().objects.back().object["metadata"]["annotations"]
+                                              ["scheduling.berth.dev/expected-duration"] = "60s";
+  arrive(script, "second", 10, {}, {1000, 1024, 4});
+  EXPECT_EQ(run(script).wait_p99, Duration::seconds(50));
 }
 
 TEST(Simulation, UnknownNodesOfFailuresAreNamed) {

@@ -1,6 +1,7 @@
 """Each check refuses a tiny bad tree, accepts the same tree put right, and names the right line."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -34,12 +35,18 @@ class CheckTest(unittest.TestCase):
         tree = Tree(self.folder, files=list(files))
         return sorted((finding.path, finding.line) for finding in check.run(tree))
 
+    def need(self, program):
+        if not shutil.which(program):
+            self.skipTest(f"{program} is not installed")
+
     def accepts(self, check, files, about=None):
         self.assertEqual(self.found(check, files), [], about)
 
     def test_every_check_is_listed_and_named_once(self):
         names = [check.NAME for check in checks.ALL]
         self.assertEqual(len(names), len(set(names)))
+        self.assertEqual({check.NAME for check in checks.ALL if check not in checks.QUICK},
+                         {"symbols", "headers", "tidy"})
         modules = {path.stem for path in (ROOT / "tools/checks").glob("*.py")} - {"__init__", "tree"}
         self.assertEqual({check.__name__.rpartition(".")[2] for check in checks.ALL}, modules)
 
@@ -315,6 +322,172 @@ class Parity(CheckTest):
                          [("docs/api-parity.md", 1), ("docs/api-parity.md", 3)])
 
 
+class Tidy(CheckTest):
+    """A unit finds what the single source does: each check of .clang-tidy has one violation here."""
+
+    RULES = (ROOT / ".clang-tidy").read_text()
+    USED = """#pragma once
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+struct Base { virtual ~Base() = default; virtual int f() { return 1; } };
+struct Derived : Base { int f() override { return 2; } };
+struct Lock { Lock() {} explicit Lock(int) {} ~Lock() {} };
+inline void take(std::string) {}
+inline void count(int amount) { (void)amount; }
+inline std::string made() { return "made"; }
+inline const std::string& kept() { static const std::string k; return k; }
+"""
+    SEEDED = {
+        "bugprone-argument-comment": "void @() { count(/*number=*/1); }",
+        "bugprone-dangling-handle": "std::string_view @() { std::string s = made(); return s; }",
+        "bugprone-infinite-loop": "void @() { int i = 0; int j = 0; while (i < 10) { ++j; } }",
+        "bugprone-inaccurate-erase":
+            "void @(std::vector<int>& v) { v.erase(std::remove(v.begin(), v.end(), 1)); }",
+        "bugprone-parent-virtual-call": "struct @ : Derived { int f() override { return Base::f(); } };",
+        "bugprone-sizeof-expression": "int @() { return sizeof(sizeof(int)); }",
+        "bugprone-string-constructor": "std::string @() { return std::string('a', 50); }",
+        "bugprone-suspicious-memset-usage": "void @(int* p) { std::memset(p, '0', 20); }",
+        "bugprone-unused-raii": "void @() { Lock(1); count(1); }",
+        "bugprone-use-after-move": "std::string @(std::string s) { take(std::move(s)); return s; }",
+        "misc-redundant-expression": "bool @(int i) { return i == i; }",
+        "modernize-use-override": "struct @ : Base { virtual int f() { return 3; } };",
+        "performance-for-range-copy":
+            "size_t @(const std::vector<std::string>& v) {"
+            " size_t n = 0; for (const std::string s : v) n += s.size(); return n; }",
+        "performance-implicit-conversion-in-loop":
+            "void @(const std::map<int, std::string>& m) {"
+            " for (const std::pair<int, std::string>& p : m) take(p.second); }",
+        "performance-move-const-arg": "void @(const std::string& s) { take(std::move(s)); }",
+        "performance-noexcept-move-constructor": "struct @ { @(@&&) {} std::string s; };",
+        "performance-unnecessary-copy-initialization":
+            "size_t @() { const std::string copied = kept(); return copied.size(); }",
+        "readability-misleading-indentation": "void @(bool b) { if (b)\n  count(1);\n  count(2);\n}",
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.need(tidy.PROGRAM)
+
+    def room(self, sources):
+        """A tree that a develop build has configured, with a single target of `sources`."""
+        root = pathlib.Path(self.folder)
+        build = root / "build/develop"
+        shutil.rmtree(root)
+        (root / "src/dra").mkdir(parents=True)
+        build.mkdir(parents=True)
+        (root / ".clang-tidy").write_text(self.RULES)
+        for path, text in sources.items():
+            (root / path).write_text(text)
+        rows = [{"directory": str(build), "file": f"{root}/{path}",
+                 "command": f"g++ -I{root}/src -std=gnu++20 -o {path}.o -c {root}/{path}"}
+                for path in sources if path.endswith(".cc")]
+        (build / "compile_commands.json").write_text(json.dumps(rows))
+        return Tree(root, files=[".clang-tidy", *sources])
+
+    def complaints(self, tree, folder, path):
+        output = tidy.lint(tree, folder, path, tidy.SECONDS_A_FILE_MAX)
+        return sorted((file, int(line), rule.partition(",")[0])
+                      for file, line, _, rule in tidy.COMPLAINT.findall(output))
+
+    def seeded(self):
+        """A source with a violation of each check, one or more lines each, and the first lines."""
+        text, lines = '#include "dra/used.h"\n', {}
+        for number, (rule, code) in enumerate(self.SEEDED.items()):
+            lines[rule] = text.count("\n") + 1
+            text += code.replace("@", f"seeded_{number}") + "\n"
+        return text, lines
+
+    def test_a_unit_finds_what_its_source_has(self):
+        enabled = re.findall(r"^  ([a-z]+-[a-z-]+)", self.RULES, re.M)
+        self.assertEqual(sorted(self.SEEDED), sorted(enabled))
+        text, lines = self.seeded()
+        tree = self.room({"src/dra/used.h": self.USED, "src/dra/a.cc": '#include "dra/used.h"\n',
+                          "src/dra/b.cc": text})
+        folder = tidy.database(tree)
+        single = self.complaints(tree, folder, "src/dra/b.cc")
+        self.assertEqual({rule for _, _, rule in single}, set(enabled))
+        unit, = tidy.units_of(folder / "tidy", tidy.sources_by_command(tree, folder))
+        pathlib.Path(unit.path).write_text(
+            "".join(f'#include "{self.folder}/{path}"\n' for path in unit.sources))
+        self.assertEqual(self.complaints(tree, folder / "tidy", unit.path), single)
+        for rule, line in lines.items():
+            self.assertIn(rule, {found for _, at, found in single if line <= at <= line + 2})
+
+    def test_what_is_complained_about_leaves_the_unit_and_the_rest_is_good(self):
+        bad = "#include <string>\nvoid take(std::string);\nvoid f(std::string s) { take(s); }\n"
+        moved = bad.replace("take(s)", "take(std::move(s)); take(s)").replace(" f(", " moved(")
+        tree = self.room({"src/dra/a.cc": "namespace { int used = 1; }\nint a() { return used; }\n",
+                          "src/dra/b.cc": "namespace { int used = 2; }\nint b() { return used; }\n",
+                          "src/dra/c.cc": "int c() { return 0; }\n", "src/dra/d.cc": moved})
+        asked = []
+        lint = tidy.lint
+        self.addCleanup(setattr, tidy, "lint", lint)
+        tidy.lint = lambda tree, folder, path, seconds: (
+            asked.append(pathlib.Path(path).name) or lint(tree, folder, path, seconds))
+        finding, = tidy.run(tree)
+        self.assertEqual((finding.path, finding.line, finding.remedy),
+                         ("src/dra/d.cc", 3, "bugprone-use-after-move"))
+        self.assertEqual(asked, ["unit_0.cc", "unit_0.cc", "b.cc", "d.cc"])
+        asked.clear()
+        self.assertEqual(len(list(tidy.run(tree))), 1)
+        self.assertEqual(asked, ["d.cc"], "what passed is asked again")
+
+
+class Headers(CheckTest):
+    """What several headers reach is compiled once, and no missing include is hidden by it."""
+
+    MANY = 4
+
+    def setUp(self):
+        super().setUp()
+        self.need(headers.PROGRAM)
+
+    def room(self, **more):
+        """`base.h`, which has a string, and as many readers of it as a precompiled header needs."""
+        files = {"src/dra/base.h": "#pragma once\n#include <string>\nstruct Base { std::string s; };\n"}
+        for number in range(self.MANY):
+            files[f"src/dra/reader_{number}.h"] = (
+                f'#pragma once\n#include "dra/base.h"\nstruct Reader{number} {{ Base b; }};\n')
+        return {**files, **{f"src/dra/{name}.h": text for name, text in more.items()}}
+
+    def test_headers_that_compile_alone_are_accepted(self):
+        files = self.room()
+        self.accepts(headers, files)
+        bases = headers.choose_bases(headers.Includes(Tree(self.folder, files=list(files))), list(files))
+        self.assertEqual(bases.pop("src/dra/base.h"), "")
+        self.assertEqual(set(bases.values()), {"src/dra/base.h"})
+
+    def test_a_missing_include_is_found_in_bases_and_in_what_begins_with_one(self):
+        files = self.room(last='#pragma once\n#include "dra/base.h"\nstd::vector<Base> all();\n')
+        self.assertEqual(self.found(headers, files), [("src/dra/last.h", 1)])
+        files = self.room()
+        files["src/dra/base.h"] += "std::vector<int> all();\n"
+        self.assertEqual(len(self.found(headers, files)), 1 + self.MANY)
+        for number in range(self.MANY):
+            reader = f"src/dra/reader_{number}.h"
+            files[reader] = files[reader].replace("#include", "#include <vector>\n#include", 1)
+        self.assertEqual(self.found(headers, files), [("src/dra/base.h", 1)], "each reader hid it")
+
+    def test_a_header_that_does_not_reach_the_base_does_not_see_it(self):
+        files = self.room(other="#pragma once\nstruct Other { Base b; };\n")
+        self.assertEqual(self.found(headers, files), [("src/dra/other.h", 1)])
+
+    def test_code_before_the_last_include_ends_the_sharing(self):
+        late = '#pragma once\nstruct Late { Base b; };\n#include "dra/base.h"\n'
+        switched = '#pragma once\n#ifdef NEVER\n#include "dra/base.h"\n#endif\n'
+        through = '#pragma once\n#include "dra/switched.h"\nstruct Through { Base b; };\n'
+        files = self.room(late=late, switched=switched, through=through)
+        self.assertEqual(self.found(headers, files), [("src/dra/late.h", 1), ("src/dra/through.h", 1)])
+
+
 class Dialect(CheckTest):
     def test_a_replaced_name_is_refused_in_its_room_alone(self):
         text = "namespace berth {\nstruct Shelf {};\n}\n"
@@ -356,11 +529,8 @@ class Places(CheckTest):
 class Tools(CheckTest):
     """Checks that run a compiler or a formatter."""
 
-    def need(self, program):
-        if not shutil.which(program):
-            self.skipTest(f"{program} is not installed")
-
     def test_headers_compile_alone(self):
+        self.need(headers.PROGRAM)
         good = "#pragma once\n#include <string>\ninline std::string a() { return {}; }\n"
         self.accepts(headers, {"src/base/a.h": good})
         self.assertEqual(self.found(headers, {"src/base/a.h": good.replace("#include <string>", "")}),
@@ -369,11 +539,13 @@ class Tools(CheckTest):
                          [("src/base/a.h", 1)])
 
     def test_fuzz_targets_compile_too(self):
+        self.need(headers.PROGRAM)
         files = {"fuzz/a_fuzz.cc": "// rooms: base\nint f() { return gone(); }\n"}
         self.assertEqual(self.found(headers, files), [("fuzz/a_fuzz.cc", 1)])
         self.accepts(headers, {"fuzz/a_fuzz.cc": "// rooms: base\nint f() { return 1; }\n"})
 
     def test_what_passed_is_judged_again_when_a_header_below_changes(self):
+        self.need(headers.PROGRAM)
         files = {"src/base/a.h": '#pragma once\n#include "base/b.h"\ninline B b;\n',
                  "src/base/b.h": "#pragma once\nstruct B {};\n"}
         self.accepts(headers, files)

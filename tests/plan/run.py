@@ -462,6 +462,61 @@ def placements_of_a_dump_are_compared():
     assert (refused["name"], refused["reason"]) == ("b", "node(s) were unschedulable"), refused
 
 
+GPU_NODE = """---
+{apiVersion: v1, kind: Node, metadata: {name: %s, labels: {rack: %s}},
+ status: {allocatable: {cpu: "64", memory: 64Gi, pods: "99", nvidia.com/gpu: "2"}}}
+"""
+GPU_POD = """---
+{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: default, ownerReferences: [
+   {apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u, controller: true}]},
+ spec: {%s, containers: [{name: c, image: i,
+   resources: {requests: {nvidia.com/gpu: "1"}, limits: {nvidia.com/gpu: "1"}}}]}}
+"""
+GPU_GANG = """---
+{apiVersion: scheduling.k8s.io/v1alpha3, kind: PodGroup, metadata: {name: train, namespace: default},
+ spec: {schedulingPolicy: {gang: {minCount: 4}}, schedulingConstraints: {topology: [{key: rack}]}}}
+"""
+
+
+def moves_of_pods_say_what_they_buy():
+    nodes = "".join(GPU_NODE % (f"n{i}", f"rack-{i // 2}") for i in range(4))
+    placed = (("a", "n0"), ("b", "n2"), ("c", "n3"))
+    pods = "".join(GPU_POD % (name, f"nodeName: {node}") for name, node in placed)
+    gang = GPU_GANG + "".join(GPU_POD % (f"g{i}", "schedulingGroup: {podGroupName: train}") for i in range(4))
+    moved = run("plan", "-f", "-", "--defragment", "--level", "rack", text=nodes + pods + gang)
+    assert moved.returncode == 0, moved.stderr
+    assert moved.stdout.startswith("1 move makes rack-0 whole: gang default/train of 4 fits\n"), moved.stdout
+    moved = run("plan", "-f", "-", "--defragment", "--level", "rack", "-o", "json", text=nodes + pods + gang)
+    answer = json.loads(moved.stdout)
+    (move,) = answer["moves"]
+    assert (move["name"], move["from"], move["devices"]) == ("a", "n0", 1), move
+    assert move["to"] in ("n2", "n3") and move["domain"] == "rack-0", move
+    assert answer["domains"][0]["buys"] == "1 move makes rack-0 whole: gang default/train of 4 fits", answer
+    assert (answer["wholeBefore"], answer["wholeAfter"], answer["ended"]) == (0, 1, False), answer
+    backwards = "---".join(reversed((nodes + pods + gang).split("---")))
+    again = run("plan", "-f", "-", "--defragment", "--level", "rack", "-o", "json", text=backwards)
+    assert again.stdout == moved.stdout, again
+    # The same moves, carried out: the gang fits.
+    after = nodes + pods.replace("nodeName: n0", "nodeName: " + move["to"]) + gang
+    decisions, code = plan("-f", "-", text=after)
+    assert code == 0 and decisions["train"]["result"] == "Placed", decisions
+    # What a limit forbids is unchanged, and nothing to move is an answer, too.
+    for flags in (("--ratio", "5"), ("--moves", "1", "--domains", "1", "--ratio", "4.001")):
+        kept = run("plan", "-f", "-", "--defragment", "--level", "rack", *flags, "-o", "json",
+                   text=nodes + pods)
+        answer = json.loads(kept.stdout)
+        assert kept.returncode == 0 and answer["moves"] == [], answer
+        assert {one["reason"] for one in answer["unchanged"]} == {"BelowRatio"}, answer
+    for flags, flag in ((("--defragment", "--level", "rak"), "--level"), (("--defragment",), "--level"),
+                        (("--level", "rack"), "--defragment"), (("--defragment", "--moves", "0"), "--moves"),
+                        (("--defragment", "--ratio", "nan"), "--ratio"),
+                        (("--defragment", "--ratio", "-1"), "--ratio"),
+                        (("--defragment", "--compare"), "--compare"),
+                        (("--defragment", "--what-if", "cordon=n0"), "--what-if")):
+        wrong = run("plan", "-f", "-", *flags, text=nodes + pods)
+        assert wrong.returncode == 2 and flag in wrong.stderr and not wrong.stdout, (flags, wrong)
+
+
 def cel_answers_line_by_line():
     asked = [{"id": 1, "expr": "device.driver == 'd'", "device": {"driver": "d"}},
              {"id": 2, "expr": "x * 2", "vars": {"x": {"int": "21"}}}, {"id": 3, "expr": "1 +"}]
@@ -505,7 +560,7 @@ CASES = (every_example_of_the_document_is_told_in_words, every_example_of_topolo
          packed_files_are_refused_with_what_unpacks_them, nothing_in_the_input_steers_the_terminal,
          a_group_is_refused_only_with_a_proof, what_if_compares_two_plans,
          what_is_not_honoured_is_unknown, each_pod_is_decided_by_its_profile,
-         placements_of_a_dump_are_compared, cel_answers_line_by_line)
+         placements_of_a_dump_are_compared, moves_of_pods_say_what_they_buy, cel_answers_line_by_line)
 
 
 def main():

@@ -15,6 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import suite
 
 EXAMPLES = suite.ROOT / "examples" / "simulate"
+ASKED = EXAMPLES / "questions"
+CLUSTER = ("-f", ASKED / "cluster.yaml")
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 BERTH = None
 
@@ -49,7 +51,16 @@ def in_folder(**files):
 def whole_outputs():
     return {"small.json": ("--scenario", EXAMPLES / "small.yaml", "-o", "json"),
             "small.txt": ("--scenario", EXAMPLES / "small.yaml", "--policy", "default,best-fit",
-                          "--seeds", "2")}
+                          "--seeds", "2"),
+            "fail.txt": (*CLUSTER, "--fail", "rack=r1"),
+            "fail.json": (*CLUSTER, "--fail", "n3", "-o", "json"),
+            "add.txt": (*CLUSTER, "--add", ASKED / "rack.yaml"),
+            "fit.txt": (*CLUSTER, "--fit", ASKED / "eval.yaml"),
+            "fit.json": (*CLUSTER, "--fit", ASKED / "eval.yaml", "-o", "json"),
+            "eta.txt": (*CLUSTER, "--eta", "tune"),
+            "eta.json": (*CLUSTER, "--eta", "tune", "-o", "json"),
+            "min-nodes.txt": (*CLUSTER, "--min-nodes", ASKED / "node.yaml"),
+            "min-nodes.json": (*CLUSTER, "--min-nodes", ASKED / "node.yaml", "-o", "json")}
 
 
 def outputs_are_the_recorded_ones():
@@ -67,8 +78,8 @@ def a_trace_is_read_packed_or_not():
     members = gzip.compress(TASKS[:90].encode()) + gzip.compress(TASKS[90:].encode())
     with in_folder(n_csv=NODES, p_csv=TASKS, p_gz=gzip.compress(TASKS.encode()), two_gz=members) as folder:
         folder = pathlib.Path(folder)
-        all_forms = [simulate("--openb-nodes", folder / "n.csv", "--openb-pods", folder / name, "--load", "1.2",
-                         "--seeds", "2") for name in ("p.csv", "p.gz", "two.gz")]
+        all_forms = [simulate("--openb-nodes", folder / "n.csv", "--openb-pods", folder / name,
+                              "--load", "1.2", "--seeds", "2") for name in ("p.csv", "p.gz", "two.gz")]
         assert all_forms[0] == all_forms[1] == all_forms[2]
         for one in all_forms[0]["runs"]:
             assert one["pods"]["placed"] > 0 and 80 < one["allocatedGpuPercent"] <= 100, one
@@ -102,6 +113,66 @@ def what_is_read_of_folders_is_told():
     with in_folder(o_yaml=node) as objects, in_folder(a_yaml=arrivals) as folder:
         outcome = run("-f", objects, "--arrivals", pathlib.Path(folder, "a.yaml"))
         assert outcome.returncode == 0 and objects in outcome.stderr, outcome.stderr
+
+
+def questions_have_one_answer_for_any_threads():
+    for question in (("--fit", ASKED / "eval.yaml"), ("--eta", "tune"), ("--min-nodes", ASKED / "node.yaml"),
+                     ("--fail", "n1"), ("--add", ASKED / "rack.yaml")):
+        outputs = {run(*CLUSTER, *question, "--threads", threads, "-o", "json").stdout for threads in (1, 4)}
+        (output,) = outputs
+        member = {"--min-nodes": "minNodes"}.get(question[0], question[0][2:])
+        assert list(json.loads(output)) == [member], output
+
+
+def changes_come_before_questions_and_runs():
+    whole = simulate(*CLUSTER, "--fit", ASKED / "eval.yaml")["fit"]["copies"]
+    after = simulate(*CLUSTER, "--fail", "n3", "--add", ASKED / "rack.yaml", "--fit", ASKED / "eval.yaml")
+    assert list(after) == ["fail", "add", "fit"] and after["fit"]["copies"] != whole, after
+    plain = simulate("--scenario", EXAMPLES / "small.yaml")
+    changed = simulate("--scenario", EXAMPLES / "small.yaml", "--fail", "a-0")
+    assert list(changed) == ["fail", "runs", "mean"], changed
+    assert changed["runs"][0]["digest"] != plain["runs"][0]["digest"]
+
+
+def workloads_of_files_have_pods():
+    deployment = ("{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: 2, "
+                  "selector: {matchLabels: {app: d}}, template: {metadata: {labels: {app: d}}, "
+                  "spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 8}}}]}}}}")
+    with in_folder(d_yaml=deployment) as folder:
+        file = pathlib.Path(folder, "d.yaml")
+        fit = simulate(*CLUSTER, "--fit", file)["fit"]
+        assert fit["podsPerCopy"] == 2 and fit["copies"] > 0, fit
+        node = (ASKED / "node.yaml").read_text() + "---\n" + deployment
+        path = pathlib.Path(folder, "n.yaml")
+        path.write_text(node)
+        least = simulate(*CLUSTER, "--min-nodes", path)["minNodes"]
+        assert least["pods"] == 2 and least["exact"], least
+
+
+def bad_questions_are_named():
+    broken = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containerz: []}}"
+    empty = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: []}}"
+    with in_folder(b_yaml=broken, e_yaml=empty) as folder:
+        b, e = pathlib.Path(folder, "b.yaml"), pathlib.Path(folder, "e.yaml")
+        cases = [
+            (CLUSTER, "--arrivals: is missing: what arrives, or a question such as --fit"),
+            ((*CLUSTER, "--fail", "n9"), "--fail n9: the input has no node of this name"),
+            ((*CLUSTER, "--fail", "rack=r9"), "--fail rack=r9: no node of the input has this label"),
+            ((*CLUSTER, "--fit", b),
+             "--fit: " + str(b) + ":1: document 1: spec.containerz: Pod x: unknown field"),
+            ((*CLUSTER, "--fit", e), "spec.containers: Required value"),
+            ((*CLUSTER, "--fit", "none.yaml"), "--fit: none.yaml"),
+            ((*CLUSTER, "--fit", ASKED / "node.yaml"), "has no pod: give a pod, or a group with its pods"),
+            ((*CLUSTER, "--add", CLUSTER[1]), "the input has "),
+            ((*CLUSTER, "--eta", "nobody"), "--eta nobody: the input has no pod or group of this name"),
+            ((*CLUSTER, "--min-nodes", ASKED / "eval.yaml"), "has 0 Nodes: one is needed"),
+            ((*CLUSTER, "--eta", "tune", "--fit", b), "--eta: is given with --fit: ask one question"),
+            ((*CLUSTER, "--eta", "tune", "--seeds", "3"), "--seeds: a question has one answer: use --seed"),
+            ((*CLUSTER, "--eta", "tune", "--policy", "fgd,random"), "--policy: a question has one answer"),
+        ]
+        for arguments, wanted in cases:
+            outcome = run(*arguments)
+            assert outcome.returncode == 2 and wanted in outcome.stderr, (arguments, outcome.stderr)
 
 
 def every_policy_is_listed_and_runs():
@@ -200,6 +271,8 @@ def broken_trace_files_are_named():
 
 CASES = (outputs_are_the_recorded_ones, any_number_of_threads_gives_the_same_bytes,
          a_trace_is_read_packed_or_not, objects_and_arrivals_may_be_apart,
+         questions_have_one_answer_for_any_threads, changes_come_before_questions_and_runs,
+         workloads_of_files_have_pods, bad_questions_are_named,
          series_of_one_name_are_apart, what_is_read_of_folders_is_told, every_policy_is_listed_and_runs,
          bad_fields_are_named, bad_flags_are_named, broken_trace_files_are_named)
 

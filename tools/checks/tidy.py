@@ -1,23 +1,41 @@
-"""clang-tidy 19 with the short list of .clang-tidy: on what changed, or on everything in a full run."""
+"""clang-tidy 19 with the short list of .clang-tidy: on what changed, or on everything in a full run.
+
+Most of the time goes to the headers that sources include, so sources of one target are first read as one
+unit. A unit without complaints clears its sources; every other source is judged by itself. A unit can
+complain about names that two sources share, so no complaint of a unit is a finding.
+"""
 import concurrent.futures
 import json
+import math
 import re
 import subprocess
 import time
+from typing import NamedTuple
 
 from .tree import Finding, PassedBefore
 
 NAME = "tidy"
 PROGRAM = "clang-tidy-19"
+OPTIONS = ("--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-deprecated-declarations",
+           "--extra-arg=-ferror-limit=0")
 AT_ONCE = 2
+UNIT_SOURCES_MAX = 32
 SECONDS_A_FILE_MAX = 120
+SECONDS_A_UNIT_MAX = 900
 COMPLAINT = re.compile(r"^([^\s:][^:\n]*):(\d+):\d+: (?:error|warning): (.*) \[([\w.,+-]+)\]$", re.M)
+INPUT_AND_OUTPUT = re.compile(r" -o \S+ -c \S+$")
 PRESETS = ("develop", "debug")
 
 
-def compile_commands(tree):
-    """(folder, source files) of the newest compilation database; makes one when there is none."""
-    folders = [tree.root / "build" / preset for preset in PRESETS]
+class Unit(NamedTuple):
+    """Sources that one command compiles; `path` is the file that includes them, below its own database."""
+    path: str
+    sources: list
+
+
+def database(tree):
+    """The folder of the newest compilation database; makes one when there is none."""
+    folders = [tree.root.resolve() / "build" / preset for preset in PRESETS]
     found = [folder for folder in folders if (folder / "compile_commands.json").exists()]
     if not found:
         subprocess.run(("cmake", "--preset", "develop"), cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
@@ -28,9 +46,16 @@ def compile_commands(tree):
     # Headers that protoc writes are read like any other.
     subprocess.run(("cmake", "--build", str(newest), "--target", "berth_protos"), cwd=tree.root,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    rows = json.loads((newest / "compile_commands.json").read_text())
-    root = str(tree.root.resolve()) + "/"
-    return newest, {row["file"].removeprefix(root) for row in rows}
+    return newest
+
+
+def sources_by_command(tree, folder):
+    """{(working directory, command without its source): sources}; the museum compiles some sources twice."""
+    groups = {}
+    for row in json.loads((folder / "compile_commands.json").read_text()):
+        source = row["file"].removeprefix(f"{tree.root.resolve()}/")
+        groups.setdefault((row["directory"], INPUT_AND_OUTPUT.sub("", row["command"])), []).append(source)
+    return groups
 
 
 def interesting(tree, path):
@@ -41,27 +66,73 @@ def interesting(tree, path):
     return f"{stem}.h" in tree.changed
 
 
-def lint(tree, folder, path, deadline):
-    """The program's output; None when there was no time left to begin."""
-    if deadline is not None and time.monotonic() > deadline:
-        return None
-    command = (PROGRAM, "-p", str(folder), "--quiet", "--extra-arg=-Wno-unknown-warning-option",
-               "--extra-arg=-Wno-deprecated-declarations", path)
+def lint(tree, folder, path, seconds):
+    """The program's output for `path`, a file of the database in `folder`."""
+    command = (PROGRAM, "-p", str(folder), *OPTIONS, str(path))
     try:
-        done = subprocess.run(command, cwd=tree.root, capture_output=True, text=True,
-                              timeout=SECONDS_A_FILE_MAX)
+        done = subprocess.run(command, cwd=tree.root, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
-        return f"{tree.root.resolve()}/{path}:1:1: error: takes more than {SECONDS_A_FILE_MAX} s [time]"
+        return f"{tree.root.resolve()}/{path}:1:1: error: takes more than {seconds} s [time]"
     if done.returncode != 0 and not COMPLAINT.search(done.stdout):
         return f"{tree.root.resolve()}/{path}:1:1: error: {done.stderr.strip()[-200:]} [{PROGRAM}]"
     return done.stdout
+
+
+def units_of(folder, groups):
+    """Units of about the same size, in a database of their own."""
+    units, rows = [], []
+    folder.mkdir(parents=True, exist_ok=True)
+    for (directory, command), sources in groups.items():
+        count = math.ceil(len(sources) / UNIT_SOURCES_MAX)
+        size = math.ceil(len(sources) / count)
+        for part in (sources[first:first + size] for first in range(0, len(sources), size)):
+            path = f"{folder}/unit_{len(units)}.cc"
+            units.append(Unit(path, part))
+            rows.append({"directory": directory, "file": path, "command": f"{command} -c {path}"})
+    (folder / "compile_commands.json").write_text(json.dumps(rows))
+    return units
+
+
+def cleared(tree, folder, unit, deadline):
+    """The sources of `unit` that have nothing to complain about. What is complained about leaves the unit,
+    and the rest is read again."""
+    root, waiting = tree.root.resolve(), list(unit.sources)
+    while len(waiting) > 1 and not late(deadline):
+        with open(unit.path, "w", encoding="utf-8") as text:
+            text.writelines(f'#include "{root}/{source}"\n' for source in waiting)
+        complaints = COMPLAINT.findall(lint(tree, folder, unit.path, SECONDS_A_UNIT_MAX))
+        if not complaints:
+            return waiting
+        named = {file.removeprefix(f"{root}/") for file, *_ in complaints}
+        if named.isdisjoint(waiting):
+            break
+        waiting = [source for source in waiting if source not in named]
+    return []
+
+
+def late(deadline):
+    return deadline is not None and time.monotonic() > deadline
+
+
+def unclear(tree, folder, waiting, deadline, pool):
+    """The sources among `waiting` that no unit clears, in every command that compiles them."""
+    groups = {key: [source for source in sources if source in waiting]
+              for key, sources in sources_by_command(tree, folder).items()}
+    left = {source for sources in groups.values() for source in sources if len(sources) == 1}
+    units_folder = folder / "tidy"
+    units = units_of(units_folder, {key: sources for key, sources in groups.items() if len(sources) > 1})
+    passed = pool.map(lambda unit: cleared(tree, units_folder, unit, deadline), units)
+    for unit, good in zip(units, passed):
+        left |= set(unit.sources) - set(good)
+    return left
 
 
 def run(tree):
     sources = [path for path in tree.written_sources if path.endswith(".cc") and interesting(tree, path)]
     if not sources:
         return
-    folder, known = compile_commands(tree)
+    folder = database(tree)
+    known = {source for group in sources_by_command(tree, folder).values() for source in group}
     good = PassedBefore(tree, NAME)
     rules = tree.text(".clang-tidy")
     waiting = {}
@@ -74,14 +145,18 @@ def run(tree):
     seen, skipped = set(), 0
     prefix = str(tree.root.resolve()) + "/"
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        outputs = pool.map(lambda path: lint(tree, folder, path, deadline), waiting)
-        for (path, key), output in zip(waiting.items(), outputs):
+        single = sorted(unclear(tree, folder, waiting, deadline, pool))
+        for path in waiting.keys() - set(single):
+            good.add(waiting[path])
+        outputs = pool.map(
+            lambda path: None if late(deadline) else lint(tree, folder, path, SECONDS_A_FILE_MAX), single)
+        for path, output in zip(single, outputs):
             if output is None:
                 skipped += 1
                 continue
             complaints = COMPLAINT.findall(output)
             if not complaints:
-                good.add(key)
+                good.add(waiting[path])
             for file, line, message, rule in complaints:
                 finding = Finding(file.removeprefix(prefix), int(line), NAME, message, rule.partition(",")[0])
                 if finding not in seen:

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "api/kinds.h"
+#include "api/types/decision_id.h"
 
 namespace berth::api {
 namespace {
@@ -144,6 +145,12 @@ TEST(Types, AllocationsSurviveARoundTrip) {
     "allocationTimestamp":"2026-01-02T03:04:05Z"})";
   const Json source = *parse_json(text);
   EXPECT_EQ(to_json(decode_allocation(source)), source);
+}
+
+TEST(Types, ADecisionMayNameItsProcess) {
+  EXPECT_EQ(with_process("d1-a", ""), "d1-a");
+  EXPECT_EQ(process_of(with_process("d1-a", "p")), "p");
+  EXPECT_EQ(process_of("d1-a"), "");
 }
 
 TEST(Types, BindRequestsSurviveARoundTrip) {

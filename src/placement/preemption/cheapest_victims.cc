@@ -12,8 +12,6 @@ namespace {
 using Units = VictimUnits::Units;
 using UnitSet = VictimUnits::UnitSet;
 
-// Units of which all sets are tried that may be cheaper, in at most so many checks.
-constexpr std::size_t kUnitsBranchedMax = 24, kBranchChecksMax = 1024;
 // Units that are removed in exchange for others, one by one.
 constexpr std::size_t kExchangesMax = 64;
 // Victims without which all choices are tried, one by one.
@@ -57,15 +55,14 @@ class CheapestVictims {
   };
 
   bool over() const { return steps_ >= kGroupPreemptionStepsMax; }
+  // What makes victims cheaper is tried while the domain has steps left: every domain gets its share.
+  bool may_improve() const { return !over() && steps_ < domain_steps_end_; }
   std::vector<Worth> bounds() const;
   std::size_t place(std::size_t members);
   bool fits_without(const Units& units, const UnitSet& removed);
   std::optional<Chosen> try_domain(const Worth& bound);
   std::optional<Chosen> try_nodes(std::span<const NodeId> nodes);
-  struct Removed {
-    UnitSet units;
-    PreemptionCost cost;
-  };
+  using Removed = RemovedUnits;
   UnitSet cheapest(const Units& units);
   std::vector<UnitSet> orders(const Units& units);
   std::optional<Removed> exchanged(const Units& units, const Removed& now, std::size_t more,
@@ -73,7 +70,6 @@ class CheapestVictims {
   bool reaches_bound(const PreemptionCost& cost) const;
   bool is_cheapest(const Units& units, const UnitSet& removed) const;
   Removed with_exchanges(const Units& units, Removed best, const UnitSet& order);
-  void branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone, Removed& best);
   Removed reprieved(const Units& units, const UnitSet& from, const UnitSet& order);
   UnitSet without_spare(const Units& units, UnitSet removed);
   std::uint32_t refused_later(const Chosen& chosen);
@@ -92,11 +88,12 @@ class CheapestVictims {
   std::size_t steps_ = 0;
   std::size_t returns_ = 0;  // victims of which it was asked whom they evict
   bool ended_ = false;       // a check used its budget up
+  std::size_t domain_steps_max_ = kGroupPreemptionStepsMax;
   // Of the domain that is tried:
+  std::size_t domain_steps_end_ = 0;
   std::size_t at_ = 0;
-  PreemptionCost bound_;         // below which no victims cost there
-  std::size_t members_ = 0;      // that fit without all units
-  std::size_t checks_left_ = 0;  // of branch()
+  PreemptionCost bound_;     // below which no victims cost there
+  std::size_t members_ = 0;  // that fit without all units
   GroupEffort effort_ = GroupEffort::InOrder;
 };
 
@@ -161,7 +158,7 @@ std::vector<UnitSet> CheapestVictims::orders(const Units& units) {
 // Start times are not compared.
 bool CheapestVictims::reaches_bound(const PreemptionCost& cost) const {
   return cost.tied == 0 && cost.refused == 0 && cost.refused_later == 0 && cost.top <= bound_.top &&
-         cost.sum <= bound_.sum && cost.victims <= bound_.victims;
+         cost.lost <= bound_.lost && cost.sum <= bound_.sum && cost.victims <= bound_.victims;
 }
 
 // Whether no set of victims can cost less, by the bound of the domain.
@@ -197,7 +194,7 @@ std::optional<CheapestVictims::Removed> CheapestVictims::exchanged(const Units& 
 CheapestVictims::Removed CheapestVictims::with_exchanges(const Units& units, Removed best,
                                                          const UnitSet& order) {
   std::size_t tries = 0;
-  for (std::size_t i = units.size(); i-- > 0 && tries < kExchangesMax && !over();) {
+  for (std::size_t i = units.size(); i-- > 0 && tries < kExchangesMax && may_improve();) {
     if (std::ranges::binary_search(best.units, order[i])) continue;
     ++tries;
     if (auto cheaper = exchanged(units, best, order[i], order)) {
@@ -206,27 +203,6 @@ CheapestVictims::Removed CheapestVictims::with_exchanges(const Units& units, Rem
     }
   }
   return best;
-}
-
-// Decides from the unit at `next` on, to stay first. `gone` go; with all that are not decided gone as well,
-// the group fits. A set never costs less than a part of it.
-void CheapestVictims::branch(const Units& units, const UnitSet& order, std::size_t next, UnitSet& gone,
-                             Removed& best) {
-  if (over() || checks_left_ == 0) return;
-  const PreemptionCost cost = units_.cost_of(units, gone);
-  if (!(cost < best.cost)) return;
-  if (next == order.size()) {
-    best = {gone, cost};
-    std::ranges::sort(best.units);
-    return;
-  }
-  UnitSet without = gone;
-  without.insert(without.end(), order.begin() + static_cast<std::ptrdiff_t>(next) + 1, order.end());
-  --checks_left_;
-  if (fits_without(units, without)) branch(units, order, next + 1, gone, best);
-  gone.push_back(order[next]);
-  branch(units, order, next + 1, gone, best);
-  gone.pop_back();
 }
 
 // What several orders of taking back leave: the cheapest. Of few units all sets are tried that may be
@@ -239,13 +215,13 @@ UnitSet CheapestVictims::cheapest(const Units& units) {
       best = std::move(removed);
     if (is_cheapest(units, best->units)) return std::move(best->units);
   }
-  if (units.size() <= kUnitsBranchedMax) {
-    UnitSet gone;
-    checks_left_ = kBranchChecksMax;
-    branch(units, orders.front(), 0, gone, *best);
-  } else {
+  if (units.size() <= kUnitsBranchedMax)
+    best = cheapest_set(
+        *std::move(best), orders.front(),
+        {[&](const UnitSet& without) { return fits_without(units, without); },
+         [&](const UnitSet& gone) { return units_.cost_of(units, gone); }, [&] { return may_improve(); }});
+  else
     best = with_exchanges(units, *std::move(best), orders.front());
-  }
   return without_spare(units, std::move(best->units));
 }
 
@@ -296,6 +272,7 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_nodes(std::span<cons
 std::optional<CheapestVictims::Chosen> CheapestVictims::try_domain(const Worth& bound) {
   at_ = bound.placement;
   bound_ = bound.cost;
+  domain_steps_end_ = steps_ + domain_steps_max_;
   const Placement& domain = placement(at_);
   for (const std::size_t times : {1, 2}) {
     if (rooms_.victims(domain) <= kGroupUnitsMax) break;
@@ -337,6 +314,7 @@ std::optional<GroupPreemptionPlan> CheapestVictims::plan(const Chosen& chosen) {
 }
 
 void CheapestVictims::say_why_not(NoVictimsFound& why_not) {
+  why_not.waits_for_bindings = rooms_.waits_for_bindings();
   why_not.without_victims = rooms_.has_victims() ? 0 : 1;
   if (!rooms_.has_victims()) return;
   rooms_.remove_all();
@@ -345,7 +323,9 @@ void CheapestVictims::say_why_not(NoVictimsFound& why_not) {
 
 std::optional<GroupPreemptionPlan> CheapestVictims::run(NoVictimsFound& why_not) {
   std::optional<Chosen> best;
-  for (const Worth& bound : rooms_.has_victims() ? bounds() : std::vector<Worth>{}) {
+  const std::vector<Worth> bounds = rooms_.has_victims() ? this->bounds() : std::vector<Worth>{};
+  domain_steps_max_ /= std::max<std::size_t>(1, bounds.size());
+  for (const Worth& bound : bounds) {
     if (over() || (best && best->worth <= bound)) break;
     auto chosen = try_domain(bound);
     const auto is_better = [&] { return chosen && (!best || chosen->worth < best->worth); };

@@ -1,10 +1,12 @@
 #include "placement/preemption/domain_rooms.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "placement/claims.h"
 #include "placement/free_resources.h"
+#include "placement/preemption/lost_work.h"
 
 namespace berth::placement {
 namespace {
@@ -60,8 +62,10 @@ void DomainRooms::gather(std::span<const Placement* const> placements) {
       if (kind == Evictability::Fixed) continue;
       const std::int64_t priority = priority_of(context_.view, *cluster_.pod(pod).live);
       if (priority >= priority_) continue;
+      if (kind == Evictability::BeingBound) waits_for_bindings_ = true;
+      if (!gives_room(kind)) continue;
       const bool ends = kind == Evictability::EndsSoon;
-      victims_.push_back({ends ? PreemptionCost::kNobody : priority, pod, node});
+      victims_.push_back({ends ? PreemptionCost::kNobody : priority, pod, node, lost_work(context_, pod)});
     }
   std::ranges::sort(victims_, {}, [](const Victim& one) { return std::tuple(one.priority, one.pod); });
   for (const Victim& one : victims_)
@@ -127,6 +131,8 @@ void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
     if (one.priority == PreemptionCost::kNobody) continue;
     Node& node = by_node_[one.node];
     ++node.victims;
+    node.prices.push_back({one.priority, one.lost});
+    node.lost += one.lost;
     node.largest.resize(least_.size());
     for (std::size_t i = 0; i < least_.size(); ++i)
       for (const model::ResourceAmount& freed : cluster_.ledger().charge(one.pod).requests)
@@ -181,7 +187,8 @@ void DomainRooms::rate(Node& node) const {
   }
 }
 
-// By the priority that the first member costs, then by the victims for each, then by name.
+// By the priority that the first member costs, then by the lost work and by the victims for each, then by
+// name.
 void DomainRooms::sort_nodes() {
   std::vector<std::pair<NodeId, Node*>> gaining;
   for (auto& [id, node] : by_node_)
@@ -189,6 +196,8 @@ void DomainRooms::sort_nodes() {
   std::ranges::sort(gaining, [&](const auto& a, const auto& b) {
     const Node &x = *a.second, &y = *b.second;
     if (x.gains.front().level != y.gains.front().level) return x.gains.front().level < y.gains.front().level;
+    const __int128 less = x.lost * (y.room - y.now), more = y.lost * (x.room - x.now);
+    if (less != more) return less < more;
     const std::int64_t left = x.best_members * y.best_victims, right = y.best_members * x.best_victims;
     if (left != right) return left > right;
     return cluster_.node(a.first).name < cluster_.node(b.first).name;
@@ -231,12 +240,35 @@ std::optional<DomainRooms::Bound> DomainRooms::bound(const Placement& placement,
   Bound bound{static_cast<std::size_t>(room), {}};
   if (room == now || best_members == 0) return bound;
   const std::int64_t victims = ((room - now) * best_victims + best_members - 1) / best_members;
-  bound.cost.top = levels_[level];
-  bound.cost.victims = static_cast<std::uint32_t>(victims);
-  bound.cost.sum =
-      weight_of(levels_[level]) + static_cast<__int128>(victims - 1) * weight_of(levels_.front());
-  bound.cost.age = INT64_MIN;
+  bound.cost = least_cost(placement, level, victims);
   return bound;
+}
+
+// The least that so many victims cost which make room, and of which none is above the level and one is at it.
+PreemptionCost DomainRooms::least_cost(const Placement& placement, std::size_t level,
+                                       std::int64_t victims) const {
+  const std::int64_t above = level + 1 < levels_.size() ? levels_[level + 1] : INT64_MAX;
+  std::vector<std::int64_t> priorities;
+  std::vector<__int128> lost;
+  for (const NodeId id : placement.nodes) {
+    const Node& node = by_node_.at(id);
+    for (const Price& one : node.prices) {
+      if (node.gains.empty() || one.priority >= above) continue;
+      priorities.push_back(one.priority);
+      lost.push_back(one.lost);
+    }
+  }
+  const auto rest = std::min<std::int64_t>(victims, std::ssize(lost)) - 1;  // beside the one at the level
+  std::ranges::nth_element(priorities, priorities.begin() + rest);
+  std::ranges::nth_element(lost, lost.begin() + rest);
+  PreemptionCost cost;
+  cost.top = levels_[level];
+  cost.lost = std::accumulate(lost.begin(), lost.begin() + rest + 1, __int128{0});
+  cost.sum = weight_of(std::max(levels_[level], priorities[static_cast<std::size_t>(rest)]));
+  for (std::int64_t i = 0; i < rest; ++i) cost.sum += weight_of(priorities[static_cast<std::size_t>(i)]);
+  cost.victims = static_cast<std::uint32_t>(victims);
+  cost.age = INT64_MIN;
+  return cost;
 }
 
 std::vector<NodeId> DomainRooms::cheapest(const Placement& placement, std::size_t members) const {

@@ -40,6 +40,8 @@ class DomainRooms {
   std::size_t turn(NodeId node) const;
   std::size_t victims(const Placement& placement) const;
   bool has_victims() const { return !victims_.empty(); }
+  // Whether a pod that is being bound could be a victim once it is.
+  bool waits_for_bindings() const { return waits_for_bindings_; }
   // Removes all victims, whichever domain they are in.
   void remove_all() const;
 
@@ -48,10 +50,15 @@ class DomainRooms {
     std::int64_t priority = 0;  // kNobody: it ends soon
     PodId pod;
     NodeId node;
+    __int128 lost = 0;  // work
   };
   struct Gain {
     std::size_t level = 0;
     std::int64_t members = 0;  // more than one level below
+  };
+  struct Price {
+    std::int64_t priority = 0;
+    __int128 lost = 0;  // work
   };
   struct Node {
     std::int64_t now = 0;   // members, when those that end soon are gone
@@ -61,6 +68,8 @@ class DomainRooms {
     std::vector<std::int64_t> free, largest;          // of least_: then, and what one victim frees at most
     std::int64_t best_members = 0, best_victims = 1;  // the most members for a victim
     std::size_t turn = SIZE_MAX;
+    std::vector<Price> prices;  // of the victims
+    __int128 lost = 0;          // work of all of them
   };
 
   void gather(std::span<const Placement* const> placements);
@@ -69,6 +78,7 @@ class DomainRooms {
   void remove_below(std::int64_t priority, std::size_t& next, std::vector<NodeId>& changed) const;
   void rate(Node& node) const;
   void sort_nodes();
+  PreemptionCost least_cost(const Placement& placement, std::size_t level, std::int64_t victims) const;
   std::vector<std::int64_t> rooms(GroupCycle& groups, const GroupInput& input,
                                   std::span<const NodeId> nodes) const;
   std::int64_t free_devices(NodeId node) const;
@@ -83,6 +93,7 @@ class DomainRooms {
   std::vector<NodeId> nodes_;     // of all placements
   std::vector<Victim> victims_;   // ascending
   std::vector<std::int64_t> levels_;
+  bool waits_for_bindings_ = false;
   std::map<NodeId, Node> by_node_;
 };
 

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/random.h"
 #include "placement/decision_core.h"
 #include "placement/preemption/test_victims.h"
 #include "placement/test_cluster.h"
@@ -24,6 +29,8 @@ struct Occupant {
   bool in_gang = false;  // of the gang that is disrupted as one, of priority 1
   int ignored = 0;       // of the resource that the profile ignores
   bool again = false;    // a ReplicaSet makes it anew
+  int started = -1;      // seconds; -1: as many as pods come before it
+  int saved = -1;        // its last checkpoint, the same; -1: none
 };
 
 struct Racks {
@@ -36,7 +43,13 @@ struct Racks {
   bool in_one_rack = true;
   int ignored = 0;  // each member asks for so much of the resource that the profile ignores
   std::vector<Occupant> pods;
+  VictimScoring scoring = VictimScoring::Reference;
+  std::uint64_t order_seed = 0;  // in which nodes and pods are created; 0: by number
 };
+
+int start_in(const Racks& world, std::size_t at) {
+  return world.pods[at].started < 0 ? static_cast<int>(at) : world.pods[at].started;
+}
 
 std::string name_of_node(int node) {
   return "n" + std::to_string(node);
@@ -57,30 +70,47 @@ std::string amounts_json(int cpu, int ignored) {
   return R"("cpu":")" + std::to_string(cpu) + R"(","example.com/ignored":")" + std::to_string(ignored) + "\"";
 }
 
-std::string occupant_json(const Occupant& pod, std::size_t at) {
+// `returns`: it has no node.
+std::string occupant_json(const Racks& world, std::size_t at, bool returns = false) {
+  const Occupant& pod = world.pods[at];
   const std::string name = name_of_pod(at);
   std::string text =
       R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name + "\"" +
-      (pod.guarded ? R"(,"labels":{"guarded":"yes"})" : "") +
+      checkpoint_json(pod.saved) + (pod.guarded ? R"(,"labels":{"guarded":"yes"})" : "") +
       (pod.again ? R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"r",)"
                    R"("controller":true}])"
                  : "") +
-      R"(},"spec":{"nodeName":")" + name_of_node(pod.node) + R"(","priority":)" +
-      std::to_string(pod.priority) + (pod.in_gang ? R"(,"schedulingGroup":{"podGroupName":"victims"})" : "") +
+      R"(},"spec":{)" + (returns ? "" : R"("nodeName":")" + name_of_node(pod.node) + "\",") +
+      R"("priority":)" + std::to_string(pod.priority) +
+      (pod.in_gang ? R"(,"schedulingGroup":{"podGroupName":"victims"})" : "") +
       (pod.devices > 0 ? R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + name + "\"}]" : "") +
       R"(,"containers":[{"name":"c","resources":{"requests":{)" + amounts_json(pod.cpu, pod.ignored) +
-      R"(}}}]},"status":{"phase":"Running","startTime":")" +
-      format_time(Time::from_seconds(1'800'000'000 + static_cast<std::int64_t>(at))) +
-      R"(","conditions":[{"type":"Ready","status":"True"}]}})";
-  return text;
+      "}}}]}";
+  if (returns) return text + "}";
+  return text + R"(,"status":{"phase":"Running","startTime":")" +
+         format_time(victims_time(start_in(world, at))) +
+         R"(","conditions":[{"type":"Ready","status":"True"}]}})";
 }
 
-// The device's number on each node grows with the pods.
-void put_occupants(PluginBench& bench, const Racks& world) {
+// Positions in the order of creation.
+std::vector<std::size_t> creation_order(const Racks& world, std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  SeededRandom random(world.order_seed);
+  for (std::size_t i = count; world.order_seed != 0 && i > 1; --i)
+    std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+// The device's number on each node grows with the pods. Those in `gone` wait to come back, or are left out.
+void put_occupants(PluginBench& bench, const Racks& world, const std::set<std::size_t>& gone = {}) {
   std::map<int, int> used;
-  for (std::size_t at = 0; at < world.pods.size(); ++at) {
+  for (const std::size_t at : creation_order(world, world.pods.size())) {
     const Occupant& pod = world.pods[at];
-    if (pod.devices > 0) {
+    if (gone.contains(at) && !pod.again) continue;
+    if (gone.contains(at) && pod.devices > 0)
+      bench.put(api::Kind::ResourceClaim, claim_json(name_of_pod(at), pod.devices, ""));
+    if (!gone.contains(at) && pod.devices > 0) {
       std::string results;
       for (int i = 0; i < pod.devices; ++i)
         results += std::string(i == 0 ? "" : ",") + R"({"request":"r","driver":"gpu.example.com","pool":")" +
@@ -91,12 +121,13 @@ void put_occupants(PluginBench& bench, const Racks& world) {
                                R"(]}},"reservedFor":[{"resource":"pods","name":")" + name_of_pod(at) +
                                R"(","uid":")" + name_of_pod(at) + "\"}]}"));
     }
-    bench.put(api::Kind::Pod, occupant_json(pod, at));
+    bench.put(api::Kind::Pod, occupant_json(world, at, gone.contains(at)));
   }
 }
 
 void put_nodes(PluginBench& bench, const Racks& world) {
-  for (int i = 0; i < world.racks * world.nodes; ++i) {
+  for (const std::size_t at : creation_order(world, static_cast<std::size_t>(world.racks * world.nodes))) {
+    const int i = static_cast<int>(at);
     bench.put(api::Kind::Node, R"({"metadata":{"name":")" + name_of_node(i) + R"(","labels":{"rack":"r)" +
                                    std::to_string(i / world.nodes) + R"("}},"status":{"allocatable":{)" +
                                    amounts_json(kCpuOfNode, kIgnoredOfNode) + R"(,"pods":"9"}}})");
@@ -112,7 +143,7 @@ void put_nodes(PluginBench& bench, const Racks& world) {
   }
 }
 
-std::unique_ptr<PluginBench> build_racks(const Racks& world) {
+std::unique_ptr<PluginBench> build_racks(const Racks& world, const std::set<std::size_t>& gone = {}) {
   auto bench = std::make_unique<PluginBench>();
   put_nodes(*bench, world);
   put_class_and_budget(*bench, world.permitted);
@@ -125,7 +156,7 @@ std::unique_ptr<PluginBench> build_racks(const Racks& world) {
                  std::to_string(world.members) + "}}" +
                  (world.in_one_rack ? R"(,"schedulingConstraints":{"topology":[{"key":"rack"}]})" : "") +
                  "}}");
-  put_occupants(*bench, world);
+  put_occupants(*bench, world, gone);
   for (int i = 0; i < world.members; ++i) {
     const std::string name = "g" + std::to_string(i);
     if (world.wants > 0) bench->put(api::Kind::ResourceClaim, claim_json(name, world.wants, ""));
@@ -165,16 +196,24 @@ bool gang_fits(const Racks& world, const std::set<std::size_t>& gone) {
   return !world.in_one_rack && anywhere >= world.members;
 }
 
-// Budget, highest priority, number: what the cheapest set of victims costs.
-using Price = std::tuple<int, int, int>;
+// Devices, and units of the extended resource, times the seconds since the last checkpoint or the start.
+std::int64_t work_of(const Racks& world, std::size_t at) {
+  const Occupant& pod = world.pods[at];
+  return std::int64_t{pod.devices + pod.ignored} * (kVictimsNow - std::max(start_in(world, at), pod.saved));
+}
+
+// Budget, highest priority, lost work where it counts, number: what the cheapest set of victims costs.
+using Price = std::tuple<int, int, std::int64_t, int>;
 
 Price price_of(const Racks& world, const std::set<std::size_t>& gone) {
   int guarded = 0, top = -1;
+  std::int64_t lost = 0;
   for (const std::size_t at : gone) {
     guarded += world.pods[at].guarded ? 1 : 0;
     top = std::max(top, world.pods[at].priority);
+    if (world.scoring == VictimScoring::LeastLostWork) lost += work_of(world, at);
   }
-  return {std::max(0, guarded - world.permitted), top, static_cast<int>(gone.size())};
+  return {std::max(0, guarded - world.permitted), top, lost, static_cast<int>(gone.size())};
 }
 
 // The gang goes as a whole or not at all.
@@ -200,35 +239,66 @@ std::optional<Price> cheapest_price(const Racks& world) {
   return best;
 }
 
+// A decision about the gang in a world of its own.
+struct GangDecision {
+  // `gone`: see put_occupants().
+  explicit GangDecision(const Racks& world, const std::set<std::size_t>& gone = {})
+      : bench(build_racks(world, gone)), scoring(world.scoring) {
+    profile.arguments.resources_fit.ignored_resources = {"example.com/ignored"};
+    options.profiles = {&profile, 1};
+    core.emplace(bench->cluster, bench->selectors, options);
+    core->seed(world.order_seed);
+  }
+
+  SchedulingContext context() {
+    return {.view = bench->view,
+            .cluster = bench->cluster,
+            .allocator = core->allocator(),
+            .now = victims_time(kVictimsNow),
+            .victim_scoring = scoring};
+  }
+  GroupInput input() const {
+    const GroupQuestions questions{[](const api::Pod&) { return true; },
+                                   [](const std::string&) { return false; },
+                                   [](const std::string&) { return false; }};
+    return group_input(*bench->view.pod_groups.find("ns", "g"),
+                       group_members(bench->view, bench->cluster, questions, "ns", "g"),
+                       [](const api::Pod&) { return AvoidSet{}; });
+  }
+  // Null: it finds no victims.
+  std::shared_ptr<const GroupPreemptionPlan> search() {
+    model::Ledger::Transaction transaction(bench->cluster.ledger());
+    const std::string before = bench->cluster.to_text();
+    Preempting preempting;
+    preempting.searches = true;
+    const GroupOutcome outcome = core->decide_group(context(), input(), transaction, preempting);
+    EXPECT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
+    EXPECT_EQ(bench->cluster.to_text(), before) << "a search changes nothing";
+    if (!outcome.preemption) return nullptr;
+    EXPECT_FALSE(outcome.preemption->ended);
+    for (const NodeId node : outcome.preemption->nodes) EXPECT_TRUE(node.valid());
+    return outcome.preemption;
+  }
+
+  std::unique_ptr<PluginBench> bench;
+  const VictimScoring scoring;
+  Profile profile;
+  DecisionOptions options;
+  std::optional<DecisionCore> core;
+};
+
+std::set<std::size_t> victims_of(const GroupPreemptionPlan& plan) {
+  std::set<std::size_t> gone;
+  for (const PreemptionVictim& victim : plan.victims)
+    gone.insert(static_cast<std::size_t>(std::stoi(victim.uid.substr(1))));
+  return gone;
+}
+
 // The victims that the search names; none: it finds none.
 std::optional<std::set<std::size_t>> search_racks(const Racks& world) {
-  const auto bench = build_racks(world);
-  Profile profile;
-  profile.arguments.resources_fit.ignored_resources = {"example.com/ignored"};
-  DecisionOptions options;
-  options.profiles = {&profile, 1};
-  DecisionCore core(bench->cluster, bench->selectors, options);
-  const SchedulingContext context{bench->view, bench->cluster, core.allocator()};
-  const GroupQuestions questions{[](const api::Pod&) { return true; },
-                                 [](const std::string&) { return false; },
-                                 [](const std::string&) { return false; }};
-  const GroupInput input = group_input(*bench->view.pod_groups.find("ns", "g"),
-                                       group_members(bench->view, bench->cluster, questions, "ns", "g"),
-                                       [](const api::Pod&) { return AvoidSet{}; });
-  model::Ledger::Transaction transaction(bench->cluster.ledger());
-  const std::string before = bench->cluster.to_text();
-  Preempting preempting;
-  preempting.searches = true;
-  const GroupOutcome outcome = core.decide_group(context, input, transaction, preempting);
-  EXPECT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
-  EXPECT_EQ(bench->cluster.to_text(), before) << "a search changes nothing";
-  if (!outcome.preemption) return std::nullopt;
-  EXPECT_FALSE(outcome.preemption->ended);
-  std::set<std::size_t> gone;
-  for (const PreemptionVictim& victim : outcome.preemption->victims)
-    gone.insert(static_cast<std::size_t>(std::stoi(victim.uid.substr(1))));
-  for (const NodeId node : outcome.preemption->nodes) EXPECT_TRUE(node.valid());
-  return gone;
+  const auto plan = GangDecision(world).search();
+  if (!plan) return std::nullopt;
+  return victims_of(*plan);
 }
 
 Racks random_racks() {
@@ -242,6 +312,7 @@ Racks random_racks() {
   world.permitted = random_below(3);
   world.in_one_rack = !one_in(3);
   world.ignored = one_in(4) ? kIgnoredOfNode : 0;
+  if (one_in(2)) world.scoring = VictimScoring::LeastLostWork;
   const int priorities[] = {0, 1, 2, 9};
   for (int node = 0; node < world.racks * world.nodes; ++node) {
     int cpu = kCpuOfNode, devices = world.devices;
@@ -253,6 +324,7 @@ Racks random_racks() {
       pod.guarded = one_in(4);
       pod.in_gang = one_in(5);
       pod.ignored = random_below(3);
+      pod.saved = one_in(2) ? random_below(kVictimsNow) : -1;
       if (pod.in_gang) pod.priority = 1;
       cpu -= pod.cpu;
       devices -= pod.devices;
@@ -270,7 +342,8 @@ std::string text_of(const Racks& world) {
   for (const Occupant& pod : world.pods)
     text += " [" + std::to_string(pod.node) + " p" + std::to_string(pod.priority) + " c" +
             std::to_string(pod.cpu) + " d" + std::to_string(pod.devices) + (pod.guarded ? " guarded" : "") +
-            (pod.in_gang ? " gang" : "") + (pod.ignored > 0 ? " i" + std::to_string(pod.ignored) : "") + "]";
+            (pod.in_gang ? " gang" : "") + (pod.ignored > 0 ? " i" + std::to_string(pod.ignored) : "") +
+            (pod.saved >= 0 ? " saved " + std::to_string(pod.saved) : "") + "]";
   return text;
 }
 
@@ -290,10 +363,11 @@ TEST(GroupVictimSearch, VictimsAreMinimalAndAsCheapAsTheCheapest) {
       fewer.erase(at);
       RC_ASSERT(!is_allowed(world, fewer) || !gang_fits(world, fewer));
     }
-    const auto [refused, top, number] = price_of(world, *found);
-    const auto [least_refused, least_top, least_number] = *cheapest;
+    const auto [refused, top, lost, number] = price_of(world, *found);
+    const auto [least_refused, least_top, least_lost, least_number] = *cheapest;
     RC_ASSERT(refused == least_refused);
     RC_ASSERT(top == least_top);
+    RC_ASSERT(lost == least_lost);
     RC_ASSERT(10 * number <= 11 * least_number);
   }));
 }
@@ -360,6 +434,172 @@ TEST(GroupVictimSearch, FreesOneDomainOfMany) {
     for (const std::size_t at : *found) EXPECT_EQ(world.pods[at].node / world.nodes, row.rack) << row.name;
     EXPECT_TRUE(gang_fits(world, *found)) << row.name;
   }
+}
+
+// P8: two racks of two nodes, full of pods that differ in nothing but their names.
+TEST(GroupVictimSearch, TwoEqualRacksGiveOneAnswer) {
+  Racks world{.racks = 2, .nodes = 2, .members = 2, .cpu = 3};
+  for (int node = 0; node < 4; ++node)
+    world.pods.push_back({.node = node, .priority = 1, .cpu = 4, .started = 0});
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    world.order_seed = seed;
+    ASSERT_EQ(search_racks(world), (std::set<std::size_t>{0, 1})) << "seed " << seed;
+  }
+}
+
+struct LossRow {
+  const char* name;
+  std::vector<Occupant> pods;
+  std::set<std::size_t> wanted, by_reference;
+};
+
+// Members of 3 cpu, one a node. Rack 0 has the nodes 0 and 1, rack 1 has 2 and 3; nodes 1 and 3 are free.
+// Times in seconds of 1000.
+TEST(GroupVictimSearch, LosesTheLeastWork) {
+  const auto holds = [](int node, int devices, int saved) {
+    return Occupant{.node = node, .priority = 1, .cpu = 2, .devices = devices, .saved = saved};
+  };
+  Occupant higher = holds(2, 1, 999), guarded = higher;
+  higher.priority = 2;
+  guarded.guarded = true;
+  const LossRow rows[] = {
+      {"the older checkpoint loses more", {holds(0, 1, 500), holds(2, 1, 900)}, {1}, {1}},
+      {"although it started later", {holds(0, 1, 900), holds(2, 1, 500)}, {0}, {1}},
+      {"without a checkpoint: since the start", {holds(0, 1, 2), holds(2, 1, -1)}, {0}, {1}},
+      {"four devices for 100 s are more than one for 300 s", {holds(0, 1, 700), holds(2, 4, 900)}, {0}, {1}},
+      {"priorities come first", {holds(0, 1, 100), higher}, {0}, {0}},
+      {"budgets come first", {holds(0, 1, 100), guarded}, {0}, {0}},
+      {"two that lose less than one", {holds(0, 1, 100), holds(2, 1, 990), holds(2, 1, 990)}, {1, 2}, {0}},
+  };
+  for (const LossRow& row : rows)
+    for (const VictimScoring scoring : {VictimScoring::Reference, VictimScoring::LeastLostWork}) {
+      const Racks world{
+          .racks = 2, .nodes = 2, .devices = 4, .members = 2, .cpu = 3, .pods = row.pods, .scoring = scoring};
+      EXPECT_EQ(search_racks(world), scoring == VictimScoring::Reference ? row.by_reference : row.wanted)
+          << row.name << ", " << name_of(scoring);
+    }
+}
+
+// ---- whom victims evict when they come back ----
+
+// Budget, the budget for those evicted in turn, highest priority, sum of priorities, number.
+using CascadePrice = std::tuple<int, int, int, int, int>;
+
+CascadePrice cascade_price(const Racks& world, const std::set<std::size_t>& gone, int later) {
+  const auto [refused, top, lost, number] = price_of(world, gone);
+  int sum = 0;
+  for (const std::size_t at : gone) sum += world.pods[at].priority;
+  return {refused, later, top, number, sum};
+}
+
+// The judge: in a cluster that was built without the victims the gang takes its places; then each victim with
+// a controller is a new pod, the most important first, and is decided by itself.
+int refused_in_turn(const Racks& world, const std::set<std::size_t>& gone) {
+  std::vector<std::size_t> returning;
+  for (const std::size_t at : gone)
+    if (world.pods[at].again) returning.push_back(at);
+  if (returning.empty()) return 0;
+  std::ranges::stable_sort(returning, std::greater(),
+                           [&](std::size_t at) { return world.pods[at].priority; });
+  GangDecision decision(world, gone);
+  const SchedulingContext context = decision.context();
+  model::Ledger::Transaction transaction(decision.bench->cluster.ledger());
+  const GroupOutcome placed = decision.core->place_group(context, decision.input(), transaction);
+  EXPECT_EQ(placed.kind, GroupOutcome::Kind::Placed);
+  int refused = 0;
+  Preempting preempting;
+  preempting.searches = true;
+  for (const std::size_t at : returning) {
+    const api::Pod& pod = *decision.bench->view.pods.find("ns", name_of_pod(at));
+    const PodDecision decided = decision.core->decide_pod(context, pod, {}, transaction, preempting);
+    if (decided.preemption) refused += static_cast<int>(decided.preemption->cost.refused);
+  }
+  return refused;
+}
+
+// What the cheapest sets of one rack cost; several may cost the same but for what they evict in turn.
+std::vector<CascadePrice> cheapest_in_rack(const Racks& world, int rack) {
+  std::vector<std::size_t> there;
+  for (std::size_t at = 0; at < world.pods.size(); ++at)
+    if (world.pods[at].node / world.nodes == rack) there.push_back(at);
+  std::optional<CascadePrice> best;
+  std::vector<std::set<std::size_t>> sets;
+  for (std::size_t subset = 1; subset < std::size_t{1} << there.size(); ++subset) {
+    std::set<std::size_t> gone;
+    for (std::size_t i = 0; i < there.size(); ++i)
+      if ((subset >> i & 1) != 0) gone.insert(there[i]);
+    if (!is_allowed(world, gone) || !gang_fits(world, gone)) continue;
+    const CascadePrice price = cascade_price(world, gone, 0);
+    if (best && *best < price) continue;
+    if (!best || price < *best) sets.clear();
+    best = price;
+    sets.push_back(gone);
+  }
+  std::vector<CascadePrice> prices;
+  for (const std::set<std::size_t>& gone : sets)
+    prices.push_back(cascade_price(world, gone, refused_in_turn(world, gone)));
+  return prices;
+}
+
+Racks random_cascade(SeededRandom& random) {
+  const auto below = [&](int bound) {
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
+  };
+  Racks world;
+  world.nodes = 1 + below(2);
+  world.racks = 2 + below(4 - world.nodes);
+  world.devices = below(3);
+  world.members = 1 + below(2);
+  world.cpu = 2 + below(3);
+  world.wants = world.devices > 0 ? below(2) : 0;
+  world.permitted = below(2);
+  for (int node = 0; node < world.racks * world.nodes; ++node) {
+    int cpu = kCpuOfNode, devices = world.devices;
+    for (int i = 0; i < 2 && cpu > 0; ++i) {
+      Occupant pod{.node = node, .priority = below(4), .cpu = 1 + below(cpu), .devices = below(devices + 1)};
+      pod.guarded = below(3) == 0;
+      pod.again = below(2) == 0;
+      cpu -= pod.cpu;
+      devices -= pod.devices;
+      world.pods.push_back(pod);
+    }
+  }
+  return world;
+}
+
+TEST(GroupVictimSearch, CountsWhomVictimsEvictInTurn) {
+  int compared = 0, in_turn = 0;
+  SeededRandom random(7);
+  for (int round = 0; round < 400; ++round) {
+    const Racks world = random_cascade(random);
+    if (gang_fits(world, {})) continue;
+    const auto plan = GangDecision(world).search();
+    std::optional<CascadePrice>
+        dearest_best;  // the best rack's, where equal sets of a rack differ the dearest
+    bool any_in_turn = false;
+    std::map<int, std::vector<CascadePrice>> by_rack;
+    for (int rack = 0; rack < world.racks; ++rack) {
+      by_rack[rack] = cheapest_in_rack(world, rack);
+      if (by_rack[rack].empty()) continue;
+      const CascadePrice dearest = *std::ranges::max_element(by_rack[rack]);
+      any_in_turn = any_in_turn || std::get<1>(dearest) > 0;
+      if (!dearest_best || dearest < *dearest_best) dearest_best = dearest;
+    }
+    ASSERT_EQ(plan != nullptr, dearest_best.has_value()) << text_of(world);
+    if (!plan) continue;
+    const std::set<std::size_t> gone = victims_of(*plan);
+    ASSERT_FALSE(gone.empty());
+    const int later = refused_in_turn(world, gone);
+    EXPECT_EQ(static_cast<int>(plan->cost.refused_later), later) << text_of(world);
+    const CascadePrice price = cascade_price(world, gone, later);
+    const auto& own = by_rack[world.pods[*gone.begin()].node / world.nodes];
+    EXPECT_TRUE(std::ranges::find(own, price) != own.end()) << text_of(world);
+    EXPECT_LE(price, *dearest_best) << text_of(world);
+    ++compared;
+    in_turn += any_in_turn ? 1 : 0;
+  }
+  EXPECT_GT(compared, 100);
+  EXPECT_GT(in_turn, 20);
 }
 
 }  // namespace

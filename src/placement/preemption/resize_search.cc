@@ -35,6 +35,12 @@ std::optional<VictimPlan> find_resize_victims(const SchedulingContext& context, 
     if (enough)
       removed = reprieve(all_of(units), all_of(units), fits_without,
                          [](const VictimUnits::UnitSet&) { return true; });
+    if (enough && context.victim_scoring == VictimScoring::LeastLostWork)
+      removed = cheapest_set({removed, search.cost_of(units, removed)}, all_of(units),
+                             {fits_without,
+                              [&](const VictimUnits::UnitSet& gone) { return search.cost_of(units, gone); },
+                              [] { return true; }})
+                    .units;
     search.restore();
     if (!enough) return std::nullopt;
   } while (search.takes_broken_gangs_whole(units, removed));

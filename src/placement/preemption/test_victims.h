@@ -7,6 +7,18 @@
 
 namespace berth::placement {
 
+// Times in seconds after the start of the first pod; decisions are made at kVictimsNow.
+inline constexpr int kVictimsNow = 1000;
+inline Time victims_time(int seconds) {
+  return Time::from_seconds(1'800'000'000 + seconds);
+}
+// metadata with the checkpoint, after another field; empty for a negative time.
+inline std::string checkpoint_json(int saved) {
+  if (saved < 0) return "";
+  return R"(,"annotations":{"scheduling.berth.dev/last-checkpoint":")" + format_time(victims_time(saved)) +
+         "\"}";
+}
+
 // The class "gpu" of every device, and a budget for pods with the label guarded=yes, of which it permits as
 // many disruptions.
 inline void put_class_and_budget(PluginBench& bench, int permitted) {

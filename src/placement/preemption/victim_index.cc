@@ -1,9 +1,12 @@
 #include "placement/preemption/victim_index.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "placement/free_resources.h"
 #include "placement/preemption/disruptions.h"
+#include "placement/preemption/lost_work.h"
 
 namespace berth::placement {
 namespace {
@@ -95,6 +98,7 @@ void VictimIndex::read(const SchedulingContext& context, NodeId node) {
   Row row;
   for (const PodId id : ledger.node(node).pods) {
     const Evictability kind = evictability(cluster, id, {});
+    // One that is being bound counts: its charge, and so its node, does not change when it is bound.
     if (kind == Evictability::Fixed) continue;
     const api::Pod& pod = *cluster.pod(id).live;
     const model::PodCharge& charge = ledger.charge(id);
@@ -143,13 +147,11 @@ std::optional<PreemptionCost> VictimIndex::bound(const model::Cluster& cluster, 
       victims = std::max(victims, static_cast<std::int64_t>((rest + largest - 1) / largest));
     }
     const std::int64_t lowest = levels[ends ? 1 : 0].priority;
-    return PreemptionCost{0,
-                          0,
-                          0,
-                          level.priority,
-                          weight_of(level.priority) + static_cast<__int128>(victims - 1) * weight_of(lowest),
-                          static_cast<std::uint32_t>(victims),
-                          -level.latest.micros()};
+    return PreemptionCost{
+        .top = level.priority,
+        .sum = weight_of(level.priority) + static_cast<__int128>(victims - 1) * weight_of(lowest),
+        .victims = static_cast<std::uint32_t>(victims),
+        .age = -level.latest.micros()};
   }
   return std::nullopt;
 }
@@ -163,6 +165,33 @@ std::optional<PreemptionCost> VictimIndex::bound(const model::Cluster& cluster, 
   auto any = bound(cluster, node, row.all, demand);
   if (any) any->refused = 1;  // or one of them is tied, which is worse
   return any;
+}
+
+__int128 VictimIndex::least_lost(const SchedulingContext& context, NodeId node, const Demand& demand,
+                                 std::int64_t top) {
+  const model::Ledger& ledger = context.cluster.ledger();
+  __int128 least = 0;
+  const auto count = [&](std::int64_t lacking, const std::function<std::int64_t(PodId)>& frees) {
+    std::vector<__int128> lost;
+    std::int64_t largest = 1;
+    for (const PodId id : ledger.node(node).pods) {
+      const Evictability kind = evictability(context.cluster, id, context.now);
+      const std::int64_t freed = gives_room(kind) ? frees(id) : 0;
+      if (freed == 0) continue;
+      if (kind == Evictability::EndsSoon) lacking -= std::min(lacking, freed);
+      if (kind == Evictability::EndsSoon || priority_of(context.view, *context.cluster.pod(id).live) > top)
+        continue;
+      largest = std::max(largest, freed);
+      lost.push_back(lost_work(context, id));
+    }
+    const auto pods = std::min<std::int64_t>(std::ssize(lost), (lacking + largest - 1) / largest);
+    std::ranges::partial_sort(lost, lost.begin() + pods);
+    least = std::max(least, std::accumulate(lost.begin(), lost.begin() + pods, __int128{0}));
+  };
+  for (const model::ResourceAmount& one : lacking_of(context.cluster, node, *demand.charges))
+    count(one.amount, [&](PodId pod) { return asked_of(ledger.charge(pod).requests, one.resource); });
+  if (demand.devices) count(1, [&](PodId pod) { return holds_devices(ledger, ledger.charge(pod)) ? 1 : 0; });
+  return least;
 }
 
 std::vector<model::ResourceId> VictimIndex::still_lacking(const model::Cluster& cluster, NodeId node,

@@ -1,5 +1,5 @@
 // What evicting the pods of a node up to a priority would free at most: a lower bound of what the cheapest
-// victims on the node cost, without trying any.
+// victims on the node cost, without trying any. Pods that are being bound count as if they were bound.
 //
 // Owner: one DecisionCore, on one thread. Cost: catch_up() O(pods of the nodes that changed), and of all when
 // a budget begins or ceases to protect its pods; bound() O(priorities on the node · resources asked for).
@@ -29,12 +29,17 @@ class VictimIndex {
   };
   // A cost below which no set of victims on the node makes room; none: not even all of them do.
   std::optional<PreemptionCost> bound(const model::Cluster& cluster, NodeId node, const Demand& demand) const;
-  // Whether the node has a pod below the priority that can be evicted or ends soon.
+  // What victims on the node lose at least, when none of them is above the priority `top`: by the number of
+  // pods that have to go for each resource that lacks. Cost: O(pods of the node · resources asked for). Work
+  // is lost as time passes, so nothing is kept.
+  static __int128 least_lost(const SchedulingContext& context, NodeId node, const Demand& demand,
+                             std::int64_t top);
+  // Whether the node has a pod below the priority that can be evicted, now or once it is bound, or ends soon.
   bool has_victims(NodeId node, std::int32_t priority) const;
   // The resources that the node lacks even without all its victims.
   std::vector<model::ResourceId> still_lacking(const model::Cluster& cluster, NodeId node,
                                                const Demand& demand) const;
-  // The lowest priority of a pod that can be evicted, kNobody for one that ends soon or for an idle claim;
+  // The lowest priority of such a pod, kNobody for one that ends soon or for an idle claim;
   // INT64_MAX: there is none.
   std::int64_t lowest() const;
 

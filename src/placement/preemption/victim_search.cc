@@ -80,6 +80,8 @@ class Search {
   std::optional<Chosen> best_of(std::span<const RefusedByNode> nodes);
   std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at);
   std::uint32_t refused_later(NodeId node, const Units& victims);
+  bool counts_lost_work() const { return context_.victim_scoring == VictimScoring::LeastLostWork; }
+  UnitSet minimal_set(NodeId node, const Units& units);
   bool fits(NodeId node);
   bool fits_without(NodeId node, const Units& units, const UnitSet& removed);
   void note_refusal(const RefusedByNode& node, const Units& units);
@@ -116,10 +118,16 @@ std::vector<Search::Bound> Search::bounds(std::span<const RefusedByNode> nodes) 
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     if (!nodes[at].unschedulable && !nodes[at].by_devices) continue;
     if (std::ranges::binary_search(avoid_, nodes[at].node)) continue;
+    const VictimIndex::Demand demand = demand_of(nodes[at]);
+    std::optional<PreemptionCost> cost;
     if (far_)
-      bounds.push_back({{}, at});
-    else if (const auto cost = index_.bound(cluster_, nodes[at].node, demand_of(nodes[at])))
-      bounds.push_back({*cost, at});
+      cost.emplace();
+    else
+      cost = index_.bound(cluster_, nodes[at].node, demand);
+    if (!cost) continue;
+    if (!far_ && counts_lost_work())
+      cost->lost = index_.least_lost(context_, nodes[at].node, demand, cost->top);
+    bounds.push_back({*cost, at});
   }
   return bounds;
 }
@@ -144,6 +152,18 @@ void Search::note_refusal(const RefusedByNode& node, const Units& units) {
       ++still_[state_.diagnosis.reason(reason).text];
 }
 
+// As kube-scheduler's; where lost work counts, and there are few units, the cheapest.
+UnitSet Search::minimal_set(NodeId node, const Units& units) {
+  const UnitQuestions questions{[&](const UnitSet& without) { return fits_without(node, units, without); },
+                                [&](const UnitSet& gone) { return units_.cost_of(units, gone); },
+                                [&] { return checks_ < kPreemptionChecksMax; }};
+  UnitSet removed = reprieve(all_of(units), all_of(units), questions.fits_without,
+                             [&](const UnitSet&) { return questions.may_go_on(); });
+  if (!counts_lost_work()) return removed;
+  const PreemptionCost cost = units_.cost_of(units, removed);
+  return cheapest_set({std::move(removed), cost}, all_of(units), questions).units;
+}
+
 std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::size_t at) {
   units_.forget_broken_gangs();
   Units units;
@@ -157,10 +177,7 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
       note_refusal(node, units);
       return std::nullopt;
     }
-    removed = reprieve(
-        all_of(units), all_of(units),
-        [&](const UnitSet& without) { return fits_without(node.node, units, without); },
-        [&](const UnitSet&) { return checks_ < kPreemptionChecksMax; });
+    removed = minimal_set(node.node, units);
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
   Chosen chosen{{}, at, units_.sorted(units, removed)};
@@ -292,6 +309,7 @@ std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, 
   if (plan) plan->ended = ended;
   if (!plan) why = why_not(nodes);
   if (!plan) why.ended = ended;
+  if (!plan) why.waits_for_bindings = units_.waits_for_bindings();
   return plan;
 }
 

@@ -43,6 +43,7 @@ struct NoVictimsFound {
   std::size_t without_victims = 0;
   std::vector<std::pair<std::string, std::size_t>> still;
   bool ended = false;
+  bool waits_for_bindings = false;  // a pod that is being bound could be a victim once it is
 };
 
 class VictimSearch {

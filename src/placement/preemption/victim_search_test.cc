@@ -27,6 +27,7 @@ struct Running {
   bool guarded = false;  // by the budget
   int port = 0;
   bool again = false;  // a ReplicaSet makes it anew
+  int saved = -1;      // its last checkpoint, in seconds; -1: none
   bool operator==(const Running&) const = default;
 };
 
@@ -40,6 +41,7 @@ struct FullCluster {
   int cpu = 1, wants = 0, port = 0;              // of the preemptor: cpu, devices, host port
   bool apart = false;
   int zones = 0;  // 0: each node is one
+  VictimScoring scoring = VictimScoring::Reference;
 };
 
 std::string node_name(int node) {
@@ -50,7 +52,7 @@ std::string pod_text(const Running& pod) {
   std::string labels = pod.app ? R"("app":"a")" : "";
   if (pod.guarded) labels += std::string(labels.empty() ? "" : ",") + R"("guarded":"yes")";
   std::string text = R"({"metadata":{"name":")" + pod.name + R"(","namespace":"ns","uid":")" + pod.name +
-                     R"(","labels":{)" + labels + "}";
+                     R"(","labels":{)" + labels + "}" + checkpoint_json(pod.saved);
   if (pod.daemon || pod.again)
     text += R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":")" +
             std::string(pod.daemon ? "DaemonSet" : "ReplicaSet") +
@@ -63,8 +65,7 @@ std::string pod_text(const Running& pod) {
   text += "}]";
   if (pod.claim >= 0)
     text += R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c)" + std::to_string(pod.claim) + R"("}])";
-  return text + R"(},"status":{"phase":"Running","startTime":")" +
-         format_time(Time::from_seconds(1'800'000'000 + pod.started)) +
+  return text + R"(},"status":{"phase":"Running","startTime":")" + format_time(victims_time(pod.started)) +
          R"(","conditions":[{"type":"Ready","status":"True"}]}})";
 }
 
@@ -284,6 +285,8 @@ Judged judge(const FullCluster& world) {
 // The answer of the search.
 Judged search(const FullCluster& world) {
   const auto bench = build(world, {});
+  bench->context.now = victims_time(kVictimsNow);
+  bench->context.victim_scoring = world.scoring;
   const api::Pod& pod = *bench->view.pods.find("ns", "high");
   VictimSearch victims(bench->pods);
   model::Ledger::Transaction transaction(bench->cluster.ledger());
@@ -362,6 +365,64 @@ TEST(VictimSearch, AgreesWithTheJudgeAndIsMinimal) {
         if ((subset >> i & 1) != 0) gone.insert(found.victims[i].name);
       RC_ASSERT(fits(world, found.node, gone) == (subset + 1 == subsets));
     }
+  }));
+}
+
+// Refused, highest priority, lost work, sum, number, start: as PreemptionCost, of pods that do not come back.
+std::vector<std::int64_t> cost_by_loss(const FullCluster& world, const std::vector<Running>& victims) {
+  std::int64_t top = INT64_MIN, lost = 0, sum = 0, earliest = 0;
+  for (const Running& pod : victims) {
+    const std::size_t devices = pod.claim < 0 ? 0 : world.claims[static_cast<std::size_t>(pod.claim)].size();
+    lost += static_cast<std::int64_t>(devices) * (kVictimsNow - std::max(pod.started, pod.saved));
+    sum += pod.priority + (std::int64_t{1} << 31);
+    if (pod.priority > top) earliest = pod.started;
+    if (pod.priority >= top) earliest = std::min<std::int64_t>(earliest, pod.started);
+    top = std::max<std::int64_t>(top, pod.priority);
+  }
+  return {static_cast<std::int64_t>(refused_of(world, victims).size()),
+          top,
+          lost,
+          sum,
+          static_cast<std::int64_t>(victims.size()),
+          -earliest};
+}
+
+// Of all sets of pods that make room on the node; empty: none does.
+std::vector<std::int64_t> least_cost_on(const FullCluster& world, int node) {
+  const std::vector<Running> lower = victims_on(world, node, false);
+  std::vector<std::int64_t> best;
+  for (std::size_t subset = 1; subset < std::size_t{1} << lower.size(); ++subset) {
+    std::vector<Running> victims;
+    std::set<std::string> gone;
+    for (std::size_t i = 0; i < lower.size(); ++i)
+      if ((subset >> i & 1) != 0) victims.push_back(lower[i]);
+    for (const Running& pod : victims) gone.insert(pod.name);
+    const std::vector<std::int64_t> cost = cost_by_loss(world, victims);
+    if ((best.empty() || cost < best) && fits(world, node, gone)) best = cost;
+  }
+  return best;
+}
+
+TEST(VictimSearch, LosesTheLeastWorkOfAllSets) {
+  EXPECT_TRUE(rc::check("the least lost work", [] {
+    FullCluster world = random_full_cluster();
+    world.scoring = VictimScoring::LeastLostWork;
+    world.apart = false;
+    for (Running& pod : world.pods) {
+      pod.daemon = pod.again = false;
+      pod.saved = one_in(2) ? random_below(kVictimsNow) : -1;
+    }
+    RC_PRE(!fits_somewhere(world));
+    int node = -1;
+    std::vector<std::int64_t> least;
+    for (int i = 0; i < world.nodes; ++i)
+      if (const auto cost = least_cost_on(world, i); !cost.empty() && (least.empty() || cost < least)) {
+        least = cost;
+        node = i;
+      }
+    const Judged found = search(world);
+    RC_ASSERT(found.node == node);
+    if (node >= 0) RC_ASSERT(cost_by_loss(world, found.victims) == least);
   }));
 }
 

@@ -6,6 +6,7 @@
 
 #include "client/group_tree.h"
 #include "placement/preemption/disruptions.h"
+#include "placement/preemption/lost_work.h"
 
 namespace berth::placement {
 namespace {
@@ -16,6 +17,40 @@ EntityKey key_of(const api::PodGroup& group) {
 EntityKey key_of(const api::CompositePodGroup& composite) {
   return {composite.meta.ns, composite.meta.name, EntityKind::CompositeGroup};
 }
+
+// Decides about one unit after the other, first that it stays.
+class Branching {
+ public:
+  Branching(RemovedUnits& best, const VictimUnits::UnitSet& order, const UnitQuestions& questions)
+      : best_(best), order_(order), questions_(questions) {}
+
+  // Of the units from `next` on; those decided before are in gone_ or stay. Without gone_ and all from `next`
+  // on the preemptor fits.
+  void decide_from(std::size_t next) {
+    if (checks_left_ == 0 || !questions_.may_go_on()) return;
+    const PreemptionCost cost = questions_.cost_of(gone_);
+    if (!(cost < best_.cost)) return;
+    if (next == order_.size()) {
+      best_ = {gone_, cost};
+      std::ranges::sort(best_.units);
+      return;
+    }
+    VictimUnits::UnitSet without = gone_;
+    without.insert(without.end(), order_.begin() + static_cast<std::ptrdiff_t>(next) + 1, order_.end());
+    --checks_left_;
+    if (questions_.fits_without(without)) decide_from(next + 1);
+    gone_.push_back(order_[next]);
+    decide_from(next + 1);
+    gone_.pop_back();
+  }
+
+ private:
+  RemovedUnits& best_;
+  const VictimUnits::UnitSet& order_;
+  const UnitQuestions& questions_;
+  VictimUnits::UnitSet gone_;
+  std::size_t checks_left_ = kBranchChecksMax;
+};
 
 }  // namespace
 
@@ -69,17 +104,19 @@ std::optional<std::vector<PodId>> VictimUnits::evicted_with(const api::PodGroup&
 
 // None: one of the pods cannot be evicted, so all of them stay.
 std::optional<VictimUnit> VictimUnits::unit_of(std::vector<PodId> pods, std::int32_t priority,
-                                               bool of_group) const {
+                                               bool of_group) {
   VictimUnit unit;
   unit.priority = priority;
   unit.of_group = of_group;
   unit.ends_soon = true;
   for (const PodId id : pods) {
     const Evictability kind = evictability(cluster_, id, context_.now);
-    if (kind == Evictability::Fixed) return std::nullopt;
+    if (kind == Evictability::BeingBound) waits_for_bindings_ = true;
+    if (!gives_room(kind)) return std::nullopt;
     const api::Pod& pod = *cluster_.pod(id).live;
     unit.ends_soon = unit.ends_soon && kind == Evictability::EndsSoon;
     unit.tied = unit.tied || is_tied_to_node(context_.view, pod);
+    if (kind == Evictability::Evictable) unit.lost += lost_work(context_, id);
     const Time started = start_of(pod);
     unit.started = unit.started.is_set() ? std::min(unit.started, started) : started;
   }
@@ -184,6 +221,7 @@ PreemptionCost VictimUnits::cost_of(const Units& units, const UnitSet& removed) 
     const auto pods = static_cast<std::uint32_t>(unit.pods.size());
     cost.tied += unit.tied ? 1 : 0;
     cost.victims += pods;
+    cost.lost += unit.lost;
     cost.sum += static_cast<__int128>(pods) * weight_of(unit.priority);
     for (const PodId pod : unit.pods) cost.refused += disruptions.count(*cluster_.pod(pod).live) ? 0 : 1;
     if (unit.priority < cost.top) continue;
@@ -249,7 +287,9 @@ void VictimUnits::name_victims(const Units& victims, VictimPlan& plan) const {
     for (const PodId id : unit.pods) {
       const api::Pod& pod = *cluster_.pod(id).live;
       auto& to = pod.meta.deleting() ? plan.awaited : plan.victims;
-      to.push_back({id, pod.meta.uid, !disruptions.count(pod), unit.of_group});
+      const bool reads_checkpoints = context_.victim_scoring == VictimScoring::LeastLostWork;
+      to.push_back({id, pod.meta.uid, !disruptions.count(pod), unit.of_group,
+                    reads_checkpoints && last_checkpoint(context_.view, pod, context_.now).invalid});
     }
   }
 }
@@ -267,6 +307,12 @@ VictimUnits::UnitSet all_of(const VictimUnits::Units& units) {
   VictimUnits::UnitSet all(units.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return all;
+}
+
+RemovedUnits cheapest_set(RemovedUnits best, const VictimUnits::UnitSet& order,
+                          const UnitQuestions& questions) {
+  if (order.size() <= kUnitsBranchedMax) Branching(best, order, questions).decide_from(0);
+  return best;
 }
 
 VictimUnits::UnitSet reprieve(VictimUnits::UnitSet removed, const VictimUnits::UnitSet& order,

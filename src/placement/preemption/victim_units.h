@@ -21,12 +21,15 @@ namespace berth::placement {
 
 // Units that are tried at once; of more, the least important.
 inline constexpr std::size_t kVictimsTriedMax = 1024;
+// Units of which all sets are tried that may be cheaper, in at most so many checks.
+inline constexpr std::size_t kUnitsBranchedMax = 24, kBranchChecksMax = 1024;
 
 struct PreemptionVictim {
   PodId pod;
   std::string uid;
-  bool refused = false;     // by its budget: the Eviction API would not evict it
-  bool with_group = false;  // its group goes as one
+  bool refused = false;             // by its budget: the Eviction API would not evict it
+  bool with_group = false;          // its group goes as one
+  bool invalid_checkpoint = false;  // its annotation does not count
 };
 
 // Who must go, and what is free then.
@@ -65,6 +68,8 @@ class VictimUnits {
   // would lose more, it goes as a whole. True if that changes the units of on().
   bool takes_broken_gangs_whole(const Units& units, const UnitSet& removed);
   void forget_broken_gangs() { whole_.clear(); }
+  // Whether on() has left out a pod that could be a victim once it is bound.
+  bool waits_for_bindings() const { return waits_for_bindings_; }
 
   // The removed units, the most important first.
   Units sorted(const Units& units, const UnitSet& removed) const;
@@ -79,7 +84,7 @@ class VictimUnits {
   void add(PodId pod, Units& units);
   void add_sharing(Units& units);
   void add_idle_claims(std::span<const NodeId> nodes, Units& units);
-  std::optional<VictimUnit> unit_of(std::vector<PodId> pods, std::int32_t priority, bool of_group) const;
+  std::optional<VictimUnit> unit_of(std::vector<PodId> pods, std::int32_t priority, bool of_group);
   std::vector<PodId> members_of(const api::PodGroup& group) const;
   std::vector<PodId> members_of(const api::CompositePodGroup& composite) const;
   std::optional<std::vector<PodId>> evicted_with(const api::PodGroup& group) const;
@@ -94,11 +99,29 @@ class VictimUnits {
   const Preemptor preemptor_;
   model::Ledger::Transaction& transaction_;
   const model::Ledger::Transaction::Savepoint base_;
-  std::set<PodId> seen_;       // of one call of on()
+  std::set<PodId> seen_;  // of one call of on()
+  bool waits_for_bindings_ = false;
   std::set<EntityKey> whole_;  // gangs that would have too few members, or groups, left
 };
 
 VictimUnits::UnitSet all_of(const VictimUnits::Units& units);
+
+// Units without which the preemptor fits.
+struct RemovedUnits {
+  VictimUnits::UnitSet units;
+  PreemptionCost cost;
+};
+// What a search asks about sets of units.
+struct UnitQuestions {
+  std::function<bool(const VictimUnits::UnitSet&)> fits_without;
+  std::function<PreemptionCost(const VictimUnits::UnitSet&)> cost_of;
+  std::function<bool()> may_go_on;
+};
+// `best`, or the cheapest set that costs less, of at most kUnitsBranchedMax units. `order`: of all units; the
+// first is kept first. A set never costs less than a part of it.
+RemovedUnits cheapest_set(RemovedUnits best, const VictimUnits::UnitSet& order,
+                          const UnitQuestions& questions);
+
 // Takes back as many units as `fits_without` leaves room for, in the order `order`: whole ranges at once,
 // since where all of a range may stay, each may. Repeated while that takes one back: rules about domains may
 // depend on others. Ends when `may_go_on` of what is left to be removed says so. `removed`: the units without

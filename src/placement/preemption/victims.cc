@@ -53,7 +53,7 @@ Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
   if (pod.bound()) return Evictability::Evictable;
   // The decision of a pod alone is withdrawn; a gang's members are bound together or not at all.
   const bool withdrawable = pod.group.empty() && cluster.effective_request(row);
-  return withdrawable ? Evictability::Evictable : Evictability::Fixed;
+  return withdrawable ? Evictability::Evictable : Evictability::BeingBound;
 }
 
 std::int32_t priority_of(const client::View& view, const api::Pod& pod) {
@@ -106,6 +106,7 @@ int turn_of(const VictimUnit& unit) {
 
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.lost != b.lost) return a.lost > b.lost;
   if (a.of_group != b.of_group) return a.of_group;
   if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
   if (a.started != b.started) return a.started < b.started;

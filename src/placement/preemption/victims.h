@@ -1,7 +1,8 @@
 // Which pods may be evicted for others, and how bad that is.
 //
 // Source: kube-scheduler 1.37, DefaultPreemption (order of importance, order of the criteria). Added: pods
-// that could not come back cost most, and pods that end anyway cost nothing.
+// that could not come back cost most, pods that end anyway cost nothing, and lost work counts where
+// VictimScoring says so.
 #pragma once
 
 #include <compare>
@@ -16,12 +17,17 @@ namespace berth::placement {
 inline constexpr Duration kLateEndMax = Duration::minutes(2);
 
 enum class Evictability : std::uint8_t {
-  Fixed,     // nobody can evict it, or that would free nothing
-  EndsSoon,  // it is being deleted, or evicted for another preemptor
+  Fixed,       // nobody can evict it, or that would free nothing
+  BeingBound,  // Evictable once it is bound
+  EndsSoon,    // it is being deleted, or evicted for another preemptor
   Evictable,
 };
 // Of a pod that has a node, whatever the priorities.
 Evictability evictability(const model::Cluster& cluster, PodId pod, Time now);
+// Whether a plan may count on its room.
+constexpr bool gives_room(Evictability kind) {
+  return kind == Evictability::EndsSoon || kind == Evictability::Evictable;
+}
 
 // Its group's, or that of the root of its tree, where it has one.
 std::int32_t priority_of(const client::View& view, const api::Pod& pod);
@@ -48,22 +54,25 @@ struct VictimUnit {
   bool tied = false;        // to its node
   bool refused = false;     // the Eviction API would refuse one of its pods
   Time started;             // of the oldest
+  __int128 lost = 0;        // work of all of them (lost_work.h)
   std::vector<PodId> pods;  // by name
   model::ClaimId claim;     // none: pods
 };
 // When the unit's turn comes to be taken back: the lower, the earlier.
 int turn_of(const VictimUnit& unit);
-// Source: kube-scheduler's MoreImportantVictim; equal ones by name.
+// Source: kube-scheduler's MoreImportantVictim; equal ones by name. Of one priority those that lose more work
+// come first.
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b);
 
 // What a set of victims costs; the smaller one is chosen. Source: kube-scheduler's pickOneNodeForPreemption,
-// after `tied`.
+// after `tied`; `lost` is 0 there.
 struct PreemptionCost {
   std::uint32_t tied = 0;
   std::uint32_t refused = 0;        // evictions beyond what budgets permit
   std::uint32_t refused_later = 0;  // the same, of those that victims cause when they come back
   std::int64_t top = kNobody;
-  __int128 sum = 0;  // of priorities, each made positive
+  __int128 lost = 0;  // work (lost_work.h)
+  __int128 sum = 0;   // of priorities, each made positive
   std::uint32_t victims = 0;
   std::int64_t age = 0;  // minus the earliest start among those with the highest priority
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/count_text.h"
 #include "base/name_list.h"
 #include "placement/refusal/kubernetes_words.h"
 
@@ -86,11 +87,6 @@ std::string waits(const std::string& ns, const std::string& name) {
   return "pod " + ns + "/" + name + " waits: ";
 }
 
-// "1 pod", "4 more pods"
-std::string count_text(std::int64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 // "n1, n2, n3 and 4 more"
 std::string list_nodes(const RefusedFor& refused) {
   std::vector<std::string> names;
@@ -152,6 +148,10 @@ std::string preemption_text(const Refusal& refusal) {
     text = " It gets " + place_text(refusal) + " when " +
            (searched.victims.size() == 1 ? "this pod has" : "these pods have") +
            " ended: " + list_pods(searched.victims) + ".";
+  if (!searched.invalid_checkpoints.empty())
+    text += " The annotation " + std::string(kLastCheckpointAnnotation) + " of " +
+            list_pods(searched.invalid_checkpoints) +
+            " is no RFC 3339 time, or a later one than now: the work since the start counts.";
   if (!searched.not_before.empty())
     text = " It evicts nobody before " + searched.not_before + " (" + annotation + ").";
   if (!searched.invalid_delay.empty())
