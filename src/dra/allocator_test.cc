@@ -275,6 +275,28 @@ TEST_F(AllocatorTest, EqualSpecsAndClassesShareACompiledClaim) {
   EXPECT_NE(shape_of(claim("e", 1)), one);
 }
 
+TEST_F(AllocatorTest, AnAllocationOfAllDevicesIsOutOfDateWhenMoreAreSelected) {
+  world.put(api::Kind::ResourceSlice, slice(1));
+  api::ResourceClaim all = *claim("all", 1);
+  all.requests[0].alternatives[0].mode = api::AllocationMode::All;
+  world.put(api::Kind::ResourceClaim, all);
+  const ClaimPtr wanted = world.view.claims.find_shared("default", "all");
+  const AllocationVerdict verdict = allocate(wanted);
+  const api::Allocation chosen = *std::get<Allocations>(verdict).claims.at(0).allocation;
+  const auto wants_more = [&](const ClaimPtr& of) {
+    return allocator.wants_more(**allocator.prepare(std::span(&of, 1)), world.cluster.find_node("node-1"),
+                                chosen);
+  };
+  EXPECT_FALSE(wants_more(wanted));
+  world.put(api::Kind::ResourceSlice, slice(2));
+  EXPECT_TRUE(wants_more(wanted));
+  EXPECT_FALSE(wants_more(claim("one", 1))) << "it wants no more than one";
+  api::ResourceSlice half = slice(2);
+  half.slice_count = 2;
+  world.put(api::Kind::ResourceSlice, half);
+  EXPECT_FALSE(wants_more(wanted)) << "the pool is being updated";
+}
+
 TEST_F(AllocatorTest, TheStampOfANodeChangesWithWhatItsVerdictsDependOn) {
   const model::NodeId node = world.cluster.find_node("node-1");
   std::uint64_t last = 0;

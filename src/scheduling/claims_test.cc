@@ -244,6 +244,45 @@ TEST(Claims, AnUnreadyClaimIsUsableUntilItsTimeout) {
   EXPECT_FALSE(is_allocated(late, "c"));
 }
 
+// A request for all devices was decided while one of two was gone.
+class AllDevicesOfANode : public ::testing::Test {
+ protected:
+  AllDevicesOfANode() {
+    bench.put_node({"n1"});
+    bench.put_class("gpu", "true");
+    bench.put_slice("s", "n1", 1);
+    bench.put(api::Kind::ResourceClaim,
+              R"({"metadata":{"name":"c","namespace":"default","uid":"uid-claim-c"},"spec":{"devices":{)"
+              R"("requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"All"}}]}}})");
+    bench.put_pod({"p", "1", "", claim_of("c")});
+    bench.run();
+  }
+  const api::BindRequest& request() const { return *bench.view.bind_requests.all().begin()->second; }
+  TestBench bench;
+};
+
+TEST_F(AllDevicesOfANode, AreDecidedAgainWhenAnotherOneComes) {
+  ASSERT_EQ(request().claims.at(0).allocation.results.size(), 1U);
+  bench.put_slice("s", "n1", 2);
+  bench.run();
+  EXPECT_TRUE(request().withdrawn);
+}
+
+TEST_F(AllDevicesOfANode, AreNotDecidedAgainForDevicesOfAnotherNode) {
+  bench.put_node({"n2"});
+  bench.put_slice("t", "n2", 2);
+  bench.put_slice("s", "n1", 1);
+  bench.run();
+  EXPECT_FALSE(request().withdrawn);
+}
+
+TEST_F(AllDevicesOfANode, StayAsTheClaimShowsThem) {
+  put_allocated(bench, "c", "");
+  bench.put_slice("s", "n1", 2);
+  bench.run();
+  EXPECT_FALSE(request().withdrawn);
+}
+
 TEST(Claims, AnIdleClaimIsDeallocatedOnlyIfThePodThenFits) {
   struct Case {
     const char* name;

@@ -233,6 +233,7 @@ void Intake::volume_changed(const client::View& view, const client::Delta& delta
 
 void Intake::devices_changed(const client::View& view, const client::Delta& delta, Time now) {
   if (same_spec(delta)) return;
+  loop_.whole_claims.devices_changed();
   const bool is_class = delta.key.kind == api::Kind::DeviceClass;
   if (!is_class) look_at_all(view, now);
   if (delta.key.kind == api::Kind::DeviceTaintRule && selects_every_driver(delta))
@@ -294,6 +295,7 @@ void Intake::request_changed(const client::View& view, const client::Delta& delt
     if (pod.valid() && loop_.cluster.pod(pod).live)
       loop_.dirty.insert(loop_.entry_of(view, *loop_.cluster.pod(pod).live));
   }
+  loop_.whole_claims.note(delta.key, after);
   const bool replaced = before && (!after || after->decision_id != before->decision_id);
   if (replaced && view.bind_request_count_of_decision(before->decision_id) == 0)
     loop_.written_gangs.erase(before->decision_id);

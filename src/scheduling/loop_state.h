@@ -22,6 +22,7 @@
 #include "scheduling/keepers/policy_statuses.h"
 #include "scheduling/keepers/replacements.h"
 #include "scheduling/keepers/term_seals.h"
+#include "scheduling/keepers/whole_claims.h"
 #include "scheduling/keepers/withdrawals.h"
 #include "scheduling/queue/dirty_entities.h"
 
@@ -92,6 +93,7 @@ struct LoopState {
   std::set<std::string, std::less<>> written_gangs;
   ConditionUpdater conditions;
   Withdrawals withdrawals;
+  WholeClaims whole_claims;
   TermSeals seals;
   bool sealing = false;  // pods that ask for devices are gated
   OvertakingGuard overtaking;

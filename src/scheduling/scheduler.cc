@@ -73,9 +73,12 @@ void Scheduler::start(const client::View& view, Time now) {
   for (const auto& [name, group] : view.pod_groups.all())
     loop_.dirty.insert(loop_.entry_of_group(view, group->meta.ns, group->meta.name));
   intake_.resolve_all(view, now);
-  for (const auto& [name, request] : view.bind_requests.all())
+  for (const auto& [name, request] : view.bind_requests.all()) {
+    loop_.whole_claims.note(client::key_of(api::Kind::BindRequest, request->meta), request.get());
     if (api::failed_for_good(*request))
       loop_.avoid_list.note(*request, loop_.cluster, now, now + loop_.options.cool_down);
+  }
+  loop_.whole_claims.devices_changed();
   if (!loop_.options.records_in_memory || has(KnownDefect::TermNotSealed)) return;
   loop_.seals.begin(view, "term " + std::to_string(loop_.leadership.epoch) + ", " + format_micro_time(now),
                     now);
@@ -112,6 +115,9 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   end_preemptions(now);
   if (client::Effects effects = evict(view, now); !effects.empty()) return effects;
   if (client::Effects effects = replace_failed(view, now); !effects.empty()) return effects;
+  for (const api::BindRequestPtr& request :
+       loop_.whole_claims.outdated(view, loop_.cluster, core_.allocator()))
+    loop_.withdrawals.want(*request, now);
   if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = follow_policies(view, now); !effects.empty()) return effects;

@@ -8,13 +8,40 @@
 
 namespace berth::dra {
 
-SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::NodeId node,
-                          std::size_t steps_max, Explain explain) {
+void Search::begin(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
+                   Explain explain) {
   context_.reset(compiled, node, steps_max);
   state_.reset();
   nearest_miss_.reset(explain);
   symmetry_.reset();
   problem_.reset();
+}
+
+bool Search::wants_more(const CompiledAllocationRequest& compiled, model::NodeId node,
+                        const api::Allocation& chosen) {
+  begin(compiled, node, 0, Explain::Nothing);
+  if (!collect_all(context_)) return false;
+  const auto among = [&](const CompiledSubRequest& sub, DeviceRef place) {
+    const api::ResourceSlice& slice = *context_.devices->slice_at(place).live;
+    const std::string& device = context_.devices->device_at(place).name;
+    return std::any_of(chosen.results.begin(), chosen.results.end(), [&](const api::DeviceResult& result) {
+      return result.request == sub.name && result.driver == slice.driver && result.pool == slice.pool &&
+             result.device == device;
+    });
+  };
+  return std::any_of(context_.collected.begin(), context_.collected.end(), [&](const auto& wanted) {
+    const auto& [sub, places] = wanted;
+    const bool is_chosen =
+        std::any_of(chosen.results.begin(), chosen.results.end(),
+                    [&, name = &sub->name](const auto& result) { return result.request == *name; });
+    return is_chosen && !std::all_of(places.begin(), places.end(),
+                                     [&, one = sub](DeviceRef place) { return among(*one, place); });
+  });
+}
+
+SearchOutcome Search::run(const CompiledAllocationRequest& compiled, model::NodeId node,
+                          std::size_t steps_max, Explain explain) {
+  begin(compiled, node, steps_max, explain);
   if (!collect_all(context_)) return SearchOutcome::Error;
   // The plain search answers most requests; a plan pays only for the rest.
   context_.steps_max = std::min(steps_max, plain_budget());

@@ -32,6 +32,10 @@ class Search {
   // Never TooLarge.
   SearchOutcome run(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
                     Explain explain);
+  // Whether a request of `chosen` with allocationMode All would get a device now that it does not have. False
+  // while a pool of the node cannot be used, or a selector fails. Ends the latest run.
+  bool wants_more(const CompiledAllocationRequest& compiled, model::NodeId node,
+                  const api::Allocation& chosen);
   // 0: the symmetry-pruned search at once. For tests; the results are the same.
   void set_plain_steps(std::size_t per_device) { plain_steps_ = per_device; }
   void set_scoring(DeviceScoring scoring) { scoring_ = scoring; }
@@ -54,6 +58,8 @@ class Search {
   Certificate certificate();
 
  private:
+  void begin(const CompiledAllocationRequest& compiled, model::NodeId node, std::size_t steps_max,
+             Explain explain);
   std::size_t plain_budget() const;
   const Problem& set_up_problem();
   SearchOutcome run_with_plan();
