@@ -44,7 +44,7 @@ class Scheduler final : public client::StatefulDecider {
   // Entries kept besides the model; 0 in a standby.
   std::size_t remembered() const {
     return loop_.dirty.size() + loop_.in_flight.size() + loop_.written_gangs.size() +
-           loop_.device_waits.size();
+           loop_.device_waits.size() + loop_.whole_claims.size();
   }
 
  private:
