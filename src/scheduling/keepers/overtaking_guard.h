@@ -30,7 +30,7 @@
 
 namespace berth::scheduling {
 
-inline constexpr std::size_t kOvertakenAtOnceMax = 16;  // entries that one placement counts for
+inline constexpr std::size_t kOvertakenAtOnceMax = 4;  // entries that one placement counts for
 inline constexpr std::size_t kStarvingLooksMax = 64;  // priorities visited in one search for a starving entry
 inline constexpr Duration kKeptMax = Duration::minutes(10);
 inline constexpr Duration kKeptStillMax = Duration::minutes(2);
