@@ -5,6 +5,7 @@
 #include "placement/expected_duration.h"
 #include "placement/preemption/resize_search.h"
 #include "placement/replacement/replacement.h"
+#include "placement/trees/whole_tree.h"
 
 namespace berth::placement {
 
@@ -312,13 +313,15 @@ TreeOutcome DecisionCore::decide_tree(const SchedulingContext& context, const Tr
   TreeOutcome outcome = place_tree(context, input, transaction);
   if (outcome.kind != GroupOutcome::Kind::Unschedulable) return outcome;
   api::PodGroup as_group;
-  const GroupInput members = as_one_group(input, as_group);
-  if (members.waiting.empty()) return outcome;
+  const bool as_one = is_placed_as_one(input);
+  const GroupInput members = as_one ? whole_tree_input(input, as_group) : as_one_group(input, as_group);
+  if (members.waiting.empty() || (as_one && !needs_all_members(input))) return outcome;
   Refusal& refusal = *outcome.refusal;
   const bool gives_up = std::ranges::any_of(
       outcome.nodes, [](const TreeNodeOutcome& node) { return gives_up_claims(node.members); });
   const auto find = [&](NoVictimsFound& why_not) {
-    return tree_victim_search_.find(context, input, transaction, why_not);
+    return as_one ? group_victim_search_.find(context, members, transaction, why_not)
+                  : tree_victim_search_.find(context, input, transaction, why_not);
   };
   if (may_preempt(context, members, gives_up, preempting, refusal))
     outcome.preemption = describe_victims(context, find, refusal);
