@@ -153,6 +153,46 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   return wait;
 }
 
+namespace {
+
+// What it reads besides its members is read by other groups alike.
+bool is_comparable(const GroupInput& input) {
+  const api::PodGroup& group = *input.group;
+  const auto is_plain = [](const api::Pod* pod) {
+    return pod->claims.empty() && pod->volumes.empty() && pod->nominated_node.empty();
+  };
+  return input.waiting.size() <= kMembersComparedMax && input.placed.empty() && input.joins.empty() &&
+         !input.wish && group.parent.empty() && group.meta.annotation(kPreemptionDelayAnnotation).empty() &&
+         std::ranges::all_of(input.waiting, is_plain);
+}
+
+}  // namespace
+
+std::string DecisionCore::likeness_of(const SchedulingContext& context, const GroupInput& input) {
+  if (!is_comparable(input)) return "";
+  const api::PodGroup& group = *input.group;
+  PodSignature all;
+  all.begin("Group");
+  all.put(static_cast<std::uint64_t>(std::uint32_t(group.priority)));
+  all.put(group.preemption_policy);
+  all.put(static_cast<std::uint64_t>(group.minimum()));
+  all.put(group.topology_keys.size());
+  for (const std::string& key : group.topology_keys) all.put(key);
+  all.put(input.waiting.size());
+  for (const api::Pod* pod : input.waiting) {
+    PodSignature own;
+    pod_cycle_.begin(state_, context, *pod, nullptr);
+    if (!pod_cycle_.prepare(state_) || !pod_cycle_.sign(state_, own)) return "";
+    all.put(own.bytes());
+    all.put(pod->scheduler_name);
+    all.put(static_cast<std::uint64_t>(std::uint32_t(pod->priority)));
+    all.put(pod->preemption_policy);
+    const std::optional<Duration> runs = expected_duration(context.view, *pod);
+    all.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
+  }
+  return all.bytes();
+}
+
 void DecisionCore::add_bindings(const Refusal& refusal, std::int32_t priority, PodHints& hints) {
   if (refusal.searched && refusal.searched->waits_for_bindings) add_lower_placed(priority, hints);
 }
