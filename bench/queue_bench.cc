@@ -22,6 +22,7 @@ constexpr int kNodes = 5000;
 constexpr int kPodsARound = 500;
 constexpr int kShapes = 1000;  // of pods that fit nowhere
 constexpr int kClasses = 100;  // of devices that are all taken
+constexpr int kGroups = 10'000;
 
 [[noreturn]] void give_up(const std::string& what) {
   std::fprintf(stderr, "queue_bench: %s\n", what.c_str());
@@ -39,7 +40,8 @@ class Loop {
   void put(api::Kind kind, const std::string& text) { apply(kind, typed(kind, text)); }
   void put_node(int i) {
     const std::string n = std::to_string(i);
-    put(api::Kind::Node, R"({"metadata":{"name":"node-)" + n + R"(","uid":"n)" + n + R"("},"status":{)" +
+    put(api::Kind::Node, R"({"metadata":{"name":"node-)" + n + R"(","uid":"n)" + n +
+                             R"(","labels":{"rack":"r)" + std::to_string(i / 100) + R"("}},"status":{)" +
                              R"("allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}}})");
   }
   static std::string pod_text(const std::string& name, const std::string& cpu, const std::string& node,
@@ -83,6 +85,26 @@ class Loop {
     const double seconds = thread_seconds() - begin;
     if (!effects.chains.empty()) give_up("a change woke a pod:\n" + client::to_text(effects));
     return seconds;
+  }
+  // The seconds from the end of a pod to the decision about a pod that waits.
+  double free_and_decide(const std::string& pod) {
+    const double begin = thread_seconds();
+    if (auto delta = view_.erase({api::Kind::Pod, "default", pod, {}}, UINT64_MAX))
+      scheduler_.apply(view_, *delta, now_);
+    client::Effects effects;
+    const auto binds = [](const client::Chain& chain) { return chain.key.kind == api::Kind::BindRequest; };
+    for (int turn = 0; turn < kGroups && std::ranges::none_of(effects.chains, binds); ++turn)
+      effects = decide();
+    const double seconds = thread_seconds() - begin;
+    if (carry_out(effects).empty()) give_up("the room of pod " + pod + " was not taken");
+    return seconds;
+  }
+  void erase_bind_requests() {
+    std::vector<api::ObjectKey> keys;
+    for (const auto& [key, request] : view_.bind_requests.all())
+      keys.push_back({api::Kind::BindRequest, key.ns, key.name, {}});
+    for (const api::ObjectKey& key : keys)
+      if (auto delta = view_.erase(key, UINT64_MAX)) scheduler_.apply(view_, *delta, now_);
   }
   void pass(Duration time) { now_ = now_ + time; }
   const SchedulingQueue& queue() const { return scheduler_.queue(); }
@@ -224,6 +246,38 @@ void ClaimEventBeside(benchmark::State& state) {
   }
 }
 
+// 50 full racks; in one of them three nodes are free, and then a fourth: the oldest of 10,000 gangs of four
+// that need whole nodes of one rack gets them.
+void RackFreedBesideGroups(benchmark::State& state) {
+  Loop loop;
+  const auto occupant = [](int node) {
+    return Loop::pod_text("full-" + std::to_string(node), "60", "node-" + std::to_string(node));
+  };
+  for (int i = 0; i < kNodes; ++i) {
+    loop.put_node(i);
+    if (i % 100 >= 3 || i / 100 != 7) loop.put(api::Kind::Pod, occupant(i));
+  }
+  for (int i = 0; i < kGroups; ++i) {
+    const std::string group = "gang-" + std::to_string(i);
+    loop.put(api::Kind::PodGroup, R"({"metadata":{"name":")" + group + R"(","namespace":"default","uid":"u)" +
+                                      group +
+                                      R"("},"spec":{"schedulingConstraints":{"topology":[{"key":"rack"}]},)"
+                                      R"("schedulingPolicy":{"gang":{"minCount":4}}}})");
+    for (int k = 0; k < 4; ++k)
+      loop.put(api::Kind::Pod, Loop::pod_text(group + "-" + std::to_string(k), "60", "",
+                                              R"(,"schedulingGroup":{"podGroupName":")" + group + "\"}"));
+  }
+  loop.settle();
+  for (auto _ : state) {
+    loop.pass(Duration::seconds(60));
+    state.SetIterationTime(loop.free_and_decide("full-703"));
+    loop.erase_bind_requests();
+    loop.put(api::Kind::Pod, occupant(703));
+    loop.settle();
+  }
+}
+
+BENCHMARK(RackFreedBesideGroups)->Iterations(10)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(PlacedBeside)->Arg(0)->Arg(100000)->Iterations(20)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(ClaimEventBeside)
     ->Arg(0)

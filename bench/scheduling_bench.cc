@@ -556,6 +556,12 @@ std::string gpu_claim(int count) {
          std::to_string(count) + "}}]}}";
 }
 
+std::string gpu_and_nic_claim() {
+  return R"("spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)"
+         R"("allocationMode":"ExactCount","count":8}},{"name":"n","exactly":{"deviceClassName":"nic",)"
+         R"("allocationMode":"ExactCount","count":8}}]}})";
+}
+
 // A member of spec.
 std::string uses_claim(const std::string& claim, bool devices) {
   return devices ? R"(,"resourceClaims":[{"name":"d","resourceClaimName":")" + claim + "\"}]" : "";
@@ -639,31 +645,44 @@ void GangPreemptionForDevices(benchmark::State& state) {
 }
 
 // Eight devices of one kind on a node.
-void put_devices(CoreBench& bench, const std::string& node, const std::string& kind) {
+void put_devices(CoreBench& bench, const std::string& node, const std::string& kind,
+                 const std::string& driver) {
   std::string names;
   for (int d = 0; d < 8; ++d)
-    names += (d == 0 ? R"({"name":")" : R"(,{"name":")") + kind + "-" + std::to_string(d) + "\"}";
+    names += (d == 0 ? R"({"name":")" : R"(,{"name":")") + kind + "-" + std::to_string(d) +
+             R"(","attributes":{"kind":{"string":")" + kind + "\"}}}";
   bench.put(api::Kind::ResourceSlice, R"("name":"s)" + kind + node + "\"",
-            R"("spec":{"driver":")" + kind + R"(.example.com","nodeName":")" + node +
-                R"(","pool":{"name":")" + node + R"(","generation":1,"resourceSliceCount":1},"devices":[)" +
-                names + "]}");
+            R"("spec":{"driver":")" + driver + R"(.example.com","nodeName":")" + node +
+                R"(","pool":{"name":")" + (kind == driver ? node : kind + node) +
+                R"(","generation":1,"resourceSliceCount":1},"devices":[)" + names + "]}");
+}
+
+// Of a kind that has a driver of its own, or that an attribute names.
+void put_class_of(CoreBench& bench, const std::string& kind, bool by_driver) {
+  const std::string selector = by_driver ? "device.driver == '" + kind + ".example.com'"
+                                         : "device.attributes['gpu.example.com'].kind == '" + kind + "'";
+  bench.put(api::Kind::DeviceClass, R"("name":")" + kind + R"(","uid":"uc)" + kind + "\"",
+            R"("spec":{"selectors":[{"cel":{"expression":")" + selector + R"("}}]})");
 }
 
 // A gang that prefers a rack, on empty racks of a hundred nodes with eight devices each. With GPUs each
-// member takes a whole node, so that no rack takes all; NICs beside them are not asked for.
-enum class Gear : std::uint8_t { None, Gpus, GpusAndNics };
+// member takes a whole node, so that no rack takes all. Nodes may have eight NICs too, which members ask for
+// or not, and whose driver may be that of the GPUs.
+enum class Gear : std::uint8_t { None, Gpus, GpusAndNics, GpusWithNics, OneDriver, OneDriverWithNics };
 void wished_gang(benchmark::State& state, int nodes, int members, Gear gear) {
   CoreBench bench(0);
   const bool devices = gear != Gear::None;
-  bench.put(api::Kind::DeviceClass, R"("name":"gpu","uid":"uc")",
-            R"("spec":{"selectors":[{"cel":{"expression":"device.driver == 'gpu.example.com'"}}]})");
+  const bool by_driver = gear < Gear::OneDriver;
+  const bool asks_nics = gear == Gear::GpusWithNics || gear == Gear::OneDriverWithNics;
+  put_class_of(bench, "gpu", by_driver);
+  put_class_of(bench, "nic", by_driver);
   for (int i = 0; i < nodes; ++i) {
     const std::string node = "node-" + std::to_string(i);
     bench.put(api::Kind::Node,
               R"("name":")" + node + R"(","labels":{"rack":"r)" + std::to_string(i / 100) + "\"}",
               R"("status":{"allocatable":{"cpu":"64","memory":"256Gi","pods":"110"}})");
-    if (devices) put_devices(bench, node, "gpu");
-    if (gear == Gear::GpusAndNics) put_devices(bench, node, "nic");
+    if (devices) put_devices(bench, node, "gpu", "gpu");
+    if (gear > Gear::Gpus) put_devices(bench, node, "nic", by_driver ? "nic" : "gpu");
   }
   api::PodGroup group;
   group.meta.ns = "default";
@@ -679,7 +698,8 @@ void wished_gang(benchmark::State& state, int nodes, int members, Gear gear) {
     const std::string pod = "g" + std::to_string(i);
     if (devices)
       bench.put(api::Kind::ResourceClaim,
-                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"', gpu_claim(8));
+                R"("name":")" + pod + R"(","namespace":"default","uid":"c)" + pod + '"',
+                asks_nics ? gpu_and_nic_claim() : gpu_claim(8));
     bench.put(api::Kind::Pod, R"("name":")" + pod + R"(","namespace":"default","uid":"u)" + pod + '"',
               R"("spec":{"schedulingGroup":{"podGroupName":"g"},)"
               R"("containers":[{"name":"c","resources":{"requests":{"cpu":"8"}}}])" +
@@ -705,6 +725,15 @@ void GangWishes5000NodesForDevices(benchmark::State& state) {
 void GangWishes5000NodesBesideNics(benchmark::State& state) {
   wished_gang(state, 5000, 512, Gear::GpusAndNics);
 }
+void GangWishes5000NodesWithNics(benchmark::State& state) {
+  wished_gang(state, 5000, 512, Gear::GpusWithNics);
+}
+void GangWishes5000NodesOfOneDriver(benchmark::State& state) {
+  wished_gang(state, 5000, 512, Gear::OneDriver);
+}
+void GangWishes5000NodesOfOneDriverWithNics(benchmark::State& state) {
+  wished_gang(state, 5000, 512, Gear::OneDriverWithNics);
+}
 void GangOf4Wishes100000Nodes(benchmark::State& state) {
   wished_gang(state, 100'000, 4, Gear::None);
 }
@@ -712,6 +741,9 @@ void GangOf4Wishes100000Nodes(benchmark::State& state) {
 BENCHMARK(GangWishes5000Nodes)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangWishes5000NodesForDevices)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangWishes5000NodesBesideNics)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000NodesWithNics)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000NodesOfOneDriver)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000NodesOfOneDriverWithNics)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangOf4Wishes100000Nodes)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemption)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemptionForDevices)->Unit(benchmark::kMillisecond);

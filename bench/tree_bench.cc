@@ -6,6 +6,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 
 #include "base/random.h"
@@ -83,12 +84,11 @@ class TreeTurns {
 
 // Eight blocks of eight racks with 2 to 18 free slots; ten groups, each in one rack, that need nine tenths to
 // all of the best block.
-void TenSiblingsIn64Racks(benchmark::State& state) {
-  SeededRandom random(7);
+void put_siblings(TreeTurns& turns, std::uint64_t seed) {
+  SeededRandom random(seed);
   const auto below = [&](int bound) {
     return static_cast<int>(random.below(static_cast<std::uint64_t>(bound)));
   };
-  TreeTurns turns;
   std::vector<int> sizes;
   for (int block = 0; block < 8; ++block) {
     std::vector<int> free;
@@ -108,8 +108,22 @@ void TenSiblingsIn64Racks(benchmark::State& state) {
   turns.put_root("root", 10, "block");
   for (std::size_t i = 0; i < sizes.size(); ++i)
     turns.put_group("g" + std::to_string(i), sizes[i], "rack", "root");
+}
+void TenSiblingsIn64Racks(benchmark::State& state) {
+  TreeTurns turns;
+  put_siblings(turns, 7);
   turns.require("root", GroupOutcome::Kind::Placed);
   for (auto _ : state) turns.decide("root");
+}
+// A hundred such clusters; one of them a turn.
+void TenSiblingsInAHundredClusters(benchmark::State& state) {
+  std::vector<std::unique_ptr<TreeTurns>> all;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    put_siblings(*all.emplace_back(std::make_unique<TreeTurns>()), seed);
+    all.back()->require("root", GroupOutcome::Kind::Placed);
+  }
+  std::size_t turn = 0;
+  for (auto _ : state) all[turn++ % all.size()]->decide("root");
 }
 
 // 1,500 composite groups of two groups of four pods, on 5,000 nodes; one of them a turn.
@@ -136,6 +150,17 @@ void HundredGroupsOneSlotShort(benchmark::State& state) {
   for (auto _ : state) turns.decide("root");
 }
 
+// The same in each of five blocks, whose racks are ten nodes of one slot.
+void HundredGroupsOneSlotShort5000Nodes(benchmark::State& state) {
+  TreeTurns turns;
+  for (int i = 0; i < 5000; ++i)
+    if (i % 1000 != 999) turns.put_node("n" + std::to_string(i), i / 1000, i / 10, 1);
+  turns.put_root("root", 100, "block");
+  for (int i = 0; i < 100; ++i) turns.put_group("g" + std::to_string(i), 10, "rack", "root");
+  turns.require("root", GroupOutcome::Kind::Unschedulable);
+  for (auto _ : state) turns.decide("root");
+}
+
 // Four groups of eight, each in one rack, in one of ten full blocks of eight racks of 16 nodes.
 void TreePreemption(benchmark::State& state) {
   TreeTurns turns;
@@ -155,8 +180,10 @@ void TreePreemption(benchmark::State& state) {
 }
 
 BENCHMARK(TenSiblingsIn64Racks)->Unit(benchmark::kMicrosecond);
+BENCHMARK(TenSiblingsInAHundredClusters)->Unit(benchmark::kMicrosecond);
 BENCHMARK(CompositeOf2GangsOf4On5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(HundredGroupsOneSlotShort)->Unit(benchmark::kMicrosecond);
+BENCHMARK(HundredGroupsOneSlotShort5000Nodes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(TreePreemption)->Unit(benchmark::kMillisecond);
 
 }  // namespace

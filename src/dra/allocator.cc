@@ -86,6 +86,42 @@ std::optional<std::string> Allocator::driver_of(const api::DeviceClass& device_c
       if (std::optional<std::string> driver = state_->selectors.driver_of(text)) return driver;
   return std::nullopt;
 }
+
+namespace {
+
+// Each request of the claims; null: it has alternatives.
+template <class Visit>
+void visit_requests(const AllocationRequest& any, const Visit& visit) {
+  for (const CompiledClaim& claim : static_cast<const CompiledAllocationRequest&>(any).claims)
+    for (const CompiledRequest& request : claim.requests)
+      visit(request.alternatives.size() == 1 ? &request.alternatives.front() : nullptr);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> Allocator::selectors_of(const AllocationRequest& compiled) const {
+  std::vector<std::uint64_t> numbers;
+  visit_requests(compiled, [&](const CompiledSubRequest* request) {
+    numbers.push_back(request ? state_->inventory.selector_cache().number_of(request->selectors) : 0);
+  });
+  return numbers;
+}
+
+std::vector<std::int64_t> Allocator::free_devices(const AllocationRequest& compiled, model::NodeId node) {
+  const NodeDevices& devices = state_->inventory.of(node);
+  std::vector<std::int64_t> counts;
+  visit_requests(compiled, [&](const CompiledSubRequest* request) {
+    std::int64_t& count = counts.emplace_back(0);
+    if (!request) return;
+    for (const DeviceRun& run : devices.order) {
+      const Selected selected = state_->inventory.selected(devices.slice_of(run), request->selectors);
+      count +=
+          static_cast<std::int64_t>((run.here & ~run.blocked & (selected.match | selected.error)).count());
+    }
+  });
+  return counts;
+}
+
 CacheSizes Allocator::cache_sizes() const {
   const Inventory& inventory = state_->inventory;
   return {inventory.kept_nodes(), inventory.kept_slices(), inventory.selector_cache().slots(),

@@ -110,6 +110,13 @@ class Allocator {
   // look-up per selector.
   std::optional<std::string> driver_of(const api::DeviceClass& device_class,
                                        const api::DeviceSubRequest& request);
+  // Of each request, in the order of the claims: a number that requests with equal selectors of class and
+  // request share; 0 for one with alternatives. Equal numbers stay equal while the requests live.
+  std::vector<std::uint64_t> selectors_of(const AllocationRequest& compiled) const;
+  // The same: how many free devices of the node pass them, shared ones included; 0 for one with alternatives.
+  // Cost: O(devices of the node); of a node that was not asked about before, the work that allocate() would
+  // do.
+  std::vector<std::int64_t> free_devices(const AllocationRequest& compiled, model::NodeId node);
   // Current sizes; each is bounded.
   CacheSizes cache_sizes() const;
   // The steps of the latest search.

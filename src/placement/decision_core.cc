@@ -5,6 +5,7 @@
 #include "placement/expected_duration.h"
 #include "placement/preemption/resize_search.h"
 #include "placement/replacement/replacement.h"
+#include "placement/trees/whole_tree.h"
 
 namespace berth::placement {
 
@@ -150,6 +151,46 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   signature.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
   wait.alike = signature.bytes();
   return wait;
+}
+
+namespace {
+
+// What it reads besides its members is read by other groups alike.
+bool is_comparable(const GroupInput& input) {
+  const api::PodGroup& group = *input.group;
+  const auto is_plain = [](const api::Pod* pod) {
+    return pod->claims.empty() && pod->volumes.empty() && pod->nominated_node.empty();
+  };
+  return input.waiting.size() <= kMembersComparedMax && input.placed.empty() && input.joins.empty() &&
+         !input.wish && group.parent.empty() && group.meta.annotation(kPreemptionDelayAnnotation).empty() &&
+         std::ranges::all_of(input.waiting, is_plain);
+}
+
+}  // namespace
+
+std::string DecisionCore::likeness_of(const SchedulingContext& context, const GroupInput& input) {
+  if (!is_comparable(input)) return "";
+  const api::PodGroup& group = *input.group;
+  PodSignature all;
+  all.begin("Group");
+  all.put(static_cast<std::uint64_t>(std::uint32_t(group.priority)));
+  all.put(group.preemption_policy);
+  all.put(static_cast<std::uint64_t>(group.minimum()));
+  all.put(group.topology_keys.size());
+  for (const std::string& key : group.topology_keys) all.put(key);
+  all.put(input.waiting.size());
+  for (const api::Pod* pod : input.waiting) {
+    PodSignature own;
+    pod_cycle_.begin(state_, context, *pod, nullptr);
+    if (!pod_cycle_.prepare(state_) || !pod_cycle_.sign(state_, own)) return "";
+    all.put(own.bytes());
+    all.put(pod->scheduler_name);
+    all.put(static_cast<std::uint64_t>(std::uint32_t(pod->priority)));
+    all.put(pod->preemption_policy);
+    const std::optional<Duration> runs = expected_duration(context.view, *pod);
+    all.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
+  }
+  return all.bytes();
 }
 
 void DecisionCore::add_bindings(const Refusal& refusal, std::int32_t priority, PodHints& hints) {
@@ -312,13 +353,15 @@ TreeOutcome DecisionCore::decide_tree(const SchedulingContext& context, const Tr
   TreeOutcome outcome = place_tree(context, input, transaction);
   if (outcome.kind != GroupOutcome::Kind::Unschedulable) return outcome;
   api::PodGroup as_group;
-  const GroupInput members = as_one_group(input, as_group);
-  if (members.waiting.empty()) return outcome;
+  const bool as_one = is_placed_as_one(input);
+  const GroupInput members = as_one ? whole_tree_input(input, as_group) : as_one_group(input, as_group);
+  if (members.waiting.empty() || (as_one && !needs_all_members(input))) return outcome;
   Refusal& refusal = *outcome.refusal;
   const bool gives_up = std::ranges::any_of(
       outcome.nodes, [](const TreeNodeOutcome& node) { return gives_up_claims(node.members); });
   const auto find = [&](NoVictimsFound& why_not) {
-    return tree_victim_search_.find(context, input, transaction, why_not);
+    return as_one ? group_victim_search_.find(context, members, transaction, why_not)
+                  : tree_victim_search_.find(context, input, transaction, why_not);
   };
   if (may_preempt(context, members, gives_up, preempting, refusal))
     outcome.preemption = describe_victims(context, find, refusal);

@@ -58,6 +58,9 @@ struct DecisionOptions {
   std::span<const Profile> profiles = {};             // empty: one for all pods
 };
 
+// Members of a group that is compared with others.
+inline constexpr std::size_t kMembersComparedMax = 64;
+
 class DecisionCore {
  public:
   // All outlive it.
@@ -80,6 +83,9 @@ class DecisionCore {
   // What the pod of the latest decide_pod() waits for, which refused it.
   WaitsFor waits_for(const SchedulingContext& context, const Refusal& refusal);
   // The changes that bring a node closer to taking the pod, or one of the pods, whoever refuses it.
+  // Equal for refused groups that get equal answers; empty: this one is like no other. Groups with places,
+  // claims, volumes or a policy are, and those of more members than kMembersComparedMax.
+  std::string likeness_of(const SchedulingContext& context, const GroupInput& input);
   PodHints interests_of(const SchedulingContext& context, std::span<const api::Pod* const> pods) const;
   PodHints interests_of(const SchedulingContext& context, const api::Pod& pod) const {
     const api::Pod* const one = &pod;

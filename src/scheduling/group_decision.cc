@@ -135,6 +135,11 @@ void Scheduler::put_back(const SchedulingContext& context, QueuedEntity entry,
   }
   placement::WaitsFor wait{core_.interests_of(context, waiting)};
   if (refusal) DecisionCore::add_bindings(*refusal, entry.priority, wait.hints);
+  // Of those that evict others each has nodes of its own.
+  const bool has_answer = refusal && refusal->result == placement::DecisionResult::Unschedulable &&
+                          refusal->preemption != placement::Preemption::Found &&
+                          refusal->preemption != placement::Preemption::Waiting;
+  if (has_answer && inputs.size() == 1) wait.alike = core_.likeness_of(context, *inputs.front());
   loop_.queue.put_unschedulable(std::move(entry), std::move(wait), now);
 }
 

@@ -26,6 +26,14 @@ WishAnswer answer_for(const client::View& view, const placement::OwnersOf& owner
   return group ? placement::wish_of(view, owners, *group) : WishAnswer{};
 }
 
+std::string_view parent_of(const client::View& view, const GroupKey& key) {
+  const api::PodGroup* group =
+      key.kind == EntityKind::Group ? view.pod_groups.find(key.ns, key.name) : nullptr;
+  if (group) return group->parent;
+  const api::CompositePodGroup* composite = view.composite_groups.find(key.ns, key.name);
+  return composite && key.kind == EntityKind::CompositeGroup ? std::string_view(composite->parent) : "";
+}
+
 // Every group of the namespace; of all namespaces for an empty one.
 std::vector<GroupKey> groups_in(const client::View& view, const std::string& ns) {
   std::vector<GroupKey> groups;
@@ -59,6 +67,9 @@ void Intake::resolve(const client::View& view, const GroupKey& group, Time now) 
   };
   tell(loop_.policy_members.policies_of(group));
   tell(policies);
+  // The policy of a root says whether the groups below it permit what it asks.
+  for (const api::CompositePodGroup* above : client::groups_above(view, group.ns, parent_of(view, group)))
+    tell(loop_.policy_members.policies_of(group_key(*above)));
   loop_.policy_members.set(group, std::move(policies));
   look_at(view, group, now);
 }

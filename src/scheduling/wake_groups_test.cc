@@ -54,6 +54,29 @@ class NoGroupIsMissed : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(NoGroupIsMissed, WhateverChanges) {
   expect_no_wake_up_lost<GroupWorld>(GetParam(), 150, 60);
 }
+
+TEST(EqualGroups, OneThatIsRefusedAnswersForTheOthers) {
+  TestBench bench;
+  for (const std::string group : {"a", "b", "c", "d"}) {
+    bench.put_group(group, 2, "", 0, group[0]);
+    for (const char* pod : {"-0", "-1"}) bench.put_pod({group + pod, "4", group});
+  }
+  bench.put_node({"n1", "2"});
+  bench.run();
+  const std::size_t refused = bench.decisions.records().size();
+  EXPECT_EQ(refused, 4u);
+  bench.now = bench.now + Duration::seconds(30);
+  bench.put_node({"n2", "8"});
+  bench.run();
+  // The first is placed, the second is refused, and the others wait with it.
+  EXPECT_EQ(bench.decisions.records().size(), refused + 2);
+  EXPECT_EQ(bench.node_of("a-0"), "n2");
+  bench.now = bench.now + Duration::seconds(30);
+  for (const char* node : {"n3", "n4", "n5"}) bench.put_node({node, "8"});
+  bench.run();
+  for (const char* pod : {"b-1", "c-0", "d-1"}) EXPECT_NE(bench.node_of(pod), "") << pod;
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, NoGroupIsMissed, testing::Range<std::uint64_t>(0, 4));
 
 }  // namespace

@@ -31,33 +31,59 @@ GroupDevices::GroupDevices(const SchedulingContext& context, std::span<const api
   std::map<model::ClaimId, int> users;
   for (const auto& own : claims)
     for (const model::ClaimId claim : own) ++users[claim];
-  std::optional<ByDriver> least;
+  std::optional<ByKind> least;
   for (std::vector<model::ClaimId> own : claims) {
     std::erase_if(own, [&](model::ClaimId claim) { return users[claim] > 1; });
-    const ByDriver asks = asks_of(own);
+    const ByKind asks = asks_of(own);
     if (!least) least = asks;
-    for (auto& [driver, count] : *least) {
-      const auto found = asks.find(driver);
+    for (auto& [kind, count] : *least) {
+      const auto found = asks.find(kind);
       count = std::min(count, found == asks.end() ? 0 : found->second);
     }
   }
   if (!least) return;
-  for (const auto& [driver, count] : *least)
-    if (count > 0) asks_.push_back({driver, count});
+  for (const auto& [kind, count] : *least)
+    if (count > 0) asks_.push_back({kind, count});
 }
 
-GroupDevices::ByDriver GroupDevices::asks_of(const std::vector<model::ClaimId>& claims) const {
-  ByDriver asks;
-  for (const model::ClaimId claim : claims)
-    for (const api::DeviceRequest& request : cluster_.claim(claim).live->requests) {
+GroupDevices::ByKind GroupDevices::asks_of(const std::vector<model::ClaimId>& claims) {
+  ByKind asks;
+  for (const model::ClaimId id : claims) {
+    const api::ResourceClaim& claim = *cluster_.claim(id).live;
+    bool more = false;
+    for (const api::DeviceRequest& request : claim.requests) {
       const std::int64_t count = least_devices(request);
-      asks[""] += count;
-      if (const std::string driver = driver_of(request); !driver.empty()) asks[driver] += count;
+      asks[{}] += count;
+      if (std::string driver = driver_of(request); !driver.empty()) asks[{std::move(driver), 0}] += count;
+      more |= count > 0 && asks_for_more(request);
     }
+    if (more) add_by_selectors(cluster_.claim(id).live, asks);
+  }
   return asks;
 }
 
-// Of every device that may serve the request; empty: it may be any.
+// An error of the claim is told where members are placed.
+void GroupDevices::add_by_selectors(const dra::ClaimPtr& claim, ByKind& asks) {
+  const auto compiled = context_.allocator.prepare({&claim, 1});
+  if (!compiled) return;
+  const std::vector<std::uint64_t> numbers = context_.allocator.selectors_of(**compiled);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == 0) continue;
+    asks[{"", numbers[i]}] += least_devices(claim->requests[i]);
+    selecting_.try_emplace(numbers[i], Selecting{*compiled, i});
+  }
+}
+
+bool GroupDevices::asks_for_more(const api::DeviceRequest& request) const {
+  if (request.alternatives.size() != 1) return false;
+  const api::DeviceSubRequest& only = request.alternatives.front();
+  const auto found = cluster_.classes().find(only.device_class);
+  if (found == cluster_.classes().end()) return false;
+  const std::vector<std::string>& texts = found->second->selectors;
+  if (!only.selectors.empty() || texts.size() > 1) return true;
+  return !texts.empty() && (driver_of(request).empty() || texts.front().find("&&") != std::string::npos);
+}
+
 std::string GroupDevices::driver_of(const api::DeviceRequest& request) const {
   if (request.alternatives.size() != 1) return "";
   const api::DeviceSubRequest& only = request.alternatives.front();
@@ -86,18 +112,34 @@ bool GroupDevices::add_free(model::PoolId id, std::string_view node, std::vector
     }
   }
   for (std::size_t i = 0; i < asks_.size(); ++i)
-    if (asks_[i].driver.empty() || asks_[i].driver == pool.driver) free[i] += count;
+    if (asks_[i].kind.first.empty() || asks_[i].kind.first == pool.driver) free[i] += count;
   return true;
 }
 
-GroupDevices::Free GroupDevices::count(model::NodeId node) const {
+GroupDevices::Free GroupDevices::count(model::NodeId node) {
   const std::string& name = cluster_.node(node).name;
   std::vector<std::int64_t> free(asks_.size());
   for (const model::PoolId pool : cluster_.pools_of(node))
     if (!cluster_.pool(pool).wide && !add_free(pool, name, free)) return std::nullopt;
   for (const auto& [key, pool] : cluster_.shared_pools())
     if (!add_free(pool, name, free)) return std::nullopt;
+  limit_by_selectors(node, free);
   return free;
+}
+
+void GroupDevices::limit_by_selectors(model::NodeId node, std::vector<std::int64_t>& free) {
+  if (selecting_.empty() || nodes_left_ == 0) return;
+  --nodes_left_;
+  const dra::AllocationRequest* counted = nullptr;
+  std::vector<std::int64_t> counts;
+  for (std::size_t i = 0; i < asks_.size(); ++i) {
+    const auto found = selecting_.find(asks_[i].kind.second);
+    if (found == selecting_.end()) continue;
+    const Selecting& one = found->second;
+    if (one.claim.get() != counted) counts = context_.allocator.free_devices(*one.claim, node);
+    counted = one.claim.get();
+    free[i] = std::min(free[i], counts[one.request]);
+  }
 }
 
 std::int64_t GroupDevices::room(model::NodeId node, std::int64_t most) {

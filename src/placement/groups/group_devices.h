@@ -1,20 +1,26 @@
 // How many members of a group a node takes at most by its free devices.
 //
-// Devices count by their driver where the classes and selectors of the requests name it, and all together.
-// Owner: one decision. Cost: O(devices of the node), once a node.
+// Devices count by their driver where the classes and selectors of the requests name it, and all together;
+// where these say more than a driver, also by whether they pass them. Owner: one decision. Cost: O(devices of
+// the node), once a node; by selectors on kNodesBySelectorsMax nodes at most.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "dra/allocator.h"
 #include "placement/pod_query.h"
 
 namespace berth::placement {
+
+inline constexpr std::size_t kNodesBySelectorsMax = 16'384;
 
 class GroupDevices {
  public:
@@ -31,22 +37,36 @@ class GroupDevices {
   void forget() { known_.clear(); }
 
  private:
-  using ByDriver = std::map<std::string, std::int64_t, std::less<>>;  // empty: of any driver
+  // A driver, or none: any. A number of selectors (Allocator::selectors_of), or 0: whatever they say.
+  using Kind = std::pair<std::string, std::uint64_t>;
+  using ByKind = std::map<Kind, std::int64_t>;
   // Free devices, as asks_; none: several claims may share one of them.
   using Free = std::optional<std::vector<std::int64_t>>;
   struct Ask {
-    std::string driver;      // empty: any
+    Kind kind;
     std::int64_t count = 0;  // that each member takes at least
   };
-  ByDriver asks_of(const std::vector<model::ClaimId>& claims) const;
+  // A request with such selectors.
+  struct Selecting {
+    std::shared_ptr<const dra::AllocationRequest> claim;
+    std::size_t request = 0;
+  };
+  ByKind asks_of(const std::vector<model::ClaimId>& claims);
+  // Of every device that may serve the request; empty: it may be any.
   std::string driver_of(const api::DeviceRequest& request) const;
+  // The class and the request ask for more than a driver.
+  bool asks_for_more(const api::DeviceRequest& request) const;
+  void add_by_selectors(const dra::ClaimPtr& claim, ByKind& asks);
+  void limit_by_selectors(model::NodeId node, std::vector<std::int64_t>& free);
   const Free& free_on(model::NodeId node);
-  Free count(model::NodeId node) const;
+  Free count(model::NodeId node);
   bool add_free(model::PoolId pool, std::string_view node, std::vector<std::int64_t>& free) const;
 
   const SchedulingContext& context_;
   const model::Cluster& cluster_;
   std::vector<Ask> asks_;
+  std::map<std::uint64_t, Selecting> selecting_;  // by number of selectors
+  std::size_t nodes_left_ = kNodesBySelectorsMax;
   std::vector<std::optional<Free>> known_;  // by node
 };
 

@@ -4,6 +4,9 @@
 #include <numeric>
 
 #include "placement/trees/tree_placer.h"
+#include "placement/trees/tree_refusal.h"
+#include "placement/trees/whole_tree.h"
+#include "placement/trees/wished_tree.h"
 #include "placement/wishes/wish_search.h"
 
 namespace berth::placement {
@@ -31,36 +34,6 @@ GroupInput as_one_group(const TreeInput& input, api::PodGroup& group) {
 }
 
 namespace {
-
-Refusal refuse_tree(const TreeInput& input, DecisionResult result) {
-  const TreeNode& root = input.nodes.front();
-  Refusal refusal;
-  refusal.of = {root.meta().ns, root.meta().name, EntityKind::CompositeGroup};
-  refusal.result = result;
-  if (result == DecisionResult::Unschedulable) refusal.preemption = Preemption::NoVictims;
-  refusal.group.emplace();
-  return refusal;
-}
-
-// Every group has the root's words.
-TreeOutcome refused_outcome(const TreeInput& input, Refusal refusal) {
-  TreeOutcome outcome;
-  outcome.kind =
-      refusal.result == DecisionResult::Error ? GroupOutcome::Kind::Error : GroupOutcome::Kind::Unschedulable;
-  outcome.refusal = std::make_shared<Refusal>(std::move(refusal));
-  for (const TreeNode& node : input.nodes) {
-    TreeNodeOutcome& own = outcome.nodes.emplace_back();
-    own.members.resize(node.group.waiting.size());
-    own.refusal = outcome.refusal;
-  }
-  return outcome;
-}
-
-TreeOutcome error_outcome(const TreeInput& input, std::string error) {
-  Refusal refusal = refuse_tree(input, DecisionResult::Error);
-  refusal.group->error = std::move(error);
-  return refused_outcome(input, std::move(refusal));
-}
 
 // One call of TreeCycle::run.
 class TreeRun {
@@ -270,13 +243,6 @@ class TreeRun {
   std::string error_;
 };
 
-std::int64_t members_left(const TreeOutcome& outcome) {
-  std::int64_t left = 0;
-  for (const TreeNodeOutcome& node : outcome.nodes)
-    left += std::ranges::count_if(node.members, [](const MemberOutcome& one) { return !one.node.valid(); });
-  return left;
-}
-
 // With a place, of the node and all below it.
 std::vector<WishMember> members_below(const model::Cluster& cluster, const TreeInput& input,
                                       const TreeOutcome& outcome, std::size_t node) {
@@ -289,10 +255,45 @@ std::vector<WishMember> members_below(const model::Cluster& cluster, const TreeI
   return members;
 }
 
-void report_wishes(const model::Cluster& cluster, const TreeInput& input, TreeOutcome& outcome) {
-  for (std::size_t node = 0; node < input.nodes.size(); ++node)
-    if (const GroupWish* wish = input.nodes[node].own_wish(); wish && outcome.nodes[node].placed)
-      outcome.nodes[node].wish = reached_by(*wish, members_below(cluster, input, outcome, node));
+// The values that the devices of all members below the node have.
+std::vector<std::string> same_values(const SchedulingContext& context, const TreeInput& input,
+                                     const TreeOutcome& outcome, std::size_t node, const GroupWishPtr& wish) {
+  GroupInput all;
+  all.wish = wish;
+  std::vector<MemberOutcome> members;
+  std::vector<std::size_t> below{node};
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    const TreeNode& one = input.nodes[below[i]];
+    below.insert(below.end(), one.children.begin(), one.children.end());
+    all.placed.insert(all.placed.end(), one.group.placed.begin(), one.group.placed.end());
+    const std::vector<MemberOutcome>& own = outcome.nodes[below[i]].members;
+    members.insert(members.end(), own.begin(), own.end());
+  }
+  const auto values = SameDevices(context, all).common(members);
+  return values ? SameDevices::texts(*values) : std::vector<std::string>();
+}
+
+void report_wishes(const SchedulingContext& context, const TreeInput& input, TreeOutcome& outcome) {
+  for (std::size_t node = 0; node < input.nodes.size(); ++node) {
+    const TreeNode& one = input.nodes[node];
+    const GroupWishPtr& wish = one.is_group() ? one.group.wish : one.wish;
+    TreeNodeOutcome& own = outcome.nodes[node];
+    if (!wish || !own.placed) continue;
+    own.wish = reached_by(*wish, members_below(context.cluster, input, outcome, node));
+    if (wish->same_devices) own.wish->same_values = same_values(context, input, outcome, node, wish);
+  }
+}
+
+// Groups with domains of their own have contiguous ranks inside these.
+TreeInput with_ranks(const TreeInput& input) {
+  TreeInput ranked = input;
+  GroupWish wish;
+  wish.policy = input.nodes.front().wish->policy;
+  wish.contiguous_ranks = true;
+  const auto shared = std::make_shared<const GroupWish>(std::move(wish));
+  for (TreeNode& node : ranked.nodes)
+    if (node.is_group() && !node.group.wish) node.group.wish = shared;
+  return ranked;
 }
 
 }  // namespace
@@ -310,49 +311,27 @@ TreeGrounds TreeCycle::grounds_of(const SchedulingContext& context, const TreeIn
 TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& input,
                            model::Ledger::Transaction& transaction) {
   if (std::string error = tree_error(input); !error.empty()) return error_outcome(input, std::move(error));
-  TreeOutcome outcome = run_by_wish(plugins_of(input), context, input, transaction);
-  if (outcome.kind == GroupOutcome::Kind::Placed) report_wishes(context.cluster, input, outcome);
+  const GroupWish* const wish = input.nodes.front().wish.get();
+  TreeOutcome outcome;
+  if (is_placed_as_one(input))
+    outcome = WholeTree(groups_, domains_, placements_, context, input, transaction).run();
+  else
+    outcome = run_by_wish(plugins_of(input), context,
+                          wish && wish->contiguous_ranks ? with_ranks(input) : input, transaction);
+  if (outcome.kind == GroupOutcome::Kind::Placed) report_wishes(context, input, outcome);
   return outcome;
 }
 
-// All members in one domain of the root's first wish, else of the next one; else as many as possible.
 TreeOutcome TreeCycle::run_by_wish(const PluginSet& plugins, const SchedulingContext& context,
                                    const TreeInput& input, model::Ledger::Transaction& transaction) {
-  const TreeNode& root = input.nodes.front();
-  const GroupWish* const wish = root.own_wish();
-  std::vector<std::size_t> rungs = {0};
-  if (wish) {
-    rungs.clear();
-    const WishLevels levels(root.topology_keys(), *wish, placements_, domains_, context.cluster);
-    for (const WishRung& rung : levels.rungs()) rungs.push_back(levels.levels_of(rung));
-  }
-  std::optional<TreeOutcome> best;
-  model::Plan plan;
-  std::int64_t best_left = 0;
-  std::string error;
-  for (const std::size_t levels : rungs) {
-    const auto before = transaction.savepoint();
-    TreeGrounds grounds(plugins, domains_, context, input, placements_, levels);
-    if (!grounds.error().empty()) {
-      error = grounds.error();
-      continue;
-    }
-    TreeOutcome outcome = TreeRun(groups_, plugins, grounds, context, input, transaction).run();
-    if (rungs.size() == 1 || outcome.kind == GroupOutcome::Kind::Error) return outcome;
-    const std::int64_t left = members_left(outcome);
-    const bool better = !best || best->kind != GroupOutcome::Kind::Placed || left < best_left;
-    if (better) {
-      best = std::move(outcome);
-      best_left = left;
-      plan = transaction.take_since(before);
-    } else {
-      transaction.roll_back_to(before);
-    }
-    if (best->kind == GroupOutcome::Kind::Placed && best_left == 0) break;
-  }
-  if (!best) return error_outcome(input, std::move(error));
-  if (best->kind == GroupOutcome::Kind::Placed) context.cluster.redo(plan, transaction);
-  return *std::move(best);
+  const GroupWish* const wish = input.nodes.front().wish.get();
+  WishedTree wished(plugins, domains_, placements_, context, input, transaction, [&](TreeGrounds& grounds) {
+    return TreeRun(groups_, plugins, grounds, context, input, transaction).run();
+  });
+  if (!wish || !wish->same_devices) return wished.run(nullptr);
+  api::PodGroup group;
+  const GroupInput all = whole_tree_input(input, group);
+  return wished.run(&all);
 }
 
 }  // namespace berth::placement

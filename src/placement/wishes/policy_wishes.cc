@@ -181,14 +181,55 @@ WhenNoSpare when_no_spare_of(const PlacementPolicy& policy) {
   return word == "ReplaceGroup" ? WhenNoSpare::ReplaceGroup : WhenNoSpare::Wait;
 }
 
-// What the search does not read of a composite group's wish; empty: it reads all of it.
-std::string_view field_of_groups(const GroupWish& wish, const api::CompositePodGroup& group) {
+// What only PodGroups can have, and those that the root of a tree can have too.
+std::string_view field_for_others(const GroupWish& wish, const api::CompositePodGroup& group) {
+  if (wish.replaces_failed_nodes) return "spec.replaceFailedNodes";
+  if (group.parent.empty()) return "";
   if (wish.segments) return "spec.segments";
   if (wish.contiguous_ranks) return "spec.ranks";
   if (wish.same_devices) return "spec.sameDevices";
   if (wish.distribution == WishDistribution::Balanced) return "spec.distribution";
-  if (wish.replaces_failed_nodes) return "spec.replaceFailedNodes";
-  return wish.preferred.empty() || group.parent.empty() ? "" : "spec.preferred";
+  return wish.preferred.empty() ? "" : "spec.preferred";
+}
+
+std::string or_root(std::string_view field) {
+  return field == "spec.replaceFailedNodes" ? "" : ", or the root of their tree";
+}
+
+// What is about the places of all pods of a tree, whatever their groups.
+std::string_view field_of_all_pods(const GroupWish& wish) {
+  if (wish.segments) return "spec.segments";
+  return wish.distribution == WishDistribution::Balanced ? "spec.distribution" : "";
+}
+
+// The first group below the composite one that asks for a domain of its own; empty: none does.
+std::string group_with_domain(const client::View& view, const OwnersOf& owners, const std::string& ns,
+                              const std::string& composite, std::size_t levels) {
+  const auto asks = [&](const auto& group) {
+    return !group.topology_keys.empty() || !answer_of(view, owners, named(group)).policies.empty();
+  };
+  for (const api::PodGroup* group : view.groups_under(ns, composite))
+    if (asks(*group)) return "PodGroup " + group->meta.name;
+  if (levels == 0) return "";
+  for (const api::CompositePodGroup* group : view.composites_under(ns, composite)) {
+    if (asks(*group)) return "CompositePodGroup " + group->meta.name;
+    std::string below = group_with_domain(view, owners, ns, group->meta.name, levels - 1);
+    if (!below.empty()) return below;
+  }
+  return "";
+}
+
+std::optional<WishFault> composite_fault(const client::View& view, const OwnersOf& owners,
+                                         const GroupWish& wish, const api::CompositePodGroup& group) {
+  WishFault fault{WishFault::Kind::NotForComposites, wish.policy, group.meta.name};
+  fault.field = field_for_others(wish, group);
+  if (!fault.field.empty()) return fault;
+  fault.field = field_of_all_pods(wish);
+  if (fault.field.empty()) return std::nullopt;
+  std::string below = group_with_domain(view, owners, group.meta.ns, group.meta.name, client::kTreeLevelsMax);
+  if (below.empty()) return std::nullopt;
+  fault.others.push_back(std::move(below));
+  return fault;
 }
 
 }  // namespace
@@ -212,7 +253,11 @@ std::string words_of(const WishFault& fault) {
                                        : joined_names({fault.others.begin() + 1, fault.others.end()}));
     case WishFault::Kind::NotForComposites:
       return policy + " sets " + fault.field + " for CompositePodGroup " + fault.subject +
-             ", which only PodGroups can have: write policies for its PodGroups";
+             (fault.others.empty()
+                  ? ", which only PodGroups can have" + or_root(fault.field) +
+                        ": write policies for its PodGroups"
+                  : ", and " + fault.others.front() +
+                        " below it asks for a domain or has a policy: remove one of the two");
     case WishFault::Kind::OwnersUnread:
       return policy + " may name it: its owner " + fault.subject + " is being read";
   }
@@ -261,11 +306,9 @@ WishAnswer wish_of(const client::View& view, const OwnersOf& owners, const api::
 
 WishAnswer wish_of(const client::View& view, const OwnersOf& owners, const api::CompositePodGroup& group) {
   WishAnswer answer = answer_of(view, owners, named(group));
-  const std::string_view field = answer.wish ? field_of_groups(*answer.wish, group) : "";
-  if (field.empty()) return answer;
-  answer.fault =
-      WishFault{WishFault::Kind::NotForComposites, answer.wish->policy, group.meta.name, std::string(field)};
-  answer.wish = nullptr;
+  if (!answer.wish) return answer;
+  answer.fault = composite_fault(view, owners, *answer.wish, group);
+  if (answer.fault) answer.wish = nullptr;
   return answer;
 }
 

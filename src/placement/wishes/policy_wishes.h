@@ -38,8 +38,10 @@ struct WishFault {
     ConflictingPolicies,  // `others` name the group as well
     TopologyNotFound,     // `subject`, a Topology
     UnknownLevel,         // `subject`, that `field` names; `others`: the levels that there are
-    NotForComposites,     // `field` of a policy that names `subject`, a CompositePodGroup
-    OwnersUnread,         // `subject`: an owner of the group that was not read yet
+    // `field` of a policy that names `subject`, a CompositePodGroup; `others`: a group below it that asks for
+    // a domain of its own, or none: it is no field for this group.
+    NotForComposites,
+    OwnersUnread,  // `subject`: an owner of the group that was not read yet
   };
   Kind kind = Kind::ConflictingPolicies;
   std::string policy;  // a policy that names the group, or may name it

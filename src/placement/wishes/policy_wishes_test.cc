@@ -132,19 +132,45 @@ TEST_F(PolicyWishes, OfCompositesHaveOnlyWhatTheSearchReads) {
   put_topology("default", kBlockAndRack);
   put_group(api::Kind::CompositePodGroup, "root");
   put_group(api::Kind::CompositePodGroup, "below", "root");
+  put_group(api::Kind::PodGroup, "leaf", "below");
   const OwnersOf none = [](const std::string&, const api::OwnerReference&) { return KnownOwners{}; };
   const auto with = [&](const std::string& group, const std::string& more) {
     put_policy("p", kGroups, "CompositePodGroup", group, more);
     const WishAnswer found = wish_of(view_, none, *view_.composite_groups.find("ns", group));
-    return found.fault ? found.fault->field : found.wish->policy;
+    return found.fault ? words_of(*found.fault) : found.wish->policy;
+  };
+  const std::string segments = R"(,"segments":{"level":"rack","size":{"max":2}})";
+  const auto refused = [](const std::string& field) {
+    return "PlacementPolicy p sets " + field +
+           " for CompositePodGroup below, which only PodGroups can have, or the root of their tree: write "
+           "policies for its PodGroups";
   };
   EXPECT_EQ(with("root", R"(,"required":"block","preferred":["rack"])"), "p");
-  EXPECT_EQ(with("root", R"(,"segments":{"level":"rack","size":{"max":2}})"), "spec.segments");
-  EXPECT_EQ(with("root", R"(,"ranks":"Contiguous")"), "spec.ranks");
-  EXPECT_EQ(with("root", R"(,"sameDevices":{"claim":"c","attribute":"a/b"})"), "spec.sameDevices");
-  EXPECT_EQ(with("root", R"(,"distribution":"Balanced")"), "spec.distribution");
-  EXPECT_EQ(with("below", R"(,"preferred":["rack"])"), "spec.preferred");
+  EXPECT_EQ(with("root", segments), "p");
+  EXPECT_EQ(with("below", segments), refused("spec.segments"));
+  EXPECT_EQ(with("below", R"(,"ranks":"Contiguous")"), refused("spec.ranks"));
+  EXPECT_EQ(with("below", R"(,"sameDevices":{"claim":"c","attribute":"a/b"})"), refused("spec.sameDevices"));
+  EXPECT_EQ(with("below", R"(,"distribution":"Balanced")"), refused("spec.distribution"));
+  EXPECT_EQ(with("below", R"(,"preferred":["rack"])"), refused("spec.preferred"));
   EXPECT_EQ(with("below", R"(,"required":"rack")"), "p");
+}
+
+TEST_F(PolicyWishes, AboutThePartsOfATreeLeaveNoDomainToItsGroups) {
+  put_topology("default", kBlockAndRack);
+  put_group(api::Kind::CompositePodGroup, "root");
+  put_group(api::Kind::CompositePodGroup, "below", "root");
+  put_group(api::Kind::PodGroup, "leaf", "below");
+  put_policy("p", kGroups, "CompositePodGroup", "root", R"(,"segments":{"level":"rack","size":{"max":2}})");
+  put_policy("own", kGroups, "PodGroup", "leaf", R"(,"required":"rack")");
+  const OwnersOf none = [](const std::string&, const api::OwnerReference&) { return KnownOwners{}; };
+  const auto root = [&] { return wish_of(view_, none, *view_.composite_groups.find("ns", "root")); };
+  ASSERT_TRUE(root().fault);
+  EXPECT_EQ(
+      words_of(*root().fault),
+      "PlacementPolicy p sets spec.segments for CompositePodGroup root, and PodGroup leaf below it asks "
+      "for a domain or has a policy: remove one of the two");
+  put_policy("p", kGroups, "CompositePodGroup", "root", R"(,"ranks":"Contiguous")");
+  EXPECT_TRUE(root().wish);
 }
 
 TEST_F(PolicyWishes, HaveTheLevelsOfTheirTopology) {

@@ -22,6 +22,33 @@ std::string_view last_digits(std::string_view name) {
   return other == std::string_view::npos ? name : name.substr(other + 1);
 }
 
+bool is_digit(char one) {
+  return one >= '0' && one <= '9';
+}
+
+// "w-9" comes before "w-10".
+bool before_by_numbers(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    if (!is_digit(a.front()) || !is_digit(b.front())) {
+      if (a.front() != b.front()) return a.front() < b.front();
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+      continue;
+    }
+    const auto number = [](std::string_view& text) {
+      const std::size_t zeros = std::min(text.find_first_not_of('0'), text.size());
+      text.remove_prefix(zeros);
+      const auto end = static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
+      const std::string_view digits = text.substr(0, end);
+      text.remove_prefix(end);
+      return digits;
+    };
+    const std::string_view first = number(a), second = number(b);
+    if (first != second) return std::pair(first.size(), first) < std::pair(second.size(), second);
+  }
+  return a.size() < b.size();
+}
+
 }  // namespace
 
 std::optional<std::int64_t> member_rank(const api::Pod& pod) {
@@ -40,8 +67,12 @@ std::vector<std::size_t> by_rank(std::span<const api::Pod* const> members) {
   for (const api::Pod* pod : members) ranks.push_back(member_rank(*pod).value_or(INT64_MAX));
   std::vector<std::size_t> order(members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) {
-    return std::tuple(ranks[i], std::string_view(members[i]->meta.name));
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    const std::string &first = members[a]->group, &second = members[b]->group;
+    if (before_by_numbers(first, second) || before_by_numbers(second, first))
+      return before_by_numbers(first, second);
+    return std::tuple(std::string_view(first), ranks[a], std::string_view(members[a]->meta.name)) <
+           std::tuple(std::string_view(second), ranks[b], std::string_view(members[b]->meta.name));
   });
   return order;
 }

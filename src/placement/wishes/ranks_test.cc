@@ -33,5 +33,17 @@ TEST(Ranks, MembersWithoutOneComeLast) {
   EXPECT_EQ(by_rank(pods), (std::vector<std::size_t>{2, 1, 0}));
 }
 
+TEST(Ranks, OfATreeGoOnFromGroupToGroup) {
+  const auto of_group = [](const std::string& group, const std::string& name) {
+    api::Pod pod = named(name);
+    pod.group = group;
+    return pod;
+  };
+  const api::Pod a = of_group("w-10", "x-0"), b = of_group("w-9", "x-1"), c = of_group("w-9", "x-0"),
+                 d = of_group("w-09", "x-5"), e = of_group("leader", "l");
+  const std::vector<const api::Pod*> pods = {&a, &b, &c, &d, &e};
+  EXPECT_EQ(by_rank(pods), (std::vector<std::size_t>{4, 3, 2, 1, 0}));
+}
+
 }  // namespace
 }  // namespace berth::placement

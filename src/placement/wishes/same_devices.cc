@@ -29,27 +29,46 @@ bool visit_subsets(std::uint64_t mask, std::size_t bits, std::uint64_t chosen, c
 }  // namespace
 
 SameDevices::SameDevices(const SchedulingContext& context, const GroupInput& input)
-    : context_(context), cluster_(context.cluster), input_(input), wish_(*input.wish->same_devices) {
-  read_claim();
+    : context_(context), cluster_(context.cluster), input_(input), wish_(*input.wish->same_devices) {}
+
+void SameDevices::read() {
+  if (read_) return;
+  read_ = true;
+  read_claims();
   read_devices();
 }
 
-void SameDevices::read_claim() {
+std::size_t SameDevices::value_count() {
+  read();
+  return values_.size();
+}
+
+// A set has at least so many values as some claim demands, and at most as few as some claim permits.
+void SameDevices::read_claims() {
+  std::optional<std::int64_t> fewest;
+  std::size_t most_values = kDeviceValuesMax;
   for (const api::Pod* pod : input_.waiting) {
     const api::PodClaim* named = claim_named(*pod, wish_.claim);
-    if (!named) continue;
-    const model::ClaimId id = cluster_.find_claim(pod->meta.ns, api::claim_object_name(*pod, *named));
-    if (!id.valid() || !cluster_.claim(id).live) continue;
+    const model::ClaimId id =
+        named ? cluster_.find_claim(pod->meta.ns, api::claim_object_name(*pod, *named)) : model::ClaimId();
+    if (!id.valid() || !cluster_.claim(id).live) {
+      ++without_claim_;
+      continue;
+    }
     const api::ResourceClaim& claim = *cluster_.claim(id).live;
-    per_member_ = std::max<std::int64_t>(1, least_devices(claim));
-    largest_ = static_cast<std::size_t>(std::min<std::int64_t>(per_member_, kDeviceValuesMax));
+    const std::int64_t devices = std::max<std::int64_t>(1, least_devices(claim));
+    fewest = std::min(fewest.value_or(devices), devices);
     for (const api::DeviceConstraint& one : claim.constraints) {
       if (!one.requests.empty()) continue;
-      if (one.match_attribute == wish_.attribute) largest_ = 1;
-      if (one.distinct_attribute == wish_.attribute) smallest_ = largest_;
+      if (one.match_attribute == wish_.attribute) most_values = 1;
+      if (one.distinct_attribute == wish_.attribute)
+        smallest_ =
+            std::max(smallest_, static_cast<std::size_t>(std::min<std::int64_t>(devices, kDeviceValuesMax)));
     }
-    return;
   }
+  per_member_ = fewest.value_or(1);
+  largest_ =
+      std::min(most_values, static_cast<std::size_t>(std::min<std::int64_t>(per_member_, kDeviceValuesMax)));
 }
 
 void SameDevices::read_devices() {
@@ -146,7 +165,9 @@ void SameDevices::find_sets(CountedSets& sets) {
 }
 
 std::vector<SameDevices::Values> SameDevices::sets(std::int64_t members) {
+  read();
   if (!sets_) find_sets(sets_.emplace());
+  members -= std::min(members, without_claim_);
   std::vector<Values> sets;
   for (const auto& [room, values] : *sets_)
     if (-room >= members && sets.size() < kValueSetsTriedMax) sets.push_back(values);

@@ -32,7 +32,8 @@ class SameDevices {
   // `input` has a wish for the same devices; both outlive it.
   SameDevices(const SchedulingContext& context, const GroupInput& input);
 
-  // The sets for so many members, those with most room first.
+  // The sets for so many of the waiting members, those with most room first. Members without such a claim
+  // need none.
   std::vector<Values> sets(std::int64_t members);
   // After sets(). False: some sets were not counted.
   bool complete() const { return complete_; }
@@ -41,7 +42,7 @@ class SameDevices {
   // The values that all members have, with a place or in the outcome; none: they differ.
   std::optional<Values> common(std::span<const MemberOutcome> members) const;
   // Different values on free devices.
-  std::size_t value_count() const { return values_.size(); }
+  std::size_t value_count();
 
   static std::vector<std::string> texts(const Values& values);
 
@@ -52,7 +53,8 @@ class SameDevices {
     std::uint64_t mask = 0;            // of values with a free device
     std::vector<std::int64_t> counts;  // free devices, by value
   };
-  void read_claim();
+  void read();
+  void read_claims();
   void read_devices();
   void add_devices(model::PoolId pool, NodeValues& node);
   std::optional<Value> value_of(const api::Device& device, std::string_view driver) const;
@@ -67,7 +69,9 @@ class SameDevices {
   const model::Cluster& cluster_;
   const GroupInput& input_;
   const WishSameDevices& wish_;
-  std::int64_t per_member_ = 1;
+  bool read_ = false;                       // claims and devices
+  std::int64_t per_member_ = 1;             // devices, at least
+  std::int64_t without_claim_ = 0;          // members
   std::size_t smallest_ = 1, largest_ = 1;  // sets
   std::vector<Value> values_;
   std::vector<std::pair<model::DeviceId, std::size_t>> devices_;  // with a value

@@ -24,20 +24,48 @@ WishBench::WishBench(const WishWorld& world) : world_(world) {
   if (!world.key.empty()) group_.topology_keys = {world.key};
   for (std::size_t i = 0; i < world.placed.size(); ++i) {
     const std::string name = "placed-" + std::to_string(i);
-    put_pod(name, 1, 0, "n" + std::to_string(world.placed[i]));
+    put_pod(name, "g", 1, "n" + std::to_string(world.placed[i]));
     input_.placed.push_back(bench_.view.pods.find("ns", name));
     input_.occupied.push_back(bench_.cluster.find_node("n" + std::to_string(world.placed[i])));
     input_.recorded.push_back(world.recorded);
     ++input_.scheduled;
   }
-  for (std::size_t i = 0; i < world.pods.size(); ++i) {
-    const std::string name = world.names.empty() ? "g-" + std::to_string(i) : world.names[i];
-    put_pod(name, world.pods[i], world.devices, "");
-    input_.waiting.push_back(bench_.view.pods.find("ns", name));
-  }
+  if (!world.groups.empty())
+    add_groups();
+  else
+    for (std::size_t i = 0; i < world.pods.size(); ++i) put_waiting(i, "g", input_);
   input_.group = &group_;
   input_.wish = std::make_shared<const GroupWish>(world.wish);
   core_ = std::make_unique<DecisionCore>(bench_.cluster, bench_.selectors, DecisionOptions{});
+}
+
+void WishBench::put_waiting(std::size_t pod, const std::string& group, GroupInput& input) {
+  const std::string name = world_.names.empty() ? "g-" + std::to_string(pod) : world_.names[pod];
+  put_pod(name, group, world_.pods[pod], "");
+  input.waiting.push_back(bench_.view.pods.find("ns", name));
+}
+
+// Below the root, whose name is "g".
+void WishBench::add_groups() {
+  root_.meta = group_.meta;
+  root_.topology_keys = group_.topology_keys;
+  root_.gang_min =
+      world_.groups_min > 0 ? world_.groups_min : static_cast<std::int32_t>(world_.groups.size());
+  tree_.nodes.emplace_back().composite = &root_;
+  tree_.nodes.front().wish = std::make_shared<const GroupWish>(world_.wish);
+  std::size_t next = 0;
+  for (const WishGroup& one : world_.groups) {
+    api::PodGroup& group = *groups_.emplace_back(std::make_unique<api::PodGroup>());
+    group.meta.ns = "ns";
+    group.meta.name = group.meta.uid = "g-" + std::to_string(groups_.size() - 1);
+    group.gang_min = one.minimum;
+    if (!one.key.empty()) group.topology_keys = {one.key};
+    tree_.nodes.front().children.push_back(tree_.nodes.size());
+    TreeNode& node = tree_.nodes.emplace_back();
+    node.parent = 0;
+    node.group.group = &group;
+    for (int i = 0; i < one.pods; ++i) put_waiting(next++, group.meta.name, node.group);
+  }
 }
 
 void WishBench::put_node(std::size_t at, const WishNode& node) {
@@ -64,7 +92,8 @@ void WishBench::put_slice(const std::string& node, const std::string& kind, cons
                                            R"(","devices":[)" + devices + "]}}");
 }
 
-void WishBench::put_pod(const std::string& name, int cpu, int devices, const std::string& node) {
+void WishBench::put_pod(const std::string& name, const std::string& group, int cpu, const std::string& node) {
+  const int devices = node.empty() ? world_.devices : 0;
   std::string more;
   if (devices > 0) {
     const std::string constraints =
@@ -78,7 +107,7 @@ void WishBench::put_pod(const std::string& name, int cpu, int devices, const std
   }
   if (!node.empty()) more += R"(,"nodeName":")" + node + "\"";
   bench_.put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
-                                 R"("},"spec":{"schedulingGroup":{"podGroupName":"g"})" + more +
+                                 R"("},"spec":{"schedulingGroup":{"podGroupName":")" + group + "\"}" + more +
                                  R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
                                  std::to_string(cpu) + R"("}}}]}})");
 }
@@ -87,6 +116,22 @@ GroupOutcome WishBench::decide() {
   const SchedulingContext context{bench_.view, bench_.cluster, core_->allocator()};
   model::Ledger::Transaction transaction(bench_.cluster.ledger());
   return core_->decide_group(context, input_, transaction);
+}
+
+GroupOutcome WishBench::decide_tree(std::vector<bool>& placed_groups) {
+  const SchedulingContext context{bench_.view, bench_.cluster, core_->allocator()};
+  model::Ledger::Transaction transaction(bench_.cluster.ledger());
+  TreeOutcome outcome = core_->decide_tree(context, tree_, transaction);
+  GroupOutcome all;
+  all.kind = outcome.kind;
+  all.refusal = outcome.refusal;
+  all.wish = outcome.nodes.front().wish;
+  placed_groups.clear();
+  for (std::size_t node = 1; node < outcome.nodes.size(); ++node) {
+    placed_groups.push_back(outcome.nodes[node].placed);
+    for (MemberOutcome& member : outcome.nodes[node].members) all.members.push_back(std::move(member));
+  }
+  return all;
 }
 
 std::string WishBench::nodes_of(const GroupOutcome& outcome) const {

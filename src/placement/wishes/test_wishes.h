@@ -8,6 +8,7 @@
 
 #include "placement/decision_core.h"
 #include "placement/plugin_bench.h"
+#include "placement/trees/tree_input.h"
 
 namespace berth::placement {
 
@@ -16,6 +17,12 @@ struct WishNode {
   int cpu = 1;
   std::vector<int> rails = {};  // of its devices, one for each
   int nics = 0;                 // devices of another driver
+};
+
+// Of a tree: the first pods that no group before has.
+struct WishGroup {
+  int pods = 1, minimum = 1;
+  std::string key = {};
 };
 
 struct WishWorld {
@@ -29,6 +36,8 @@ struct WishWorld {
   int devices = 0;                      // that the claim of each pod asks for
   bool one_rail = false;                // they are all of one rail
   std::vector<std::string> names = {};  // of the waiting pods; empty: g-0, g-1, …
+  std::vector<WishGroup> groups = {};   // not empty: a tree, whose root has the key and the wish
+  int groups_min = 0;                   // of the root; 0: all of them
 };
 
 // Levels block and rack.
@@ -39,6 +48,8 @@ class WishBench {
  public:
   explicit WishBench(const WishWorld& world);
   GroupOutcome decide();
+  // Of a tree: the outcome of its root, with the members of all its groups.
+  GroupOutcome decide_tree(std::vector<bool>& placed_groups);
   // Members by node: "n0: 2, n3: 1"; those without a place under "-".
   std::string nodes_of(const GroupOutcome& outcome) const;
   // "rack: b0/r0 4, b0/r1 2" with the level that was reached.
@@ -49,12 +60,17 @@ class WishBench {
  private:
   void put_node(std::size_t at, const WishNode& node);
   void put_slice(const std::string& node, const std::string& kind, const std::vector<int>& rails);
-  void put_pod(const std::string& name, int cpu, int devices, const std::string& node);
+  void put_pod(const std::string& name, const std::string& group, int cpu, const std::string& node);
+  void put_waiting(std::size_t pod, const std::string& group, GroupInput& input);
+  void add_groups();
 
   const WishWorld world_;
   PluginBench bench_;
   api::PodGroup group_;
   GroupInput input_;
+  api::CompositePodGroup root_;
+  std::vector<std::unique_ptr<api::PodGroup>> groups_;
+  TreeInput tree_;
   std::unique_ptr<DecisionCore> core_;
 };
 

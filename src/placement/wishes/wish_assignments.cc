@@ -25,10 +25,6 @@ struct WishSearch::Assigning {
 };
 
 bool WishSearch::try_assignments(const WishRung& rung, std::span<const Placement> placements) {
-  if (waiting_.size() > kMembersAssignedMax) {
-    unproved_ = kSearchBudgetEnded;
-    return false;
-  }
   std::vector<Region> all = regions(rung, placements);
   std::vector<Assigning> runs;
   std::size_t domains_max = 0;

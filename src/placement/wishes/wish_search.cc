@@ -186,8 +186,9 @@ bool WishSearch::try_domains(const WishRung& rung, std::int64_t members) {
   const std::vector<Placement> placements = placements_at(rung.depth);
   if (rung.parts <= rung.depth) return try_whole(rung, placements, members);
   if (try_parts(rung, placements, members)) return true;
-  const bool all = members == std::ssize(waiting_) && outcome_.kind != GroupOutcome::Kind::Error;
-  if (all && !are_alike() && try_assignments(rung, placements)) return true;
+  if (outcome_.kind != GroupOutcome::Kind::Error && tries_assignments(members) &&
+      try_assignments(rung, placements))
+    return true;
   return !wish_.segments && outcome_.kind != GroupOutcome::Kind::Error &&
          try_whole(rung, placements, members);
 }
@@ -358,8 +359,7 @@ bool WishSearch::try_parts(const WishRung& rung, std::span<const Placement> plac
   while (Region* best = best_of(all)) {
     if (place_parts(rung, *best)) return true;
     if (outcome_.kind == GroupOutcome::Kind::Error) return false;
-    // Which of them go where matters: try_assignments().
-    if (!are_alike() && members == std::ssize(waiting_)) return false;
+    if (tries_assignments(members)) return false;
     if (!choices_.spend(1) || !placings_.spend(static_cast<std::size_t>(members))) {
       unproved_ = kSearchBudgetEnded;
       return false;
@@ -380,9 +380,9 @@ bool WishSearch::place_parts(const WishRung& rung, Region& region) {
     const Placement part = placement_of(rung.parts, region.leaves[i]);
     if (!run_among({&part, 1}, rung.parts, first_members(from, size))) {
       transaction_.roll_back_to(before);
-      const bool all = std::accumulate(region.parts->counts.begin(), region.parts->counts.end(),
-                                       std::int64_t{0}) == std::ssize(waiting_);
-      if (outcome_.kind != GroupOutcome::Kind::Error && (are_alike() || !all)) correct(rung, region, i);
+      const std::vector<std::int64_t>& counts = region.parts->counts;
+      const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+      if (outcome_.kind != GroupOutcome::Kind::Error && !tries_assignments(all)) correct(rung, region, i);
       return false;
     }
     from += size;
@@ -396,14 +396,17 @@ void WishSearch::correct(const WishRung& rung, Region& region, std::size_t at) {
   const std::int64_t size = region.parts->counts[at];
   Topology& topology = levels_.topology(rung.parts);
   std::int64_t most = size - 1;
-  if (are_alike()) {
-    const Placement part = placement_of(rung.parts, leaf);
-    if (const auto proof = bound_.refute(topology, leaf, part.nodes, size))
-      most = std::min(most, proof->have);
-  } else {
+  const Placement part = placement_of(rung.parts, leaf);
+  if (const auto proof = bound_.refute(topology, leaf, part.nodes, size))
+    most = std::min(most, proof->have);
+  else if (!are_alike())
     unproved_ = kSearchBudgetEnded;
-  }
   rooms_[{rung.parts, leaf}] = region.domains[at].room = most;
+}
+
+// Which of them go where matters, and is tried.
+bool WishSearch::tries_assignments(std::int64_t members) {
+  return members == std::ssize(waiting_) && waiting_.size() <= kMembersAssignedMax && !are_alike();
 }
 
 bool WishSearch::are_alike() {

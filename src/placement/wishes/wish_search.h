@@ -102,6 +102,7 @@ class WishSearch {
   void start();
   std::span<const std::size_t> first_members(std::int64_t from, std::int64_t size) const;
   bool are_alike();
+  bool tries_assignments(std::int64_t members);
   GroupOutcome finish();
   GroupOutcome as_required();
   GroupOutcome refuse(const GroupInput& all);
