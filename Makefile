@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 RELEASE := build/release
 
 .PHONY: up demo build dist test check bench storm storm-long museum test-cluster format clean
-.PHONY: setup setup-check configure
+.PHONY: setup setup-test setup-check configure
 .DEFAULT_GOAL := build
 
 # Starts the embedded control plane with the demo cluster; ends on Ctrl-C.
@@ -27,7 +27,7 @@ dist:
 	@tools/release/dist.py
 
 # Benchmarks are built but not run, so that a change that breaks one is known at once.
-test: configure
+test: setup-test configure
 	@cmake --build $(RELEASE) -j $(JOBS) --target berth_programs berth_tests berth_benches
 	@tools/run-tests --build $(RELEASE)
 
@@ -68,6 +68,9 @@ clean:
 
 setup:
 	@tools/setup.sh build
+
+setup-test:
+	@tools/setup.sh test
 
 setup-check:
 	@tools/setup.sh check

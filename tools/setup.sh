@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the Debian bookworm packages that are missing; silent when nothing is.
-#   tools/setup.sh [build|check|dist]
+#   tools/setup.sh [build|test|check|dist]
 # dist also fetches the Debian sources of libraries that cmake/static.cmake builds, into build/static-sources.
 set -euo pipefail
 
@@ -9,6 +9,11 @@ build=(g++ cmake ninja-build pkg-config ccache mold python3
   protobuf-compiler protobuf-compiler-grpc libre2-dev libspdlog-dev libcli11-dev libfmt-dev
   libcurl4-openssl-dev libnghttp2-dev prometheus-cpp-dev zlib1g-dev
   libgtest-dev librapidcheck-dev libbenchmark-dev)
+# For tests/dashboard, by their programs: other packages than Debian's have them, too.
+page=()
+command -v node >/dev/null || page+=(nodejs)
+command -v npm >/dev/null || page+=(npm)
+command -v chromium >/dev/null || page+=(chromium)
 check=(git clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19)
 dist=(dpkg-dev ca-certificates)
 # By their -dev packages, so that headers and archives have one version.
@@ -16,9 +21,10 @@ from_source=(libcurl4-openssl-dev libsimdjson-dev libfmt-dev libspdlog-dev)
 
 case "${1:-build}" in
   build) wanted=("${build[@]}") ;;
+  test) wanted=("${build[@]}" "${page[@]}") ;;
   check) wanted=("${build[@]}" "${check[@]}") ;;
   dist) wanted=("${build[@]}" "${dist[@]}") ;;
-  *) echo "usage: tools/setup.sh [build|check|dist]" >&2; exit 2 ;;
+  *) echo "usage: tools/setup.sh [build|test|check|dist]" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

@@ -11,7 +11,6 @@
 #include "cli/open_files.h"
 #include "cli/request_counts.h"
 #include "cli/served_names.h"
-#include "client/kubeconfig.h"
 #include "dra/cel_check.h"
 
 namespace berth::cli {
@@ -136,14 +135,18 @@ Status ApiServerComponent::ready() {
   return write_kubeconfig();
 }
 
-Status ApiServerComponent::write_kubeconfig() const {
-  if (options_.kubeconfig.empty()) return {};
+client::ClusterAccess ApiServerComponent::administrator() const {
   client::ClusterAccess access;
   access.server = url_;
   access.ca_pem = certificates_.ca.certificate_pem;
   access.client_certificate_pem = certificates_.admin.certificate_pem;
   access.client_key_pem = certificates_.admin.key_pem;
-  return client::write_kubeconfig(options_.kubeconfig, access);
+  return access;
+}
+
+Status ApiServerComponent::write_kubeconfig() const {
+  return options_.kubeconfig.empty() ? Status()
+                                     : client::write_kubeconfig(options_.kubeconfig, administrator());
 }
 
 // Those that end soon are issued anew; what cannot be renewed now is tried again.

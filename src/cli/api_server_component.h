@@ -13,6 +13,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "cli/listen_address.h"
+#include "client/kubeconfig.h"
 #include "server/api_server.h"
 #include "server/transport/certificates.h"
 #include "server/transport/transport.h"
@@ -76,6 +77,8 @@ class ApiServerComponent {
   const std::string& kubeconfig() const { return options_.kubeconfig; }
   // PEM; empty when it serves plain HTTP. After start().
   const std::string& ca_certificate() const { return certificates_.ca.certificate_pem; }
+  // What the administrator's kubeconfig says. After start().
+  client::ClusterAccess administrator() const;
   // Empty in memory.
   const std::string& data_directory() const { return options_.data_directory; }
 

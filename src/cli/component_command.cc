@@ -10,6 +10,7 @@
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
 #include "cli/control_plane.h"
+#include "cli/dashboard.h"
 #include "cli/leader_election_runner.h"
 #include "cli/node_guest.h"
 #include "cli/plane_metrics.h"
@@ -116,6 +117,23 @@ Result<std::unique_ptr<WebhookServer>> start_webhook(const Configuration& config
   return webhook;
 }
 
+// Null without a board. Its link is printed.
+Result<std::unique_ptr<DashboardServer>> open_dashboard(
+    const Configuration& config, const Plugins& plugins, const client::ClusterAccess& cluster,
+    std::function<std::optional<std::string>(std::string_view path)> pages, DashboardBoard* board,
+    client::ApiClient& reviewer, const Clock& clock) {
+  if (!board) return std::unique_ptr<DashboardServer>();
+  std::unique_ptr<DashboardServer> dashboard =
+      TRY(DashboardServer::open({.listen = config.dashboard,
+                                 .cluster = cluster,
+                                 .decisions = page_reader(std::move(pages)),
+                                 .plugins = plugins.scheduler,
+                                 .reviewer = &reviewer},
+                                *board, clock));
+  std::printf("The dashboard is on %s\n", dashboard->link().c_str());
+  return dashboard;
+}
+
 // What a component serves and what it may do, while it runs.
 struct Running {
   ControlPlaneLoops& plane;
@@ -176,21 +194,26 @@ Status run(Component component, const Configuration& config, const Plugins& plug
   term.epoch = leadership ? leadership->epoch : 0;
   health::HealthFeed feed;
   if (component == Component::NodeAgent) options.health = &feed;
-  ControlPlaneLoops plane(leading ? leading->fenced_client() : client, clock, gates, options, leadership);
+  const std::unique_ptr<DashboardBoard> board =
+      component == Component::Scheduler ? board_of(config, nullptr) : nullptr;
+  if (board) options.observer = &board->observer();
+  ControlPlaneLoops plane(leading ? leading->fenced_client() : client, clock, gates, options, leadership,
+                          board.get());
   const std::unique_ptr<health::NodeAgents> agent = TRY(start_agent(component, config, feed, machine));
+  const auto own_pages = [&](std::string_view path) {
+    auto page =
+        component == Component::Scheduler ? configuration_page(path, component, config) : std::nullopt;
+    return page ? std::move(page) : plane.page(path);
+  };
   const std::unique_ptr<StatusServer> pages =
       TRY(StatusServer::open(config.listen,
                              {.ready = [&plane] { return plane.synced(); },
                               .refused = [refusals] { return refusals->standing(); },
                               .metrics = [&] { return metrics_of(plane, term, *refusals, clock, config); },
-                              .pages =
-                                  [&](std::string_view path) {
-                                    auto page = component == Component::Scheduler
-                                                    ? configuration_page(path, component, config)
-                                                    : std::nullopt;
-                                    return page ? std::move(page) : plane.page(path);
-                                  }},
+                              .pages = own_pages},
                              *https, machine));
+  const std::unique_ptr<DashboardServer> dashboard =
+      TRY(open_dashboard(config, plugins, access, own_pages, board.get(), *https, machine));
   const std::unique_ptr<WebhookServer> webhook = TRY(start_webhook(config, *admission));
   std::printf("The %s works on %s; health and metrics are on %s\n", std::string(name_of(component)).c_str(),
               access.server.c_str(), pages->url().c_str());

@@ -30,8 +30,18 @@ api::GateDefaults gate_defaults(Component component);
 
 struct Configuration;
 
-// The rule for a text; only a path may be empty, and not as the entry of a list.
-enum class TextRule : std::uint8_t { Path, Listen, Label, Subdomain, Host, Controller, WebhookService };
+// The rule for a text; only a path and an address that may be none may be empty, and not as the entry of a
+// list.
+enum class TextRule : std::uint8_t {
+  Path,
+  Listen,
+  ListenOrNone,
+  Label,
+  Subdomain,
+  Host,
+  Controller,
+  WebhookService
+};
 
 struct TextField {
   using Value = std::string;

@@ -146,6 +146,7 @@ struct ControlPlaneLoops::Parts {
   plane::ControlPlane plane;
   std::unique_ptr<engine::Loop> scheduling;
   std::unique_ptr<engine::Loop> controllers;
+  std::unique_ptr<engine::Loop> observing;
 };
 
 ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clock, const api::Gates& gates,
@@ -173,6 +174,8 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   if (engine::Engine* engine = parts.plane.controllers())
     parts.controllers =
         std::make_unique<engine::Loop>(*engine, clock, "berth-control", [=] { show_binder(engine); });
+  if (engine::Engine* engine = parts.plane.observing())
+    parts.observing = std::make_unique<engine::Loop>(*engine, clock, "berth-observer");
   parts.plane.start();
 }
 
@@ -208,7 +211,7 @@ void ControlPlaneLoops::remember(std::string_view decisions) {
 }
 
 void ControlPlaneLoops::stop(Duration grace) {
-  for (auto* loop : {&parts_->scheduling, &parts_->controllers})
+  for (auto* loop : {&parts_->scheduling, &parts_->controllers, &parts_->observing})
     if (*loop) (*loop)->stop(grace);
   parts_->plane.stop_watching();
 }

@@ -12,9 +12,9 @@
 #include "api/kinds.h"
 #include "api/yaml_write.h"
 #include "base/clock.h"
-#include "cli/cluster_objects.h"
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
+#include "cli/live_what_if.h"
 #include "cli/plan_input.h"
 #include "cli/server_calls.h"
 #include "cli/what_if_answer.h"
@@ -51,35 +51,6 @@ constexpr KindWord kKinds[] = {
     {"compositepodgroup", api::Kind::CompositePodGroup},
     {"compositepodgroups", api::Kind::CompositePodGroup},
 };
-
-constexpr std::string_view kConfigurationUnknown =
-    "The scheduler's configuration is not served here, so the defaults of berth scheduler are assumed: name "
-    "the scheduler's own address (its --listen) with --server.";
-
-void add_note(Json& answer, std::string_view text) {
-  std::string note(answer.string_at("note"));
-  answer["note"] = note.append(note.empty() ? "" : " ").append(text);
-}
-
-// How the scheduler decides; without its page as `berth scheduler` does by itself.
-Result<DecidingConfiguration> deciding_configuration(ServerCalls& decisions,
-                                                     const placement::MakePlugins& make, Json& answer) {
-  const Json page = TRY(decisions.get(std::string(kConfigurationPage)));
-  if (!page.is_null()) return read_configuration_page(page, make);
-  add_note(answer, kConfigurationUnknown);
-  return DecidingConfiguration{Component::Scheduler, default_configuration(Component::Scheduler)};
-}
-
-Status decide_live(ServerCalls& api, ServerCalls& decisions, const explain::Question& question, Time now,
-                   const placement::MakePlugins& make, Json& answer) {
-  const DecidingConfiguration deciding = TRY(deciding_configuration(decisions, make, answer));
-  const api::Gates gates = gates_of(deciding.component, deciding.configuration);
-  WhatIfQuestion asked{question, {}, plan_options(deciding.configuration, gates, make)};
-  asked.options.now = now;
-  asked.documents = TRY(cluster_documents(
-      {[&](const std::string& path) { return api.get(path); }, [&] { return api.bytes_read(); }}));
-  return add_what_if(std::move(asked), answer);
-}
 
 // About objects in files.
 Result<Json> ask_files(const ExplainCommand& command, api::Kind kind, const placement::MakePlugins& make) {
@@ -119,9 +90,7 @@ Result<Json> ask(const ExplainCommand& command, api::Kind kind, const Clock& clo
                                   [&](const std::string& path) { return decisions.get(path); }};
   const explain::Question question{kind, ns, command.name};
   Json answer = TRY(explain::answer(question, read, clock.now()));
-  if (const std::string_view what = what_if_about(answer); !what.empty())
-    if (const Status put = decide_live(api, decisions, question, clock.now(), make, answer); !put)
-      add_note(answer, "There are no " + std::string(what) + ": " + put.error().text());
+  add_live_what_if(api, read.decisions, question, clock.now(), make, answer);
   return answer;
 }
 

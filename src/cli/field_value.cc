@@ -42,7 +42,8 @@ Status check_text(TextRule rule, const std::string& text) {
   if (text.size() > kTextBytesMax)
     return refused("is longer than " + std::to_string(kTextBytesMax) + " bytes");
   if (text.find('\0') != std::string::npos) return refused("holds a zero byte");
-  if (rule == TextRule::Listen) {
+  if (rule == TextRule::ListenOrNone && text.empty()) return {};
+  if (rule == TextRule::Listen || rule == TextRule::ListenOrNone) {
     const Result<ListenAddress> address = parse_listen(text);
     return address ? Status() : Status(refused(address.error().message()));
   }

@@ -21,7 +21,7 @@ client::ApiRequest review_of(const char* group, const char* resource, const char
 // Nothing when the API server gave no review.
 Json status_in(const client::ApiReply& reply) {
   if (!reply.ok() || !reply.object) {
-    log(LogLevel::Warning, "who asks for metrics is not known: the API server reviews no tokens or accesses",
+    log(LogLevel::Warning, "who asks for a page is not known: the API server reviews no tokens or accesses",
         {{"reason", reply.message}});
     return {};
   }
@@ -72,7 +72,7 @@ void MetricsAccess::review_token(const std::string& token, Done done) {
 }
 
 void MetricsAccess::review_access(const Json& user, Done done) {
-  Json spec = Json::object({{"nonResourceAttributes", Json::object({{"path", "/metrics"}, {"verb", "get"}})},
+  Json spec = Json::object({{"nonResourceAttributes", Json::object({{"path", path_}, {"verb", "get"}})},
                             {"user", user.string_at("username")}});
   for (const char* member : {"groups", "uid", "extra"})
     if (const Json* value = user.find(member)) spec[member] = *value;

@@ -1,5 +1,5 @@
-// Who may read a part's metrics where others can reach them: the API server says whose token it is, and
-// whether that user may.
+// Who may read a part's page, such as its metrics, where others can reach it: the API server says whose token
+// it is, and whether that user may.
 //
 // Answers are kept for a while, so that a Prometheus costs two requests a minute. Thread-safe; one that is
 // not known yet calls back on a thread of the client. Source: the delegated authentication and authorization
@@ -30,8 +30,9 @@ class MetricsAccess : public std::enable_shared_from_this<MetricsAccess> {
   enum class Answer { Allowed, NoUser, Forbidden, Unknown };
   using Done = std::function<void(Answer)>;
 
-  // Both outlive every answer.
-  MetricsAccess(client::ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
+  // Both outlive every answer. `path`: what they must be allowed to get.
+  MetricsAccess(client::ApiClient& client, const Clock& clock, std::string path = "/metrics")
+      : client_(client), clock_(clock), path_(std::move(path)) {}
 
   // `authorization`: the header's value.
   void ask(std::string_view authorization, Done done);
@@ -46,6 +47,7 @@ class MetricsAccess : public std::enable_shared_from_this<MetricsAccess> {
 
   client::ApiClient& client_;
   const Clock& clock_;
+  const std::string path_;
   std::mutex mutex_;
   LruMap<Known> known_{kTokensKnownMax};
   std::size_t in_flight_ = 0;

@@ -7,6 +7,7 @@
 #include "cli/complain.h"
 #include "cli/configuration_page.h"
 #include "cli/control_plane.h"
+#include "cli/dashboard.h"
 #include "cli/decision_file.h"
 #include "cli/manifest_apply.h"
 #include "cli/manifest_owners.h"
@@ -59,24 +60,34 @@ Result<std::unique_ptr<DecisionFile>> open_decisions(const ApiServerComponent& c
   return DecisionFile::open(component.data_directory());
 }
 
-void print_welcome(const ApiServerComponent& component, std::size_t nodes) {
+void print_welcome(const ApiServerComponent& component, std::size_t nodes, DashboardServer* dashboard) {
   std::printf("Berth is up: the Kubernetes API is on %s, %zu simulated node%s ready.\n",
               component.url().c_str(), nodes, nodes == 1 ? " is" : "s are");
   if (!component.kubeconfig().empty())
     std::printf("\n  export KUBECONFIG=%s\n  kubectl get nodes\n\n", component.kubeconfig().c_str());
+  if (dashboard)
+    std::printf("The dashboard (the link works once; kubectl get --raw %s makes another):\n  %s\n\n",
+                std::string(kLinkPage).c_str(), dashboard->link().c_str());
   std::fflush(stdout);
+}
+
+std::optional<std::string> decision_page(const ControlPlaneLoops& plane, const Configuration& config,
+                                         std::string_view path) {
+  auto page = configuration_page(path, Component::Up, config);
+  return page ? std::move(page) : plane.page(path);
 }
 
 // Shows the plane's metrics and pages with the server's as long as both exist.
 class PlaneShown {
  public:
-  PlaneShown(ApiServerComponent& component, const ControlPlaneLoops& plane, const Configuration& config)
+  PlaneShown(ApiServerComponent& component, const ControlPlaneLoops& plane, const Configuration& config,
+             DashboardServer* dashboard)
       : component_(component) {
     component_.show({.metrics = [&plane](MetricsText& text) { plane.write_metrics(text); },
                      .pages =
-                         [&plane, &config](std::string_view path) {
-                           auto page = configuration_page(path, Component::Up, config);
-                           return page ? std::move(page) : plane.page(path);
+                         [&plane, &config, dashboard](std::string_view path) {
+                           auto page = decision_page(plane, config, path);
+                           return page || !dashboard ? std::move(page) : dashboard->page(path);
                          }});
   }
   ~PlaneShown() { component_.show({}); }
@@ -85,12 +96,28 @@ class PlaneShown {
   ApiServerComponent& component_;
 };
 
+// Null without a board.
+Result<std::unique_ptr<DashboardServer>> open_dashboard(const Configuration& config, const Plugins& plugins,
+                                                        const ApiServerComponent& component,
+                                                        const ControlPlaneLoops& plane, DashboardBoard* board,
+                                                        const Clock& clock) {
+  if (!board) return std::unique_ptr<DashboardServer>();
+  return DashboardServer::open(
+      {.listen = config.dashboard,
+       .open_to_all = config.insecure,
+       .cluster = component.administrator(),
+       .decisions = page_reader([&](std::string_view path) { return decision_page(plane, config, path); }),
+       .plugins = plugins.scheduler},
+      *board, clock);
+}
+
 void warn(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) tell("warning: " + warning);
 }
 
-Status serve(const Configuration& config, plane::ControlPlaneOptions options, ApiServerComponent& component,
-             const std::vector<Manifest>& manifests, const api::Gates& gates, const StopSignal& stop) {
+Status serve(const Configuration& config, const Plugins& plugins, plane::ControlPlaneOptions options,
+             ApiServerComponent& component, const std::vector<Manifest>& manifests, const api::Gates& gates,
+             const StopSignal& stop) {
   TRY(try_manifests(manifests, gates, component.store()));
   TRY(component.start());
   component.server().set_ready(true);
@@ -114,13 +141,18 @@ Status serve(const Configuration& config, plane::ControlPlaneOptions options, Ap
   // Before the plane: no pod starts without what the agents remember of its node's drivers.
   const std::unique_ptr<health::NodeAgents> agents =
       TRY(start_agents(config, component, nodes.names(), feed, clock));
-  ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{}, decisions.get());
+  const std::unique_ptr<DashboardBoard> board = board_of(config, decisions.get());
+  if (board) options.observer = &board->observer();
+  ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{},
+                          board ? static_cast<explain::DecisionSink*>(board.get()) : decisions.get());
   if (decisions) plane.remember(DecisionFile::tail(component.data_directory()));
-  const PlaneShown shown(component, plane, config);
+  const std::unique_ptr<DashboardServer> dashboard =
+      TRY(open_dashboard(config, plugins, component, plane, board.get(), clock));
+  const PlaneShown shown(component, plane, config, dashboard.get());
   const std::optional<std::size_t> ready = TRY(wait_for_nodes(nodes, plane, clock, stop));
   if (!ready) return {};
   TRY(component.ready());
-  print_welcome(component, *ready);
+  print_welcome(component, *ready, dashboard.get());
   std::optional<PlacementPrinter> printer;
   if (config.watch_placements) printer.emplace(*own);
   stop.wait();
@@ -151,7 +183,7 @@ int run_up(const Configuration& configuration, const Plugins& plugins) {
   const AdoptedManifests adopted = adopt_manifests(std::move(*manifests), (*component)->store(),
                                                    static_cast<std::size_t>(configuration.nodes));
   warn(adopted.warnings);
-  const Status served = serve(configuration, options, **component, adopted.manifests, gates, stop);
+  const Status served = serve(configuration, plugins, options, **component, adopted.manifests, gates, stop);
   (*component)->stop(Duration::millis(300));
   if (!served) return complain(served.error());
   return 0;

@@ -170,6 +170,7 @@ struct ControlPlane::Parts {
   scheduling::Scheduler scheduler;
   std::unique_ptr<Engine> scheduling;
   std::unique_ptr<Engine> controllers;
+  std::unique_ptr<Engine> observing;
   Engine* binding = nullptr;                // the one of these that runs the binder
   const binding::Binder* binder = nullptr;  // owned by its engine
   health::HealthFeed* health = nullptr;
@@ -218,7 +219,11 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
     Engine& engine = parts.controllers ? *parts.controllers : *parts.scheduling;
     engine.add(health::make_health_policies(nullptr));
   }
-  for (Engine* engine : {scheduling(), controllers()})
+  if (options.observer) {
+    parts.observing = parts.make_engine({.component = "berth-observer"}, options);
+    parts.observing->add(*options.observer);
+  }
+  for (Engine* engine : {scheduling(), controllers(), observing()})
     if (engine) engine->attach_to(parts.informers);
 }
 
@@ -247,6 +252,9 @@ void ControlPlane::stop_watching() {
 Engine* ControlPlane::scheduling() {
   return parts_->scheduling.get();
 }
+Engine* ControlPlane::observing() {
+  return parts_->observing.get();
+}
 Engine* ControlPlane::controllers() {
   return parts_->controllers.get();
 }
@@ -270,14 +278,15 @@ Engine* ControlPlane::binding() {
 
 bool ControlPlane::step(Time now) {
   bool more = false;
-  for (Engine* engine : {scheduling(), controllers()})
+  for (Engine* engine : {scheduling(), controllers(), observing()})
     if (engine) more |= engine->step(now);
   return more;
 }
 
 std::optional<Time> ControlPlane::next_wake() const {
   std::optional<Time> next;
-  for (const Engine* engine : {parts_->scheduling.get(), parts_->controllers.get()}) {
+  for (const Engine* engine :
+       {parts_->scheduling.get(), parts_->controllers.get(), parts_->observing.get()}) {
     if (!engine) continue;
     const std::optional<Time> wake = engine->next_wake();
     if (wake && (!next || *wake < *next)) next = wake;

@@ -54,6 +54,9 @@ struct ControlPlaneOptions {
   health::HealthFeed* health = nullptr;
   // Receives every decision, on the scheduler's thread; outlives the control plane. Null: none.
   scheduling::DecisionLog* decisions = nullptr;
+  // Follows the cluster on an engine of its own, whoever leads; writes nothing. Outlives the control plane.
+  // Null: none.
+  client::StatefulDecider* observer = nullptr;
   // Shared with other control planes of one program that read the same texts. Null: not shared.
   std::shared_ptr<api::DecodedVersions> decoded = nullptr;
 };
@@ -83,6 +86,7 @@ class ControlPlane {
   engine::Engine* scheduling();
   engine::Engine* controllers();
   engine::Engine* binding();  // the one of both that runs the binder
+  engine::Engine* observing();
 
   // For callers that step the engines themselves.
   const scheduling::SchedulingQueue& queue() const;

@@ -10,8 +10,8 @@ from typing import NamedTuple
 # The arrow may only point down this list (docs: the rooms).
 ROOM_ORDER = ("base", "api", "cel", "crd", "admission", "apply", "store", "client", "engine", "model", "dra",
               "topology", "placement", "scheduling", "explain", "binding", "health", "controllers",
-              "workloads", "groups", "planning", "simulate", "plane", "server", "sim", "bench", "install",
-              "cli")
+              "workloads", "groups", "planning", "simulate", "plane", "server", "dashboard", "sim",
+              "bench", "install", "cli")
 
 ALLOW_TABLE = "tools/allowed.txt"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

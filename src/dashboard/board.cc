@@ -1,0 +1,89 @@
+#include "dashboard/board.h"
+
+#include <algorithm>
+
+#include "dashboard/frames.h"
+#include "dashboard/group_list.h"
+#include "dashboard/room_page.h"
+
+namespace berth::dashboard {
+namespace {
+
+bool is_due(Time at, Time now) {
+  return !at.is_set() || at <= now;
+}
+
+}  // namespace
+
+Board::Board(Publisher& publisher, DecisionNotes& notes, std::vector<std::string> schedulers)
+    : publisher_(publisher), notes_(notes), schedulers_(std::move(schedulers)) {}
+
+std::vector<client::Interest> Board::interests() const {
+  std::vector<client::Interest> interests;
+  for (const api::Kind kind : {api::Kind::Node, api::Kind::Pod, api::Kind::ResourceSlice,
+                               api::Kind::ResourceClaim, api::Kind::PodGroup, api::Kind::CompositePodGroup,
+                               api::Kind::Topology, api::Kind::BindRequest, api::Kind::DeviceTaintRule})
+    interests.push_back({.kind = kind});
+  return interests;
+}
+
+void Board::apply(const client::View& view, const client::Delta& delta, Time) {
+  if (delta.key.kind == api::Kind::Pod) note_pod(delta);
+  floor_.apply(view, delta);
+  changed_ = true;
+}
+
+void Board::note_pod(const client::Delta& delta) {
+  const auto *before = client::object_of<api::Pod>(delta.before),
+             *after = client::object_of<api::Pod>(delta.after);
+  const client::NamedKey key{delta.key.ns, delta.key.name};
+  if (after && waits(*after, schedulers_))
+    pending_.insert(key);
+  else
+    pending_.erase(key);
+  if (before && after && !before->bound() && after->bound()) ++bound_;
+  if (!after) notes_.forget({OwnerKind::Pod, key.ns, key.name});
+}
+
+client::Effects Board::decide(const client::View& view, Time now) {
+  if (is_due(next_delta_, now)) {
+    publish_floor(view);
+    next_delta_ = now + kDeltaPeriod;
+  }
+  if (is_due(next_pages_, now)) {
+    publish_pages(view, now);
+    next_pages_ = now + kPagePeriod;
+  }
+  client::Effects effects;
+  effects.wake_at = changed_ ? std::min(next_delta_, next_pages_) : next_pages_;
+  return effects;
+}
+
+void Board::publish_floor(const client::View& view) {
+  const bool new_layout = floor_.refresh(view);
+  const Floor::Changes changes = floor_.take_changes();
+  if (!new_layout && changes.runs.empty() && changes.owners.empty()) return;
+  ++version_;
+  publisher_.put("floor/cells", floor_frame(floor_, version_));
+  if (new_layout) {
+    publisher_.put("floor", to_string(floor_.layout().to_json(floor_.layout_version())));
+    publisher_.tell("layout", "{}");
+  } else {
+    publisher_.tell("floor", to_string(floor_delta(floor_, changes, version_)));
+  }
+}
+
+void Board::publish_pages(const client::View& view, Time now) {
+  const bool decided = notes_.read();
+  pace_.sample(notes_.totals(), bound_, pending_.size(), now);
+  publisher_.put("pace", to_string(pace_.page(notes_)));
+  if (!changed_ && !decided) return publisher_.tell("tick", "{}");
+  changed_ = false;
+  publisher_.put("waiting", to_string(waiting_page(view, pending_, notes_, now)));
+  publisher_.put("groups", to_string(groups_page(view, floor_.layout())));
+  publisher_.put("room", to_string(room_page(floor_)));
+  publisher_.put("health", to_string(health_.page(view, floor_, now)));
+  publisher_.tell("pages", "{}");
+}
+
+}  // namespace berth::dashboard

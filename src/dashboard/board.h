@@ -1,0 +1,64 @@
+// The decider behind the dashboard: follows the cluster, writes nothing, and publishes pages and deltas.
+//
+// Owner: an engine of its own, so that no page costs the scheduler time. A change is published within
+// kDeltaPeriod, a page within kPagePeriod. Cost: O(what changed) a delta, O(devices + pods of groups + pods
+// that wait) a page that changed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/decider.h"
+#include "dashboard/floor.h"
+#include "dashboard/health_page.h"
+#include "dashboard/pace_page.h"
+#include "dashboard/waiting.h"
+
+namespace berth::dashboard {
+
+inline constexpr Duration kDeltaPeriod = Duration::millis(150);
+inline constexpr Duration kPagePeriod = Duration::seconds(1);
+
+// What the Board publishes; called on its thread.
+class Publisher {
+ public:
+  virtual ~Publisher() = default;
+  // The page replaces the last one of its name: floor, floor/cells, waiting, groups, room, health, pace.
+  virtual void put(std::string_view page, std::string text) = 0;
+  // For those who listen: "layout" (the floor must be read again), "floor" (floor_delta()), "pages" (the
+  // names of pages that changed), "tick".
+  virtual void tell(std::string_view event, const std::string& json) = 0;
+};
+
+class Board final : public client::StatefulDecider {
+ public:
+  // All outlive it. `schedulers`: whose pods count as waiting; empty: all.
+  Board(Publisher& publisher, DecisionNotes& notes, std::vector<std::string> schedulers);
+
+  std::string_view name() const override { return "dashboard"; }
+  std::vector<client::Interest> interests() const override;
+  void apply(const client::View& view, const client::Delta& delta, Time now) override;
+  client::Effects decide(const client::View& view, Time now) override;
+  void on_outcome(const client::View&, const client::Outcome&, Time) override {}
+
+  const Floor& floor() const { return floor_; }
+
+ private:
+  void note_pod(const client::Delta& delta);
+  void publish_floor(const client::View& view);
+  void publish_pages(const client::View& view, Time now);
+
+  Publisher& publisher_;
+  DecisionNotes& notes_;
+  const std::vector<std::string> schedulers_;
+  Floor floor_;
+  PendingPods pending_;
+  HealthPage health_;
+  PacePage pace_;
+  std::uint64_t version_ = 0;
+  std::uint64_t bound_ = 0;
+  bool changed_ = true;  // since the pages were made
+  Time next_delta_, next_pages_;
+};
+
+}  // namespace berth::dashboard

@@ -1,0 +1,96 @@
+// The machine room: what is in use, by whom, and what is ill, one cell a device.
+//
+// Owner: the Board. A function of the live objects: any history of changes gives the same cells as a rebuild.
+// Cost: a claim, a pod or a node costs its own cells; a node or slice that comes or goes costs a rebuild,
+// O(devices), at the next refresh(). Bind requests are not read: a device is Reserved from its claim's
+// allocation until the pod is bound.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dashboard/floor_layout.h"
+#include "dashboard/owners.h"
+
+namespace berth::dashboard {
+
+// Shared: a share of it is in use, or several pods are. Reserved: it belongs to a pod that is not bound yet.
+enum class Use : std::uint8_t { Free, Used, Shared, Reserved };
+// Closed: it takes no new work (a NoSchedule taint, a cordoned node). Ill: a NoExecute taint, a report of an
+// unhealthy device, a node that is not Ready.
+enum class Condition : std::uint8_t { Healthy, Closed, Ill };
+
+struct Cell {
+  Use use = Use::Free;
+  Condition condition = Condition::Healthy;
+  OwnerId owner = kNobody;
+  friend bool operator==(const Cell&, const Cell&) = default;
+};
+
+// Equal neighbours in the order of the cells.
+struct CellRun {
+  CellId first = 0;
+  std::uint32_t count = 0;
+  Cell cell;
+};
+
+class Floor {
+ public:
+  // A change that is in the view.
+  void apply(const client::View& view, const client::Delta& delta);
+  // Makes the layout again if a change asked for it; then true, and every cell may have changed.
+  bool refresh(const client::View& view);
+
+  const FloorLayout& layout() const { return layout_; }
+  std::uint64_t layout_version() const { return layout_version_; }
+  const std::vector<Cell>& cells() const { return cells_; }
+  Condition node_condition(const FloorNode& node) const;
+  const Owners& owners() const { return owners_; }
+
+  // All cells, as runs.
+  std::vector<CellRun> all_runs() const;
+  // Those that changed since the last call, or since the layout was made.
+  struct Changes {
+    std::vector<CellRun> runs;
+    std::vector<OwnerId> owners;  // numbers that have a new meaning
+  };
+  Changes take_changes();
+
+ private:
+  struct ClaimRow {
+    OwnerId owner = kNobody;
+    bool reserved = false;
+    std::vector<std::pair<CellId, bool>> cells;  // and whether it takes the device whole
+  };
+  using Claims = std::unordered_map<std::string, ClaimRow>;
+  using ClaimAt = Claims::const_pointer;
+
+  void rebuild(const client::View& view);
+  void put_claim(const client::View& view, const std::string& ns, const std::string& name);
+  void refresh_claims_of(const client::View& view, const api::Pod& pod);
+  void refresh_node(const client::View& view, std::string_view name);
+  void refresh_pod(const client::View& view, const client::Delta& delta);
+  void refresh_group(const client::View& view, const client::Delta& delta);
+  void refresh_conditions(const client::View& view);
+  void refresh_slice(const client::View& view, const api::ResourceSlice& slice);
+  void fill_resources(const client::View& view, const FloorNode& node);
+  void show(CellId cell);
+  void set(CellId cell, Cell shown);
+
+  FloorLayout layout_;
+  std::uint64_t layout_version_ = 0;
+  bool layout_is_stale_ = true, conditions_are_stale_ = false;
+  Owners owners_;
+  Claims claims_;
+  std::vector<std::vector<ClaimAt>> claims_of_cell_;  // of devices
+  std::vector<Cell> unit_;                            // of resources and nodes, with a hold on the owner
+  std::vector<Condition> device_condition_;
+  std::unordered_map<std::string, Condition> node_condition_;
+  std::vector<Cell> cells_;
+  std::vector<CellId> changed_;
+  std::vector<bool> is_changed_;
+};
+
+}  // namespace berth::dashboard

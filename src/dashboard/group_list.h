@@ -1,0 +1,19 @@
+// Groups and how far each is: pods with a node, and the domains that they are in.
+//
+// Pure. Cost: O(groups + pods of groups).
+#pragma once
+
+#include "base/json.h"
+#include "dashboard/floor_layout.h"
+
+namespace berth::dashboard {
+
+inline constexpr std::size_t kGroupsShownMax = 1000;
+inline constexpr std::size_t kDomainsOfAGroupMax = 32;
+
+// {"total","groups":[{"kind","namespace","name","parent","minimum","since","pods","bound","running",
+// "domains":[{"path","pods"}]}]}, by namespace and name; `minimum` counts groups for a CompositePodGroup. A
+// CompositePodGroup has no pods of its own. Of the domains those with the most pods.
+Json groups_page(const client::View& view, const FloorLayout& layout);
+
+}  // namespace berth::dashboard

@@ -1,0 +1,126 @@
+#include "dashboard/health_page.h"
+
+#include <array>
+
+namespace berth::dashboard {
+namespace {
+
+constexpr std::array<std::string_view, 3> kConditions = {"Healthy", "Closed", "Ill"};
+
+std::string_view name_of_condition(Condition condition) {
+  return kConditions[static_cast<std::size_t>(condition)];
+}
+
+std::string text_of(const api::Taint& taint) {
+  std::string text = "taint " + taint.key;
+  if (!taint.value.empty()) text += "=" + taint.value;
+  return text + ":" + taint.effect;
+}
+
+struct Why {
+  std::string reason;
+  Time since;
+};
+
+Why why(const api::Node& node) {
+  const api::Condition* ready = api::find_condition(node.conditions, "Ready");
+  if (!ready) return {"it does not report whether it is ready", node.meta.created};
+  if (ready->status != "True")
+    return {"not ready: " + (ready->message.empty() ? ready->reason : ready->message),
+            ready->last_transition};
+  for (const api::Taint& taint : node.taints)
+    if (taint.effect != "PreferNoSchedule") return {text_of(taint), taint.added};
+  return {"cordoned", Time()};
+}
+
+Why why(const client::View& view, const FloorPart& part, const std::string& name) {
+  for (const api::ResourceSlice* slice : view.slices_of_pool(part.driver, part.pool))
+    for (const api::Device& device : slice->devices)
+      if (device.name == name && !device.taints.empty())
+        return {text_of(device.taints.front()), device.taints.front().added};
+  for (const auto& [key, rule] : view.taint_rules.all())
+    if (!rule->nil_selector && rule->selects(part.driver, part.pool, name))
+      return {text_of(rule->taint) + " of DeviceTaintRule " + rule->meta.name, rule->taint.added};
+  return {};
+}
+
+Json owner_json(const Floor& floor, OwnerId id) {
+  if (id == kNobody) return nullptr;
+  const Owner& owner = floor.owners().at(id);
+  return Json::object({{"kind", name_of(owner.kind)}, {"namespace", owner.ns}, {"name", owner.name}});
+}
+
+Json node_row(const Floor& floor, const FloorNode& row, const api::Node& node) {
+  const auto [reason, since] = why(node);
+  std::int64_t in_use = 0;
+  for (CellId id = row.first; id < row.first + row.cells; ++id) in_use += floor.cells()[id].use != Use::Free;
+  return Json::object({{"node", row.name},
+                       {"condition", name_of_condition(floor.node_condition(row))},
+                       {"reason", reason},
+                       {"since", format_time(since)},
+                       {"devices", static_cast<std::int64_t>(row.cells)},
+                       {"inUse", in_use}});
+}
+
+Json device_row(const client::View& view, const Floor& floor, const FloorNode& row, const FloorPart& part,
+                const std::string& name, CellId id) {
+  const Cell& cell = floor.cells()[id];
+  const auto [reason, since] = why(view, part, name);
+  return Json::object({{"node", row.name},
+                       {"driver", part.driver},
+                       {"device", name},
+                       {"condition", name_of_condition(cell.condition)},
+                       {"reason", reason},
+                       {"since", format_time(since)},
+                       {"owner", owner_json(floor, cell.owner)}});
+}
+
+}  // namespace
+
+Json HealthPage::page(const client::View& view, const Floor& floor, Time now) {
+  std::map<std::string, Condition> ill;
+  JsonArray nodes, devices;
+  for (const FloorNode& row : floor.layout().nodes()) {
+    const Condition of_node = floor.node_condition(row);
+    const api::Node* node = row.shared_pool ? nullptr : view.nodes.find("", row.name);
+    if (node && of_node != Condition::Healthy) {
+      ill["node " + row.name] = of_node;
+      if (nodes.size() < kIllShownMax) nodes.push_back(node_row(floor, row, *node));
+    }
+    CellId id = row.first;
+    for (const FloorPart& part : row.parts)
+      for (const std::string& name : part.names) {
+        const Condition own = floor.cells()[id].condition;
+        if (part.source == CellSource::Devices && own > of_node) {
+          ill["device " + row.name + "/" + name] = own;
+          if (devices.size() < kIllShownMax) devices.push_back(device_row(view, floor, row, part, name, id));
+        }
+        ++id;
+      }
+  }
+  note(ill, now);
+  return Json::object({{"total", static_cast<std::int64_t>(ill.size())},
+                       {"nodes", std::move(nodes)},
+                       {"devices", std::move(devices)},
+                       {"changes", JsonArray(changes_.begin(), changes_.end())}});
+}
+
+void HealthPage::note(const std::map<std::string, Condition>& ill, Time now) {
+  const auto add = [&](const std::string& what, Condition condition) {
+    if (changes_.size() == kHealthChangesMax) changes_.pop_back();
+    changes_.push_front(Json::object(
+        {{"time", format_time(now)}, {"what", what}, {"condition", name_of_condition(condition)}}));
+  };
+  if (began_) {
+    for (const auto& [what, condition] : ill) {
+      const auto known = known_.find(what);
+      if (known == known_.end() || known->second != condition) add(what, condition);
+    }
+    for (const auto& [what, condition] : known_)
+      if (!ill.contains(what)) add(what, Condition::Healthy);
+  }
+  began_ = true;
+  known_ = ill;
+}
+
+}  // namespace berth::dashboard

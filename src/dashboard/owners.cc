@@ -1,0 +1,75 @@
+#include "dashboard/owners.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace berth::dashboard {
+namespace {
+
+constexpr std::array<std::string_view, 4> kOwnerKinds = {"Pod", "PodGroup", "CompositePodGroup",
+                                                         "ResourceClaim"};
+
+}  // namespace
+
+std::string_view name_of(OwnerKind kind) {
+  return kOwnerKinds[static_cast<std::size_t>(kind)];
+}
+
+Owner owner_of(const client::View& view, const api::Pod& pod) {
+  const std::string& ns = pod.meta.ns;
+  if (pod.group.empty()) return {OwnerKind::Pod, ns, pod.meta.name};
+  const api::PodGroup* group = view.pod_groups.find(ns, pod.group);
+  if (!group || group->parent.empty()) return {OwnerKind::PodGroup, ns, pod.group};
+  std::string root = group->parent;
+  for (std::size_t above = 0; above < kParentsMax; ++above) {
+    const api::CompositePodGroup* composite = view.composite_groups.find(ns, root);
+    if (!composite || composite->parent.empty()) break;
+    root = composite->parent;
+  }
+  return {OwnerKind::CompositePodGroup, ns, root};
+}
+
+Owners::Owners() : rows_(1) {}
+
+OwnerId Owners::acquire(const Owner& owner) {
+  if (const auto known = ids_.find(owner); known != ids_.end()) {
+    ++rows_[known->second].holds;
+    return known->second;
+  }
+  OwnerId id = static_cast<OwnerId>(rows_.size());
+  if (free_.empty()) {
+    rows_.emplace_back();
+  } else {
+    id = free_.back();
+    free_.pop_back();
+  }
+  rows_[id] = {owner, 1};
+  ids_[owner] = id;
+  new_.push_back(id);
+  return id;
+}
+
+void Owners::release(OwnerId id) {
+  if (id == kNobody || --rows_[id].holds > 0) return;
+  ids_.erase(rows_[id].owner);
+  free_.push_back(id);
+}
+
+std::vector<OwnerId> Owners::all() const {
+  std::vector<OwnerId> ids;
+  ids.reserve(ids_.size());
+  for (const auto& [owner, id] : ids_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::vector<OwnerId> Owners::take_new() {
+  std::vector<OwnerId> ids = std::exchange(new_, {});
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::erase_if(ids, [&](OwnerId id) { return rows_[id].holds == 0; });
+  return ids;
+}
+
+}  // namespace berth::dashboard

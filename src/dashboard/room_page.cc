@@ -1,0 +1,104 @@
+#include "dashboard/room_page.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth::dashboard {
+namespace {
+
+struct Sums {
+  std::int64_t nodes = 0, devices = 0, free = 0, used = 0, reserved = 0, out = 0;
+  std::int64_t free_nodes = 0, free_on_free_nodes = 0, stranded = 0;
+};
+
+using Path = std::vector<std::string>;
+struct PathLess {
+  bool operator()(const Path& a, const Path& b) const {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), natural_less);
+  }
+};
+
+Sums sums_of(const Floor& floor, const FloorNode& node) {
+  Sums sums{.nodes = 1, .devices = node.cells};
+  for (CellId id = node.first; id < node.first + node.cells; ++id) {
+    const Cell& cell = floor.cells()[id];
+    if (cell.use == Use::Reserved)
+      ++sums.reserved;
+    else if (cell.use != Use::Free)
+      ++sums.used;
+    else if (cell.condition == Condition::Healthy)
+      ++sums.free;
+    else
+      ++sums.out;
+  }
+  if (sums.free == sums.devices && sums.devices > 0) {
+    sums.free_nodes = 1;
+    sums.free_on_free_nodes = sums.free;
+  } else {
+    sums.stranded = sums.free;
+  }
+  return sums;
+}
+
+void add(Sums& to, const Sums& more) {
+  to.nodes += more.nodes;
+  to.devices += more.devices;
+  to.free += more.free;
+  to.used += more.used;
+  to.reserved += more.reserved;
+  to.out += more.out;
+  to.free_nodes += more.free_nodes;
+  to.free_on_free_nodes += more.free_on_free_nodes;
+  to.stranded += more.stranded;
+}
+
+Json path_json(const Path& path) {
+  return JsonArray(path.begin(), path.end());
+}
+
+}  // namespace
+
+Json room_page(const Floor& floor) {
+  const FloorLayout& layout = floor.layout();
+  std::map<Path, Sums, PathLess> domains;
+  domains[{}];
+  for (const FloorNode& node : layout.nodes()) {
+    if (node.shared_pool) continue;
+    const Sums own = sums_of(floor, node);
+    const Path& path = layout.domains()[node.domain].path;
+    for (std::size_t depth = 0; depth <= path.size(); ++depth)
+      add(domains[Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth))], own);
+  }
+  struct Level {
+    std::int64_t domains = 0, free = 0, whole = 0;
+  };
+  std::vector<Level> levels(layout.levels().size() + 1);
+  JsonArray rows;
+  for (const auto& [path, sums] : domains) {
+    Level& level = levels[path.size()];
+    ++level.domains;
+    level.free = std::max(level.free, sums.free);
+    level.whole = std::max(level.whole, sums.free_on_free_nodes);
+    if (rows.size() == kDomainsShownMax) continue;
+    rows.push_back(Json::object({{"level", static_cast<std::int64_t>(path.size())},
+                                 {"path", path_json(path)},
+                                 {"nodes", sums.nodes},
+                                 {"devices", sums.devices},
+                                 {"free", sums.free},
+                                 {"used", sums.used},
+                                 {"reserved", sums.reserved},
+                                 {"out", sums.out},
+                                 {"freeNodes", sums.free_nodes},
+                                 {"stranded", sums.stranded}}));
+  }
+  JsonArray names;
+  for (std::size_t depth = 0; depth < levels.size(); ++depth)
+    names.push_back(
+        Json::object({{"name", depth == 0 ? std::string("floor") : layout.levels()[depth - 1].name},
+                      {"domains", levels[depth].domains},
+                      {"largestFree", levels[depth].free},
+                      {"largestWhole", levels[depth].whole}}));
+  return Json::object({{"levels", std::move(names)}, {"domains", std::move(rows)}});
+}
+
+}  // namespace berth::dashboard

@@ -1,0 +1,120 @@
+// The page in Chromium against a `berth up` with three nodes; one JSON line a case: {"name","problem"}.
+// API, CA, CERT and KEY say where the API server is and who asks; LINK is the link that `up` printed.
+import https from "node:https";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+const require = createRequire(fileURLToPath(new URL("../../web/package.json", import.meta.url)));
+const { chromium, expect } = require("@playwright/test");
+const axe = require("axe-core").source;
+const { API, CA, CERT, KEY, LINK } = process.env;
+const screens = ["floor", "why", "group", "room", "health", "pace"];
+
+function call(method, path, body) {
+  return new Promise((done, failed) => {
+    const options = { method, ca: CA, cert: CERT, key: KEY, headers: { "Content-Type": "application/json" } };
+    const request = https.request(API + path, options, (answer) => {
+      let text = "";
+      answer.on("data", (part) => { text += part; });
+      answer.on("end", () => (answer.statusCode < 300 ? done(text) : failed(new Error(`${method} ${path}: ${text}`))));
+    });
+    request.on("error", failed);
+    request.end(body && JSON.stringify(body));
+  });
+}
+const pod = (name, cpu, more = {}) => ({
+  apiVersion: "v1", kind: "Pod", metadata: { name },
+  spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }], ...more },
+});
+const pods = "/api/v1/namespaces/default/pods";
+
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+const page = await context.newPage();
+const complaints = [];
+page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
+page.on("pageerror", (error) => complaints.push(error.message));
+const show = (screen) => page.evaluate((name) => { location.hash = `#/${name}`; }, screen);
+
+const cases = {
+  "the link opens the floor, and its code is no longer in the address": async () => {
+    await page.goto(LINK);
+    await expect(page.locator(".foot")).toContainText("3 nodes");
+    expect(page.url()).not.toContain("code=");
+  },
+  "a code that was used opens nothing": async () => {
+    const other = await browser.newContext();
+    const stranger = await other.newPage();
+    await stranger.goto(LINK);
+    await expect(stranger.getByText("this link was used already")).toBeVisible();
+    await other.close();
+  },
+  "the table shows what the map shows": async () => {
+    await page.getByRole("button", { name: "Table" }).click();
+    await expect(page.getByRole("rowheader", { name: "node-2" })).toBeVisible();
+    await page.getByRole("button", { name: "Map", exact: true }).click();
+  },
+  "a pod that runs has its node": async () => {
+    await call("POST", pods, pod("small", "1"));
+    await expect(page.locator(".tile-used dd")).toHaveText("1");
+  },
+  "a pod that waits is explained, with what would help": async () => {
+    await call("POST", pods, pod("huge", "100"));
+    await show("why");
+    await page.getByRole("link", { name: "default/huge" }).click();
+    await expect(page.locator(".sentence")).toContainText("pod default/huge waits");
+    await expect(page.getByRole("cell", { name: "Insufficient cpu" })).toBeVisible();
+    await expect(page.getByText("Remedies are being tried")).toHaveCount(0);
+  },
+  "a gang shows its members": async () => {
+    await call("POST", "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", {
+      apiVersion: "scheduling.k8s.io/v1beta1", kind: "PodGroup", metadata: { name: "gang" },
+      spec: { schedulingPolicy: { gang: { minCount: 2 } } },
+    });
+    for (const name of ["gang-0", "gang-1"])
+      await call("POST", pods, pod(name, "1", { schedulingGroup: { podGroupName: "gang" } }));
+    await show("group/PodGroup/default/gang");
+    await expect(page.getByRole("rowheader", { name: "gang-1" })).toBeVisible();
+    await expect(page.locator(".list")).toContainText("2 of 2");
+  },
+  "a cordoned node is on the page of health": async () => {
+    await call("PUT", "/api/v1/nodes/node-2", { ...JSON.parse(await call("GET", "/api/v1/nodes/node-2")), spec: { unschedulable: true } });
+    await show("health");
+    await expect(page.getByRole("button", { name: "node-2" }).first()).toBeVisible();
+    await expect(page.locator(".changes")).toContainText("node node-2");
+  },
+  "a node that is gone leaves the floor": async () => {
+    await show("floor");
+    await expect(page.locator(".foot")).toContainText("3 nodes");
+    await call("DELETE", "/api/v1/nodes/node-3");
+    await expect(page.locator(".foot")).toContainText("2 nodes");
+  },
+  "search finds a node and shows it alone": async () => {
+    await page.getByRole("searchbox").fill("node-1");
+    await page.keyboard.press("Enter");
+    await expect(page.getByRole("button", { name: "node-1 ×" })).toBeVisible();
+    await page.getByRole("button", { name: "node-1 ×" }).click();
+  },
+  "the page has no violation that axe finds, light and dark": async () => {
+    await page.evaluate(axe);
+    const found = [];
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      for (const screen of screens) {
+        await show(screen);
+        await page.locator("h1").first().waitFor({ state: "attached" });
+        const { violations } = await page.evaluate(() => window.axe.run());
+        for (const { id, nodes } of violations) found.push(`${colorScheme} ${screen} ${id}: ${nodes[0].html.slice(0, 160)}`);
+      }
+    }
+    expect(found).toEqual([]);
+  },
+  "the console has no error": async () => { expect(complaints).toEqual([]); },
+};
+
+for (const [name, run] of Object.entries(cases)) {
+  let problem = null;
+  try { await run(); } catch (error) { problem = String(error.message ?? error).slice(0, 1500); }
+  console.log(JSON.stringify({ name, problem }));
+}
+await browser.close();

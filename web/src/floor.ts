@@ -1,0 +1,157 @@
+// The floor as the server describes it: its layout, and what is in each cell.
+
+export const enum Use { Free, Used, Shared, Reserved }
+export const enum Condition { Healthy, Closed, Ill }
+export const useNames = ["free", "used", "shared", "reserved"];
+export const conditionNames = ["healthy", "closed", "ill"];
+
+export interface ShapePart { source: "Devices" | "Resource" | "Node"; driver: string; names: string[] }
+export interface Layout {
+  version: number;
+  topology: string;
+  levels: { name: string; label: string }[];
+  domains: string[][];
+  shapes: ShapePart[][];
+  nodes: string[];
+  nodeDomain: number[];
+  nodeShape: number[];
+  shared: number[];
+}
+export type OwnerKind = "Pod" | "PodGroup" | "CompositePodGroup" | "ResourceClaim";
+export const ownerKinds: OwnerKind[] = ["Pod", "PodGroup", "CompositePodGroup", "ResourceClaim"];
+export interface Owner { kind: OwnerKind; namespace: string; name: string }
+export interface Delta {
+  layout: number;
+  version: number;
+  runs: [number, number, number, number][];
+  owners: [number, number, string, string][];
+}
+
+export class Floor {
+  readonly layout: Layout;
+  version = 0;
+  readonly firstCell: Uint32Array; // by node, and the count behind the last
+  readonly nodeOfCell: Uint32Array;
+  readonly state: Uint8Array; // use + 4 * condition
+  readonly owner: Uint32Array;
+  readonly owners = new Map<number, Owner>();
+
+  constructor(layout: Layout) {
+    this.layout = layout;
+    const sizes = layout.shapes.map((parts) => parts.reduce((sum, part) => sum + namesOf(part).length, 0));
+    this.firstCell = new Uint32Array(layout.nodes.length + 1);
+    layout.nodes.forEach((_, node) => {
+      this.firstCell[node + 1] = this.firstCell[node] + sizes[layout.nodeShape[node]];
+    });
+    const cells = this.firstCell[layout.nodes.length];
+    this.nodeOfCell = new Uint32Array(cells);
+    for (let node = 0; node < layout.nodes.length; ++node)
+      this.nodeOfCell.fill(node, this.firstCell[node], this.firstCell[node + 1]);
+    this.state = new Uint8Array(cells);
+    this.owner = new Uint32Array(cells);
+  }
+
+  get cells(): number { return this.state.length; }
+  use(cell: number): Use { return this.state[cell] & 3; }
+  condition(cell: number): Condition { return this.state[cell] >> 2; }
+  ownerOf(cell: number): Owner | undefined { return this.owners.get(this.owner[cell]); }
+  nodeName(cell: number): string { return this.layout.nodes[this.nodeOfCell[cell]]; }
+  path(node: number): string[] { return this.layout.domains[this.layout.nodeDomain[node]]; }
+
+  device(cell: number): { driver: string; name: string; source: ShapePart["source"] } {
+    const node = this.nodeOfCell[cell];
+    let left = cell - this.firstCell[node];
+    for (const part of this.layout.shapes[this.layout.nodeShape[node]]) {
+      const names = namesOf(part);
+      if (left < names.length) return { driver: part.driver, name: names[left], source: part.source };
+      left -= names.length;
+    }
+    return { driver: "", name: "", source: "Node" };
+  }
+
+  // Replaces everything; false when the frame is of another layout.
+  read(frame: ArrayBuffer): boolean {
+    const reader = new FrameReader(new Uint8Array(frame));
+    if (reader.text(4) !== "BFL1") throw new Error("this is no floor frame");
+    if (reader.number() !== this.layout.version) return false;
+    this.version = reader.number();
+    if (reader.number() !== this.cells) return false;
+    for (let cell = 0; cell < this.cells;) {
+      const count = reader.number(), state = reader.byte(), owner = reader.number();
+      this.state.fill(state, cell, cell + count);
+      this.owner.fill(owner, cell, cell + count);
+      cell += count;
+    }
+    this.owners.clear();
+    for (let left = reader.number(); left > 0; --left) {
+      const id = reader.number(), kind = ownerKinds[reader.byte()];
+      const namespace = reader.text(reader.number()), name = reader.text(reader.number());
+      this.owners.set(id, { kind, namespace, name });
+    }
+    return true;
+  }
+
+  // False when the delta does not follow: the floor must be read again. An older one changes nothing.
+  apply(delta: Delta): boolean {
+    if (delta.layout !== this.layout.version) return false;
+    if (delta.version <= this.version) return true;
+    if (delta.version !== this.version + 1) return false;
+    this.version = delta.version;
+    for (const [id, kind, namespace, name] of delta.owners)
+      this.owners.set(id, { kind: ownerKinds[kind], namespace, name });
+    for (const [first, count, state, owner] of delta.runs) {
+      this.state.fill(state, first, first + count);
+      this.owner.fill(owner, first, first + count);
+    }
+    return true;
+  }
+}
+
+function namesOf(part: ShapePart): string[] {
+  return part.source === "Node" ? [""] : part.names;
+}
+
+class FrameReader {
+  private at = 0;
+  constructor(private readonly bytes: Uint8Array) {}
+  byte(): number {
+    if (this.at >= this.bytes.length) throw new Error("the floor frame ends early");
+    return this.bytes[this.at++];
+  }
+  number(): number {
+    let value = 0, factor = 1, byte;
+    do {
+      byte = this.byte();
+      value += (byte & 0x7f) * factor;
+      factor *= 128;
+    } while (byte & 0x80);
+    return value;
+  }
+  text(length: number): string {
+    this.at += length;
+    return new TextDecoder().decode(this.bytes.subarray(this.at - length, this.at));
+  }
+}
+
+export interface Counts { free: number; used: number; shared: number; reserved: number; closed: number; ill: number }
+export function count(floor: Floor, first = 0, end = floor.cells): Counts {
+  const sums = { free: 0, used: 0, shared: 0, reserved: 0, closed: 0, ill: 0 };
+  for (let cell = first; cell < end; ++cell) {
+    switch (floor.use(cell)) {
+      case Use.Free: ++sums.free; break;
+      case Use.Used: ++sums.used; break;
+      case Use.Shared: ++sums.shared; break;
+      default: ++sums.reserved;
+    }
+    if (floor.condition(cell) === Condition.Closed) ++sums.closed;
+    if (floor.condition(cell) === Condition.Ill) ++sums.ill;
+  }
+  return sums;
+}
+
+export function ownerText(owner: Owner | undefined): string {
+  return owner ? `${owner.kind} ${owner.namespace}/${owner.name}` : "nobody";
+}
+export function sameOwner(a: Owner | undefined, b: Owner | undefined): boolean {
+  return !!a && !!b && a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
+}

@@ -1,0 +1,195 @@
+import { useMemo, useState } from "preact/hooks";
+import { type Floor, type Owner, conditionNames, count, ownerText, sameOwner, useNames } from "./floor.ts";
+import { FloorMap } from "./map.tsx";
+import { Bar, Rows, plural } from "./parts.tsx";
+import type { Mode } from "./raster.ts";
+import { floor, floorChanges, go, highlight, waiting } from "./store.ts";
+
+const modes: { mode: Mode; label: string }[] = [
+  { mode: "use", label: "Use" }, { mode: "owner", label: "Owner" }, { mode: "health", label: "Health" },
+  { mode: "reserved", label: "Reserved" },
+];
+const matchesMax = 8;
+
+interface Match { text: string; kind: string; owner?: Owner; nodes?: Set<string> }
+
+function search(now: Floor, words: string): Match[] {
+  const wanted = words.toLowerCase().trim();
+  if (!wanted) return [];
+  const found: Match[] = [];
+  for (const owner of now.owners.values())
+    if (`${owner.namespace}/${owner.name}`.toLowerCase().includes(wanted)) {
+      found.push({ text: `${owner.namespace}/${owner.name}`, kind: owner.kind, owner });
+      if (found.length === matchesMax) return found;
+    }
+  for (const [i, path] of now.layout.domains.entries())
+    if (path.length > 0 && path.join("/").toLowerCase().includes(wanted)) {
+      const nodes = new Set(now.layout.nodes.filter((_, node) => now.layout.nodeDomain[node] === i));
+      found.push({ text: path.join("/"), kind: now.layout.levels[path.length - 1].name, nodes });
+      if (found.length === matchesMax) return found;
+    }
+  for (const node of now.layout.nodes)
+    if (node.toLowerCase().includes(wanted)) {
+      found.push({ text: node, kind: "Node", nodes: new Set([node]) });
+      if (found.length === matchesMax) return found;
+    }
+  return found;
+}
+
+function Search({ now }: { now: Floor }) {
+  const [words, setWords] = useState("");
+  const matches = search(now, words);
+  const show = (match: Match) => {
+    highlight.value = { text: match.text, owner: match.owner, nodes: match.nodes };
+    setWords("");
+  };
+  return (
+    <form class="search" role="search" onSubmit={(event) => { event.preventDefault(); if (matches[0]) show(matches[0]); }}>
+      <input type="search" placeholder="Find a node, group, pod or rack" aria-label="Find a node, group, pod or rack"
+        value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+      {words.trim() && (
+        <ul class="matches">
+          {matches.length === 0 && <li class="muted">nothing has this name</li>}
+          {matches.map((match) => (
+            <li key={match.kind + match.text}>
+              <button type="button" onClick={() => show(match)}>{match.text}<span class="muted"> {match.kind}</span></button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </form>
+  );
+}
+
+function Legend({ mode }: { mode: Mode }) {
+  const rows = mode === "health"
+    ? [["quiet", "none", "healthy"], ["closed", "slash", "closed to new work"], ["ill", "cross", "ill"]]
+    : mode === "owner"
+      ? [["free", "hollow", "free"], ["owner", "none", "one colour an owner"]]
+      : mode === "reserved"
+        ? [["free", "hollow", "free"], ["reserved", "dot", "reserved"], ["quiet", "none", "in use"]]
+        : [["free", "hollow", "free"], ["used", "none", "in use"], ["shared", "half", "shared"], ["reserved", "dot", "reserved"]];
+  return (
+    <ul class="legend" aria-label="Legend">
+      {rows.map(([kind, mark, text]) => <li key={text}><span class={`key mark-${mark} fill-${kind}`} />{text}</li>)}
+    </ul>
+  );
+}
+
+function Sums({ now }: { now: Floor }) {
+  const sums = useMemo(() => count(now), [now, floorChanges.value]);
+  const tiles: [string, number, string][] = [
+    ["devices", now.cells, ""], ["in use", sums.used + sums.shared, "used"], ["reserved", sums.reserved, "reserved"],
+    ["free", sums.free, "free"], ["ill or closed", sums.ill + sums.closed, "ill"],
+  ];
+  return (
+    <dl class="tiles">
+      {tiles.map(([text, value, kind]) => (
+        <div key={text} class={kind && `tile-${kind}`}><dt>{text}</dt><dd>{value.toLocaleString("en")}</dd></div>
+      ))}
+      <div class="tile-button"><dt>waiting</dt><dd><a href="#/why">{(waiting.value?.total ?? 0).toLocaleString("en")}</a></dd></div>
+    </dl>
+  );
+}
+
+function owners(now: Floor, node: number): Owner[] {
+  const found: Owner[] = [];
+  for (let cell = now.firstCell[node]; cell < now.firstCell[node + 1]; ++cell) {
+    const owner = now.ownerOf(cell);
+    if (owner && !found.some((known) => sameOwner(known, owner))) found.push(owner);
+  }
+  return found;
+}
+
+function FloorTable({ now }: { now: Floor }) {
+  const wanted = highlight.value;
+  const nodes = now.layout.nodes.map((_, node) => node).filter((node) => !wanted || wanted.nodes?.has(now.layout.nodes[node]) ||
+    (wanted.owner && owners(now, node).some((owner) => sameOwner(owner, wanted.owner))));
+  return (
+    <Rows items={nodes} height={34} label="Nodes"
+      head={<tr><th>Node</th>{now.layout.levels.map((level) => <th key={level.name}>{level.name}</th>)}<th class="number">Devices</th>
+        <th class="number">Free</th><th class="number">In use</th><th class="number">Reserved</th><th class="wide">Use</th><th>Condition</th><th>Owners</th></tr>}
+      row={(node) => {
+        const sums = count(now, now.firstCell[node], now.firstCell[node + 1]);
+        const all = owners(now, node);
+        return (
+          <tr key={node}>
+            <th scope="row">{now.layout.nodes[node]}</th>
+            {now.layout.levels.map((level, i) => <td key={level.name}>{now.path(node)[i] ?? "–"}</td>)}
+            <td class="number">{now.firstCell[node + 1] - now.firstCell[node]}</td>
+            <td class="number">{sums.free}</td><td class="number">{sums.used + sums.shared}</td><td class="number">{sums.reserved}</td>
+            <td><Bar parts={[{ name: "in use", value: sums.used, kind: "used" }, { name: "shared", value: sums.shared, kind: "shared" },
+              { name: "reserved", value: sums.reserved, kind: "reserved" }, { name: "free", value: sums.free, kind: "free" }]} /></td>
+            <td>{sums.ill ? `✕ ${sums.ill} ill` : sums.closed ? `⁄ ${sums.closed} closed` : "healthy"}</td>
+            <td class="cut">{all.slice(0, 3).map((owner) => `${owner.namespace}/${owner.name}`).join(", ")}{all.length > 3 && ` and ${all.length - 3} more`}</td>
+          </tr>
+        );
+      }} />
+  );
+}
+
+function Details({ now, cell, close }: { now: Floor; cell: number; close(): void }) {
+  const node = now.nodeOfCell[cell], device = now.device(cell), owner = now.ownerOf(cell);
+  const names = Array.from({ length: now.firstCell[node + 1] - now.firstCell[node] }, (_, i) => now.firstCell[node] + i);
+  return (
+    <aside class="details" aria-label="Selected device">
+      <button type="button" class="close" aria-label="Close" onClick={close}>×</button>
+      <h2>{now.layout.nodes[node]}</h2>
+      {now.path(node).length > 0 && <p class="muted">{now.path(node).map((value, i) => `${now.layout.levels[i].name} ${value}`).join(" · ")}</p>}
+      {device.name && <p><strong>{device.name}</strong> <span class="muted">{device.driver}</span></p>}
+      <p>{useNames[now.use(cell)]}, {conditionNames[now.condition(cell)]}</p>
+      {owner && (
+        <>
+          <p>{ownerText(owner)}</p>
+          <p class="actions">
+            <button type="button" onClick={() => { highlight.value = { text: `${owner.namespace}/${owner.name}`, owner }; }}>Show all its devices</button>
+            {owner.kind !== "ResourceClaim" && <button type="button" onClick={() => go(owner.kind === "Pod" ? "why" : "group", owner.kind, owner.namespace, owner.name)}>Open</button>}
+          </p>
+        </>
+      )}
+      <table class="plain">
+        <thead><tr><th>Device</th><th>Use</th><th>Owner</th></tr></thead>
+        <tbody>{names.map((at) => (
+          <tr key={at} class={at === cell ? "chosen" : ""}><td>{now.device(at).name || "the node"}</td>
+            <td>{useNames[now.use(at)]}{now.condition(at) ? `, ${conditionNames[now.condition(at)]}` : ""}</td>
+            <td class="cut">{now.ownerOf(at)?.name ?? "–"}</td></tr>))}</tbody>
+      </table>
+    </aside>
+  );
+}
+
+export function FloorScreen() {
+  const [mode, setMode] = useState<Mode>("use");
+  const [table, setTable] = useState(false);
+  const [cell, setCell] = useState(-1);
+  const now = floor.value;
+  void floorChanges.value;
+  if (!now) return <p class="empty">The floor is being read.</p>;
+  if (now.cells === 0) return <p class="empty">There are no nodes yet.</p>;
+  return (
+    <div class="screen floor">
+      <h1 class="sr">Floor</h1>
+      <Sums now={now} />
+      <div class="tools">
+        <div class="choice" role="group" aria-label="Colour by">
+          {modes.map((row) => <button type="button" key={row.mode} aria-pressed={mode === row.mode} onClick={() => setMode(row.mode)}>{row.label}</button>)}
+        </div>
+        <Legend mode={mode} />
+        <span class="grow" />
+        {highlight.value && <button type="button" class="chip" onClick={() => { highlight.value = null; }}>{highlight.value.text} ×</button>}
+        <Search now={now} />
+        <div class="choice" role="group" aria-label="Show as">
+          <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Map</button>
+          <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
+        </div>
+      </div>
+      <div class="stage">
+        {table ? <FloorTable now={now} /> : <FloorMap mode={mode} open={setCell} />}
+        {cell >= 0 && cell < now.cells && <Details now={now} cell={cell} close={() => setCell(-1)} />}
+      </div>
+      <p class="foot muted">{plural(now.layout.nodes.length - now.layout.shared.length, "node")}
+        {now.layout.levels.length > 0 ? ` by ${now.layout.levels.map((level) => level.name).join(" → ")}` : ", no topology"}
+        {now.layout.topology && ` (Topology ${now.layout.topology})`}</p>
+    </div>
+  );
+}

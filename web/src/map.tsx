@@ -1,0 +1,223 @@
+// The floor as a picture: pan, zoom, hover, click. Its table twin is in floor_table.tsx.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Floor, conditionNames, ownerText, sameOwner, useNames } from "./floor.ts";
+import { type Plan, cellAt, nodeAt } from "./plan.ts";
+import { type Mode, type Palette, type View, drawCells, rgb } from "./raster.ts";
+import { floor, floorChanges, highlight, plan } from "./store.ts";
+
+const zoomStep = 1.3, scaleMax = 60, labelMin = 9;
+
+function palette(element: Element): Palette {
+  const style = getComputedStyle(element);
+  const probe = document.createElement("span");
+  element.append(probe);
+  const colour = (name: string) => {
+    probe.style.color = style.getPropertyValue(name);
+    return rgb(getComputedStyle(probe).color);
+  };
+  const found = {
+    background: colour("--surface"), free: colour("--free"), used: colour("--used"), shared: colour("--shared"),
+    reserved: colour("--reserved"), closed: colour("--closed"), ill: colour("--ill"), quiet: colour("--quiet"),
+    ink: colour("--ink"), owners: Array.from({ length: 10 }, (_, i) => colour(`--owner-${i}`)),
+  };
+  probe.remove();
+  return found;
+}
+
+function litBy(now: Floor): ((cell: number) => boolean) | null {
+  const wanted = highlight.value;
+  if (!wanted) return null;
+  return (cell) =>
+    (!!wanted.owner && sameOwner(now.ownerOf(cell), wanted.owner)) || !!wanted.nodes?.has(now.nodeName(cell));
+}
+
+function drawLabels(context: CanvasRenderingContext2D, plan: Plan, now: Floor, view: View, style: CSSStyleDeclaration) {
+  const ratio = devicePixelRatio;
+  const text = style.getPropertyValue("--muted"), line = style.getPropertyValue("--line");
+  context.textBaseline = "middle";
+  for (const area of plan.areas) {
+    const x = view.x + area.x * view.scale, y = view.y + area.y * view.scale;
+    context.strokeStyle = line;
+    context.lineWidth = ratio;
+    context.strokeRect(x + 0.5, y + 0.5, area.w * view.scale, area.h * view.scale);
+    const size = Math.min(view.scale * area.header * 0.72, 15 * ratio);
+    if (size < labelMin * ratio * 0.8) continue;
+    context.font = `600 ${size}px system-ui, sans-serif`;
+    context.fillStyle = text;
+    context.fillText(area.label, x + view.scale * 0.6, y + (view.scale * area.header) / 2, area.w * view.scale * 0.9);
+  }
+  const size = Math.min(view.scale * 0.62, 12 * ratio);
+  if (size < labelMin * ratio * 0.85) return;
+  context.font = `${size}px system-ui, sans-serif`;
+  context.fillStyle = text;
+  plan.nodes.forEach((box, node) => {
+    const x = view.x + box.x * view.scale, y = view.y + box.y * view.scale;
+    if (x > context.canvas.width || y > context.canvas.height || x + box.w * view.scale < 0) return;
+    context.fillText(now.layout.nodes[node], x, y + view.scale * 0.45, box.w * view.scale);
+  });
+}
+
+function fit(canvas: HTMLCanvasElement, plan: Plan): View {
+  const scale = Math.min(canvas.width / (plan.width + 1.5), canvas.height / (plan.height + 1.5), 44 * devicePixelRatio);
+  return {
+    scale,
+    x: Math.max((canvas.width - plan.width * scale) / 2, 0.75 * scale),
+    y: Math.max(Math.min((canvas.height - plan.height * scale) / 2, 1.5 * scale), 0.75 * scale),
+  };
+}
+
+function Tip({ at, x, y, now }: { at: number; x: number; y: number; now: Floor }) {
+  const element = useRef<HTMLDivElement>(null);
+  const device = now.device(at), path = now.path(now.nodeOfCell[at]);
+  useEffect(() => {
+    const tip = element.current!;
+    tip.style.left = `${Math.min(x + 14, innerWidth - tip.offsetWidth - 8)}px`;
+    tip.style.top = `${Math.min(y + 14, innerHeight - tip.offsetHeight - 8)}px`;
+  });
+  return (
+    <div class="tip" ref={element}>
+      <strong>{now.nodeName(at)}{device.name && ` · ${device.name}`}</strong>
+      {device.driver && <div class="muted">{device.driver}</div>}
+      {path.length > 0 && <div class="muted">{path.join(" / ")}</div>}
+      <div>{useNames[now.use(at)]}{now.condition(at) > 0 && `, ${conditionNames[now.condition(at)]}`}</div>
+      {now.owner[at] > 0 && <div>{ownerText(now.ownerOf(at))}</div>}
+    </div>
+  );
+}
+
+export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const view = useRef<View | null>(null);
+  const painter = useRef(() => {});
+  const colours = useRef<Palette | null>(null);
+  const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
+  const [hover, setHover] = useState<{ at: number; x: number; y: number } | null>(null);
+
+  painter.current = () => {
+    const element = canvas.current, now = floor.peek(), where = plan.peek();
+    if (!element || !now || !where) return;
+    const box = element.getBoundingClientRect();
+    const width = Math.max(1, Math.round(box.width * devicePixelRatio));
+    const height = Math.max(1, Math.round(box.height * devicePixelRatio));
+    if (element.width !== width || element.height !== height) {
+      element.width = width;
+      element.height = height;
+      view.current = null;
+    }
+    view.current ??= fit(element, where);
+    const context = element.getContext("2d")!;
+    const shades = (colours.current ??= palette(element));
+    const image = context.createImageData(width, height);
+    new Uint32Array(image.data.buffer).fill(shades.background);
+    drawCells(image, now, where, view.current, mode, shades, litBy(now));
+    context.putImageData(image, 0, 0);
+    drawLabels(context, where, now, view.current, getComputedStyle(element));
+    element.dataset.painted = String(Number(element.dataset.painted ?? 0) + 1);
+  };
+  const frame = useRef(0);
+  const paint = () => {
+    if (frame.current) return;
+    frame.current = requestAnimationFrame(() => { frame.current = 0; painter.current(); });
+  };
+  const zoom = (factor: number, x?: number, y?: number) => {
+    const element = canvas.current!, old = view.current;
+    if (!old) return;
+    const cx = x ?? element.width / 2, cy = y ?? element.height / 2;
+    const least = fit(element, plan.peek()!).scale * 0.8;
+    const scale = Math.min(Math.max(old.scale * factor, least), scaleMax * devicePixelRatio);
+    view.current = { scale, x: cx - ((cx - old.x) * scale) / old.scale, y: cy - ((cy - old.y) * scale) / old.scale };
+    paint();
+  };
+  const shift = (dx: number, dy: number) => {
+    if (!view.current) return;
+    view.current = { ...view.current, x: view.current.x + dx, y: view.current.y + dy };
+    paint();
+  };
+  const reset = () => { view.current = null; paint(); };
+  const place = (event: MouseEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    return { x: (event.clientX - box.left) * devicePixelRatio, y: (event.clientY - box.top) * devicePixelRatio };
+  };
+  const cellOf = (event: MouseEvent) => {
+    if (!view.current || !plan.peek()) return -1;
+    const at = place(event), { x, y, scale } = view.current;
+    const cell = cellAt(floor.peek()!, plan.peek()!, (at.x - x) / scale, (at.y - y) / scale);
+    if (cell >= 0) return cell;
+    const node = nodeAt(plan.peek()!, (at.x - x) / scale, (at.y - y) / scale);
+    return node >= 0 ? floor.peek()!.firstCell[node] : -1;
+  };
+
+  useEffect(() => {
+    const element = canvas.current!;
+    const resized = new ResizeObserver(paint);
+    resized.observe(element);
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const recolour = () => { colours.current = null; paint(); };
+    scheme.addEventListener("change", recolour);
+    const wheel = (event: WheelEvent) => {
+      event.preventDefault();
+      const at = place(event);
+      zoom(Math.exp(-event.deltaY * 0.0015), at.x, at.y);
+    };
+    element.addEventListener("wheel", wheel, { passive: false });
+    return () => {
+      resized.disconnect();
+      scheme.removeEventListener("change", recolour);
+      element.removeEventListener("wheel", wheel);
+      cancelAnimationFrame(frame.current);
+    };
+  }, []);
+  useEffect(reset, [plan.value]);
+  useEffect(paint, [mode, floorChanges.value, highlight.value]);
+
+  const keys: Record<string, () => void> = {
+    "+": () => zoom(zoomStep), "=": () => zoom(zoomStep), "-": () => zoom(1 / zoomStep), "0": reset,
+    ArrowLeft: () => shift(80, 0), ArrowRight: () => shift(-80, 0),
+    ArrowUp: () => shift(0, 80), ArrowDown: () => shift(0, -80),
+  };
+  return (
+    <div class="map">
+      <canvas
+        ref={canvas} tabIndex={0} role="img"
+        aria-label="Map of all devices. Arrow keys move, plus and minus zoom, 0 shows all. The table has the same data."
+        onPointerDown={(event) => {
+          drag.current = { ...place(event), moved: false };
+          canvas.current!.setPointerCapture(event.pointerId);
+        }}
+        onPointerMove={(event) => {
+          const at = place(event);
+          if (drag.current) {
+            const dx = at.x - drag.current.x, dy = at.y - drag.current.y;
+            if (drag.current.moved || Math.abs(dx) + Math.abs(dy) > 4) {
+              drag.current = { ...at, moved: true };
+              shift(dx, dy);
+            }
+            return setHover(null);
+          }
+          const cell = cellOf(event);
+          setHover(cell < 0 ? null : { at: cell, x: event.clientX, y: event.clientY });
+        }}
+        onPointerUp={(event) => {
+          const moved = drag.current?.moved;
+          drag.current = null;
+          const cell = moved ? -1 : cellOf(event);
+          if (!moved) cell < 0 ? (highlight.value = null) : open(cell);
+        }}
+        onPointerLeave={() => setHover(null)}
+        onKeyDown={(event) => {
+          const act = keys[event.key];
+          if (!act) return;
+          event.preventDefault();
+          act();
+        }}
+      />
+      <div class="zoom">
+        <button type="button" aria-label="Zoom in" onClick={() => zoom(zoomStep)}>+</button>
+        <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / zoomStep)}>−</button>
+        <button type="button" aria-label="Show all" onClick={reset}>⤢</button>
+      </div>
+      {hover && floor.value && hover.at < floor.value.cells && <Tip {...hover} now={floor.value} />}
+    </div>
+  );
+}

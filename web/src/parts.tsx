@@ -1,0 +1,85 @@
+// Small parts that several screens use.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+
+export const now = signal(Date.now());
+setInterval(() => { now.value = Date.now(); }, 1000);
+
+export function ago(time: string | undefined): string {
+  if (!time) return "";
+  return span(Math.max(0, (now.value - Date.parse(time)) / 1000));
+}
+export function span(seconds: number): string {
+  const s = Math.round(seconds);
+  if (s < 90) return `${s} s`;
+  if (s < 5400) return `${Math.round(s / 60)} min`;
+  if (s < 129600) return `${Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86400)} d`;
+}
+export function plural(count: number, word: string): string {
+  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+}
+
+export function Card({ title, children, note }: { title: string; children: ComponentChildren; note?: string }) {
+  return (
+    <section class="card">
+      <h2>{title}{note && <span class="muted"> {note}</span>}</h2>
+      {children}
+    </section>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+export function Bar({ parts }: { parts: { name: string; value: number; kind: string }[] }) {
+  const total = parts.reduce((sum, part) => sum + part.value, 0);
+  const text = parts.filter((part) => part.value > 0).map((part) => `${part.value} ${part.name}`).join(", ");
+  return (
+    <div class="bar" role="img" aria-label={text} title={text}>
+      {parts.map((part) => <Segment key={part.name} kind={part.kind} part={total ? part.value / total : 0} />)}
+    </div>
+  );
+}
+function Segment({ kind, part }: { kind: string; part: number }) {
+  const element = useRef<HTMLSpanElement>(null);
+  useEffect(() => { element.current!.style.width = `${part * 100}%`; }, [part]);
+  return <span ref={element} class={`fill-${kind}`} />;
+}
+
+// Rows of one height, of which only those in sight exist.
+export function Rows<T>({ items, height, row, head, label }: {
+  items: T[]; height: number; row(item: T, index: number): ComponentChildren; head: ComponentChildren; label: string;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [room, setRoom] = useState(800);
+  useEffect(() => {
+    const element = box.current!;
+    const resized = new ResizeObserver(() => setRoom(element.clientHeight));
+    resized.observe(element);
+    return () => resized.disconnect();
+  }, []);
+  const first = Math.max(0, Math.floor(top / height) - 5), last = Math.min(items.length, first + Math.ceil(room / height) + 10);
+  return (
+    <div class="rows" ref={box} tabIndex={0} role="region" aria-label={label}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+      <table aria-rowcount={items.length}>
+        <thead>{head}</thead>
+        <tbody>
+          <Spacer height={first * height} />
+          {items.slice(first, last).map((item, i) => row(item, first + i))}
+          <Spacer height={(items.length - last) * height} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+function Spacer({ height }: { height: number }) {
+  const element = useRef<HTMLTableRowElement>(null);
+  useEffect(() => { if (element.current) element.current.style.height = `${height}px`; }, [height]);
+  return height > 0 ? <tr ref={element} aria-hidden="true"><td /></tr> : null;
+}

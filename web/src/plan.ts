@@ -1,0 +1,149 @@
+// Where each cell is drawn: nodes in racks, racks in rows of their block, in units of a cell.
+
+import type { Floor } from "./floor.ts";
+
+export interface Box { x: number; y: number; w: number; h: number }
+export interface Area extends Box { label: string; level: number; path: string[]; header: number }
+export interface Plan {
+  width: number;
+  height: number;
+  areas: Area[]; // domains, outermost first
+  nodes: Box[]; // by node
+  x: Float32Array; // left edge, by cell; each is one unit wide and high
+  y: Float32Array;
+}
+
+const nodeGap = 0.5;
+const padding = 0.6;
+const headerMin = 1.5, headerPart = 0.1; // for the name of a domain, of its height
+const labelPart = 0.42; // width of a letter, of its header
+const nodeHeader = 0.9;
+
+interface Part { w: number; h: number; place(x: number, y: number): void }
+
+const widthsTried = 48;
+
+interface Rows { at: { x: number; y: number }[]; w: number; h: number }
+function rows(parts: Part[], gap: number, widest: number): Rows {
+  const at: { x: number; y: number }[] = [];
+  let x = 0, y = 0, rowHeight = 0, w = 0;
+  for (const part of parts) {
+    if (x > 0 && x + part.w > widest + 1e-6) {
+      x = 0;
+      y += rowHeight + gap;
+      rowHeight = 0;
+    }
+    at.push({ x, y });
+    x += part.w + gap;
+    rowHeight = Math.max(rowHeight, part.h);
+    w = Math.max(w, x - gap);
+  }
+  return { at, w, h: y + rowHeight };
+}
+
+// Rows of parts in the shape that is drawn largest in a frame `aspect` times as wide as high.
+function flow(parts: Part[], gap: number, aspect: number): Part {
+  const area = parts.reduce((sum, part) => sum + (part.w + gap) * (part.h + gap), 0);
+  const middle = Math.sqrt(area * aspect), least = Math.max(0, ...parts.map((part) => part.w));
+  let best: Rows = rows(parts, gap, Math.max(middle, least));
+  const scale = (shape: Rows) => Math.min(aspect / shape.w, 1 / shape.h);
+  for (let i = 0; i < widthsTried; ++i) {
+    const tried = rows(parts, gap, Math.max(least, middle * (0.5 + (1.5 * i) / widthsTried)));
+    if (scale(tried) > scale(best) * 1.001) best = tried;
+  }
+  const { at } = best;
+  return {
+    w: best.w,
+    h: best.h,
+    place: (left, top) => parts.forEach((part, i) => part.place(left + at[i].x, top + at[i].y)),
+  };
+}
+
+interface Domain { children: Map<string, Domain>; nodes: number[] }
+
+export function makePlan(floor: Floor, aspect = 1.7): Plan {
+  const { layout } = floor;
+  const plan: Plan = {
+    width: 0, height: 0, areas: [], nodes: layout.nodes.map(() => ({ x: 0, y: 0, w: 0, h: 0 })),
+    x: new Float32Array(floor.cells), y: new Float32Array(floor.cells),
+  };
+  const root: Domain = { children: new Map(), nodes: [] };
+  const shared = new Set(layout.shared);
+  const pools: number[] = [];
+  layout.nodes.forEach((_, node) => {
+    if (shared.has(node)) return void pools.push(node);
+    let domain = root;
+    for (const value of floor.path(node)) {
+      let child = domain.children.get(value);
+      if (!child) domain.children.set(value, (child = { children: new Map(), nodes: [] }));
+      domain = child;
+    }
+    domain.nodes.push(node);
+  });
+  const parts = [domainPart(floor, plan, root, [], aspect)];
+  if (pools.length > 0) parts.push(framed(plan, nodesPart(floor, plan, pools, aspect), "shared pools", 1, []));
+  const all = flow(parts.filter((part) => part.h > 0), 2, aspect);
+  plan.width = all.w;
+  plan.height = all.h;
+  all.place(0, 0);
+  plan.areas.sort((a, b) => a.level - b.level);
+  return plan;
+}
+
+function domainPart(floor: Floor, plan: Plan, domain: Domain, path: string[], aspect: number): Part {
+  const parts: Part[] = [];
+  for (const [value, child] of domain.children)
+    parts.push(domainPart(floor, plan, child, [...path, value], aspect));
+  if (domain.nodes.length > 0) {
+    const own = nodesPart(floor, plan, domain.nodes, path.length === floor.layout.levels.length ? 0.8 : aspect);
+    parts.push(domain.children.size > 0 ? framed(plan, own, "without label", path.length + 1, path) : own);
+  }
+  const inside = flow(parts, 1.2, aspect);
+  if (path.length === 0) return inside;
+  const level = floor.layout.levels[path.length - 1]?.name ?? "";
+  return framed(plan, inside, `${level} ${path[path.length - 1]}`, path.length, path);
+}
+
+function framed(plan: Plan, inside: Part, label: string, level: number, path: string[]): Part {
+  const header = Math.max(headerMin, inside.h * headerPart);
+  const w = Math.max(inside.w, label.length * labelPart * header) + 2 * padding, h = inside.h + padding + header;
+  return {
+    w, h,
+    place(x, y) {
+      plan.areas.push({ x, y, w, h, label, level, path, header });
+      inside.place(x + padding, y + header);
+    },
+  };
+}
+
+function nodesPart(floor: Floor, plan: Plan, nodes: number[], aspect: number): Part {
+  return flow(nodes.map((node) => nodePart(floor, plan, node)), nodeGap, aspect);
+}
+
+function nodePart(floor: Floor, plan: Plan, node: number): Part {
+  const first = floor.firstCell[node], cells = floor.firstCell[node + 1] - first;
+  const columns = cells <= 1 ? 1 : cells <= 4 ? 2 : cells <= 16 ? 4 : 8;
+  const w = Math.max(columns, 2), h = Math.max(Math.ceil(cells / columns), 1) + nodeHeader;
+  return {
+    w, h,
+    place(x, y) {
+      plan.nodes[node] = { x, y, w, h };
+      for (let i = 0; i < cells; ++i) {
+        plan.x[first + i] = x + (i % columns);
+        plan.y[first + i] = y + nodeHeader + Math.floor(i / columns);
+      }
+    },
+  };
+}
+
+// The cell at a place of the plan; -1: none. Cost: O(nodes).
+export function cellAt(floor: Floor, plan: Plan, x: number, y: number): number {
+  const node = nodeAt(plan, x, y);
+  if (node < 0) return -1;
+  for (let cell = floor.firstCell[node]; cell < floor.firstCell[node + 1]; ++cell)
+    if (x >= plan.x[cell] && x < plan.x[cell] + 1 && y >= plan.y[cell] && y < plan.y[cell] + 1) return cell;
+  return -1;
+}
+export function nodeAt(plan: Plan, x: number, y: number): number {
+  return plan.nodes.findIndex((box) => x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h);
+}

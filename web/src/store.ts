@@ -1,0 +1,150 @@
+// What the screens show, kept up to date from the stream of events.
+
+import { effect, signal } from "@preact/signals";
+import { Refused, getBytes, getJson, listen, signIn } from "./api.ts";
+import { type Delta, Floor, type Layout, type Owner } from "./floor.ts";
+import { type Plan, makePlan } from "./plan.ts";
+
+export interface Waiting {
+  kind: Owner["kind"];
+  namespace: string;
+  name: string;
+  since: string;
+  priority: number;
+  pods: number;
+  bound: number;
+  minimum?: number;
+  devices: number;
+  state: "Gated" | "Binding" | "Unschedulable" | "Queued";
+  decided?: string;
+  reason?: string;
+  sentence?: string;
+  explanation?: string;
+  refused?: { plugin: string; nodes: number; reason: string; examples?: { node: string; why?: string }[] }[];
+}
+export interface WaitingPage { asOf: string; total: number; entries: Waiting[] }
+export interface Group {
+  kind: "PodGroup" | "CompositePodGroup";
+  namespace: string;
+  name: string;
+  parent: string;
+  minimum: number;
+  since: string;
+  pods?: number;
+  bound?: number;
+  running?: number;
+  domains?: { path: string; pods: number }[];
+}
+export interface GroupsPage { total: number; groups: Group[] }
+export interface RoomPage {
+  levels: { name: string; domains: number; largestFree: number; largestWhole: number }[];
+  domains: {
+    level: number; path: string[]; nodes: number; devices: number; free: number; used: number; reserved: number;
+    out: number; freeNodes: number; stranded: number;
+  }[];
+}
+export interface HealthPage {
+  total: number;
+  nodes: { node: string; condition: string; reason: string; since: string; devices: number; inUse: number }[];
+  devices: {
+    node: string; driver: string; device: string; condition: string; reason: string; since: string;
+    owner: Owner | null;
+  }[];
+  changes: { time: string; what: string; condition: string }[];
+}
+export interface Decision {
+  time: string; kind: Owner["kind"]; namespace: string; name: string; result: string; pods: number; text: string;
+}
+export interface PacePage {
+  time: number[]; placed: number[]; refused: number[]; bound: number[]; waiting: number[]; decisions: Decision[];
+}
+
+export type Link = "connecting" | "live" | "lost" | "refused";
+export const link = signal<Link>("connecting");
+export const refusal = signal("");
+export const floor = signal<Floor | null>(null);
+export const plan = signal<Plan | null>(null);
+export const floorChanges = signal(0); // grows with every change of a cell
+export const waiting = signal<WaitingPage | null>(null);
+export const groups = signal<GroupsPage | null>(null);
+export const room = signal<RoomPage | null>(null);
+export const health = signal<HealthPage | null>(null);
+export const pace = signal<PacePage | null>(null);
+
+export interface Route { screen: string; rest: string[] }
+export const route = signal<Route>(parseRoute());
+// What the floor shows in full colour; everything else is dimmed.
+export const highlight = signal<{ text: string; owner?: Owner; nodes?: Set<string> } | null>(null);
+
+function parseRoute(): Route {
+  const [screen, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  return { screen: screen && !screen.includes("=") ? screen : "floor", rest };
+}
+export function go(screen: string, ...rest: string[]): void {
+  location.hash = "#/" + [screen, ...rest].map(encodeURIComponent).join("/");
+}
+
+let pending: Delta[] | null = null; // deltas that came while the floor was read
+
+async function readFloor(): Promise<void> {
+  pending = [];
+  const layout = await getJson<Layout>("floor");
+  const next = floor.value && floor.value.layout.version === layout.version ? floor.value : new Floor(layout);
+  const same = next.read(await getBytes("floor/cells"));
+  const deltas: Delta[] = pending ?? [];
+  pending = null;
+  if (!same || !deltas.every((delta) => next.apply(delta))) return void setTimeout(readFloor, 200);
+  if (next !== floor.value) plan.value = makePlan(next);
+  floor.value = next;
+  ++floorChanges.value;
+}
+
+function takeDelta(delta: Delta): void {
+  if (pending) return void pending.push(delta);
+  if (floor.value?.apply(delta)) ++floorChanges.value;
+  else void again(readFloor);
+}
+
+const pages: Record<string, { value: unknown }> = { waiting, groups, room, health, pace };
+const screenPages: Record<string, string[]> = {
+  floor: ["waiting", "health"], why: ["waiting"], group: ["groups", "waiting"], room: ["room"], health: ["health"],
+  pace: ["pace"],
+};
+async function readPages(names: string[]): Promise<void> {
+  await Promise.all(names.map(async (name) => { pages[name].value = await getJson(name); }));
+}
+const shown = () => screenPages[route.value.screen] ?? [];
+
+// A page that is not there yet, or a stream that is about to end, is asked for again by its next event.
+async function again(read: () => Promise<void>): Promise<void> {
+  try { await read(); } catch (error) {
+    if (error instanceof Refused && error.status === 401) throw error;
+  }
+}
+
+function take(event: string, data: string): void {
+  if (event === "hello" || event === "layout") void again(readFloor);
+  if (event === "floor") takeDelta(JSON.parse(data));
+  if (event === "hello" || event === "pages") void again(() => readPages(shown()));
+  if (event === "tick" && route.value.screen === "pace") void again(() => readPages(["pace"]));
+  link.value = "live";
+}
+
+export async function run(): Promise<void> {
+  addEventListener("hashchange", () => { route.value = parseRoute(); });
+  effect(() => { const names = shown(); if (link.peek() === "live") void again(() => readPages(names)); });
+  for (let delay = 500;; delay = Math.min(delay * 2, 8000)) {
+    try {
+      await signIn();
+      await listen((event, data) => { delay = 500; take(event, data); });
+    } catch (error) {
+      if (error instanceof Refused && error.status < 500 && error.status !== 429) {
+        link.value = "refused";
+        refusal.value = error.message;
+        return;
+      }
+    }
+    link.value = "lost";
+    await new Promise((done) => setTimeout(done, delay));
+  }
+}

@@ -1,0 +1,170 @@
+import { useEffect, useState } from "preact/hooks";
+import { Refused, getJson } from "./api.ts";
+import { Card, Empty, Rows, ago, now, plural, span } from "./parts.tsx";
+import { type Waiting, floor, go, highlight, route, waiting } from "./store.ts";
+import { ownerText } from "./floor.ts";
+
+export interface Explanation {
+  state?: string;
+  summary?: string;
+  note?: string;
+  decision?: { time?: string; attempts?: number; sentence?: string; explanation?: string; reason?: string };
+  refused?: { plugin: string; nodes: number; reason: string; examples?: string[] }[];
+  nearestMiss?: { place: string; lacks?: string[] };
+  needed?: number;
+  domains?: { domain: string; nodes: number; members: number; next?: string; lacks?: string[] }[];
+  groups?: { name: string; kind: string; level: number; minimum: number; pods: number; placed: number }[];
+  remedies?: { text: string }[];
+  expectedStart?: { time?: string; inSeconds?: number; unknown?: string; after?: { name?: string; namespace?: string; pod?: string }[] };
+  wish?: { policy?: string; wish?: string; reached?: string; score?: number; message?: string };
+  members?: { name: string; state: string; summary?: string; node?: string; devices?: unknown[] }[];
+  steps?: { step: string; time: string; took?: string }[];
+}
+export const plurals: Record<string, string> = {
+  Pod: "pods", PodGroup: "podgroups", CompositePodGroup: "compositepodgroups",
+};
+
+// The explanation of one object; first what is recorded, then with remedies and the expected start.
+export function useExplanation(kind: string, namespace: string, name: string, version: unknown) {
+  const [found, setFound] = useState<{ answer?: Explanation; whole: boolean; problem?: string }>({ whole: false });
+  useEffect(() => {
+    const stop = new AbortController();
+    const path = `explain/${plurals[kind]}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+    setFound({ whole: false });
+    const problem = (error: unknown) => {
+      if (!stop.signal.aborted) setFound((old) => ({ ...old, whole: true, problem: error instanceof Refused ? error.message : String(error) }));
+    };
+    getJson<Explanation>(path, stop.signal).then((answer) => {
+      setFound({ answer, whole: false });
+      return getJson<Explanation>(`${path}?what-if`, stop.signal).then((whole) => setFound({ answer: whole, whole: true }));
+    }).catch(problem);
+    return () => stop.abort();
+  }, [kind, namespace, name, version]);
+  return found;
+}
+
+const stateMarks: Record<Waiting["state"], string> = { Gated: "‖", Binding: "→", Unschedulable: "!", Queued: "…" };
+
+// Age against size; both axes are logarithmic.
+function Scatter({ entries, chosen }: { entries: Waiting[]; chosen?: Waiting }) {
+  const w = 420, h = 150, left = 34, bottom = 22;
+  const ages = entries.map((entry) => Math.max(1, (now.value - Date.parse(entry.since)) / 1000));
+  const sizes = entries.map((entry) => Math.max(1, entry.devices || entry.pods));
+  const most = Math.max(8, ...sizes), oldest = Math.max(60, ...ages);
+  const x = (age: number) => left + (Math.log(age) / Math.log(oldest)) * (w - left - 12);
+  const y = (size: number) => h - bottom - (Math.log(size) / Math.log(most)) * (h - bottom - 12);
+  return (
+    <svg class="scatter" viewBox={`0 0 ${w} ${h}`} role="img" aria-label="Age and size of everything that waits; the list has the same data">
+      <line x1={left} y1={h - bottom} x2={w - 6} y2={h - bottom} class="axis" />
+      <line x1={left} y1={6} x2={left} y2={h - bottom} class="axis" />
+      <text x={w - 8} y={h - 6} text-anchor="end">older · {span(oldest)}</text>
+      <text x={left} y={h - 6}>1 s</text>
+      <text x={left - 6} y={14} text-anchor="end">{most}</text>
+      <text x={left - 6} y={h - bottom} text-anchor="end">1</text>
+      {entries.map((entry, i) => (
+        <g key={`${entry.kind}/${entry.namespace}/${entry.name}`} class={`dot-${entry.state} ${entry === chosen ? "chosen" : ""}`}
+          onClick={() => go("why", entry.kind, entry.namespace, entry.name)}>
+          <title>{entry.namespace}/{entry.name}</title>
+          <circle cx={x(ages[i])} cy={y(sizes[i])} r={entry === chosen ? 7 : 4.5} />
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+export function Answer({ found }: { found: ReturnType<typeof useExplanation> }) {
+  const { answer, whole, problem } = found;
+  if (!answer) return <Empty>{problem ?? "The scheduler's record is being read."}</Empty>;
+  const start = answer.expectedStart;
+  const showNodes = (names: string[], text: string) => { highlight.value = { text, nodes: new Set(names) }; go("floor"); };
+  const nodesOf = (domain: string) => {
+    const at = floor.value;
+    if (!at) return [];
+    return at.layout.nodes.filter((node, i) => node === domain || at.path(i).join("/") === domain || at.path(i).at(-1) === domain);
+  };
+  return (
+    <>
+      {answer.summary && <p class="summary">{answer.state}: {answer.summary}</p>}
+      {answer.decision?.explanation && <p class="sentence">{answer.decision.explanation}</p>}
+      {answer.wish && <p>Wish of PlacementPolicy {answer.wish.policy}: {answer.wish.wish}{answer.wish.reached && `; reached: ${answer.wish.reached}`}{answer.wish.score !== undefined && ` (score ${answer.wish.score})`}</p>}
+      {start && (
+        <Card title="When it runs">
+          {start.time
+            ? <p><strong class="big">in {span(Math.max(0, (Date.parse(start.time) - now.value) / 1000))}</strong> <span class="muted">{start.time}</span></p>
+            : <p>{start.unknown === "NeverFits" ? "At no known end of a pod does it fit." : "The search ended before an answer."}</p>}
+        </Card>
+      )}
+      {(answer.remedies?.length ?? 0) > 0 && (
+        <Card title="It would fit after one of these">
+          <ol class="remedies">{answer.remedies!.map((remedy) => <li key={remedy.text}>{remedy.text}</li>)}</ol>
+        </Card>
+      )}
+      {!whole && answer.state !== "Bound" && answer.state !== "Placed" && <p class="muted" role="status">Remedies are being tried …</p>}
+      {answer.nearestMiss && <Card title="Nearest miss"><p><strong>{answer.nearestMiss.place}</strong>: {(answer.nearestMiss.lacks ?? []).join("; ")}</p></Card>}
+      {(answer.domains?.length ?? 0) > 0 && (
+        <Card title="Domains" note={answer.needed ? `${plural(answer.needed, "member")} needed` : ""}>
+          <table class="plain">
+            <thead><tr><th>Domain</th><th class="number">Nodes</th><th class="number">Members that fit</th><th>The next one lacks</th><th><span class="sr">Show</span></th></tr></thead>
+            <tbody>{answer.domains!.map((row) => (
+              <tr key={row.domain}><th scope="row">{row.domain}</th><td class="number">{row.nodes}</td><td class="number">{row.members}</td><td>{(row.lacks ?? []).join("; ")}</td>
+                <td><button type="button" onClick={() => showNodes(nodesOf(row.domain), row.domain)}>Show</button></td></tr>))}</tbody>
+          </table>
+        </Card>
+      )}
+      {(answer.refused?.length ?? 0) > 0 && (
+        <Card title="Nodes refused">
+          <table class="plain">
+            <thead><tr><th>Plugin</th><th class="number">Nodes</th><th>Reason</th><th>Examples</th></tr></thead>
+            <tbody>{answer.refused!.map((row) => (
+              <tr key={row.plugin + row.reason}><td>{row.plugin}</td><td class="number">{row.nodes}</td><td>{row.reason}</td>
+                <td>{(row.examples ?? []).length > 0 && <button type="button" onClick={() => showNodes(row.examples!, row.reason)}>{row.examples!.join(", ")}</button>}</td></tr>))}</tbody>
+          </table>
+        </Card>
+      )}
+      {answer.decision?.sentence && <Card title="Kubernetes is told"><p class="muted">{answer.decision.sentence}</p></Card>}
+      {answer.note && <p class="muted">{answer.note}</p>}
+      {problem && <p class="muted">{problem}</p>}
+    </>
+  );
+}
+
+function WhyDetails({ kind, namespace, name, entry }: { kind: string; namespace: string; name: string; entry?: Waiting }) {
+  const found = useExplanation(kind, namespace, name, entry?.decided ?? "");
+  return (
+    <div class="pane" aria-live="polite">
+      <h2>{kind} {namespace}/{name}</h2>
+      {entry && <p class="muted">{entry.state}, waits for {ago(entry.since)}: {plural(entry.pods, "pod")}{entry.devices > 0 && `, ${plural(entry.devices, "device")}`}{entry.minimum !== undefined && `, minimum ${entry.minimum}`}{entry.bound > 0 && `, ${entry.bound} with a node`}; priority {entry.priority}</p>}
+      <Answer found={found} />
+    </div>
+  );
+}
+
+export function WhyScreen() {
+  const page = waiting.value;
+  const entries = page?.entries ?? [];
+  const [kind, namespace, name] = route.value.rest;
+  const asked = entries.find((entry) => entry.kind === kind && entry.namespace === namespace && entry.name === name);
+  const chosen = kind ? asked : entries[0];
+  return (
+    <div class="screen split">
+      <div class="list">
+        <h1>Why and when <span class="muted">{page && plural(page.total, "entry").replace("entrys", "entries")}{page && page.total > entries.length && `, the first ${entries.length} shown`}</span></h1>
+        {page && entries.length === 0 && <Empty>Nothing waits.</Empty>}
+        {entries.length > 0 && <Scatter entries={entries} chosen={chosen} />}
+        {entries.length > 0 && (
+          <Rows items={entries} height={46} label="What waits, by age times size"
+            head={<tr><th>Waits</th><th class="number">Age</th><th class="number">Pods</th><th class="number">Devices</th><th>State</th></tr>}
+            row={(entry) => (
+              <tr key={ownerText(entry)} class={entry === chosen ? "chosen" : ""}>
+                <th scope="row" class="cut"><a href={`#/why/${[entry.kind, entry.namespace, entry.name].map(encodeURIComponent).join("/")}`}>{entry.namespace}/{entry.name}</a><small class="muted">{entry.kind}</small></th>
+                <td class="number">{ago(entry.since)}</td><td class="number">{entry.pods}</td><td class="number">{entry.devices || "–"}</td>
+                <td><span class={`state state-${entry.state}`}><span aria-hidden="true">{stateMarks[entry.state]}</span> {entry.state}</span></td>
+              </tr>
+            )} />
+        )}
+      </div>
+      {kind ? <WhyDetails kind={kind} namespace={namespace} name={name} entry={asked} />
+        : chosen ? <WhyDetails {...chosen} entry={chosen} /> : <div class="pane"><Empty>Everything has its place.</Empty></div>}
+    </div>
+  );
+}
