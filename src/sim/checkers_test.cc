@@ -402,6 +402,26 @@ TEST_F(Checked, AGroupInTwoDomains) {
   expect_broken("I5: members of group g are bound in rack-0, rack-1");
 }
 
+TEST_F(Checked, AGroupOutsideOfTheDomainThatItsPolicyRequires) {
+  world_->create(storm_topology(Json::object({{"levels", "rack,host"}})));
+  world_->create(storm_group(Json::object({{"name", "g"}})));
+  world_->create(storm_policy(Json::object({{"name", "one"},
+                                            {"target", "g"},
+                                            {"kind", "PodGroup"},
+                                            {"preferred", "host"},
+                                            {"required", "rack"}})));
+  for (const char* pod : {"g-0", "g-1", "g-2"}) make_pod(pod, "", "g");
+  request("of-0", "g-0", 1);
+  bind("g-0", 1);
+  world_->run_until(world_->now() + Duration::minutes(4));
+  request("of-1", "g-1", 1);
+  request("of-2", "g-2", 1);
+  bind("g-1", 2);
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+  bind("g-2", 4);
+  expect_broken("I5: pod g-2 is bound in rack-1, and PlacementPolicy one requires rack-0 for its group");
+}
+
 TEST_F(Checked, ANodeThatIsAskedForTooMuch) {
   make_pod("p", "", "", 9000);
   make_pod("q", "", "", 9000);

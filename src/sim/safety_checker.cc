@@ -63,7 +63,9 @@ void SafetyChecker::apply(const store::WatchEvent& event, Time now, const Writer
       Row{"devicetaintrules.resource.k8s.io", &SafetyChecker::taint_rule_event},
       Row{"persistentvolumes", &SafetyChecker::volume_event},
       Row{"persistentvolumeclaims", &SafetyChecker::volume_claim_event},
-      Row{"storageclasses.storage.k8s.io", &SafetyChecker::volume_class_event}};
+      Row{"storageclasses.storage.k8s.io", &SafetyChecker::volume_class_event},
+      Row{"placementpolicies.scheduling.berth.dev", &SafetyChecker::policy_event},
+      Row{"topologies.scheduling.berth.dev", &SafetyChecker::topology_event}};
   now_ = now;
   revision_ = event.object->revision;
   const store::Key& key = event.object->key;
@@ -299,6 +301,8 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   if (group->min > 0 && begun_.try_emplace(group->uid, min_behind(pod, *group)).second)
     check_gang_of(pod, *group);
   if (!group->key.empty()) check_domain_of(pod, *group);
+  if (const Time* decided = find(decided_at_, pod.uid))
+    say_if(policies_.placed(pod, *decided - kUnknowing, tree_excuses().relabelled));
   if (group->parent.empty()) return;
   say_if(trees_.begun(pod, tree_excuses()));
   say_if(trees_.placed(pod, tree_excuses()));

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "sim/conduct_checker.h"
 #include "sim/fairness_checker.h"
+#include "sim/policy_checker.h"
 #include "sim/stored_state.h"
 #include "sim/tree_checker.h"
 
@@ -89,6 +90,12 @@ class SafetyChecker {
   void volume_event(const std::string& name, const Json* object);
   void volume_claim_event(const std::string& name, const Json* object);
   void volume_class_event(const std::string& name, const Json* object);
+  void policy_event(const std::string& name, const Json* object) {
+    policies_.policy_event(name, object, now_);
+  }
+  void topology_event(const std::string& name, const Json* object) {
+    policies_.topology_event(name, object, now_);
+  }
 
   void check_writer(const store::Key& key, const Writer& writer);
   Json document_of(const store::ObjectPtr& object) const;
@@ -166,6 +173,7 @@ class SafetyChecker {
   FairnessChecker fairness_{state_};
   ConductChecker conduct_;
   TreeChecker trees_{state_};
+  PolicyChecker policies_{state_};
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };

@@ -344,6 +344,8 @@ Json storm_policy(const Json& words) {
   policy["spec"]["preferred"] = Json::array({words.string_at("preferred")});
   if (const std::string_view topology = words.string_at("topology"); !topology.empty())
     policy["spec"]["topology"] = topology;
+  if (const std::string_view required = words.string_at("required"); !required.empty())
+    policy["spec"]["required"] = required;
   if (words.bool_at("ranks")) policy["spec"]["ranks"] = "Contiguous";
   if (const std::string_view spare = words.string_at("replace"); !spare.empty()) {
     policy["spec"]["replaceFailedNodes"] = "WithinDomain";

@@ -55,7 +55,7 @@ Json storm_group(const Json& words);
 Json storm_composite(const Json& words);
 // {levels} as the Topology `default`: names of levels, "rack,host".
 Json storm_topology(const Json& words);
-// {name, target, kind, preferred, topology, ranks} as a PlacementPolicy about a group.
+// {name, target, kind, preferred, required, topology, ranks} as a PlacementPolicy about a group.
 Json storm_policy(const Json& words);
 // {name, need} as a ResourceClaim; without `need` for one whole GPU.
 Json storm_claim(const Json& words);

@@ -348,6 +348,7 @@ class Maker {
         policy.append("kind", tree ? "CompositePodGroup" : "PodGroup");
         policy.append("preferred", one_of(std::array{"rack", "rack", "host", "block", "example.com/rack"}));
         if (chance(10)) policy.append("topology", "missing");
+        if (requires_rack(name)) policy.append("required", "example.com/rack");
         if (chance(20)) policy.append("ranks", true);
         if (!tree && replaces(name))
           policy.append("replace", one_of(std::array{"Wait", "Widen", "ReplaceGroup"}));
@@ -359,6 +360,9 @@ class Maker {
       failed.append("node", std::int64_t{1 + pick(plan_.racks * plan_.nodes_per_rack)});
       failed.append("forMs", 5'000 + below(50'000));
     }
+  }
+  bool requires_rack(const std::string& policy) const {
+    return chance_of(plan_.seed, policy + "/required", 0) % 2 == 0;
   }
   bool replaces(const std::string& policy) const {
     return chance_of(plan_.seed, policy + "/replace", 0) % 2 == 0;

@@ -1,0 +1,104 @@
+#include "sim/policy_checker.h"
+
+#include <algorithm>
+#include <set>
+
+#include "sim/tree_checker.h"
+
+namespace berth::sim {
+
+void PolicyChecker::policy_event(const std::string& name, const Json* object, Time now) {
+  if (!object) return void(policies_.erase(name));
+  const Json& spec = object->part("spec");
+  const std::string text = to_string(spec);
+  Policy& policy = policies_[name];
+  if (policy.spec == text) return;
+  const Json& target = spec.part("targetRef");
+  const std::size_t slash = name.find('/');
+  policy.target =
+      (slash == std::string::npos ? "" : name.substr(0, slash + 1)) + std::string(target.string_at("name"));
+  policy.kind = target.string_at("kind");
+  const bool holds = spec.string_at("topology").empty() && spec.string_at("whenNoSpare") != "Widen";
+  policy.required = holds ? spec.string_at("required") : "";
+  policy.spec = text;
+  policy.since = now;
+}
+
+void PolicyChecker::topology_event(const std::string& name, const Json* object, Time now) {
+  if (name != "default") return;
+  const std::string text = object ? to_string(object->part("spec")) : "";
+  if (text == levels_text_) return;
+  levels_text_ = text;
+  levels_since_ = now;
+  levels_.clear();
+  if (!object) return;
+  for (const Json& level : object->part("spec").items_at("levels"))
+    levels_.emplace_back(level.string_at("name"), level.string_at("nodeLabel"));
+}
+
+bool PolicyChecker::is_about(const Policy& policy, const std::string& group) const {
+  if (policy.kind == "PodGroup") return policy.target == group;
+  const std::vector<const StoredGroup*> below = groups_under(state_, policy.target);
+  return std::ranges::any_of(below, [&](const StoredGroup* one) { return one->name == group; });
+}
+
+std::vector<const StoredPod*> PolicyChecker::members_of(const Policy& policy) const {
+  std::vector<std::string> groups{policy.target};
+  if (policy.kind != "PodGroup") {
+    groups.clear();
+    for (const StoredGroup* group : groups_under(state_, policy.target)) groups.push_back(group->name);
+  }
+  std::vector<const StoredPod*> members;
+  for (const std::string& group : groups) {
+    const auto found = state_.members.find(group);
+    if (found == state_.members.end()) continue;
+    for (const std::string& name : found->second) members.push_back(&state_.pods.at(name));
+  }
+  return members;
+}
+
+// The labels of the level and of the broader ones; empty: there is no such level.
+std::vector<std::string> PolicyChecker::keys_of(const std::string& level) const {
+  std::vector<std::string> keys;
+  for (const auto& [name, label] : levels_) {
+    keys.push_back(label);
+    if (name == level || label == level) return keys;
+  }
+  if (levels_.empty() && level.find('/') != std::string::npos) return {level};
+  return {};
+}
+
+std::string PolicyChecker::domain_of(const StoredPod& pod, const std::vector<std::string>& keys) const {
+  const auto node = state_.nodes.find(pod.node);
+  std::string domain;
+  for (const std::string& key : keys) {
+    const auto label = node == state_.nodes.end() ? std::map<std::string, std::string>::const_iterator()
+                                                  : node->second.labels.find(key);
+    if (node == state_.nodes.end() || label == node->second.labels.end()) return "no domain";
+    domain += (domain.empty() ? "" : "/") + label->second;
+  }
+  return domain;
+}
+
+std::string PolicyChecker::placed(const StoredPod& pod, Time known,
+                                  const std::function<bool(const std::string&)>& relabelled) const {
+  for (const auto& [name, policy] : policies_) {
+    if (policy.required.empty() || known < policy.since || known < levels_since_) continue;
+    const std::vector<std::string> keys = keys_of(policy.required);
+    if (keys.empty() || !is_about(policy, pod.group)) continue;
+    std::set<std::string> domains;
+    bool excused = relabelled(pod.node);
+    for (const StoredPod* member : members_of(policy)) {
+      if (!member->runs_or_will() || member->uid == pod.uid || !state_.nodes.contains(member->node)) continue;
+      excused |= relabelled(member->node);
+      domains.insert(domain_of(*member, keys));
+    }
+    const std::string own = domain_of(pod, keys);
+    if (!excused && !domains.empty() && !domains.contains(own))
+      return "I5: pod " + pod.name + " is bound in " + own + ", and PlacementPolicy " + name + " requires " +
+             *domains.begin() + " for its group";
+  }
+  return "";
+}
+
+}  // namespace berth::sim
