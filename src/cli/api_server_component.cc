@@ -70,6 +70,7 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
     if (audit) audit->append(audit_line(record));
   };
   server_options.pages = [owner = component.get()](std::string_view path) { return owner->page(path); };
+  server_options.dashboard = [owner = component.get()] { return owner->dashboard(); };
   server_options.metrics = [owner = component.get()] { return owner->metrics(); };
   component->server_ = std::make_unique<server::ApiServer>(
       server::Registry::Dependencies{*component->store_, *component->pool_, component->clock_,
@@ -177,6 +178,11 @@ void ApiServerComponent::show(Shown shown) {
 std::optional<std::string> ApiServerComponent::page(std::string_view path) {
   const std::lock_guard lock(shown_mutex_);
   return shown_.pages ? shown_.pages(path) : std::nullopt;
+}
+
+std::string ApiServerComponent::dashboard() {
+  const std::lock_guard lock(shown_mutex_);
+  return shown_.dashboard ? shown_.dashboard() : "";
 }
 
 std::string ApiServerComponent::metrics() {

@@ -62,10 +62,12 @@ class ApiServerComponent {
   Status ready();
   void stop(Duration grace);
 
-  // Metrics beside the server's own, and further pages; empty removes them. Called on the server's threads.
+  // Metrics that the server adds to its own, further pages, and a link to the dashboard; empty removes them.
+  // Called on the server's threads.
   struct Shown {
     std::function<void(MetricsText&)> metrics;
     std::function<std::optional<std::string>(std::string_view path)> pages;
+    std::function<std::string()> dashboard = {};
   };
   void show(Shown shown);
 
@@ -85,6 +87,7 @@ class ApiServerComponent {
  private:
   std::string metrics();
   std::optional<std::string> page(std::string_view path);
+  std::string dashboard();
   explicit ApiServerComponent(ServerOptions options);
   Result<server::Certificates> certificates() const;
   void renew_certificates();

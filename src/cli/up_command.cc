@@ -77,7 +77,7 @@ std::optional<std::string> decision_page(const ControlPlaneLoops& plane, const C
   return page ? std::move(page) : plane.page(path);
 }
 
-// Shows the plane's metrics and pages with the server's as long as both exist.
+// Shows the plane's metrics, pages and dashboard with the server's as long as both exist.
 class PlaneShown {
  public:
   PlaneShown(ApiServerComponent& component, const ControlPlaneLoops& plane, const Configuration& config,
@@ -88,7 +88,8 @@ class PlaneShown {
                          [&plane, &config, dashboard](std::string_view path) {
                            auto page = decision_page(plane, config, path);
                            return page || !dashboard ? std::move(page) : dashboard->page(path);
-                         }});
+                         },
+                     .dashboard = [dashboard] { return dashboard ? dashboard->link() : ""; }});
   }
   ~PlaneShown() { component_.show({}); }
 

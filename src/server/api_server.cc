@@ -127,6 +127,9 @@ ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const Parsed
   if (request.path == "/metrics/slis")
     return HttpResponse{
         200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, health_metrics()};
+  if (options_.dashboard && request.method == "GET" && (request.path == "/ui/" || request.path == "/ui"))
+    if (std::string address = options_.dashboard(); !address.empty())
+      return HttpResponse{303, {{"Location", std::move(address)}, {"Cache-Control", "no-store"}}, ""};
   if (options_.pages && request.method == "GET")
     if (std::optional<std::string> json = options_.pages(request.path))
       return json_response(200, *std::move(json));

@@ -36,6 +36,9 @@ struct ApiServerOptions {
   std::function<std::string()> metrics;
   // The JSON of further pages, by path; any thread. None: no such page.
   std::function<std::optional<std::string>(std::string_view path)> pages;
+  // The address of the dashboard, for GET /ui/; each call may make a link for one browser. Any thread. Empty:
+  // there is none.
+  std::function<std::string()> dashboard;
   // Bytes of JSON text whose parsed form is cached (recent_documents.h); 0: none.
   std::size_t recent_documents_bytes = 0;
   // Whether objects of custom resources are garbage collected, as owners and as dependents.

@@ -16,6 +16,7 @@ function call(method, path, body) {
     const request = https.request(API + path, options, (answer) => {
       let text = "";
       answer.on("data", (part) => { text += part; });
+      if (answer.statusCode === 303) return done(answer.headers.location);
       answer.on("end", () => (answer.statusCode < 300 ? done(text) : failed(new Error(`${method} ${path}: ${text}`))));
     });
     request.on("error", failed);
@@ -47,6 +48,13 @@ const cases = {
     const stranger = await other.newPage();
     await stranger.goto(LINK);
     await expect(stranger.getByText("this link was used already")).toBeVisible();
+    await other.close();
+  },
+  "the API server leads its users to the page": async () => {
+    const other = await browser.newContext();
+    const colleague = await other.newPage();
+    await colleague.goto(await call("GET", "/ui/"));
+    await expect(colleague.locator(".foot")).toContainText("3 nodes");
     await other.close();
   },
   "the table shows what the map shows": async () => {
