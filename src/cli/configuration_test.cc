@@ -25,10 +25,10 @@ const ConfigurationField* row_of(std::string_view path) {
 
 // A text that a flag of this field accepts and that is not its default.
 std::vector<std::string> other_value(const ConfigurationField& field, Component component) {
-  if (const auto* text = std::get_if<TextField>(&field.type))
-    return {text->rule == TextRule::Path     ? "/some where/\"x\""
-            : text->rule == TextRule::Listen ? "[::1]:7"
-                                             : "on"};
+  if (const auto* text = std::get_if<TextField>(&field.type)) {
+    const bool listens = text->rule == TextRule::Listen || text->rule == TextRule::ListenOrNone;
+    return {text->rule == TextRule::Path ? "/some where/\"x\"" : listens ? "[::1]:7" : "on"};
+  }
   if (const auto* choice = std::get_if<ChoiceField>(&field.type)) {
     const Json initial = value_of(field, component, default_configuration(component));
     return {std::string(choice->words.back() == initial.as_string() ? choice->words.front()

@@ -79,6 +79,17 @@ plane::ControlPlaneOptions with_log(plane::ControlPlaneOptions options, scheduli
   return options;
 }
 
+scheduling::DefragmentationSettings defragmentation_settings(const Configuration& configuration) {
+  scheduling::DefragmentationSettings settings;
+  settings.mode = scheduling::defragmentation_mode_of(configuration.defragmentation).value_or(settings.mode);
+  settings.level = configuration.defragmentation_level;
+  settings.interval = configuration.defragmentation_interval;
+  settings.moves_at_once = configuration.defragmentation_moves;
+  settings.moves_an_hour = configuration.defragmentation_moves_an_hour;
+  settings.ratio = configuration.defragmentation_ratio;
+  return settings;
+}
+
 }  // namespace
 
 plane::ControlPlaneOptions plane_options(const Configuration& configuration, const Plugins& plugins) {
@@ -91,6 +102,7 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration, con
       dra::device_scoring_of(configuration.device_scoring).value_or(options.scheduling.device_scoring);
   options.scheduling.victim_scoring =
       placement::victim_scoring_of(configuration.victim_scoring).value_or(options.scheduling.victim_scoring);
+  options.scheduling.defragmentation = defragmentation_settings(configuration);
   options.scheduling.plugins = plugins.scheduler;
   options.scheduling.profiles = configuration.kube_scheduler.profiles;
   options.scheduling.backoff = {configuration.kube_scheduler.backoff_first,

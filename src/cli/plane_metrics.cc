@@ -36,6 +36,7 @@ SchedulerFigures figures_of(const scheduling::SchedulingQueue& queue,
     figures.attempts[i] = decisions.count(static_cast<scheduling::DecisionResult>(i));
   figures.repairs = decisions.repairs();
   figures.preemptions = decisions.preemptions();
+  figures.defragmentation = decisions.defragmentation();
   figures.flush_found = decisions.flush_found();
   figures.pod_attempts = decisions.attempts();
   figures.queue = queue.figures();
@@ -61,6 +62,7 @@ void write_metrics(const SchedulerFigures& figures, const std::string& profile, 
   text.single(family_of(Metric::DecisionsUndone),
               figures.attempts[static_cast<std::size_t>(scheduling::DecisionResult::Undone)]);
   figures.preemptions.write_metrics(text);
+  figures.defragmentation.write_metrics(text);
   text.single(family_of(Metric::ModelRepairs), figures.repairs);
   text.family(family_of(Metric::SchedulingAttempts));
   text.histogram({}, figures.pod_attempts);

@@ -20,6 +20,7 @@ struct SchedulerFigures {
   std::uint64_t repairs = 0;                                               // of the model
   std::uint64_t flush_found = 0;
   scheduling::PreemptionFigures preemptions;
+  scheduling::DefragmentationFigures defragmentation;
   scheduling::QueueFigures queue;
   Histogram pod_attempts{scheduling::kAttemptBounds};
   std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0;

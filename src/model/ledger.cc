@@ -471,7 +471,8 @@ void Ledger::Transaction::lift_holds(std::int32_t priority, const HoldsPassed& p
     const bool came_first = own && *own <= id && hold.priority <= ledger_.holds_.at(*own).priority;
     const bool equal_is_bound = hold.priority == priority && hold.binds_equals && passed.open != id;
     const bool binds = hold.priority > priority || equal_is_bound;
-    if (binds && !came_first && passed.backfilled != id) continue;
+    const bool is_room = std::ranges::find(passed.rooms, id) != passed.rooms.end();
+    if (binds && !came_first && !is_room && passed.backfilled != id) continue;
     ledger_.record({Undo::Hold, id, 0, 0, 0});
     ledger_.charge_hold(hold, -1);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "api/types/dra.h"
@@ -80,6 +81,7 @@ struct HoldsPassed {
   std::optional<HoldId> own = {};         // and later ones up to its priority: who came first goes first
   std::optional<HoldId> open = {};        // binds equals, but not this entry
   std::optional<HoldId> backfilled = {};  // the entry ends before the room of this one is used
+  std::span<const HoldId> rooms = {};     // of the entry; none later than these
 };
 
 }  // namespace berth::model

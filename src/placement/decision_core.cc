@@ -141,7 +141,7 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
   }
   PodSignature signature;
   const bool is_like_others = refusal.nodes.everywhere.empty() && pod.nominated_node.empty() &&
-                              pod.meta.annotation(kPreemptionDelayAnnotation).empty();
+                              !context.first_nodes && pod.meta.annotation(kPreemptionDelayAnnotation).empty();
   if (!is_like_others || !pod_cycle_.sign(state_, signature)) return wait;
   signature.begin("Turn");
   signature.put(static_cast<std::uint64_t>(std::uint32_t(pod.priority)));

@@ -193,11 +193,22 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   return best_accepted(state);
 }
 
+namespace {
+
+NodeId first_node(const SchedulingContext& context, const api::Pod& pod) {
+  if (context.first_nodes)
+    if (const auto kept = context.first_nodes->find(pod.meta.uid); kept != context.first_nodes->end())
+      return kept->second;
+  return pod.nominated_node.empty() ? NodeId::none() : context.cluster.find_node(pod.nominated_node);
+}
+
+}  // namespace
+
 NodeId PodCycle::choose_nominated(CycleState& state, std::span<const NodeId> nodes,
                                   std::span<const NodeId> avoid) const {
   const api::Pod& pod = *state.pod;
-  if (pod.nominated_node.empty()) return NodeId::none();
-  const NodeId named = state.context->cluster.find_node(pod.nominated_node);
+  const NodeId named = first_node(*state.context, pod);
+  if (!named.valid()) return named;
   if (std::find(nodes.begin(), nodes.end(), named) == nodes.end()) return NodeId::none();
   const NodeId node = prepare(state) ? choose(state, {&named, 1}, avoid) : NodeId::none();
   if (!node.valid()) begin(state, *state.context, pod, state.what_if);

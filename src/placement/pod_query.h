@@ -3,6 +3,9 @@
 // Const after the prefilters, so that sets of nodes can be judged one by one or together. Owner: one attempt.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "client/view.h"
 #include "model/cluster.h"
 #include "placement/state_slots.h"
@@ -20,6 +23,9 @@ using model::Reservation;
 using model::ReservationPtr;
 using model::value_of;
 
+// Nodes that keep room for pods, by the UID of the pod: tried before status.nominatedNodeName.
+using FirstNodes = std::map<std::string, model::NodeId>;
+
 // Shared by all attempts of one decision. The cluster includes what the open transaction has changed.
 struct SchedulingContext {
   const client::View& view;
@@ -28,6 +34,7 @@ struct SchedulingContext {
   Time now = {};  // not set: no allocation is late
   Duration binding_timeout = Duration::seconds(600);
   VictimScoring victim_scoring = VictimScoring::Reference;
+  const FirstNodes* first_nodes = nullptr;  // null: none
 };
 
 struct PluginSet;

@@ -112,10 +112,10 @@ void add_node_agents(Engine& engine, const api::Gates& gates, const ControlPlane
   });
 }
 
-// Logs the scheduler's repairs and forwards every call.
-class RepairLog final : public scheduling::DecisionLog {
+// Logs the scheduler's repairs and moves, and forwards every call.
+class RareEventLog final : public scheduling::DecisionLog {
  public:
-  explicit RepairLog(scheduling::DecisionLog* next) : next_(next) {}
+  explicit RareEventLog(scheduling::DecisionLog* next) : next_(next) {}
   void append(scheduling::DecisionRecord record) override {
     if (next_) next_->append(std::move(record));
   }
@@ -126,6 +126,15 @@ class RepairLog final : public scheduling::DecisionLog {
     log(LogLevel::Error, "the scheduler's model differed from the live objects; repaired",
         {{"row", record.row}, {"was", record.was}, {"is", record.is}});
     if (next_) next_->repaired(record);
+  }
+  void defragmented(const scheduling::DefragmentationRecord& record) override {
+    using enum scheduling::DefragmentationResult;
+    if (record.result == NoLevel)
+      log(LogLevel::Warning, "no domains to make whole", {{"why", record.text}});
+    else if (record.result == Begun || record.result == Reached || record.result == GivenUp)
+      log(LogLevel::Info, "moves of pods",
+          {{"result", std::string(name_of(record.result))}, {"gain", record.text}});
+    if (next_) next_->defragmented(record);
   }
 
  private:
@@ -164,7 +173,7 @@ struct ControlPlane::Parts {
 
   const std::unique_ptr<binding::MemoryRequests> memory;
   client::ApiClient& client;
-  RepairLog repairs;
+  RareEventLog repairs;
   dra::CelSelectors selectors;
   scheduling::DecisionCounts decisions;
   scheduling::Scheduler scheduler;

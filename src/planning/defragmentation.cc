@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "api/node_names.h"
-#include "base/name_list.h"
 #include "placement/claims.h"
+#include "placement/defragmentation/domain_level.h"
 #include "planning/planner.h"
 #include "planning/waiting_input.h"
 #include "planning/workload_pods.h"
@@ -15,42 +14,6 @@ namespace {
 
 using placement::EntityKind;
 using placement::WaitingEntity;
-
-constexpr std::size_t kLevelsNamedMax = 8;
-
-struct DomainLevel {
-  std::string name;
-  std::vector<std::string> keys;  // outermost first
-};
-
-DomainLevel level_at(const api::Topology& topology, std::size_t at) {
-  DomainLevel level{topology.levels[at].name, {}};
-  for (std::size_t i = 0; i <= at; ++i) level.keys.push_back(topology.levels[i].node_label);
-  return level;
-}
-
-Result<DomainLevel> level_of(const client::View& view, const std::string& asked) {
-  const api::Topology* topology = view.topologies.find("", std::string(api::kDefaultTopology));
-  std::vector<std::string> names;
-  if (topology)
-    for (const api::TopologyLevel& level : topology->levels) names.push_back(level.name);
-  if (asked.empty()) {
-    for (std::size_t at = names.size(); at > 0; --at)
-      if (topology->levels[at - 1].node_label != api::kHostnameLabel) return level_at(*topology, at - 1);
-    return Error(ErrorCode::Invalid, "--level",
-                 "is needed, since the input has no Topology named default: give a node label, such as "
-                 "kubernetes.io/hostname");
-  }
-  for (std::size_t at = 0; at < names.size(); ++at)
-    if (asked == names[at] || asked == topology->levels[at].node_label) return level_at(*topology, at);
-  const auto has_label = [&](const auto& entry) { return entry.second->meta.labels.contains(asked); };
-  if (std::ranges::any_of(view.nodes.all(), has_label)) return DomainLevel{asked, {asked}};
-  return Error(ErrorCode::Invalid, "--level",
-               asked + " is a label of no node" +
-                   (names.empty() ? "; give a label that nodes have"
-                                  : ", and no level of Topology default, which has " +
-                                        first_names(names, kLevelsNamedMax)));
-}
 
 // What is refused without moves and asks for devices, in the order of the queue.
 class StillWaiting {
@@ -103,20 +66,19 @@ std::set<model::PodId> placed_by(const Plan& plan, const model::Cluster& cluster
   return placed;
 }
 
-PlannedDomain::Fitting fitting(const WaitingEntity& waiting) {
-  const auto* group = std::get_if<placement::GroupInput>(&waiting.input);
-  return {waiting.key, placement::waiting_pods(waiting), group && group->group->gang_min};
-}
-
 PlannedDomain planned(const placement::DefragmentedDomain& found, const model::Cluster& cluster,
                       const std::vector<WaitingEntity>& waiting) {
-  PlannedDomain domain{found.path, {}, found.devices, found.moved, found.whole, {}};
+  PlannedDomain domain{
+      found.path, {}, found.devices, found.moved, found.whole, {}, placement::gain_text(found, waiting)};
   for (const placement::PodMove& move : found.moves) {
     const api::Pod& pod = *cluster.pod(move.pod).live;
     domain.moves.push_back({pod.meta.ns, pod.meta.name, cluster.node(move.from).name,
                             cluster.node(move.to).name, move.with_group ? pod.group : "", move.devices});
   }
-  for (const std::size_t at : found.fits) domain.fits.push_back(fitting(waiting[at]));
+  for (const placement::FittingEntity& one : found.fits) {
+    const WaitingEntity& entity = waiting[one.waiting];
+    domain.fits.push_back({entity.key, placement::waiting_pods(entity)});
+  }
   return domain;
 }
 
@@ -133,7 +95,7 @@ Result<PlannedDefragmentation> plan_defragmentation(std::vector<Document> docume
   if (options.workloads) input = TRY(with_workload_pods(std::move(input.documents), gentle.now));
   const std::unique_ptr<OfflineCluster> offline =
       TRY(OfflineCluster::make(std::move(input.documents), gentle));
-  const DomainLevel level = TRY(level_of(offline->view(), asked.level));
+  const placement::DomainLevel level = TRY(placement::domain_level(offline->view(), asked.level, "--level"));
   const Plan first = Planner(*offline, gentle, selectors, {0, 0}).run();
 
   OfflineCore core(*offline, gentle, selectors);

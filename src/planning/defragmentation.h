@@ -37,12 +37,9 @@ struct PlannedDomain {
   struct Fitting {
     placement::EntityKey key;
     std::size_t pods = 1;
-    bool gang = false;
   };
   std::vector<Fitting> fits;  // what waited, and has its place then
-
-  // "3 moves make rack-7 whole: gang ns/g of 16 fits"
-  std::string buys() const;
+  std::string buys;           // "3 moves make rack-7 whole: gang ns/g of 16 fits"
 };
 
 struct UnchangedDomain {

@@ -10,17 +10,6 @@ namespace {
 
 constexpr std::size_t kKeptShownMax = 20;  // domains of a table; JSON has all
 
-// "gang ns/g of 16"
-std::string fitting_text(const PlannedDomain::Fitting& fitting) {
-  const std::string name = fitting.key.ns + "/" + fitting.key.name;
-  if (fitting.key.kind == placement::EntityKind::Pod) return "pod " + name;
-  const bool tree = fitting.key.kind == placement::EntityKind::CompositeGroup;
-  return std::string(tree           ? "tree "
-                     : fitting.gang ? "gang "
-                                    : "group ") +
-         name + " of " + std::to_string(fitting.pods);
-}
-
 std::string_view kind_of_fitting(const PlannedDomain::Fitting& fitting) {
   if (fitting.key.kind == placement::EntityKind::Pod) return "Pod";
   return placement::group_kind(fitting.key.kind == placement::EntityKind::CompositeGroup);
@@ -43,7 +32,7 @@ Json buys_json(const PlannedDomain& domain) {
                        {"devices", domain.devices},
                        {"devicesMoved", domain.moved},
                        {"fits", std::move(fits)},
-                       {"buys", domain.buys()}});
+                       {"buys", domain.buys}});
 }
 
 Json move_json(const PlannedMove& move, const std::string& domain) {
@@ -94,15 +83,6 @@ std::string total_text(const PlannedDefragmentation& plan) {
 
 }  // namespace
 
-std::string PlannedDomain::buys() const {
-  std::string text = count_text(moves.size(), "move makes ", "moves make ");
-  text += whole ? path + " whole: " : "room in " + path + ": ";
-  if (fits.empty())
-    return text + count_text(static_cast<std::size_t>(devices), "device", "devices") + " free";
-  for (std::size_t i = 0; i < fits.size(); ++i) text += (i == 0 ? "" : ", ") + fitting_text(fits[i]);
-  return text + (fits.size() == 1 ? " fits" : " fit");
-}
-
 std::string UnchangedDomain::why() const {
   return (pod.empty() ? "it" : "pod " + pod) + " " + std::string(placement::words_of(reason));
 }
@@ -128,7 +108,7 @@ Json to_json(const PlannedDefragmentation& plan) {
 std::string to_table(const PlannedDefragmentation& plan) {
   std::string text;
   for (const PlannedDomain& domain : plan.domains) {
-    text += printable_line(domain.buys()) + "\n";
+    text += printable_line(domain.buys) + "\n";
     std::vector<TextRow> rows = {{"NAMESPACE", "POD", "FROM", "TO", "DEVICES"}};
     for (const PlannedMove& move : domain.moves)
       rows.push_back({move.ns, move.name, move.from, move.to, std::to_string(move.devices)});

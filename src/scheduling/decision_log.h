@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "placement/refusal/refusal.h"
+#include "scheduling/defragmentation_figures.h"
 #include "scheduling/preemption_figures.h"
 
 namespace berth::scheduling {
@@ -72,6 +73,7 @@ class DecisionLog {
   // Called each time the pod or the group is evaluated and still gated.
   virtual void gated(GateRecord) {}
   virtual void repaired(const RepairRecord&) {}
+  virtual void defragmented(const DefragmentationRecord&) {}
 };
 
 // Counts decisions by their result, and passes them on. One thread.
@@ -88,11 +90,16 @@ class DecisionCounts : public DecisionLog {
     ++repairs_;
     if (next_) next_->repaired(record);
   }
+  void defragmented(const DefragmentationRecord& record) override {
+    defragmentation_.count(record);
+    if (next_) next_->defragmented(record);
+  }
   // `next` receives every record and outlives this. Null: none.
   void pass_on_to(DecisionLog* next) { next_ = next; }
   std::uint64_t count(DecisionResult result) const { return counts_[static_cast<std::size_t>(result)]; }
   std::uint64_t repairs() const { return repairs_; }
   const PreemptionFigures& preemptions() const { return preemptions_; }
+  const DefragmentationFigures& defragmentation() const { return defragmentation_; }
   // Entries that the sweep let out and that were placed then: each a lost wake-up.
   std::uint64_t flush_found() const { return flush_found_; }
   // Of each pod that was placed.
@@ -103,6 +110,7 @@ class DecisionCounts : public DecisionLog {
   std::uint64_t repairs_ = 0, flush_found_ = 0;
   Histogram attempts_{kAttemptBounds};
   PreemptionFigures preemptions_;
+  DefragmentationFigures defragmentation_;
   DecisionLog* next_ = nullptr;
 };
 

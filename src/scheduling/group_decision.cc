@@ -36,20 +36,22 @@ client::Effects Scheduler::reconsider_policies(const client::View& view, const E
   return {};
 }
 
-client::Effects Scheduler::decide_group(const SchedulingContext& context, QueuedEntity entry,
+client::Effects Scheduler::decide_group(const SchedulingContext& given, QueuedEntity entry,
                                         const api::PodGroup& group, Time now) {
-  const std::optional<GroupInput> found = input_of(context, group, now);
-  if (!found) return reconsider_policies(context.view, entry.key, now);
+  const std::optional<GroupInput> found = input_of(given, group, now);
+  if (!found) return reconsider_policies(given.view, entry.key, now);
   const GroupInput& input = *found;
   if (input.waiting.empty()) return {};
+  const SuccessorRooms::Passed rooms = loop_.rooms.passed_by(input.waiting);
+  const SchedulingContext context = rooms.shown_in(given);
   std::string id = next_decision(entry.key, now);
   if (!input.joins.empty()) id = input.joins;
   const Preempting preempting = this->preempting(context, entry.key, group.meta);
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(group.priority,
-                         {own ? std::optional(own->hold.id()) : loop_.replacements.hold_of(entry.key),
-                          loop_.overtaking.open_to(entry), backfilled_by(context, input.waiting)});
+  transaction.lift_holds(
+      group.priority, {own ? std::optional(own->hold.id()) : loop_.held_for(entry.key),
+                       loop_.overtaking.open_to(entry), backfilled_by(context, input.waiting), rooms.holds});
   const GroupOutcome outcome = core_.decide_group(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return bind_group(context, std::move(entry), input, outcome, transaction, id, now);
@@ -74,6 +76,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     const placement::MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     if (!member.node.valid()) {
+      if (!member.refusal) continue;  // it was not tried
       const SchedulingFailure failure = failure_of(*member.refusal, id, kMemberRewordAfter);
       loop_.conditions.want(context.view, refused_pod(pod, failure, now), now);
       continue;
@@ -82,6 +85,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     flight.member_uids.push_back(pod.meta.uid);
     record.placed.push_back({pod.meta.name, loop_.cluster.node(member.node).name});
     loop_.conditions.drop(client::key_of(api::Kind::Pod, pod.meta));
+    loop_.forget_successor_room(pod, member.node, now);
   }
   // Members wait for each other until the group has its minimum; with a minimum of one they never do.
   const std::int32_t minimum = group.minimum();

@@ -9,7 +9,8 @@ LoopState::LoopState(SchedulerOptions given)
       cluster(options.gates.node_allocatable_resources ? model::NodeAllocatable::Counted
                                                        : model::NodeAllocatable::Ignored),
       queue(options.backoff),
-      overtaking(options.overtaking_limit) {}
+      overtaking(options.overtaking_limit),
+      relocations(options.defragmentation) {}
 
 bool LoopState::ours(const api::Pod& pod) const {
   const std::vector<std::string>& names = options.scheduler_names;
@@ -27,7 +28,17 @@ bool LoopState::wants_to_grow(const api::Pod& pod) const {
 
 void LoopState::forget_room(const EntityKey& key, Time now) {
   const bool overtaken = overtaking.forget(key), preempted = evictions.leave(key);
-  if (overtaken || preempted) queue.wake(kEventRoomFreed, now);
+  const bool served = relocations.forget(key);
+  if (overtaken || preempted || served) queue.wake(kEventRoomFreed, now);
+}
+
+std::optional<model::HoldId> LoopState::held_for(const EntityKey& key) const {
+  if (const auto served = relocations.hold_of(key)) return served;
+  return key.kind == EntityKind::Pod ? nominations.hold_of(key) : replacements.hold_of(key);
+}
+
+void LoopState::forget_successor_room(const api::Pod& pod, model::NodeId node, Time now) {
+  if (rooms.placed(pod, node)) queue.wake(kEventRoomFreed, now);
 }
 
 EntityKey LoopState::entry_of(const client::View& view, const api::Pod& pod) const {

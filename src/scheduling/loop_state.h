@@ -20,7 +20,9 @@
 #include "scheduling/keepers/overtaking_guard.h"
 #include "scheduling/keepers/owner_reads.h"
 #include "scheduling/keepers/policy_statuses.h"
+#include "scheduling/keepers/relocations.h"
 #include "scheduling/keepers/replacements.h"
+#include "scheduling/keepers/successor_rooms.h"
 #include "scheduling/keepers/term_seals.h"
 #include "scheduling/keepers/whole_claims.h"
 #include "scheduling/keepers/withdrawals.h"
@@ -52,6 +54,7 @@ struct SchedulerOptions {
   bool records_in_memory = false;  // BindRequests of an earlier process may be lost: TermSeals
   dra::DeviceScoring device_scoring = dra::DeviceScoring::Reference;
   placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
+  DefragmentationSettings defragmentation = {};
   dra::DeviceGates gates = {};
   placement::Placements placements = placement::Placements::ByTopology;
   bool deferred_resizes = false;  // they have others evicted: InPlacePodVerticalScalingSchedulerPreemption
@@ -80,8 +83,13 @@ struct LoopState {
   bool wants_place(const client::View& view, const api::Pod& pod) const;
   // Whether the pod runs and waits for room to grow in.
   bool wants_to_grow(const api::Pod& pod) const;
-  // Gives the room of an overtaken entry or of a preemptor free: it has a place, or cannot be tried.
+  // Gives the room of an overtaken entry, of a preemptor, or of one that moves serve free: it has a place, or
+  // cannot be tried.
   void forget_room(const EntityKey& key, Time now);
+  // Of the entry itself: moves that serve it, a nomination, or a replacement.
+  std::optional<model::HoldId> held_for(const EntityKey& key) const;
+  // The pod has a place: its maker's room there ends.
+  void forget_successor_room(const api::Pod& pod, model::NodeId node, Time now);
 
   SchedulerOptions options;
   model::Cluster cluster;
@@ -107,6 +115,8 @@ struct LoopState {
   PolicyMembers policy_members;
   PolicyStatuses policy_statuses;
   Replacements replacements;
+  SuccessorRooms rooms;
+  Relocations relocations;
 };
 
 }  // namespace berth::scheduling

@@ -118,12 +118,18 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   for (const api::BindRequestPtr& request :
        loop_.whole_claims.outdated(view, loop_.cluster, core_.allocator()))
     loop_.withdrawals.want(*request, now);
+  const auto waiting = [&](const SchedulingContext& context, const EntityKey& key) {
+    return waiting_entity(context, key);
+  };
+  if (client::Effects effects = defragmenter_.due(context_at(view, now), waiting); !effects.empty())
+    return effects;
   if (client::Effects effects = loop_.withdrawals.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = loop_.conditions.due(view, now); !effects.empty()) return effects;
   if (client::Effects effects = follow_policies(view, now); !effects.empty()) return effects;
   if (loop_.late.update(loop_.cluster, now)) loop_.queue.wake(kEventClaimChanged, now);
   if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventRoomFreed, now);
-  if (const std::optional<QueuedEntity> starving = loop_.overtaking.starving(now)) {
+  const std::optional<QueuedEntity> starving = loop_.overtaking.starving(now);
+  if (starving && !loop_.relocations.hold_of(starving->key)) {
     if (loop_.overtaking.make_way()) loop_.queue.wake(kEventRoomFreed, now);
     keep_room(context_at(view, now), *starving);
   }
@@ -138,7 +144,8 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
        {loop_.queue.next_time(), loop_.withdrawals.next_time(), loop_.seals.next_time(),
         loop_.conditions.next_time(), loop_.overtaking.next_time(), loop_.evictions.next_time(),
         loop_.late.next_time(), loop_.owners.next_time(), loop_.policy_statuses.next_time(),
-        loop_.replacements.next_time(), std::optional(next_audit_)})
+        loop_.replacements.next_time(), loop_.rooms.next_time(), loop_.relocations.next_time(),
+        std::optional(next_audit_)})
     if (next && (!idle.wake_at || *next < *idle.wake_at)) idle.wake_at = next;
   return idle;
 }
@@ -156,6 +163,24 @@ SchedulingContext Scheduler::context_at(const client::View& view, Time now) {
           now,
           loop_.options.binding_timeout,
           loop_.options.victim_scoring};
+}
+
+std::optional<placement::WaitingEntity> Scheduler::waiting_entity(const SchedulingContext& context,
+                                                                  const EntityKey& key) const {
+  if (key.kind == EntityKind::Pod) {
+    const api::Pod* pod = context.view.pods.find(key.ns, key.name);
+    if (!pod || !loop_.wants_place(context.view, *pod)) return std::nullopt;
+    return placement::WaitingEntity{key, pod};
+  }
+  if (key.kind == EntityKind::CompositeGroup) {
+    std::optional<TreeInput> tree = input_of_tree(context, key, context.now);
+    if (!tree) return std::nullopt;
+    return placement::WaitingEntity{key, *std::move(tree)};
+  }
+  const api::PodGroup* group = context.view.pod_groups.find(key.ns, key.name);
+  std::optional<GroupInput> input = group ? input_of(context, *group, context.now) : std::nullopt;
+  if (!input) return std::nullopt;
+  return placement::WaitingEntity{key, *std::move(input)};
 }
 
 client::Effects Scheduler::attempt(const client::View& view, QueuedEntity entry, Time now) {
@@ -187,8 +212,10 @@ void Scheduler::log(DecisionRecord record) {
   decisions_->append(std::move(record));
 }
 
-client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEntity entry,
-                                      const api::Pod& pod, Time now) {
+client::Effects Scheduler::decide_pod(const SchedulingContext& given, QueuedEntity entry, const api::Pod& pod,
+                                      Time now) {
+  const SuccessorRooms::Passed rooms = loop_.rooms.passed_by(std::array{&pod});
+  const SchedulingContext context = rooms.shown_in(given);
   const std::string id = next_decision(entry.key, now);
   const AvoidSet avoid = avoid_set(pod, now);
   const bool avoids = !avoid.nodes.empty() || !avoid.devices.empty();
@@ -196,8 +223,8 @@ client::Effects Scheduler::decide_pod(const SchedulingContext& context, QueuedEn
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
   transaction.lift_holds(pod.priority,
-                         {own ? own->hold.id() : loop_.nominations.hold_of(entry.key),
-                          loop_.overtaking.open_to(entry), backfilled_by(context, std::array{&pod})});
+                         {own ? own->hold.id() : loop_.held_for(entry.key), loop_.overtaking.open_to(entry),
+                          backfilled_by(context, std::array{&pod}), rooms.holds});
   PodDecision decision = core_.decide_pod(context, pod, avoid, transaction, preempting);
   if (decision.refusal) {
     transaction.end();
@@ -212,6 +239,7 @@ client::Effects Scheduler::bind_pod(const SchedulingContext& context, QueuedEnti
   loop_.overtaking.placed(entry, now);
   if (loop_.nominations.forget(entry.key)) loop_.queue.wake(kEventRoomFreed, now);
   loop_.forget_room(entry.key, now);
+  loop_.forget_successor_room(pod, decision.node, now);
 
   client::Effects effects;
   effects.decision_id = id;
@@ -297,6 +325,10 @@ bool Scheduler::on_other_outcome(const client::View& view, const client::Outcome
     for (const client::ChainOutcome& chain : outcome.chains)
       if (const std::optional<GroupKey> group = loop_.replacements.write_done(chain, now))
         loop_.replacements.want_look(*group, now + kPlacesSettle);
+    return true;
+  }
+  if (outcome.decision_id == kRelocationWrites) {
+    for (const client::ChainOutcome& chain : outcome.chains) defragmenter_.write_done(chain, now);
     return true;
   }
   if (outcome.decision_id == kOwnerReads) {

@@ -3,10 +3,8 @@
 // One StatefulDecider that owns queue, model and ledger. decide() takes one entry off the queue and returns
 // the writes; the decided place counts as in use from then on. BindRequests are followed until their fate is
 // known (client::Write::mark); on_outcome() ends the assumption, and from then on a stored request reserves
-// the place. The ledger reads requests of unbound pods, so it survives a restart. All other writes are
-// derived from the live objects until the view shows them: conditions (ConditionUpdater), withdrawals
-// (Withdrawals), deallocations (with the refusal of their pod). Deterministic: the same inputs in the same
-// order give the same bytes; ids come from the inputs.
+// the place. The ledger reads requests of unbound pods, so it survives a restart. `keepers/` has all other
+// writes. Deterministic: the same inputs in the same order give the same bytes; ids come from the inputs.
 #pragma once
 
 #include <functional>
@@ -16,6 +14,7 @@
 
 #include "dra/taint_rules.h"
 #include "model/audit.h"
+#include "scheduling/defragmenter.h"
 #include "scheduling/entry_gate.h"
 #include "scheduling/input_log.h"
 #include "scheduling/intake.h"
@@ -167,6 +166,8 @@ class Scheduler final : public client::StatefulDecider {
   // Nodes and devices of the pod's failed bindings.
   AvoidSet avoid_set(const api::Pod& pod, Time now) const;
   SchedulingContext context_at(const client::View& view, Time now);
+  std::optional<placement::WaitingEntity> waiting_entity(const SchedulingContext& context,
+                                                         const EntityKey& key) const;
   // `refusal`: null: it has got a place for some of its members.
   void put_back(const SchedulingContext& context, QueuedEntity entry, const GroupInput& input,
                 const placement::Refusal* refusal, Time now);
@@ -186,6 +187,7 @@ class Scheduler final : public client::StatefulDecider {
   DecisionCore core_;  // seeded from the inputs of each decision
   Intake intake_{loop_, core_.profiles()};
   EntryGate gate_{loop_, core_, decisions_};
+  Defragmenter defragmenter_{loop_, core_, decisions_};
   bool leading_ = false;  // apply() keeps the queue and conditions too
   model::Audit audit_;
   Time next_audit_;

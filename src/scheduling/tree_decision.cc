@@ -95,19 +95,22 @@ std::optional<TreeInput> Scheduler::input_of_tree(const SchedulingContext& conte
   return input;
 }
 
-client::Effects Scheduler::decide_tree(const SchedulingContext& context, QueuedEntity entry, Time now) {
-  const std::optional<TreeInput> found = input_of_tree(context, entry.key, now);
-  if (!found) return reconsider_policies(context.view, entry.key, now);
+client::Effects Scheduler::decide_tree(const SchedulingContext& given, QueuedEntity entry, Time now) {
+  const std::optional<TreeInput> found = input_of_tree(given, entry.key, now);
+  if (!found) return reconsider_policies(given.view, entry.key, now);
   const TreeInput& input = *found;
   const std::vector<const api::Pod*> waiting = waiting_members(input);
   if (waiting.empty()) return {};
+  const SuccessorRooms::Passed rooms = loop_.rooms.passed_by(waiting);
+  const SchedulingContext context = rooms.shown_in(given);
   std::string id = next_decision(entry.key, now);
   if (const std::string& joined = joined_decision(input); !joined.empty()) id = joined;
   const Preempting preempting = this->preempting(context, entry.key, input.nodes.front().meta());
   const PreemptionUnderWay* own = loop_.evictions.find(entry.key);
   model::Ledger::Transaction transaction(loop_.cluster.ledger());
-  transaction.lift_holds(entry.priority, {own ? std::optional(own->hold.id()) : std::nullopt,
-                                          loop_.overtaking.open_to(entry), backfilled_by(context, waiting)});
+  transaction.lift_holds(entry.priority,
+                         {own ? std::optional(own->hold.id()) : loop_.held_for(entry.key),
+                          loop_.overtaking.open_to(entry), backfilled_by(context, waiting), rooms.holds});
   const TreeOutcome outcome = core_.decide_tree(context, input, transaction, preempting);
   if (outcome.kind == GroupOutcome::Kind::Placed && !chosen_members(input, outcome).empty())
     return bind_tree(context, std::move(entry), input, outcome, transaction, id, now);
@@ -147,6 +150,7 @@ client::Effects Scheduler::bind_tree(const SchedulingContext& context, QueuedEnt
     renew_reservations(context.view, binding, id, renewed, effects.chains.back());
     flight.member_uids.push_back(pod.meta.uid);
     loop_.conditions.drop(client::key_of(api::Kind::Pod, pod.meta));
+    loop_.forget_successor_room(pod, member.node, now);
   }
   loop_.overtaking.placed(entry, now);
   loop_.forget_room(entry.key, now);

@@ -276,6 +276,7 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
     say("I7: pod " + after->name + " moved from " + before->node + " to " + after->node);
   if (after->node.empty() && after->scheduled == "True")
     say("I17: pod " + after->name + " says that it is scheduled and has no node");
+  if (same && after->deleting && !before->deleting && after->moved) pod_moved(*after);
   if (same && before->cpu_millis != after->cpu_millis)
     old_cpu_[after->uid] = {std::min(before->cpu_millis, after->cpu_millis), now_, now_ + kUnknowing};
   if (after->node.empty())
@@ -287,6 +288,27 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
 void SafetyChecker::pod_lost(const StoredPod& pod) {
   if (pod.group.empty()) return;
   lost_[pod.group].push_back(now_);
+}
+
+// The scheduler may not know yet of members that were lost for other reasons.
+void SafetyChecker::pod_moved(const StoredPod& pod) {
+  moved_.push_back({pod.group, now_});
+  const StoredGroup* group = pod.group.empty() ? nullptr : find(state_.groups, pod.group);
+  if (!group || group->min == 0) return;
+  std::int64_t members = 0;
+  for (const std::string& name : state_.members[group->name])
+    members += name != pod.name && state_.pods.at(name).runs_or_will() ? 1 : 0;
+  for (const Time lost : lost_[group->name]) members += now_ - lost < kUnknowing;
+  for (const Moved& one : moved_) members -= one.group == pod.group && now_ - one.at < kUnknowing;
+  const std::int64_t min = least_known(old_min_, group->name, group->min);
+  if (members < min)
+    say("I18: pod " + pod.name + " is moved, and its gang " + group->name + " has " +
+        std::to_string(members) + " of " + std::to_string(min) + " members");
+}
+
+std::size_t SafetyChecker::moves_since(Time since) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(moved_, [&](const Moved& one) { return one.at >= since; }));
 }
 
 void SafetyChecker::pod_bound(const StoredPod& pod) {

@@ -3,8 +3,9 @@
 // Sentences begin with the invariant: I1 devices, shares, counters and compatibility groups; I2 a claim's
 // requests; I3 a bound pod's claims; I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once,
 // and within its node's allocatable; I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17
-// conditions and phases are true. Includes the sentences of ConductChecker. Actions of users, drivers and
-// rivals are excused: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a write.
+// conditions and phases are true; I18 moves. Includes the sentences of ConductChecker. Actions of users,
+// drivers and rivals are excused: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a
+// write.
 #pragma once
 
 #include <algorithm>
@@ -68,6 +69,8 @@ class SafetyChecker {
   std::vector<std::string> broken_trees() const { return trees_.broken(tree_excuses()); }
   std::size_t refused_pods() const { return refused_; }
   std::size_t bindings() const { return bindings_; }
+  // Pods of ReplicaSets that were evicted since: only moves evict them so.
+  std::size_t moves_since(Time since) const;
   // Of the requests whose pods are still to be bound.
   bool all_undone_decided_since(Time since) const;
 
@@ -105,6 +108,7 @@ class SafetyChecker {
   void pod_changed(const StoredPod* before, const StoredPod* after);
   void pod_bound(const StoredPod& pod);
   void pod_lost(const StoredPod& pod);
+  void pod_moved(const StoredPod& pod);
   void check_claims_of(const StoredPod& pod);
   void check_volumes_of(const StoredPod& pod);
   void check_node_of(const StoredPod& pod);
@@ -151,6 +155,11 @@ class SafetyChecker {
   std::int64_t min_known_of(const StoredGroup& group) const;
   TreeChecker::Excuses tree_excuses() const;
 
+  struct Moved {
+    std::string group;
+    Time at;
+  };
+  std::vector<Moved> moved_;
   std::map<std::string, OldAmount> old_min_;  // group: before an edit
   std::map<std::string, OldAmount> old_cpu_;  // UID of a pod: before a resize
   std::set<std::string> absent_;              // devices that their driver removed

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "api/evictions.h"
 #include "api/types/group_domain.h"
 #include "sim/storm_objects.h"
 
@@ -206,6 +207,11 @@ StoredPod read_pod(const Json& object) {
                 in_namespace(meta, spec.part("schedulingGroup").string_at("podGroupName")),
                 text(status, "phase")};
   pod.deleting = meta.find("deletionTimestamp") != nullptr;
+  bool of_set = false;
+  for (const Json& owner : meta.items_at("ownerReferences"))
+    of_set |= owner.string_at("kind") == "ReplicaSet" && owner.bool_at("controller");
+  const Json* disruption = condition(status, api::kDisruptionTarget);
+  pod.moved = of_set && disruption && disruption->string_at("reason") == api::kEvictionByEvictionApi;
   pod.domain = text(meta.part("annotations"), api::kGroupDomainAnnotation);
   pod.ends = meta.part("annotations").find("berth.dev/run-time") != nullptr;
   pod.priority = spec.int_at("priority");

@@ -27,7 +27,10 @@ constexpr Duration kRepublishGap = Duration::millis(700);    // between the two 
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr std::uint64_t kReservationPodsOneIn = 6;           // seeds, from the third on
 constexpr std::int64_t kOwnersAreFaster = 5;                 // than nodes that failed come back
-constexpr Duration kSettleFirst = Duration::seconds(5);      // before the first step
+const scheduling::DefragmentationSettings kStormMoves = {
+    scheduling::DefragmentationMode::Evict, "example.com/rack", Duration::seconds(20), 6, 10'000, 1};
+constexpr Duration kMovesEnd = Duration::seconds(100);   // before the end
+constexpr Duration kSettleFirst = Duration::seconds(5);  // before the first step
 
 // Receives the schedulers' repairs of their models, and what they placed after no change.
 class DefectsHeard final : public scheduling::DecisionLog {
@@ -132,6 +135,8 @@ class Storm {
       std::vector<std::string> beside_kept_room = broken_at_rest(checker_);
       if (beside_kept_room.empty()) {
         result_.broken = broken_memories(*world_, checker_);
+        if (checker_.moves_since(world_->now() - kMovesEnd) > 0)
+          result_.broken.emplace_back("I18: pods are moved without end");
         break;
       }
       if (checker_.bindings() != bindings) looks = 1;
@@ -254,6 +259,7 @@ class Storm {
     if (plan_.seed % kReservationPodsOneIn == 3)
       options.parts.binding.gpu_reservations = binding::GpuReservations::Pods;
     options.parts.decisions = &defects_;
+    if (plan_.moves) options.parts.scheduling.defragmentation = kStormMoves;
     if (plan_.in_memory) options.parts.bind_requests = plane::BindRequests::WhenWaiting;
     const auto skew = static_cast<std::int64_t>(chance_of(plan_.seed, name + "/clock", 0) % 20'001);
     options.clock_ahead = Duration::millis(skew - 10'000);
@@ -327,6 +333,14 @@ class Storm {
     if (healed_) return;
     made_[name_in(step)] = step;
     if (world_->create(storm_pod(step)).ok()) ++result_.pods;
+  }
+  void do_replicas(const Json& step) { create(storm_replicas(step)); }
+  void do_scale(const Json& step) {
+    if (healed_) return;
+    client::ApiRequest request{
+        Verb::MergePatch, {"apps", "v1", "replicasets"}, "default", name_in(step), "", ""};
+    request.body = to_string(Json::object({{"spec", Json::object({{"replicas", step.int_at("count")}})}}));
+    world_->call(std::move(request));
   }
   void do_group(const Json& step) { create(storm_group(step)); }
   void do_composite(const Json& step) { create(storm_composite(step)); }
@@ -732,6 +746,8 @@ class Storm {
 
 Storm::Handler Storm::handler_of(std::string_view name) {
   static constexpr std::array kRows = {Row{"pod", &Storm::do_pod},
+                                       Row{"replicas", &Storm::do_replicas},
+                                       Row{"scale", &Storm::do_scale},
                                        Row{"group", &Storm::do_group},
                                        Row{"composite", &Storm::do_composite},
                                        Row{"claim", &Storm::do_claim},

@@ -283,6 +283,18 @@ Json storm_pod(const Json& words) {
   return pod;
 }
 
+Json storm_replicas(const Json& words) {
+  const std::string_view name = words.string_at("name");
+  Json set = named("apps/v1", "ReplicaSet", name);
+  const Json labels = Json::object({{"set", name}});
+  Json pod = storm_pod(words);
+  set["spec"]["replicas"] = words.int_at("count", 1);
+  set["spec"]["selector"]["matchLabels"] = labels;
+  set["spec"]["template"]["metadata"]["labels"] = labels;
+  set["spec"]["template"]["spec"] = pod.part("spec");
+  return set;
+}
+
 namespace {
 
 // What PodGroups and CompositePodGroups have in common. `minimum`: the field of the gang policy.

@@ -48,6 +48,8 @@ std::vector<Json> storm_basics(const StormCluster& cluster);
 // needs joined by "+", each of which is a row of storm_needs.h, "extended" (an extended resource) or
 // "claim/NAME" (a claim that pods share).
 Json storm_pod(const Json& words);
+// The same words and {count} as a ReplicaSet of such pods, which run until they are deleted.
+Json storm_replicas(const Json& words);
 // {name, min, topology, priority, claim, parent} as a PodGroup; without `min` its policy is basic. Its
 // members whose need is `claim` share one claim.
 Json storm_group(const Json& words);

@@ -18,6 +18,7 @@ namespace {
 constexpr int kGangsMin = 11, kGangsMore = 6;
 constexpr int kMembersMin = 2, kMembersMore = 7;
 constexpr int kTreesMin = 5, kTreesMore = 5;
+constexpr int kReplicaSetsMin = 3, kReplicaSetsMore = 3;
 constexpr int kPoliciesMin = 6, kPoliciesMore = 8;
 constexpr int kPodsMin = 215;
 constexpr int kAimedMin = 10, kAimedMore = 6;
@@ -31,6 +32,7 @@ constexpr std::int64_t kTroubleMs = 470'000;
 constexpr std::array kSharedClaims = {"one-gpu", "uplink", "two-gpus"};
 
 bool is_in_memory(std::uint64_t seed) {
+  if (seed >= kMovingSeeds) return seed % 2 == 1;
   return (seed >= kInMemorySeeds && seed < kTreeSeeds) || seed >= kInMemoryTreeSeeds;
 }
 
@@ -61,6 +63,7 @@ class Maker {
     if (plan_.seed % kVolumesOneIn == kVolumesFrom) make_volumes_and_health();
     if (plan_.seed % kDeletedLeasesOneIn == kDeletedLeasesFrom && plan_.schedulers > 0) make_deleted_leases();
     if (plan_.seed >= kPolicySeeds) make_policies();
+    if (plan_.seed >= kMovingSeeds) make_replicas();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
     return std::move(plan_);
@@ -368,6 +371,36 @@ class Maker {
     return chance_of(plan_.seed, policy + "/replace", 0) % 2 == 0;
   }
 
+  // Of single pods, and of elastic gangs; their numbers change.
+  void make_replicas() {
+    plan_.moves = true;
+    random_ = SeededRandom(chance_of(plan_.seed, "replicas", 0));
+    for (int i = kReplicaSetsMin + pick(kReplicaSetsMore); i > 0; --i) {
+      const std::string name = "set-" + std::to_string(i);
+      const std::int64_t at = below(kArrivalsMs / 2);
+      const bool gang = chance(30);
+      if (gang) {
+        JsonObject& group = step(at, "group");
+        group.append("name", name);
+        group.append("min", std::int64_t{1 + pick(2)});
+      }
+      JsonObject& set = step(at + 1, "replicas");
+      set.append("name", name);
+      set.append("count", std::int64_t{1 + pick(3)});
+      set.append("cpuMillis", std::int64_t{100});
+      if (gang) set.append("group", name);
+      if (chance(60))
+        set.append("need", one_of(std::array{"one-gpu", "mig-1g", "numa-pair"}));
+      else
+        set.append("gpus", std::int64_t{1});
+      for (int changes = pick(3); changes > 0; --changes) {
+        JsonObject& scale = step(at + below(kTroubleMs - at), "scale");
+        scale.append("name", name);
+        scale.append("count", std::int64_t{gang ? 2 + pick(2) : pick(4)});
+      }
+    }
+  }
+
   void make_users() {
     for (int i = 3 + pick(8); i > 0; --i) {
       const char* what = one_of(std::array{"delete-pod", "delete-pod", "force-delete-pod", "recreate-pod"});
@@ -597,6 +630,7 @@ std::string storm_plan_text(const StormPlan& plan) {
                                 {"schedulers", std::int64_t{plan.schedulers}},
                                 {"binders", std::int64_t{plan.binders}},
                                 {"inMemory", plan.in_memory},
+                                {"moves", plan.moves},
                                 {"racks", std::int64_t{plan.racks}},
                                 {"nodesPerRack", std::int64_t{plan.nodes_per_rack}},
                                 {"gpusPerNode", std::int64_t{plan.gpus_per_node}},
@@ -615,6 +649,7 @@ Result<StormPlan> parse_storm_plan(std::string_view text, std::string_view file)
   plan.schedulers = static_cast<int>(document.int_at("schedulers"));
   plan.binders = static_cast<int>(document.int_at("binders"));
   plan.in_memory = document.bool_at("inMemory");
+  plan.moves = document.bool_at("moves");
   plan.racks = static_cast<int>(document.int_at("racks", plan.racks));
   plan.nodes_per_rack = static_cast<int>(document.int_at("nodesPerRack", plan.nodes_per_rack));
   plan.gpus_per_node = static_cast<int>(document.int_at("gpusPerNode", plan.gpus_per_node));

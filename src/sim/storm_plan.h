@@ -19,6 +19,7 @@ struct StormPlan {
   int schedulers = 0;  // with a Lease when there are two; 0: one process runs everything
   int binders = 0;
   bool in_memory = false;  // every scheduler binds, and stores only bindings that wait: no binders
+  bool moves = false;      // the scheduler evicts pods so that racks become whole
   int racks = 3;
   int nodes_per_rack = 3;
   int gpus_per_node = 4;
@@ -39,6 +40,8 @@ inline constexpr std::uint64_t kTreeSeeds = 2'000'000;
 inline constexpr std::uint64_t kInMemoryTreeSeeds = 3'000'000;
 // Of these and of higher ones with PlacementPolicies and Topologies that come, change and go, too.
 inline constexpr std::uint64_t kPolicySeeds = 4'000'000;
+// Of these and of higher ones with ReplicaSets whose pods are moved: every second one is in_memory.
+inline constexpr std::uint64_t kMovingSeeds = 5'000'000;
 
 StormPlan make_storm_plan(std::uint64_t seed);
 

@@ -361,6 +361,8 @@ Result<StoryResult> run_story(const std::string& file, const std::string& given_
     if (!known) return Error(ErrorCode::Invalid, file, "victimScoring is Reference or LeastLostWork");
     options.victim_scoring = *known;
   }
+  if (const Json* moves = story.find("defragmentation"))
+    options.defragmentation = TRY(story_defragmentation(*moves));
   const std::unique_ptr<World> world = TRY(World::make(options));
   Runner runner(*world, given_directory);
   if (Status given = runner.give(story); !given) return given.error();

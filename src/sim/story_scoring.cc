@@ -25,4 +25,17 @@ Result<placement::ResourcesFitArguments> story_strategy(const Json& words) {
   return fit;
 }
 
+Result<scheduling::DefragmentationSettings> story_defragmentation(const Json& words) {
+  scheduling::DefragmentationSettings settings;
+  const auto mode = scheduling::defragmentation_mode_of(words.string_at("mode"));
+  if (!mode) return Error(ErrorCode::Invalid, "defragmentation.mode", "is Never, Report or Evict");
+  settings.mode = *mode;
+  settings.level = words.string_at("level");
+  if (words.find("interval")) settings.interval = TRY(parse_duration(words.string_at("interval")));
+  settings.moves_at_once = words.int_at("movesAtOnce", settings.moves_at_once);
+  settings.moves_an_hour = words.int_at("movesPerHour", settings.moves_an_hour);
+  settings.ratio = words.int_at("ratio", settings.ratio);
+  return settings;
+}
+
 }  // namespace berth::sim

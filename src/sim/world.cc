@@ -33,6 +33,7 @@ struct World::Parts {
         gpu_reservation_pods(options.gpu_reservation_pods),
         profile{"berth", {}, {.resources_fit = std::move(options.resources_fit)}},
         victim_scoring(options.victim_scoring),
+        defragmentation(options.defragmentation),
         random(options.seed),
         store(memory_store()),
         server({*store, executor, clock, random, gates, dra::check_cel}, {}),
@@ -50,6 +51,7 @@ struct World::Parts {
     options.health = &health.feed();
     options.scheduling.profiles = {profile};
     options.scheduling.victim_scoring = victim_scoring;
+    options.scheduling.defragmentation = defragmentation;
     options.binding.gpu_sharing = true;
     if (gpu_reservation_pods) options.binding.gpu_reservations = binding::GpuReservations::Pods;
     plane = std::make_unique<plane::ControlPlane>(faulty, decider_gates, std::move(options));
@@ -67,6 +69,7 @@ struct World::Parts {
   const bool gpu_reservation_pods;
   const placement::Profile profile;
   const placement::VictimScoring victim_scoring;
+  const scheduling::DefragmentationSettings defragmentation;
   ManualClock clock{kStart};
   SeededRandom random;
   InlineExecutor executor;

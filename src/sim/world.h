@@ -13,6 +13,7 @@
 #include "client/api_client.h"
 #include "placement/plugin_arguments.h"
 #include "placement/victim_scoring.h"
+#include "scheduling/keepers/relocations.h"
 #include "sim/faults.h"
 #include "sim/reported_health.h"
 
@@ -25,6 +26,7 @@ struct WorldOptions {
   bool gpu_reservation_pods = false;  // of the binder; else the scheduler's account alone
   placement::ResourcesFitArguments resources_fit = {};
   placement::VictimScoring victim_scoring = placement::VictimScoring::Reference;
+  scheduling::DefragmentationSettings defragmentation = {};
   FaultRates faults;  // the default is none
 };
 

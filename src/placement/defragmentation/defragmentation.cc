@@ -208,10 +208,11 @@ void Defragmentation::accept(std::size_t at, DefragmentedDomain domain) {
   plan_.whole_after += domain.whole ? 1 : 0;
   const std::size_t asked = std::min(question_.waiting.size(), kRoomWaitingMax);
   for (std::size_t i = 0; i < asked; ++i)
-    if (!served_[i] && mover_.place(question_.waiting[i])) {
-      served_[i] = true;
-      domain.fits.push_back(i);
-    }
+    if (!served_[i])
+      if (std::optional<PodMover::Placed> placed = mover_.place(question_.waiting[i])) {
+        served_[i] = true;
+        domain.fits.push_back({i, std::move(placed->room)});
+      }
   row.settled = true;
   row.why.reset();
   if (!domain.fits.empty()) rows_.refresh_all();

@@ -40,6 +40,7 @@ struct DefragmentationLimits {
   std::size_t moves_per_domain_max = 32;    // pods
   std::size_t domains_max = 64;             // that are emptied, or make room
   std::int64_t ratio_min = 2 * kRatioUnit;  // devices gained for each device moved, in thousandths
+  bool whole_groups = true;                 // groups that are disrupted as one may move
 };
 
 // Refused as the cluster is now.
@@ -63,17 +64,26 @@ struct PodMove {
   NodeId from, to;
   std::int64_t devices = 0;
   bool with_group = false;  // all members of its group move at once
+  model::Plan room;         // what it takes on its new node
+};
+
+// What waited, and has its place then.
+struct FittingEntity {
+  std::size_t waiting = 0;  // of DefragmentationQuestion::waiting
+  model::Plan room;
 };
 
 // What the moves of one domain buy.
 struct DefragmentedDomain {
   std::string path;
-  std::vector<PodMove> moves;     // in the order in which each fits
-  std::int64_t devices = 0;       // of the domain
-  std::int64_t moved = 0;         // devices that the moved pods held
-  bool whole = false;             // no device of the domain is in use then
-  std::vector<std::size_t> fits;  // of `waiting`: they fit then
+  std::vector<PodMove> moves;  // in the order in which each fits
+  std::int64_t devices = 0;    // of the domain
+  std::int64_t moved = 0;      // devices that the moved pods held
+  bool whole = false;          // no device of the domain is in use then
+  std::vector<FittingEntity> fits;
 };
+// "3 moves make rack-7 whole: gang ns/g of 16 fits"
+std::string gain_text(const DefragmentedDomain& domain, std::span<const WaitingEntity> waiting);
 
 // A domain with devices in use that keeps its pods.
 struct KeptDomain {

@@ -123,7 +123,8 @@ TEST(DefragmentationJudge, MakesRoomForAGangWithTheFewestMoves) {
       return;
     }
     RC_ASSERT(!plan.domains.empty());
-    RC_ASSERT(plan.domains.front().fits == std::vector<std::size_t>{0});
+    RC_ASSERT(plan.domains.front().fits.size() == 1);
+    RC_ASSERT(plan.domains.front().fits.front().waiting == 0);
     RC_ASSERT(static_cast<int>(plan.domains.front().moves.size()) == fewest);
   });
 }

@@ -76,6 +76,7 @@ std::variant<std::optional<MoveUnit>, StayReason> PodMover::group_unit(const api
   if (std::ranges::any_of(client::groups_above(context_.view, *group), as_one))
     return StayReason::GroupGoesAsOne;
   if (!as_one(group)) return std::nullopt;
+  if (!question_.limits.whole_groups) return StayReason::GroupGoesAsOne;
   MoveUnit unit{{}, group, true, 0};
   for (const api::Pod* member : context_.view.pods_of_group(group->meta.ns, group->meta.name)) {
     if (member->finished()) continue;
@@ -144,14 +145,22 @@ std::optional<StayReason> PodMover::charge(const MoveUnit& unit) {
   return std::nullopt;
 }
 
-bool PodMover::place_alone(const MoveUnit& unit, std::span<const NodeId> avoid) {
-  const PodId pod = unit.pods.front();
-  remove_victim(cluster_, pod, transaction_);
-  return core_.place_pod(context_, *cluster_.pod(pod).live, avoid, transaction_).has_value();
+model::Plan PodMover::steps_since(model::Ledger::Transaction::Savepoint from) const {
+  return {
+      {transaction_.steps().begin() + static_cast<std::ptrdiff_t>(from.steps), transaction_.steps().end()}};
+}
+
+bool PodMover::place_alone(PodMove& move, std::span<const NodeId> avoid) {
+  remove_victim(cluster_, move.pod, transaction_);
+  const auto before = transaction_.savepoint();
+  if (!core_.place_pod(context_, *cluster_.pod(move.pod).live, avoid, transaction_)) return false;
+  move.room = steps_since(before);
+  return true;
 }
 
 // Members are placed as those of failed nodes are: in the domain that their group requires, or shares.
-std::optional<StayReason> PodMover::place_members(const MoveUnit& unit, std::span<const NodeId> avoid) {
+std::optional<StayReason> PodMover::place_members(const MoveUnit& unit, std::span<const NodeId> avoid,
+                                                  std::vector<PodMove>& moves) {
   const api::PodGroup& group = *unit.group;
   WishAnswer answer = wish_of(context_.view, question_.owners, group);
   if (answer.fault) return StayReason::PolicyFault;
@@ -170,7 +179,11 @@ std::optional<StayReason> PodMover::place_members(const MoveUnit& unit, std::spa
       find_replacement(core_.group_cycle(), {context_, input, leaving}, scope, transaction_);
   if (!found.plan || found.plan->rooms.size() != unit.pods.size()) return StayReason::NoRoom;
   for (const PodId pod : unit.pods) remove_victim(cluster_, pod, transaction_);
-  for (const ReplacementRoom& room : found.plan->rooms) cluster_.redo(room.plan, transaction_);
+  for (const ReplacementRoom& room : found.plan->rooms) {
+    cluster_.redo(room.plan, transaction_);
+    const PodId pod = cluster_.find_pod(group.meta.ns, room.pod->meta.name);
+    std::ranges::find(moves, pod, &PodMove::pod)->room = room.plan;
+  }
   return std::nullopt;
 }
 
@@ -179,11 +192,12 @@ std::variant<std::vector<PodMove>, StayingPod> PodMover::move(const MoveUnit& un
   const Mark before = mark();
   std::vector<PodMove> moves;
   for (const PodId pod : unit.pods)
-    moves.push_back({pod, cluster_.ledger().node_of(pod), NodeId::none(), counts_.held(pod), unit.as_one});
+    moves.push_back(
+        {pod, cluster_.ledger().node_of(pod), NodeId::none(), counts_.held(pod), unit.as_one, {}});
   std::optional<StayReason> refused = charge(unit);
   if (!refused && unit.group)
-    refused = place_members(unit, avoid);
-  else if (!refused && !place_alone(unit, avoid))
+    refused = place_members(unit, avoid, moves);
+  else if (!refused && !place_alone(moves.front(), avoid))
     refused = StayReason::NoRoom;
   if (refused) {
     undo(before);
@@ -194,7 +208,7 @@ std::variant<std::vector<PodMove>, StayingPod> PodMover::move(const MoveUnit& un
   return moves;
 }
 
-std::optional<std::int64_t> PodMover::place(const WaitingEntity& waiting) {
+std::optional<PodMover::Placed> PodMover::place(const WaitingEntity& waiting) {
   const auto before = transaction_.savepoint();
   const Overloaded place{
       [&](const api::Pod* pod) { return core_.place_pod(context_, *pod, {}, transaction_).has_value(); },
@@ -208,11 +222,10 @@ std::optional<std::int64_t> PodMover::place(const WaitingEntity& waiting) {
     transaction_.roll_back_to(before);
     return std::nullopt;
   }
-  std::int64_t devices = 0;
-  for (std::size_t at = before.steps; at < transaction_.steps().size(); ++at)
-    if (const auto* placed = std::get_if<model::Place>(&transaction_.steps()[at]))
-      devices += counts_.held(placed->pod);
-  return devices;
+  Placed placed{0, steps_since(before)};
+  for (const model::Step& step : placed.room.steps)
+    if (const auto* place = std::get_if<model::Place>(&step)) placed.devices += counts_.held(place->pod);
+  return placed;
 }
 
 void PodMover::remove(std::span<const PodId> pods) {

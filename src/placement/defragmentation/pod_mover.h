@@ -46,8 +46,12 @@ class PodMover {
 
   // The unit leaves, and has its new places. `avoid`: ascending. Otherwise nothing has changed.
   std::variant<std::vector<PodMove>, StayingPod> move(const MoveUnit& unit, std::span<const NodeId> avoid);
-  // What waits gets its place, if it fits. Returns the devices that it holds then; none: it does not fit.
-  std::optional<std::int64_t> place(const WaitingEntity& waiting);
+  struct Placed {
+    std::int64_t devices = 0;
+    model::Plan room;
+  };
+  // What waits gets its place; none: it does not fit.
+  std::optional<Placed> place(const WaitingEntity& waiting);
   void remove(std::span<const PodId> pods);
 
   // Everything that moves change.
@@ -65,8 +69,10 @@ class PodMover {
   // None: the pod moves alone. Also where members beyond the minimum do so.
   std::variant<std::optional<MoveUnit>, StayReason> group_unit(const api::Pod& pod) const;
   std::optional<StayReason> charge(const MoveUnit& unit);
-  bool place_alone(const MoveUnit& unit, std::span<const NodeId> avoid);
-  std::optional<StayReason> place_members(const MoveUnit& unit, std::span<const NodeId> avoid);
+  bool place_alone(PodMove& move, std::span<const NodeId> avoid);
+  std::optional<StayReason> place_members(const MoveUnit& unit, std::span<const NodeId> avoid,
+                                          std::vector<PodMove>& moves);
+  model::Plan steps_since(model::Ledger::Transaction::Savepoint from) const;
 
   DecisionCore& core_;
   const DefragmentationQuestion& question_;

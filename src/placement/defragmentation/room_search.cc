@@ -129,9 +129,9 @@ std::optional<PodId> RoomSearch::try_moves(RoomFound& found, const WaitingEntity
     found.moved += unit.devices;
   }
   if (!trouble) {
-    const std::optional<std::int64_t> gained = mover_.place(waiting);
-    found.gained = gained.value_or(0);
-    if (!gained) trouble = PodId::none();
+    const std::optional<PodMover::Placed> placed = mover_.place(waiting);
+    found.gained = placed ? placed->devices : 0;
+    if (!placed) trouble = PodId::none();
   }
   mover_.undo(before);
   return trouble;

@@ -61,6 +61,14 @@ class OvertakingGuard {
     Time from;
   };
   std::optional<LaterUse> later_use() const;
+  struct Kept {
+    EntityKey key;
+    model::HoldId hold;
+  };
+  // The reservation, if there is one.
+  std::optional<Kept> kept() const {
+    return kept_ ? std::optional(Kept{kept_->key, kept_->hold.id()}) : std::nullopt;
+  }
   // Ends the reservation, if there is one, for a starving entry of a higher priority; its own entry starves
   // on.
   bool make_way() { return std::exchange(kept_, std::nullopt).has_value(); }

@@ -204,6 +204,17 @@ void SchedulingQueue::wake_one(const EntityKey& key, Time now) {
     figures_.count(let_out(known->second, now), QueueEvent::Asked);
 }
 
+std::vector<QueuedEntity> SchedulingQueue::refused(std::size_t entries_max) const {
+  std::vector<QueuedEntity> entries;
+  for (const auto& [key, slot] : entries_)
+    if (slot.place == SubQueue::Unschedulable || slot.place == SubQueue::Backoff)
+      entries.push_back(slot.entry);
+  const auto end = entries.begin() + static_cast<std::ptrdiff_t>(std::min(entries.size(), entries_max));
+  std::partial_sort(entries.begin(), end, entries.end(), placement::queue_sort_less);
+  entries.erase(end, entries.end());
+  return entries;
+}
+
 std::optional<Time> SchedulingQueue::next_time() const {
   std::optional<Time> next;
   if (!backoff_.empty()) next = backoff_.begin()->first;

@@ -62,6 +62,8 @@ class SchedulingQueue {
   void wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now);
   void wake_one(const EntityKey& key, Time now);
 
+  // Entries that were refused and wait, in the order of the queue: at most so many.
+  std::vector<QueuedEntity> refused(std::size_t entries_max) const;
   // When pop() may next return an entry that it does not return now.
   std::optional<Time> next_time() const;
   bool contains(const EntityKey& key) const { return entries_.contains(key); }
