@@ -128,7 +128,13 @@ void DashboardServer::explain(const std::string& path, dashboard::WhatIf what_if
     --explanations_;
     return exchange->respond(dashboard::refusal(429, "too many explanations are asked for; ask again"));
   }
-  explaining_->post([this, path, what_if, exchange = std::move(exchange)] {
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  exchange->on_close([gone] { *gone = true; });
+  explaining_->post([this, path, what_if, gone, exchange = std::move(exchange)] {
+    if (*gone) {  // nobody waits for it
+      --explanations_;
+      return;
+    }
     const Result<Json> found = explanation(path, what_if);
     exchange->respond(found ? dashboard::json_page(200, to_string(*found))
                             : dashboard::refusal(status_of(found.error()), found.error().text()));

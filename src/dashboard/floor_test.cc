@@ -130,10 +130,18 @@ TEST(Floor, TellsIllAndClosedNodesAndDevices) {
   EXPECT_EQ(page.items_at("nodes").size(), 2u);
   EXPECT_EQ(page.items_at("devices").size(), 1u);
   EXPECT_EQ(page.items_at("changes").size(), 0u) << "what is ill at the start is no change";
+  const auto changes = [&] {
+    room.floor.refresh(room.view);
+    return health.page(room.view, room.floor, Time::from_seconds(1010)).items_at("changes");
+  };
   room.node("n1", "r1");
-  const Json later = health.page(room.view, room.floor, Time::from_seconds(1010));
-  ASSERT_EQ(later.items_at("changes").size(), 1u);
-  EXPECT_EQ(later.items_at("changes")[0].string_at("what"), "node n1");
+  EXPECT_EQ(changes().size(), 0u) << "nor is its recovery";
+  room.node("n1", "r1", false);
+  ASSERT_EQ(changes().size(), 1u);
+  EXPECT_EQ(changes()[0].string_at("what"), "node n1");
+  EXPECT_EQ(changes()[0].string_at("condition"), "Ill");
+  room.node("n1", "r1");
+  EXPECT_EQ(changes()[0].string_at("condition"), "Healthy");
 }
 
 TEST(Floor, UnitsOfAResourceAreGivenToPodsInTheirOrder) {

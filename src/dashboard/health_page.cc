@@ -78,13 +78,13 @@ Json device_row(const client::View& view, const Floor& floor, const FloorNode& r
 }  // namespace
 
 Json HealthPage::page(const client::View& view, const Floor& floor, Time now) {
-  std::map<std::string, Condition> ill;
+  IllThings ill;
   JsonArray nodes, devices;
   for (const FloorNode& row : floor.layout().nodes()) {
     const Condition of_node = floor.node_condition(row);
     const api::Node* node = row.shared_pool ? nullptr : view.nodes.find("", row.name);
     if (node && of_node != Condition::Healthy) {
-      ill["node " + row.name] = of_node;
+      ill["node " + row.name] = {of_node, row.name};
       if (nodes.size() < kIllShownMax) nodes.push_back(node_row(floor, row, *node));
     }
     CellId id = row.first;
@@ -92,35 +92,39 @@ Json HealthPage::page(const client::View& view, const Floor& floor, Time now) {
       for (const std::string& name : part.names) {
         const Condition own = floor.cells()[id].condition;
         if (part.source == CellSource::Devices && own > of_node) {
-          ill["device " + row.name + "/" + name] = own;
+          ill["device " + row.name + "/" + name] = {own, row.name};
           if (devices.size() < kIllShownMax) devices.push_back(device_row(view, floor, row, part, name, id));
         }
         ++id;
       }
   }
-  note(ill, now);
-  return Json::object({{"total", static_cast<std::int64_t>(ill.size())},
+  const std::size_t total = ill.size();
+  note(floor, std::move(ill), now);
+  return Json::object({{"total", static_cast<std::int64_t>(total)},
                        {"nodes", std::move(nodes)},
                        {"devices", std::move(devices)},
                        {"changes", JsonArray(changes_.begin(), changes_.end())}});
 }
 
-void HealthPage::note(const std::map<std::string, Condition>& ill, Time now) {
+void HealthPage::note(const Floor& floor, IllThings ill, Time now) {
   const auto add = [&](const std::string& what, Condition condition) {
     if (changes_.size() == kHealthChangesMax) changes_.pop_back();
     changes_.push_front(Json::object(
         {{"time", format_time(now)}, {"what", what}, {"condition", name_of_condition(condition)}}));
   };
-  if (began_) {
-    for (const auto& [what, condition] : ill) {
-      const auto known = known_.find(what);
-      if (known == known_.end() || known->second != condition) add(what, condition);
-    }
-    for (const auto& [what, condition] : known_)
-      if (!ill.contains(what)) add(what, Condition::Healthy);
+  for (const auto& [what, thing] : ill) {
+    const auto known = known_.find(what);
+    if (!nodes_seen_.contains(thing.node)) continue;
+    if (known != known_.end() && (known->second.condition == thing.condition || !noted_.contains(what)))
+      continue;
+    add(what, thing.condition);
+    noted_.insert(what);
   }
-  began_ = true;
-  known_ = ill;
+  for (const auto& [what, thing] : known_)
+    if (!ill.contains(what) && noted_.erase(what) > 0) add(what, Condition::Healthy);
+  known_ = std::move(ill);
+  nodes_seen_.clear();
+  for (const FloorNode& node : floor.layout().nodes()) nodes_seen_.insert(node.name);
 }
 
 }  // namespace berth::dashboard

@@ -1,10 +1,12 @@
-// What is ill or closed now, why and since when, and what became so or recovered lately.
+// What is ill or closed now, why and since when, and what became so or recovered lately. What was ill when
+// its node was first seen is no change, nor is its recovery: new nodes are not ready at first.
 //
 // Owner: the Board. Cost: O(devices) a page.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/json.h"
@@ -23,10 +25,16 @@ class HealthPage {
   Json page(const client::View& view, const Floor& floor, Time now);
 
  private:
-  void note(const std::map<std::string, Condition>& ill, Time now);
+  struct Ill {
+    Condition condition = Condition::Healthy;
+    std::string node;
+  };
+  using IllThings = std::map<std::string, Ill>;  // by "node NAME" or "device NODE/NAME"
+  void note(const Floor& floor, IllThings ill, Time now);
 
-  std::map<std::string, Condition> known_;
-  bool began_ = false;  // what was ill at the start is no change
+  IllThings known_;
+  std::set<std::string> noted_;       // whose illness is among the changes
+  std::set<std::string> nodes_seen_;  // on the last page
   std::deque<Json> changes_;
 };
 
