@@ -17,5 +17,6 @@ if ! flock --nonblock 9; then
 fi
 exec "${BERTH:-build/release/berth}" up --in-memory --cert-dir "$PWD/build/up/pki" \
   --kubeconfig "$PWD/$kubeconfig" --nodes-dir "$PWD/build/up/nodes" \
-  -f examples/cluster -f examples/racks.yaml -f examples/partitions.yaml -f examples/gang.yaml -f examples/fabric.yaml \
+  -f examples/cluster -f examples/racks.yaml -f examples/partitions.yaml \
+  -f examples/gang.yaml -f examples/fabric.yaml \
   --watch-placements --log-level warning

@@ -120,12 +120,6 @@ TEST_F(Preempts, KubernetesSaysWhyNobodyIsEvicted) {
 }
 
 // As an autoscaler writes it.
-void nominate(TestBench& bench, const std::string& pod, const std::string& node) {
-  Json object = *parse_json(*bench.view.pods.find("default", pod)->raw);
-  object["status"]["nominatedNodeName"] = node;
-  bench.put_json(api::Kind::Pod, std::move(object));
-}
-
 struct NominatedCase {
   const char* name;
   int priority;  // of the nominated pod; the other one has 5
@@ -193,13 +187,13 @@ TEST_F(Preempts, ANominatedPodTakesItsDevice) {
                                         R"("}])" + more)});
   };
   put("gated", "mine", R"(,"schedulingGates":[{"name":"g"}])");
-  nominate(bench, "gated", "n1");
+  bench.nominate("gated", "n1");
   bench.run();
   put("other", "its", R"(,"preemptionPolicy":"Never")");
   bench.run();
   EXPECT_EQ(bench.node_of("other"), "");
   put("gated", "mine", "");
-  nominate(bench, "gated", "n1");
+  bench.nominate("gated", "n1");
   bench.run();
   EXPECT_EQ(bench.node_of("gated"), "n1");
   bench.now = bench.now + Duration::seconds(30);
@@ -267,11 +261,11 @@ TEST_F(Preempts, TheHostPortOfANominatedPodIsKept) {
                   "}]" + more + "}}");
   };
   put("gated", R"(,"schedulingGates":[{"name":"g"}])");
-  nominate(bench, "gated", "n1");
+  bench.nominate("gated", "n1");
   put("other", "");
   bench.run();
   EXPECT_EQ(bench.node_of("other"), "");
-  nominate(bench, "gated", "");
+  bench.nominate("gated", "");
   bench.now = bench.now + Duration::seconds(20);
   bench.run();
   EXPECT_EQ(bench.node_of("other"), "n1");
@@ -363,7 +357,7 @@ TEST(PreemptsByProfile, AnIgnoredResourceNeedsNoVictims) {
 TEST_F(Preempts, ANominatedPodGetsItsOwnRoomAndLeavesNothingBehind) {
   bench.put_node({"n1"});
   bench.put_pod({"mine", "3", "", with_priority(5)});
-  nominate(bench, "mine", "n1");
+  bench.nominate("mine", "n1");
   bench.run();
   EXPECT_EQ(bench.node_of("mine"), "n1");
   EXPECT_EQ(holds(), 0u);
@@ -372,11 +366,11 @@ TEST_F(Preempts, ANominatedPodGetsItsOwnRoomAndLeavesNothingBehind) {
 TEST_F(Preempts, AClearedNominationGivesTheRoomBack) {
   bench.put_node({"n1"});
   bench.put_pod({"gated", "3", "", with_priority(9, R"(,"schedulingGates":[{"name":"g"}])")});
-  nominate(bench, "gated", "n1");
+  bench.nominate("gated", "n1");
   bench.put_pod({"other", "3", "", with_priority(5)});
   bench.run();
   ASSERT_EQ(bench.node_of("other"), "");
-  nominate(bench, "gated", "");
+  bench.nominate("gated", "");
   bench.now = bench.now + Duration::seconds(20);
   bench.run();
   EXPECT_EQ(bench.node_of("other"), "n1");
@@ -387,7 +381,7 @@ TEST_F(Preempts, ALowerNominationOnTheNodeIsCleared) {
   bench.put_node({"n1"});
   run_pod("low", "n1", 0, "3");
   bench.put_pod({"nominated", "3", "", with_priority(5, R"(,"preemptionPolicy":"Never")")});
-  nominate(bench, "nominated", "n1");
+  bench.nominate("nominated", "n1");
   bench.put_pod({"high", "3", "", with_priority(10)});
   bench.run();
   EXPECT_EQ(nominated("high"), "n1");

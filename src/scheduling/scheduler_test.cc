@@ -527,12 +527,6 @@ TEST(Devices, AFailedWaitSetsKubernetesConditionForASecond) {
   }
 }
 
-void nominate(TestBench& bench, const std::string& pod, const std::string& node) {
-  Json object = *parse_json(*bench.view.pods.find("default", pod)->raw);
-  object["status"]["nominatedNodeName"] = node;
-  bench.put_json(api::Kind::Pod, std::move(object));
-}
-
 TEST(Nominated, ItsNodeIsTakenWhenItFitsThoughAnotherScoresBetter) {
   struct Case {
     std::string group, nominated, expected;
@@ -547,7 +541,7 @@ TEST(Nominated, ItsNodeIsTakenWhenItFitsThoughAnotherScoresBetter) {
     bench.put_pod({"full", "4", "", R"(,"nodeName":"n3")"});
     if (!group.empty()) bench.put_group(group, 1);
     bench.put_pod({"p", "1", group});
-    if (!nominated.empty()) nominate(bench, "p", nominated);
+    if (!nominated.empty()) bench.nominate("p", nominated);
     bench.run();
     EXPECT_EQ(bench.node_of("p"), expected) << group << " " << nominated;
   }
@@ -557,11 +551,11 @@ TEST(Nominated, ARefusedPodLosesItsNodeAlsoWhenItsWordsStayTheSame) {
   TestBench bench;
   bench.put_node({"n1"});
   bench.put_pod({"p", "8"});
-  nominate(bench, "p", "n1");
+  bench.nominate("p", "n1");
   bench.run();
   EXPECT_EQ(bench.reason_of("p"), "Unschedulable");
   EXPECT_EQ(bench.view.pods.find("default", "p")->nominated_node, "");
-  nominate(bench, "p", "n1");
+  bench.nominate("p", "n1");
   bench.now = bench.now + kUnschedulableMax;
   for (int i = 0; i < 40; ++i, bench.now = bench.now + Duration::seconds(1)) bench.run();
   EXPECT_EQ(bench.view.pods.find("default", "p")->nominated_node, "");

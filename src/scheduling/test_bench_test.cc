@@ -235,6 +235,12 @@ std::string TestBench::group_message(const std::string& group) const {
                &api::Condition::message);
 }
 
+void TestBench::nominate(const std::string& pod, const std::string& node) {
+  Json object = *parse_json(*view.pods.find("default", pod)->raw);
+  object["status"]["nominatedNodeName"] = node;
+  put_json(api::Kind::Pod, std::move(object));
+}
+
 void TestBench::bind(const std::string& pod) {
   Json object = *parse_json(*view.pods.find("default", pod)->raw);
   object["spec"]["nodeName"] = node_of(pod);
