@@ -94,7 +94,7 @@ class TestBench {
   // The message of the latest event about the pod; "": none.
   std::string event_of(const std::string& pod) const;
   std::string group_message(const std::string& group) const;
-  void bind(const std::string& pod);  // as the binder does
+  void bind(const std::string& pod);                               // as the binder does
   void nominate(const std::string& pod, const std::string& node);  // as an autoscaler does
   // As the binder's gang barrier does, for the decision of the pod's BindRequest.
   void commit_gang(const std::string& group, const std::string& pod);
