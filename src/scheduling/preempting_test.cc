@@ -138,7 +138,7 @@ TEST_F(Preempts, RoomIsKeptForAPodThatOthersNominated) {
     TestBench one;
     one.put_node({"n1"});
     one.put_pod({"gated", "3", "", with_priority(row.priority, R"(,"schedulingGates":[{"name":"g"}])")});
-    nominate(one, "gated", row.node);
+    one.nominate("gated", row.node);
     one.put_pod({"other", "3", "", with_priority(5)});
     one.run();
     EXPECT_EQ(one.node_of("other"), row.other_gets) << row.name;
@@ -164,7 +164,7 @@ TEST_F(Preempts, DevicesAreKeptForAPodThatOthersNominated) {
     };
     one.put_pod({"gated", "1", "",
                  with_priority(row.priority, R"(,"schedulingGates":[{"name":"g"}])" + with_claim("mine"))});
-    nominate(one, "gated", row.node);
+    one.nominate("gated", row.node);
     one.run();
     one.put_claim("mine", "gpu");  // after the nomination
     one.put_claim("its", "gpu");
@@ -241,7 +241,7 @@ TEST_F(Preempts, WhatANominatedPodMayNotShareIsKept) {
     };
     put("gated", "a", "3",
         with_priority(9, R"(,"schedulingGates":[{"name":"g"}])" + std::string(row.expected)));
-    nominate(one, "gated", "n1");
+    one.nominate("gated", "n1");
     put("other", "b", "2", with_priority(9, row.other));
     one.run();
     EXPECT_EQ(one.node_of("other"), row.other_gets) << row.name;
