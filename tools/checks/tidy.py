@@ -43,8 +43,8 @@ def database(tree):
     newest = max(found, key=lambda folder: (folder / "compile_commands.json").stat().st_mtime)
     if any(path.endswith((".cc", "room.cmake")) for path in tree.changed):
         subprocess.run(("cmake", str(newest)), cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
-    # Headers that protoc writes are read like any other.
-    subprocess.run(("cmake", "--build", str(newest), "--target", "berth_protos"), cwd=tree.root,
+    # Headers that protoc writes, and the bundle of the page, are read like any other.
+    subprocess.run(("cmake", "--build", str(newest), "--target", "berth_protos", "berth_web"), cwd=tree.root,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return newest
 
