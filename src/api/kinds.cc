@@ -39,8 +39,8 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
 
-template <class T>
-TypedObject share(const Json& object, RawPtr raw, T (*decode)(const Json&, RawPtr)) {
+template <class T, class Document>
+TypedObject share(const Document& object, RawPtr raw, T (*decode)(const Document&, RawPtr)) {
   return std::make_shared<const T>(decode(object, std::move(raw)));
 }
 
@@ -102,12 +102,6 @@ TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {
 // The kinds of which a cluster has many.
 constexpr std::array kReadDirectly = {Kind::Pod, Kind::Node, Kind::ResourceSlice, Kind::ResourceClaim};
 
-template <class T>
-TypedObject share(const ProtobufDocument& document, RawPtr raw,
-                  T (*decode)(const ProtobufDocument&, RawPtr)) {
-  return std::make_shared<const T>(decode(document, std::move(raw)));
-}
-
 TypedObject decode_as(Kind kind, const ProtobufDocument& document, RawPtr raw) {
   switch (kind) {
     case Kind::Pod:
@@ -132,7 +126,7 @@ Result<const TypeInfo*> type_of(Kind kind, const ProtobufEnvelope& envelope) {
     std::array<AskedType, kTypedKindCount> asked;
     for (const KindInfo& info : kKinds) {
       AskedType& one = asked[static_cast<std::size_t>(info.kind)];
-      one.api_version = std::string(info.group).append(info.group.empty() ? "" : "/").append(info.version);
+      one.api_version = ref_of(info.kind).api_version();
       one.type = find_kind(one.api_version, info.name);
     }
     return asked;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/count_text.h"
 #include "base/printable.h"
 #include "base/utf8.h"
 #include "explain/explanation.h"
@@ -250,10 +251,7 @@ void add_groups(Page& page, const Json& explanation) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const Json& group = groups[i];
     const bool composite = text_at(group, "kind") == "CompositePodGroup";
-    const std::string one = composite ? " group" : " pod";
-    const auto count = [&](std::int64_t number) {
-      return std::to_string(number) + one + (number == 1 ? "" : "s");
-    };
+    const auto count = [&](std::int64_t number) { return count_text(number, composite ? "group" : "pod"); };
     rows.push_back({names[i], count(group.int_at("minimum")),
                     composite ? "" : std::to_string(group.int_at("pods")),
                     composite ? "" : std::to_string(group.int_at("placed"))});

@@ -41,9 +41,7 @@ void decode_node_status(const Document& status, Node& node) {
 
 template <class Document>
 Node node_of_document(const Document& object, RawPtr raw) {
-  Node node;
-  node.raw = std::move(raw);
-  node.meta = decode_meta(object);
+  Node node = begin_decoded<Node>(object, std::move(raw));
   if (const auto spec = object.find("spec")) decode_node_spec(*spec, node);
   if (const auto status = object.find("status")) decode_node_status(*status, node);
   return node;

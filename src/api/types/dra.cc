@@ -127,9 +127,7 @@ void decode_slice_spec(const Document& spec, ResourceSlice& slice) {
 
 template <class Document>
 ResourceSlice slice_of_document(const Document& object, RawPtr raw) {
-  ResourceSlice slice;
-  slice.raw = std::move(raw);
-  slice.meta = decode_meta(object);
+  ResourceSlice slice = begin_decoded<ResourceSlice>(object, std::move(raw));
   if (const auto spec = object.find("spec")) decode_slice_spec(*spec, slice);
   return slice;
 }
@@ -238,9 +236,7 @@ void decode_claim_status(const Document& status, ResourceClaim& claim) {
 
 template <class Document>
 ResourceClaim claim_of_document(const Document& object, RawPtr raw) {
-  ResourceClaim claim;
-  claim.raw = std::move(raw);
-  claim.meta = decode_meta(object);
+  ResourceClaim claim = begin_decoded<ResourceClaim>(object, std::move(raw));
   if (const auto spec = object.find("spec"))
     if (const auto devices = spec->find("devices")) decode_claim_spec(*devices, claim);
   if (const auto status = object.find("status")) decode_claim_status(*status, claim);

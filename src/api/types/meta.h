@@ -102,9 +102,9 @@ bool matches(const Requirement& requirement, const StringMap& labels);
 bool matches(const NodeSelector& selector, const StringMap& labels, std::string_view node_name);
 
 ObjectMeta decode_meta(const Json& object);
-// A typed object with its bytes and metadata; the rest is not decoded.
-template <class T>
-T begin_decoded(const Json& object, RawPtr raw) {
+// A typed object with its bytes and metadata; the rest is not decoded. `object`: Json or ProtobufDocument.
+template <class T, class Document>
+T begin_decoded(const Document& object, RawPtr raw) {
   T decoded;
   decoded.raw = std::move(raw);
   decoded.meta = decode_meta(object);

@@ -314,9 +314,7 @@ void decode_status(const Document& status, Pod& pod) {
 
 template <class Document>
 Pod pod_of(const Document& object, RawPtr raw) {
-  Pod pod;
-  pod.raw = std::move(raw);
-  pod.meta = decode_meta(object);
+  Pod pod = begin_decoded<Pod>(object, std::move(raw));
   if (const auto spec = object.find("spec")) decode_spec(*spec, pod);
   take_labels(pod);
   if (const auto status = object.find("status")) decode_status(*status, pod);

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "base/count_text.h"
 #include "placement/refusal/berth_words.h"
 
 namespace berth::placement {
@@ -57,8 +58,7 @@ std::string of_group(const RemedyStep& step) {
 }
 
 std::string minimum_text(const RemedyStep& step) {
-  const std::string one = step.of_groups ? " group" : " member";
-  return "a minimum of " + std::to_string(step.count) + one + (step.count == 1 ? "" : "s") +
+  return "a minimum of " + count_text(step.count, step.of_groups ? "group" : "member") +
          (step.group.empty() ? "" : " for" + of_group(step).substr(3));
 }
 
