@@ -29,6 +29,34 @@ TEST(Resources, ARequestIsExactOrBeyondEveryOffer) {
   EXPECT_EQ(amount_in(names.row({{"memory", *parse_quantity("100E")}}), kMemory), kOfferMax);
 }
 
+// The commonest pods are charged by a short way.
+TEST(Resources, ChargesAreTheEffectiveRequests) {
+  const char* const kContainer =
+      R"("containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"1Gi"}}})";
+  const std::string specs[] = {
+      "]",
+      R"(,{"name":"b","resources":{"requests":{"cpu":"2","memory":"1Gi"}}}])",
+      R"(],"initContainers":[{"name":"i","resources":{"requests":{"cpu":"3","memory":"1Gi"}}}])",
+      R"(],"overhead":{"cpu":"100m"})",
+      R"(],"resources":{"requests":{"cpu":"5"}})",
+  };
+  const std::string statuses[] = {
+      "",
+      R"("containerStatuses":[{"name":"a","allocatedResources":{"cpu":"4"},"resources":{"requests":{"cpu":"4"}}}])",
+      R"("conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}])",
+      R"("allocatedResources":{"cpu":"6"},"resources":{"requests":{"cpu":"6"}})",
+  };
+  for (const std::string& spec : specs)
+    for (const std::string& status : statuses) {
+      const api::Pod pod = api::decode_pod(
+          *parse_json(R"({"spec":{)" + (kContainer + spec) + R"(},"status":{)" + status + "}}"), nullptr);
+      ResourceNames names;
+      ResourceAmounts charges = names.charges(pod, {});
+      std::erase_if(charges, [](const ResourceAmount& one) { return one.resource == kPodSlots; });
+      EXPECT_EQ(charges, names.amounts(api::effective_requests(pod))) << spec << status;
+    }
+}
+
 __int128 of_units(Quantity amount) {
   return amount.nanos() / 1'000'000'000;
 }
