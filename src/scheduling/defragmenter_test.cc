@@ -208,6 +208,20 @@ TEST_F(Defragmenting, ItGivesUpWhenTheGangGoes) {
   EXPECT_EQ(holds(), 0U);
 }
 
+// The reservation for an overtaken entry is not asked for again and again while moves make room.
+TEST_F(Defragmenting, AnOvertakenGangThatMovesServeGetsNoOtherRoom) {
+  scatter();
+  refuses = true;
+  pass(Duration::seconds(35));
+  put_pod("c", "", "rs-c");
+  pass(Duration::seconds(25));
+  ASSERT_EQ(bench.node_of("c"), "n3");
+  EXPECT_EQ(holds(), 2U);
+  const client::Effects idle = bench.decide();
+  ASSERT_TRUE(idle.wake_at.has_value());
+  EXPECT_GT(*idle.wake_at, bench.now);
+}
+
 // Two members are the minimum: once a second one leaves, the first one stays.
 TEST_F(Defragmenting, NoGangFallsBelowItsMinimum) {
   bench.put_group("t", 2);
