@@ -103,6 +103,7 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
   const std::string where = list_places(draft.places);
   loop_.evictions.forget(key);
   loop_.nominations.forget(key);
+  loop_.relocations.forget(key);
   model::Hold hold = loop_.cluster.hold_for(found.place, bound);
   for (const auto* pods : {&found.victims, &found.awaited})
     for (const placement::PreemptionVictim& victim : *pods) hold.leaving.push_back(victim.pod);
