@@ -25,6 +25,11 @@ bool asks_for_devices(const WaitingEntity& waiting) {
   });
 }
 
+bool serves(const DefragmentedDomain& domain, std::span<const WaitingEntity> waiting, const EntityKey& key) {
+  return std::ranges::any_of(
+      domain.fits, [&](const placement::FittingEntity& one) { return waiting[one.waiting].key == key; });
+}
+
 Duration grace_of(const model::Cluster& cluster, const DefragmentedDomain& domain) {
   std::int64_t longest = 0;
   for (const PodMove& move : domain.moves)
@@ -85,13 +90,7 @@ DefragmentationPlan Defragmenter::find(const DefragmentationQuestion& question) 
   };
   if (const auto kept = loop_.overtaking.kept()) {
     DefragmentationPlan plan = search({&kept->hold, 1});
-    const auto is_kept_for = [&](const placement::FittingEntity& one) {
-      return question.waiting[one.waiting].key == kept->key;
-    };
-    if (!plan.domains.empty() && std::ranges::any_of(plan.domains.front().fits, is_kept_for)) {
-      loop_.overtaking.make_way();
-      return plan;
-    }
+    if (!plan.domains.empty() && serves(plan.domains.front(), question.waiting, kept->key)) return plan;
   }
   return search({});
 }
@@ -155,6 +154,8 @@ client::Effects Defragmenter::report(const DefragmentedDomain& domain, const std
 
 void Defragmenter::begin(const SchedulingContext& context, const DefragmentedDomain& domain,
                          const Waiting& waiting, std::string gain) {
+  if (const auto kept = loop_.overtaking.kept(); kept && serves(domain, waiting.entities, kept->key))
+    loop_.overtaking.make_way();
   Relocation set;
   set.gain = std::move(gain);
   set.until = context.now + grace_of(loop_.cluster, domain) + kRelocationMax;

@@ -2,6 +2,7 @@
 // ends.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/random.h"
@@ -270,6 +271,30 @@ TEST(DefragmentingModes, ReportsOnceAndEvictsNobody) {
                                                "free");
     EXPECT_EQ(world.bench.events.size(), mode == DefragmentationMode::Never ? 0U : 1U);
   }
+}
+
+// Of an entry that was overtaken and that the moves would serve.
+TEST(DefragmentingModes, AReportLeavesAReservationAsItIs) {
+  MovingWorld world(2, moving(DefragmentationMode::Report));
+  world.put_pod("a", "n0", "rs-a");
+  world.put_pod("b", "n2", "rs-b");
+  world.put_gang(4, 10);
+  for (const char* member : {"g0", "g1", "g2", "g3"}) {
+    Json patient = *parse_json(*world.bench.view.pods.find("default", member)->raw);
+    patient["spec"]["preemptionPolicy"] = "Never";
+    world.bench.put_json(api::Kind::Pod, std::move(patient));
+  }
+  world.pass(Duration::seconds(1));
+  world.put_pod("c", "", "rs-c");
+  world.pass(Duration::seconds(1));
+  world.bind("c");
+  world.pass(Duration::seconds(23));
+  ASSERT_EQ(world.holds(), 1U);
+  const auto reserved = world.bench.scheduler.cluster().ledger().holds().begin()->first;
+  world.pass(Duration::seconds(10));
+  EXPECT_EQ(std::ranges::count(world.bench.events, "MoveProposed", &client::EventNote::reason), 1);
+  ASSERT_EQ(world.holds(), 1U);
+  EXPECT_EQ(world.bench.scheduler.cluster().ledger().holds().begin()->first, reserved);
 }
 
 TEST(DefragmentingModes, TheHourHasItsBudget) {
