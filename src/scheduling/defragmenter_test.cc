@@ -110,19 +110,10 @@ class MovingWorld {
     for (int i = 0; i < 10'000; ++i) {
       const client::Effects effects = bench.decide();
       if (effects.chains.empty() && effects.events.empty()) return;
-      if (effects.decision_id != kRelocationWrites || !refuses) {
+      if (effects.decision_id == kRelocationWrites && refuses)
+        refused += bench.refuse(effects, client::kBudgetRefuses);
+      else
         bench.carry_out(effects);
-        continue;
-      }
-      client::Outcome outcome{effects.decision_id, {}};
-      for (const client::Chain& chain : effects.chains) {
-        client::ApiReply last;
-        last.code = 429;
-        last.message = "Cannot evict pod as it would violate the pod's disruption budget.";
-        outcome.chains.push_back({chain.key, false, 0, std::move(last)});
-        ++refused;
-      }
-      bench.scheduler.on_outcome(bench.view, outcome, bench.now);
     }
     ADD_FAILURE() << "the scheduler does not come to rest";
   }
