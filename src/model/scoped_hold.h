@@ -1,11 +1,17 @@
 // A hold in the ledger that ends with this object. Outside of transactions, on the ledger's thread.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "model/ledger.h"
 
 namespace berth::model {
+
+// The priority of a hold that entries of this priority respect, too.
+constexpr std::int32_t binding_equals(std::int32_t priority) {
+  return priority == INT32_MAX ? priority : priority + 1;
+}
 
 class ScopedHold {
  public:

@@ -25,11 +25,9 @@ bool asks_for_devices(const WaitingEntity& waiting) {
   });
 }
 
-Duration grace_of(const model::Cluster& cluster, const DefragmentedDomain& domain) {
-  std::int64_t longest = 0;
-  for (const PodMove& move : domain.moves)
-    longest = std::max(longest, cluster.pod(move.pod).live->termination_grace_s);
-  return Duration::seconds(std::min(longest, kGraceCountedMax));
+bool serves(const DefragmentedDomain& domain, std::span<const WaitingEntity> waiting, const EntityKey& key) {
+  return std::ranges::any_of(
+      domain.fits, [&](const placement::FittingEntity& one) { return waiting[one.waiting].key == key; });
 }
 
 }  // namespace
@@ -85,13 +83,7 @@ DefragmentationPlan Defragmenter::find(const DefragmentationQuestion& question) 
   };
   if (const auto kept = loop_.overtaking.kept()) {
     DefragmentationPlan plan = search({&kept->hold, 1});
-    const auto is_kept_for = [&](const placement::FittingEntity& one) {
-      return question.waiting[one.waiting].key == kept->key;
-    };
-    if (!plan.domains.empty() && std::ranges::any_of(plan.domains.front().fits, is_kept_for)) {
-      loop_.overtaking.make_way();
-      return plan;
-    }
+    if (!plan.domains.empty() && serves(plan.domains.front(), question.waiting, kept->key)) return plan;
   }
   return search({});
 }
@@ -155,13 +147,17 @@ client::Effects Defragmenter::report(const DefragmentedDomain& domain, const std
 
 void Defragmenter::begin(const SchedulingContext& context, const DefragmentedDomain& domain,
                          const Waiting& waiting, std::string gain) {
+  if (const auto kept = loop_.overtaking.kept(); kept && serves(domain, waiting.entities, kept->key))
+    loop_.overtaking.make_way();
   Relocation set;
   set.gain = std::move(gain);
-  set.until = context.now + grace_of(loop_.cluster, domain) + kRelocationMax;
+  std::vector<model::PodId> leaving;
+  for (const PodMove& move : domain.moves) leaving.push_back(move.pod);
+  set.until = context.now + longest_grace(loop_.cluster, leaving) + kRelocationMax;
   for (const PodMove& move : domain.moves) {
     const api::Pod& pod = *loop_.cluster.pod(move.pod).live;
     model::Hold hold =
-        loop_.cluster.hold_for(move.room, binding_equals(placement::priority_of(context.view, pod)));
+        loop_.cluster.hold_for(move.room, model::binding_equals(placement::priority_of(context.view, pod)));
     hold.leaving.push_back(move.pod);
     loop_.rooms.keep(pod, move.to, model::ScopedHold(loop_.cluster.ledger(), std::move(hold)), set.until);
     set.pods[client::key_of(api::Kind::Pod, pod.meta)] = {pod.meta.uid, loop_.cluster.node(move.from).name,
@@ -169,7 +165,8 @@ void Defragmenter::begin(const SchedulingContext& context, const DefragmentedDom
                                                           pod.scheduler_name, pod.group};
   }
   for (const placement::FittingEntity& one : domain.fits) {
-    model::Hold hold = loop_.cluster.hold_for(one.room, binding_equals(waiting.priorities[one.waiting]));
+    model::Hold hold =
+        loop_.cluster.hold_for(one.room, model::binding_equals(waiting.priorities[one.waiting]));
     set.served.emplace(waiting.entities[one.waiting].key,
                        model::ScopedHold(loop_.cluster.ledger(), std::move(hold)));
   }

@@ -2,6 +2,7 @@
 // ends.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/random.h"
@@ -21,18 +22,21 @@ SchedulerOptions moving(DefragmentationMode mode = DefragmentationMode::Evict, s
 class MovingWorld {
  public:
   explicit MovingWorld(int racks = 2, const SchedulerOptions& options = moving()) : bench(options) {
-    for (int node = 0; node < 2 * racks; ++node)
+    for (int rack = 0; rack < racks; ++rack) put_rack(rack);
+  }
+  void put_rack(int rack) {
+    for (const int node : {2 * rack, 2 * rack + 1})
       bench.put_node({"n" + std::to_string(node),
                       "64",
                       "64Gi",
                       "110",
-                      {{"rack", "r" + std::to_string(node / 2)}},
+                      {{"rack", "r" + std::to_string(rack)}},
                       "{}",
                       R"(,"nvidia.com/gpu":"2")"});
   }
   // `owner`: the UID of its ReplicaSet; empty: nobody's. `node`: empty: it waits.
   void put_pod(const std::string& name, const std::string& node, const std::string& owner,
-               const std::string& group = "", int gpus = 1) {
+               const std::string& group = "", int priority = 0) {
     Json pod = Json::object({{"metadata", Json::object({{"name", name},
                                                         {"namespace", "default"},
                                                         {"uid", "uid-" + name},
@@ -45,16 +49,17 @@ class MovingWorld {
                                                                       {"controller", true}})});
     Json container = Json::object({{"name", "c"}});
     for (const char* amounts : {"requests", "limits"})
-      container["resources"][amounts]["nvidia.com/gpu"] = std::to_string(gpus);
+      container["resources"][amounts]["nvidia.com/gpu"] = "1";
     pod["spec"] = Json::object({{"schedulerName", "berth"}, {"containers", Json::array({container})}});
+    if (priority != 0) pod["spec"]["priority"] = priority;
     if (!group.empty()) pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", group}});
     if (!node.empty()) pod["spec"]["nodeName"] = node;
     pod["status"] = Json::object({{"phase", node.empty() ? "Pending" : "Running"}});
     bench.put_json(api::Kind::Pod, std::move(pod));
   }
-  void put_gang(int members) {
-    bench.put_group("g", members, "rack");
-    for (int i = 0; i < members; ++i) put_pod("g" + std::to_string(i), "", "", "g");
+  void put_gang(int members, int priority = 0) {
+    bench.put_group("g", members, "rack", priority);
+    for (int i = 0; i < members; ++i) put_pod("g" + std::to_string(i), "", "", "g", priority);
   }
   void pass(Duration time) {
     for (const Time end = bench.now + time; bench.now < end; bench.now = bench.now + Duration::millis(500))
@@ -105,19 +110,10 @@ class MovingWorld {
     for (int i = 0; i < 10'000; ++i) {
       const client::Effects effects = bench.decide();
       if (effects.chains.empty() && effects.events.empty()) return;
-      if (effects.decision_id != kRelocationWrites || !refuses) {
+      if (effects.decision_id == kRelocationWrites && refuses)
+        refused += bench.refuse(effects, client::kBudgetRefuses);
+      else
         bench.carry_out(effects);
-        continue;
-      }
-      client::Outcome outcome{effects.decision_id, {}};
-      for (const client::Chain& chain : effects.chains) {
-        client::ApiReply last;
-        last.code = 429;
-        last.message = "Cannot evict pod as it would violate the pod's disruption budget.";
-        outcome.chains.push_back({chain.key, false, 0, std::move(last)});
-        ++refused;
-      }
-      bench.scheduler.on_outcome(bench.view, outcome, bench.now);
     }
     ADD_FAILURE() << "the scheduler does not come to rest";
   }
@@ -126,10 +122,10 @@ class MovingWorld {
 class Defragmenting : public testing::Test, protected MovingWorld {
  protected:
   // One pod in each rack, and a gang that needs a whole one.
-  void scatter() {
-    put_pod("a", "n0", "rs-a");
-    put_pod("b", "n2", "rs-b");
-    put_gang(4);
+  void scatter(int priority = 0) {
+    put_pod("a", "n0", "rs-a", "", priority);
+    put_pod("b", "n2", "rs-b", "", priority);
+    put_gang(4, priority);
   }
 };
 
@@ -208,6 +204,33 @@ TEST_F(Defragmenting, ItGivesUpWhenTheGangGoes) {
   EXPECT_EQ(holds(), 0U);
 }
 
+// The reservation for an overtaken entry is not asked for again and again while moves make room.
+TEST_F(Defragmenting, AnOvertakenGangThatMovesServeGetsNoOtherRoom) {
+  scatter();
+  refuses = true;
+  pass(Duration::seconds(35));
+  put_pod("c", "", "rs-c");
+  pass(Duration::seconds(25));
+  ASSERT_EQ(bench.node_of("c"), "n3");
+  EXPECT_EQ(holds(), 2U);
+  const client::Effects idle = bench.decide();
+  ASSERT_TRUE(idle.wake_at.has_value());
+  EXPECT_GT(*idle.wake_at, bench.now);
+}
+
+// Else the room that moves keep for it would be taken from its own preemption.
+TEST_F(Defragmenting, ItGivesUpWhenTheGangPreempts) {
+  scatter(10);
+  refuses = true;
+  pass(Duration::seconds(35));
+  EXPECT_EQ(holds(), 2U);
+  put_rack(2);
+  put_pod("low", "n4", "rs-low");
+  pass(Duration::seconds(15));
+  EXPECT_EQ(evicted(), std::set<std::string>{"evict low"});
+  EXPECT_EQ(holds(), 1U) << "of the preemption alone";
+}
+
 // Two members are the minimum: once a second one leaves, the first one stays.
 TEST_F(Defragmenting, NoGangFallsBelowItsMinimum) {
   bench.put_group("t", 2);
@@ -239,6 +262,30 @@ TEST(DefragmentingModes, ReportsOnceAndEvictsNobody) {
                                                "free");
     EXPECT_EQ(world.bench.events.size(), mode == DefragmentationMode::Never ? 0U : 1U);
   }
+}
+
+// Of an entry that was overtaken and that the moves would serve.
+TEST(DefragmentingModes, AReportLeavesAReservationAsItIs) {
+  MovingWorld world(2, moving(DefragmentationMode::Report));
+  world.put_pod("a", "n0", "rs-a");
+  world.put_pod("b", "n2", "rs-b");
+  world.put_gang(4, 10);
+  for (const char* member : {"g0", "g1", "g2", "g3"}) {
+    Json patient = *parse_json(*world.bench.view.pods.find("default", member)->raw);
+    patient["spec"]["preemptionPolicy"] = "Never";
+    world.bench.put_json(api::Kind::Pod, std::move(patient));
+  }
+  world.pass(Duration::seconds(1));
+  world.put_pod("c", "", "rs-c");
+  world.pass(Duration::seconds(1));
+  world.bind("c");
+  world.pass(Duration::seconds(23));
+  ASSERT_EQ(world.holds(), 1U);
+  const auto reserved = world.bench.scheduler.cluster().ledger().holds().begin()->first;
+  world.pass(Duration::seconds(10));
+  EXPECT_EQ(std::ranges::count(world.bench.events, "MoveProposed", &client::EventNote::reason), 1);
+  ASSERT_EQ(world.holds(), 1U);
+  EXPECT_EQ(world.bench.scheduler.cluster().ledger().holds().begin()->first, reserved);
 }
 
 TEST(DefragmentingModes, TheHourHasItsBudget) {

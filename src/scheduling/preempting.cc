@@ -1,5 +1,4 @@
 // The part of Scheduler that has pods of lower priority evicted for a refused one.
-#include <algorithm>
 #include <set>
 
 #include "base/name_list.h"
@@ -10,15 +9,6 @@
 
 namespace berth::scheduling {
 namespace {
-
-// The longest time until one of them is gone.
-Duration grace_of(const model::Cluster& cluster, const placement::VictimPlan& plan) {
-  std::int64_t longest = 0;
-  for (const auto* pods : {&plan.victims, &plan.awaited})
-    for (const placement::PreemptionVictim& victim : *pods)
-      longest = std::max(longest, cluster.pod(victim.pod).live->termination_grace_s);
-  return Duration::seconds(std::min(longest, kGraceCountedMax));
-}
 
 // The beginning of an event about the preemptor.
 client::EventNote about(api::Kind kind, const api::ObjectMeta& meta, const std::string& scheduler_name,
@@ -98,14 +88,14 @@ void Scheduler::give_up_preemption(const EntityKey& key, const placement::Refusa
 void Scheduler::begin_preemption(const SchedulingContext& context, const EntityKey& key,
                                  const placement::VictimPlan& found, const placement::Refusal& refusal,
                                  PreemptionDraft draft, client::Effects& effects) {
-  // Equal priorities respect the room, too.
-  const std::int32_t bound = draft.priority == INT32_MAX ? draft.priority : draft.priority + 1;
   const std::string where = list_places(draft.places);
   loop_.evictions.forget(key);
   loop_.nominations.forget(key);
-  model::Hold hold = loop_.cluster.hold_for(found.place, bound);
+  loop_.relocations.forget(key);
+  model::Hold hold = loop_.cluster.hold_for(found.place, model::binding_equals(draft.priority));
   for (const auto* pods : {&found.victims, &found.awaited})
     for (const placement::PreemptionVictim& victim : *pods) hold.leaving.push_back(victim.pod);
+  const Time until = context.now + longest_grace(loop_.cluster, hold.leaving) + kPreemptionMax;
   PreemptionUnderWay under_way{draft.about.regarding_uid,
                                draft.about.component,
                                draft.priority,
@@ -113,7 +103,7 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
                                {},
                                {},
                                model::ScopedHold(loop_.cluster.ledger(), std::move(hold)),
-                               context.now + grace_of(loop_.cluster, found) + kPreemptionMax};
+                               until};
   for (const auto* pods : {&found.victims, &found.awaited})
     for (const placement::PreemptionVictim& victim : *pods) {
       const api::ObjectMeta& meta = loop_.cluster.pod(victim.pod).live->meta;

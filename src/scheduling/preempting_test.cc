@@ -119,7 +119,6 @@ TEST_F(Preempts, KubernetesSaysWhyNobodyIsEvicted) {
   }
 }
 
-// As an autoscaler writes it.
 struct NominatedCase {
   const char* name;
   int priority;  // of the nominated pod; the other one has 5

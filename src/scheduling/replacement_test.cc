@@ -111,19 +111,10 @@ class FailingWorld {
       if (effects.chains.empty() && effects.events.empty()) return;
       const bool evicts = effects.decision_id == kReplacementWrites;
       evicting_turns += evicts ? 1 : 0;
-      if (!evicts || refusal.empty()) {
+      if (evicts && !refusal.empty())
+        refused += bench.refuse(effects, refusal);
+      else
         bench.carry_out(effects);
-        continue;
-      }
-      client::Outcome outcome{effects.decision_id, {}};
-      for (const client::Chain& chain : effects.chains) {
-        client::ApiReply last;
-        last.code = 429;
-        last.message = refusal;
-        outcome.chains.push_back({chain.key, false, 0, std::move(last)});
-        ++refused;
-      }
-      bench.scheduler.on_outcome(bench.view, outcome, bench.now);
     }
     ADD_FAILURE() << "the scheduler does not come to rest";
   }

@@ -194,8 +194,7 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
                                   std::span<const LostPlace> lost, ReplacementScope scope,
                                   const ReplacementPlan& plan) {
   const GroupKey key = key_of(input);
-  const std::int32_t priority = input.group->priority;
-  const std::int32_t bound = priority == INT32_MAX ? priority : priority + 1;
+  const std::int32_t bound = model::binding_equals(input.group->priority);
   const auto deleting = static_cast<std::size_t>(
       std::ranges::count_if(lost, [](const LostPlace& place) { return place.pod->meta.deleting(); }));
   Replacement replacement;

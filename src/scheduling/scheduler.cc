@@ -128,10 +128,13 @@ client::Effects Scheduler::decide(const client::View& view, Time now) {
   if (client::Effects effects = follow_policies(view, now); !effects.empty()) return effects;
   if (loop_.late.update(loop_.cluster, now)) loop_.queue.wake(kEventClaimChanged, now);
   if (loop_.overtaking.expire(now)) loop_.queue.wake(kEventRoomFreed, now);
-  const std::optional<QueuedEntity> starving = loop_.overtaking.starving(now);
-  if (starving && !loop_.relocations.hold_of(starving->key)) {
-    if (loop_.overtaking.make_way()) loop_.queue.wake(kEventRoomFreed, now);
-    keep_room(context_at(view, now), *starving);
+  if (const std::optional<QueuedEntity> starving = loop_.overtaking.starving(now)) {
+    if (loop_.relocations.hold_of(starving->key)) {
+      loop_.overtaking.give_up(starving->key, now);
+    } else {
+      if (loop_.overtaking.make_way()) loop_.queue.wake(kEventRoomFreed, now);
+      keep_room(context_at(view, now), *starving);
+    }
   }
   // The loop ends: each turn takes an entry, and none comes back without effects.
   while (std::optional<QueuedEntity> entry = loop_.queue.pop(now)) {

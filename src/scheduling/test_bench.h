@@ -84,6 +84,8 @@ class TestBench {
   client::Effects decide() { return scheduler.decide(view, now); }
   // Carries out the writes and reports their outcome to the scheduler.
   void carry_out(const client::Effects& effects);
+  // As an API server that refuses evictions with code 429. Returns how many it refused.
+  std::size_t refuse(const client::Effects& evictions, std::string_view why);
   // Decides and carries out until there is nothing to do; returns the effects as texts.
   std::vector<std::string> run();
 

@@ -175,6 +175,18 @@ void TestBench::carry_out(const client::Effects& effects) {
   scheduler.on_outcome(view, outcome, now);
 }
 
+std::size_t TestBench::refuse(const client::Effects& evictions, std::string_view why) {
+  client::Outcome outcome{evictions.decision_id, {}};
+  for (const client::Chain& chain : evictions.chains) {
+    client::ApiReply last;
+    last.code = 429;
+    last.message = why;
+    outcome.chains.push_back({chain.key, false, 0, std::move(last)});
+  }
+  scheduler.on_outcome(view, outcome, now);
+  return outcome.chains.size();
+}
+
 std::vector<std::string> TestBench::run() {
   std::vector<std::string> texts;
   for (int i = 0; i < 10'000; ++i) {

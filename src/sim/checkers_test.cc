@@ -2,6 +2,7 @@
 // deciders.
 #include <gtest/gtest.h>
 
+#include "client/decider.h"
 #include "sim/hostile_world.h"
 #include "sim/memory_checker.h"
 #include "sim/naive_allocator.h"
@@ -420,6 +421,45 @@ TEST_F(Checked, AGroupOutsideOfTheDomainThatItsPolicyRequires) {
   EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
   bind("g-2", 4);
   expect_broken("I5: pod g-2 is bound in rack-1, and PlacementPolicy one requires rack-0 for its group");
+}
+
+// Of members of an elastic gang.
+class CheckedMoves : public Checked {
+ protected:
+  CheckedMoves() {
+    world_->create(storm_group(Json::object({{"name", "g"}, {"min", 1}})));
+    for (const char* name : {"g-0", "g-1"}) {
+      Json pod = storm_pod(Json::object({{"name", name}, {"group", "g"}}));
+      pod["metadata"]["ownerReferences"] = Json::array({Json::object({{"apiVersion", "apps/v1"},
+                                                                      {"kind", "ReplicaSet"},
+                                                                      {"name", "set"},
+                                                                      {"uid", "uid-of-set"},
+                                                                      {"controller", true}})});
+      const client::ApiReply reply = world_->create(pod);
+      EXPECT_TRUE(reply.ok()) << reply.message;
+    }
+    for (const char* name : {"g-0", "g-1"}) bind(name, 1);
+  }
+  void evict(const std::string& pod) {
+    const client::ApiReply reply =
+        world_->call(client::evict({Kind::Pod, "default", pod, {}}, uid_of(Kind::Pod, pod)).request);
+    EXPECT_TRUE(reply.ok()) << reply.message;
+  }
+};
+
+TEST_F(CheckedMoves, TakeNoGangBelowItsMinimum) {
+  evict("g-0");
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+  evict("g-1");
+  expect_broken("I18: pod g-1 is moved, and its gang g has 0 of 1 members");
+}
+
+TEST_F(CheckedMoves, AreCounted) {
+  const Time begin = world_->now();
+  EXPECT_EQ(checker_.moves_since(begin), 0u);
+  evict("g-0");
+  EXPECT_EQ(checker_.moves_since(begin), 1u);
+  EXPECT_EQ(checker_.moves_since(world_->now() + Duration::seconds(1)), 0u);
 }
 
 TEST_F(Checked, ANodeThatIsAskedForTooMuch) {

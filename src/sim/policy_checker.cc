@@ -36,18 +36,14 @@ void PolicyChecker::topology_event(const std::string& name, const Json* object, 
     levels_.emplace_back(level.string_at("name"), level.string_at("nodeLabel"));
 }
 
-bool PolicyChecker::is_about(const Policy& policy, const std::string& group) const {
-  if (policy.kind == "PodGroup") return policy.target == group;
-  const std::vector<const StoredGroup*> below = groups_under(state_, policy.target);
-  return std::ranges::any_of(below, [&](const StoredGroup* one) { return one->name == group; });
+std::vector<std::string> PolicyChecker::groups_of(const Policy& policy) const {
+  if (policy.kind == "PodGroup") return {policy.target};
+  std::vector<std::string> names;
+  for (const StoredGroup* group : groups_under(state_, policy.target)) names.push_back(group->name);
+  return names;
 }
 
-std::vector<const StoredPod*> PolicyChecker::members_of(const Policy& policy) const {
-  std::vector<std::string> groups{policy.target};
-  if (policy.kind != "PodGroup") {
-    groups.clear();
-    for (const StoredGroup* group : groups_under(state_, policy.target)) groups.push_back(group->name);
-  }
+std::vector<const StoredPod*> PolicyChecker::members_of(std::span<const std::string> groups) const {
   std::vector<const StoredPod*> members;
   for (const std::string& group : groups) {
     const auto found = state_.members.find(group);
@@ -70,11 +66,11 @@ std::vector<std::string> PolicyChecker::keys_of(const std::string& level) const 
 
 std::string PolicyChecker::domain_of(const StoredPod& pod, const std::vector<std::string>& keys) const {
   const auto node = state_.nodes.find(pod.node);
+  if (node == state_.nodes.end()) return "no domain";
   std::string domain;
   for (const std::string& key : keys) {
-    const auto label = node == state_.nodes.end() ? std::map<std::string, std::string>::const_iterator()
-                                                  : node->second.labels.find(key);
-    if (node == state_.nodes.end() || label == node->second.labels.end()) return "no domain";
+    const auto label = node->second.labels.find(key);
+    if (label == node->second.labels.end()) return "no domain";
     domain += (domain.empty() ? "" : "/") + label->second;
   }
   return domain;
@@ -85,10 +81,11 @@ std::string PolicyChecker::placed(const StoredPod& pod, Time known,
   for (const auto& [name, policy] : policies_) {
     if (policy.required.empty() || known < policy.since || known < levels_since_) continue;
     const std::vector<std::string> keys = keys_of(policy.required);
-    if (keys.empty() || !is_about(policy, pod.group)) continue;
+    const std::vector<std::string> groups = groups_of(policy);
+    if (keys.empty() || std::ranges::find(groups, pod.group) == groups.end()) continue;
     std::set<std::string> domains;
     bool excused = relabelled(pod.node);
-    for (const StoredPod* member : members_of(policy)) {
+    for (const StoredPod* member : members_of(groups)) {
       if (!member->runs_or_will() || member->uid == pod.uid || !state_.nodes.contains(member->node)) continue;
       excused |= relabelled(member->node);
       domains.insert(domain_of(*member, keys));

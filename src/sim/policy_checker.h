@@ -7,7 +7,9 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -32,8 +34,8 @@ class PolicyChecker {
     std::string spec;  // as text
     Time since;
   };
-  bool is_about(const Policy& policy, const std::string& group) const;
-  std::vector<const StoredPod*> members_of(const Policy& policy) const;
+  std::vector<std::string> groups_of(const Policy& policy) const;
+  std::vector<const StoredPod*> members_of(std::span<const std::string> groups) const;
   std::vector<std::string> keys_of(const std::string& level) const;
   std::string domain_of(const StoredPod& pod, const std::vector<std::string>& keys) const;
 

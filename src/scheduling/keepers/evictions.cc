@@ -67,6 +67,13 @@ client::EventNote preempted(const EvictedPod& victim, const EntityKey& preemptor
 
 }  // namespace
 
+Duration longest_grace(const model::Cluster& cluster, std::span<const model::PodId> pods) {
+  std::int64_t longest_s = 0;
+  for (const model::PodId pod : pods)
+    longest_s = std::max(longest_s, cluster.pod(pod).live->termination_grace_s);
+  return Duration::seconds(std::min(longest_s, kGraceCountedMax));
+}
+
 std::vector<EntityKey> Evictions::begin(const EntityKey& key, PreemptionUnderWay plan, Time now) {
   forget(key);
   std::vector<EntityKey> given_up;

@@ -14,10 +14,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "client/decider.h"
+#include "model/cluster.h"
 #include "model/scoped_hold.h"
 #include "placement/entity.h"
 #include "scheduling/keepers/retried_writes.h"
@@ -28,9 +30,12 @@ using placement::EntityKey;
 
 inline constexpr std::size_t kPreemptionsMax = 4096;  // plans under way; beyond, refused pods evict nobody
 inline constexpr std::size_t kEvictionsInFlightMax = 64;  // writes
-inline constexpr std::int64_t kGraceCountedMax = 3600;    // seconds of a victim's grace
+inline constexpr std::int64_t kGraceCountedMax = 3600;    // seconds of an evicted pod's grace
 inline constexpr Duration kPreemptionMax = Duration::minutes(5);
 inline constexpr std::string_view kEvictionWrites = "evictions";  // client::Effects::decision_id
+
+// The longest time until one of these pods is gone, at most kGraceCountedMax.
+Duration longest_grace(const model::Cluster& cluster, std::span<const model::PodId> pods);
 
 struct EvictedPod {
   api::ObjectKey key;

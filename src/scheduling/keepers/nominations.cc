@@ -9,8 +9,7 @@ bool Nominations::follow(model::Cluster& cluster, const EntityKey& key, const ap
   const bool live = node.valid() && cluster.live_nodes().contains(pod.nominated_node);
   const model::PodId id = cluster.find_pod(pod.meta.ns, pod.meta.name);
   if (!live || !id.valid()) return forget(key);
-  // Equal priorities respect the room, too.
-  const std::int32_t bound = pod.priority == INT32_MAX ? pod.priority : pod.priority + 1;
+  const std::int32_t bound = model::binding_equals(pod.priority);
   const model::ResourceAmounts& requests = cluster.pod(id).requests;
   const auto found = held_.find(key);
   const bool same = found != held_.end() && found->second.uid == pod.meta.uid && found->second.node == node &&

@@ -4,13 +4,12 @@
 // A waiting entry is overtaken when an entry that is behind it in the order of the queue is placed. `limit`
 // later it gets a reservation: a hold on what it would take if no pod of lower priority ran, or none of its
 // own where equals overtook it (the scheduler finds it). It binds the entries behind it until the entry is
-// placed or gone, or kKeptMax has passed. A reservation
-// that no pod leaves for kKeptStillMax is idle and helps nobody: it ends, no entry gets one for `limit`, and
-// this entry must be overtaken twice as long before its next one. That one is searched on other nodes first,
-// because the pods on the first nodes may never end. One entry at a time has a reservation: the highest
-// priority first, then the one overtaken longest. Owner: the scheduler, one thread. Cost: O(log n) a call; a
-// placement counts for the first kOvertakenAtOnceMax entries that it overtakes, the next one for those behind
-// them. Memory: proportional to entries that wait.
+// placed or gone, or kKeptMax has passed. A reservation that no pod leaves for kKeptStillMax is idle and
+// helps nobody: it ends, no entry gets one for `limit`, and this entry must be overtaken twice as long before
+// its next one. That one is searched on other nodes first, because the pods on the first nodes may never end.
+// One entry at a time has a reservation: the highest priority first, then the one overtaken longest. Owner:
+// the scheduler, one thread. Cost: O(log n) a call; a placement counts for the first kOvertakenAtOnceMax
+// entries that it overtakes, the next one for those behind them. Memory: proportional to entries that wait.
 //
 // Where expected durations say when the room will be free, the reservation lasts until then, and entries that
 // end before may use the room (backfill). It ends early for a starving entry of a higher priority.
@@ -31,7 +30,7 @@
 namespace berth::scheduling {
 
 inline constexpr std::size_t kOvertakenAtOnceMax = 4;  // entries that one placement counts for
-inline constexpr std::size_t kStarvingLooksMax = 64;  // priorities visited in one search for a starving entry
+inline constexpr std::size_t kStarvingLooksMax = 64;   // priorities visited in a search for a starving entry
 inline constexpr Duration kKeptMax = Duration::minutes(10);
 inline constexpr Duration kKeptStillMax = Duration::minutes(2);
 inline constexpr Duration kOvertakenMax = Duration::minutes(10);  // the bound of the doubled `limit`
@@ -83,8 +82,9 @@ class OvertakingGuard {
   std::optional<model::Ledger::HoldId> open_to(const QueuedEntity& entry) const;
   // The next search covers all nodes again.
   void forget_in_vain_nodes(const EntityKey& key);
-  // The entry would not fit even so: its time starts again when it is overtaken again. The next search is
-  // kSearchPause later: many entries may wait in vain, and each search visits all pods.
+  // The entry would not fit even so, or moves keep room for it: its time starts again when it is overtaken
+  // again. The next search is kSearchPause later: many entries may wait in vain, and each search visits all
+  // pods.
   void give_up(const EntityKey& key, Time now);
   // A pod left the node.
   void freed(model::NodeId node, Time now);

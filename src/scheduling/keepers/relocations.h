@@ -83,7 +83,7 @@ class Relocations {
   // Whether these moves are others than those that were reported last.
   bool is_news(const std::string& moves);
 
-  // What waits is placed or gone: its room ends. True if it had one.
+  // What waits is placed or gone, or evicts others: its room ends. True if it had one.
   bool forget(const placement::EntityKey& key);
   std::optional<model::HoldId> hold_of(const placement::EntityKey& key) const;
 

@@ -47,6 +47,7 @@ void SuccessorRooms::end(const PodMaker& maker, Rooms::iterator room) {
 }
 
 bool SuccessorRooms::placed(const api::Pod& pod, model::NodeId node) {
+  if (rooms_.empty()) return false;
   const auto found = rooms_.find(maker_of(pod));
   if (found == rooms_.end()) return false;
   Rooms& rooms = found->second;

@@ -25,11 +25,6 @@ namespace berth::scheduling {
 
 inline constexpr std::size_t kSuccessorRoomsMax = 16'384;
 
-// Of a hold that entries of this priority respect, too.
-constexpr std::int32_t binding_equals(std::int32_t priority) {
-  return priority == INT32_MAX ? priority : priority + 1;
-}
-
 // Who makes the pod again. Members of a group are made for the group, whoever makes them.
 struct PodMaker {
   std::string ns, group, controller;  // the controller's UID; empty: of a member
