@@ -67,8 +67,7 @@ class WholeTrees : public ::testing::TestWithParam<WholeTreeCase> {};
 
 TEST_P(WholeTrees, ArePlaced) {
   WishBench bench(GetParam().world);
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   const bool refused = outcome.kind != GroupOutcome::Kind::Placed;
   EXPECT_EQ(refused ? "" : bench.nodes_of(outcome), GetParam().nodes);
   const std::string& wish = GetParam().wish;
@@ -143,8 +142,7 @@ TEST(WholeTree, RanksGoOnFromGroupToGroup) {
   WishWorld world =
       tree_world({{"b0/r0", 4}, {"b0/r1", 4}, {"b0/r2", 4}}, {{5, 5}, {5, 5}}, with_contiguous_ranks());
   WishBench bench(world);
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Placed);
   EXPECT_EQ(numbers_of_nodes(bench, outcome), "0000111122");
   EXPECT_EQ(outcome.wish->rank_crossings, 3);
@@ -155,16 +153,14 @@ TEST(WholeTree, RanksOfAGroupWithARackOfItsOwnAreContiguousThere) {
                                with_contiguous_ranks());
   world.names = {"g-0-2", "g-0-0", "g-0-1", "g-1-3", "g-1-0", "g-1-2", "g-1-1"};
   WishBench bench(world);
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Placed);
   EXPECT_EQ(numbers_of_nodes(bench, outcome), "2221010");
 }
 
 TEST(WholeTree, ARefusalSaysWhatCannotBeCut) {
   WishBench bench(tree_world({{"b0/r0", 5}, {"b0/r1", 5}}, {{3, 3}, {4, 4}}, cut_into(4, 4)));
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   ASSERT_TRUE(outcome.refusal && outcome.refusal->group->wish);
   EXPECT_EQ(outcome.refusal->group->wish->can_be_cut, 4);
   EXPECT_EQ(outcome.refusal->of.kind, EntityKind::CompositeGroup);
@@ -391,8 +387,7 @@ TEST(WholeTreesOfAllKinds, AreFoundWheneverTheyFit) {
     WholeTreeJudge judge(world);
     const WholeTreeJudge::Found known = judge.run();
     WishBench bench(world);
-    std::vector<bool> placed;
-    const GroupOutcome outcome = bench.decide_tree(placed);
+    const GroupOutcome outcome = bench.decide_tree();
     const bool found = outcome.kind == GroupOutcome::Kind::Placed;
     feasible += known.fits;
     const bool is_proved = !found && outcome.refusal->group->unproved.empty();
