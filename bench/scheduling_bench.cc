@@ -716,34 +716,30 @@ void wished_gang(benchmark::State& state, int nodes, int members, Gear gear) {
   decide();
   for (auto _ : state) decide();
 }
+template <Gear gear>
 void GangWishes5000Nodes(benchmark::State& state) {
-  wished_gang(state, 5000, 512, Gear::None);
-}
-void GangWishes5000NodesForDevices(benchmark::State& state) {
-  wished_gang(state, 5000, 512, Gear::Gpus);
-}
-void GangWishes5000NodesBesideNics(benchmark::State& state) {
-  wished_gang(state, 5000, 512, Gear::GpusAndNics);
-}
-void GangWishes5000NodesWithNics(benchmark::State& state) {
-  wished_gang(state, 5000, 512, Gear::GpusWithNics);
-}
-void GangWishes5000NodesOfOneDriver(benchmark::State& state) {
-  wished_gang(state, 5000, 512, Gear::OneDriver);
-}
-void GangWishes5000NodesOfOneDriverWithNics(benchmark::State& state) {
-  wished_gang(state, 5000, 512, Gear::OneDriverWithNics);
+  wished_gang(state, 5000, 512, gear);
 }
 void GangOf4Wishes100000Nodes(benchmark::State& state) {
   wished_gang(state, 100'000, 4, Gear::None);
 }
 
-BENCHMARK(GangWishes5000Nodes)->Unit(benchmark::kMillisecond);
-BENCHMARK(GangWishes5000NodesForDevices)->Unit(benchmark::kMillisecond);
-BENCHMARK(GangWishes5000NodesBesideNics)->Unit(benchmark::kMillisecond);
-BENCHMARK(GangWishes5000NodesWithNics)->Unit(benchmark::kMillisecond);
-BENCHMARK(GangWishes5000NodesOfOneDriver)->Unit(benchmark::kMillisecond);
-BENCHMARK(GangWishes5000NodesOfOneDriverWithNics)->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000Nodes<Gear::None>)->Name("GangWishes5000Nodes")->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000Nodes<Gear::Gpus>)
+    ->Name("GangWishes5000NodesForDevices")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000Nodes<Gear::GpusAndNics>)
+    ->Name("GangWishes5000NodesBesideNics")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000Nodes<Gear::GpusWithNics>)
+    ->Name("GangWishes5000NodesWithNics")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000Nodes<Gear::OneDriver>)
+    ->Name("GangWishes5000NodesOfOneDriver")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(GangWishes5000Nodes<Gear::OneDriverWithNics>)
+    ->Name("GangWishes5000NodesOfOneDriverWithNics")
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(GangOf4Wishes100000Nodes)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemption)->Unit(benchmark::kMillisecond);
 BENCHMARK(GangPreemptionForDevices)->Unit(benchmark::kMillisecond);

@@ -74,6 +74,7 @@ bool Allocator::wants_more(const AllocationRequest& compiled, model::NodeId node
                            const api::Allocation& chosen) {
   return state_->search.wants_more(static_cast<const CompiledAllocationRequest&>(compiled), node, chosen);
 }
+
 std::uint64_t Allocator::stamp(model::NodeId node) {
   return state_->inventory.of(node).stamp;
 }

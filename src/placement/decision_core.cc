@@ -124,6 +124,15 @@ bool gives_up_claims(const std::vector<MemberOutcome>& members) {
                              [](const MemberOutcome& member) { return !member.deallocations.empty(); });
 }
 
+// What a pod's turn depends on besides what plugins read. A reservation does not bind those that end before
+// its room is used.
+void sign_turn(const SchedulingContext& context, const api::Pod& pod, PodSignature& signature) {
+  signature.put(static_cast<std::uint64_t>(std::uint32_t(pod.priority)));
+  signature.put(pod.preemption_policy);
+  const std::optional<Duration> runs = expected_duration(context.view, pod);
+  signature.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
+}
+
 }  // namespace
 
 // A pod that may have others evicted is helped by whatever brings a node closer: any event that concerns it
@@ -144,11 +153,7 @@ WaitsFor DecisionCore::waits_for(const SchedulingContext& context, const Refusal
                               !context.first_nodes && pod.meta.annotation(kPreemptionDelayAnnotation).empty();
   if (!is_like_others || !pod_cycle_.sign(state_, signature)) return wait;
   signature.begin("Turn");
-  signature.put(static_cast<std::uint64_t>(std::uint32_t(pod.priority)));
-  signature.put(pod.preemption_policy);
-  // A reservation does not bind those that end before its room is used.
-  const std::optional<Duration> runs = expected_duration(context.view, pod);
-  signature.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
+  sign_turn(context, pod, signature);
   wait.alike = signature.bytes();
   return wait;
 }
@@ -169,7 +174,7 @@ bool is_comparable(const GroupInput& input) {
 }  // namespace
 
 std::string DecisionCore::likeness_of(const SchedulingContext& context, const GroupInput& input) {
-  if (!is_comparable(input)) return "";
+  if (context.first_nodes || !is_comparable(input)) return "";
   const api::PodGroup& group = *input.group;
   PodSignature all;
   all.begin("Group");
@@ -185,10 +190,7 @@ std::string DecisionCore::likeness_of(const SchedulingContext& context, const Gr
     if (!pod_cycle_.prepare(state_) || !pod_cycle_.sign(state_, own)) return "";
     all.put(own.bytes());
     all.put(pod->scheduler_name);
-    all.put(static_cast<std::uint64_t>(std::uint32_t(pod->priority)));
-    all.put(pod->preemption_policy);
-    const std::optional<Duration> runs = expected_duration(context.view, *pod);
-    all.put(runs ? static_cast<std::uint64_t>(runs->micros()) : 0);
+    sign_turn(context, *pod, all);
   }
   return all.bytes();
 }

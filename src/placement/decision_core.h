@@ -82,10 +82,11 @@ class DecisionCore {
                                           model::Ledger::Transaction& transaction, Refusal& refusal);
   // What the pod of the latest decide_pod() waits for, which refused it.
   WaitsFor waits_for(const SchedulingContext& context, const Refusal& refusal);
-  // The changes that bring a node closer to taking the pod, or one of the pods, whoever refuses it.
   // Equal for refused groups that get equal answers; empty: this one is like no other. Groups with places,
-  // claims, volumes or a policy are, and those of more members than kMembersComparedMax.
+  // rooms that are kept for them, claims, volumes or a policy are, and those of more members than
+  // kMembersComparedMax. Cost: the prefilters of each member.
   std::string likeness_of(const SchedulingContext& context, const GroupInput& input);
+  // The changes that bring a node closer to taking the pod, or one of the pods, whoever refuses it.
   PodHints interests_of(const SchedulingContext& context, std::span<const api::Pod* const> pods) const;
   PodHints interests_of(const SchedulingContext& context, const api::Pod& pod) const {
     const api::Pod* const one = &pod;

@@ -62,7 +62,7 @@ GroupDevices::ByKind GroupDevices::asks_of(const std::vector<model::ClaimId>& cl
   return asks;
 }
 
-// An error of the claim is told where members are placed.
+// Where members are placed, an error of the claim is reported.
 void GroupDevices::add_by_selectors(const dra::ClaimPtr& claim, ByKind& asks) {
   const auto compiled = context_.allocator.prepare({&claim, 1});
   if (!compiled) return;

@@ -243,34 +243,25 @@ class TreeRun {
   std::string error_;
 };
 
-// With a place, of the node and all below it.
-std::vector<WishMember> members_below(const model::Cluster& cluster, const TreeInput& input,
-                                      const TreeOutcome& outcome, std::size_t node) {
-  std::vector<WishMember> members =
-      placed_members(cluster, input.nodes[node].group, outcome.nodes[node].members);
-  for (const std::size_t child : input.nodes[node].children) {
-    const std::vector<WishMember> below = members_below(cluster, input, outcome, child);
-    members.insert(members.end(), below.begin(), below.end());
-  }
-  return members;
-}
-
-// The values that the devices of all members below the node have.
-std::vector<std::string> same_values(const SchedulingContext& context, const TreeInput& input,
-                                     const TreeOutcome& outcome, std::size_t node, const GroupWishPtr& wish) {
-  GroupInput all;
-  all.wish = wish;
+// The groups at the node and below it as one.
+struct AllBelow {
+  GroupInput group;
   std::vector<MemberOutcome> members;
+};
+
+AllBelow all_below(const TreeInput& input, const TreeOutcome& outcome, std::size_t node) {
+  AllBelow all;
+  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   std::vector<std::size_t> below{node};
   for (std::size_t i = 0; i < below.size(); ++i) {
     const TreeNode& one = input.nodes[below[i]];
-    below.insert(below.end(), one.children.begin(), one.children.end());
-    all.placed.insert(all.placed.end(), one.group.placed.begin(), one.group.placed.end());
-    const std::vector<MemberOutcome>& own = outcome.nodes[below[i]].members;
-    members.insert(members.end(), own.begin(), own.end());
+    append(all.group.waiting, one.group.waiting);
+    append(all.group.placed, one.group.placed);
+    append(all.group.occupied, one.group.occupied);
+    append(all.members, outcome.nodes[below[i]].members);
+    append(below, one.children);
   }
-  const auto values = SameDevices(context, all).common(members);
-  return values ? SameDevices::texts(*values) : std::vector<std::string>();
+  return all;
 }
 
 void report_wishes(const SchedulingContext& context, const TreeInput& input, TreeOutcome& outcome) {
@@ -279,8 +270,12 @@ void report_wishes(const SchedulingContext& context, const TreeInput& input, Tre
     const GroupWishPtr& wish = one.is_group() ? one.group.wish : one.wish;
     TreeNodeOutcome& own = outcome.nodes[node];
     if (!wish || !own.placed) continue;
-    own.wish = reached_by(*wish, members_below(context.cluster, input, outcome, node));
-    if (wish->same_devices) own.wish->same_values = same_values(context, input, outcome, node, wish);
+    AllBelow all = all_below(input, outcome, node);
+    own.wish = reached_by(*wish, placed_members(context.cluster, all.group, all.members));
+    if (!wish->same_devices) continue;
+    all.group.wish = wish;
+    const auto values = SameDevices(context, all.group).common(all.members);
+    if (values) own.wish->same_values = SameDevices::texts(*values);
   }
 }
 
@@ -324,14 +319,11 @@ TreeOutcome TreeCycle::run(const SchedulingContext& context, const TreeInput& in
 
 TreeOutcome TreeCycle::run_by_wish(const PluginSet& plugins, const SchedulingContext& context,
                                    const TreeInput& input, model::Ledger::Transaction& transaction) {
-  const GroupWish* const wish = input.nodes.front().wish.get();
-  WishedTree wished(plugins, domains_, placements_, context, input, transaction, [&](TreeGrounds& grounds) {
-    return TreeRun(groups_, plugins, grounds, context, input, transaction).run();
-  });
-  if (!wish || !wish->same_devices) return wished.run(nullptr);
-  api::PodGroup group;
-  const GroupInput all = whole_tree_input(input, group);
-  return wished.run(&all);
+  return WishedTree(plugins, domains_, placements_, context, input, transaction,
+                    [&](TreeGrounds& grounds) {
+                      return TreeRun(groups_, plugins, grounds, context, input, transaction).run();
+                    })
+      .run();
 }
 
 }  // namespace berth::placement

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace berth::placement {
 
@@ -14,6 +13,7 @@ TreePlacer::TreePlacer(GroupCycle& groups, const PluginSet& plugins, TreeGrounds
       context_(context),
       input_(input),
       transaction_(transaction),
+      needs_(needs_of(input)),
       states_(input.nodes.size()),
       before_(input.nodes.size()) {
   find_kinds(plugins);
@@ -44,7 +44,11 @@ void TreePlacer::reset() {
   outcome_.nodes.resize(input_.nodes.size());
   obstacle_ = std::nullopt;
   unproved_ = {};
-  sort_out();
+  for (std::size_t node = 0; node < input_.nodes.size(); ++node) {
+    outcome_.nodes[node].members.resize(input_.nodes[node].group.waiting.size());
+    outcome_.nodes[node].placed = needs_[node].has_minimum();
+    states_[node].ground = std::nullopt;
+  }
 }
 
 void TreePlacer::begin_check() {
@@ -61,60 +65,27 @@ std::size_t TreePlacer::steps() const {
          searched / kStepsOfAMember;
 }
 
-void TreePlacer::sort_out() {
-  for (std::size_t node = input_.nodes.size(); node-- > 0;) {
-    const TreeNode& one = input_.nodes[node];
-    State& state = states_[node];
-    std::int64_t have = 0, may_have = 0;
-    if (one.is_group()) {
-      outcome_.nodes[node].members.resize(one.group.waiting.size());
-      have = one.group.scheduled;
-      may_have = static_cast<std::int64_t>(one.group.waiting.size());
-    }
-    for (const std::size_t child : one.children) {
-      have += has_minimum(child) ? 1 : 0;
-      may_have += !has_minimum(child) && is_ready(child) ? 1 : 0;
-    }
-    state.needed = std::max<std::int64_t>(0, one.minimum() - have);
-    state.ready = state.needed <= may_have;
-    state.asks = one.is_group() ? state.needed : asked_by_children(node);
-    state.ground = std::nullopt;
-    outcome_.nodes[node].placed = state.needed == 0;
-  }
-}
-
-std::vector<std::size_t> TreePlacer::children_to_place(std::size_t node, Children which) const {
-  std::vector<std::size_t> children;
-  for (const std::size_t child : input_.nodes[node].children)
-    if (!has_minimum(child) && is_ready(child)) children.push_back(child);
-  const auto needed = static_cast<std::size_t>(states_[node].needed);
-  if (which == Children::Oldest && children.size() > needed) children.resize(needed);
+std::vector<std::size_t> TreePlacer::children_of(const TreeNode& node, std::int64_t needed,
+                                                 Children which) const {
+  std::vector<std::size_t> children = children_to_place(node, needs_);
+  if (which == Children::Oldest && std::ssize(children) > needed)
+    children.resize(static_cast<std::size_t>(needed));
   std::ranges::stable_sort(children, [&](std::size_t a, std::size_t b) {
     if (grounds_.chooses(a) != grounds_.chooses(b)) return grounds_.chooses(a);
-    return states_[a].asks > states_[b].asks;
+    return asks(a) > asks(b);
   });
   return children;
-}
-
-// By those of its children that ask for least.
-std::int64_t TreePlacer::asked_by_children(std::size_t node) const {
-  std::vector<std::int64_t> each;
-  for (const std::size_t child : input_.nodes[node].children)
-    if (!has_minimum(child) && is_ready(child)) each.push_back(states_[child].asks);
-  std::ranges::sort(each);
-  each.resize(std::min(each.size(), static_cast<std::size_t>(states_[node].needed)));
-  return std::accumulate(each.begin(), each.end(), std::int64_t{0});
 }
 
 void TreePlacer::add_units(std::size_t node, std::optional<std::size_t> parent, std::int64_t left,
                            Children which, std::vector<TreeUnit>& units) const {
   const std::size_t at = units.size();
-  const State& state = states_[node];
-  units.push_back({node, parent, 0, state.needed, left, std::nullopt});
+  const std::int64_t needed = needs_[node].needed;
+  units.push_back({node, parent, 0, needed, left, std::nullopt});
   if (input_.nodes[node].is_group()) {
-    units[at].kind = state.kind.value_or(kTreeKindsMax);
+    units[at].kind = states_[node].kind.value_or(kTreeKindsMax);
   } else {
-    const std::vector<std::size_t> children = children_to_place(node, which);
+    const std::vector<std::size_t> children = children_of(input_.nodes[node], needed, which);
     for (std::size_t i = 0; i < children.size(); ++i)
       add_units(children[i], at, static_cast<std::int64_t>(children.size() - i - 1), which, units);
   }

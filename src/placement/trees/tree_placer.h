@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "placement/trees/tree_descent.h"
+#include "placement/trees/tree_needs.h"
 
 namespace berth::placement {
 
@@ -31,7 +32,7 @@ class TreePlacer {
 
   bool has_minimum(std::size_t node) const { return outcome_.nodes[node].placed; }
   // Enough members or children exist.
-  bool is_ready(std::size_t node) const { return states_[node].ready; }
+  bool is_ready(std::size_t node) const { return needs_[node].ready; }
   // The minima of the root and of all below it that it needs. False: the transaction is unchanged. `shares`:
   // domains that are left to try, with this one.
   bool place_root(const Ground& ground, std::size_t shares);
@@ -51,19 +52,15 @@ class TreePlacer {
   const std::optional<TreeObstacle>& obstacle() const { return obstacle_; }
   std::string_view unproved() const { return unproved_; }
   // Members of the group, and of all below it, that must be placed at least.
-  std::int64_t asks(std::size_t node) const { return states_[node].asks; }
+  std::int64_t asks(std::size_t node) const { return needs_[node].asks; }
   const TreeOutcome& outcome() const { return outcome_; }
   TreeOutcome take_outcome() { return std::move(outcome_); }
 
  private:
   struct State {
-    bool ready = false;
-    std::int64_t needed = 0;
-    std::int64_t asks = 0;  // members of it, and of all below it, at least
     std::optional<Ground> ground;
     std::optional<std::size_t> kind;  // of a group with waiting members
   };
-  void sort_out();
   void find_kinds(const PluginSet& plugins);
   bool place_minima(std::size_t node, const Ground& of_parent, const Ground* own, std::size_t shares);
   bool descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own,
@@ -71,8 +68,7 @@ class TreePlacer {
   enum class Children : std::uint8_t { Oldest, All };
   void add_units(std::size_t node, std::optional<std::size_t> parent, std::int64_t left, Children which,
                  std::vector<TreeUnit>& units) const;
-  std::vector<std::size_t> children_to_place(std::size_t node, Children which) const;
-  std::int64_t asked_by_children(std::size_t node) const;
+  std::vector<std::size_t> children_of(const TreeNode& node, std::int64_t needed, Children which) const;
   bool place(const TreeUnit& unit, const Ground& ground);
   void take_back(const TreeUnit& unit);
   bool place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
@@ -90,7 +86,8 @@ class TreePlacer {
   model::Ledger::Transaction& transaction_;
   std::vector<std::unique_ptr<GroupFit>> fits_;  // by kind
   std::vector<GroupFit*> kinds_;
-  std::vector<State> states_;  // by node
+  const std::vector<TreeNeed> needs_;  // by node
+  std::vector<State> states_;          // the same
   Budget descents_{kTreeDescentStepsMax}, placings_{kTreePlacingsMax}, choices_{kGroupStepsMax};
   std::vector<std::optional<model::Ledger::Transaction::Savepoint>> before_;  // by node: its minimum
   TreeOutcome outcome_;

@@ -37,66 +37,55 @@ GroupInput whole_tree_input(const TreeInput& input, api::PodGroup& group) {
 }
 
 bool needs_all_members(const TreeInput& input) {
-  const std::vector<TreeMinima::Order> orders = TreeMinima(input).orders();
-  std::size_t waiting = 0;
-  for (const TreeNode& node : input.nodes) waiting += node.group.waiting.size();
-  return !orders.empty() && orders.front().sizes.front() == waiting;
-}
-
-TreeMinima::TreeMinima(const TreeInput& input) : input_(input), states_(input.nodes.size()) {
-  for (std::size_t node = input.nodes.size(); node-- > 0;) {
-    const TreeNode& one = input.nodes[node];
-    std::int64_t have = one.group.scheduled;
-    std::size_t may_have = one.group.waiting.size();
-    for (const std::size_t child : one.children) {
-      have += states_[child].has_minimum ? 1 : 0;
-      may_have += !states_[child].has_minimum && states_[child].ready ? 1 : 0;
-    }
-    State& state = states_[node];
-    state.needed = static_cast<std::size_t>(std::max<std::int64_t>(0, one.minimum() - have));
-    state.has_minimum = state.needed == 0;
-    state.ready = state.needed <= may_have;
-  }
-}
-
-TreeMinima::Nodes TreeMinima::children_to_place(std::size_t node) const {
-  Nodes children;
-  for (const std::size_t child : input_.nodes[node].children)
-    if (states_[child].ready && !states_[child].has_minimum) children.push_back(child);
-  return children;
+  const TreeNeed root = needs_of(input).front();
+  std::int64_t waiting = 0;
+  for (const TreeNode& node : input.nodes) waiting += std::ssize(node.group.waiting);
+  return root.ready && root.asks == waiting;
 }
 
 // The node, and those below it of which it needs the minimum.
-std::vector<TreeMinima::Nodes> TreeMinima::choices(std::size_t node) const {
-  std::vector<Nodes> all;
+TreeMinima::Choices TreeMinima::choices(std::size_t node) const {
+  Choices found;
   Nodes chosen{node};
-  if (input_.nodes[node].is_group()) return {chosen};
-  choose(children_to_place(node), states_[node].needed, chosen, all);
-  return all;
+  const std::int64_t needed = input_.nodes[node].is_group() ? 0 : needs_[node].needed;
+  choose(children_to_place(input_.nodes[node], needs_), needed, chosen, found);
+  return found;
 }
 
-void TreeMinima::choose(std::span<const std::size_t> children, std::size_t needed, Nodes& chosen,
-                        std::vector<Nodes>& all) const {
-  if (children.size() < needed) return;
-  if (all.size() == kWholeTreeChoicesMax) {
-    complete_ = false;
+void TreeMinima::choose(std::span<const std::size_t> children, std::int64_t needed, Nodes& chosen,
+                        Choices& found) const {
+  if (std::ssize(children) < needed) return;
+  if (found.all.size() == kWholeTreeChoicesMax) {
+    found.complete = false;
     return;
   }
-  if (needed == 0) return all.push_back(chosen);
+  if (needed == 0) return found.all.push_back(chosen);
   const std::size_t before = chosen.size();
-  for (const Nodes& one : choices(children.front())) {
+  const Choices first = choices(children.front());
+  found.complete &= first.complete;
+  for (const Nodes& one : first.all) {
     chosen.insert(chosen.end(), one.begin(), one.end());
-    choose(children.subspan(1), needed - 1, chosen, all);
+    choose(children.subspan(1), needed - 1, chosen, found);
     chosen.resize(before);
   }
-  choose(children.subspan(1), needed, chosen, all);
+  choose(children.subspan(1), needed, chosen, found);
+}
+
+// The first of its choices.
+void TreeMinima::add_oldest(std::size_t node, Nodes& nodes) const {
+  nodes.push_back(node);
+  if (input_.nodes[node].is_group()) return;
+  const Nodes children = children_to_place(input_.nodes[node], needs_);
+  for (const std::size_t child : std::span(children).first(static_cast<std::size_t>(needs_[node].needed)))
+    add_oldest(child, nodes);
 }
 
 void TreeMinima::add_minima(const Nodes& nodes, std::vector<bool>& has, Order& order) const {
   for (const std::size_t node : nodes) {
     has[node] = true;
     if (input_.nodes[node].is_group())
-      for (std::size_t at = 0; at < states_[node].needed; ++at) order.members.push_back({node, at});
+      for (std::int64_t at = 0; at < needs_[node].needed; ++at)
+        order.members.push_back({node, static_cast<std::size_t>(at)});
   }
   order.sizes.push_back(order.members.size());
 }
@@ -104,17 +93,21 @@ void TreeMinima::add_minima(const Nodes& nodes, std::vector<bool>& has, Order& o
 TreeMinima::Order TreeMinima::order_of(const Nodes& choice) const {
   Order order;
   std::vector<bool> has;
-  for (const State& state : states_) has.push_back(state.has_minimum);
+  for (const TreeNeed& need : needs_) has.push_back(need.has_minimum());
   add_minima(choice, has, order);
-  for (std::size_t node = 0; node < states_.size(); ++node) {
+  for (std::size_t node = 0; node < needs_.size(); ++node) {
     if (!has[node]) continue;
-    for (const std::size_t child : children_to_place(node))
-      if (!has[child]) add_minima(choices(child).front(), has, order);
+    for (const std::size_t child : children_to_place(input_.nodes[node], needs_)) {
+      if (has[child]) continue;
+      Nodes oldest;
+      add_oldest(child, oldest);
+      add_minima(oldest, has, order);
+    }
   }
-  for (std::size_t node = 0; node < states_.size(); ++node) {
+  for (std::size_t node = 0; node < needs_.size(); ++node) {
     if (!has[node] || !input_.nodes[node].is_group()) continue;
     const std::size_t waiting = input_.nodes[node].group.waiting.size();
-    for (std::size_t at = states_[node].needed; at < waiting; ++at) {
+    for (auto at = static_cast<std::size_t>(needs_[node].needed); at < waiting; ++at) {
       order.members.push_back({node, at});
       order.sizes.push_back(order.members.size());
     }
@@ -122,11 +115,15 @@ TreeMinima::Order TreeMinima::order_of(const Nodes& choice) const {
   return order;
 }
 
-std::vector<TreeMinima::Order> TreeMinima::orders() const {
-  std::vector<Order> all;
-  if (is_ready())
-    for (const Nodes& choice : choices(0)) all.push_back(order_of(choice));
-  return all;
+TreeMinima::Orders TreeMinima::orders() const {
+  Orders found;
+  if (!needs_.front().ready) return found;
+  found.complete = needs_.size() <= kWholeTreeNodesMax;
+  if (!found.complete) return found;
+  const Choices choices = this->choices(0);
+  found.complete = choices.complete;
+  for (const Nodes& choice : choices.all) found.all.push_back(order_of(choice));
+  return found;
 }
 
 WholeTree::WholeTree(GroupCycle& groups, DomainIndex& domains, Placements placements,
@@ -138,13 +135,12 @@ WholeTree::WholeTree(GroupCycle& groups, DomainIndex& domains, Placements placem
       context_(context),
       input_(input),
       transaction_(transaction),
-      minima_(input),
       all_(whole_tree_input(input, group_)) {}
 
 TreeOutcome WholeTree::run() {
-  const std::vector<TreeMinima::Order> orders = minima_.orders();
-  for (std::size_t i = 0; i < orders.size() && !failed_; ++i) {
-    const TreeMinima::Order& order = orders[i];
+  const TreeMinima::Orders orders = TreeMinima(input_).orders();
+  for (std::size_t i = 0; i < orders.all.size() && !failed_; ++i) {
+    const TreeMinima::Order& order = orders.all[i];
     if (order.members.empty()) continue;
     const auto before = transaction_.savepoint();
     const bool has_more = order.sizes.size() > 1;
@@ -155,7 +151,7 @@ TreeOutcome WholeTree::run() {
     if (!has_more) return accept(order.members, std::move(least->outcome));
     return place_more(order, *std::move(least), before);
   }
-  if (!minima_.complete()) unproved_ = kSearchBudgetEnded;
+  if (!orders.complete) unproved_ = kSearchBudgetEnded;
   return refuse();
 }
 
@@ -284,12 +280,12 @@ TreeOutcome WholeTree::refuse() {
     const Refusal& why = *refused_->refusal;
     refusal.result = why.result;
     refusal.group = why.group;
-    refusal.group->unproved = unproved_;
-    if (!unproved_.empty()) refusal.group->proof = std::nullopt;
     refusal.group->first_progress = {};
     refusal.group->first_progress.minimum = input_.nodes.front().minimum();
     if (why.result == DecisionResult::Error) refusal.preemption = Preemption();
   }
+  refusal.group->unproved = unproved_;
+  if (!unproved_.empty()) refusal.group->proof = std::nullopt;
   return refused_outcome(input_, std::move(refusal));
 }
 

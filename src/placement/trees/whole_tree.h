@@ -12,11 +12,12 @@
 #include <span>
 #include <vector>
 
-#include "placement/trees/tree_input.h"
+#include "placement/trees/tree_needs.h"
 
 namespace berth::placement {
 
-// Choices of children that are tried; beyond, nothing is proved.
+// Groups and choices of children that are tried; beyond, nothing is proved.
+inline constexpr std::size_t kWholeTreeNodesMax = 4'096;
 inline constexpr std::size_t kWholeTreeChoicesMax = 64;
 // Numbers of members, above the minima, of which each is tried; of more, halves of what is left.
 inline constexpr std::size_t kWholeTreeSizesMax = 64;
@@ -43,33 +44,31 @@ class TreeMinima {
     std::vector<Member> members;
     std::vector<std::size_t> sizes;  // ascending: so many of them may be placed; the first: the minima
   };
+  struct Orders {
+    std::vector<Order> all;  // by choice of the children that composite groups need, the oldest first
+    bool complete = true;    // false: there are more, or more nodes, than are tried
+  };
 
-  explicit TreeMinima(const TreeInput& input);
+  explicit TreeMinima(const TreeInput& input) : input_(input), needs_(needs_of(input)) {}
 
-  // Enough members and children exist.
-  bool is_ready() const { return states_.front().ready; }
-  // Choices of the children that composite groups need, the oldest first.
-  std::vector<Order> orders() const;
-  // False: there are more choices than kWholeTreeChoicesMax.
-  bool complete() const { return complete_; }
-  bool has_minimum(std::size_t node) const { return states_[node].has_minimum; }
+  // None if too few members or children exist.
+  Orders orders() const;
 
  private:
-  struct State {
-    bool has_minimum = false, ready = false;
-    std::size_t needed = 0;  // members or children
-  };
   using Nodes = std::vector<std::size_t>;
-  std::vector<Nodes> choices(std::size_t node) const;
-  void choose(std::span<const std::size_t> children, std::size_t needed, Nodes& chosen,
-              std::vector<Nodes>& all) const;
-  Nodes children_to_place(std::size_t node) const;
+  struct Choices {
+    std::vector<Nodes> all;
+    bool complete = true;
+  };
+  Choices choices(std::size_t node) const;
+  void choose(std::span<const std::size_t> children, std::int64_t needed, Nodes& chosen,
+              Choices& found) const;
+  void add_oldest(std::size_t node, Nodes& nodes) const;
   void add_minima(const Nodes& nodes, std::vector<bool>& has, Order& order) const;
   Order order_of(const Nodes& choice) const;
 
   const TreeInput& input_;
-  std::vector<State> states_;  // by node
-  mutable bool complete_ = true;
+  const std::vector<TreeNeed> needs_;  // by node
 };
 
 class WholeTree {
@@ -104,7 +103,6 @@ class WholeTree {
   const SchedulingContext& context_;
   const TreeInput& input_;
   model::Ledger::Transaction& transaction_;
-  const TreeMinima minima_;
   api::PodGroup group_;
   const GroupInput all_;
   std::optional<GroupOutcome> refused_;  // of the first choice

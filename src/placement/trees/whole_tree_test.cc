@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <list>
 #include <map>
 #include <set>
 
@@ -66,8 +67,7 @@ class WholeTrees : public ::testing::TestWithParam<WholeTreeCase> {};
 
 TEST_P(WholeTrees, ArePlaced) {
   WishBench bench(GetParam().world);
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   const bool refused = outcome.kind != GroupOutcome::Kind::Placed;
   EXPECT_EQ(refused ? "" : bench.nodes_of(outcome), GetParam().nodes);
   const std::string& wish = GetParam().wish;
@@ -113,6 +113,17 @@ INSTANTIATE_TEST_SUITE_P(
                                             on_one_rail()),
                                  {{1, 2, 2}, {1, 1, 1, 2}}, 1),
                       "n1: 3"},
+        WholeTreeCase{"OneRailForTheSmallestOfManyGroups",
+                      [] {
+                        std::vector<WishGroup> groups(10, {2, 2, "rack"});
+                        groups.insert(groups.end(), 2, {1, 1, "rack"});
+                        WishWorld world =
+                            with_rails(tree_world({{"b0/r0", 9}, {"b0/r1", 9}}, groups, on_one_rail()),
+                                       {{1, 1}, {2}}, 1);
+                        world.groups_min = 2;
+                        return world;
+                      }(),
+                      "-: 20, n0: 2"},
         WholeTreeCase{"NoRailForGroupsInRacksOfTheirOwn",
                       with_rails(tree_world({{"b0/r0", 9}, {"b0/r1", 9}}, {{3, 3, "rack"}, {3, 3, "rack"}},
                                             on_one_rail()),
@@ -120,16 +131,20 @@ INSTANTIATE_TEST_SUITE_P(
                       ""}),
     [](const auto& info) { return info.param.name; });
 
+// By member: "0011".
+std::string numbers_of_nodes(WishBench& bench, const GroupOutcome& outcome) {
+  std::string numbers;
+  for (const MemberOutcome& member : outcome.members) numbers += bench.cluster().node(member.node).name[1];
+  return numbers;
+}
+
 TEST(WholeTree, RanksGoOnFromGroupToGroup) {
   WishWorld world =
       tree_world({{"b0/r0", 4}, {"b0/r1", 4}, {"b0/r2", 4}}, {{5, 5}, {5, 5}}, with_contiguous_ranks());
   WishBench bench(world);
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Placed);
-  std::string nodes;
-  for (const MemberOutcome& member : outcome.members) nodes += bench.cluster().node(member.node).name[1];
-  EXPECT_EQ(nodes, "0000111122");
+  EXPECT_EQ(numbers_of_nodes(bench, outcome), "0000111122");
   EXPECT_EQ(outcome.wish->rank_crossings, 3);
 }
 
@@ -138,22 +153,74 @@ TEST(WholeTree, RanksOfAGroupWithARackOfItsOwnAreContiguousThere) {
                                with_contiguous_ranks());
   world.names = {"g-0-2", "g-0-0", "g-0-1", "g-1-3", "g-1-0", "g-1-2", "g-1-1"};
   WishBench bench(world);
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Placed);
-  std::string nodes;
-  for (const MemberOutcome& member : outcome.members) nodes += bench.cluster().node(member.node).name[1];
-  EXPECT_EQ(nodes, "2221010");
+  EXPECT_EQ(numbers_of_nodes(bench, outcome), "2221010");
 }
 
 TEST(WholeTree, ARefusalSaysWhatCannotBeCut) {
   WishBench bench(tree_world({{"b0/r0", 5}, {"b0/r1", 5}}, {{3, 3}, {4, 4}}, cut_into(4, 4)));
-  std::vector<bool> placed;
-  const GroupOutcome outcome = bench.decide_tree(placed);
+  const GroupOutcome outcome = bench.decide_tree();
   ASSERT_TRUE(outcome.refusal && outcome.refusal->group->wish);
   EXPECT_EQ(outcome.refusal->group->wish->can_be_cut, 4);
   EXPECT_EQ(outcome.refusal->of.kind, EntityKind::CompositeGroup);
   EXPECT_EQ(outcome.refusal->group->unproved, "");
+}
+
+// Nodes without specs, whose pods are all the same one.
+class MadeTree {
+ public:
+  std::size_t add_composite(std::optional<std::size_t> parent, std::int32_t minimum) {
+    api::CompositePodGroup& group = composites_.emplace_back();
+    group.gang_min = minimum;
+    const std::size_t node = add(parent);
+    input.nodes[node].composite = &group;
+    return node;
+  }
+  // Needs one member, which waits or has a place.
+  void add_group(std::size_t parent, bool waits) {
+    api::PodGroup& group = groups_.emplace_back();
+    group.gang_min = 1;
+    GroupInput& own = input.nodes[add(parent)].group;
+    own.group = &group;
+    own.scheduled = waits ? 0 : 1;
+    if (waits) own.waiting = {&pod_};
+  }
+  TreeInput input;
+
+ private:
+  std::size_t add(std::optional<std::size_t> parent) {
+    const std::size_t node = input.nodes.size();
+    input.nodes.emplace_back().parent = parent;
+    if (parent) input.nodes[*parent].children.push_back(node);
+    return node;
+  }
+  api::Pod pod_;
+  std::list<api::CompositePodGroup> composites_;
+  std::list<api::PodGroup> groups_;
+};
+
+TEST(TreeMinima, ChoicesBelowGroupsThatAreNotNeededAreNone) {
+  MadeTree tree;
+  const std::size_t root = tree.add_composite(std::nullopt, 2);
+  const std::size_t half = tree.add_composite(root, 1);
+  tree.add_group(half, false);
+  const std::size_t more = tree.add_composite(half, 3);
+  for (int i = 0; i < 10; ++i) tree.add_group(more, true);
+  tree.add_group(root, true);
+  const TreeMinima::Orders orders = TreeMinima(tree.input).orders();
+  EXPECT_TRUE(orders.complete) << "3 of 10 groups are more than 64 choices, but none is tried";
+  ASSERT_EQ(orders.all.size(), 1u);
+  EXPECT_EQ(orders.all.front().sizes, (std::vector<std::size_t>{1, 4, 5, 6, 7, 8, 9, 10, 11}));
+}
+
+TEST(TreeMinima, HasNoOrdersOfMoreGroupsThanAreTried) {
+  MadeTree tree;
+  const std::size_t root = tree.add_composite(std::nullopt, 1);
+  while (tree.input.nodes.size() <= kWholeTreeNodesMax) tree.add_group(root, true);
+  const TreeMinima::Orders orders = TreeMinima(tree.input).orders();
+  EXPECT_FALSE(orders.complete);
+  EXPECT_TRUE(orders.all.empty());
 }
 
 // Tries every assignment of pods to nodes, and to none.
@@ -320,8 +387,7 @@ TEST(WholeTreesOfAllKinds, AreFoundWheneverTheyFit) {
     WholeTreeJudge judge(world);
     const WholeTreeJudge::Found known = judge.run();
     WishBench bench(world);
-    std::vector<bool> placed;
-    const GroupOutcome outcome = bench.decide_tree(placed);
+    const GroupOutcome outcome = bench.decide_tree();
     const bool found = outcome.kind == GroupOutcome::Kind::Placed;
     feasible += known.fits;
     const bool is_proved = !found && outcome.refusal->group->unproved.empty();

@@ -27,7 +27,14 @@ WishedTree::WishedTree(const PluginSet& plugins, DomainIndex& domains, Placement
       context_(context),
       input_(input),
       transaction_(transaction),
-      place_tree_(std::move(place_tree)) {}
+      place_tree_(std::move(place_tree)) {
+  const GroupWish* const wish = input.nodes.front().wish.get();
+  if (!wish || !wish->same_devices) return;
+  all_ = whole_tree_input(input, group_);
+  same_.emplace(context, *all_);
+  const TreeNeed root = needs_of(input).front();
+  needed_ = root.ready ? root.asks : 0;
+}
 
 std::vector<std::size_t> WishedTree::wished_levels() const {
   const TreeNode& root = input_.nodes.front();
@@ -39,18 +46,11 @@ std::vector<std::size_t> WishedTree::wished_levels() const {
   return wished;
 }
 
-TreeOutcome WishedTree::run(const GroupInput* all) {
+TreeOutcome WishedTree::run() {
   const std::vector<std::size_t> wished = wished_levels();
-  if (wished.size() == 1 && !all) {
+  if (wished.size() == 1 && !same_) {
     TreeGrounds grounds(plugins_, domains_, context_, input_, placements_, wished.front());
     return grounds.error().empty() ? place_tree_(grounds) : error_outcome(input_, grounds.error());
-  }
-  if (all) {
-    same_.emplace(context_, *all);
-    const std::vector<TreeMinima::Order> orders = TreeMinima(input_).orders();
-    needed_ = orders.empty() ? 0 : static_cast<std::int64_t>(orders.front().sizes.front());
-    for (const TreeMinima::Order& order : orders)
-      needed_ = std::min(needed_, static_cast<std::int64_t>(order.sizes.front()));
   }
   for (const std::size_t levels : wished)
     if (!try_level(levels)) break;
@@ -90,8 +90,7 @@ bool WishedTree::try_values(std::size_t levels, const SameDevices::Values* value
     proves_ = false;
     return true;
   }
-  std::erase_if(plan.steps,
-                [](const model::Step& step) { return std::holds_alternative<model::Hide>(step); });
+  SameDevices::show_again(plan);
   return keep_if_better(std::move(outcome), std::move(plan));
 }
 
@@ -118,7 +117,7 @@ TreeOutcome WishedTree::refuse_by_devices() {
   group.wish.emplace();
   group.wish->members = needed_;
   group.wish->attribute = input_.nodes.front().own_wish()->same_devices->attribute;
-  group.wish->values = same_ ? same_->value_count() : 0;
+  group.wish->values = same_->value_count();
   group.unproved = proves_ ? std::string_view() : kSearchBudgetEnded;
   return refused_outcome(input_, std::move(refusal));
 }

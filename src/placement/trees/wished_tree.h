@@ -21,12 +21,15 @@ class WishedTree {
   // Places the tree, whatever its root wishes beyond these domains.
   using PlaceTree = std::function<TreeOutcome(TreeGrounds&)>;
 
-  // All outlive it. `all`: the members of all groups, with the root's wish, if that is about devices.
+  // All outlive it.
   WishedTree(const PluginSet& plugins, DomainIndex& domains, Placements placements,
              const SchedulingContext& context, const TreeInput& input,
              model::Ledger::Transaction& transaction, PlaceTree place_tree);
 
-  TreeOutcome run(const GroupInput* all);
+  WishedTree(const WishedTree&) = delete;
+  WishedTree& operator=(const WishedTree&) = delete;
+
+  TreeOutcome run();
 
  private:
   std::vector<std::size_t> wished_levels() const;
@@ -43,6 +46,9 @@ class WishedTree {
   const TreeInput& input_;
   model::Ledger::Transaction& transaction_;
   const PlaceTree place_tree_;
+  // With a wish for the same devices: all members as one group, and the devices that they may have.
+  api::PodGroup group_;
+  std::optional<GroupInput> all_;
   std::optional<SameDevices> same_;
   std::int64_t needed_ = 0;  // members, of the minima
   std::optional<TreeOutcome> best_;

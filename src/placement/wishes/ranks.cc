@@ -1,6 +1,7 @@
 #include "placement/wishes/ranks.h"
 
 #include <algorithm>
+#include <compare>
 #include <numeric>
 #include <tuple>
 
@@ -27,10 +28,10 @@ bool is_digit(char one) {
 }
 
 // "w-9" comes before "w-10".
-bool before_by_numbers(std::string_view a, std::string_view b) {
+std::strong_ordering compare_by_numbers(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (!is_digit(a.front()) || !is_digit(b.front())) {
-      if (a.front() != b.front()) return a.front() < b.front();
+      if (a.front() != b.front()) return a.front() <=> b.front();
       a.remove_prefix(1);
       b.remove_prefix(1);
       continue;
@@ -44,9 +45,9 @@ bool before_by_numbers(std::string_view a, std::string_view b) {
       return digits;
     };
     const std::string_view first = number(a), second = number(b);
-    if (first != second) return std::pair(first.size(), first) < std::pair(second.size(), second);
+    if (first != second) return std::pair(first.size(), first) <=> std::pair(second.size(), second);
   }
-  return a.size() < b.size();
+  return a.size() <=> b.size();
 }
 
 }  // namespace
@@ -69,8 +70,7 @@ std::vector<std::size_t> by_rank(std::span<const api::Pod* const> members) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     const std::string &first = members[a]->group, &second = members[b]->group;
-    if (before_by_numbers(first, second) || before_by_numbers(second, first))
-      return before_by_numbers(first, second);
+    if (const auto order = compare_by_numbers(first, second); order != 0) return order < 0;
     return std::tuple(std::string_view(first), ranks[a], std::string_view(members[a]->meta.name)) <
            std::tuple(std::string_view(second), ranks[b], std::string_view(members[b]->meta.name));
   });

@@ -179,6 +179,11 @@ void SameDevices::hide_others(const Values& set, model::Ledger::Transaction& tra
     if (!std::ranges::binary_search(set, values_[value])) transaction.hide(device);
 }
 
+void SameDevices::show_again(model::Plan& plan) {
+  std::erase_if(plan.steps,
+                [](const model::Step& step) { return std::holds_alternative<model::Hide>(step); });
+}
+
 // Devices without the attribute do not count.
 SameDevices::Values SameDevices::values_of(const api::Allocation& allocation) const {
   Values values;

@@ -39,6 +39,8 @@ class SameDevices {
   bool complete() const { return complete_; }
   // Hides what is not of the set.
   void hide_others(const Values& set, model::Ledger::Transaction& transaction) const;
+  // What was decided while others were hidden, without hiding them.
+  static void show_again(model::Plan& plan);
   // The values that all members have, with a place or in the outcome; none: they differ.
   std::optional<Values> common(std::span<const MemberOutcome> members) const;
   // Different values on free devices.

@@ -118,7 +118,7 @@ GroupOutcome WishBench::decide() {
   return core_->decide_group(context, input_, transaction);
 }
 
-GroupOutcome WishBench::decide_tree(std::vector<bool>& placed_groups) {
+GroupOutcome WishBench::decide_tree() {
   const SchedulingContext context{bench_.view, bench_.cluster, core_->allocator()};
   model::Ledger::Transaction transaction(bench_.cluster.ledger());
   TreeOutcome outcome = core_->decide_tree(context, tree_, transaction);
@@ -126,11 +126,8 @@ GroupOutcome WishBench::decide_tree(std::vector<bool>& placed_groups) {
   all.kind = outcome.kind;
   all.refusal = outcome.refusal;
   all.wish = outcome.nodes.front().wish;
-  placed_groups.clear();
-  for (std::size_t node = 1; node < outcome.nodes.size(); ++node) {
-    placed_groups.push_back(outcome.nodes[node].placed);
-    for (MemberOutcome& member : outcome.nodes[node].members) all.members.push_back(std::move(member));
-  }
+  for (TreeNodeOutcome& node : outcome.nodes)
+    for (MemberOutcome& member : node.members) all.members.push_back(std::move(member));
   return all;
 }
 

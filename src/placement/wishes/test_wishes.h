@@ -49,7 +49,7 @@ class WishBench {
   explicit WishBench(const WishWorld& world);
   GroupOutcome decide();
   // Of a tree: the outcome of its root, with the members of all its groups.
-  GroupOutcome decide_tree(std::vector<bool>& placed_groups);
+  GroupOutcome decide_tree();
   // Members by node: "n0: 2, n3: 1"; those without a place under "-".
   std::string nodes_of(const GroupOutcome& outcome) const;
   // "rack: b0/r0 4, b0/r1 2" with the level that was reached.

@@ -176,8 +176,7 @@ bool WishSearch::try_values(const WishRung& rung, const SameDevices::Values& val
   forget_rooms();
   model::Plan plan = transaction_.take_since(before);
   if (!found) return false;
-  std::erase_if(plan.steps,
-                [](const model::Step& step) { return std::holds_alternative<model::Hide>(step); });
+  SameDevices::show_again(plan);
   context_.cluster.redo(plan, transaction_);
   return true;
 }
