@@ -19,7 +19,7 @@ namespace berth::dashboard {
 
 inline constexpr Duration kDeltaPeriod = Duration::millis(150);
 inline constexpr Duration kPagePeriod = Duration::seconds(1);
-inline constexpr Duration kUnreadPeriod = Duration::seconds(10);  // also how long one read counts
+inline constexpr Duration kUnreadPeriod = Duration::seconds(2);  // also how long one read counts
 
 // What the Board publishes; called on its thread.
 class Publisher {

@@ -58,7 +58,7 @@ TEST(Board, PagesAreMadeSeldomWhileNobodyReads) {
   Desk desk;
   desk.run(0, 30);
   for (const char* page : {"waiting", "groups", "room", "health", "pace"})
-    EXPECT_EQ(desk.reader.puts[page], 3) << page;
+    EXPECT_EQ(desk.reader.puts[page], 15) << page;
   desk.reader.puts.clear();
   desk.reader.reads = true;
   desk.run(30, 60);
