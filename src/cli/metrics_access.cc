@@ -1,13 +1,11 @@
 #include "cli/metrics_access.h"
 
 #include "api/serialized.h"
-#include "base/ascii.h"
 #include "base/log.h"
+#include "server/http.h"
 
 namespace berth::cli {
 namespace {
-
-constexpr std::string_view kBearer = "bearer ";
 
 client::ApiRequest review_of(const char* group, const char* resource, const char* kind, Json spec) {
   client::ApiRequest request;
@@ -32,8 +30,7 @@ Json status_in(const client::ApiReply& reply) {
 }  // namespace
 
 void MetricsAccess::ask(std::string_view authorization, Done done) {
-  const std::string scheme = to_lower(authorization.substr(0, kBearer.size()));
-  const std::string token(scheme == kBearer ? trimmed(authorization.substr(kBearer.size())) : "");
+  const std::string token(server::bearer_token(authorization));
   if (token.empty() || token.size() > kTokenBytesMax) return done(Answer::NoUser);
   {
     std::unique_lock lock(mutex_);

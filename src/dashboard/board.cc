@@ -1,6 +1,7 @@
 #include "dashboard/board.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dashboard/frames.h"
 #include "dashboard/group_list.h"
@@ -29,8 +30,22 @@ std::vector<client::Interest> Board::interests() const {
 
 void Board::apply(const client::View& view, const client::Delta& delta, Time) {
   if (delta.key.kind == api::Kind::Pod) note_pod(delta);
+  if (!delta.after) forget(delta.key);
   floor_.apply(view, delta);
-  changed_ = true;
+  changed_ = health_changed_ = true;
+}
+
+void Board::forget(const api::ObjectKey& gone) {
+  switch (gone.kind) {
+    case api::Kind::Pod:
+      return notes_.forget({OwnerKind::Pod, gone.ns, gone.name});
+    case api::Kind::PodGroup:
+      return notes_.forget({OwnerKind::PodGroup, gone.ns, gone.name});
+    case api::Kind::CompositePodGroup:
+      return notes_.forget({OwnerKind::CompositePodGroup, gone.ns, gone.name});
+    default:
+      return;
+  }
 }
 
 void Board::note_pod(const client::Delta& delta) {
@@ -42,27 +57,51 @@ void Board::note_pod(const client::Delta& delta) {
   else
     pending_.erase(key);
   if (before && after && !before->bound() && after->bound()) ++bound_;
-  if (!after) notes_.forget({OwnerKind::Pod, key.ns, key.name});
 }
 
 client::Effects Board::decide(const client::View& view, Time now) {
+  const bool second_ends = is_due(next_second_, now);
+  if (second_ends) note_reads(now);
   if (is_due(next_delta_, now)) {
     publish_floor(view);
-    next_delta_ = now + kDeltaPeriod;
+    next_delta_ = now + period(kDeltaPeriod, now);
+  }
+  if (second_ends) {
+    note_second(now);
+    next_second_ = now + kPagePeriod;
   }
   if (is_due(next_pages_, now)) {
     publish_pages(view, now);
-    next_pages_ = now + kPagePeriod;
+    next_pages_ = now + period(kPagePeriod, now);
   }
   client::Effects effects;
-  effects.wake_at = changed_ ? std::min(next_delta_, next_pages_) : next_pages_;
+  effects.wake_at = changed_ ? std::min({next_second_, next_delta_, next_pages_}) : next_second_;
   return effects;
+}
+
+Duration Board::period(Duration while_read, Time now) const {
+  return now < read_until_ ? while_read : kUnreadPeriod;
+}
+
+// Whoever begins to read finds the floor and the pages of now.
+void Board::note_reads(Time now) {
+  if (!publisher_.take_reads()) return;
+  if (is_due(read_until_, now)) next_delta_ = next_pages_ = Time();
+  read_until_ = now + kUnreadPeriod;
+}
+
+// What is counted whether or not anybody reads.
+void Board::note_second(Time now) {
+  changed_ |= notes_.read();
+  pace_.sample(notes_.totals(), bound_, pending_.size(), now);
+  if (std::exchange(health_changed_, false)) health_.note(floor_, now);
 }
 
 void Board::publish_floor(const client::View& view) {
   const bool new_layout = floor_.refresh(view);
   const Floor::Changes changes = floor_.take_changes();
   if (!new_layout && changes.runs.empty() && changes.owners.empty()) return;
+  health_changed_ = true;
   ++version_;
   publisher_.put("floor/cells", floor_frame(floor_, version_));
   if (new_layout) {
@@ -74,15 +113,12 @@ void Board::publish_floor(const client::View& view) {
 }
 
 void Board::publish_pages(const client::View& view, Time now) {
-  const bool decided = notes_.read();
-  pace_.sample(notes_.totals(), bound_, pending_.size(), now);
   publisher_.put("pace", to_string(pace_.page(notes_)));
-  if (!changed_ && !decided) return publisher_.tell("tick", "{}");
-  changed_ = false;
+  if (!std::exchange(changed_, false)) return publisher_.tell("tick", "{}");
   publisher_.put("waiting", to_string(waiting_page(view, pending_, notes_, now)));
   publisher_.put("groups", to_string(groups_page(view, floor_.layout())));
   publisher_.put("room", to_string(room_page(floor_)));
-  publisher_.put("health", to_string(health_.page(view, floor_, now)));
+  publisher_.put("health", to_string(health_.page(view, floor_)));
   publisher_.tell("pages", "{}");
 }
 

@@ -1,8 +1,9 @@
 // The decider behind the dashboard: follows the cluster, writes nothing, and publishes pages and deltas.
 //
 // Owner: an engine of its own, so that no page costs the scheduler time. A change is published within
-// kDeltaPeriod, a page within kPagePeriod. Cost: O(what changed) a delta, O(devices + pods of groups + pods
-// that wait) a page that changed.
+// kDeltaPeriod, a page within kPagePeriod; while nobody reads, both within kUnreadPeriod, and who begins to
+// listen is told within kPagePeriod. Cost: O(what changed) and a frame of O(devices) a delta, O(devices +
+// pods of groups + pods that wait) a page that changed.
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@ namespace berth::dashboard {
 
 inline constexpr Duration kDeltaPeriod = Duration::millis(150);
 inline constexpr Duration kPagePeriod = Duration::seconds(1);
+inline constexpr Duration kUnreadPeriod = Duration::seconds(2);  // also how long one read counts
 
 // What the Board publishes; called on its thread.
 class Publisher {
@@ -28,6 +30,8 @@ class Publisher {
   // For those who listen: "layout" (the floor must be read again), "floor" (floor_delta()), "pages" (the
   // names of pages that changed), "tick".
   virtual void tell(std::string_view event, const std::string& json) = 0;
+  // Whether anybody listens, or read a page since the last call.
+  virtual bool take_reads() = 0;
 };
 
 class Board final : public client::StatefulDecider {
@@ -45,8 +49,12 @@ class Board final : public client::StatefulDecider {
 
  private:
   void note_pod(const client::Delta& delta);
+  void forget(const api::ObjectKey& gone);
+  void note_reads(Time now);
+  void note_second(Time now);
   void publish_floor(const client::View& view);
   void publish_pages(const client::View& view, Time now);
+  Duration period(Duration while_read, Time now) const;
 
   Publisher& publisher_;
   DecisionNotes& notes_;
@@ -57,8 +65,10 @@ class Board final : public client::StatefulDecider {
   PacePage pace_;
   std::uint64_t version_ = 0;
   std::uint64_t bound_ = 0;
-  bool changed_ = true;  // since the pages were made
-  Time next_delta_, next_pages_;
+  bool changed_ = true;         // since the pages were made
+  bool health_changed_ = true;  // since health was looked at
+  Time read_until_;             // not set: nobody has read yet
+  Time next_second_, next_delta_, next_pages_;
 };
 
 }  // namespace berth::dashboard

@@ -1,5 +1,8 @@
 #include "dashboard/decision_notes.h"
 
+#include "base/utf8.h"
+#include "explain/decision_line.h"
+
 namespace berth::dashboard {
 namespace {
 
@@ -9,23 +12,36 @@ OwnerKind kind_named(std::string_view name) {
   return OwnerKind::Pod;
 }
 
-// Without a part of a character at its end.
 std::string beginning_of(std::string_view text) {
   if (text.size() <= kTextBytesMax) return std::string(text);
-  std::size_t end = kTextBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(text.substr(0, cut_offset(text, kTextBytesMax))) + "…";
+}
+
+std::string key_of(const Owner& of) {
+  return std::string(name_of(of.kind)) + "/" + of.ns + "/" + of.name;
+}
+
+// What a page shows of the line.
+Json refusal_in(const Json& line) {
+  Json refusal = Json::object({{"decided", line.string_at("time")},
+                               {"reason", line.string_at("reason")},
+                               {"sentence", explain::sentence_in(line)},
+                               {"explanation", line.string_at("explanation")}});
+  if (const Json* refused = line.find("refused")) refusal["refused"] = *refused;
+  return refusal;
 }
 
 }  // namespace
 
 void DecisionNotes::add(std::string_view line) {
   const std::lock_guard lock(mutex_);
-  if (unread_.size() == kUnreadLinesMax) {
+  unread_bytes_ += line.size();
+  unread_.emplace_back(line);
+  while (unread_.size() > kUnreadLinesMax || (unread_bytes_ > kUnreadBytesMax && unread_.size() > 1)) {
+    unread_bytes_ -= unread_.front().size();
     unread_.pop_front();
     ++dropped_;
   }
-  unread_.emplace_back(line);
 }
 
 bool DecisionNotes::read() {
@@ -33,6 +49,7 @@ bool DecisionNotes::read() {
   {
     const std::lock_guard lock(mutex_);
     lines.swap(unread_);
+    unread_bytes_ = 0;
     totals_.dropped = dropped_;
   }
   for (const std::string& text : lines)
@@ -47,9 +64,9 @@ void DecisionNotes::note(const Json& line) {
   const bool placed = result == "Placed";
   ++(placed ? totals_.placed : totals_.refused);
   if (placed)
-    refusals_.erase(of);
-  else if (refusals_.size() < kRefusalsKeptMax || refusals_.contains(of))
-    refusals_.insert_or_assign(of, line);
+    forget(of);
+  else
+    refusals_.at(key_of(of)) = refusal_in(line);
   if (latest_.size() == kLatestDecisionsMax) latest_.pop_back();
   const std::string_view own = line.string_at("explanation");
   latest_.push_front(Json::object({{"time", line.string_at("time")},
@@ -62,8 +79,12 @@ void DecisionNotes::note(const Json& line) {
 }
 
 const Json* DecisionNotes::refusal_of(const Owner& of) const {
-  const auto known = refusals_.find(of);
-  return known == refusals_.end() ? nullptr : &known->second;
+  const Json* known = refusals_.find(key_of(of));
+  return !known || known->is_null() ? nullptr : known;
+}
+
+void DecisionNotes::forget(const Owner& of) {
+  if (Json* known = refusals_.find(key_of(of))) *known = Json();
 }
 
 Json DecisionNotes::latest() const {

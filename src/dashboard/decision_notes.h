@@ -1,22 +1,23 @@
 // The latest refusal of everything that waits, and what was decided lately, from lines of the decision log.
 //
 // add() is thread-safe and costs a copy; the rest belongs to the Board's thread. Bounded: where more lines
-// arrive than are read, the oldest are dropped and counted; refusals of at most kRefusalsKeptMax are kept.
+// arrive than are read, the oldest are dropped and counted; of refusals the latest kRefusalsKeptMax are kept.
 #pragma once
 
 #include <deque>
-#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
+#include "base/lru_map.h"
 #include "base/time.h"
 #include "dashboard/owners.h"
 
 namespace berth::dashboard {
 
 inline constexpr std::size_t kUnreadLinesMax = 4096;
+inline constexpr std::size_t kUnreadBytesMax = 8u << 20;  // the latest line is always kept
 inline constexpr std::size_t kRefusalsKeptMax = 16'384;
 inline constexpr std::size_t kLatestDecisionsMax = 100;
 inline constexpr std::size_t kTextBytesMax = 600;  // of an explanation in the list of decisions
@@ -31,9 +32,10 @@ class DecisionNotes {
   void add(std::string_view line);
   // Reads what was added; true if there was anything.
   bool read();
-  // The line of the latest decision about it, unless that placed it; null: none is known.
+  // {"decided","reason","sentence","explanation","refused"} of the latest decision about it, unless that
+  // placed it; null: none is known.
   const Json* refusal_of(const Owner& of) const;
-  void forget(const Owner& of) { refusals_.erase(of); }
+  void forget(const Owner& of);
   const DecisionTotals& totals() const { return totals_; }
   // [{"time","kind","namespace","name","result","text"}], the latest first.
   Json latest() const;
@@ -43,8 +45,9 @@ class DecisionNotes {
 
   std::mutex mutex_;
   std::deque<std::string> unread_;
+  std::size_t unread_bytes_ = 0;
   std::uint64_t dropped_ = 0;
-  std::map<Owner, Json> refusals_;
+  mutable LruMap<Json> refusals_{kRefusalsKeptMax};  // find() is not const; null: forgotten
   std::deque<Json> latest_;
   DecisionTotals totals_;
 };

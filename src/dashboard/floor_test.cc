@@ -126,13 +126,15 @@ TEST(Floor, TellsIllAndClosedNodesAndDevices) {
   EXPECT_EQ(room.text().at("n3/gpu-0"), "02");
   EXPECT_EQ(room.text().at("n3/gpu-1"), "00");
   HealthPage health;
-  const Json page = health.page(room.view, room.floor, Time::from_seconds(1000));
+  health.note(room.floor, Time::from_seconds(1000));
+  const Json page = health.page(room.view, room.floor);
   EXPECT_EQ(page.items_at("nodes").size(), 2u);
   EXPECT_EQ(page.items_at("devices").size(), 1u);
   EXPECT_EQ(page.items_at("changes").size(), 0u) << "what is ill at the start is no change";
   const auto changes = [&] {
     room.floor.refresh(room.view);
-    return health.page(room.view, room.floor, Time::from_seconds(1010)).items_at("changes");
+    health.note(room.floor, Time::from_seconds(1010));
+    return health.page(room.view, room.floor).items_at("changes");
   };
   room.node("n1", "r1");
   EXPECT_EQ(changes().size(), 0u) << "nor is its recovery";

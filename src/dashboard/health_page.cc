@@ -1,6 +1,7 @@
 #include "dashboard/health_page.h"
 
 #include <array>
+#include <utility>
 
 namespace berth::dashboard {
 namespace {
@@ -75,38 +76,53 @@ Json device_row(const client::View& view, const Floor& floor, const FloorNode& r
                        {"owner", owner_json(floor, cell.owner)}});
 }
 
-}  // namespace
-
-Json HealthPage::page(const client::View& view, const Floor& floor, Time now) {
-  IllThings ill;
-  JsonArray nodes, devices;
+// Calls on_node(row) for nodes that are not healthy, and on_device(row, part, name, cell) for devices that
+// are worse than their node.
+template <class OnNode, class OnDevice>
+void visit_ill(const Floor& floor, const OnNode& on_node, const OnDevice& on_device) {
   for (const FloorNode& row : floor.layout().nodes()) {
     const Condition of_node = floor.node_condition(row);
-    const api::Node* node = row.shared_pool ? nullptr : view.nodes.find("", row.name);
-    if (node && of_node != Condition::Healthy) {
-      ill["node " + row.name] = {of_node, row.name};
-      if (nodes.size() < kIllShownMax) nodes.push_back(node_row(floor, row, *node));
-    }
+    if (of_node != Condition::Healthy) on_node(row);
     CellId id = row.first;
     for (const FloorPart& part : row.parts)
       for (const std::string& name : part.names) {
-        const Condition own = floor.cells()[id].condition;
-        if (part.source == CellSource::Devices && own > of_node) {
-          ill["device " + row.name + "/" + name] = {own, row.name};
-          if (devices.size() < kIllShownMax) devices.push_back(device_row(view, floor, row, part, name, id));
-        }
+        if (part.source == CellSource::Devices && floor.cells()[id].condition > of_node)
+          on_device(row, part, name, id);
         ++id;
       }
   }
-  const std::size_t total = ill.size();
-  note(floor, std::move(ill), now);
-  return Json::object({{"total", static_cast<std::int64_t>(total)},
+}
+
+}  // namespace
+
+Json HealthPage::page(const client::View& view, const Floor& floor) const {
+  std::int64_t total = 0;
+  JsonArray nodes, devices;
+  visit_ill(
+      floor,
+      [&](const FloorNode& row) {
+        const api::Node* node = view.nodes.find("", row.name);
+        if (!node) return;
+        ++total;
+        if (nodes.size() < kIllShownMax) nodes.push_back(node_row(floor, row, *node));
+      },
+      [&](const FloorNode& row, const FloorPart& part, const std::string& name, CellId id) {
+        ++total;
+        if (devices.size() < kIllShownMax) devices.push_back(device_row(view, floor, row, part, name, id));
+      });
+  return Json::object({{"total", total},
                        {"nodes", std::move(nodes)},
                        {"devices", std::move(devices)},
                        {"changes", JsonArray(changes_.begin(), changes_.end())}});
 }
 
-void HealthPage::note(const Floor& floor, IllThings ill, Time now) {
+void HealthPage::note(const Floor& floor, Time now) {
+  IllThings ill;
+  visit_ill(
+      floor, [&](const FloorNode& row) { ill["node " + row.name] = {floor.node_condition(row), row.name}; },
+      [&](const FloorNode& row, const FloorPart&, const std::string& name, CellId id) {
+        ill["device " + row.name + "/" + name] = {floor.cells()[id].condition, row.name};
+      });
   const auto add = [&](const std::string& what, Condition condition) {
     if (changes_.size() == kHealthChangesMax) changes_.pop_back();
     changes_.push_front(Json::object(
@@ -123,6 +139,7 @@ void HealthPage::note(const Floor& floor, IllThings ill, Time now) {
   for (const auto& [what, thing] : known_)
     if (!ill.contains(what) && noted_.erase(what) > 0) add(what, Condition::Healthy);
   known_ = std::move(ill);
+  if (std::exchange(layout_seen_, floor.layout_version()) == floor.layout_version()) return;
   nodes_seen_.clear();
   for (const FloorNode& node : floor.layout().nodes()) nodes_seen_.insert(node.name);
 }

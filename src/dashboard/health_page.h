@@ -1,9 +1,10 @@
 // What is ill or closed now, why and since when, and what became so or recovered lately. What was ill when
 // its node was first seen is no change, nor is its recovery: new nodes are not ready at first.
 //
-// Owner: the Board. Cost: O(devices) a page.
+// Owner: the Board. Cost: O(devices) a page and a note().
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
@@ -19,10 +20,12 @@ inline constexpr std::size_t kHealthChangesMax = 256;
 
 class HealthPage {
  public:
+  // Notes what became ill or recovered since the last call.
+  void note(const Floor& floor, Time now);
   // {"total","nodes":[{"node","condition","reason","since","devices","inUse"}],"devices":[{"node","driver",
   // "device","condition","reason","since","owner"}],"changes":[{"time","what","condition"}]}: nodes first;
   // devices that are ill by themselves. The latest change first.
-  Json page(const client::View& view, const Floor& floor, Time now);
+  Json page(const client::View& view, const Floor& floor) const;
 
  private:
   struct Ill {
@@ -30,11 +33,11 @@ class HealthPage {
     std::string node;
   };
   using IllThings = std::map<std::string, Ill>;  // by "node NAME" or "device NODE/NAME"
-  void note(const Floor& floor, IllThings ill, Time now);
 
   IllThings known_;
   std::set<std::string> noted_;       // whose illness is among the changes
-  std::set<std::string> nodes_seen_;  // on the last page
+  std::set<std::string> nodes_seen_;  // by the last note
+  std::uint64_t layout_seen_ = 0;     // that nodes_seen_ are of
   std::deque<Json> changes_;
 };
 

@@ -110,7 +110,8 @@ server::HttpResponse Pages::session(const server::HttpRequest& request) {
 void Pages::show(const server::HttpRequest& request, const std::shared_ptr<server::HttpExchange>& exchange) {
   const std::string_view name = std::string_view(request.path).substr(kApi.size());
   if (name == "events") {
-    if (!published_.listen(exchange)) exchange->respond(refusal(429, "too many pages listen; close one"));
+    if (!published_.listen(exchange, headers_for("text/event-stream")))
+      exchange->respond(refusal(429, "too many pages listen; close one"));
     return;
   }
   if (name.starts_with(kExplain) && options_.explain)

@@ -10,10 +10,11 @@ namespace {
 
 struct Exchange final : server::HttpExchange {
   std::optional<server::HttpResponse> answer;
+  server::Headers stream_headers;
   std::string streamed;
   bool open = true;
   void respond(server::HttpResponse response) override { answer = std::move(response); }
-  void begin_stream(int, server::Headers) override {}
+  void begin_stream(int, server::Headers headers) override { stream_headers = std::move(headers); }
   bool send(std::string chunk) override {
     if (open) streamed += chunk;
     return open;
@@ -121,8 +122,22 @@ TEST(Pages, ListenersHearEventsUntilTheyLeave) {
   listener->open = false;
   site.published.tell("floor", "{}");
   for (std::size_t i = 0; i < kListenersMax; ++i)
-    EXPECT_TRUE(site.published.listen(std::make_shared<Exchange>()));
-  EXPECT_FALSE(site.published.listen(std::make_shared<Exchange>()));
+    EXPECT_TRUE(site.published.listen(std::make_shared<Exchange>(), {}));
+  EXPECT_FALSE(site.published.listen(std::make_shared<Exchange>(), {}));
+}
+
+TEST(Pages, AStreamHasTheHeadersOfEveryAnswer) {
+  Site site;
+  const server::Headers stream =
+      site.ask("GET", "/berth/v1alpha1/events", {{"Authorization", site.token()}})->stream_headers;
+  const server::Headers refused = site.ask("GET", "/berth/v1alpha1/events")->answer->headers;
+  EXPECT_NE(std::find(stream.begin(), stream.end(),
+                      std::pair<std::string, std::string>("Content-Type", "text/event-stream")),
+            stream.end());
+  for (const auto& header : refused)
+    if (header.first != "Content-Type" && header.first != "WWW-Authenticate") {
+      EXPECT_NE(std::find(stream.begin(), stream.end(), header), stream.end()) << header.first;
+    }
 }
 
 TEST(Sessions, TokensEnd) {
@@ -132,6 +147,9 @@ TEST(Sessions, TokensEnd) {
   const auto token = sessions.exchange(sessions.make_code(), now);
   ASSERT_TRUE(token);
   EXPECT_TRUE(sessions.knows("Bearer " + *token, now));
+  EXPECT_TRUE(sessions.knows("bearer  " + *token, now)) << "RFC 9110: the scheme has no case";
+  EXPECT_FALSE(sessions.knows("Basic " + *token, now));
+  EXPECT_FALSE(sessions.knows(*token, now));
   EXPECT_FALSE(sessions.knows("Bearer " + *token, now + kTokenLife));
   EXPECT_FALSE(sessions.exchange("", now));
 }

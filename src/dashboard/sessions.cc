@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "server/http.h"
+
 namespace berth::dashboard {
 namespace {
-
-constexpr std::string_view kBearer = "Bearer ";
 
 // Takes as long for a wrong text as for the right one.
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
@@ -36,8 +36,7 @@ std::optional<std::string> Sessions::exchange(std::string_view code, Time now) {
 }
 
 bool Sessions::knows(std::string_view authorization, Time now) const {
-  if (!authorization.starts_with(kBearer)) return false;
-  const std::string_view text = authorization.substr(kBearer.size());
+  const std::string_view text = server::bearer_token(authorization);
   const std::lock_guard lock(mutex_);
   return std::any_of(tokens_.begin(), tokens_.end(), [&](const Token& token) {
     return now < token.until && equal_in_constant_time(token.text, text);

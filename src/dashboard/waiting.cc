@@ -82,23 +82,6 @@ const Json* refusal_of(const DecisionNotes& notes, const Owner& of, const Entry&
   return nullptr;
 }
 
-// Kubernetes' sentence, without ours behind it.
-std::string sentence_of(const Json& line) {
-  std::string_view message = line.string_at("message");
-  const std::string_view own = line.string_at("explanation");
-  if (!own.empty() && message.ends_with(own)) message.remove_suffix(own.size());
-  while (message.ends_with(' ')) message.remove_suffix(1);
-  return std::string(message);
-}
-
-void put_decision(const Json& line, Json& row) {
-  row["decided"] = line.string_at("time");
-  row["reason"] = line.string_at("reason");
-  row["sentence"] = sentence_of(line);
-  row["explanation"] = line.string_at("explanation");
-  if (const Json* refused = line.find("refused")) row["refused"] = *refused;
-}
-
 // The scheduler's condition where no decision of this process is known.
 void put_condition(const api::Pod& pod, Json& row) {
   const api::Condition* scheduled = api::find_condition(pod.conditions, "PodScheduled");
@@ -120,7 +103,7 @@ Json entry_json(const client::View& view, const DecisionNotes& notes, const Owne
                            {"state", state_of(entry)}});
   put_minimum(view, of, row);
   if (const Json* line = refusal_of(notes, of, entry))
-    put_decision(*line, row);
+    for (const auto& [field, value] : line->as_object()) row[field] = value;
   else
     put_condition(*entry.first, row);
   return row;

@@ -2,6 +2,8 @@
 
 #include <strings.h>
 
+#include "base/ascii.h"
+
 namespace berth::server {
 
 std::string_view HttpRequest::header(std::string_view name) const {
@@ -14,6 +16,12 @@ const std::string* HttpRequest::parameter(std::string_view name) const {
   for (const auto& [key, value] : query)
     if (key == name) return &value;
   return nullptr;
+}
+
+std::string_view bearer_token(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (to_lower(authorization.substr(0, kScheme.size())) != kScheme) return {};
+  return trimmed(authorization.substr(kScheme.size()));
 }
 
 std::optional<HealthPath> health_path(std::string_view path) {

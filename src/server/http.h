@@ -36,6 +36,9 @@ struct HttpRequest {
   const std::string* parameter(std::string_view name) const;
 };
 
+// The token in an Authorization header of the scheme Bearer (RFC 6750); empty: there is none.
+std::string_view bearer_token(std::string_view authorization);
+
 struct HttpResponse {
   int status = 200;
   Headers headers;

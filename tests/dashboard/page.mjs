@@ -72,7 +72,27 @@ const cases = {
     await page.getByRole("link", { name: "default/huge" }).click();
     await expect(page.locator(".sentence")).toContainText("pod default/huge waits");
     await expect(page.getByRole("cell", { name: "Insufficient cpu" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "node-1, node-2, node-3" })).toBeVisible();
     await expect(page.getByText("Remedies are being tried")).toHaveCount(0);
+  },
+  "a new decision reads the record again and does not try remedies again": async () => {
+    const asked = [];
+    const note = (request) => { if (request.url().includes("/explain/")) asked.push(request.url()); };
+    let decisions = 0;
+    page.on("request", note);
+    await page.route("**/waiting", async (route) => {
+      const answer = await route.fetch(), body = await answer.json();
+      ++decisions;
+      for (const entry of body.entries) entry.decided = `decision ${decisions}`;
+      await route.fulfill({ response: answer, json: body });
+    });
+    for (const number of [1, 2]) {
+      await call("POST", pods, pod(`other-${number}`, "1"));
+      await expect.poll(() => asked.length).toBeGreaterThanOrEqual(number);
+    }
+    await page.unroute("**/waiting");
+    page.off("request", note);
+    expect(asked.filter((url) => url.includes("what-if"))).toEqual([]);
   },
   "a gang shows its members": async () => {
     await call("POST", "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", {

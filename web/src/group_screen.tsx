@@ -1,6 +1,6 @@
-import { Bar, Card, Empty, Rows, ago, plural } from "./parts.tsx";
-import { type Group, go, groups, highlight, route } from "./store.ts";
-import { Answer, useExplanation } from "./why_screen.tsx";
+import { Bar, Card, Empty, Name, Rows, ago, plural } from "./parts.tsx";
+import { type Group, go, groups, highlight, href, route } from "./store.ts";
+import { Answer, type Found, useExplanation } from "./why_screen.tsx";
 
 function state(group: Group): string {
   if (group.pods === undefined) return "tree";
@@ -8,7 +8,7 @@ function state(group: Group): string {
   return group.bound ? "in part" : "waits";
 }
 
-function Members({ found }: { found: ReturnType<typeof useExplanation> }) {
+function Members({ found }: { found: Found }) {
   const members = found.answer?.members ?? [];
   const tree = found.answer?.groups ?? [];
   return (
@@ -42,7 +42,7 @@ function GroupDetails({ kind, namespace, name, row }: { kind: string; namespace:
   return (
     <div class="pane" aria-live="polite">
       <h2>{kind} {namespace}/{name}</h2>
-      {row && <p class="muted">{row.parent && <>part of <a href={`#/group/CompositePodGroup/${namespace}/${row.parent}`}>{row.parent}</a>, </>}minimum {plural(row.minimum, row.pods === undefined ? "group" : "pod")}, made {ago(row.since)} ago</p>}
+      {row && <p class="muted">{row.parent && <>part of <a href={href("group", "CompositePodGroup", namespace, row.parent)}>{row.parent}</a>, </>}minimum {plural(row.minimum, row.pods === undefined ? "group" : "pod")}, made {ago(row.since)} ago</p>}
       <p class="actions"><button type="button" onClick={() => {
         highlight.value = { text: `${namespace}/${row?.parent || name}`, owner: { kind: row?.parent ? "CompositePodGroup" : (kind as "PodGroup"), namespace, name: row?.parent || name } };
         go("floor");
@@ -53,7 +53,7 @@ function GroupDetails({ kind, namespace, name, row }: { kind: string; namespace:
             <tbody>{row.domains.map((domain) => <tr key={domain.path}><th scope="row">{domain.path || "no label"}</th><td class="number">{domain.pods}</td></tr>)}</tbody></table>
         </Card>
       )}
-      {children.length > 0 && <Card title="Its groups"><ul>{children.map((child) => <li key={child.name}><a href={`#/group/${child.kind}/${child.namespace}/${child.name}`}>{child.name}</a> <span class="muted">{state(child)}</span></li>)}</ul></Card>}
+      {children.length > 0 && <Card title="Its groups"><ul>{children.map((child) => <li key={child.name}><a href={href("group", child.kind, child.namespace, child.name)}>{child.name}</a> <span class="muted">{state(child)}</span></li>)}</ul></Card>}
       <Members found={found} />
       <Answer found={found} />
     </div>
@@ -75,7 +75,7 @@ export function GroupScreen() {
             head={<tr><th>Group</th><th class="number">Minimum</th><th class="wide">With a node</th><th>State</th></tr>}
             row={(row) => (
               <tr key={row.kind + row.namespace + row.name} class={row === chosen ? "chosen" : ""}>
-                <th scope="row" class="cut"><a href={`#/group/${[row.kind, row.namespace, row.name].map(encodeURIComponent).join("/")}`}>{row.namespace}/{row.name}</a><small class="muted">{row.kind}{row.parent && ` of ${row.parent}`}</small></th>
+                <Name screen="group" of={row} note={row.parent ? `${row.kind} of ${row.parent}` : row.kind} />
                 <td class="number">{row.minimum}</td>
                 <td>{row.pods !== undefined && <><Bar parts={[{ name: "running", value: row.running!, kind: "used" }, { name: "bound", value: row.bound! - row.running!, kind: "reserved" }, { name: "without a node", value: row.pods - row.bound!, kind: "free" }]} /><small>{row.bound} of {row.pods}</small></>}</td>
                 <td>{state(row)}</td>

@@ -1,74 +1,72 @@
 import uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
-import { Bar, Card, Empty, Rows, ago, plural } from "./parts.tsx";
+import { Bar, Card, Empty, Name, Rows, Sheet, ago, plural } from "./parts.tsx";
 import { go, health, highlight, pace, room } from "./store.ts";
 
 const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Healthy: "✓" };
 function showNode(node: string) { highlight.value = { text: node, nodes: new Set([node]) }; go("floor"); }
 
 export function RoomScreen() {
-  const page = room.value;
-  if (!page) return <Empty>The page is being read.</Empty>;
   return (
-    <div class="screen scroll">
-      <h1>Room</h1>
-      <Card title="The most that is free in one place">
-        <table class="plain">
-          <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th></tr></thead>
-          <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{level.domains}</td><td class="number">{level.largestFree}</td><td class="number">{level.largestWhole}</td></tr>)}</tbody>
-        </table>
-        <p class="muted">Sums of healthy free devices of every class. Whether a group fits, says <code>berth plan</code>.</p>
-      </Card>
-      <Card title="Domains" note="stranded: free devices of nodes on which others are in use">
-        <Rows items={page.domains} height={38} label="Domains"
-          head={<tr><th>Domain</th><th class="number">Nodes</th><th class="number">Devices</th><th class="wide">Use</th><th class="number">Free</th><th class="number">Stranded</th><th class="number">Free nodes</th><th class="number">Out</th></tr>}
-          row={(row) => (
-            <tr key={row.path.join("/")} class={`level-${row.level}`}>
-              <th scope="row">{"· ".repeat(Math.max(0, row.level - 1))}{row.path.length === 0 ? "the whole floor" : row.path[row.path.length - 1]}</th>
-              <td class="number">{row.nodes}</td><td class="number">{row.devices}</td>
-              <td><Bar parts={[{ name: "in use", value: row.used, kind: "used" }, { name: "reserved", value: row.reserved, kind: "reserved" }, { name: "free", value: row.free - row.stranded, kind: "free" }, { name: "stranded", value: row.stranded, kind: "shared" }, { name: "out", value: row.out, kind: "ill" }]} /></td>
-              <td class="number">{row.free}</td><td class="number">{row.stranded}</td><td class="number">{row.freeNodes}</td><td class="number">{row.out}</td>
-            </tr>
-          )} />
-      </Card>
-    </div>
+    <Sheet page={room.value} title="Room">{(page) => (
+      <>
+        <Card title="The most that is free in one place">
+          <table class="plain">
+            <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th></tr></thead>
+            <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{level.domains}</td><td class="number">{level.largestFree}</td><td class="number">{level.largestWhole}</td></tr>)}</tbody>
+          </table>
+          <p class="muted">Sums of healthy free devices of every class. Whether a group fits, says <code>berth plan</code>.</p>
+        </Card>
+        <Card title="Domains" note="stranded: free devices of nodes on which others are in use">
+          <Rows items={page.domains} height={38} label="Domains"
+            head={<tr><th>Domain</th><th class="number">Nodes</th><th class="number">Devices</th><th class="wide">Use</th><th class="number">Free</th><th class="number">Stranded</th><th class="number">Free nodes</th><th class="number">Out</th></tr>}
+            row={(row) => (
+              <tr key={row.path.join("/")} class={`level-${row.level}`}>
+                <th scope="row">{"· ".repeat(Math.max(0, row.level - 1))}{row.path.length === 0 ? "the whole floor" : row.path[row.path.length - 1]}</th>
+                <td class="number">{row.nodes}</td><td class="number">{row.devices}</td>
+                <td><Bar parts={[{ name: "in use", value: row.used, kind: "used" }, { name: "reserved", value: row.reserved, kind: "reserved" }, { name: "free", value: row.free - row.stranded, kind: "free" }, { name: "stranded", value: row.stranded, kind: "shared" }, { name: "out", value: row.out, kind: "ill" }]} /></td>
+                <td class="number">{row.free}</td><td class="number">{row.stranded}</td><td class="number">{row.freeNodes}</td><td class="number">{row.out}</td>
+              </tr>
+            )} />
+        </Card>
+      </>
+    )}</Sheet>
   );
 }
 
 export function HealthScreen() {
-  const page = health.value;
-  if (!page) return <Empty>The page is being read.</Empty>;
   return (
-    <div class="screen scroll">
-      <h1>Health <span class="muted">{page.total === 0 ? "all is well" : `${page.total} ill or closed`}</span></h1>
-      <Card title="Nodes" note={plural(page.nodes.length, "node")}>
-        {page.nodes.length === 0 ? <Empty>Every node is ready and open.</Empty> : (
-          <table class="plain">
-            <thead><tr><th>Node</th><th>Condition</th><th>Why</th><th class="number">Since</th><th class="number">Devices</th><th class="number">In use</th></tr></thead>
-            <tbody>{page.nodes.slice(0, 300).map((row) => (
-              <tr key={row.node}><th scope="row"><button type="button" class="link" onClick={() => showNode(row.node)}>{row.node}</button></th>
-                <td><span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span></td>
-                <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td class="number">{row.devices}</td><td class="number">{row.inUse}</td></tr>))}</tbody>
-          </table>
-        )}
-      </Card>
-      <Card title="Devices" note="ill by themselves">
-        {page.devices.length === 0 ? <Empty>Every device of a healthy node is healthy.</Empty> : (
-          <table class="plain">
-            <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
-            <tbody>{page.devices.slice(0, 300).map((row) => (
-              <tr key={row.node + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNode(row.node)}>{row.node}/{row.device}</button></th>
-                <td><span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span></td>
-                <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td>{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
-          </table>
-        )}
-      </Card>
-      <Card title="Changes" note="since this process began to watch">
-        {page.changes.length === 0 ? <Empty>Nothing became ill or recovered.</Empty> : (
-          <ul class="changes">{page.changes.map((row, i) => <li key={i}><time>{row.time.slice(11, 19)}</time> <span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span> {row.what}</li>)}</ul>
-        )}
-      </Card>
-    </div>
+    <Sheet page={health.value} title="Health" note={(page) => page.total === 0 ? "all is well" : `${page.total} ill or closed`}>{(page) => (
+      <>
+        <Card title="Nodes" note={plural(page.nodes.length, "node")}>
+          {page.nodes.length === 0 ? <Empty>Every node is ready and open.</Empty> : (
+            <table class="plain">
+              <thead><tr><th>Node</th><th>Condition</th><th>Why</th><th class="number">Since</th><th class="number">Devices</th><th class="number">In use</th></tr></thead>
+              <tbody>{page.nodes.slice(0, 300).map((row) => (
+                <tr key={row.node}><th scope="row"><button type="button" class="link" onClick={() => showNode(row.node)}>{row.node}</button></th>
+                  <td><span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span></td>
+                  <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td class="number">{row.devices}</td><td class="number">{row.inUse}</td></tr>))}</tbody>
+            </table>
+          )}
+        </Card>
+        <Card title="Devices" note="ill by themselves">
+          {page.devices.length === 0 ? <Empty>Every device of a healthy node is healthy.</Empty> : (
+            <table class="plain">
+              <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
+              <tbody>{page.devices.slice(0, 300).map((row) => (
+                <tr key={row.node + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNode(row.node)}>{row.node}/{row.device}</button></th>
+                  <td><span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span></td>
+                  <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td>{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
+            </table>
+          )}
+        </Card>
+        <Card title="Changes" note="since this process began to watch">
+          {page.changes.length === 0 ? <Empty>Nothing became ill or recovered.</Empty> : (
+            <ul class="changes">{page.changes.map((row, i) => <li key={i}><time>{row.time.slice(11, 19)}</time> <span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span> {row.what}</li>)}</ul>
+          )}
+        </Card>
+      </>
+    )}</Sheet>
   );
 }
 
@@ -94,26 +92,25 @@ function Chart({ title, series }: { title: string; series: { label: string; valu
 }
 
 export function PaceScreen() {
-  const page = pace.value;
-  if (!page) return <Empty>The page is being read.</Empty>;
   return (
-    <div class="screen scroll">
-      <h1>Pace</h1>
-      <div class="pair">
-        <Chart title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
-        <Chart title="Pods bound a second" series={[{ label: "bound", values: page.bound, colour: "--chart-1" }]} />
-      </div>
-      <Chart title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
-      <Card title="Latest decisions">
-        {page.decisions.length === 0 ? <Empty>There is no decision yet.</Empty> : (
-          <table class="plain">
-            <thead><tr><th>Time</th><th>About</th><th>Result</th><th>In words</th></tr></thead>
-            <tbody>{page.decisions.map((row, i) => (
-              <tr key={i}><td class="whole">{row.time.slice(11, 19)}</td><th scope="row"><a href={`#/${row.kind === "Pod" ? "why" : "group"}/${row.kind}/${row.namespace}/${row.name}`}>{row.namespace}/{row.name}</a></th>
-                <td class="whole">{row.result}{row.pods > 1 && ` ${row.pods} pods`}</td><td>{row.text}</td></tr>))}</tbody>
-          </table>
-        )}
-      </Card>
-    </div>
+    <Sheet page={pace.value} title="Pace">{(page) => (
+      <>
+        <div class="pair">
+          <Chart title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
+          <Chart title="Pods bound a second" series={[{ label: "bound", values: page.bound, colour: "--chart-1" }]} />
+        </div>
+        <Chart title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+        <Card title="Latest decisions">
+          {page.decisions.length === 0 ? <Empty>There is no decision yet.</Empty> : (
+            <table class="plain">
+              <thead><tr><th>Time</th><th>About</th><th>Result</th><th>In words</th></tr></thead>
+              <tbody>{page.decisions.map((row, i) => (
+                <tr key={i}><td class="whole">{row.time.slice(11, 19)}</td><Name screen={row.kind === "Pod" ? "why" : "group"} of={row} />
+                  <td class="whole">{row.result}{row.pods > 1 && ` ${row.pods} pods`}</td><td>{row.text}</td></tr>))}</tbody>
+            </table>
+          )}
+        </Card>
+      </>
+    )}</Sheet>
   );
 }

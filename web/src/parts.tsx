@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
+import { href } from "./store.ts";
 
 export const now = signal(Date.now());
 setInterval(() => { now.value = Date.now(); }, 1000);
@@ -48,6 +49,28 @@ function Segment({ kind, part }: { kind: string; part: number }) {
   const element = useRef<HTMLSpanElement>(null);
   useEffect(() => { element.current!.style.width = `${part * 100}%`; }, [part]);
   return <span ref={element} class={`fill-${kind}`} />;
+}
+
+// The name of a pod or group at the head of its row, with a link to its screen.
+export function Name({ screen, of, note }: { screen: string; of: { kind: string; namespace: string; name: string }; note?: string }) {
+  return (
+    <th scope="row" class={note && "cut"}>
+      <a href={href(screen, of.kind, of.namespace, of.name)}>{of.namespace}/{of.name}</a>{note && <small class="muted">{note}</small>}
+    </th>
+  );
+}
+
+// Scrolls as a whole; empty until its page is there.
+export function Sheet<T>({ page, title, note, children }: {
+  page: T | null; title: string; note?(page: T): string; children(page: T): ComponentChildren;
+}) {
+  if (!page) return <Empty>The page is being read.</Empty>;
+  return (
+    <div class="screen scroll">
+      <h1>{title}{note && <span class="muted"> {note(page)}</span>}</h1>
+      {children(page)}
+    </div>
+  );
 }
 
 // Rows of one height, of which only those in sight exist.

@@ -80,9 +80,10 @@ function parseRoute(): Route {
   const [screen, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   return { screen: screen && !screen.includes("=") ? screen : "floor", rest };
 }
-export function go(screen: string, ...rest: string[]): void {
-  location.hash = "#/" + [screen, ...rest].map(encodeURIComponent).join("/");
+export function href(screen: string, ...rest: string[]): string {
+  return "#/" + [screen, ...rest].map(encodeURIComponent).join("/");
 }
+export function go(screen: string, ...rest: string[]): void { location.hash = href(screen, ...rest); }
 
 let pending: Delta[] | null = null; // deltas that came while the floor was read
 

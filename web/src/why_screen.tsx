@@ -1,6 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, getJson } from "./api.ts";
-import { Card, Empty, Rows, ago, now, plural, span } from "./parts.tsx";
+import { Card, Empty, Name, Rows, ago, now, plural, span } from "./parts.tsx";
 import { type Waiting, floor, go, highlight, route, waiting } from "./store.ts";
 import { ownerText } from "./floor.ts";
 
@@ -9,7 +9,7 @@ export interface Explanation {
   summary?: string;
   note?: string;
   decision?: { time?: string; attempts?: number; sentence?: string; explanation?: string; reason?: string };
-  refused?: { plugin: string; nodes: number; reason: string; examples?: string[] }[];
+  refused?: Waiting["refused"];
   nearestMiss?: { place: string; lacks?: string[] };
   needed?: number;
   domains?: { domain: string; nodes: number; members: number; next?: string; lacks?: string[] }[];
@@ -24,23 +24,44 @@ export const plurals: Record<string, string> = {
   Pod: "pods", PodGroup: "podgroups", CompositePodGroup: "compositepodgroups",
 };
 
-// The explanation of one object; first what is recorded, then with remedies and the expected start.
-export function useExplanation(kind: string, namespace: string, name: string, version: unknown) {
-  const [found, setFound] = useState<{ answer?: Explanation; whole: boolean; problem?: string }>({ whole: false });
+interface Read { path: string; answer?: Explanation; problem?: string }
+
+// What is at the path, read again with every new version; until it is there, what was read before. "": nothing.
+function useRead(path: string, version: string): Read {
+  const [read, setRead] = useState<Read>({ path });
   useEffect(() => {
+    if (!path) return;
     const stop = new AbortController();
-    const path = `explain/${plurals[kind]}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-    setFound({ whole: false });
-    const problem = (error: unknown) => {
-      if (!stop.signal.aborted) setFound((old) => ({ ...old, whole: true, problem: error instanceof Refused ? error.message : String(error) }));
-    };
-    getJson<Explanation>(path, stop.signal).then((answer) => {
-      setFound({ answer, whole: false });
-      return getJson<Explanation>(`${path}?what-if`, stop.signal).then((whole) => setFound({ answer: whole, whole: true }));
-    }).catch(problem);
+    getJson<Explanation>(path, stop.signal).then((answer) => setRead({ path, answer }), (error: unknown) => {
+      if (stop.signal.aborted) return;
+      const problem = error instanceof Refused ? error.message : String(error);
+      setRead((old) => (old.path === path ? { ...old, problem } : { path, problem }));
+    });
     return () => stop.abort();
-  }, [kind, namespace, name, version]);
-  return found;
+  }, [path, version]);
+  return read.path === path ? read : { path };
+}
+
+export interface Found { answer?: Explanation; trying: boolean; older: boolean; problem?: string; again(): void }
+
+// The explanation of one object. Its record is read again with every version. Remedies and the expected start
+// cost a look at the whole cluster: they are tried once it is known to wait, and when `again` is called.
+export function useExplanation(kind: string, namespace: string, name: string, version: string): Found {
+  const path = `explain/${plurals[kind]}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+  const [tries, setTries] = useState(0);
+  const record = useRead(path, `${version} ${tries}`);
+  const waits = record.answer?.state === "Unschedulable";
+  const refused = useRef(""); // the path whose object was seen to wait
+  if (waits) refused.current = path;
+  const tried = useRead(refused.current === path ? `${path}?what-if` : "", `${tries}`);
+  const { remedies, expectedStart, note, decision } = (waits && tried.answer) || {};
+  return {
+    answer: record.answer && { ...record.answer, remedies, expectedStart, note: note ?? record.answer.note },
+    trying: waits && !tried.answer && !tried.problem,
+    older: decision?.time !== undefined && decision.time !== record.answer?.decision?.time,
+    problem: record.problem ?? (waits ? tried.problem : undefined),
+    again: () => setTries(tries + 1),
+  };
 }
 
 const stateMarks: Record<Waiting["state"], string> = { Gated: "‖", Binding: "→", Unschedulable: "!", Queued: "…" };
@@ -72,8 +93,12 @@ function Scatter({ entries, chosen }: { entries: Waiting[]; chosen?: Waiting }) 
   );
 }
 
-export function Answer({ found }: { found: ReturnType<typeof useExplanation> }) {
-  const { answer, whole, problem } = found;
+function Examples({ nodes, show }: { nodes: string[]; show(nodes: string[]): void }) {
+  return nodes.length > 0 ? <button type="button" onClick={() => show(nodes)}>{nodes.join(", ")}</button> : null;
+}
+
+export function Answer({ found }: { found: Found }) {
+  const { answer, problem } = found;
   if (!answer) return <Empty>{problem ?? "The scheduler's record is being read."}</Empty>;
   const start = answer.expectedStart;
   const showNodes = (names: string[], text: string) => { highlight.value = { text, nodes: new Set(names) }; go("floor"); };
@@ -99,7 +124,11 @@ export function Answer({ found }: { found: ReturnType<typeof useExplanation> }) 
           <ol class="remedies">{answer.remedies!.map((remedy) => <li key={remedy.text}>{remedy.text}</li>)}</ol>
         </Card>
       )}
-      {!whole && answer.state !== "Bound" && answer.state !== "Placed" && <p class="muted" role="status">Remedies are being tried …</p>}
+      {found.trying && <p class="muted" role="status">Remedies are being tried …</p>}
+      {(found.older || (problem && !found.trying)) && (
+        <p class="actions">{found.older && <span class="muted">Remedies and the start are of an earlier decision. </span>}
+          <button type="button" onClick={found.again}>Try again</button></p>
+      )}
       {answer.nearestMiss && <Card title="Nearest miss"><p><strong>{answer.nearestMiss.place}</strong>: {(answer.nearestMiss.lacks ?? []).join("; ")}</p></Card>}
       {(answer.domains?.length ?? 0) > 0 && (
         <Card title="Domains" note={answer.needed ? `${plural(answer.needed, "member")} needed` : ""}>
@@ -117,7 +146,7 @@ export function Answer({ found }: { found: ReturnType<typeof useExplanation> }) 
             <thead><tr><th>Plugin</th><th class="number">Nodes</th><th>Reason</th><th>Examples</th></tr></thead>
             <tbody>{answer.refused!.map((row) => (
               <tr key={row.plugin + row.reason}><td>{row.plugin}</td><td class="number">{row.nodes}</td><td>{row.reason}</td>
-                <td>{(row.examples ?? []).length > 0 && <button type="button" onClick={() => showNodes(row.examples!, row.reason)}>{row.examples!.join(", ")}</button>}</td></tr>))}</tbody>
+                <td><Examples nodes={(row.examples ?? []).map((example) => example.node)} show={(nodes) => showNodes(nodes, row.reason)} /></td></tr>))}</tbody>
           </table>
         </Card>
       )}
@@ -134,6 +163,7 @@ function WhyDetails({ kind, namespace, name, entry }: { kind: string; namespace:
     <div class="pane" aria-live="polite">
       <h2>{kind} {namespace}/{name}</h2>
       {entry && <p class="muted">{entry.state}, waits for {ago(entry.since)}: {plural(entry.pods, "pod")}{entry.devices > 0 && `, ${plural(entry.devices, "device")}`}{entry.minimum !== undefined && `, minimum ${entry.minimum}`}{entry.bound > 0 && `, ${entry.bound} with a node`}; priority {entry.priority}</p>}
+      {!found.answer && entry?.explanation && <p class="sentence">{entry.explanation}</p>}
       <Answer found={found} />
     </div>
   );
@@ -156,7 +186,7 @@ export function WhyScreen() {
             head={<tr><th>Waits</th><th class="number">Age</th><th class="number">Pods</th><th class="number">Devices</th><th>State</th></tr>}
             row={(entry) => (
               <tr key={ownerText(entry)} class={entry === chosen ? "chosen" : ""}>
-                <th scope="row" class="cut"><a href={`#/why/${[entry.kind, entry.namespace, entry.name].map(encodeURIComponent).join("/")}`}>{entry.namespace}/{entry.name}</a><small class="muted">{entry.kind}</small></th>
+                <Name screen="why" of={entry} note={entry.kind} />
                 <td class="number">{ago(entry.since)}</td><td class="number">{entry.pods}</td><td class="number">{entry.devices || "–"}</td>
                 <td><span class={`state state-${entry.state}`}><span aria-hidden="true">{stateMarks[entry.state]}</span> {entry.state}</span></td>
               </tr>

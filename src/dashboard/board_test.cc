@@ -1,0 +1,113 @@
+#include "dashboard/board.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+
+namespace berth::dashboard {
+namespace {
+
+const Time kStart = Time::from_seconds(1000);
+
+struct Reader final : Publisher {
+  bool reads = false;
+  std::map<std::string, int> puts;
+  std::map<std::string, std::string> texts;
+  void put(std::string_view page, std::string text) override {
+    ++puts[std::string(page)];
+    texts[std::string(page)] = std::move(text);
+  }
+  void tell(std::string_view, const std::string&) override {}
+  bool take_reads() override { return reads; }
+};
+
+// A board in a cluster in which a pod changes before every decision.
+struct Desk {
+  client::View view;
+  Reader reader;
+  DecisionNotes notes;
+  Board board{reader, notes, {}};
+  std::uint64_t version = 0;
+
+  void change(api::Kind kind, const std::string& name) {
+    const std::string text = R"({"metadata":{"namespace":"ns","name":")" + name + R"(","uid":")" + name +
+                             R"(","resourceVersion":")" + std::to_string(++version) + R"("}})";
+    auto object = api::decode_typed(kind, std::make_shared<const std::string>(text));
+    ASSERT_TRUE(object.ok()) << text;
+    if (const auto delta = view.put({kind, "ns", name}, *object)) board.apply(view, *delta, kStart);
+  }
+  void erase(api::Kind kind, const std::string& name) {
+    if (const auto delta = view.erase({kind, "ns", name}, ++version)) board.apply(view, *delta, kStart);
+  }
+  void run(std::int64_t from_s, std::int64_t to_s) {
+    for (std::int64_t second = from_s; second < to_s; ++second) {
+      change(api::Kind::Pod, "p");
+      board.decide(view, kStart + Duration::seconds(second));
+    }
+  }
+};
+
+std::string refused(std::string_view kind, const std::string& name) {
+  return R"({"time":"2026-01-01T00:00:00.000000Z","kind":")" + std::string(kind) +
+         R"(","namespace":"ns","name":")" + name +
+         R"(","result":"Unschedulable","reason":"Unschedulable","message":"0/1 nodes. Ours.",)" +
+         R"("explanation":"Ours.","placed":[]})";
+}
+
+TEST(Board, PagesAreMadeSeldomWhileNobodyReads) {
+  Desk desk;
+  desk.run(0, 30);
+  for (const char* page : {"waiting", "groups", "room", "health", "pace"})
+    EXPECT_EQ(desk.reader.puts[page], 15) << page;
+  desk.reader.puts.clear();
+  desk.reader.reads = true;
+  desk.run(30, 60);
+  for (const char* page : {"waiting", "groups", "room", "health", "pace"})
+    EXPECT_EQ(desk.reader.puts[page], 30) << page;
+}
+
+TEST(Board, WhoBeginsToReadFindsPagesOfNow) {
+  Desk desk;
+  desk.run(0, 5);
+  desk.change(api::Kind::Pod, "late");
+  desk.reader.reads = true;
+  desk.board.decide(desk.view, kStart + Duration::seconds(5));
+  EXPECT_EQ(parse_json(desk.reader.texts["waiting"])->int_at("total"), 2);
+}
+
+TEST(DecisionNotes, ARefusalIsForgottenWithItsGroup) {
+  Desk desk;
+  const Owner group{OwnerKind::PodGroup, "ns", "g"};
+  desk.change(api::Kind::PodGroup, "g");
+  desk.notes.add(refused("PodGroup", "g"));
+  ASSERT_TRUE(desk.notes.read());
+  ASSERT_TRUE(desk.notes.refusal_of(group));
+  EXPECT_EQ(desk.notes.refusal_of(group)->string_at("sentence"), "0/1 nodes.");
+  desk.erase(api::Kind::PodGroup, "g");
+  EXPECT_FALSE(desk.notes.refusal_of(group));
+}
+
+TEST(DecisionNotes, TheLatestRefusalsAreKept) {
+  DecisionNotes notes;
+  for (std::size_t i = 0; i <= kRefusalsKeptMax; ++i) {
+    notes.add(refused("Pod", "p" + std::to_string(i)));
+    notes.read();
+  }
+  EXPECT_FALSE(notes.refusal_of({OwnerKind::Pod, "ns", "p0"}));
+  EXPECT_TRUE(notes.refusal_of({OwnerKind::Pod, "ns", "p" + std::to_string(kRefusalsKeptMax)}));
+}
+
+TEST(DecisionNotes, LinesThatAreNotReadHaveABound) {
+  DecisionNotes notes;
+  const std::string line = refused("Pod", std::string(kUnreadBytesMax / 4, 'n'));
+  for (int i = 0; i < 5; ++i) notes.add(line);
+  notes.read();
+  EXPECT_EQ(notes.totals().dropped, 2u);
+  EXPECT_EQ(notes.totals().refused, 3u);
+  for (std::size_t i = 0; i < kUnreadLinesMax + 1; ++i) notes.add(refused("Pod", "p"));
+  notes.read();
+  EXPECT_EQ(notes.totals().dropped, 3u);
+}
+
+}  // namespace
+}  // namespace berth::dashboard
