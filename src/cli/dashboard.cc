@@ -87,6 +87,7 @@ Status DashboardServer::listen() {
 
 DashboardServer::~DashboardServer() {
   board_.published().close();
+  if (pages_) pages_->shut();  // it may have failed to listen
   explaining_->stop();
   transport_.reset();
 }

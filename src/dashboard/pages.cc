@@ -107,7 +107,14 @@ server::HttpResponse Pages::session(const server::HttpRequest& request) {
                : refusal(403, "this link was used already, or is none of this process");
 }
 
+void Pages::shut() {
+  const std::lock_guard lock(mutex_);
+  shut_ = true;
+}
+
 void Pages::show(const server::HttpRequest& request, const std::shared_ptr<server::HttpExchange>& exchange) {
+  const std::lock_guard lock(mutex_);
+  if (shut_) return exchange->respond(refusal(503, "the process is stopping"));
   const std::string_view name = std::string_view(request.path).substr(kApi.size());
   if (name == "events") {
     if (!published_.listen(exchange, headers_for("text/event-stream")))

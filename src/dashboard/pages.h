@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "base/clock.h"
 #include "dashboard/published.h"
@@ -38,11 +39,13 @@ struct PagesOptions {
 
 class Pages final : public server::HttpHandler, public std::enable_shared_from_this<Pages> {
  public:
-  // `published`, `clock` and what the options name outlive its last request.
+  // `published`, `clock` and what the options name outlive its last request, or shut().
   Pages(Published& published, const Clock& clock, PagesOptions options)
       : published_(published), clock_(clock), options_(std::move(options)) {}
 
   void handle(server::HttpRequest request, std::shared_ptr<server::HttpExchange> exchange) override;
+  // What they show may be gone afterwards: who is allowed only now gets 503. Waits for an answer under way.
+  void shut();
 
  private:
   server::HttpResponse session(const server::HttpRequest& request);
@@ -51,6 +54,8 @@ class Pages final : public server::HttpHandler, public std::enable_shared_from_t
   Published& published_;
   const Clock& clock_;
   const PagesOptions options_;
+  std::mutex mutex_;
+  bool shut_ = false;
 };
 
 // {"message"} with the headers of every answer here.

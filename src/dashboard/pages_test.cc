@@ -61,6 +61,23 @@ struct Site {
   }
 };
 
+// A review by the API server may end after the process began to stop.
+TEST(Pages, ShowNothingOnceTheyAreShut) {
+  Published published;
+  const SystemClock clock;
+  std::function<void(Answer)> review;
+  const auto pages = std::make_shared<Pages>(
+      published, clock,
+      PagesOptions{.access = [&](const std::string&, auto done) { review = done; },
+                   .explain = [](const std::string&, WhatIf, auto) { FAIL() << "what explains is gone"; }});
+  const auto exchange = std::make_shared<Exchange>();
+  pages->handle({.method = "GET", .path = "/berth/v1alpha1/explain/pods/ns/p"}, exchange);
+  pages->shut();
+  review(Answer::Allowed);
+  ASSERT_TRUE(exchange->answer.has_value());
+  EXPECT_EQ(exchange->answer->status, 503);
+}
+
 TEST(Pages, ThePageItselfIsForAnyone) {
   Site site;
   EXPECT_EQ(site.status("GET", "/"), 302);

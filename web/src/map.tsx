@@ -1,4 +1,4 @@
-// The floor as a picture: pan, zoom, hover, click. Its table twin is in floor_table.tsx.
+// The floor as a picture: pan, zoom, hover, click. Its table twin is in floor_screen.tsx.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Floor, conditionNames, ownerText, sameOwner, useNames } from "./floor.ts";

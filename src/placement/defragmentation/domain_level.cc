@@ -28,7 +28,7 @@ Result<DomainLevel> domain_level(const client::View& view, const std::string& as
     for (std::size_t at = names.size(); at > 0; --at)
       if (topology->levels[at - 1].node_label != api::kHostnameLabel) return level_at(*topology, at - 1);
     return Error(ErrorCode::Invalid, path,
-                 "is needed, since the input has no Topology named default: give a node label, such as "
+                 "is needed, since there is no Topology named default: give a node label, such as "
                  "kubernetes.io/hostname");
   }
   for (std::size_t at = 0; at < names.size(); ++at)
