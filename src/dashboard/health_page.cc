@@ -13,9 +13,7 @@ std::string_view name_of_condition(Condition condition) {
 }
 
 std::string text_of(const api::Taint& taint) {
-  std::string text = "taint " + taint.key;
-  if (!taint.value.empty()) text += "=" + taint.value;
-  return text + ":" + taint.effect;
+  return "taint " + api::to_text(taint);
 }
 
 struct Why {

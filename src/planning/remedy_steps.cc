@@ -16,10 +16,6 @@ constexpr std::string_view kConditionTaints = "node.kubernetes.io/";
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-std::string text_of(const api::Taint& taint) {
-  return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
-}
-
 bool keeps_away(const api::Pod& pod, const api::Taint& taint) {
   return taint.effect != "PreferNoSchedule" && !api::tolerates(pod.tolerations, taint);
 }
@@ -93,7 +89,7 @@ constexpr Cure kCures[] = {
 std::vector<std::string> untolerated_taints(const api::Pod& pod, const std::vector<api::Taint>& taints) {
   std::vector<std::string> texts;
   for (const api::Taint& taint : taints)
-    if (keeps_away(pod, taint)) texts.push_back(text_of(taint));
+    if (keeps_away(pod, taint)) texts.push_back(api::to_text(taint));
   return texts;
 }
 

@@ -433,6 +433,10 @@ bool is_decimal_integer(std::string_view text) {
   return !text.empty() && text.front() != '0' && std::all_of(text.begin(), text.end(), is_digit);
 }
 
+std::string to_text(const Taint& taint) {
+  return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
+}
+
 bool tolerates(const Toleration& toleration, const Taint& taint) {
   if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;

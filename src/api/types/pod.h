@@ -53,6 +53,8 @@ struct Taint {
   std::string effect;
   Time added;
 };
+// "key=value:effect", as kubectl writes it; "key:effect" without a value.
+std::string to_text(const Taint& taint);
 
 // Canonical decimal: no leading zeros, no sign but '-', not "-0". The operand of Gt and Lt.
 bool is_decimal_integer(std::string_view text);

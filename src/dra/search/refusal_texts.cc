@@ -84,8 +84,7 @@ std::string overdrawn_text(const NodePool& pool, const std::string& node) {
 }
 
 std::string taint_text(const api::Taint& taint) {
-  return "its taint " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect +
-         " is not tolerated";
+  return "its taint " + api::to_text(taint) + " is not tolerated";
 }
 
 std::string constraint_text(bool is_match, const std::string& attribute, const Slice& slice,

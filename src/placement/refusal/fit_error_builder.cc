@@ -96,7 +96,7 @@ std::vector<std::string> FitErrorBuilder::untolerated(const std::vector<NodeId>&
   for (const NodeId node : nodes)
     for (const api::Taint& taint : state_.context->cluster.node(node).live->taints)
       if (taint.effect != "PreferNoSchedule" && !api::tolerates(state_.pod->tolerations, taint))
-        texts.insert(taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect);
+        texts.insert(api::to_text(taint));
   std::vector<std::string> shown(texts.begin(), texts.end());
   if (shown.size() > kNodesNamedMax) shown.resize(kNodesNamedMax);
   return shown;
