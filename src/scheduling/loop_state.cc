@@ -37,6 +37,12 @@ std::optional<model::HoldId> LoopState::held_for(const EntityKey& key) const {
   return key.kind == EntityKind::Pod ? nominations.hold_of(key) : replacements.hold_of(key);
 }
 
+void LoopState::forget_rooms_of_spared(Time now) {
+  bool ended = false;
+  for (const std::string& uid : evictions.take_spared()) ended |= rooms.give_up(uid);
+  if (ended) queue.wake(kEventRoomFreed, now);
+}
+
 void LoopState::forget_successor_room(const api::Pod& pod, model::NodeId node, Time now) {
   if (rooms.placed(pod, node)) queue.wake(kEventRoomFreed, now);
 }

@@ -87,6 +87,8 @@ struct LoopState {
   void forget_room(const EntityKey& key, Time now);
   // Of the entry itself: moves that serve it, a nomination, or a replacement.
   std::optional<model::HoldId> held_for(const EntityKey& key) const;
+  // Victims of plans that ended before they were evicted keep no room elsewhere.
+  void forget_rooms_of_spared(Time now);
   // The pod has a place: its maker's room there ends.
   void forget_successor_room(const api::Pod& pod, model::NodeId node, Time now);
 

@@ -7,6 +7,7 @@
 #include "placement/preemption/victims.h"
 #include "placement/refusal/berth_words.h"
 #include "scheduling/scheduler.h"
+#include "scheduling/victim_rooms.h"
 
 namespace berth::scheduling {
 namespace {
@@ -98,12 +99,10 @@ void Scheduler::give_up_preemption(const EntityKey& key, const placement::Refusa
 void Scheduler::begin_preemption(const SchedulingContext& context, const EntityKey& key,
                                  const placement::VictimPlan& found, const placement::Refusal& refusal,
                                  PreemptionDraft draft, client::Effects& effects) {
-  // Equal priorities respect the room, too.
-  const std::int32_t bound = draft.priority == INT32_MAX ? draft.priority : draft.priority + 1;
   const std::string where = list_places(draft.places);
   loop_.evictions.forget(key);
   loop_.nominations.forget(key);
-  model::Hold hold = loop_.cluster.hold_for(found.place, bound);
+  model::Hold hold = loop_.cluster.hold_for(found.place, binding_equals(draft.priority));
   for (const auto* pods : {&found.victims, &found.awaited})
     for (const placement::PreemptionVictim& victim : *pods) hold.leaving.push_back(victim.pod);
   PreemptionUnderWay under_way{draft.about.regarding_uid,
@@ -129,8 +128,11 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
   for (const auto& [name, place] : under_way.places)
     for (const EntityKey& lower : loop_.nominations.below(under_way.priority, loop_.cluster.find_node(place)))
       loop_.queue.wake_one(lower, context.now);
+  const Time until = under_way.until;
   for (const EntityKey& lower : loop_.evictions.begin(key, std::move(under_way), context.now))
     loop_.queue.wake_one(lower, context.now);
+  loop_.forget_rooms_of_spared(context.now);
+  keep_rooms_of_victims(loop_, core_, context, found, until);
   if (!found.victims.empty()) effects.events.push_back(room_reserved(draft.about, where, refusal));
 }
 
@@ -199,6 +201,7 @@ client::Effects Scheduler::decide_resize(const SchedulingContext& context, Queue
 }
 
 void Scheduler::end_preemptions(Time now) {
+  loop_.forget_rooms_of_spared(now);
   const std::vector<EntityKey> over = loop_.evictions.expire(now);
   for (const EntityKey& key : over) loop_.queue.wake_one(key, now);
   if (!over.empty()) loop_.queue.wake(kEventRoomFreed, now);
