@@ -156,10 +156,7 @@ void Defragmenter::begin(const SchedulingContext& context, const DefragmentedDom
   set.until = context.now + longest_grace(loop_.cluster, leaving) + kRelocationMax;
   for (const PodMove& move : domain.moves) {
     const api::Pod& pod = *loop_.cluster.pod(move.pod).live;
-    model::Hold hold =
-        loop_.cluster.hold_for(move.room, model::binding_equals(placement::priority_of(context.view, pod)));
-    hold.leaving.push_back(move.pod);
-    loop_.rooms.keep(pod, move.to, model::ScopedHold(loop_.cluster.ledger(), std::move(hold)), set.until);
+    loop_.keep_successor_room(context.view, {move.pod, move.to, move.room}, set.until);
     set.pods[client::key_of(api::Kind::Pod, pod.meta)] = {pod.meta.uid, loop_.cluster.node(move.from).name,
                                                           loop_.cluster.node(move.to).name,
                                                           pod.scheduler_name, pod.group};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "placement/preemption/victims.h"
+
 namespace berth::scheduling {
 
 LoopState::LoopState(SchedulerOptions given)
@@ -35,6 +37,19 @@ void LoopState::forget_room(const EntityKey& key, Time now) {
 std::optional<model::HoldId> LoopState::held_for(const EntityKey& key) const {
   if (const auto served = relocations.hold_of(key)) return served;
   return key.kind == EntityKind::Pod ? nominations.hold_of(key) : replacements.hold_of(key);
+}
+
+void LoopState::keep_successor_room(const client::View& view, const SuccessorPlace& place, Time until) {
+  const api::Pod& pod = *cluster.pod(place.leaving).live;
+  model::Hold hold = cluster.hold_for(place.room, model::binding_equals(placement::priority_of(view, pod)));
+  hold.leaving.push_back(place.leaving);
+  rooms.keep(pod, place.node, model::ScopedHold(cluster.ledger(), std::move(hold)), until);
+}
+
+void LoopState::forget_rooms_of_spared(Time now) {
+  bool ended = false;
+  for (const std::string& uid : evictions.take_spared()) ended |= rooms.give_up(uid);
+  if (ended) queue.wake(kEventRoomFreed, now);
 }
 
 void LoopState::forget_successor_room(const api::Pod& pod, model::NodeId node, Time now) {

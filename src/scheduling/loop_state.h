@@ -70,6 +70,13 @@ struct InFlight {
   bool barrier = false;                  // the members wait for each other
 };
 
+// Where the successor of a pod that leaves goes, and what it takes there.
+struct SuccessorPlace {
+  model::PodId leaving;
+  model::NodeId node;
+  model::Plan room;
+};
+
 struct LoopState {
   explicit LoopState(SchedulerOptions given);
   LoopState(const LoopState&) = delete;
@@ -88,6 +95,11 @@ struct LoopState {
   void forget_room(const EntityKey& key, Time now);
   // Of the entry itself: moves that serve it, a nomination, or a replacement.
   std::optional<model::HoldId> held_for(const EntityKey& key) const;
+  // Holds the room against the priority of the pod that leaves, and lower ones, until a successor has a
+  // place.
+  void keep_successor_room(const client::View& view, const SuccessorPlace& place, Time until);
+  // Victims of plans that ended before they were evicted keep no room elsewhere.
+  void forget_rooms_of_spared(Time now);
   // The pod has a place: its maker's room there ends.
   void forget_successor_room(const api::Pod& pod, model::NodeId node, Time now);
 

@@ -6,6 +6,7 @@
 #include "placement/preemption/victims.h"
 #include "placement/refusal/berth_words.h"
 #include "scheduling/scheduler.h"
+#include "scheduling/victim_rooms.h"
 
 namespace berth::scheduling {
 namespace {
@@ -121,6 +122,8 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
       loop_.queue.wake_one(lower, context.now);
   for (const EntityKey& lower : loop_.evictions.begin(key, std::move(under_way), context.now))
     loop_.queue.wake_one(lower, context.now);
+  loop_.forget_rooms_of_spared(context.now);
+  keep_rooms_of_victims(loop_, core_, context, found, until);
   if (!found.victims.empty()) effects.events.push_back(room_reserved(draft.about, where, refusal));
 }
 
@@ -189,6 +192,7 @@ client::Effects Scheduler::decide_resize(const SchedulingContext& context, Queue
 }
 
 void Scheduler::end_preemptions(Time now) {
+  loop_.forget_rooms_of_spared(now);
   const std::vector<EntityKey> over = loop_.evictions.expire(now);
   for (const EntityKey& key : over) loop_.queue.wake_one(key, now);
   if (!over.empty()) loop_.queue.wake(kEventRoomFreed, now);

@@ -12,7 +12,7 @@ namespace {
 // Nodes that take one member each.
 class FailingWorld {
  public:
-  FailingWorld() {
+  explicit FailingWorld(const SchedulerOptions& options = {}) : bench(options) {
     bench.put(api::Kind::Topology, R"({"metadata":{"name":"default","generation":1},"spec":{"levels":[)"
                                    R"({"name":"block","nodeLabel":"block"},)"
                                    R"({"name":"rack","nodeLabel":"rack"}]}})");
@@ -119,6 +119,12 @@ class FailingWorld {
     ADD_FAILURE() << "the scheduler does not come to rest";
   }
 };
+
+SchedulerOptions with_trees() {
+  SchedulerOptions options;
+  options.composite_groups = true;
+  return options;
+}
 
 class Replacing : public testing::Test, protected FailingWorld {};
 
@@ -398,6 +404,62 @@ TEST(ReplacingJudge, LeavesExactlyWhenTheRackHasRoomForAll) {
     const std::size_t leave = lost > 0 && (spare >= lost || (all_lost && members <= 4)) ? lost : 0;
     EXPECT_EQ(world.evicted().size(), leave) << "seed " << seed;
     EXPECT_EQ(world.reason(), lost == 0 ? "NoFailedNodes" : leave > 0 ? "Replacing" : "NoSpareRoom");
+  }
+}
+
+// A tree in one block: two members of a, and one of b. Each is alone on a node of r1.
+class ReplacingInTrees : public testing::Test, protected FailingWorld {
+ protected:
+  ReplacingInTrees() : FailingWorld(with_trees()) {
+    bench.put(api::Kind::CompositePodGroup,
+              R"({"metadata":{"namespace":"default","name":"root"},"spec":{"priority":0,"schedulingPolicy":)"
+              R"({"basic":{}},"schedulingConstraints":{"topology":[{"key":"block"}]}}})");
+    for (const char* group : {"a", "b"})
+      bench.put(api::Kind::PodGroup,
+                std::string(R"({"metadata":{"namespace":"default","name":")") + group +
+                    R"("},"spec":{"priority":0,"schedulingPolicy":{"gang":{"minCount":1}},)" +
+                    R"("parentCompositePodGroupName":"root"}})");
+    put_rack("r1", 3);
+    put_member(0, R"(,"nodeName":"r1-0")");
+    put_member(1, R"(,"nodeName":"r1-1")");
+    bench.put_pod({"b-0", "3", "b", R"(,"nodeName":"r1-2")"});
+  }
+  void put_wide_policy() {
+    bench.put(api::Kind::PlacementPolicy,
+              R"({"metadata":{"namespace":"default","name":"near","generation":1},"spec":{"targetRef":)"
+              R"({"group":"scheduling.k8s.io","kind":"PodGroup","name":"a"},)"
+              R"("replaceFailedNodes":"WithinDomain"}})");
+  }
+};
+
+TEST_F(ReplacingInTrees, AMemberMovesInsideTheBlockOfTheTree) {
+  put_wide_policy();
+  put_rack("q", 3, "b2");
+  put_rack("r2", 1);
+  pass();
+  change_node("r1-1", "", kEvicting);
+  pass();
+  EXPECT_EQ(evicted(), std::set<std::string>{"evict a-1"});
+  EXPECT_EQ(kept_on(), std::set<std::string>{"r2-0"});
+  end_deleted();
+  bench.put_pod({"rival", "3"});
+  put_member(2);
+  pass();
+  EXPECT_EQ(bench.node_of("a-2"), "r2-0");
+  run(2);
+  pass();
+  EXPECT_TRUE(kept_on().empty());
+  EXPECT_EQ(reason(), "NoFailedNodes");
+}
+
+TEST_F(ReplacingInTrees, WithoutSpareInTheBlockItWaits) {
+  for (const char* when : {"Wait", "Widen", "ReplaceGroup"}) {
+    put_policy(std::string(R"(,"whenNoSpare":")") + when + "\"");
+    put_rack("q", 3, "b2");
+    change_node("r1-1", "", kEvicting);
+    pass();
+    EXPECT_TRUE(evicted().empty()) << when;
+    EXPECT_EQ(reason(), "NoSpareRoom") << when;
   }
 }
 

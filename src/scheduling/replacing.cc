@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/name_list.h"
+#include "placement/replacement/tree_domains.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
@@ -67,6 +68,7 @@ bool has_pods_without_owner(const GroupInput& input) {
 }
 
 std::vector<ReplacementScope> scopes_of(const GroupInput& input) {
+  if (!input.group->parent.empty()) return {ReplacementScope::Domain};
   switch (input.wish->when_no_spare) {
     case placement::WhenNoSpare::Wait:
       break;
@@ -81,10 +83,10 @@ std::vector<ReplacementScope> scopes_of(const GroupInput& input) {
 
 }  // namespace
 
-void Scheduler::end_replacement(const GroupKey& key, Time now) {
+void Scheduler::end_replacement(const client::View& view, const GroupKey& key, Time now) {
   if (!loop_.replacements.end(key)) return;
   loop_.queue.wake(kEventRoomFreed, now);
-  loop_.dirty.insert(key);
+  loop_.dirty.insert(loop_.entry_of_group(view, key.ns, key.name));
 }
 
 void Scheduler::report_replacement(const GroupKey& key, std::optional<ReplacementReport> report, Time now) {
@@ -107,8 +109,9 @@ void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey&
   const api::PodGroup* group = context.view.pod_groups.find(key.ns, key.name);
   const std::optional<GroupInput> found =
       group ? input_of(context, *group, context.now) : std::optional<GroupInput>();
-  if (!found || !found->wish || !found->wish->replaces_failed_nodes || !group->parent.empty()) {
-    end_replacement(key, context.now);
+  const bool is_decided = group && (group->parent.empty() || loop_.options.composite_groups);
+  if (!is_decided || !found || !found->wish || !found->wish->replaces_failed_nodes) {
+    end_replacement(context.view, key, context.now);
     return report_replacement(key, std::nullopt, context.now);
   }
   const GroupInput& input = *found;
@@ -116,7 +119,7 @@ void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey&
   const LostPlaces lost = placement::lost_places(context.view, bound, context.now);
   if (lost.next) loop_.replacements.want_look(key, *lost.next);
   if (follow_replacement(context, input, lost)) return;
-  end_replacement(key, context.now);
+  end_replacement(context.view, key, context.now);
   const std::vector<LostPlace> needing = needing_room(input, lost.lost);
   if (needing.empty()) return report_replacement(key, std::nullopt, context.now);
   find_spare(context, input, needing);
@@ -163,15 +166,23 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
 void Scheduler::find_spare(const SchedulingContext& context, const GroupInput& input,
                            std::span<const LostPlace> lost) {
   const GroupKey key = key_of(input);
+  GroupInput within = input;
+  const std::vector<model::NodeId> outside =
+      input.group->parent.empty()
+          ? std::vector<model::NodeId>()
+          : placement::outside_of_tree(context.view, loop_.cluster, loop_.owners.questions(), *input.group);
   std::vector<const api::Pod*> pods;
-  for (const LostPlace& place : lost) pods.push_back(place.pod);
+  for (const LostPlace& place : lost) {
+    pods.push_back(place.pod);
+    if (!outside.empty()) within.avoid[place.pod->meta.uid] = outside;
+  }
   bool proved = true;
   if (!loop_.replacements.full()) {
     for (const ReplacementScope scope : scopes_of(input)) {
       model::Ledger::Transaction transaction(loop_.cluster.ledger());
       transaction.lift_holds(input.group->priority, {});
       const placement::ReplacementAnswer answer =
-          placement::find_replacement(core_.group_cycle(), {context, input, pods}, scope, transaction);
+          placement::find_replacement(core_.group_cycle(), {context, within, pods}, scope, transaction);
       transaction.end();
       if (answer.plan) return begin_replacement(context, input, lost, scope, *answer.plan);
       proved &= answer.proved;
@@ -220,7 +231,7 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
   if (nodes.size() > 1) message += " and " + std::to_string(nodes.size() - 1) + " more";
   replacement.message = message;
   loop_.replacements.begin(key, std::move(replacement), context.now);
-  loop_.dirty.insert(key);
+  loop_.dirty.insert(loop_.entry_of_group(context.view, key.ns, key.name));
   report_replacement(key, ReplacementReport{ReplacementReport::State::Replacing, std::move(message)},
                      context.now);
 }

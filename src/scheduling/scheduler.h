@@ -127,7 +127,7 @@ class Scheduler final : public client::StatefulDecider {
   void begin_replacement(const SchedulingContext& context, const GroupInput& input,
                          std::span<const placement::LostPlace> lost, placement::ReplacementScope scope,
                          const placement::ReplacementPlan& plan);
-  void end_replacement(const GroupKey& key, Time now);
+  void end_replacement(const client::View& view, const GroupKey& key, Time now);
   void report_replacement(const GroupKey& key, std::optional<ReplacementReport> report, Time now);
   // overtaking.cc
   void keep_room(const SchedulingContext& context, const QueuedEntity& entry);

@@ -101,7 +101,10 @@ client::Effects Scheduler::decide_tree(const SchedulingContext& given, QueuedEnt
   const TreeInput& input = *found;
   const std::vector<const api::Pod*> waiting = waiting_members(input);
   if (waiting.empty()) return {};
-  const SuccessorRooms::Passed rooms = loop_.rooms.passed_by(waiting);
+  SuccessorRooms::Passed rooms = loop_.rooms.passed_by(waiting);
+  for (const TreeNode& node : input.nodes)
+    if (node.is_group())
+      loop_.replacements.add_holds({node.meta().ns, node.meta().name, EntityKind::Group}, rooms.holds);
   const SchedulingContext context = rooms.shown_in(given);
   std::string id = next_decision(entry.key, now);
   if (const std::string& joined = joined_decision(input); !joined.empty()) id = joined;

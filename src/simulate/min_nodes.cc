@@ -124,8 +124,8 @@ class NodeSearch {
       (one.waiting == 0 ? taken : refused) = middle;
     }
     // More nodes may be worse for a greedy placement: some numbers that the doubling passed over.
-    for (std::size_t fewer = answer_.lower_bound + 1; fewer < tried_up_to && answer_.tries < kNodeTriesMax;
-         ++fewer) {
+    for (std::size_t fewer = answer_.lower_bound + 1;
+         fewer < tried_up_to && answer_.tried.size() < kNodeTriesMax; ++fewer) {
       const NodeTry one = TRY(attempt(fewer));
       if (one.waiting == 0) taken = std::min(taken, fewer);
       if (one.waiting == 0) break;
@@ -194,7 +194,7 @@ class NodeSearch {
   }
 
   Result<NodeTry> attempt(std::size_t nodes) {
-    ++answer_.tries;
+    answer_.tried.push_back(nodes);
     const auto started = TRY(begin(nodes));
     for (const StoredObject& stored : started->later()) started->put(stored);
     PlanOptions without_victims = started->options();

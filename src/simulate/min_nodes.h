@@ -27,14 +27,14 @@ struct MinNodesQuestion {
 };
 
 struct MinNodesAnswer {
-  std::string type;             // the node's name
-  std::size_t pods = 0;         // that are to be placed
-  bool possible = false;        // false: no number up to `most` takes the workload
-  std::size_t nodes = 0;        // the least number found
-  std::size_t lower_bound = 0;  // by the sums of the requests; fewer cannot do
-  std::size_t most = 0;         // the highest number that would be tried
-  std::size_t tries = 0;
-  planning::Plan refused;  // not possible: the decisions about what waits with `most` nodes
+  std::string type;                // the node's name
+  std::size_t pods = 0;            // that are to be placed
+  bool possible = false;           // false: none of the numbers that were tried takes the workload
+  std::size_t nodes = 0;           // the least number found
+  std::size_t lower_bound = 0;     // by the sums of the requests; fewer cannot do
+  std::size_t most = 0;            // the highest number that would be tried
+  std::vector<std::size_t> tried;  // in their order
+  planning::Plan refused;          // not possible: the decisions about what waits with `most` nodes
   bool exact() const { return possible && nodes == lower_bound; }
 };
 

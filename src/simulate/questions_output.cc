@@ -10,6 +10,14 @@ namespace {
 
 constexpr std::size_t kNodesNamedMax = 4;
 
+// "1, 2, 4 and 7"
+std::string list_of(const std::vector<std::size_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ") + std::to_string(numbers[i]);
+  return text;
+}
+
 Json count(std::size_t number) {
   return static_cast<std::int64_t>(number);
 }
@@ -199,9 +207,10 @@ void put_json(const MinNodesAnswer& answer, Json& json) {
                              {"nodes", answer.possible ? count(answer.nodes) : Json()},
                              {"lowerBound", count(answer.lower_bound)},
                              {"exact", answer.exact()},
-                             {"tries", count(answer.tries)}});
+                             {"tries", count(answer.tried.size())}});
   if (!answer.possible) {
-    found["triedUpTo"] = count(answer.most);
+    found["tried"] = Json::array();
+    for (const std::size_t nodes : answer.tried) found["tried"].as_array().push_back(count(nodes));
     found["decisions"] = decisions_of(answer.refused);
   }
   json["minNodes"] = std::move(found);
@@ -210,13 +219,13 @@ void put_json(const MinNodesAnswer& answer, Json& json) {
 std::string to_table(const MinNodesAnswer& answer) {
   const std::string pods = count_text(answer.pods, "pod");
   if (!answer.possible)
-    return "No number of nodes like " + answer.type + " up to " + std::to_string(answer.most) +
-           " takes all " + pods + ":\n" + table_of(answer.refused);
+    return "Of the numbers of nodes like " + answer.type + " that were tried none takes all " + pods + ": " +
+           list_of(answer.tried) + ":\n" + table_of(answer.refused);
   const std::string nodes = count_text(answer.nodes, "node") + " like " + answer.type;
   if (answer.pods == 0) return "Nothing waits: no node like " + answer.type + " is needed.\n";
   const std::string text = nodes + (answer.nodes == 1 ? " takes " : " take ") + pods;
   if (answer.exact()) return text + ". Fewer cannot: the requests add up to that.\n";
-  return text + ". It is the least that was found in " + std::to_string(answer.tries) +
+  return text + ". It is the least that was found in " + std::to_string(answer.tried.size()) +
          " tries; by their sums the requests need " + std::to_string(answer.lower_bound) + " or more.\n";
 }
 

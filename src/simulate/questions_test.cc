@@ -368,7 +368,7 @@ TEST(MinNodes, TheSumOfRequestsIsTheLeast) {
   EXPECT_EQ(answer.pods, 4u) << "a and b take two";
   EXPECT_EQ(answer.nodes, 2u);
   EXPECT_TRUE(answer.exact());
-  EXPECT_EQ(answer.tries, 1u);
+  EXPECT_EQ(answer.tried.size(), 1u);
 }
 
 TEST(MinNodes, AFileMayHaveAWorkloadOfItsOwn) {

@@ -2,20 +2,12 @@
 
 #include <algorithm>
 
+#include "api/kinds/core_parts.h"
 #include "api/types/gpu_share.h"
 #include "placement/nearest_annotation.h"
 #include "placement/refusal/preemption_refusal.h"
 
 namespace berth::placement {
-namespace {
-
-// One unit is one device of a device plugin.
-bool is_extended(std::string_view resource) {
-  return resource.find('/') != std::string_view::npos &&
-         resource.find("kubernetes.io/") == std::string_view::npos;
-}
-
-}  // namespace
 
 LastCheckpoint last_checkpoint(const client::View& view, const api::Pod& pod, Time now) {
   const std::string_view text = nearest_annotation(view, pod, kLastCheckpointAnnotation);
@@ -32,7 +24,7 @@ std::int64_t held_devices(const model::Cluster& cluster, PodId pod) {
   for (const model::ResourceAmount& one : charge.requests)
     if (model::kGpu.index() <= one.resource.index() &&
         cluster.node(charge.node).allocatable[one.resource] > 0 &&
-        is_extended(cluster.resources().text(one.resource)))
+        api::is_extended_resource(cluster.resources().text(one.resource)))
       devices += std::min(one.amount, cluster.node(charge.node).allocatable[one.resource]);
   for (const model::ClaimId claim : charge.claims)
     if (const auto& reservation = cluster.ledger().reservation(claim))

@@ -16,6 +16,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/decider.h"
@@ -75,6 +76,8 @@ class Evictions {
   bool forget(const EntityKey& key);
   // The pod is placed, gone, gated or another one: its plan and its delay end. True if it had a plan.
   bool leave(const EntityKey& key);
+  // UIDs of victims that no plan has any more, and that were not evicted; forgotten.
+  std::vector<std::string> take_spared() { return std::exchange(spared_, {}); }
   // The pod evicts nobody before this time.
   void not_before(const EntityKey& key, Time at);
   // Whose plan or delay is over; forgotten.
@@ -106,6 +109,7 @@ class Evictions {
   std::map<api::ObjectKey, Eviction> evictions_;
   RetriedWrites writes_;
   std::size_t in_flight_ = 0;
+  std::vector<std::string> spared_;
   std::vector<client::EventNote> events_;  // of accepted evictions
 };
 

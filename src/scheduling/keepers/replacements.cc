@@ -70,6 +70,11 @@ std::optional<model::Ledger::HoldId> Replacements::hold_of(const GroupKey& group
   return replacement->rooms.front().hold.id();
 }
 
+void Replacements::add_holds(const GroupKey& group, std::vector<model::HoldId>& holds) const {
+  if (const Replacement* replacement = find(group))
+    for (const SuccessorRoom& room : replacement->rooms) holds.push_back(room.hold.id());
+}
+
 void Replacements::begin(const GroupKey& group, Replacement replacement, Time now) {
   end(group);
   for (const auto& [name, pod] : replacement.leaving) {

@@ -78,6 +78,8 @@ class Replacements {
   const Replacement* find(const GroupKey& group) const;
   // A hold of the group's rooms, the first one; none: it has no room.
   std::optional<model::Ledger::HoldId> hold_of(const GroupKey& group) const;
+  // The holds of all its rooms.
+  void add_holds(const GroupKey& group, std::vector<model::HoldId>& holds) const;
   bool full() const { return leaving_.size() >= kReplacedPodsMax; }
   // Replaces the group's replacement; its members are evicted from now on.
   void begin(const GroupKey& group, Replacement replacement, Time now);

@@ -1,0 +1,84 @@
+// Rooms elsewhere that are kept for the successors of victims.
+#include <gtest/gtest.h>
+
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+class VictimRooms : public testing::Test {
+ protected:
+  // A node each for the preemptor and for the victim's successor. The victim is on n1.
+  void SetUp() override {
+    for (const char* node : {"n1", "n2"}) bench.put_node({node, "4", "8Gi", "110", {{"disk", node}}});
+    put_pod("victim", "3", "rs");
+    bench.run();
+    ASSERT_EQ(bench.node_of("victim"), "n1");
+    bench.bind("victim");
+    for (const api::BindRequest* request : bench.view.bind_requests_of_pod("default", "victim"))
+      bench.erase(api::Kind::BindRequest, std::string(request->meta.name));
+  }
+  // `owner`: the UID of its controller; empty: none.
+  void put_pod(const std::string& name, const std::string& cpu, const std::string& owner,
+               const std::string& more = "") {
+    bench.put_pod({name, cpu, "", more});
+    if (owner.empty()) return;
+    Json pod = *parse_json(*bench.view.pods.find("default", name)->raw);
+    pod["metadata"]["ownerReferences"] =
+        *parse_json(R"([{"apiVersion":"apps/v1","kind":"ReplicaSet","name":")" + owner + R"(","uid":")" +
+                    owner + R"(","controller":true}])");
+    bench.put_json(api::Kind::Pod, std::move(pod));
+  }
+  void preempt() {
+    put_pod("high", "3", "", R"(,"priority":10,"nodeSelector":{"disk":"n1"})");
+    bench.run();
+    ASSERT_EQ(bench.evictions, std::vector<std::string>{"evict victim"});
+  }
+  std::size_t holds() const { return bench.scheduler.cluster().ledger().holds().size(); }
+
+  TestBench bench;
+};
+
+TEST_F(VictimRooms, TheSuccessorHasTheRoomThatTheVictimWouldTake) {
+  preempt();
+  EXPECT_EQ(holds(), 2U);
+  put_pod("rival", "3", "");
+  bench.run();
+  EXPECT_EQ(bench.node_of("rival"), "");
+  bench.erase(api::Kind::Pod, "victim");
+  put_pod("next", "3", "rs");
+  bench.run();
+  EXPECT_EQ(bench.node_of("high"), "n1");
+  EXPECT_EQ(bench.node_of("next"), "n2");
+  EXPECT_EQ(holds(), 0U);
+}
+
+TEST_F(VictimRooms, NobodyComesBackWithoutAController) {
+  Json alone = *parse_json(*bench.view.pods.find("default", "victim")->raw);
+  alone["metadata"].as_object().erase("ownerReferences");
+  bench.put_json(api::Kind::Pod, std::move(alone));
+  preempt();
+  EXPECT_EQ(holds(), 1U);
+  put_pod("rival", "3", "");
+  bench.run();
+  EXPECT_EQ(bench.node_of("rival"), "n2");
+}
+
+TEST_F(VictimRooms, AVictimThatIsSparedKeepsNoRoom) {
+  put_pod("high", "3", "", R"(,"priority":10,"nodeSelector":{"disk":"n1"})");
+  client::Effects effects = bench.decide();
+  while (effects.decision_id != kEvictionWrites) {
+    bench.carry_out(effects);
+    effects = bench.decide();
+  }
+  EXPECT_EQ(holds(), 2U);
+  bench.erase(api::Kind::Pod, "high");
+  client::Outcome outcome{effects.decision_id, {}};
+  for (const client::Chain& chain : effects.chains) outcome.chains.push_back({chain.key, false, 0, {}});
+  bench.scheduler.on_outcome(bench.view, outcome, bench.now);
+  bench.run();
+  EXPECT_EQ(holds(), 0U);
+}
+
+}  // namespace
+}  // namespace berth::scheduling
