@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import checks  # noqa: E402
 from checks import (banned, dead, defects, dialect, formatting, headers, lengths, links,  # noqa: E402
-                    parity, places, quarantine, rooms, symbols, tidy, uncalled)
+                    parity, places, prose, quarantine, rooms, symbols, tidy, uncalled)
 from checks.tree import Tree, without_comments_and_strings  # noqa: E402
 
 ROOM = {"src/base/room.cmake": "berth_room(NAME base)\n", "src/base/README.md": "# base\n"}
@@ -486,6 +486,53 @@ class Headers(CheckTest):
         through = '#pragma once\n#include "dra/switched.h"\nstruct Through { Base b; };\n'
         files = self.room(late=late, switched=switched, through=through)
         self.assertEqual(self.found(headers, files), [("src/dra/late.h", 1), ("src/dra/through.h", 1)])
+
+
+class Prose(CheckTest):
+    LONG = "One " + "or " * 30 + "two.\n"
+
+    def subjects(self, path, text):
+        return [subject for subject, *_ in prose.faults_of_page(path, text, list(prose.refused_words()))]
+
+    def test_a_long_sentence_is_found_in_a_paragraph_an_item_and_a_cell(self):
+        for text in (self.LONG, f"* {self.LONG}", f"| a | b |\n|---|---|\n| {self.LONG.strip()} | c |\n",
+                     "Short. " + self.LONG, "or " * 25 + "`a.b. c`\n" + "[or](x) " * 5 + "\n"):
+            self.assertEqual(self.subjects("docs/a.md", text), ["sentences"], text)
+
+    def test_sentences_end_at_points_items_cells_and_dots_between_links(self):
+        half = "or " * 16
+        for text in (f"{half}end. {half}\n", f"* {half}\n* {half}\n", f"| {half} | {half} |\n",
+                     f"{half}\n\n{half}\n", f"{half}· {half}\n", "`" + "x " * 40 + "`\n",
+                     "    " + "or " * 40 + "\n", "```\n" + "code " * 40 + "\n```\n"):
+            self.assertEqual(self.subjects("docs/a.md", text), [], text)
+
+    def test_long_lines_are_found_unless_they_cannot_be_broken(self):
+        self.assertEqual(self.subjects("docs/a.md", "word. " * 20 + "\n"), ["lines"])
+        for text in ("| " + "cell. " * 20 + "|\n", "[a](" + "x" * 120 + ")\n", "    " + "code. " * 20 + "\n"):
+            self.assertEqual(self.subjects("docs/a.md", text), [], text)
+
+    def test_refused_words_are_found_in_text_alone(self):
+        self.assertEqual(self.subjects("docs/a.md", "It is told.\n"), ["words"])
+        self.assertEqual(self.subjects("docs/a.md", "# It is told\n`told`, [a](told.md)\n"), [])
+
+    def test_a_room_page_has_one_screen(self):
+        page = "Short one. " * 126
+        self.assertIn("page", self.subjects("src/dra/README.md", page))
+        self.assertNotIn("page", self.subjects("docs/a.md", page))
+
+    def test_comments_of_headers_are_read_and_code_is_not(self):
+        files = {"src/dra/a.h": f"// {self.LONG}int a;\n", "src/dra/b.h": "int " + "a, " * 40 + "b;\n",
+                 "src/dra/a.cc": f"// {self.LONG}"}
+        self.assertEqual(self.found(prose, files), [("src/dra/a.h", 1)])
+
+    def test_the_ratchet_only_falls(self):
+        files = {"docs/a.md": self.LONG + "\n" + self.LONG}
+        for limit, findings in ((1, [("docs/a.md", 1), ("docs/a.md", 3)]), (2, []),
+                                (3, [(prose.RATCHET, 1)])):
+            row = {prose.RATCHET: f"docs/a.md | sentences | {limit}\n"}
+            self.assertEqual(self.found(prose, {**files, **row}), findings, limit)
+        clean = {"docs/a.md": "Short.\n", prose.RATCHET: "docs/a.md | words | 1\n"}
+        self.assertEqual(self.found(prose, clean), [(prose.RATCHET, 1)])
 
 
 class Dialect(CheckTest):

@@ -1,8 +1,8 @@
 """The checks in the order in which they run, quick ones first. Each has NAME and run(tree) -> findings."""
 from . import (banned, dead, defects, dialect, formatting, headers, lengths, links, parity, places,
-               quarantine, rooms, symbols, tidy, uncalled)
+               prose, quarantine, rooms, symbols, tidy, uncalled)
 
 # They take seconds and need no build.
 QUICK = (rooms, banned, defects, quarantine, lengths, links, dead, uncalled, parity, places, dialect,
-         formatting)
+         prose, formatting)
 ALL = QUICK + (symbols, headers, tidy)
