@@ -42,7 +42,8 @@ TEST(Resources, ChargesAreTheEffectiveRequests) {
   };
   const std::string statuses[] = {
       "",
-      R"("containerStatuses":[{"name":"a","allocatedResources":{"cpu":"4"},"resources":{"requests":{"cpu":"4"}}}])",
+      R"("containerStatuses":[{"name":"a","allocatedResources":{"cpu":"4"},)"
+      R"("resources":{"requests":{"cpu":"4"}}}])",
       R"("conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}])",
       R"("allocatedResources":{"cpu":"6"},"resources":{"requests":{"cpu":"6"}})",
   };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The dashboard: its model, its committed bundle, and its page in Chromium against a real `berth up`.
 
-Needs node 20, npm and Debian's chromium (tools/setup.sh), and the npm registry once; without them every case is
-skipped. The packages of web/package-lock.json are kept in ~/.cache/berth, outside the tree.
+Needs node 20, npm and Debian's chromium (tools/setup.sh), and the npm registry once; without them every
+case is skipped. The packages of web/package-lock.json are kept in ~/.cache/berth, outside the tree.
 """
 import base64
 import filecmp
