@@ -95,7 +95,7 @@ constexpr Right kRights[] = {
     {Scheduler, Cluster, kOwn, "topologies/status", "", "patch", "domains of each level, and faults"},
     {Scheduler, Cluster, kOwn, "placementpolicies", "", "get,list,watch,create",
      "where groups prefer to go; one is created for a group of another project that prefers a domain"},
-    {Scheduler, Cluster, kOwn, "placementpolicies/status", "", "patch", "which wishes came true"},
+    {Scheduler, Cluster, kOwn, "placementpolicies/status", "", "patch", "which preferences were met"},
     {Scheduler, Cluster, kAuthentication, "tokenreviews", "", "create", "who asks for its metrics"},
     {Scheduler, Cluster, kAuthorization, "subjectaccessreviews", "", "create",
      "whether that user may get /metrics"},
