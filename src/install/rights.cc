@@ -90,7 +90,7 @@ constexpr Right kRights[] = {
      "what follows from device health"},
     {Scheduler, Cluster, kOwn, "devicehealthpolicies/status", "", "patch", "how many devices it taints"},
     {Scheduler, Cluster, kOwn, "nodedevicehealths", "", "list,watch",
-     "device health, as node agents tell it"},
+     "device health, as node agents report it"},
     {Scheduler, Cluster, kOwn, "topologies", "", "get,list,watch", "names of levels of node labels"},
     {Scheduler, Cluster, kOwn, "topologies/status", "", "patch", "domains of each level, and faults"},
     {Scheduler, Cluster, kOwn, "placementpolicies", "", "get,list,watch,create",
