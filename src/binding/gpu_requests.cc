@@ -57,7 +57,7 @@ class GpuCheck {
       check_amounts(resources, containers[i]);
       if (asks_for_share())
         refuse(api::forbidden(resources.child("limits").key(kGpuResource),
-                              "may not be set beside the annotations gpu-fraction and gpu-memory: a pod has "
+                              "may not be set with the annotations gpu-fraction and gpu-memory: a pod has "
                               "whole GPUs or a share; remove one of them"));
     }
   }
@@ -78,9 +78,8 @@ class GpuCheck {
 
   void check_combination() {
     if (annotation(kGpuFraction) && annotation(kGpuMemory))
-      refuse(
-          api::forbidden(annotation_path(kGpuMemory),
-                         "may not be set beside gpu-fraction: both give the size of the share; remove one"));
+      refuse(api::forbidden(annotation_path(kGpuMemory),
+                            "may not be set with gpu-fraction: both give the size of the share; remove one"));
     const std::string_view needs_share =
         "needs the annotation gpu-fraction or gpu-memory, which gives the size of the share; remove it to "
         "use "
@@ -130,10 +129,9 @@ class GpuCheck {
                             "GPU sharing is switched off: request whole GPUs as the limit nvidia.com/gpu or "
                             "with a resource claim"));
     if (!pod_.claims.empty())
-      refuse(
-          api::forbidden("spec.resourceClaims",
-                         "may not be set beside the annotations gpu-fraction and gpu-memory: a claim gives "
-                         "devices of its own; remove the claims or the annotations"));
+      refuse(api::forbidden("spec.resourceClaims",
+                            "may not be set with the annotations gpu-fraction and gpu-memory: a claim gives "
+                            "devices of its own; remove the claims or the annotations"));
     check_container();
   }
 

@@ -54,8 +54,8 @@ void add_backup(CLI::App& app, Commands& commands) {
 }
 
 void add_restore(CLI::App& app, Commands& commands) {
-  CLI::App* command = app.add_subcommand("restore", "make a data directory from a copy");
-  const auto places = add_places(command, "what `berth backup` wrote");
+  CLI::App* command = app.add_subcommand("restore", "create a data directory from a backup");
+  const auto places = add_places(command, "a file that `berth backup` wrote");
   add_tool(command, commands, [places] { return run_restore(*places); });
 }
 

@@ -128,9 +128,10 @@ int run_bench(const BenchCommand& command) {
     rows.push_back(row(run.name, *result, shape));
   }
   if (const double share = other_work.share(); share > kOthersShareMax)
-    std::fprintf(stderr,
-                 "berth: other work took %.0f%% of the machine meanwhile: do not compare these figures\n",
-                 share * 100);
+    std::fprintf(
+        stderr,
+        "berth: other work took %.0f%% of the machine during the measurement: do not compare these figures\n",
+        share * 100);
   if (command.output == "json") {
     std::printf("%s\n",
                 to_string(Json::object({{"benchmark", command.name},

@@ -45,8 +45,9 @@ void add_components(CLI::App& app, Commands& commands, const Plugins& plugins) {
       {Component::ApiServer, "serve the Kubernetes API alone, without controllers", run_apiserver},
       {Component::Up, "run a whole control plane in this process",
        [&plugins](const Configuration& config) { return run_up(config, plugins); }},
-      {Component::Scheduler, "place pods of a cluster elsewhere", component(Component::Scheduler)},
-      {Component::Binder, "carry out bind requests of a cluster elsewhere", component(Component::Binder)},
+      {Component::Scheduler, "schedule pods of a cluster, found by its kubeconfig",
+       component(Component::Scheduler)},
+      {Component::Binder, "bind pods of a cluster, found by its kubeconfig", component(Component::Binder)},
       {Component::NodeAgent, "report the health of one node's devices", component(Component::NodeAgent)},
   };
   for (const Row& row : rows)
@@ -78,7 +79,7 @@ void add_tools(CLI::App& app, Commands& commands, const Plugins& plugins) {
   add_doctor(app, commands);
   add_topology(app, commands);
   add_tool(app.add_subcommand("version", "print the version"), commands, print_version);
-  app.add_subcommand("help", "print the commands, or the flags of the one named after it");
+  app.add_subcommand("help", "print the commands; `help COMMAND` prints its flags");
 }
 
 }  // namespace

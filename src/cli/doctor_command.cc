@@ -50,7 +50,7 @@ void add_doctor(CLI::App& app, Commands& commands) {
   doctor->add_option("-n,--namespace", given->options.ns, "namespace of Berth")->capture_default_str();
   doctor
       ->add_option("--scheduler-name", given->options.scheduler_name,
-                   "schedulerName of a Berth that runs without a Deployment")
+                   "schedulerName of a Berth that was not installed as a Deployment")
       ->capture_default_str();
   add_tool(doctor, commands, [given] { return run_doctor(*given); });
 }

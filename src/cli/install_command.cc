@@ -199,30 +199,31 @@ void add_install(CLI::App& app, Commands& commands) {
                       "A=true,B=false for the scheduler: the cluster's gates that differ from its release");
   install->add_flag("--node-agent", given->node_agent,
                     "also a DaemonSet that reports device health as NodeDeviceHealth objects");
-  install->add_flag("--service-monitor", given->service_monitor, "also a ServiceMonitor");
+  install->add_flag("--service-monitor", given->service_monitor,
+                    "also a ServiceMonitor for the Prometheus operator");
   install->add_flag("--dashboards", given->dashboards, "also a ConfigMap with the dashboard of Grafana");
   CLI::Option* webhook =
       install->add_flag("--webhook", given->webhook,
                         "also the admission webhook: pods of Berth are validated and completed when created");
   install
       ->add_option("--webhook-secret", given->webhook_secret,
-                   "its certificate: a Secret of type kubernetes.io/tls for berth-webhook.NAMESPACE.svc")
+                   "Secret of type kubernetes.io/tls with the certificate of berth-webhook.NAMESPACE.svc")
       ->needs(webhook)
       ->capture_default_str();
   install
       ->add_option("--webhook-ca-file", given->webhook_ca_file,
-                   "PEM of its authority; absent: cert-manager injects it")
+                   "PEM file of the CA of that certificate; absent: cert-manager injects it")
       ->needs(webhook);
   install
       ->add_option("--webhook-failure-policy", given->webhook_failure_policy,
-                   "of the mutating webhook: Ignore or Fail")
+                   "failurePolicy of the mutating webhook: Ignore or Fail")
       ->needs(webhook)
       ->check(CLI::IsMember({"Ignore", "Fail"}))
       ->capture_default_str();
   install->add_flag("--dry-run", given->dry_run, "print the objects as YAML and send nothing");
   add_tool(install, commands, [given] { return run_install(*given); });
 
-  CLI::App* uninstall = app.add_subcommand("uninstall", "remove what `berth install` created on a cluster");
+  CLI::App* uninstall = app.add_subcommand("uninstall", "remove the objects that `berth install` created");
   auto removed = std::make_shared<InstallCommand>();
   add_cluster_flags(*uninstall, *removed);
   uninstall->add_flag("--crds", removed->crds, "also delete the definitions of kinds that have objects");

@@ -184,7 +184,7 @@ Status run_node_guest(const Configuration& config, const StopSignal& stop) {
                               .metrics = [&] { return guest_metrics(*refusals, clock); },
                               .pages = [](std::string_view) { return std::optional<std::string>(); }},
                              *https, machine));
-  std::printf("The node-agent works on %s, beside the kubelet of %s; health and metrics are on %s\n",
+  std::printf("The node-agent works on %s, next to the kubelet of %s; health and metrics are on %s\n",
               access.server.c_str(), config.kubelet_directory.c_str(), pages->url().c_str());
   std::fflush(stdout);
   bool stopped = false;

@@ -128,24 +128,27 @@ int run_plan(const PlanCommand& command, const placement::MakePlugins& plugins) 
 }
 
 void add_defragmentation(CLI::App& command, PlanCommand& plan) {
-  CLI::Option* defragment = command.add_flag(
-      "--defragment", plan.defragment, "instead: moves of pods that make domains whole, and what they buy");
+  CLI::Option* defragment =
+      command.add_flag("--defragment", plan.defragment,
+                       "find moves of pods that free whole domains, and the pods that then fit");
   const auto add = [&](const char* flag, auto& value, const char* help) {
     return command.add_option(flag, value, help)->needs(defragment)->capture_default_str();
   };
-  add("--level", plan.level, "of Topology default, or a node label: its domains are made whole");
-  add("--moves", plan.limits.moves_max, "pods that move at most")->check(CLI::Range(1, 10'000));
-  add("--moves-per-domain", plan.limits.moves_per_domain_max, "the same, of one domain")
+  add("--level", plan.level, "level of the Topology default, or a node label, whose domains are freed");
+  add("--moves", plan.limits.moves_max, "at most so many pods move")->check(CLI::Range(1, 10'000));
+  add("--moves-per-domain", plan.limits.moves_per_domain_max, "at most so many pods of one domain move")
       ->check(CLI::Range(1, 10'000));
-  add("--domains", plan.limits.domains_max, "domains that pods leave at most")->check(CLI::Range(1, 10'000));
-  add("--ratio", plan.ratio, "devices gained for each device moved at least");
+  add("--domains", plan.limits.domains_max, "pods leave at most so many domains")
+      ->check(CLI::Range(1, 10'000));
+  add("--ratio", plan.ratio, "least number of devices gained for each device moved");
   defragment->excludes("--compare")->excludes("--what-if")->excludes("--verdicts");
 }
 
 }  // namespace
 
 void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& plugins) {
-  CLI::App* command = app.add_subcommand("plan", "decide offline what would happen to every pending pod");
+  CLI::App* command =
+      app.add_subcommand("plan", "decide for files: where every pending pod would go, and why not");
   auto plan = std::make_shared<PlanCommand>();
   command->add_option("-f,--file", plan->files, "objects: a file, a folder or -")->required();
   command->add_flag("-R,--recursive", plan->recursive, "read the folders inside a folder too");
@@ -163,8 +166,8 @@ void add_plan(CLI::App& app, Commands& commands, const placement::MakePlugins& p
                    "which of several allocations on a node: " + dra::device_scoring_names())
       ->check(CLI::IsMember(scorings));
   command->add_flag("--compare", plan->compare,
-                    "instead: decide each pod that has a node again, and compare the nodes");
-  command->add_option("--seed", plan->seed, "of share ids");
+                    "decide each pod that has a node again, and compare the nodes");
+  command->add_option("--seed", plan->seed, "seed of the ids of device shares");
   command->add_option("--feature-gates", plan->feature_gates, "A=true,B=false, with Kubernetes' gate names");
   command
       ->add_option(

@@ -122,7 +122,7 @@ Result<PlanInput> plan_input(ManifestSelection selection, const api::Gates& gate
     if (!seen.emplace(manifest.object.string_at("apiVersion"), metadata.string_at("namespace"),
                       metadata.string_at("name"))
              .second)
-      return Error(ErrorCode::Exists, place_of(manifest, "metadata.name"), "stands in the input twice");
+      return Error(ErrorCode::Exists, place_of(manifest, "metadata.name"), "is in the input twice");
     input.documents.push_back({api::Kind::Other, std::move(manifest.object)});
   }
   return input;

@@ -212,11 +212,12 @@ int run_simulate(const SimulateCommand& command, const placement::MakePlugins& p
 }  // namespace
 
 void add_simulate(CLI::App& app, Commands& commands, const placement::MakePlugins& plugins) {
-  CLI::App* command = app.add_subcommand("simulate", "decide in virtual time what a cluster would do");
+  CLI::App* command =
+      app.add_subcommand("simulate", "run a cluster in virtual time: arrivals, ends, failures");
   auto simulate = std::make_shared<SimulateCommand>();
   command->add_option("--scenario", simulate->scenario, "a Scenario (" + std::string(kScenarioVersion) + ")");
   command->add_option("-f,--file", simulate->files, "objects at the start: a file, a folder or -");
-  command->add_option("--arrivals", simulate->arrivals, "what arrives: a Scenario without nodes");
+  command->add_option("--arrivals", simulate->arrivals, "pods that arrive: a Scenario without nodes");
   command->add_option("--openb-nodes", simulate->openb_nodes, "the node list of a public GPU trace");
   command->add_option("--openb-pods", simulate->openb_pods, "its pod list; both may be gzip");
   command->add_option("--load", simulate->load, "of a trace: GPU demand as a part of all GPUs");

@@ -58,8 +58,9 @@ void add_question_flags(CLI::App& command, QuestionFlags& flags) {
                      "how many copies of the workload of a file fit, and why not one more");
   command.add_option("--eta", flags.eta,
                      "when a pod or group that waits or arrives starts: [NAMESPACE/]NAME");
-  command.add_option("--min-nodes", flags.min_nodes,
-                     "how many nodes like that of a file take its workload, or what waits");
+  command.add_option(
+      "--min-nodes", flags.min_nodes,
+      "how many nodes like the one in a file suffice for its workload, or for the waiting pods");
 }
 
 Status check_questions(const QuestionFlags& flags) {

@@ -185,9 +185,9 @@ void add_topology(CLI::App& app, Commands& commands) {
   topology->add_option("-o,--output", given->output, "table, yaml (the Topology) or json")
       ->check(CLI::IsMember({"table", "yaml", "json"}));
   topology->add_flag("--write", given->write, "create or update the Topology in the cluster");
-  topology->add_option("--name", given->name, "of the Topology")->capture_default_str();
+  topology->add_option("--name", given->name, "name of the Topology")->capture_default_str();
   topology->add_option("--source", given->source,
-                       "whose labels, where nodes have several: " + source_names());
+                       "the labels to use, if nodes have several kinds: " + source_names());
   topology
       ->add_option(
           "--level", given->levels,

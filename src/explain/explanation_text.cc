@@ -208,7 +208,7 @@ void add_members(Page& page, const JsonArray& members, Detail detail) {
   for (const Json& member : members) {
     const std::string config = text_at(member, "told");
     page.wrapped(text_at(member, "name") + " " + text_at(member, "summary") +
-                     (config.empty() ? "" : "; told: " + config),
+                     (config.empty() ? "" : "; Kubernetes: " + config),
                  2);
   }
 }

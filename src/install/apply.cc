@@ -147,7 +147,7 @@ Status wait_established(const ServerCall& call, const Json& definition,
       if (condition.string_at("type") == "Established" && condition.string_at("status") == "True") return {};
   }
   return Error(ErrorCode::Unavailable, title_of(definition),
-               "is not established: `kubectl describe` tells which of its conditions is not met");
+               "is not established: `kubectl describe` shows which of its conditions is not met");
 }
 
 Result<Applied> remove_object(const ServerCall& call, const Json& object, Definitions definitions) {

@@ -84,7 +84,7 @@ void check_one(Examination& exam, const Wanted& one) {
   const Json* served = served_version(*found, version.string_at("name"));
   if (!served) return tell("does not serve " + std::string(version.string_at("name")), "run `berth install`");
   if (!is_established(*found))
-    return tell("is not established", "`kubectl describe` tells which condition is not met");
+    return tell("is not established", "`kubectl describe` shows which condition is not met");
   std::vector<std::string> missing;
   find_missing(schema_of_version(version), schema_of_version(*served), "", missing);
   if (version.find("subresources") && !served->part("subresources").find("status"))

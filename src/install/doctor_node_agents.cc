@@ -25,10 +25,9 @@ void check_node_agents(Examination& exam) {
       exam.read("/apis/apps/v1/namespaces/" + exam.options.ns + "/daemonsets/" + name);
   if (!daemon_set || daemon_set->is_null()) return;
   if (writes_statuses(*daemon_set))
-    exam.warns(
-        "DaemonSet " + exam.options.ns + "/" + name,
-        "has " + std::string(kWritesStatuses) + ": beside a kubelet each takes back what the other writes",
-        "run `berth install --node-agent`");
+    exam.warns("DaemonSet " + exam.options.ns + "/" + name,
+               "has " + std::string(kWritesStatuses) + ": a kubelet and this agent undo each other's writes",
+               "run `berth install --node-agent`");
   const std::optional<JsonArray> reports = exam.list("/apis/scheduling.berth.dev/v1alpha1/nodedevicehealths");
   if (!reports) return;
   std::vector<std::string> silent;

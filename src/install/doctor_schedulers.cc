@@ -52,7 +52,7 @@ void check_lease(Examination& exam, const Json& deployment) {
   if (holder.empty()) {
     if (deployment.part("status").int_at("readyReplicas") > 0)
       exam.blocks(where, "nobody holds it: nothing is scheduled",
-                  "`kubectl -n " + exam.options.ns + " logs deployment/berth-scheduler` tells why");
+                  "`kubectl -n " + exam.options.ns + " logs deployment/berth-scheduler` says why");
     return;
   }
   const std::optional<JsonArray> pods =
@@ -68,7 +68,7 @@ void check_deployment(Examination& exam, const Json& deployment) {
   if (ready == 0)
     exam.blocks(title_of(deployment), "has no ready pod (0 of " + std::to_string(wanted) + ")",
                 "`kubectl -n " + exam.options.ns +
-                    " describe pods -l app.kubernetes.io/name=berth-scheduler` tells why");
+                    " describe pods -l app.kubernetes.io/name=berth-scheduler` says why");
   check_lease(exam, deployment);
 }
 

@@ -127,7 +127,7 @@ Result<BackupContents> copy_and_check(const std::string& database, const std::st
     if (TRY(live.copy_to(partial, disk))) return finish(partial, file, 0, disk);
   }
   return Error(ErrorCode::Unavailable, database,
-               "its log began anew during each of " + std::to_string(kBackupTriesMax) +
+               "its log began again during each of " + std::to_string(kBackupTriesMax) +
                    " copies; try again when fewer objects are written");
 }
 

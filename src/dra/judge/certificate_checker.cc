@@ -81,7 +81,7 @@ struct CertificateChecker {
         return sub.capacity.contains(certificate.subject) &&
                        sub.capacity.at(certificate.subject) == certificate.need
                    ? ""
-                   : "another amount is wished for";
+                   : "the request asks for another amount";
       default:
         return check_counter();
     }
