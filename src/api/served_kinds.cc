@@ -61,7 +61,6 @@ bool has_controller(const ResourceInfo& resource) {
   };
   static constexpr Unacted kUnacted[] = {
       {"autoscaling", ""},
-      {"batch", "cronjobs"},
       {"networking.k8s.io", ""},
       {"discovery.k8s.io", ""},
       {"rbac.authorization.k8s.io", ""},
@@ -76,10 +75,6 @@ bool has_controller(const ResourceInfo& resource) {
       {"coordination.k8s.io", "leasecandidates"},
       {"resource.k8s.io", "resourcepoolstatusrequests"},
       {"scheduling.k8s.io", "compositepodgroups"},
-      {"", "services"},
-      {"", "endpoints"},
-      {"", "replicationcontrollers"},
-      {"", "resourcequotas"},
       {"", "limitranges"},
   };
   for (const Unacted& row : kUnacted)

@@ -7,6 +7,7 @@
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 #include "controllers/simulated.h"
+#include "controllers/simulated_containers.h"
 
 namespace berth::controllers {
 
@@ -20,7 +21,6 @@ std::string digest_of(std::string_view seed) {
 
 enum class ContainerState { Creating, Running, Completed, Failed };
 
-constexpr std::int64_t kExitCodeMax = 255;
 // Of a container that is killed: 128 and the number of SIGKILL.
 constexpr std::int64_t kKilledExitCode = 137;
 
@@ -30,12 +30,6 @@ struct ContainersAre {
   Time started, ended;
   std::int64_t exit_code = 0;
 };
-
-// 0 without the annotation, and for text that is no exit code.
-std::int64_t exit_code_of(const api::Pod& pod) {
-  const std::int64_t code = api::to_int(pod.meta.annotation(kExitCodeAnnotation)).value_or(0);
-  return code >= 0 && code <= kExitCodeMax ? code : 0;
-}
 
 Json state_json(const ContainersAre& are, const std::string& container_id) {
   if (are.state == ContainerState::Creating)
@@ -124,6 +118,25 @@ Json created_status(const api::Pod& pod, Time now) {
     init.push_back(container_status(pod, container, {ContainerState::Creating, now, now}, false));
   if (!init.empty()) status["initContainerStatuses"] = std::move(init);
   status["containerStatuses"] = statuses(pod, {ContainerState::Creating, now, now});
+  return status;
+}
+
+bool lacks_image(const api::Pod& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const api::Container& container) { return is_missing_image(container.image); });
+}
+
+// Of a pod with an image that cannot be pulled.
+Json back_off_status(const api::Pod& pod, Time now) {
+  Json status = created_status(pod, now);
+  JsonArray& containers = status["containerStatuses"].as_array();
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const std::string& image = pod.containers[i].image;
+    if (!is_missing_image(image)) continue;
+    containers[i]["state"] =
+        Json::object({{"waiting", Json::object({{"reason", "ImagePullBackOff"},
+                                                {"message", "Back-off pulling image \"" + image + "\""}})}});
+  }
   return status;
 }
 
@@ -268,12 +281,12 @@ class SimulatedPods final : public client::Reconciler {
     if (deadline && now >= *deadline)
       return Effects::write(key, change_status(key, *pod, overdue_status(*pod, started, now)));
     if (is_for_earlier_spec(*pod)) return Effects::write(key, change_status(key, *pod, Json::object()));
-    const auto run_time = annotated_duration(pod->meta, kRunTimeAnnotation);
-    if (!run_time && !deadline) return Effects::nothing();
-    const Time end = run_time ? started + *run_time : *deadline;
-    if (run_time && now >= end)
-      return Effects::write(key,
-                            change_status(key, *pod, ended_status(*pod, exit_code_of(*pod), started, now)));
+    const auto containers = end_of_containers(*pod);
+    if (!containers && !deadline) return Effects::nothing();
+    const Time end = containers ? started + containers->after : *deadline;
+    if (containers && now >= end)
+      return Effects::write(
+          key, change_status(key, *pod, ended_status(*pod, containers->exit_code, started, now)));
     Effects effects;
     effects.wake_at = deadline ? std::min(end, *deadline) : end;
     return effects;
@@ -285,9 +298,11 @@ class SimulatedPods final : public client::Reconciler {
   }
 
   Effects start(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time now) const {
-    if (!may_start_ || may_start_(view, pod))
+    const bool has_images = !lacks_image(pod);
+    if (has_images && (!may_start_ || may_start_(view, pod)))
       return Effects::write(key, change_status(key, pod, running_status(pod, now)));
     if (is_created(pod)) return Effects::nothing();
+    if (!has_images) return Effects::write(key, change_status(key, pod, back_off_status(pod, now)));
     return Effects::write(key, change_status(key, pod, created_status(pod, now)));
   }
 

@@ -224,6 +224,27 @@ TEST_F(SimulatedPods, ADeadlineEndsThePodAlsoWhenItComesLater) {
   EXPECT_EQ(status().string_at("reason"), "DeadlineExceeded");
 }
 
+TEST_F(SimulatedPods, AnImageThatCannotBePulledIsToldAndAnotherOneStarts) {
+  fixture.api.put(Kind::Pod,
+                  R"({"metadata":{"namespace":"d","name":"q","uid":"u2"},"spec":{"nodeName":"node-1",
+      "containers":[{"name":"c","image":"app:missing"}]},"status":{"phase":"Pending"}})");
+  begin();
+  const auto state = [&] {
+    return to_string(fixture.api.find(Kind::Pod, "d", "q")
+                         ->part("status")
+                         .items_at("containerStatuses")
+                         .at(0)
+                         .part("state"));
+  };
+  EXPECT_EQ(
+      state(),
+      R"({"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling image \"app:missing\""}})");
+  EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "q")->part("status").string_at("phase"), "Pending");
+  fixture.api.change(Kind::Pod, "d", "q", R"({"spec":{"containers":[{"name":"c","image":"app:1"}]}})");
+  fixture.run_until_idle();
+  EXPECT_NE(state().find("running"), std::string::npos) << state();
+}
+
 TEST_F(SimulatedPods, SayWhichSpecTheySaw) {
   begin();
   fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"generation":1},"status":{"phase":"Pending"}})");

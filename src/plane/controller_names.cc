@@ -31,13 +31,18 @@ struct ActedOn {
 };
 constexpr ActedOn kActedOn[] = {
     {"replicaset-controller", "replicasets.apps"},
+    {"replicationcontroller-controller", "replicationcontrollers"},
     {"deployment-controller", "deployments.apps"},
     {"job-controller", "jobs.batch"},
+    {"cronjob-controller", "cronjobs.batch"},
     {"statefulset-controller", "statefulsets.apps"},
     {"daemonset-controller", "daemonsets.apps"},
     {"disruption-controller", "poddisruptionbudgets.policy"},
     {"persistentvolume-binder-controller", "persistentvolumes"},
     {"persistentvolume-binder-controller", "persistentvolumeclaims"},
+    {"resourcequota-controller", "resourcequotas"},
+    {"endpointslice-controller", "services"},
+    {"endpointslice-mirroring-controller", "endpoints"},
     {"resourceclaim-controller", "resourceclaimtemplates.resource.k8s.io"},
     {"device-taint-eviction-controller", "devicetaintrules.resource.k8s.io"},
 };

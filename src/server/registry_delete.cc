@@ -51,7 +51,9 @@ ApiResult<void> Registry::finish_remove(const std::shared_ptr<Removal>& removal)
   const store::ObjectPtr current = std::exchange(removal->current, nullptr);
   const Json before = std::exchange(removal->before, {});
   removal->warnings.clear();
-  if (rules.orphans_by_default && options.propagation.empty()) removal->warnings.emplace_back(kOrphanWarning);
+  // ReplicationControllers orphan by default too, without a word.
+  if (rules.orphans_by_default && rules.resource == "jobs" && options.propagation.empty())
+    removal->warnings.emplace_back(kOrphanWarning);
 
   Deletion deletion = begin_deletion(target, options, before, dependencies_.clock.now());
   if (deletion.waits && deletion.object == before) {

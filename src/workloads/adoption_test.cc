@@ -1,4 +1,4 @@
-// Pods and ReplicaSets without a controller: who takes them over, with what, and what is made meanwhile.
+// Pods and ReplicaSets without a controller: who adopts them, and what is made until then.
 #include <gtest/gtest.h>
 
 #include "engine/testing/engine_fixture.h"
@@ -21,7 +21,9 @@ struct World {
 
   void begin(std::unique_ptr<client::Reconciler> controller, const api::ResourceRef& owners) {
     fixture.engine.add(std::move(controller));
-    fixture.api.put(owners, *parse_json(kOwners));
+    Json owner = *parse_json(kOwners);
+    if (owners == replication_controllers()) owner["spec"]["selector"] = Json::object({{"app", "web"}});
+    fixture.api.put(owners, std::move(owner));
     fixture.api.put(Kind::Node, R"({"metadata":{"name":"n"}})");
     fixture.start();
     fixture.run_until_idle();
@@ -46,6 +48,7 @@ struct OwnersCase {
 
 TEST(Adoption, TheOrphanIsTakenBackAndNoOtherPodIsMade) {
   const OwnersCase cases[] = {{make_replica_set, replica_sets()},
+                              {make_replication_controller, replication_controllers()},
                               {make_job, jobs()},
                               {make_stateful_set, stateful_sets()},
                               {make_daemon_set, daemon_sets()}};
@@ -123,6 +126,7 @@ TEST(Adoption, ADeploymentMakesNoReplicaSetBesideTheOneItAdopts) {
 
 TEST(Adoption, NoPodIsMadeInANamespaceThatIsBeingDeleted) {
   const OwnersCase cases[] = {{make_replica_set, replica_sets()},
+                              {make_replication_controller, replication_controllers()},
                               {make_job, jobs()},
                               {make_stateful_set, stateful_sets()},
                               {make_daemon_set, daemon_sets()}};
@@ -140,7 +144,9 @@ TEST(Adoption, NoPodIsMadeInANamespaceThatIsBeingDeleted) {
 
 // Who waits for a pod to go must not find its successor under its name.
 TEST(Adoption, TheNameOfAPodThatIsGoneDoesNotComeBack) {
-  const OwnersCase cases[] = {{make_replica_set, replica_sets()}, {make_daemon_set, daemon_sets()}};
+  const OwnersCase cases[] = {{make_replica_set, replica_sets()},
+                              {make_replication_controller, replication_controllers()},
+                              {make_daemon_set, daemon_sets()}};
   for (const OwnersCase& test : cases) {
     SCOPED_TRACE(test.owners.resource);
     World world;

@@ -10,6 +10,10 @@ const api::ResourceRef& replica_sets() {
   static const api::ResourceRef kRef{"apps", "v1", "replicasets"};
   return kRef;
 }
+const api::ResourceRef& replication_controllers() {
+  static const api::ResourceRef kRef{"", "v1", "replicationcontrollers"};
+  return kRef;
+}
 const api::ResourceRef& deployments() {
   static const api::ResourceRef kRef{"apps", "v1", "deployments"};
   return kRef;
@@ -24,6 +28,10 @@ const api::ResourceRef& daemon_sets() {
 }
 const api::ResourceRef& jobs() {
   static const api::ResourceRef kRef{"batch", "v1", "jobs"};
+  return kRef;
+}
+const api::ResourceRef& cron_jobs() {
+  static const api::ResourceRef kRef{"batch", "v1", "cronjobs"};
   return kRef;
 }
 const api::ResourceRef& controller_revisions() {

@@ -14,10 +14,12 @@ namespace berth::workloads {
 
 // Resources that several controllers name.
 const api::ResourceRef& replica_sets();
+const api::ResourceRef& replication_controllers();
 const api::ResourceRef& deployments();
 const api::ResourceRef& stateful_sets();
 const api::ResourceRef& daemon_sets();
 const api::ResourceRef& jobs();
+const api::ResourceRef& cron_jobs();
 const api::ResourceRef& controller_revisions();
 
 // One version of an object, parsed: metadata decoded, spec and status as they are.

@@ -16,10 +16,12 @@ bool reads_alike(const api::Pod& before, const api::Pod& after) {
          before.node_name == after.node_name && before.conditions == after.conditions;
 }
 
-api::LabelSelector selector_in(const api::AnyObject& owner) {
+api::LabelSelector selector_in(const api::AnyObject& owner, SelectorForm form) {
   const Result<Json> document = api::parse_object(*owner.raw);
-  Result<api::LabelSelector> selector =
-      api::LabelSelector::of(document ? document->part("spec").part("selector") : Json());
+  Json written = document ? document->part("spec").part("selector") : Json();
+  if (form == SelectorForm::Labels && !written.is_null())
+    written = Json::object({{"matchLabels", std::move(written)}});
+  Result<api::LabelSelector> selector = api::LabelSelector::of(written);
   if (selector) return std::move(selector).value();
   return api::LabelSelector::of(Json()).value_or(api::LabelSelector());
 }
@@ -168,7 +170,8 @@ void OwnedPods::on_owner(const View& view, const Delta& delta, Keys& keys) const
     if (in_namespace.empty()) owners_.erase(delta.key.ns);
   }
   if (!after) return;
-  const Owner& owner = owners_[delta.key.ns][delta.key.name] = {after->meta.uid, selector_in(*after)};
+  const Owner& owner =
+      owners_[delta.key.ns][delta.key.name] = {after->meta.uid, selector_in(*after, rules_.selector)};
   const auto& all = view.pods.all();
   for (auto at = all.lower_bound({delta.key.ns, ""}); at != all.end() && at->first.ns == delta.key.ns; ++at) {
     const api::Pod& pod = *at->second;

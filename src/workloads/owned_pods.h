@@ -5,6 +5,7 @@
 // many owners would visit every pod of the namespace.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -16,8 +17,12 @@
 
 namespace berth::workloads {
 
+// The form of spec.selector.
+enum class SelectorForm : std::uint8_t { LabelSelector, Labels };
+
 // What differs between kinds of owners.
 struct OwnershipRules {
+  SelectorForm selector = SelectorForm::LabelSelector;
   // A pod gets it together with its controller.
   std::string finalizer = {};
   // Pods that have ended are adopted too.

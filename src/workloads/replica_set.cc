@@ -16,9 +16,19 @@ struct SetCounts {
   std::int64_t replicas = 0, labeled = 0, ready = 0, available = 0, terminating = 0;
 };
 
+// What tells the two kinds that keep equal pods apart.
+struct ReplicasKind {
+  std::string_view controller, api_version, kind;
+  const api::ResourceRef& resource;
+  SelectorForm selector;
+  bool counts_terminating;  // the status has terminatingReplicas
+};
+
 class ReplicaSet final : public client::Reconciler {
  public:
-  std::string_view name() const override { return "replicaset-controller"; }
+  explicit ReplicaSet(const ReplicasKind& kind) : kind_(kind) {}
+
+  std::string_view name() const override { return kind_.controller; }
   std::vector<client::Interest> interests() const override { return pods_.interests(); }
 
   Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
@@ -35,7 +45,7 @@ class ReplicaSet final : public client::Reconciler {
     const auto set = parse_other(key, *object);
     if (!set) return Effects::nothing();
     Effects effects;
-    pods_.claim(view, *set, controller_reference(*set, "apps/v1", "ReplicaSet"), effects);
+    pods_.claim(view, *set, reference_to(*set), effects);
     if (!effects.chains.empty()) return effects;  // how many are missing is known after that
     const std::string refusal = refusals_.take(key);
     // Before the pods: what is refused stops the chains that have not begun.
@@ -55,6 +65,10 @@ class ReplicaSet final : public client::Reconciler {
     std::int64_t generation = 0;
     std::int64_t wanted = 0;
   };
+
+  api::OwnerReference reference_to(const Parsed& set) const {
+    return controller_reference(set, kind_.api_version, kind_.kind);
+  }
 
   // A change of the set itself, and missing pods, are not left waiting.
   std::optional<Time> rest_until(const api::ObjectKey& key, const api::AnyObject& set, Time now) {
@@ -82,7 +96,7 @@ class ReplicaSet final : public client::Reconciler {
       const std::string prefix = set.meta.name + "-";
       const NumberedNames names(prefix, set.meta.uid);
       const PodsOfOwner standing{pods, pods_.next_numbers(set.meta.uid)};
-      const api::OwnerReference owner = controller_reference(set, "apps/v1", "ReplicaSet");
+      const api::OwnerReference owner = reference_to(set);
       for (const std::string& name : next_names(view, set.meta.ns, names, standing, 0, count))
         create_pod(effects, set,
                    pod_from_template(set.spec().part("template"), owner, set.meta.ns, name, prefix));
@@ -130,16 +144,19 @@ class ReplicaSet final : public client::Reconciler {
     status.append("fullyLabeledReplicas", unless_zero(counts.labeled));
     status.append("readyReplicas", unless_zero(counts.ready));
     status.append("availableReplicas", unless_zero(counts.available));
-    status.append("terminatingReplicas", counts.terminating);
+    if (kind_.counts_terminating) status.append("terminatingReplicas", counts.terminating);
     status.append("observedGeneration", set.meta.generation);
     status.append("conditions", std::move(conditions));
     return status;
   }
 
+  const ReplicasKind kind_;
   OwnedPods pods_{
-      replica_sets(), "ReplicaSet", {.names = [](const api::OwnerReference& owner, const api::Pod&) {
-        return NumberedNames(owner.name + "-", owner.uid);
-      }}};
+      kind_.resource,
+      std::string(kind_.kind),
+      {.selector = kind_.selector, .names = [](const api::OwnerReference& owner, const api::Pod&) {
+         return NumberedNames(owner.name + "-", owner.uid);
+       }}};
   RefusedWrites refusals_;
   std::map<api::ObjectKey, LastRun> last_runs_;  // of sets that exist
 };
@@ -147,7 +164,14 @@ class ReplicaSet final : public client::Reconciler {
 }  // namespace
 
 std::unique_ptr<client::Reconciler> make_replica_set() {
-  return std::make_unique<ReplicaSet>();
+  return std::make_unique<ReplicaSet>(ReplicasKind{"replicaset-controller", "apps/v1", "ReplicaSet",
+                                                   replica_sets(), SelectorForm::LabelSelector, true});
+}
+
+std::unique_ptr<client::Reconciler> make_replication_controller() {
+  return std::make_unique<ReplicaSet>(ReplicasKind{"replicationcontroller-controller", "v1",
+                                                   "ReplicationController", replication_controllers(),
+                                                   SelectorForm::Labels, false});
 }
 
 }  // namespace berth::workloads

@@ -1,4 +1,4 @@
-// The workloads that make pods: ReplicaSet, Deployment, Job, StatefulSet, DaemonSet.
+// The workloads: ReplicaSet, ReplicationController, Deployment, Job, CronJob, StatefulSet, DaemonSet.
 //
 // Each is a Reconciler for the engine. What they remember is derived from the view and may be lost.
 // workloads.def has a row for each. Source: kube-controller-manager 1.37.

@@ -306,7 +306,8 @@ void warn_of_template(KindRules& rules) {
     return template_warnings(object, old, {"template"});
   };
 }
-void warn_of_replica_template(KindRules& rules) {
+void adjust_replication_controllers(KindRules& rules) {
+  rules.orphans_by_default = true;
   rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
     return template_warnings(object, old, {"spec.template", true});
   };
@@ -335,7 +336,7 @@ constexpr StoredKind kStoredKinds[] = {
     {"", "limitranges", kPutCreates, nullptr, adjust_limit_ranges},
     {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults, warn_of_template},
     {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults,
-     warn_of_replica_template},
+     adjust_replication_controllers},
     {"", "resourcequotas", kAnswersDeleted},
     {"", "serviceaccounts", kAnswersDeleted, nullptr, adjust_service_accounts},
     {kWebhookGroup, "mutatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,

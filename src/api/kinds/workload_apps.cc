@@ -1,8 +1,8 @@
-// Defaults of apps/v1 and CronJob. Of CronJobs enough for apply, diff and describe: no controller handles
-// them.
+// Defaults and checks of apps/v1 and of CronJob, whose Job template is checked when a Job is made of it.
 #include <charconv>
 #include <utility>
 
+#include "api/cron_schedule.h"
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 #include "api/kinds/workload_kinds.h"
@@ -138,6 +138,42 @@ void cron_job_defaults(Json& job) {
   set_template_defaults(*inner);
 }
 
+// A name leaves room for "-" and the ten digits that its Jobs' names add.
+constexpr std::size_t kCronNameBytesMax = 52;
+
+FieldErrors check_cron_job(const Json& job, const Json* old) {
+  const FieldPath path("spec");
+  const Json& spec = job.part("spec");
+  FieldErrors errors;
+  const std::string_view schedule = spec.string_at("schedule");
+  if (schedule.empty()) {
+    errors.push_back(required(path.child("schedule"), ""));
+  } else if (!old || old->part("spec").string_at("schedule") != schedule) {
+    if (const Result<CronSchedule> read = CronSchedule::parse(schedule); !read)
+      errors.push_back(invalid(path.child("schedule"), schedule, read.error().text()));
+  }
+  append(errors, check_one_of(path.child("concurrencyPolicy"), spec.string_at("concurrencyPolicy"),
+                              {"Allow", "Forbid", "Replace"}));
+  for (const std::string_view field :
+       {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"})
+    if (const std::int64_t value = spec.int_at(field); value < 0)
+      errors.push_back(invalid(path.child(field), value, "must be greater than or equal to 0"));
+  return errors;
+}
+
+FieldErrors validate_cron_job(const Json& job, const RuleContext&) {
+  FieldErrors errors = check_cron_job(job, nullptr);
+  const std::string_view name = job.part("metadata").string_at("name");
+  if (name.size() > kCronNameBytesMax)
+    errors.push_back(
+        invalid(FieldPath("metadata").child("name"), name, "must be no more than 52 characters"));
+  return errors;
+}
+
+FieldErrors validate_cron_job_update(const Json& next, const Json& old, const RuleContext&) {
+  return check_cron_job(next, &old);
+}
+
 std::vector<std::string> set_warnings(const Json& set, const Json* old, const RuleContext&) {
   return template_warnings(set, old, {"spec.template"});
 }
@@ -191,6 +227,8 @@ std::vector<KindRules> apps_rules() {
   cron.resource = "cronjobs";
   cron.has_generation = true;
   cron.set_defaults = cron_job_defaults;
+  cron.validate_create = validate_cron_job;
+  cron.validate_update = validate_cron_job_update;
   cron.warnings = cron_job_warnings;
   all.push_back(cron);
   return all;
