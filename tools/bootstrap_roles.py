@@ -3,8 +3,8 @@
 
     tools/bootstrap_roles.py FOLDER > src/rbac/bootstrap_roles.inc
 
-FOLDER is plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of Kubernetes' sources. Of two files of the same
-roles the one with every feature gate on counts: a rule for a resource that is not served grants nothing.
+FOLDER is plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of Kubernetes' sources. Of two files of the
+same roles the one with every feature gate on counts: a rule for a resource that is not served grants nothing.
 """
 import os
 import sys
@@ -13,6 +13,7 @@ import yaml
 
 ROLES = ("cluster-roles-featuregates", "controller-roles", "namespace-roles")
 BINDINGS = ("cluster-role-bindings", "controller-role-bindings", "namespace-role-bindings")
+RULE_MEMBERS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 
 
@@ -29,6 +30,11 @@ def target(label):
     return label[len(AGGREGATE):]
 
 
+def place(item):
+    """Where an object is: its namespace, and its name."""
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]
+
+
 def row(*texts):
     """One row of a table; columns that are empty at its end are left off."""
     kept = list(texts)
@@ -40,29 +46,26 @@ def row(*texts):
 def role_row(role):
     """The row of a role without its rules."""
     labels = [target(label) for label in role["metadata"]["labels"] if label.startswith(AGGREGATE)]
-    collected = [target(label) for selector in role.get("aggregationRule", {}).get("clusterRoleSelectors", [])
-                 for label in selector["matchLabels"]]
+    selectors = role.get("aggregationRule", {}).get("clusterRoleSelectors", [])
+    collected = [target(label) for selector in selectors for label in selector["matchLabels"]]
     assert len(labels) <= 1 and len(collected) <= 1, role
-    return row(role["metadata"].get("namespace", ""), role["metadata"]["name"], "".join(labels), "".join(collected))
+    return row(*place(role), "".join(labels), "".join(collected))
 
 
 def rule_rows(role):
     """A row for each rule of a role."""
     for rule in role.get("rules") or []:
-        columns = [rule.get(key, []) for key in ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")]
-        yield row(role["metadata"].get("namespace", ""), role["metadata"]["name"],
-                  *[",".join(column) for column in columns])
+        yield row(*place(role), *[",".join(rule.get(member, [])) for member in RULE_MEMBERS])
 
 
 def binding_row(binding):
     """The row of a binding: who gets which role."""
     subjects = []
     for subject in binding.get("subjects", []):
-        name = subject["name"]
-        subjects.append(subject["kind"] + "/" + (subject["namespace"] + "/" if "namespace" in subject else "") + name)
+        parts = [subject["kind"], subject.get("namespace"), subject["name"]]
+        subjects.append("/".join(part for part in parts if part))
     ref = binding["roleRef"]
-    return row(binding["metadata"].get("namespace", ""), binding["metadata"]["name"], ref["kind"], ref["name"],
-               ",".join(subjects))
+    return row(*place(binding), ref["kind"], ref["name"], ",".join(subjects))
 
 
 def table(kind, name, rows):

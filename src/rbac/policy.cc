@@ -105,8 +105,8 @@ Policy::Policy(std::vector<RolePtr> roles, std::vector<BindingPtr> bindings) {
   std::copy_if(roles.begin(), roles.end(), std::back_inserter(cluster_roles),
                [](const RolePtr& role) { return role->ns.empty(); });
   for (const RolePtr& role : roles) {
-    RuleList list{aggregated_rules(*role, cluster_roles), {}};
-    for (const PolicyRule& rule : list.rules) list.signatures.emplace_back(rule);
+    RuleList list{aggregated_rules(*role, cluster_roles), {}, {}};
+    for (const PolicyRule& rule : list.rules) list.all.add(list.signatures.emplace_back(rule));
     roles_.emplace(std::pair(role->ns, role->name), std::move(list));
   }
   std::sort(bindings.begin(), bindings.end(), [](const BindingPtr& a, const BindingPtr& b) {
@@ -128,7 +128,7 @@ void Policy::add_binding(BindingPtr binding) {
       add(scope.by_user[std::move(name)]);
   }
   const RuleList* rules = find_role(binding->role, binding->ns);
-  bound_.push_back({std::move(binding), rules});
+  bound_.push_back({std::move(binding), rules, rules ? rules->all : RuleSignature()});
 }
 
 const Policy::RuleList* Policy::find_role(const RoleRef& role, std::string_view ns) const {
@@ -159,7 +159,7 @@ const Policy::Bound* Policy::allowing(const Attributes& asked, const Positions& 
   const RuleSignature signature(asked);
   for (const Position position : positions) {
     const Bound& bound = bound_[position];
-    if (!bound.rules) continue;
+    if (!bound.all.may_allow(signature)) continue;
     for (std::size_t i = 0; i < bound.rules->rules.size(); ++i)
       if (bound.rules->signatures[i].may_allow(signature) && bound.rules->rules[i].allows(asked))
         return &bound;

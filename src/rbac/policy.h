@@ -54,10 +54,12 @@ class Policy {
   struct RuleList {
     std::vector<PolicyRule> rules;
     std::vector<RuleSignature> signatures;
+    RuleSignature all;
   };
   struct Bound {
     BindingPtr binding;
     const RuleList* rules = nullptr;  // null: the role is missing
+    RuleSignature all;                // of the role, here so that most roles are not looked at
   };
   using Position = std::uint32_t;  // in bound_
   using Positions = std::vector<Position>;

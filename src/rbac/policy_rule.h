@@ -49,10 +49,18 @@ bool path_covers(std::string_view rule_path, std::string_view path);
 // A set bit proves nothing, a clear one refuses.
 class RuleSignature {
  public:
+  // Of no rule.
+  RuleSignature() = default;
   explicit RuleSignature(const PolicyRule& rule);
   explicit RuleSignature(const Attributes& asked);
 
-  // False: `rule.allows()` is false as well.
+  // Of several rules.
+  void add(const RuleSignature& more) {
+    verbs_ |= more.verbs_;
+    groups_ |= more.groups_;
+    resources_ |= more.resources_;
+  }
+  // False: no such rule allows what is asked.
   bool may_allow(const RuleSignature& asked) const {
     return (verbs_ & asked.verbs_) && (groups_ & asked.groups_) && (resources_ & asked.resources_);
   }
