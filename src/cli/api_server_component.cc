@@ -61,6 +61,8 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   server::ApiServerOptions server_options;
   server_options.warn_unacted = component->options_.warn_unacted;
   server_options.unacted = component->options_.unacted;
+  if (component->options_.insecure)
+    server_options.unacted.emplace_back("certificatesigningrequests.certificates.k8s.io");
   server_options.calls_admission_webhooks = true;
   server_options.webhook_services = TRY(server::WebhookServices::parse(component->options_.webhook_services));
   server_options.collect_custom_garbage = component->options_.collect_custom_garbage;
@@ -72,12 +74,14 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   server_options.pages = [owner = component.get()](std::string_view path) { return owner->page(path); };
   server_options.dashboard = [owner = component.get()] { return owner->dashboard(); };
   server_options.metrics = [owner = component.get()] { return owner->metrics(); };
+  server_options.token_key = TRY(component->token_key());
   component->server_ = std::make_unique<server::ApiServer>(
       server::Registry::Dependencies{*component->store_, *component->pool_, component->clock_,
                                      component->random_, gates, dra::check_cel,
                                      component->options_.pod_admission},
       std::move(server_options));
   if (Status made = component->server_->make_default_objects(); !made) return made.error();
+  if (Status made = component->server_->make_bootstrap_roles(); !made) return made.error();
   return component;
 }
 
@@ -86,6 +90,13 @@ Result<server::Certificates> ApiServerComponent::certificates() const {
   return options_.certificate_directory.empty()
              ? server::generate_certificates(names, clock_.now())
              : server::certificates_in(options_.certificate_directory, names, clock_.now());
+}
+
+Result<server::TokenKey> ApiServerComponent::token_key() const {
+  const std::string& folder = options_.certificate_directory;
+  if (folder.empty()) return server::TokenKey::generate();
+  TRY(server::make_certificate_folder(folder));
+  return server::TokenKey::in_file(folder + "/sa.key");
 }
 
 // A port of the last start that others took meanwhile is given up: clients need the new kubeconfig.
@@ -122,6 +133,7 @@ Status ApiServerComponent::start() {
     certificates_ = TRY(certificates());
     transport.tls = server::TlsMaterial{certificates_.server.certificate_pem, certificates_.server.key_pem,
                                         certificates_.ca.certificate_pem};
+    server_->sign_certificates(certificates_.ca);
   }
   TRY(bind(std::move(transport)));
   url_ = url_of(options_.insecure ? "http" : "https",

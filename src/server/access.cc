@@ -1,122 +1,233 @@
 #include "server/access.h"
 
-#include <algorithm>
-
 #include "base/ascii.h"
 #include "base/time.h"
+#include "rbac/escalation.h"
+#include "server/certificate_signer.h"
+#include "server/metadata.h"
+#include "server/registry.h"
 
 namespace berth::server {
 namespace {
 
-constexpr std::string_view kMasters = "system:masters";
-constexpr std::string_view kAuthenticated = "system:authenticated";
-constexpr std::string_view kUnauthenticated = "system:unauthenticated";
-
-bool in_group(const User& user, std::string_view group) {
-  return std::find(user.groups.begin(), user.groups.end(), group) != user.groups.end();
+// Errors may be shown by browsers.
+std::string without_markup(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else
+      out += c;
+  return out;
 }
 
-ApiStatus unauthorized() {
-  return {.code = 401, .reason = "Unauthorized", .message = "Unauthorized"};
+std::string cannot(const User& user, std::string_view verb, std::string_view kind, std::string_view what) {
+  std::string text = "User ";
+  append_json_string(text, user.name);
+  text.append(" cannot ").append(verb).append(" ").append(kind).append(" ");
+  append_json_string(text, what);
+  return text;
 }
 
-std::string sentence(const User& user, const AccessAttributes& attributes) {
-  std::string text = "User \"" + user.name + "\" cannot ";
-  text.append(attributes.verb)
-      .append(" resource \"")
-      .append(attributes.resource)
-      .append("\" in API group \"");
-  text.append(attributes.group).append("\" ");
-  if (attributes.ns.empty()) return text + "at the cluster scope";
-  return text.append("in the namespace \"").append(attributes.ns).append("\"");
+std::string sentence(const User& user, const rbac::Attributes& asked) {
+  std::string text = cannot(user, asked.verb, "resource", asked.resource) + " in API group ";
+  append_json_string(text, asked.group);
+  if (asked.ns.empty()) return text + " at the cluster scope";
+  text += " in the namespace ";
+  append_json_string(text, asked.ns);
+  return text;
 }
 
-// Every authenticated user may review its own access.
-bool asks_about_self(const AccessAttributes& attributes) {
-  const bool group =
-      attributes.group == "authorization.k8s.io" || attributes.group == "authentication.k8s.io";
-  return group && attributes.verb == "create" && attributes.resource.rfind("selfsubject", 0) == 0;
+std::string with_reason(std::string text, const std::string& reason) {
+  return reason.empty() ? text : text + ": " + reason;
 }
 
-constexpr std::string_view kImpersonateUser = "impersonate-user";
-constexpr std::string_view kImpersonateGroup = "impersonate-group";
-
-// "impersonate-group", or nothing for a header that is none of impersonation.
-std::string impersonation_of(std::string_view header) {
-  std::string name = to_lower(header);
-  for (const std::string_view one : {kImpersonateGroup, std::string_view("impersonate-uid")})
-    if (name == one) return name;
-  return name.starts_with("impersonate-extra-") ? name : std::string();
+bool is_role(const api::ResourceInfo& resource) {
+  return resource.plural == "roles" || resource.plural == "clusterroles";
 }
 
-// Attributes of a user that is not named: they would be ignored, and the request be the caller's own.
-ApiResult<void> check_user_is_named(const HttpRequest& request) {
-  for (const auto& [name, value] : request.headers)
-    if (const std::string asked = impersonation_of(name); !asked.empty())
-      return bad_request("requested " + asked +
-                         " without impersonating a user: " + std::string(kImpersonateUser) + " is missing");
-  return {};
+bool has_aggregation(const Json& role) {
+  return !role.part("aggregationRule").items_at("clusterRoleSelectors").empty();
 }
 
-bool is_open_path(std::string_view path) {
-  for (std::string_view root : {"/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz"})
-    if (path == root ||
-        (path.size() > root.size() && path.substr(0, root.size()) == root && path[root.size()] == '/'))
-      return true;
-  return false;
+// Whether an update changes only what the garbage collector writes.
+bool is_for_collector(Json next, Json before) {
+  for (const std::string_view member :
+       {"ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation"}) {
+    metadata_of(next).as_object().erase(member);
+    metadata_of(before).as_object().erase(member);
+  }
+  return next == before;
 }
 
-bool is_public_path(std::string_view path) {
-  for (std::string_view root : {"/version", "/healthz", "/livez", "/readyz"})
-    if (path.substr(0, root.size()) == root) return true;
-  return false;
+std::vector<const rbac::PolicyRule*> pointers_to(const std::vector<rbac::PolicyRule>& rules) {
+  std::vector<const rbac::PolicyRule*> pointers;
+  for (const rbac::PolicyRule& rule : rules) pointers.push_back(&rule);
+  return pointers;
 }
 
 }  // namespace
 
-bool is_administrator(const User& user) {
-  return in_group(user, kMasters);
+ApiResult<void> Access::authorize(const User& user, const rbac::Attributes& asked) {
+  if (user.is_administrator()) return {};
+  const PolicyPtr policy = this->policy();
+  if (policy->allows(user, asked)) return {};
+  const std::string_view plural = std::string_view(asked.resource).substr(0, asked.resource.find('/'));
+  return forbidden({asked.group, plural}, asked.name,
+                   with_reason(without_markup(sentence(user, asked)), policy->decide(user, asked).reason));
 }
 
-ApiResult<User> authenticate(const HttpRequest& request) {
-  User user = request.user;
-  if (user.name.empty()) {
-    if (!request.header("Authorization").empty()) return unauthorized();
-    user = {"system:anonymous", {std::string(kUnauthenticated)}};
-  } else if (!in_group(user, kAuthenticated)) {
-    user.groups.emplace_back(kAuthenticated);
-  }
-  const std::string_view other = request.header(kImpersonateUser);
-  if (other.empty()) {
-    TRY(check_user_is_named(request));
-    return user;
-  }
-  TRY(authorize(user, {"impersonate", "", "users", "", other}));
-  User impersonated{std::string(other), {}};
-  for (const auto& [name, value] : request.headers)
-    if (impersonation_of(name) == kImpersonateGroup) impersonated.groups.push_back(value);
-  if (!in_group(impersonated, kAuthenticated)) impersonated.groups.emplace_back(kAuthenticated);
-  return impersonated;
-}
-
-ApiResult<void> authorize(const User& user, const AccessAttributes& attributes) {
-  if (is_administrator(user)) return {};
-  if (in_group(user, kAuthenticated) && asks_about_self(attributes)) return {};
-  const std::string_view plural =
-      std::string_view(attributes.resource).substr(0, attributes.resource.find('/'));
-  return forbidden({attributes.group, plural}, attributes.name, sentence(user, attributes));
-}
-
-ApiResult<void> authorize_path(const User& user, std::string_view method, std::string_view path) {
-  if (is_administrator(user) || is_public_path(path)) return {};
-  if (in_group(user, kAuthenticated) && is_open_path(path)) return {};
-  std::string verb(method);
-  for (char& c : verb) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+ApiResult<void> Access::authorize_path(const User& user, std::string_view method, std::string_view path) {
+  if (user.is_administrator()) return {};
+  const std::string verb = to_lower(method);
+  const rbac::Decision decision =
+      policy()->decide(user, {.verb = verb, .group = "", .resource = "", .ns = "", .name = "", .path = path});
+  if (decision.allowed) return {};
   return ApiStatus{.code = 403,
                    .reason = "Forbidden",
-                   .message = "forbidden: User \"" + user.name + "\" cannot " + verb + " path \"" +
-                              std::string(path) + "\"",
+                   .message = "forbidden: " +
+                              with_reason(without_markup(cannot(user, verb, "path", path)), decision.reason),
                    .has_details = true};
+}
+
+rbac::Decision Access::decide(const User& user, const rbac::Attributes& asked) {
+  return user.is_administrator() ? rbac::Decision{true, ""} : policy()->decide(user, asked);
+}
+
+void Access::noted(const ObjectTarget& target) {
+  if (target.resource->group == rbac::kGroup) ++written_;
+}
+
+PolicyPtr Access::policy() {
+  if (read_to_ != written_) read_again();
+  const std::lock_guard lock(mutex_);
+  return policy_;
+}
+
+// Who comes while it is read waits for the lock: an acknowledged role holds for every later request.
+void Access::read_again() {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t written = written_;
+  if (read_to_ == written) return;
+  std::vector<rbac::RolePtr> roles = read("clusterroles", cluster_roles_);
+  for (rbac::RolePtr& role : read("roles", roles_)) roles.push_back(std::move(role));
+  std::vector<rbac::BindingPtr> bindings = read("clusterrolebindings", cluster_bindings_);
+  for (rbac::BindingPtr& binding : read("rolebindings", bindings_)) bindings.push_back(std::move(binding));
+  policy_ = std::make_shared<const rbac::Policy>(std::move(roles), std::move(bindings));
+  read_to_ = written;
+}
+
+template <class Value>
+std::vector<std::shared_ptr<const Value>> Access::read(std::string_view plural, Read<Value>& known) const {
+  store::ListQuery query;
+  query.resource = std::string(plural) + "." + std::string(rbac::kGroup);
+  const Result<store::ListPage> page = registry_.store().list(query);
+  BERTH_ASSERT(page.ok(), "the newest state can always be listed");
+  std::vector<std::shared_ptr<const Value>> values;
+  Read<Value> before = std::exchange(known, {});
+  for (const store::ObjectPtr& object : page->objects) {
+    const auto found = before.find(object->key);
+    std::shared_ptr<const Value> value;
+    if (found != before.end() && found->second.first == object->revision)
+      value = found->second.second;
+    else if (const Result<Json> document = registry_.document_of(*object))
+      value = std::make_shared<const Value>(Value::read(*document));
+    if (!value) continue;
+    known.emplace(object->key, std::pair(object->revision, value));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+ApiResult<void> Access::check_write(const ObjectTarget& target, const WriteOptions& options,
+                                    const Json& object, const Json* before) {
+  const std::string_view group = target.resource->group;
+  // A write without notes is the server's own.
+  if (!options.notes || (group != rbac::kGroup && group != kCertificatesGroup)) return {};
+  const User user{options.user, options.user_groups};
+  return group == rbac::kGroup ? check_grant(user, target, object, before)
+                               : check_certificate(user, target, object, before);
+}
+
+ApiResult<void> Access::check_grant(const User& user, const ObjectTarget& target, const Json& object,
+                                    const Json* before) {
+  if (user.is_administrator() || (before && is_for_collector(object, *before))) return {};
+  return is_role(*target.resource) ? check_role(user, target, object, before)
+                                   : check_binding(user, target, object);
+}
+
+ApiResult<void> Access::check_certificate(const User& user, const ObjectTarget& target, const Json& object,
+                                          const Json* before) {
+  if (target.resource->plural != "certificatesigningrequests") return {};
+  if (!before) {
+    const std::string problem = subject_problem(object.part("spec"));
+    return problem.empty() ? ApiResult<void>() : forbidden(target.resource_name(), target.name, problem);
+  }
+  const bool approves = target.subresource == "approval";
+  if (user.is_administrator() || (!approves && target.subresource != "status")) return {};
+  const Json& now = object.part("status");
+  const Json& then = before->part("status");
+  if (!approves && now.part("certificate") == then.part("certificate") &&
+      now.part("conditions") == then.part("conditions"))
+    return {};
+  const std::string signer(before->part("spec").string_at("signerName"));
+  const std::string all_of_domain = signer.substr(0, signer.find('/')) + "/*";
+  const PolicyPtr policy = this->policy();
+  for (const std::string& name : {signer, all_of_domain})
+    if (policy->allows(user, {approves ? "approve" : "sign", kCertificatesGroup, "signers", "", name}))
+      return {};
+  return forbidden(target.resource_name(), target.name,
+                   std::string("user not permitted to ") + (approves ? "approve" : "sign") +
+                       " requests with signerName \"" + signer + "\"");
+}
+
+ApiResult<void> Access::check_role(const User& user, const ObjectTarget& target, const Json& object,
+                                   const Json* before) {
+  const std::string_view name = before ? std::string_view(target.name) : std::string_view();
+  if (policy()->allows(user, {.verb = "escalate",
+                              .group = rbac::kGroup,
+                              .resource = std::string(target.resource->plural),
+                              .ns = target.ns,
+                              .name = name}))
+    return {};
+  const rbac::Role role = rbac::Role::read(object);
+  TRY(check_held(user, target, pointers_to(role.rules)));
+  if (!has_aggregation(object) && !(before && has_aggregation(*before))) return {};
+  const rbac::PolicyRule everything[] = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
+  if (check_held(user, target, {&everything[0], &everything[1]})) return {};
+  return forbidden(target.resource_name(), target.name,
+                   "must have cluster-admin privileges to use the aggregationRule");
+}
+
+ApiResult<void> Access::check_binding(const User& user, const ObjectTarget& target, const Json& object) {
+  const rbac::RoleRef role = rbac::RoleRef::read(object.part("roleRef"));
+  const bool is_cluster_role = role.kind == "ClusterRole";
+  const std::string_view plural = is_cluster_role ? "clusterroles" : "roles";
+  const PolicyPtr policy = this->policy();
+  if (policy->allows(user, {.verb = "bind",
+                            .group = rbac::kGroup,
+                            .resource = std::string(plural),
+                            .ns = target.ns,
+                            .name = role.name}))
+    return {};
+  const Result<std::vector<const rbac::PolicyRule*>> rules = policy->rules_of(role, target.ns);
+  if (rules) return check_held(user, target, *rules);
+  if (is_cluster_role || role.kind == "Role") return not_found({rbac::kGroup, plural}, role.name);
+  return plain_error(rules.error().message());
+}
+
+ApiResult<void> Access::check_held(const User& user, const ObjectTarget& target,
+                                   const std::vector<const rbac::PolicyRule*>& granted) {
+  const PolicyPtr policy = this->policy();
+  const rbac::UserRules held = policy->rules_for(user, target.ns);
+  const Result<std::vector<rbac::PolicyRule>> missing = rbac::missing_rights(held.rules, granted);
+  if (!missing) return forbidden(target.resource_name(), target.name, missing.error().message());
+  if (missing->empty()) return {};
+  return forbidden(target.resource_name(), target.name, rbac::escalation_text(user, *missing, held.error));
 }
 
 ApiResult<void> check_timeout(const HttpRequest& request) {

@@ -1,36 +1,79 @@
-// Authentication and authorization.
+// Authorization: what users may do, by the stored roles and bindings.
 //
-// There is one administrator (group system:masters) and no roles: all other users may only read discovery and
-// review their own access. Pure, any thread. Source: responses of kube-apiserver 1.37 with RBAC and no
-// bindings.
+// Level-triggered: a write of a role or a binding is counted, and the next check reads what is stored then.
+// Members of system:masters have no limits, and cost no check. Owner: ApiServer. Thread-safe. Cost: that of
+// rbac::Policy, and for the first check after a write a list of all roles and bindings, of which the changed
+// ones are read. Source: the authorizer RBAC and registry/rbac of Kubernetes 1.37.
 #pragma once
 
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "rbac/policy.h"
 #include "server/http.h"
+#include "server/object_target.h"
 #include "server/status.h"
 
 namespace berth::server {
 
-struct AccessAttributes {
-  std::string_view verb;
-  std::string_view group;
-  std::string resource;  // "pods", "pods/binding"
-  std::string_view ns;   // empty: the cluster scope
-  std::string_view name;
+class Registry;
+struct WriteOptions;
+
+using PolicyPtr = std::shared_ptr<const rbac::Policy>;
+
+class Access {
+ public:
+  // `registry` outlives it.
+  explicit Access(const Registry& registry) : registry_(registry) {}
+
+  // 403 in the reference's words unless `user` may.
+  ApiResult<void> authorize(const User& user, const rbac::Attributes& asked);
+  // For paths that are not a resource. `method`: of HTTP.
+  ApiResult<void> authorize_path(const User& user, std::string_view method, std::string_view path);
+  // The same without the refusal, for reviews.
+  rbac::Decision decide(const User& user, const rbac::Attributes& asked);
+  // By what is stored now.
+  PolicyPtr policy();
+
+  // An object was written.
+  void noted(const ObjectTarget& target);
+  // Refuses (403) a role or a binding that grants what its writer does not have, unless the writer may
+  // `escalate` or `bind`; the decision on a request for a certificate, or its certificate, of one who may not
+  // `approve` or `sign` for its signer; and such a request for the administrators' group. `before`: null for
+  // a create. Objects of other kinds pass.
+  ApiResult<void> check_write(const ObjectTarget& target, const WriteOptions& options, const Json& object,
+                              const Json* before);
+
+ private:
+  template <class Value>
+  using Read = std::map<store::Key, std::pair<store::Revision, std::shared_ptr<const Value>>>;
+  template <class Value>
+  std::vector<std::shared_ptr<const Value>> read(std::string_view plural, Read<Value>& known) const;
+  void read_again();
+  ApiResult<void> check_grant(const User& user, const ObjectTarget& target, const Json& object,
+                              const Json* before);
+  ApiResult<void> check_certificate(const User& user, const ObjectTarget& target, const Json& object,
+                                    const Json* before);
+  ApiResult<void> check_role(const User& user, const ObjectTarget& target, const Json& object,
+                             const Json* before);
+  ApiResult<void> check_binding(const User& user, const ObjectTarget& target, const Json& object);
+  ApiResult<void> check_held(const User& user, const ObjectTarget& target,
+                             const std::vector<const rbac::PolicyRule*>& granted);
+
+  const Registry& registry_;
+  // Writes of roles and bindings, and how many of them the policy has seen.
+  std::atomic<std::uint64_t> written_{1}, read_to_{0};
+  std::mutex mutex_;
+  PolicyPtr policy_ = std::make_shared<const rbac::Policy>();
+  Read<rbac::Role> roles_, cluster_roles_;
+  Read<rbac::Binding> bindings_, cluster_bindings_;
 };
-
-// The user that the transport established, or the one that the administrator impersonates. Without
-// credentials system:anonymous; 401 for a token, since none is ever issued; 403 for a user that may not
-// impersonate; 400 for groups, a UID or extras of an impersonated user without a name.
-ApiResult<User> authenticate(const HttpRequest& request);
-
-bool is_administrator(const User& user);
-// 403 in the reference's words unless `user` may.
-ApiResult<void> authorize(const User& user, const AccessAttributes& attributes);
-// For paths that are not a resource.
-ApiResult<void> authorize_path(const User& user, std::string_view method, std::string_view path);
 
 // Refuses a `timeout` parameter that is no duration; requests here need no deadline. Of everything but
 // watches.

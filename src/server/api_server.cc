@@ -1,6 +1,6 @@
 #include "server/api_server.h"
 
-#include "server/access.h"
+#include "server/authentication.h"
 #include "server/default_objects.h"
 #include "server/discovery.h"
 #include "server/rendering.h"
@@ -36,16 +36,22 @@ HttpResponse no_such_resource(std::string_view group, const ServedSet& served) {
 ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
     : conversions_(world.random, options.webhook_services, options.conversion_timeout),
       registry_(world, options.recent_documents_bytes),
+      access_(registry_),
+      tokens_(options.token_key ? std::make_unique<ServiceAccountTokens>(registry_, *options.token_key)
+                                : nullptr),
       served_(world.gates, conversions_),
       custom_(registry_, served_),
       garbage_(registry_, served_),
       own_(registry_, served_),
+      signer_(registry_),
       webhooks_(registry_, served_, options.webhook_services),
       watches_(registry_),
       lists_(registry_),
       options_(std::move(options)),
-      resources_(registry_, watches_, lists_, custom_, options_.audit, options_.warn_unacted,
-                 options_.unacted) {
+      resources_(registry_, access_, tokens_.get(), watches_, lists_, custom_, options_.audit,
+                 options_.warn_unacted, options_.unacted) {
+  registry_.set_access(access_);
+  registry_.set_certificate_signer(signer_);
   if (options_.collect_custom_garbage) registry_.set_foreground_hold(garbage_);
   if (options_.calls_admission_webhooks) registry_.set_admission_webhooks(webhooks_);
 }
@@ -59,10 +65,21 @@ Status ApiServer::make_default_objects() {
   return server::make_default_objects(registry_);
 }
 
+Status ApiServer::make_bootstrap_roles() {
+  return server::make_bootstrap_roles(registry_);
+}
+
+// Before anything is served.
+void ApiServer::keep_own_objects(ServerAddress address) {
+  const bool is_v6 = address.ip.find(':') != std::string::npos;
+  url_ = "https://" + (is_v6 ? "[" + address.ip + "]" : address.ip) + ":" + std::to_string(address.port);
+  own_.begin(std::move(address));
+}
+
 void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchange) {
   if (const std::optional<HealthPath> health = health_path(request.path))
     return exchange->respond(this->health(health->page, health->check, request.parameter("verbose")));
-  ApiResult<User> user = authenticate(request);
+  ApiResult<User> user = authenticate(request, access_, tokens_.get());
   if (!user) return exchange->respond(refused(request, user.error()));
   request.user = *std::move(user);
   const ParsedPath path = parse_path(request.path);
@@ -118,9 +135,18 @@ HttpResponse ApiServer::health(std::string_view page, std::string_view check, bo
   return text_response(problem.empty() ? 200 : 500, lines);
 }
 
-ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const ParsedPath& path) const {
+std::optional<HttpResponse> ApiServer::token_page(std::string_view path) const {
+  if (!tokens_) return std::nullopt;
+  if (path == "/.well-known/openid-configuration")
+    return json_response(200, to_string(tokens_->discovery_document(url_)));
+  if (path == "/openid/v1/jwks")
+    return HttpResponse{200, {{"Content-Type", "application/jwk-set+json"}}, to_string(tokens_->key_set())};
+  return std::nullopt;
+}
+
+ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const ParsedPath& path) {
   TRY(check_timeout(request));
-  TRY(authorize_path(request.user, request.method, request.path));
+  TRY(access_.authorize_path(request.user, request.method, request.path));
   if (request.path == "/metrics" && options_.metrics)
     return HttpResponse{
         200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, options_.metrics()};
@@ -133,6 +159,7 @@ ApiResult<HttpResponse> ApiServer::page(const HttpRequest& request, const Parsed
   if (options_.pages && request.method == "GET")
     if (std::optional<std::string> json = options_.pages(request.path))
       return json_response(200, *std::move(json));
+  if (std::optional<HttpResponse> document = token_page(request.path)) return *std::move(document);
   const ServedPtr served = served_.now();
   if (std::optional<HttpResponse> document = discovery(request, path, *served)) return *std::move(document);
   if (path.kind == PathKind::GroupVersion) return no_such_resource(path.resource.group, *served);

@@ -11,8 +11,10 @@
 #include <optional>
 #include <string>
 
+#include "server/access.h"
 #include "server/admission_webhooks.h"
 #include "server/audit_record.h"
+#include "server/certificate_signer.h"
 #include "server/conversion_webhooks.h"
 #include "server/custom_garbage.h"
 #include "server/custom_resources.h"
@@ -22,6 +24,7 @@
 #include "server/registry.h"
 #include "server/request_path.h"
 #include "server/resource_handler.h"
+#include "server/service_account_tokens.h"
 #include "server/watch_hub.h"
 
 namespace berth::server {
@@ -49,6 +52,8 @@ struct ApiServerOptions {
   bool calls_admission_webhooks = false;
   // Where Services are that webhooks of both kinds name.
   WebhookServices webhook_services = {};
+  // Signs the tokens of service accounts; none: there are no tokens.
+  std::optional<TokenKey> token_key = {};
 };
 
 class ApiServer final : public HttpHandler {
@@ -60,8 +65,13 @@ class ApiServer final : public HttpHandler {
   // Creates the namespaces and priority classes of a new cluster. Waits for the store; not on a synchronous
   // store's callback.
   Status make_default_objects();
+  // Creates the roles and bindings that every cluster has, and adds the rights that stored ones lack. The
+  // same; without them nobody but administrators may even ask what is served.
+  Status make_bootstrap_roles();
   // From here on the objects that describe this server are kept (own_objects.h). Waits for the store.
-  void keep_own_objects(ServerAddress address) { own_.begin(std::move(address)); }
+  void keep_own_objects(ServerAddress address);
+  // From here on approved requests for certificates are signed by `ca`.
+  void sign_certificates(Identity ca) { signer_.begin(std::move(ca)); }
   // Watch timeouts and bookmarks, lists that take too long, own objects, and what deleted definitions leave
   // to do; about every 200 ms.
   void tick(Time monotonic_now) {
@@ -70,6 +80,7 @@ class ApiServer final : public HttpHandler {
     lists_.tick(monotonic_now);
     custom_.tick();
     own_.tick(monotonic_now);
+    signer_.tick();
     if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
     webhooks_.tick();
   }
@@ -93,15 +104,21 @@ class ApiServer final : public HttpHandler {
   std::string health_metrics() const;
   // `verbose`: a line for each check.
   HttpResponse health(std::string_view page, std::string_view check, bool verbose) const;
+  // OpenID Connect's documents about tokens.
+  std::optional<HttpResponse> token_page(std::string_view path) const;
   // For a path that names no resource: discovery, metrics and other pages.
-  ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path) const;
+  ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path);
 
   ConversionWebhooks conversions_;
   Registry registry_;
+  Access access_;
+  const std::unique_ptr<ServiceAccountTokens> tokens_;  // or null
+  std::string url_;                                     // where clients reach the server, once it is known
   ServedResources served_;
   CustomResources custom_;
   CustomGarbage garbage_;
   OwnObjects own_;
+  CertificateSigner signer_;
   AdmissionWebhooks webhooks_;
   WatchHub watches_;
   ListLane lists_;

@@ -209,6 +209,7 @@ TEST_F(ApiServerTest, TakesWhatTheReferenceTakes) {
 }
 
 TEST_F(ApiServerTest, KnowsWhoAsks) {
+  ASSERT_TRUE(server.make_bootstrap_roles().ok());
   HttpRequest nobody = request("GET", kMaps);
   nobody.user = {};
   EXPECT_EQ(answer(nobody).string_at("message"),
@@ -243,6 +244,7 @@ TEST_F(ApiServerTest, AttributesOfNobodyAreRefused) {
 
 TEST_F(ApiServerTest, ReviewsAreAnsweredNotStored) {
   const char* const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  ASSERT_TRUE(server.make_bootstrap_roles().ok());
   const std::string body = R"({"spec":{"resourceAttributes":{"verb":"list","resource":"pods"}}})";
   HttpRequest asked = request("POST", path, body);
   const Json yes = answer(asked);

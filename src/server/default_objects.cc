@@ -2,6 +2,9 @@
 
 #include <future>
 
+#include "base/ascii.h"
+#include "rbac/bootstrap_roles.h"
+#include "rbac/roles.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -37,7 +40,45 @@ Status make_default_object(Registry& registry, const api::ResourceInfo& resource
                "cannot make " + std::string(resource.kind) + " " + name + ": " + made.error().message);
 }
 
+// An object of a role or a binding: its resource, and where it is.
+ObjectTarget bootstrap_target(const Json& object) {
+  std::string plural = to_lower(object.string_at("kind")) + "s";
+  const Json& metadata = metadata_of(object);
+  return {api::find_resource(rbac::kGroup, "v1", plural), std::string(metadata.string_at("namespace")),
+          std::string(metadata.string_at("name")), ""};
+}
+
+Status make_bootstrap_object(Registry& registry, const Json& wanted) {
+  ObjectTarget target = bootstrap_target(wanted);
+  const bool is_new = !registry.store().get(key_of(target));
+  std::promise<ApiResult<Answer>> answered;
+  const Done done = [&](ApiResult<Answer> answer) { answered.set_value(std::move(answer)); };
+  if (is_new) {
+    target.name.clear();
+    registry.create(target, wanted, {}, done);
+  } else {
+    registry.modify(
+        target,
+        [&](const Json& stored) {
+          return canonical(target, rbac::with_bootstrap_rights(stored, wanted), stored);
+        },
+        {}, done);
+  }
+  const ApiResult<Answer> made = answered.get_future().get();
+  if (made || (is_new && made.error().code == 409)) return {};
+  return Error(ErrorCode::Internal, "cannot make " + std::string(wanted.string_at("kind")) + " " +
+                                        std::string(metadata_of(wanted).string_at("name")) + ": " +
+                                        made.error().message);
+}
+
 }  // namespace
+
+Status make_bootstrap_roles(Registry& registry) {
+  return registry.store().together([&]() -> Status {
+    for (const Json& object : rbac::bootstrap_objects()) TRY(make_bootstrap_object(registry, object));
+    return {};
+  });
+}
 
 Status make_default_objects(Registry& registry) {
   const api::ResourceInfo& namespaces = *api::find_resource("", "v1", "namespaces");

@@ -1,4 +1,4 @@
-// The namespaces and priority classes of a new cluster.
+// The namespaces, priority classes, roles and bindings of a new cluster.
 #pragma once
 
 #include "base/result.h"
@@ -8,5 +8,7 @@ namespace berth::server {
 
 // Creates the missing ones. Waits for the store; not on a synchronous store's callback.
 Status make_default_objects(Registry& registry);
+// The same of rbac::bootstrap_objects(); stored ones get the rights that they lack. In one commit.
+Status make_bootstrap_roles(Registry& registry);
 
 }  // namespace berth::server

@@ -10,13 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "rbac/user.h"
+
 namespace berth::server {
 
-// The user, as established by the transport (client certificate, bearer token) or by --insecure.
-struct User {
-  std::string name;
-  std::vector<std::string> groups;
-};
+using rbac::User;
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
@@ -27,7 +25,7 @@ struct HttpRequest {
       query;        // decoded, in order; a flag without '=' has an empty value
   Headers headers;  // as sent; look up with header()
   std::string body;
-  User user;
+  User user;  // as the transport established it (client certificate) or --insecure; nameless: nobody
   bool in_process = false;  // a loop of this process asks
 
   // The first value of the header, case-insensitive; empty when absent.

@@ -1,5 +1,8 @@
 #include "server/registry.h"
 
+#include "server/access.h"
+#include "server/admission_webhooks.h"
+#include "server/certificate_signer.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -44,6 +47,12 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
 const api::Admission* Registry::admission_of(const ObjectTarget& target) const {
   const bool is_pod = target.resource->group.empty() && target.resource->plural == "pods";
   return is_pod && target.subresource.empty() ? dependencies_.pod_admission : nullptr;
+}
+
+void Registry::note_written(const ObjectTarget& target) const {
+  if (webhooks_) webhooks_->noted(target);
+  if (access_) access_->noted(target);
+  if (signer_) signer_->noted(target);
 }
 
 void Registry::keep(const store::Object& object, Json written) {

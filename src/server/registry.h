@@ -29,7 +29,9 @@ namespace berth::server {
 inline constexpr int kUpdateTriesMax = 8;        // lost races of one update without a resourceVersion
 inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateName
 
+class Access;
 class AdmissionWebhooks;
+class CertificateSigner;
 struct AdmissionWrite;
 
 // Who else may still need an owner that is being deleted in the foreground.
@@ -73,6 +75,10 @@ class Registry {
   void set_foreground_hold(ForegroundHold& hold) { foreground_hold_ = &hold; }
   // The same; without them no webhook is called.
   void set_admission_webhooks(AdmissionWebhooks& webhooks) { webhooks_ = &webhooks; }
+  // The same; without it whoever may write a role may grant anything.
+  void set_access(Access& access) { access_ = &access; }
+  // The same; it hears of writes.
+  void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
 
   // Passes the body of a subresource that is no part of the object (Binding, Eviction) by the webhooks, and
   // calls `then` with what they made of it, or a refusal; inline when none may see it.
@@ -135,11 +141,14 @@ class Registry {
   void submit_removal(std::shared_ptr<Removal> removal, store::WriteRequest write);
 
   api::RuleContext context(const ObjectTarget& target, const WriteOptions& options) const;
-  // On the committer's thread.
+  // On the committer's thread, before the answer.
+  void note_written(const ObjectTarget& target) const;
   void keep(const store::Object& object, Json written);
 
   ForegroundHold* foreground_hold_ = nullptr;
   AdmissionWebhooks* webhooks_ = nullptr;
+  Access* access_ = nullptr;
+  CertificateSigner* signer_ = nullptr;
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
 };

@@ -1,6 +1,7 @@
 // POST of an object: system fields, admission, validation, and new names when a generated one exists.
 #include "api/admission.h"
 #include "api/new_objects.h"
+#include "server/access.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
@@ -79,6 +80,7 @@ ApiResult<void> Registry::check_create(const std::shared_ptr<Creation>& creation
   const ObjectTarget& target = creation->target;
   Json& object = creation->object;
   const api::KindRules& rules = rules_of(target);
+  if (access_) TRY(access_->check_write(target, creation->options, object, nullptr));
   const api::RuleContext ctx = context(target, creation->options);
   if (rules.prepare_create) rules.prepare_create(object, ctx);
   api::FieldErrors errors = api::validate_new(object, target.resource->namespaced, rules, ctx);
@@ -149,7 +151,7 @@ ApiResult<void> Registry::submit_create(std::shared_ptr<Creation> creation) {
                                                 written =
                                                     std::move(written)](store::WriteResult made) mutable {
     if (made) {
-      if (webhooks_) webhooks_->noted(creation->target);
+      note_written(creation->target);
       keep(**made, std::move(written));
       return creation->done(Answer{.code = 201, .object = *made, .warnings = std::move(creation->warnings)});
     }

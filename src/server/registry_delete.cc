@@ -91,7 +91,7 @@ void Registry::submit_removal(std::shared_ptr<Removal> removal, store::WriteRequ
     if (raced && --removal->tries_left > 0)
       return post_for(removal->target, dependencies_.executor, [this, removal] { attempt_removal(removal); });
     if (!made) return removal->done(store_error(removal->target, made.error()));
-    if (webhooks_) webhooks_->noted(removal->target);
+    note_written(removal->target);
     Answer answer{.warnings = std::move(removal->warnings)};
     if (removal->response_body.empty())
       answer.object = *made;

@@ -3,6 +3,7 @@
 
 #include "api/admission.h"
 #include "crd/served_version.h"
+#include "server/access.h"
 #include "server/deletion.h"
 #include "server/field_ownership.h"
 #include "server/metadata.h"
@@ -63,6 +64,7 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
 }
 
 ApiResult<void> Registry::check_update(const std::shared_ptr<Update>& update) {
+  if (access_) TRY(access_->check_write(update->target, update->options, update->next, &update->before));
   TRY(apply_rules(*update, update->next, update->before));
   return validate_update(update);
 }
@@ -248,7 +250,7 @@ void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest
       std::move(write), [this, update = std::move(update), last_state = std::move(last_state), removes,
                          replaced, written = std::move(written)](store::WriteResult made) mutable {
         if (made) {
-          if (webhooks_) webhooks_->noted(update->target);
+          note_written(update->target);
           recent_->forget(replaced);
           if (!removes) keep(**made, std::move(written));
           return update->done(Answer{.object = removes ? nullptr : *made,

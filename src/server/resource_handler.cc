@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "api/conversions.h"
+#include "api/selectors.h"
 #include "crd/definition_rules.h"
 #include "crd/served_version.h"
-#include "server/access.h"
 #include "server/conversion_webhooks.h"
 #include "server/object_versions.h"
 #include "server/served.h"
@@ -31,6 +31,29 @@ std::string with_subresource(std::string text, const ObjectTarget& target) {
   return target.subresource.empty() ? text : text + "/" + target.subresource;
 }
 
+// The one object that a list or a watch selects by its name, which a role may name; else empty.
+std::string selected_name(const ResourceCall& call) {
+  const bool reads_many = call.verb == "list" || call.verb == "watch";
+  const std::string* selector = call.request.parameter("fieldSelector");
+  if (!reads_many || !selector || !call.target.name.empty()) return "";
+  const Result<std::vector<api::FieldRequirement>> requirements = api::parse_field_requirements(*selector);
+  if (!requirements) return "";
+  for (const api::FieldRequirement& requirement : *requirements)
+    if (requirement.label == "metadata.name" && requirement.equal) return requirement.value;
+  return "";
+}
+
+// A namespace is in itself: its own RoleBindings say who may read it.
+rbac::Attributes attributes_of(const ResourceCall& call, std::string_view selected_name) {
+  const ObjectTarget& target = call.target;
+  const bool is_namespace = target.resource->group.empty() && target.resource->plural == "namespaces";
+  return {.verb = call.verb,
+          .group = target.resource->group,
+          .resource = with_subresource(std::string(target.resource->plural), target),
+          .ns = is_namespace ? target.name : target.ns,
+          .name = target.name.empty() ? selected_name : std::string_view(target.name)};
+}
+
 // Refuses the list form for one object, and the reverse. Watches and deletes accept either.
 ApiResult<void> check_form(ResourceCall& call) {
   const bool reads = call.request.method == "GET";
@@ -46,10 +69,12 @@ void ResourceCall::warn(std::vector<std::string> more) {
   for (std::string& warning : more) warnings.push_back(std::move(warning));
 }
 
-ResourceHandler::ResourceHandler(Registry& registry, WatchHub& watches, ListLane& lists,
-                                 CustomResources& custom, Audit audit, bool warn_unacted,
-                                 std::vector<std::string> unacted)
+ResourceHandler::ResourceHandler(Registry& registry, Access& access, ServiceAccountTokens* tokens,
+                                 WatchHub& watches, ListLane& lists, CustomResources& custom, Audit audit,
+                                 bool warn_unacted, std::vector<std::string> unacted)
     : registry_(registry),
+      access_(access),
+      tokens_(tokens),
       watches_(watches),
       lists_(lists),
       custom_(custom),
@@ -90,9 +115,8 @@ ApiResult<void> ResourceHandler::route(const Call& call) {
   const bool misplaced = !resource.namespaced && !target.ns.empty();
   const bool of_subresource = !target.subresource.empty();
   if (misplaced || (of_subresource && !resource.has_subresource(target.subresource))) return path_not_found();
-  TRY(authorize(call->request.user,
-                {call->verb, resource.group, with_subresource(std::string(resource.plural), target),
-                 target.ns, target.name}));
+  const std::string selected = selected_name(*call);
+  TRY(access_.authorize(call->request.user, attributes_of(*call, selected)));
   if (auto warning = deprecation_of(resource)) call->warnings.push_back(*std::move(warning));
   if (!of_subresource && !has_verb(resource, call->verb)) return method_not_allowed();
   call->rendering = TRY(rendering_of(call->request, target));
@@ -128,7 +152,7 @@ ApiResult<void> ResourceHandler::route_subresource(const Call& call) {
   if (subresource == "eviction" && method == "POST") return evict(call);
   if (subresource == "log" && method == "GET") return log(call);
   if (subresource == "scale") return scale(call);
-  if (subresource == "token") return not_implemented("service account tokens are not given out here");
+  if (subresource == "token" && method == "POST") return token(call);
   if (subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
       subresource == "proxy")
     return connect(call);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/access.h"
 #include "server/admission_notes.h"
 #include "server/audit_record.h"
 #include "server/custom_resources.h"
@@ -17,6 +18,7 @@
 #include "server/registry.h"
 #include "server/rendering.h"
 #include "server/request_path.h"
+#include "server/service_account_tokens.h"
 #include "server/watch_hub.h"
 
 namespace berth::server {
@@ -38,9 +40,10 @@ struct ResourceCall {
 
 class ResourceHandler {
  public:
-  // The first four outlive it. `warn_unacted`, `unacted`: as in ApiServerOptions.
-  ResourceHandler(Registry& registry, WatchHub& watches, ListLane& lists, CustomResources& custom,
-                  Audit audit, bool warn_unacted, std::vector<std::string> unacted);
+  // The first six outlive it; `tokens` may be null. `warn_unacted`, `unacted`: as in ApiServerOptions.
+  ResourceHandler(Registry& registry, Access& access, ServiceAccountTokens* tokens, WatchHub& watches,
+                  ListLane& lists, CustomResources& custom, Audit audit, bool warn_unacted,
+                  std::vector<std::string> unacted);
 
   // `resource` is the one of `path`, and one of `served`.
   void handle(HttpRequest request, const api::ResourceInfo& resource, ServedPtr served,
@@ -79,6 +82,7 @@ class ResourceHandler {
                           const Json& binding);
   ApiResult<void> evict(const Call& call);
   ApiResult<void> scale(const Call& call);
+  ApiResult<void> token(const Call& call);
   // The endpoints that a node serves for its pod.
   ApiResult<void> log(const Call& call);
   ApiResult<void> connect(const Call& call);
@@ -106,6 +110,8 @@ class ResourceHandler {
   void audit(const ResourceCall& call, int code, store::Revision revision) const;
 
   Registry& registry_;
+  Access& access_;
+  ServiceAccountTokens* const tokens_;
   WatchHub& watches_;
   ListLane& lists_;
   CustomResources& custom_;

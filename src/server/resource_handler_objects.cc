@@ -77,8 +77,9 @@ ApiResult<void> ResourceHandler::create(const Call& call) {
   if (resource.group.empty() && resource.plural == "bindings") return bind(call);
   ObjectWrite write = TRY(read_write(*call, "CreateOptions"));
   call->created = metadata_of(write.document).string_at("name");
-  const Time now = registry_.dependencies().clock.now();
-  if (std::optional<Answer> reviewed = TRY(review(resource, write.document, call->request.user, now))) {
+  const ReviewContext context{access_, tokens_, call->request.user, call->target.ns,
+                              registry_.dependencies().clock.now()};
+  if (std::optional<Answer> reviewed = TRY(review(resource, write.document, context))) {
     answer(call, *std::move(reviewed));
     return {};
   }

@@ -1,4 +1,5 @@
-// Subresources that are not part of the object: binding, eviction, scale, and those that a node serves.
+// Subresources that are not part of the object: binding, eviction, scale, token, and those that a node
+// serves.
 #include "crd/served_version.h"
 #include "server/apply.h"
 #include "server/binding.h"
@@ -86,6 +87,20 @@ void ResourceHandler::answer_done(const Call& call, ApiResult<Answer> done) {
     done->document = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
   }
   answer(call, std::move(done));
+}
+
+ApiResult<void> ResourceHandler::token(const Call& call) {
+  if (!tokens_) return not_implemented("service account tokens are not given out here");
+  const api::TypeInfo& type = *api::find_kind("authentication.k8s.io/v1", "TokenRequest");
+  Json request = TRY(read_document(call->request, type));
+  const WriteOptions options = noted(call, TRY(write_options_of(call->request, "CreateOptions")));
+  admit_body(call, call->target, type, std::move(request), options,
+             [this, call](const Json& admitted) -> ApiResult<void> {
+               const Json issued = TRY(tokens_->issue(call->target, admitted));
+               respond(call, json_response(201, to_string(issued)));
+               return {};
+             });
+  return {};
 }
 
 ApiResult<void> ResourceHandler::scale(const Call& call) {

@@ -1,94 +1,176 @@
 #include "server/reviews.h"
 
+#include <algorithm>
+
 #include "server/metadata.h"
 
 namespace berth::server {
 namespace {
 
+constexpr std::string_view kAuthorizationGroup = "authorization.k8s.io";
+
+JsonArray texts_of(const std::vector<std::string>& texts) {
+  return JsonArray(texts.begin(), texts.end());
+}
+
+Json user_info(const User& user) {
+  Json info = Json::object({{"username", user.name}});
+  if (!user.uid.empty()) info["uid"] = user.uid;
+  if (!user.groups.empty()) info["groups"] = texts_of(user.groups);
+  for (const auto& [key, values] : user.extra) info["extra"][key] = texts_of(values);
+  return info;
+}
+
 User subject_of(const Json& spec) {
-  User user{std::string(spec.string_at("user")), {}};
+  User user{std::string(spec.string_at("user"))};
   for (const Json& group : spec.items_at("groups"))
     if (group.is_string()) user.groups.push_back(group.as_string());
   return user;
 }
 
-bool is_allowed(const User& user, const Json& spec) {
+rbac::Decision decision_on(Access& access, const User& user, const Json& spec) {
   if (const Json* path = spec.find("nonResourceAttributes"))
-    return authorize_path(user, path->string_at("verb"), path->string_at("path")).ok();
-  const Json& asked = *spec.find("resourceAttributes");
+    return access.decide(user, {.verb = path->string_at("verb"),
+                                .group = "",
+                                .resource = "",
+                                .ns = "",
+                                .name = "",
+                                .path = path->string_at("path")});
+  const Json& asked = spec.part("resourceAttributes");
   std::string resource(asked.string_at("resource"));
   if (!asked.string_at("subresource").empty()) resource.append("/").append(asked.string_at("subresource"));
-  return authorize(user, {asked.string_at("verb"), asked.string_at("group"), resource,
-                          asked.string_at("namespace"), asked.string_at("name")})
-      .ok();
+  return access.decide(user, {asked.string_at("verb"), asked.string_at("group"), std::move(resource),
+                              asked.string_at("namespace"), asked.string_at("name")});
 }
 
-ApiResult<Json> access_review(const Json& spec, const User& user) {
+Json access_status(const rbac::Decision& decision) {
+  Json status = Json::object({{"allowed", decision.allowed}});
+  if (!decision.reason.empty()) status["reason"] = decision.reason;
+  return status;
+}
+
+void check_attributes(api::FieldErrors& errors, const Json& spec) {
   const bool by_path = spec.find("nonResourceAttributes"), by_resource = spec.find("resourceAttributes");
   if (by_path == by_resource)
-    return invalid(
-        "authorization.k8s.io", "", "",
-        {api::invalid("spec", Json(),
-                      "exactly one of nonResourceAttributes or resourceAttributes must be specified")});
-  return Json::object({{"allowed", is_allowed(user, spec)}});
+    errors.push_back(api::invalid(
+        "spec", Json(), "exactly one of nonResourceAttributes or resourceAttributes must be specified"));
 }
 
-ApiResult<Json> subject_access(const Json& spec, const User&) {
+void check_subject(api::FieldErrors& errors, const Json& spec) {
   if (spec.string_at("user").empty() && spec.items_at("groups").empty())
-    return invalid("authorization.k8s.io", "", "",
-                   {api::invalid("spec.user", Json(""), "at least one of user or group must be specified")});
-  return access_review(spec, subject_of(spec));
+    errors.push_back(api::invalid("spec.user", Json(""), "at least one of user or group must be specified"));
 }
 
-ApiResult<Json> self_rules(const Json&, const User& user) {
-  const Json all = Json::array({"*"});
+ApiResult<void> accepted(const api::FieldErrors& errors) {
+  if (errors.empty()) return {};
+  return invalid(kAuthorizationGroup, "", "", errors);
+}
+
+ApiResult<Json> self_access(const Json& review, const ReviewContext& context) {
+  const Json& spec = review.part("spec");
+  api::FieldErrors errors;
+  check_attributes(errors, spec);
+  TRY(accepted(errors));
+  return access_status(decision_on(context.access, context.user, spec));
+}
+
+ApiResult<Json> subject_access(const Json& review, const ReviewContext& context) {
+  const Json& spec = review.part("spec");
+  api::FieldErrors errors;
+  check_attributes(errors, spec);
+  check_subject(errors, spec);
+  TRY(accepted(errors));
+  return access_status(decision_on(context.access, subject_of(spec), spec));
+}
+
+ApiResult<Json> local_subject_access(const Json& review, const ReviewContext& context) {
+  const Json& spec = review.part("spec");
+  api::FieldErrors errors;
+  check_attributes(errors, spec);
+  check_subject(errors, spec);
+  const Json* asked = spec.find("resourceAttributes");
+  if (asked && asked->string_at("namespace") != context.ns)
+    errors.push_back(api::invalid("spec.resourceAttributes.namespace", asked->string_at("namespace"),
+                                  "must match metadata.namespace"));
+  if (const Json* path = spec.find("nonResourceAttributes"))
+    errors.push_back(api::invalid("spec.nonResourceAttributes", *path, "disallowed on this kind of request"));
+  TRY(accepted(errors));
+  return access_status(decision_on(context.access, subject_of(spec), spec));
+}
+
+ApiResult<Json> self_rules(const Json& review, const ReviewContext& context) {
+  const std::string_view ns = review.part("spec").string_at("namespace");
+  if (ns.empty()) return bad_request("no namespace on request");
   JsonArray resources, paths;
-  if (is_administrator(user)) {
+  const auto add = [](JsonArray& list, Json rule) {
+    if (std::find(list.begin(), list.end(), rule) == list.end()) list.push_back(std::move(rule));
+  };
+  const Json all = Json::array({"*"});
+  if (context.user.is_administrator()) {
     resources.push_back(Json::object({{"verbs", all}, {"apiGroups", all}, {"resources", all}}));
     paths.push_back(Json::object({{"verbs", all}, {"nonResourceURLs", all}}));
   }
-  return Json::object({{"resourceRules", std::move(resources)},
-                       {"nonResourceRules", std::move(paths)},
-                       {"incomplete", false}});
+  const PolicyPtr policy = context.access.policy();
+  const rbac::UserRules rules = policy->rules_for(context.user, ns);
+  for (const rbac::PolicyRule* rule : rules.rules) {
+    if (!rule->resources.empty()) add(resources, rule->to_json());
+    if (!rule->paths.empty()) add(paths, rule->to_json());
+  }
+  Json status = Json::object({{"resourceRules", std::move(resources)},
+                              {"nonResourceRules", std::move(paths)},
+                              {"incomplete", false}});
+  if (!rules.error.empty()) status["evaluationError"] = rules.error;
+  return status;
 }
 
-ApiResult<Json> self(const Json&, const User& user) {
-  JsonArray groups;
-  for (const std::string& group : user.groups) groups.emplace_back(group);
-  return Json::object({{"userInfo", Json::object({{"username", user.name}, {"groups", std::move(groups)}})}});
+ApiResult<Json> self(const Json&, const ReviewContext& context) {
+  return Json::object({{"userInfo", user_info(context.user)}});
 }
 
-// No token is ever issued.
-ApiResult<Json> token(const Json&, const User&) {
-  return Json::object({{"user", Json::object()}, {"error", "invalid bearer token"}});
+ApiResult<Json> token(const Json& review, const ReviewContext& context) {
+  const Json& spec = review.part("spec");
+  const std::string_view text = spec.string_at("token");
+  if (text.empty()) return bad_request("token is required for TokenReview in authentication");
+  std::vector<std::string> audiences;
+  for (const Json& audience : spec.items_at("audiences"))
+    if (audience.is_string()) audiences.push_back(audience.as_string());
+  if (audiences.empty()) audiences.emplace_back(kTokenIssuer);
+  const auto refused = [](const std::string& why) {
+    return Json::object({{"user", Json::object()}, {"error", why}});
+  };
+  if (!context.tokens) return refused("invalid bearer token");
+  const auto credential = context.tokens->authenticate(text, audiences);
+  if (!credential) return refused(credential.error().message());
+  return Json::object({{"authenticated", true},
+                       {"user", user_info(credential->user)},
+                       {"audiences", texts_of(credential->audiences)}});
 }
 
 struct Review {
   std::string_view resource;
-  ApiResult<Json> (*status)(const Json& spec, const User& user);
+  ApiResult<Json> (*status)(const Json& review, const ReviewContext& context);
 };
 
 constexpr Review kReviews[] = {
-    {"selfsubjectaccessreviews", access_review},
+    {"selfsubjectaccessreviews", self_access},
     {"selfsubjectrulesreviews", self_rules},
     {"subjectaccessreviews", subject_access},
-    {"localsubjectaccessreviews", subject_access},
+    {"localsubjectaccessreviews", local_subject_access},
     {"selfsubjectreviews", self},
     {"tokenreviews", token},
 };
 
 }  // namespace
 
-ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review, const User& user,
-                                        Time now) {
+ApiResult<std::optional<Answer>> review(const api::ResourceInfo& resource, Json review,
+                                        const ReviewContext& context) {
   for (const Review& row : kReviews) {
     if (row.resource != resource.plural) continue;
-    static const Json kNoSpec = Json::object();
-    const Json* spec = review.find("spec");
-    Json status = TRY(row.status(spec ? *spec : kNoSpec, user));
+    Json status = TRY(row.status(review, context));
     review["status"] = std::move(status);
     if (!review.find("metadata")) review["metadata"] = Json::object();
-    if (resource.plural == "selfsubjectreviews") review["metadata"]["creationTimestamp"] = format_time(now);
+    if (resource.plural == "selfsubjectreviews")
+      review["metadata"]["creationTimestamp"] = format_time(context.now);
     return std::optional(Answer{.code = 201, .document = to_string(in_api_order(review))});
   }
   return std::optional<Answer>();

@@ -7,6 +7,7 @@ kubectl (the one in PATH; without one it is built by Go into ~/.cache/berth, and
 one skip).
 """
 
+import base64
 import json
 import os
 import pathlib
@@ -570,6 +571,86 @@ def delete_and_wait(k):
     k("wait", "--for=delete", "pod/three", "--timeout=10s")
     has(k("delete", "namespace", "team"), 'namespace "team" deleted')
     has(k.refused("get", "namespace", "team"), "not found")
+
+
+@check
+def roles_decide(k):
+    """An account does what its role says from the next request on, and grants no more than it has."""
+    k("create", "serviceaccount", "operator")
+    as_operator = "--as=system:serviceaccount:default:operator"
+    has(
+        k.refused("get", "pods", as_operator),
+        'pods is forbidden: User "system:serviceaccount:default:operator" cannot list resource "pods" in API '
+        'group "" in the namespace "default"',
+    )
+    has(k.refused("auth", "can-i", "list", "pods", as_operator), "no")
+    k("create", "role", "operator", "--verb=get,list", "--resource=pods")
+    k("create", "rolebinding", "operator", "--role=operator", "--serviceaccount=default:operator")
+    has(k("auth", "can-i", "list", "pods", as_operator), "yes")
+    k("get", "pods", as_operator)
+    has(k("auth", "can-i", "--list", as_operator), re.compile(r"pods +\[\] +\[\] +\[get list\]"))
+    has(k("auth", "whoami", as_operator), "system:serviceaccounts:default")
+    k("create", "rolebinding", "admins", "--clusterrole=admin", "--serviceaccount=default:operator")
+    has(
+        k.refused("create", "role", "more", "--verb=get", "--resource=nodes", as_operator),
+        "is attempting to grant RBAC permissions not currently held",
+    )
+    has(k("auth", "can-i", "create", "deployments.apps", as_operator), "yes")
+
+
+@check
+def tokens_of_accounts(k):
+    """A token is the account, for those who have nothing else."""
+    cluster = k.json("config", "view", "--raw")["clusters"][0]["cluster"]
+    authority = k.directory / "ca.crt"
+    authority.write_bytes(base64.b64decode(cluster["certificate-authority-data"]))
+
+    def with_token(run, token, *arguments):
+        return run(
+            "--kubeconfig=/dev/null", f"--server={cluster['server']}", f"--certificate-authority={authority}",
+            f"--token={token}", *arguments,
+        )
+
+    k("create", "serviceaccount", "robot")
+    token = k("create", "token", "robot", "--duration=10m").strip()
+    has(with_token(k, token, "auth", "whoami"), "system:serviceaccount:default:robot")
+    has(with_token(k.refused, token, "get", "pods"), 'User "system:serviceaccount:default:robot" cannot list')
+    has(with_token(k, token, "get", "--raw", "/openid/v1/jwks"), '"alg":"ES256"')
+    k("delete", "serviceaccount", "robot")
+    has(with_token(k.refused, token, "get", "pods"), "must be logged in")
+
+
+@check
+def certificates_are_signed(k):
+    """What `kubectl certificate approve` approves is signed, and its owner is known by it."""
+    if not shutil.which("openssl"):
+        raise suite.Skip("openssl is missing")
+    key, request = k.directory / "eve.key", k.directory / "eve.csr"
+    subprocess.run(
+        ["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+         "/O=dev/CN=eve", "-keyout", str(key), "-out", str(request)],
+        check=True, capture_output=True, timeout=COMMAND_SECONDS_MAX,
+    )
+    body = {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": "eve"},
+        "spec": {
+            "request": base64.b64encode(request.read_bytes()).decode(),
+            "signerName": "kubernetes.io/kube-apiserver-client",
+            "usages": ["client auth"],
+        },
+    }
+    k("apply", "-f", "-", stdin=json.dumps(body))
+    k("certificate", "approve", "eve")
+    k("wait", "csr/eve", "--for=jsonpath={.status.certificate}", "--timeout=10s")
+    has(k("get", "csr", "eve"), "Approved,Issued")
+    signed = k.directory / "eve.crt"
+    signed.write_bytes(base64.b64decode(k("get", "csr", "eve", "-o", "jsonpath={.status.certificate}")))
+    k("config", "set-credentials", "eve", f"--client-certificate={signed}", f"--client-key={key}")
+    cluster = k.json("config", "view")["clusters"][0]["name"]
+    k("config", "set-context", "eve", f"--cluster={cluster}", "--user=eve")
+    has(k("--context=eve", "auth", "whoami"), "eve", "dev")
 
 
 @check

@@ -10,6 +10,11 @@ void adjust_api_services(KindRules& rules);      // api_service.cc
 void adjust_runtime_classes(KindRules& rules);   // runtime_class.cc
 void adjust_ip_addresses(KindRules& rules);      // service_addresses.cc
 void adjust_service_cidrs(KindRules& rules);     // service_addresses.cc
+// roles.cc
+void adjust_roles(KindRules& rules);
+void adjust_cluster_roles(KindRules& rules);
+void adjust_role_bindings(KindRules& rules);
+void adjust_cluster_role_bindings(KindRules& rules);
 
 // What the class of a new pod adds to it (overhead, nodeSelector, tolerations), or why it is refused.
 std::optional<Rejection> admit_runtime_class(Json& pod, const RuleContext& ctx);  // runtime_class.cc

@@ -250,10 +250,14 @@ Result<Certificates> generate_certificates(const std::vector<std::string>& hosts
   return Certificates{.ca = pem_of(ca), .server = pem_of(server), .admin = pem_of(admin)};
 }
 
+Status make_certificate_folder(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return file_error(directory, "cannot be made");
+}
+
 Result<Certificates> certificates_in(const std::string& directory, const std::vector<std::string>& more_hosts,
                                      Time now) {
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return file_error(directory, "cannot be made");
+  TRY(make_certificate_folder(directory));
   const std::vector<std::string> hosts = server_hosts(more_hosts);
   const Pair ca = TRY(ca_in(directory, now));
 
@@ -268,6 +272,118 @@ Result<Certificates> certificates_in(const std::string& directory, const std::ve
     TRY(write_pair(directory + "/admin", *admin));
   }
   return Certificates{.ca = pem_of(ca), .server = pem_of(*server), .admin = pem_of(*admin)};
+}
+
+namespace {
+
+using Request = std::unique_ptr<X509_REQ, decltype(&X509_REQ_free)>;
+
+struct FreeExtensions {
+  void operator()(STACK_OF(X509_EXTENSION) * list) const {
+    sk_X509_EXTENSION_pop_free(list, X509_EXTENSION_free);
+  }
+};
+using Extensions = std::unique_ptr<STACK_OF(X509_EXTENSION), FreeExtensions>;
+using Names = std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)>;
+
+Result<Request> parse_request(const std::string& pem) {
+  const Bio memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free_all);
+  Request request(PEM_read_bio_X509_REQ(memory.get(), nullptr, nullptr, nullptr), X509_REQ_free);
+  const bool good = request && X509_REQ_get0_pubkey(request.get()) &&
+                    X509_REQ_verify(request.get(), X509_REQ_get0_pubkey(request.get())) == 1;
+  ERR_clear_error();
+  if (!good) return Error(ErrorCode::Invalid, "no certificate request that is signed by its own key");
+  return request;
+}
+
+std::vector<std::string> entries_of(const X509_NAME* name, int nid) {
+  std::vector<std::string> texts;
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(name, nid, at)) >= 0;) {
+    unsigned char* text = nullptr;
+    const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
+    if (size >= 0) texts.emplace_back(reinterpret_cast<char*>(text), static_cast<std::size_t>(size));
+    OPENSSL_free(text);
+  }
+  return texts;
+}
+
+std::string with_commas(std::string text, const std::vector<std::string>& words) {
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+// Of the request, without whatever else it wants.
+bool copy_alternative_names(X509* certificate, X509_REQ* request) {
+  const Extensions wanted(X509_REQ_get_extensions(request));
+  const int at = X509v3_get_ext_by_NID(wanted.get(), NID_subject_alt_name, -1);
+  return at < 0 || X509_add_ext(certificate, X509v3_get_ext(wanted.get(), at), -1) == 1;
+}
+
+}  // namespace
+
+Result<SigningRequest> read_signing_request(const std::string& pem) {
+  const Request request = TRY(parse_request(pem));
+  const X509_NAME* subject = X509_REQ_get_subject_name(request.get());
+  SigningRequest read;
+  if (std::vector<std::string> names = entries_of(subject, NID_commonName); !names.empty())
+    read.common_name = std::move(names.back());
+  read.organizations = entries_of(subject, NID_organizationName);
+  const Extensions wanted(X509_REQ_get_extensions(request.get()));
+  const Names names(
+      static_cast<GENERAL_NAMES*>(X509V3_get_d2i(wanted.get(), NID_subject_alt_name, nullptr, nullptr)),
+      GENERAL_NAMES_free);
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i)
+    switch (sk_GENERAL_NAME_value(names.get(), i)->type) {
+      case GEN_DNS:
+        ++read.dns_names;
+        break;
+      case GEN_IPADD:
+        ++read.addresses;
+        break;
+      case GEN_EMAIL:
+        ++read.emails;
+        break;
+      case GEN_URI:
+        ++read.uris;
+        break;
+      default:
+        break;
+    }
+  ERR_clear_error();
+  return read;
+}
+
+Result<std::string> sign_request(const Identity& ca_identity, const std::string& request_pem,
+                                 const SigningTerms& terms) {
+  const std::optional<Pair> ca = parse(ca_identity);
+  if (!ca) return Error(ErrorCode::Internal, "the CA does not parse");
+  const Request request = TRY(parse_request(request_pem));
+  X509* by = ca->certificate.get();
+  time_t begin = terms.not_before.whole_seconds(), end = terms.not_after.whole_seconds();
+  if (X509_cmp_time(X509_get0_notAfter(by), &begin) < 0)
+    return Error(ErrorCode::Forbidden, "the CA has ended");
+  const Certificate made(X509_new(), X509_free);
+  X509* certificate = made.get();
+  bool good = certificate && X509_set_version(certificate, X509_VERSION_3) == 1 && set_serial(certificate) &&
+              X509_set_subject_name(certificate, X509_REQ_get_subject_name(request.get())) == 1 &&
+              X509_set_issuer_name(certificate, X509_get_subject_name(by)) == 1 &&
+              X509_set_pubkey(certificate, X509_REQ_get0_pubkey(request.get())) == 1 &&
+              ASN1_TIME_set(X509_getm_notBefore(certificate), begin);
+  good = good && (X509_cmp_time(X509_get0_notAfter(by), &end) < 0
+                      ? X509_set1_notAfter(certificate, X509_get0_notAfter(by)) == 1
+                      : ASN1_TIME_set(X509_getm_notAfter(certificate), end) != nullptr);
+  good = good && extend(certificate, by, NID_basic_constraints, "critical,CA:FALSE") &&
+         extend(certificate, by, NID_authority_key_identifier, "keyid:always") &&
+         copy_alternative_names(certificate, request.get());
+  if (!terms.key_usages.empty())
+    good = good && extend(certificate, by, NID_key_usage, with_commas("critical", terms.key_usages));
+  if (!terms.extended_usages.empty())
+    good = good && extend(certificate, by, NID_ext_key_usage, with_commas("", terms.extended_usages));
+  if (!good || X509_sign(certificate, ca->key.get(), EVP_sha256()) == 0)
+    return openssl_error("the certificate could not be issued");
+  const Bio memory(BIO_new(BIO_s_mem()), BIO_free_all);
+  PEM_write_bio_X509(memory.get(), certificate);
+  return written(memory);
 }
 
 }  // namespace berth::server

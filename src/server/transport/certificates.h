@@ -27,11 +27,35 @@ struct Certificates {
 // are further names or addresses of the server.
 Result<Certificates> generate_certificates(const std::vector<std::string>& hosts, Time now);
 
+// With mode 0700, unless it exists. Refuses (Unavailable) a path whose parent is absent or cannot be written.
+Status make_certificate_folder(const std::string& directory);
+
 // As above, stored in `directory` (created with mode 0700 when absent) in files of mode 0600. Existing ones
 // are reused; a certificate that is missing, does not match its CA, lacks a host or ends within thirty days
 // is issued anew by the existing CA, so that kubeconfigs stay valid. Refuses (Unavailable) a directory that
 // cannot be read or written, and (Invalid) a CA that does not parse.
 Result<Certificates> certificates_in(const std::string& directory, const std::vector<std::string>& hosts,
                                      Time now);
+
+// What a certificate signing request (PKCS #10, PEM) asks for.
+struct SigningRequest {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::size_t dns_names = 0, addresses = 0, emails = 0, uris = 0;  // subjectAltNames of each sort
+};
+
+// Refuses (Invalid) what is no request, and one whose signature is not its key's.
+Result<SigningRequest> read_signing_request(const std::string& pem);
+
+struct SigningTerms {
+  Time not_before, not_after;                // cut at the end of the CA
+  std::vector<std::string> key_usages;       // in OpenSSL's words: "digitalSignature"
+  std::vector<std::string> extended_usages;  // "clientAuth"
+};
+
+// The certificate (PEM) for the key, subject and subjectAltNames of the request; never one of a CA. Refuses
+// what read_signing_request() refuses, and when the CA has ended.
+Result<std::string> sign_request(const Identity& ca, const std::string& request_pem,
+                                 const SigningTerms& terms);
 
 }  // namespace berth::server

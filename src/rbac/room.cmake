@@ -1,0 +1,1 @@
+berth_room(NAME rbac ROOMS base api TEST_LINK rapidcheck)

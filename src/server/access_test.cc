@@ -1,0 +1,247 @@
+// Who may do what, through the server: stored roles and bindings, what a writer may grant, impersonation and
+// reviews.
+#include "server/access.h"
+
+#include <gtest/gtest.h>
+
+#include "server/test_bench.h"
+
+namespace berth::server {
+namespace {
+
+constexpr const char* kRoles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+constexpr const char* kRoleBindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
+constexpr const char* kClusterRoles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+constexpr const char* kClusterRoleBindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+
+std::string role_named(const std::string& name, const std::string& verbs, const std::string& resources,
+                       const std::string& more = "") {
+  return R"({"metadata":{"name":")" + name + R"("},"rules":[{"verbs":[)" + verbs +
+         R"(],"apiGroups":[""],"resources":[)" + resources + "]" + more + "}]}";
+}
+
+std::string binding_to(const std::string& name, const std::string& kind, const std::string& role,
+                       const std::string& user) {
+  return R"({"metadata":{"name":")" + name + R"("},"roleRef":{"kind":")" + kind + R"(","name":")" + role +
+         R"("},"subjects":[{"kind":"User","name":")" + user + R"("}]})";
+}
+
+class AccessTest : public testing::Test, protected ServerBench {
+ protected:
+  AccessTest() { EXPECT_TRUE(server.make_bootstrap_roles().ok()); }
+
+  struct Told {
+    int code = 0;
+    Json body;
+    std::string message() const { return std::string(body.string_at("message")); }
+  };
+
+  Told ask(const User& user, const std::string& method, const std::string& path, const std::string& body = "",
+           Headers headers = {}) {
+    HttpRequest request;
+    request.method = method;
+    const std::size_t question = path.find('?');
+    request.path = path.substr(0, question);
+    if (question != std::string::npos) {
+      const std::string query = path.substr(question + 1);
+      const std::size_t equals = query.find('=');
+      request.query.emplace_back(query.substr(0, equals), query.substr(equals + 1));
+    }
+    request.body = body;
+    request.user = user;
+    request.headers = std::move(headers);
+    if (method == "PATCH") request.headers.emplace_back("Content-Type", "application/merge-patch+json");
+    const auto exchange = std::make_shared<Said>();
+    server.handle(std::move(request), exchange);
+    return {exchange->response.status, parse_json(exchange->response.body).value_or(Json())};
+  }
+  void make(const std::string& path, const std::string& body) {
+    const Told told = ask(root, "POST", path, body);
+    ASSERT_EQ(told.code, 201) << to_string(told.body);
+  }
+
+  const User root{"root", {"system:masters"}};
+  const User eve{"eve", {"team"}};
+};
+
+TEST_F(AccessTest, RolesAreInForceForTheNextRequest) {
+  EXPECT_EQ(
+      ask(eve, "GET", kPods).message(),
+      "pods is forbidden: User \"eve\" cannot list resource \"pods\" in API group \"\" in the namespace "
+      "\"default\"");
+  make(kRoles, role_named("reader", R"("list")", R"("pods")"));
+  EXPECT_EQ(ask(eve, "GET", kPods).code, 403);
+  make(kRoleBindings, binding_to("readers", "Role", "reader", "eve"));
+  EXPECT_EQ(ask(eve, "GET", kPods).code, 200);
+  EXPECT_EQ(ask(eve, "GET", "/api/v1/pods").message(),
+            "pods is forbidden: User \"eve\" cannot list resource \"pods\" in API group \"\" at the cluster "
+            "scope");
+  EXPECT_EQ(ask(root, "DELETE", std::string(kRoles) + "/reader").code, 200);
+  EXPECT_EQ(
+      ask(eve, "GET", kPods).message(),
+      "pods is forbidden: User \"eve\" cannot list resource \"pods\" in API group \"\" in the namespace "
+      "\"default\": RBAC: role.rbac.authorization.k8s.io \"reader\" not found");
+  EXPECT_EQ(ask(eve, "GET", "/metrics").message(), "forbidden: User \"eve\" cannot get path \"/metrics\"");
+  EXPECT_EQ(ask(eve, "GET", "/apis").code, 200);
+  EXPECT_EQ(ask({}, "GET", "/apis").code, 403);
+}
+
+TEST_F(AccessTest, ANameLimitsAlsoWhatSelectsIt) {
+  make(kRoles,
+       role_named("one", R"("get","list","watch","delete")", R"("pods")", R"(,"resourceNames":["p"])"));
+  make(kRoleBindings, binding_to("ones", "Role", "one", "eve"));
+  EXPECT_EQ(ask(eve, "GET", kPods).code, 403);
+  EXPECT_EQ(ask(eve, "GET", std::string(kPods) + "?fieldSelector=metadata.name=p").code, 200);
+  EXPECT_EQ(ask(eve, "GET", std::string(kPods) + "?fieldSelector=metadata.name=q").code, 403);
+  EXPECT_EQ(ask(eve, "GET", std::string(kPods) + "?fieldSelector=metadata.name!=p").code, 403);
+  EXPECT_EQ(ask(eve, "GET", std::string(kPods) + "/p").code, 404);
+  EXPECT_EQ(ask(eve, "DELETE", kPods).code, 403);
+}
+
+TEST_F(AccessTest, ANamespaceIsInItself) {
+  make(kRoles, role_named("own", R"("get")", R"("namespaces")"));
+  make(kRoleBindings, binding_to("own", "Role", "own", "eve"));
+  EXPECT_EQ(ask(eve, "GET", "/api/v1/namespaces/default").code, 200);
+  EXPECT_EQ(ask(eve, "GET", "/api/v1/namespaces/kube-system").message(),
+            "namespaces \"kube-system\" is forbidden: User \"eve\" cannot get resource \"namespaces\" in API "
+            "group \"\" in the namespace \"kube-system\"");
+}
+
+TEST_F(AccessTest, NobodyGrantsMoreThanTheyHave) {
+  make(kRoleBindings, binding_to("admins", "ClusterRole", "admin", "eve"));
+  EXPECT_EQ(ask(eve, "POST", kRoles, role_named("a", R"("get","list")", R"("pods","pods/log")")).code, 201);
+  EXPECT_EQ(ask(eve, "POST", kRoles, role_named("b", R"("get")", R"("pods","nodes")")).message(),
+            "roles.rbac.authorization.k8s.io \"b\" is forbidden: user \"eve\" (groups=[\"team\" "
+            "\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:\n"
+            "{APIGroups:[\"\"], Resources:[\"nodes\"], Verbs:[\"get\"]}");
+  EXPECT_EQ(ask(eve, "PATCH", std::string(kRoles) + "/a",
+                R"({"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]})")
+                .code,
+            403);
+  EXPECT_EQ(ask(eve, "PATCH", std::string(kRoles) + "/a", R"({"metadata":{"finalizers":["a.io/b"]}})").code,
+            200);
+  EXPECT_EQ(ask(eve, "POST", kRoleBindings, binding_to("v", "ClusterRole", "view", "bob")).code, 201);
+  EXPECT_EQ(ask(eve, "POST", kRoleBindings, binding_to("c", "ClusterRole", "cluster-admin", "eve")).code,
+            403);
+  EXPECT_EQ(ask(eve, "POST", kRoleBindings, binding_to("n", "ClusterRole", "nosuch", "eve")).message(),
+            "clusterroles.rbac.authorization.k8s.io \"nosuch\" not found");
+}
+
+TEST_F(AccessTest, WhoMayBindOrEscalateGrantsMore) {
+  make(kClusterRoles, R"({"metadata":{"name":"granter"},"rules":[
+      {"verbs":["create"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["*"]},
+      {"verbs":["bind"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],
+       "resourceNames":["edit"]},
+      {"verbs":["escalate"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"]}]})");
+  make(kClusterRoleBindings, binding_to("granters", "ClusterRole", "granter", "eve"));
+  EXPECT_EQ(ask(eve, "POST", kClusterRoleBindings, binding_to("e", "ClusterRole", "edit", "eve")).code, 201);
+  EXPECT_EQ(ask(eve, "POST", kClusterRoleBindings, binding_to("a", "ClusterRole", "admin", "eve")).code, 403);
+  EXPECT_EQ(ask(eve, "POST", kRoles, role_named("all", R"("*")", R"("*")")).code, 201);
+  EXPECT_EQ(ask(eve, "POST", kClusterRoles, role_named("all", R"("*")", R"("*")")).code, 403);
+  EXPECT_EQ(
+      ask(eve, "POST", kClusterRoles,
+          R"({"metadata":{"name":"agg"},"aggregationRule":{"clusterRoleSelectors":[{}]}})")
+          .message(),
+      "clusterroles.rbac.authorization.k8s.io \"agg\" is forbidden: must have cluster-admin privileges to "
+      "use the aggregationRule");
+}
+
+TEST_F(AccessTest, RolesThatMakeNoSenseAreRefused) {
+  EXPECT_EQ(
+      ask(root, "POST", kRoles, R"({"metadata":{"name":"r"},"rules":[{"apiGroups":["a"]}]})").message(),
+      "Role.rbac.authorization.k8s.io \"r\" is invalid: [rules[0].verbs: Required value: verbs must contain "
+      "at least one value, rules[0].resources: Required value: resource rules must supply at least one "
+      "resource]");
+  make(kRoleBindings, binding_to("b", "Role", "r", "eve"));
+  const Told told = ask(root, "PATCH", std::string(kRoleBindings) + "/b", R"({"roleRef":{"name":"other"}})");
+  EXPECT_EQ(told.code, 422) << to_string(told.body);
+}
+
+struct Impersonation {
+  Headers headers;
+  int code;
+  const char* says;  // part of the message, or who it is
+};
+
+TEST_F(AccessTest, UsersActAsThoseTheyMayImpersonate) {
+  make(kClusterRoles, R"({"metadata":{"name":"actor"},"rules":[
+      {"verbs":["impersonate"],"apiGroups":[""],"resources":["users"],"resourceNames":["bob"]},
+      {"verbs":["impersonate"],"apiGroups":[""],"resources":["groups"],"resourceNames":["dev"]},
+      {"verbs":["impersonate"],"apiGroups":[""],"resources":["serviceaccounts"]},
+      {"verbs":["impersonate"],"apiGroups":["authentication.k8s.io"],"resources":["userextras/scopes"],
+       "resourceNames":["view"]}]})");
+  make(kClusterRoleBindings, binding_to("actors", "ClusterRole", "actor", "eve"));
+  const Impersonation rows[] = {
+      {{{"Impersonate-User", "bob"}}, 201, R"({"username":"bob","groups":["system:authenticated"]})"},
+      {{{"Impersonate-User", "bob"}, {"Impersonate-Group", "dev"}},
+       201,
+       R"({"username":"bob","groups":["dev","system:authenticated"]})"},
+      {{{"Impersonate-User", "bob"}, {"Impersonate-Extra-Scopes", "view"}},
+       201,
+       R"({"username":"bob","groups":["system:authenticated"],"extra":{"scopes":["view"]}})"},
+      {{{"Impersonate-User", "system:serviceaccount:a:b"}},
+       201,
+       R"({"username":"system:serviceaccount:a:b","groups":["system:serviceaccounts",)"
+       R"("system:serviceaccounts:a","system:authenticated"]})"},
+      {{{"Impersonate-User", "root"}},
+       403,
+       "cannot impersonate resource \"users\" in API group \"\" at the clus"},
+      {{{"Impersonate-User", "bob"}, {"Impersonate-Group", "system:masters"}}, 403, "resource \"groups\""},
+      {{{"Impersonate-User", "bob"}, {"Impersonate-Extra-Scopes", "edit"}}, 403, "\"userextras/scopes\""},
+      {{{"Impersonate-User", "bob"}, {"Impersonate-Uid", "1"}}, 403, "resource \"uids\""},
+      {{{"Impersonate-Group", "dev"}}, 400, "without impersonating a user"},
+  };
+  for (const Impersonation& row : rows) {
+    const Told told =
+        ask(eve, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}", row.headers);
+    EXPECT_EQ(told.code, row.code) << to_string(told.body);
+    const std::string shown =
+        row.code == 201 ? to_string(told.body.part("status").part("userInfo")) : told.message();
+    EXPECT_NE(shown.find(row.says), std::string::npos) << shown;
+  }
+}
+
+TEST_F(AccessTest, ReviewsSayWhatRolesSay) {
+  make(kRoleBindings, binding_to("viewers", "ClusterRole", "view", "eve"));
+  const std::string reviews = "/apis/authorization.k8s.io/v1/";
+  const std::string pods = R"("resourceAttributes":{"verb":"get","resource":"pods","namespace":"default"})";
+  const Json allowed =
+      ask(eve, "POST", reviews + "selfsubjectaccessreviews", "{\"spec\":{" + pods + "}}").body.part("status");
+  EXPECT_EQ(to_string(allowed),
+            R"({"allowed":true,"reason":"RBAC: allowed by RoleBinding \"viewers/default\" of ClusterRole )"
+            R"(\"view\" to User \"eve\""})");
+  EXPECT_EQ(ask(eve, "POST", reviews + "subjectaccessreviews", "{}").code, 403);
+  const std::string of_bob = R"({"spec":{"user":"bob",)" + pods + "}}";
+  EXPECT_FALSE(ask(root, "POST", reviews + "subjectaccessreviews", of_bob)
+                   .body.part("status")
+                   .bool_at("allowed", true));
+  const std::string local = "/apis/authorization.k8s.io/v1/namespaces/other/localsubjectaccessreviews";
+  EXPECT_EQ(ask(root, "POST", local, of_bob).code, 422);
+  const std::string of_path =
+      R"({"spec":{"user":"eve","nonResourceAttributes":{"verb":"get","path":"/metrics"}}})";
+  EXPECT_EQ(to_string(ask(root, "POST", reviews + "subjectaccessreviews", of_path).body.part("status")),
+            R"({"allowed":false})");
+  EXPECT_EQ(ask(eve, "POST", reviews + "selfsubjectrulesreviews", "{}").code, 400);
+  const Json rules =
+      ask(eve, "POST", reviews + "selfsubjectrulesreviews", R"({"spec":{"namespace":"default"}})")
+          .body.part("status");
+  EXPECT_GT(rules.items_at("resourceRules").size(), 5u);
+  EXPECT_GT(rules.items_at("nonResourceRules").size(), 0u);
+  EXPECT_EQ(rules.find("evaluationError"), nullptr);
+}
+
+TEST_F(AccessTest, BootstrapRolesAreMadeOnceAndMended) {
+  const store::Revision before = store->revision();
+  EXPECT_TRUE(server.make_bootstrap_roles().ok());
+  EXPECT_EQ(store->revision(), before);
+  const std::string view = std::string(kClusterRoles) + "/system:aggregate-to-view";
+  EXPECT_EQ(ask(root, "PATCH", view, R"({"rules":[]})").code, 200);
+  EXPECT_EQ(ask(root, "DELETE", std::string(kClusterRoles) + "/cluster-admin").code, 200);
+  EXPECT_TRUE(server.make_bootstrap_roles().ok());
+  EXPECT_GT(ask(root, "GET", view).body.items_at("rules").size(), 5u);
+  EXPECT_EQ(ask(root, "GET", std::string(kClusterRoles) + "/cluster-admin").code, 200);
+}
+
+}  // namespace
+}  // namespace berth::server
