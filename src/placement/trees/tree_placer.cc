@@ -92,18 +92,33 @@ void TreePlacer::add_units(std::size_t node, std::optional<std::size_t> parent, 
   units[at].end = units.size();
 }
 
+namespace {
+
+// Whether some group of groups has more children than it needs.
+bool leaves_some_out(std::span<const TreeUnit> units) {
+  std::vector<std::int64_t> children(units.size());
+  for (const TreeUnit& unit : units)
+    if (unit.parent) ++children[*unit.parent];
+  for (std::size_t i = 0; i < units.size(); ++i)
+    if (!units[i].kind && children[i] > units[i].needed) return true;
+  return false;
+}
+
+}  // namespace
+
 bool TreePlacer::place_root(const Ground& ground, std::size_t shares) {
   return place_minima(0, grounds_.whole_cluster(), &ground, shares);
 }
 
 bool TreePlacer::place_minima(std::size_t node, const Ground& of_parent, const Ground* own,
                               std::size_t shares) {
-  std::vector<TreeUnit> oldest, all;
-  add_units(node, std::nullopt, 0, Children::Oldest, oldest);
+  std::vector<TreeUnit> all;
   add_units(node, std::nullopt, 0, Children::All, all);
-  const bool chooses = all.size() > oldest.size();
-  if (descend(oldest, of_parent, own, chooses ? shares * 2 : shares)) return true;
-  return error_.empty() && chooses && descend(all, of_parent, own, shares);
+  if (!leaves_some_out(all)) return descend(all, of_parent, own, shares);
+  std::vector<TreeUnit> oldest;
+  add_units(node, std::nullopt, 0, Children::Oldest, oldest);
+  if (descend(oldest, of_parent, own, shares * 2)) return true;
+  return error_.empty() && descend(all, of_parent, own, shares);
 }
 
 bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own,
@@ -240,6 +255,7 @@ void TreePlacer::grow_node(std::size_t node) {
 void TreePlacer::grow_group(std::size_t node) {
   const GroupInput& all = input_.nodes[node].group;
   TreeNodeOutcome& own = outcome_.nodes[node];
+  if (std::ranges::all_of(own.members, [](const MemberOutcome& one) { return one.node.valid(); })) return;
   GroupInput rest = all;
   rest.waiting.clear();
   std::vector<std::size_t> members;
@@ -253,7 +269,6 @@ void TreePlacer::grow_group(std::size_t node) {
     rest.placed.push_back(all.waiting[i]);
     rest.occupied.push_back(own.members[i].node);
   }
-  if (members.empty()) return;
   const Ground& ground = *states_[node].ground;
   own.placement = ground.placement->name;
   const GroupTrial trial{
