@@ -210,6 +210,8 @@ class TreeRun {
     if (obstacle_ && obstacle_->node == 0 && obstacle_->nearest.placement) {
       group.nearest = obstacle_->nearest.placement->name;
       group.nearest_room = std::max<std::int64_t>(0, group.needed + obstacle_->spare);
+      if (unproved_.empty() && group.nearest_room < group.needed)
+        group.proof = GroupProof{group.needed, group.nearest_room, {}, {}};
     }
     group.tried = candidates_.size();
     group.first_status = &plugins_.placement_state->reason();
