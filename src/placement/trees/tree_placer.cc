@@ -130,12 +130,15 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
     BudgetShare steps(effort == TreeEffort::ByPlacing ? placings_ : descents_, shares);
     BudgetShare choices(choices_, shares);
     const TreeDescent* running = nullptr;
-    const TreeDescent::Moves moves{
-        [&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
-        [&](std::span<const std::size_t> placed) {
-          return place_together(units, *running, placed, choices.budget());
-        },
-        [&](const TreeUnit& unit) { take_back(unit); }};
+    TreeDescent::Moves moves{[&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
+                             [&](std::span<const std::size_t> placed) {
+                               return place_together(units, *running, placed, choices.budget());
+                             },
+                             [&](const TreeUnit& unit) { take_back(unit); }};
+    if (const GroupWishPtr& wish = input_.nodes.front().wish; wish && spreads_children(*wish))
+      moves.siblings_before = [&](const TreeUnit& unit, const Ground& ground) {
+        return siblings_there(unit.node, ground);
+      };
     TreeDescent descent(grounds_, units, kinds_, steps.budget(), moves);
     running = &descent;
     if (descent.run(effort, of_parent, own)) {
@@ -220,6 +223,19 @@ void TreePlacer::grow() {
 }
 
 // Where the node's members are, or may go.
+// Those that were placed before, or run there.
+std::int64_t TreePlacer::siblings_there(std::size_t node, const Ground& ground) const {
+  const std::optional<std::size_t> parent = input_.nodes[node].parent;
+  if (!parent) return 0;
+  const topology::Tree& tree = grounds_.topology(ground.chain).tree();
+  return std::ranges::count_if(input_.nodes[*parent].children, [&](std::size_t sibling) {
+    if (sibling == node || grounds_.chain_of(sibling) != ground.chain) return false;
+    if (const std::optional<Ground>& own = states_[sibling].ground) return own->placement == ground.placement;
+    const std::vector<NodeId>& occupied = input_.nodes[sibling].group.occupied;
+    return !occupied.empty() && tree.leaf_of(occupied.front()) == TreeGrounds::domain_of(*ground.placement);
+  });
+}
+
 void TreePlacer::find_ground(std::size_t node) {
   State& state = states_[node];
   if (state.ground) return;
