@@ -26,7 +26,10 @@ void PodSignature::clear() {
 }
 
 bool PodSignature::begin(std::string_view fragment) {
-  if (std::find(fragments_.begin(), fragments_.end(), fragment) != fragments_.end()) return false;
+  const auto is_same = [&](std::string_view one) {
+    return one.size() == fragment.size() && (one.data() == fragment.data() || one == fragment);
+  };
+  if (std::ranges::any_of(fragments_, is_same)) return false;
   fragments_.push_back(fragment);
   put(fragment);
   return true;

@@ -21,7 +21,8 @@ DomainId Tree::child_of(DomainId parent, const std::string& value) {
     id = free_.back();
     free_.pop_back();
   }
-  domains_[id.index()] = {value, parent, domains_[parent.index()].level + 1, 0, {}};
+  std::string path = parent == root() ? value : path_of(parent) + "/" + value;
+  domains_[id.index()] = {value, std::move(path), parent, domains_[parent.index()].level + 1, 0, {}};
   ++domains_[parent.index()].children;
   at->second = id;
   return id;
@@ -59,6 +60,7 @@ void Tree::put(NodeId node, std::string_view name, const api::StringMap& labels)
   }
   if (leaf == root()) return;
   std::vector<NodeId>& nodes = domains_[leaf.index()].nodes;
+  if (nodes.empty()) leaves_known_ = false;
   nodes.insert(place_of(nodes, name), node);
 }
 
@@ -74,6 +76,7 @@ void Tree::remove(NodeId node) {
   if (leaf.valid() && leaf != root()) {
     std::vector<NodeId>& nodes = domains_[leaf.index()].nodes;
     nodes.erase(place_of(nodes, members_[node.index()].name));
+    if (nodes.empty()) leaves_known_ = false;
     drop_if_empty(leaf);
   } else if (!leaf.valid()) {
     --unlabelled_;
@@ -85,22 +88,14 @@ DomainId Tree::leaf_of(NodeId node) const {
   return node.index() < members_.size() ? members_[node.index()].leaf : DomainId::none();
 }
 
-std::string Tree::path_of(DomainId id) const {
-  std::string path = domains_[id.index()].value;
-  for (DomainId at = domains_[id.index()].parent; at.valid() && at != root();
-       at = domains_[at.index()].parent)
-    path = domains_[at.index()].value + "/" + path;
-  return path;
-}
-
-std::vector<DomainId> Tree::leaves() const {
-  std::vector<std::pair<std::string, DomainId>> found;
+const std::vector<DomainId>& Tree::leaves() const {
+  if (leaves_known_) return leaves_;
+  leaves_known_ = true;
+  leaves_.clear();
   for (std::uint32_t i = 1; i < domains_.size(); ++i)
-    if (!domains_[i].nodes.empty()) found.emplace_back(path_of(DomainId(i)), DomainId(i));
-  std::sort(found.begin(), found.end());
-  std::vector<DomainId> ids;
-  for (const auto& [path, id] : found) ids.push_back(id);
-  return ids;
+    if (!domains_[i].nodes.empty()) leaves_.push_back(DomainId(i));
+  std::ranges::sort(leaves_, {}, [&](DomainId id) { return std::pair(std::string_view(path_of(id)), id); });
+  return leaves_;
 }
 
 }  // namespace berth::topology

@@ -24,6 +24,7 @@ inline constexpr std::size_t kLevelsMax = 10;
 
 struct Domain {
   std::string value;  // the label's value at this level; empty for the root
+  std::string path;   // "r7", or "block-1/r7" below several levels
   DomainId parent;    // none for the root
   std::uint32_t level = 0;
   std::uint32_t children = 0;
@@ -48,10 +49,10 @@ class Tree {
   std::size_t domain_count() const { return domains_.size(); }
   // none() for a node without a domain.
   DomainId leaf_of(NodeId node) const;
-  // "r7", or "block-1/r7" below several levels.
-  std::string path_of(DomainId id) const;
-  // Domains of the last level that hold a node, by path: the order of every walk over them.
-  std::vector<DomainId> leaves() const;
+  const std::string& path_of(DomainId id) const { return domains_[id.index()].path; }
+  // Domains of the last level that hold a node, by path: the order of every walk over them. Sorted after the
+  // first or last node of a domain came or left. Valid until the next change.
+  const std::vector<DomainId>& leaves() const;
   std::size_t unlabelled_count() const { return unlabelled_; }
 
  private:
@@ -74,6 +75,8 @@ class Tree {
   std::map<ChildKey, DomainId> children_;
   std::vector<Member> members_;
   std::size_t unlabelled_ = 0;
+  mutable std::vector<DomainId> leaves_;
+  mutable bool leaves_known_ = false;
 };
 
 }  // namespace berth::topology

@@ -365,6 +365,38 @@ def a_group_is_refused_only_with_a_proof():
     assert "Insufficient cpu" in pair["pods"][1]["message"], pair
 
 
+ROOT_OF_100 = ("{apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: root, "
+               "namespace: default}, spec: {workloadRef: {workloadName: tree, templateName: root}, "
+               "schedulingPolicy: {gang: {minGroupCount: 100}}}}\n")
+RACK = ('---\n{apiVersion: v1, kind: Node, metadata: {name: n%d, labels: {rack: r%d}}, status: {allocatable: '
+        '{cpu: "%d", memory: 8Gi, pods: "99"}}}\n')
+GANG_OF_TEN = ("---\n{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: g%d, "
+               "namespace: default}, spec: {workloadRef: {workloadName: tree, templateName: leaf}, "
+               "parentCompositePodGroupName: root, schedulingConstraints: {topology: [{key: rack}]}, "
+               "schedulingPolicy: {gang: {minCount: 10}}}}\n")
+OF_A_GANG = ("---\n{apiVersion: v1, kind: Pod, metadata: {name: p%d-%d}, spec: {schedulingGroup: "
+             "{podGroupName: g%d}, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}\n")
+
+
+def hundred_groups(slots_of_the_last_rack):
+    """A tree of 100 gangs of ten, each in one of 100 racks that take ten."""
+    text = ROOT_OF_100
+    for i in range(100):
+        text += RACK % (i, i, 10 if i < 99 else slots_of_the_last_rack) + GANG_OF_TEN % i
+        text += "".join(OF_A_GANG % (i, k, i) for k in range(10))
+    return text
+
+
+def a_tree_that_is_one_slot_short_is_refused_with_a_proof():
+    decisions, code = plan("-f", "-", text=hundred_groups(slots_of_the_last_rack=9))
+    root = decisions["root"]
+    assert code == 1 and root["result"] == "Unschedulable", root
+    proof = root["certificate"]
+    assert (proof["kind"], proof["need"], proof["have"]) == ("Gang", 1000, 999), proof
+    decisions, code = plan("-f", "-", text=hundred_groups(slots_of_the_last_rack=10))
+    assert code == 0 and decisions["root"]["result"] == "Placed", decisions["root"]
+
+
 def what_is_not_honoured_is_unknown():
     text = gang(2, 2).replace("spec: {schedulingGroup", AFFINITY + "schedulingGroup")
     decisions, code = plan("-f", "-", text=text)
@@ -558,7 +590,8 @@ CASES = (every_example_of_the_document_is_told_in_words, every_example_of_topolo
          workloads_are_planned_with_their_pods, kinds_that_are_not_served_are_left_out,
          groups_of_other_projects_are_planned_as_gangs,
          packed_files_are_refused_with_what_unpacks_them, nothing_in_the_input_steers_the_terminal,
-         a_group_is_refused_only_with_a_proof, what_if_compares_two_plans,
+         a_group_is_refused_only_with_a_proof, a_tree_that_is_one_slot_short_is_refused_with_a_proof,
+         what_if_compares_two_plans,
          what_is_not_honoured_is_unknown, each_pod_is_decided_by_its_profile,
          placements_of_a_dump_are_compared, moves_of_pods_say_what_they_buy, cel_answers_line_by_line)
 

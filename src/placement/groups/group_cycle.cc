@@ -70,7 +70,7 @@ const PluginSet& GroupCycle::plugins_of(const GroupInput& input) const {
 }
 
 GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
-                                     model::Ledger::Transaction& transaction) {
+                                     model::Ledger::Transaction& transaction, Topology* topology) {
   const PluginSet& plugins = plugins_of(input);
   return {plugins,
           context,
@@ -79,7 +79,7 @@ GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const Gro
           domains_.nodes(context.cluster),
           GroupFit(plugins, pods_, context, transaction, input.waiting),
           GroupBound(plugins, pods_, context, transaction, input.waiting, proof_nodes_max_),
-          required_topology(context, input)};
+          topology};
 }
 
 Topology* GroupCycle::required_topology(const SchedulingContext& context, const GroupInput& input) {
@@ -106,7 +106,7 @@ GroupOutcome GroupCycle::run(const SchedulingContext& context, const GroupInput&
 
 GroupOutcome GroupCycle::run_as_required(const SchedulingContext& context, const GroupInput& input,
                                          model::Ledger::Transaction& transaction) {
-  Run run = make_run(context, input, transaction);
+  Run run = make_run(context, input, transaction, required_topology(context, input));
   auto placements = generate(run);
   if (!placements) return error_outcome(input, placements.error().message());
   run.placements = std::move(*placements);
@@ -118,7 +118,7 @@ GroupOutcome GroupCycle::run_as_required(const SchedulingContext& context, const
 
 GroupOutcome GroupCycle::refuse(const SchedulingContext& context, const GroupInput& input,
                                 model::Ledger::Transaction& transaction) {
-  Run run = make_run(context, input, transaction);
+  Run run = make_run(context, input, transaction, required_topology(context, input));
   auto placements = generate(run);
   if (!placements) return error_outcome(input, placements.error().message());
   run.placements = std::move(*placements);
@@ -132,8 +132,7 @@ GroupOutcome GroupCycle::run_among(const SchedulingContext& context, const Group
                                    std::string_view& unproved) {
   GroupOutcome none;
   none.members.resize(input.waiting.size());
-  Run run = make_run(context, input, transaction);
-  run.topology = scope.topology;
+  Run run = make_run(context, input, transaction, scope.topology);
   run.placements.assign(scope.placements.begin(), scope.placements.end());
   run.most = static_cast<std::size_t>(run.needed());
   run.steps = &scope.steps;
@@ -149,7 +148,8 @@ GroupOutcome GroupCycle::run_among(const SchedulingContext& context, const Group
 std::vector<Placement> GroupCycle::placements(const SchedulingContext& context, const GroupInput& input,
                                               model::Ledger::Transaction& transaction) {
   if (!group_error(input).empty()) return {};
-  return generate(make_run(context, input, transaction)).value_or(std::vector<Placement>{});
+  return generate(make_run(context, input, transaction, required_topology(context, input)))
+      .value_or(std::vector<Placement>{});
 }
 
 std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, const GroupInput& input,
@@ -164,8 +164,9 @@ std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, co
 
 GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
                                      const GroupTrial& trial, model::Ledger::Transaction& transaction) {
-  Run run = make_run(context, input, transaction);
-  if (trial.topology || !trial.placement.domain.valid()) run.topology = trial.topology;
+  const bool is_given = trial.topology || !trial.placement.domain.valid();
+  Run run =
+      make_run(context, input, transaction, is_given ? trial.topology : required_topology(context, input));
   run.most = trial.most;
   run.explains = trial.explains;
   run.known_fit = trial.fit;
@@ -192,7 +193,7 @@ GroupOutcome GroupCycle::run_on(const SchedulingContext& context, const GroupInp
   Topology& topology = run.topology ? *run.topology : domains_.topology("", context.cluster);
   const topology::DomainId domain =
       trial.placement.domain.valid() ? trial.placement.domain : topology::Tree::root();
-  if (run.fit.counts(topology).sum(domain) < static_cast<std::int64_t>(trial.needed)) return none;
+  if (run.counting_fit().counts(topology).sum(domain) < static_cast<std::int64_t>(trial.needed)) return none;
   const auto before = transaction.savepoint();
   std::optional<GroupOutcome> outcome = attempt(run);
   if (outcome && outcome->placed() >= trial.needed) return *std::move(outcome);
@@ -235,7 +236,8 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
                                                 std::vector<std::size_t> indices) {
   order_by_bound(run, placements, indices);
   if (run.failed()) return {};
-  const bool first_wins = known_before_placing(run);
+  // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
+  const bool first_wins = known_before_placing(run) && !run.context.cluster.devices_take_of_nodes();
   Evaluations feasible;
   for (const std::size_t index : indices) {
     ++run.tried;
@@ -244,14 +246,14 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
     const bool reported =
         run.explains && &placements == &run.placements && index == 0 && index == indices.back();
     Evaluation evaluation =
-        evaluate(run, placements[index], reported ? MemberRefusals::Make : MemberRefusals::Omit);
+        evaluate(run, placements[index], reported ? MemberRefusals::Make : MemberRefusals::Omit,
+                 first_wins && feasible.empty() ? Keep::IfComplete : Keep::Nothing);
     if (!evaluation.error.empty()) {
       run.failure = error_outcome(run.input, std::move(evaluation.error), std::move(evaluation.hint),
                                   std::move(evaluation.hint_pod));
       return {};
     }
-    // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
-    const bool last = first_wins && evaluation.complete && !run.context.cluster.devices_take_of_nodes();
+    const bool last = first_wins && evaluation.complete;
     if (evaluation.feasible) {
       feasible.emplace(index, std::move(evaluation));
     } else if (&placements == &run.placements) {
@@ -265,8 +267,7 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
 
 std::vector<std::size_t> GroupCycle::promising(Run& run) {
   std::vector<std::size_t> indices;
-  GroupFit& fit = run.known_fit ? *run.known_fit : run.fit;
-  if (run.topology) run.counts = &fit.counts(*run.topology);
+  if (run.topology) run.counts = &run.counting_fit().counts(*run.topology);
   for (std::size_t i = 0; i < run.placements.size(); ++i)
     if (!run.counts || run.counts->sum(run.placements[i].domain) >= run.needed()) indices.push_back(i);
   run.refused_by_bound = run.placements.size() - indices.size();
@@ -384,8 +385,10 @@ bool GroupCycle::is_feasible(const Run& run, const Evaluation& evaluation) {
          run.plugins.placement_state->judge(evaluation.progress) == Feasibility::Feasible;
 }
 
-// Places the members one after the other, in their own order. Leaves the transaction as it was.
-GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, MemberRefusals refusals) {
+// Places the members one after the other, in their own order. Leaves the transaction as it was, or keeps what
+// took every member.
+GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement, MemberRefusals refusals,
+                                            Keep keep) {
   const std::size_t size = run.input.waiting.size();
   Evaluation evaluation;
   evaluation.explained = refusals == MemberRefusals::Make;
@@ -398,10 +401,11 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   for (const ProposedAllocation& one : placement.allocations)
     run.transaction.allocate(one.claim, run.context.cluster.reservation_for(one.allocation));
   go_down(run, placement, refusals, evaluation);
-  evaluation.plan = run.transaction.take_since(before);
   evaluation.feasible = is_feasible(run, evaluation);
   evaluation.complete =
       evaluation.feasible && static_cast<std::size_t>(evaluation.progress.placed) == std::min(size, run.most);
+  evaluation.is_applied = evaluation.complete && keep == Keep::IfComplete;
+  if (!evaluation.is_applied) evaluation.plan = run.transaction.take_since(before);
   evaluation.result.scheduled = evaluation.progress.scheduled;
   return evaluation;
 }
@@ -441,13 +445,13 @@ GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& pla
   const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
   if (!winner.complete && !winner.explained && run.explains)
-    winner = evaluate(run, placements[best], MemberRefusals::Make);
+    winner = evaluate(run, placements[best], MemberRefusals::Make, Keep::Nothing);
   GroupOutcome outcome;
   outcome.kind = GroupOutcome::Kind::Placed;
   outcome.placement = placements[best].name;
   outcome.members = std::move(winner.members);
   if (!winner.complete) add_refused_members(run.input, outcome);
-  run.context.cluster.redo(winner.plan, run.transaction);
+  if (!winner.is_applied) run.context.cluster.redo(winner.plan, run.transaction);
   return outcome;
 }
 
@@ -460,7 +464,7 @@ GroupOutcome GroupCycle::give_up(Run& run) {
   if (run.placements.empty()) {
     outcome.members.resize(run.input.waiting.size());
   } else {
-    if (!run.first) run.first = evaluate(run, run.placements.front(), MemberRefusals::Make);
+    if (!run.first) run.first = evaluate(run, run.placements.front(), MemberRefusals::Make, Keep::Nothing);
     Evaluation& first = *run.first;
     if (!first.error.empty())
       return error_outcome(run.input, std::move(first.error), std::move(first.hint),
@@ -499,7 +503,7 @@ void GroupCycle::explain_closest(Run& run, GroupOutcome& outcome) {
   const std::size_t best = run.best.value_or(roomiest(run));
   if (best == 0) return;
   const Placement& placement = run.placements[best];
-  Evaluation evaluation = evaluate(run, placement, MemberRefusals::Make);
+  Evaluation evaluation = evaluate(run, placement, MemberRefusals::Make, Keep::Nothing);
   if (!evaluation.error.empty()) return;
   for (std::size_t i = 0; i < outcome.members.size(); ++i)
     outcome.members[i].closest = std::move(evaluation.members[i].refusal);

@@ -91,14 +91,15 @@ class GroupCycle {
     bool explained = false;  // refused members have their refusals
     PlacementResult result;
     std::vector<MemberOutcome> members;
-    model::Plan plan;  // of a feasible one
+    bool is_applied = false;  // the transaction has it
+    model::Plan plan;         // of a feasible one that the transaction does not have
   };
   enum class MemberRefusals : std::uint8_t { Omit, Make };
   using Evaluations = std::map<std::size_t, Evaluation>;  // by the placement's index
   struct Run;
 
   Run make_run(const SchedulingContext& context, const GroupInput& input,
-               model::Ledger::Transaction& transaction);
+               model::Ledger::Transaction& transaction, Topology* topology);
   Run make_run(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
                model::Ledger::Transaction& transaction);
   Topology* required_topology(const SchedulingContext& context, const GroupInput& input);
@@ -107,7 +108,8 @@ class GroupCycle {
   std::optional<GroupOutcome> attempt(Run& run);
   Evaluations feasible_of(Run& run, const std::vector<Placement>& placements,
                           std::vector<std::size_t> indices);
-  Evaluation evaluate(Run& run, const Placement& placement, MemberRefusals refusals);
+  enum class Keep : std::uint8_t { Nothing, IfComplete };
+  Evaluation evaluate(Run& run, const Placement& placement, MemberRefusals refusals, Keep keep);
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                   MemberRefusals refusals);
   RefusalPtr refuse_member(const Run& run, const Placement& placement, const api::Pod& pod);

@@ -45,6 +45,7 @@ struct GroupCycle::Run {
     if (better) best = placement;
     best_placed = std::max(best_placed, placed);
   }
+  GroupFit& counting_fit() { return known_fit ? *known_fit : fit; }
   bool failed() const { return failure.refusal != nullptr; }
   std::int32_t minimum() const { return input.needs ? scheduled() + *input.needs : input.group->minimum(); }
   std::int32_t scheduled() const { return input.scheduled; }

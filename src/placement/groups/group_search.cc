@@ -93,7 +93,8 @@ GroupOutcome GroupCycle::run_together(const SchedulingContext& context, std::spa
     return one.input->wish && (one.input->wish->segments || one.input->wish->same_devices);
   });
   if (any_parts || all.waiting.size() > kTreeMembersMax) return none;
-  Run run = make_run(context, all, {placement, needed, GroupEffort::AllChoices, needed}, transaction);
+  Run run =
+      make_run(context, all, GroupTrial{placement, needed, GroupEffort::AllChoices, needed}, transaction);
   run.unproved = {};
   std::optional<GroupOutcome> found = search_on(run, placement, of_all, budget);
   if (run.failed()) return std::move(run.failure);

@@ -46,20 +46,25 @@ DomainUse requested_by(const model::Cluster& cluster, std::span<const api::Pod* 
 
 Topology::Topology(std::vector<std::string> keys, const model::Cluster& cluster)
     : tree_(std::move(keys)), seen_(cluster.ledger().changes().end()) {
-  for (const auto& [name, node] : cluster.live_nodes())
-    tree_.put(node, name, cluster.node(node).live->meta.labels);
+  for (const auto& [name, node] : cluster.live_nodes()) look(cluster, node);
+}
+
+// Most changes are charges of pods, which leave the labels as they are.
+void Topology::look(const model::Cluster& cluster, NodeId node) {
+  const model::NodeRow& row = cluster.node(node);
+  const std::uint64_t stamp = row.live ? row.labels_stamp : 0;
+  if (node.index() >= labels_stamps_.size()) labels_stamps_.resize(cluster.nodes().size());
+  if (labels_stamps_[node.index()] == stamp) return;
+  labels_stamps_[node.index()] = stamp;
+  if (row.live)
+    tree_.put(node, row.name, row.live->meta.labels);
+  else
+    tree_.remove(node);
 }
 
 void Topology::catch_up(const model::Cluster& cluster) {
-  const auto look = [&](NodeId node) {
-    const model::NodeRow& row = cluster.node(node);
-    if (row.live)
-      tree_.put(node, row.name, row.live->meta.labels);
-    else
-      tree_.remove(node);
-  };
-  if (!cluster.ledger().changes().catch_up(seen_, look))
-    for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) look(NodeId(i));
+  if (!cluster.ledger().changes().catch_up(seen_, [&](NodeId node) { look(cluster, node); }))
+    for (std::uint32_t i = 0; i < cluster.nodes().size(); ++i) look(cluster, NodeId(i));
 }
 
 DomainUse Topology::use(const model::Cluster& cluster, topology::DomainId domain) {

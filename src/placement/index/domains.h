@@ -39,7 +39,10 @@ class Topology {
                                  const std::function<std::int64_t(NodeId)>& room);
 
  private:
+  void look(const model::Cluster& cluster, NodeId node);
+
   topology::Tree tree_;
+  std::vector<std::uint64_t> labels_stamps_;  // of the nodes in the tree, by node id; 0: not live
   topology::DomainSums<DomainUse> use_;
   LruMap<topology::FitCounts> fits_{kFitSignaturesMax};
   model::Changes::Position seen_;  // of the tree, in the change log

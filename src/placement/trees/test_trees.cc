@@ -213,7 +213,7 @@ std::string TreeWorld::text() const {
   for (const Occupant& pod : occupants)
     text += "n" + std::to_string(pod.node) + ":" + std::to_string(pod.cpu) + "p" +
             std::to_string(pod.priority) + " ";
-  return text + "\n";
+  return text + (is_spread ? "spread\n" : "\n");
 }
 
 std::optional<bool> fits_by_trying_all(const TreeWorld& world) {
@@ -244,6 +244,12 @@ TreeBench::TreeBench(const TreeWorld& world, const DecisionOptions& options) : w
   }
   put(world_.tree, "g");
   add(world_.tree, "g", std::nullopt);
+  if (world.is_spread) {
+    GroupWish wish;
+    wish.policy = "spread";
+    wish.distribution = WishDistribution::Balanced;
+    input_.nodes.front().wish = std::make_shared<const GroupWish>(std::move(wish));
+  }
   core_ = std::make_unique<DecisionCore>(bench_.cluster, bench_.selectors, options);
 }
 

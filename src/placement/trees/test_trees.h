@@ -37,6 +37,7 @@ struct TreeWorld {
   std::vector<Node> nodes;
   TreeSpec tree;
   std::vector<Occupant> occupants = {};
+  bool is_spread = false;  // by a policy about the root with `Balanced`
   std::string text() const;
 };
 // Eight nodes, and a tree of at most twelve pods.

@@ -64,8 +64,8 @@ class TreeRun {
   struct Result {
     PlacementResult result;
     TreeOutcome outcome;
-    model::Plan plan;
-    std::int64_t placed = 0;
+    bool is_applied = false;  // the transaction has it
+    model::Plan plan;         // if the transaction does not have it
   };
 
   const TreeNode& root() const { return input_.nodes.front(); }
@@ -115,7 +115,8 @@ class TreeRun {
   // True: no other domain is tried.
   bool try_ground(const Ground& ground, std::size_t shares) {
     const auto before = transaction_.savepoint();
-    placer_.reset();
+    if (has_tried_) placer_.reset();
+    has_tried_ = true;
     const bool found = placer_.place_root(ground, shares);
     if (found)
       placer_.grow();
@@ -126,15 +127,16 @@ class TreeRun {
       transaction_.roll_back_to(before);
       return false;
     }
+    const bool is_first = results_.empty();
     Result& one = results_.emplace_back();
     one.result.placement = ground.placement;
-    one.placed = placer_.placed();
     const bool complete = placer_.unplaced() == 0;
     if (grounds_.chooses(0)) one.result.use = use_of_domain(*ground.placement);
     for (const TreeNode& node : input_.nodes) one.result.scheduled += node.group.scheduled;
-    one.result.scheduled += static_cast<std::int32_t>(one.placed);
+    one.result.scheduled += static_cast<std::int32_t>(placer_.placed());
     one.outcome = placer_.take_outcome();
-    one.plan = transaction_.take_since(before);
+    one.is_applied = complete && is_first;
+    if (!one.is_applied) one.plan = transaction_.take_since(before);
     return complete;
   }
 
@@ -148,7 +150,7 @@ class TreeRun {
       best = static_cast<std::size_t>(std::ranges::max_element(totals) - totals.begin());
     }
     Result& winner = results_[best];
-    context_.cluster.redo(winner.plan, transaction_);
+    if (!winner.is_applied) context_.cluster.redo(winner.plan, transaction_);
     winner.outcome.kind = GroupOutcome::Kind::Placed;
     return std::move(winner.outcome);
   }
@@ -208,6 +210,8 @@ class TreeRun {
     if (obstacle_ && obstacle_->node == 0 && obstacle_->nearest.placement) {
       group.nearest = obstacle_->nearest.placement->name;
       group.nearest_room = std::max<std::int64_t>(0, group.needed + obstacle_->spare);
+      if (unproved_.empty() && group.nearest_room < group.needed)
+        group.proof = GroupProof{group.needed, group.nearest_room, {}, {}};
     }
     group.tried = candidates_.size();
     group.first_status = &plugins_.placement_state->reason();
@@ -236,6 +240,7 @@ class TreeRun {
   const TreeInput& input_;
   model::Ledger::Transaction& transaction_;
   TreePlacer placer_;
+  bool has_tried_ = false;
   std::vector<Ground> candidates_;
   std::vector<Result> results_;
   std::optional<TreeObstacle> obstacle_;

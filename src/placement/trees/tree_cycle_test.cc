@@ -87,7 +87,19 @@ INSTANTIATE_TEST_SUITE_P(
                  "g.0.0: n0 n0; g.0.1: n1 n1; g.1.0: n3 n3; g.1.1: n4 n4"},
         TreeCase{"MixedSizes",
                  {racks({{4, 4}}), {"block", 2, {}, {{"rack", 2, {3, 1}, {}}, {"rack", 2, {2, 2}, {}}}}},
-                 "g.0: n0 n0; g.1: n1 n1"}),
+                 "g.0: n0 n0; g.1: n1 n1"},
+        TreeCase{"PackedReplicas",
+                 {racks({{4, 6}}), {"block", 4, {}, std::vector<TreeSpec>(4, gang("rack", 2, 2))}},
+                 "g.0: n0 n0; g.1: n0 n0; g.2: n1 n1; g.3: n1 n1"},
+        TreeCase{"SpreadReplicas",
+                 {racks({{4, 6}}), {"block", 4, {}, std::vector<TreeSpec>(4, gang("rack", 2, 2))}, {}, true},
+                 "g.0: n0 n0; g.1: n1 n1; g.2: n0 n0; g.3: n1 n1"},
+        TreeCase{"SpreadReplicasAboveTheMinimum",
+                 {racks({{4, 6}}), {"block", 1, {}, std::vector<TreeSpec>(3, gang("rack", 2, 2))}, {}, true},
+                 "g.0: n0 n0; g.1: n1 n1; g.2: n0 n0"},
+        TreeCase{"SpreadOnlyWhereAllFit",
+                 {racks({{5, 3}}), {"block", 2, {}, {gang("rack", 3, 3), gang("rack", 5, 5)}}, {}, true},
+                 "g.0: n1 n1 n1; g.1: n0 n0 n0 n0 n0"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(TreesAtTheirBounds, OfTooManyGroupsNothingIsProved) {
@@ -233,6 +245,24 @@ TEST(TreesOfAllKinds, AreFoundWheneverTheyFit) {
   EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
   EXPECT_GT(tally.feasible, 800);
   EXPECT_GT(tally.proved, 100);
+}
+
+// Trees whose groups choose no domain are balanced over all pods instead (whole_tree_test.cc).
+bool any_domain_below(const TreeSpec& spec) {
+  return std::ranges::any_of(
+      spec.children, [](const TreeSpec& child) { return !child.key.empty() || any_domain_below(child); });
+}
+
+TreeWorld spread_world(std::uint64_t seed) {
+  TreeWorld world = random_world(seed);
+  world.is_spread = any_domain_below(world.tree);
+  return world;
+}
+
+TEST(TreesOfAllKinds, ThatAreSpreadAreFoundWheneverTheyFit) {
+  const Tally tally = compare(0, 1000, spread_world);
+  EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
+  EXPECT_GT(tally.feasible, 400);
 }
 
 // BERTH_TREE_SEEDS: so many instead.

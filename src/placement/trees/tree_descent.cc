@@ -200,8 +200,19 @@ std::vector<TreeDescent::Candidate> TreeDescent::candidates(std::size_t at) {
     std::erase_if(all, too_small);
   }
   std::ranges::stable_sort(all, {}, &Candidate::spare);
+  if (moves_.siblings_before && grounds_.chooses(unit.node)) put_fewest_siblings_first(at, all);
   if (effort_ == TreeEffort::ByCounts && is_counted(unit)) keep_one_of_equals(all);
   return all;
+}
+
+void TreeDescent::put_fewest_siblings_first(std::size_t at, std::vector<Candidate>& all) const {
+  const TreeUnit& unit = units_[at];
+  std::map<const Placement*, std::int64_t> siblings;
+  for (const std::size_t other : touched_)
+    if (unit.parent && units_[other].parent == unit.parent) ++siblings[grounds_of_[other]->placement];
+  for (Candidate& one : all)
+    one.siblings = siblings[one.ground.placement] + moves_.siblings_before(unit, one.ground);
+  std::ranges::stable_sort(all, {}, &Candidate::siblings);
 }
 
 // Of domains inside one domain that take as many of every kind.

@@ -1,12 +1,12 @@
 // The domains for a tree's minima: depth first over groups and their domains, with return to earlier
 // siblings.
 //
-// Groups that ask for more come first, and try the domain that fits most tightly. A search by counts decides
-// where alone (how many members of a kind a domain takes), and places the members at its end. Where that
-// misleads, because kinds share nodes or members choose devices, each group is placed as it is reached, and
-// then all members at once, with all their choices. Equal domains are tried once in a search by counts, and a
-// state that counts refuted is remembered. Owner: one TreeCycle::run, on one thread. Cost: steps of the
-// budget; each unit is a level of the recursion.
+// Groups that ask for more come first, and try the domain that fits most tightly, or where siblings are
+// spread the one with the fewest of them. A search by counts decides where alone (how many members of a kind
+// a domain takes), and places the members at its end. Where that misleads, because kinds share nodes or
+// members choose devices, each group is placed as it is reached, and then all members at once, with all their
+// choices. Equal domains are tried once in a search by counts, and a state that counts refuted is remembered.
+// Owner: one TreeCycle::run, on one thread. Cost: steps of the budget; each unit is a level of the recursion.
 #pragma once
 
 #include <functional>
@@ -57,6 +57,8 @@ class TreeDescent {
     std::function<bool(std::span<const std::size_t>)> place_together;
     // Takes back what place() did.
     std::function<void(const TreeUnit&)> take_back;
+    // Siblings of the unit that have this ground from before. Null: siblings are not spread.
+    std::function<std::int64_t(const TreeUnit&, const Ground&)> siblings_before = nullptr;
   };
 
   // All outlive it. The first unit has all others below it. `kinds`: how many members a domain takes.
@@ -81,7 +83,8 @@ class TreeDescent {
  private:
   struct Candidate {
     Ground ground;
-    std::int64_t spare = 0;  // members that still fit beyond those that are asked for
+    std::int64_t spare = 0;     // members that still fit beyond those that are asked for
+    std::int64_t siblings = 0;  // of the unit that are there, if they are spread
   };
   using Needs = std::map<std::size_t, std::int64_t>;  // members by kind
   void find_strict();
@@ -92,6 +95,7 @@ class TreeDescent {
   bool finish_one_by_one();
   std::size_t misled_max() const { return effort_ == TreeEffort::Together ? SIZE_MAX : 0; }
   std::vector<Candidate> candidates(std::size_t at);
+  void put_fewest_siblings_first(std::size_t at, std::vector<Candidate>& all) const;
   Needs needs_of(std::size_t at) const;
   std::int64_t spare(const Needs& needs, const Ground& ground);
   std::int64_t free(std::size_t kind, const Ground& ground);

@@ -64,7 +64,9 @@ std::size_t TreeGrounds::find_chain(std::vector<std::string> keys) {
     return 0;
   }
   chain.all = *std::move(all);
-  for (const Placement& one : chain.all) chain.by_path.emplace(one.name, &one);
+  for (const Placement& one : chain.all) chain.by_path.push_back(&one);
+  std::ranges::sort(chain.by_path, {}, [&](const Placement* one) -> auto& { return path_of(chain, *one); });
+  chain.around.resize(chain.all.size());
   return chains_.size() - 1;
 }
 
@@ -91,29 +93,36 @@ Ground TreeGrounds::whole_cluster() const {
   return {0, all.empty() || all.front().nodes.empty() ? nullptr : &all.front()};
 }
 
-std::string TreeGrounds::path_above(const Chain& chain, const Placement& placement,
-                                    std::size_t levels) const {
+const std::string& TreeGrounds::path_of(const Chain& chain, const Placement& placement) {
+  return chain.topology->tree().path_of(domain_of(placement));
+}
+
+const std::string& TreeGrounds::path_above(const Chain& chain, const Placement& placement,
+                                           std::size_t levels) {
   const topology::Tree& tree = chain.topology->tree();
   topology::DomainId above = domain_of(placement);
   for (std::size_t i = 0; i < levels; ++i) above = tree.domain(above).parent;
   return tree.path_of(above);
 }
 
-void TreeGrounds::sort_by_domains_above(Chain& chain, std::size_t levels) {
-  if (chain.knows_inside.size() <= levels) chain.knows_inside.resize(levels + 1);
-  if (chain.knows_inside[levels]) return;
-  chain.knows_inside[levels] = true;
-  for (const Placement& one : chain.all)
-    chain.inside[{levels, path_above(chain, one, levels)}].push_back(&one);
+std::vector<const Placement*>::const_iterator TreeGrounds::place_of(const Chain& chain,
+                                                                    std::string_view path) {
+  return std::ranges::lower_bound(
+      chain.by_path, path, {}, [&](const Placement* one) { return std::string_view(path_of(chain, *one)); });
 }
 
 std::span<const Placement* const> TreeGrounds::inside(std::size_t index, const Ground& outer) {
-  Chain& chain = chains_[index];
-  const std::size_t levels = chain.keys.size() - chains_[outer.chain].keys.size();
-  sort_by_domains_above(chain, levels);
-  const auto found = chain.inside.find({levels, outer.placement->name});
-  if (found == chain.inside.end()) return {};
-  return found->second;
+  const Chain& chain = chains_[index];
+  const Chain& of_outer = chains_[outer.chain];
+  if (of_outer.keys.empty()) return chain.by_path;
+  const std::string& path = path_of(of_outer, *outer.placement);
+  if (of_outer.keys.size() == chain.keys.size()) {
+    const auto same = place_of(chain, path);
+    if (same == chain.by_path.end() || path_of(chain, **same) != path) return {};
+    return {same, same + 1};
+  }
+  constexpr char kSeparator = '/';  // of Tree::path_of
+  return {place_of(chain, path + kSeparator), place_of(chain, path + char(kSeparator + 1))};
 }
 
 std::span<const Placement* const> TreeGrounds::candidates(std::size_t node, const Ground& of_parent) {
@@ -127,16 +136,18 @@ std::span<const Placement* const> TreeGrounds::candidates(std::size_t node, cons
 
 const std::vector<Ground>& TreeGrounds::around(const Ground& ground) {
   Chain& own = chains_[ground.chain];
-  const auto [at, is_new] = own.around.try_emplace(ground.placement);
-  if (!is_new) return at->second;
+  std::vector<Ground>& around = own.around[static_cast<std::size_t>(ground.placement - own.all.data())];
+  if (!around.empty()) return around;
   for (std::size_t c = 0; c < chains_.size(); ++c) {
-    const std::vector<std::string>& keys = chains_[c].keys;
-    if (keys.size() > own.keys.size() || !std::equal(keys.begin(), keys.end(), own.keys.begin())) continue;
-    const auto outer =
-        chains_[c].by_path.find(path_above(own, *ground.placement, own.keys.size() - keys.size()));
-    if (outer != chains_[c].by_path.end()) at->second.push_back({c, outer->second});
+    const Chain& chain = chains_[c];
+    if (chain.keys.size() > own.keys.size() ||
+        !std::equal(chain.keys.begin(), chain.keys.end(), own.keys.begin()))
+      continue;
+    const std::string& path = path_above(own, *ground.placement, own.keys.size() - chain.keys.size());
+    const auto outer = place_of(chain, path);
+    if (outer != chain.by_path.end() && path_of(chain, **outer) == path) around.push_back({c, *outer});
   }
-  return at->second;
+  return around;
 }
 
 }  // namespace berth::placement

@@ -8,7 +8,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "placement/trees/tree_input.h"
@@ -59,16 +58,16 @@ class TreeGrounds {
     std::vector<std::string> keys;
     std::shared_ptr<Topology> topology;
     std::vector<Placement> all;
-    std::map<std::string, const Placement*> by_path;
-    // By the domain so many levels above, in the order of `all`.
-    std::map<std::pair<std::size_t, std::string>, std::vector<const Placement*>> inside;
-    std::vector<bool> knows_inside;  // by levels
-    std::map<const Placement*, std::vector<Ground>> around;
+    std::vector<const Placement*> by_path;    // those inside an outer domain are neighbours
+    std::vector<std::vector<Ground>> around;  // as `all`; empty: not known yet
   };
   std::size_t chain_of_parent(std::size_t node) const;
   std::size_t find_chain(std::vector<std::string> keys);
-  std::string path_above(const Chain& chain, const Placement& placement, std::size_t levels) const;
-  void sort_by_domains_above(Chain& chain, std::size_t levels);
+  static const std::string& path_of(const Chain& chain, const Placement& placement);
+  // Of the domain so many levels above.
+  static const std::string& path_above(const Chain& chain, const Placement& placement, std::size_t levels);
+  // The first whose path is not less.
+  static std::vector<const Placement*>::const_iterator place_of(const Chain& chain, std::string_view path);
   // Of the members below the node that have a place; none: there are no such members.
   Result<std::vector<Placement>> pinned(std::size_t node) const;
 

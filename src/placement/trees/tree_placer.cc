@@ -92,18 +92,33 @@ void TreePlacer::add_units(std::size_t node, std::optional<std::size_t> parent, 
   units[at].end = units.size();
 }
 
+namespace {
+
+// Whether some group of groups has more children than it needs.
+bool leaves_some_out(std::span<const TreeUnit> units) {
+  std::vector<std::int64_t> children(units.size());
+  for (const TreeUnit& unit : units)
+    if (unit.parent) ++children[*unit.parent];
+  for (std::size_t i = 0; i < units.size(); ++i)
+    if (!units[i].kind && children[i] > units[i].needed) return true;
+  return false;
+}
+
+}  // namespace
+
 bool TreePlacer::place_root(const Ground& ground, std::size_t shares) {
   return place_minima(0, grounds_.whole_cluster(), &ground, shares);
 }
 
 bool TreePlacer::place_minima(std::size_t node, const Ground& of_parent, const Ground* own,
                               std::size_t shares) {
-  std::vector<TreeUnit> oldest, all;
-  add_units(node, std::nullopt, 0, Children::Oldest, oldest);
+  std::vector<TreeUnit> all;
   add_units(node, std::nullopt, 0, Children::All, all);
-  const bool chooses = all.size() > oldest.size();
-  if (descend(oldest, of_parent, own, chooses ? shares * 2 : shares)) return true;
-  return error_.empty() && chooses && descend(all, of_parent, own, shares);
+  if (!leaves_some_out(all)) return descend(all, of_parent, own, shares);
+  std::vector<TreeUnit> oldest;
+  add_units(node, std::nullopt, 0, Children::Oldest, oldest);
+  if (descend(oldest, of_parent, own, shares * 2)) return true;
+  return error_.empty() && descend(all, of_parent, own, shares);
 }
 
 bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own,
@@ -115,12 +130,15 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
     BudgetShare steps(effort == TreeEffort::ByPlacing ? placings_ : descents_, shares);
     BudgetShare choices(choices_, shares);
     const TreeDescent* running = nullptr;
-    const TreeDescent::Moves moves{
-        [&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
-        [&](std::span<const std::size_t> placed) {
-          return place_together(units, *running, placed, choices.budget());
-        },
-        [&](const TreeUnit& unit) { take_back(unit); }};
+    TreeDescent::Moves moves{[&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
+                             [&](std::span<const std::size_t> placed) {
+                               return place_together(units, *running, placed, choices.budget());
+                             },
+                             [&](const TreeUnit& unit) { take_back(unit); }};
+    if (const GroupWishPtr& wish = input_.nodes.front().wish; wish && spreads_children(*wish))
+      moves.siblings_before = [&](const TreeUnit& unit, const Ground& ground) {
+        return siblings_there(unit.node, ground);
+      };
     TreeDescent descent(grounds_, units, kinds_, steps.budget(), moves);
     running = &descent;
     if (descent.run(effort, of_parent, own)) {
@@ -205,6 +223,19 @@ void TreePlacer::grow() {
 }
 
 // Where the node's members are, or may go.
+// Those that were placed before, or run there.
+std::int64_t TreePlacer::siblings_there(std::size_t node, const Ground& ground) const {
+  const std::optional<std::size_t> parent = input_.nodes[node].parent;
+  if (!parent) return 0;
+  const topology::Tree& tree = grounds_.topology(ground.chain).tree();
+  return std::ranges::count_if(input_.nodes[*parent].children, [&](std::size_t sibling) {
+    if (sibling == node || grounds_.chain_of(sibling) != ground.chain) return false;
+    if (const std::optional<Ground>& own = states_[sibling].ground) return own->placement == ground.placement;
+    const std::vector<NodeId>& occupied = input_.nodes[sibling].group.occupied;
+    return !occupied.empty() && tree.leaf_of(occupied.front()) == TreeGrounds::domain_of(*ground.placement);
+  });
+}
+
 void TreePlacer::find_ground(std::size_t node) {
   State& state = states_[node];
   if (state.ground) return;
@@ -240,6 +271,7 @@ void TreePlacer::grow_node(std::size_t node) {
 void TreePlacer::grow_group(std::size_t node) {
   const GroupInput& all = input_.nodes[node].group;
   TreeNodeOutcome& own = outcome_.nodes[node];
+  if (std::ranges::all_of(own.members, [](const MemberOutcome& one) { return one.node.valid(); })) return;
   GroupInput rest = all;
   rest.waiting.clear();
   std::vector<std::size_t> members;
@@ -253,7 +285,6 @@ void TreePlacer::grow_group(std::size_t node) {
     rest.placed.push_back(all.waiting[i]);
     rest.occupied.push_back(own.members[i].node);
   }
-  if (members.empty()) return;
   const Ground& ground = *states_[node].ground;
   own.placement = ground.placement->name;
   const GroupTrial trial{

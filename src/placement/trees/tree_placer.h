@@ -76,6 +76,7 @@ class TreePlacer {
   void grow_node(std::size_t node);
   void grow_group(std::size_t node);
   void find_ground(std::size_t node);
+  std::int64_t siblings_there(std::size_t node, const Ground& ground) const;
   void keep(std::span<const TreeUnit> units, const TreeDescent& descent);
   void note(std::span<const TreeUnit> units, const TreeDescent& descent);
 

@@ -196,12 +196,6 @@ std::string or_root(std::string_view field) {
   return field == "spec.replaceFailedNodes" ? "" : ", or the root of their tree";
 }
 
-// What is about the places of all pods of a tree, whatever their groups.
-std::string_view field_of_all_pods(const GroupWish& wish) {
-  if (wish.segments) return "spec.segments";
-  return wish.distribution == WishDistribution::Balanced ? "spec.distribution" : "";
-}
-
 // The first group below the composite one that asks for a domain of its own; empty: none does.
 std::string group_with_domain(const client::View& view, const OwnersOf& owners, const std::string& ns,
                               const std::string& composite, std::size_t levels) {
@@ -224,8 +218,8 @@ std::optional<WishFault> composite_fault(const client::View& view, const OwnersO
   WishFault fault{WishFault::Kind::NotForComposites, wish.policy, group.meta.name};
   fault.field = field_for_others(wish, group);
   if (!fault.field.empty()) return fault;
-  fault.field = field_of_all_pods(wish);
-  if (fault.field.empty()) return std::nullopt;
+  if (!wish.segments) return std::nullopt;
+  fault.field = "spec.segments";
   std::string below = group_with_domain(view, owners, group.meta.ns, group.meta.name, client::kTreeLevelsMax);
   if (below.empty()) return std::nullopt;
   fault.others.push_back(std::move(below));

@@ -31,6 +31,7 @@ struct WishSegments {
 };
 
 // Packed: the fewest domains, then the least waste. Balanced: the fewest domains, then the most even parts.
+// Of a tree whose groups choose domains, Balanced spreads the children of each group over these.
 enum class WishDistribution : std::uint8_t { Packed, Balanced };
 
 // The devices of the pods' claims of this name have the same values of the attribute in every pod.
@@ -56,6 +57,10 @@ struct GroupWish {
   WhenNoSpare when_no_spare = WhenNoSpare::Wait;
 };
 using GroupWishPtr = std::shared_ptr<const GroupWish>;
+
+inline bool spreads_children(const GroupWish& of_root) {
+  return of_root.distribution == WishDistribution::Balanced;
+}
 
 // Reported on the policy's status, by `explain`, and as `wish` in the output of `plan`.
 struct WishResult {
