@@ -1,8 +1,8 @@
 // The pods that each Service selects, with what endpoints say of them.
 //
 // Owner: one Reconciler, on the engine's thread. Derived from the view. Cost of a change of a pod: the match
-// of each Service with a selector in its namespace, and one parse where one matches; of a new selector:
-// O(pods of the namespace); pods_of(): O(1).
+// of each Service with a selector in its namespace, and one parse where one matches. Cost of a new selector:
+// O(pods of the namespace). pods_of(): O(1).
 #pragma once
 
 #include <map>

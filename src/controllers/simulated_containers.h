@@ -16,9 +16,9 @@ struct ContainersEnd {
   std::int64_t exit_code = 0;
 };
 
-// By the annotations; else, of a pod that does not restart its containers for ever, by their commands: words
-// such as `sleep 5`, `exit 3`, `true` and `echo`, alone or in one line of a shell. Nothing: they go on, as
-// they do after any other word. Cost: a parse where a container has a command.
+// By the annotations; else by the commands of a pod that does not restart its containers for ever. Known are
+// words such as `sleep 5`, `exit 3`, `true` and `echo`, alone or in one line of a shell. Nothing: they run
+// for ever, as they do after any other word. Cost: a parse where a container has a command.
 std::optional<ContainersEnd> end_of_containers(const api::Pod& pod);
 
 // Images of registries below `invalid`, and with a tag that says that there is none, such as `missing`.

@@ -87,8 +87,8 @@ class Policy {
 };
 
 // The rules of a ClusterRole with an aggregationRule: those of the roles that it selects, each once, by the
-// name of the role; a selected role that aggregates as well contributes what it collects. `cluster_roles` in
-// any order. Cost: labels of all roles for each role in between that aggregates.
+// name of the role. A selected role that aggregates as well contributes its own collected rules.
+// `cluster_roles` in any order. Cost: labels of all roles for each role in between that aggregates.
 std::vector<PolicyRule> aggregated_rules(const Role& role, const std::vector<RolePtr>& cluster_roles);
 
 }  // namespace berth::rbac
