@@ -37,14 +37,15 @@ class Cluster:
         self.drivers = []
         self.kubectl = shutil.which(os.environ.get("KUBECTL", "kubectl"))
 
-    def start(self):
+    def start(self, *flags):
         if os.path.exists(self.kubeconfig):
             os.remove(self.kubeconfig)
         self.log = open(os.path.join(self.directory, "log"), "ab")
         self.process = subprocess.Popen(
             [BERTH, "up", "--data-dir", os.path.join(self.directory, "data"), "--kubeconfig", self.kubeconfig,
              "--nodes-dir", os.path.join(self.directory, "n"), "--insecure", "--listen", "127.0.0.1:0",
-             "-f", os.path.join(ROOT, "examples/cluster"), "--gpu-sharing", "--log-level", "warning"],
+             "-f", os.path.join(ROOT, "examples/cluster"), "--gpu-sharing", "--log-level", "warning",
+             *flags],
             stdout=self.log, stderr=self.log)
         began = time.monotonic()
         while not os.path.exists(self.kubeconfig):
@@ -59,6 +60,11 @@ class Cluster:
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+
+    def restart(self, *flags):
+        self.process.terminate()
+        self.process.wait(10)
+        self.start(*flags)
 
     def stop(self):
         for process in [*self.drivers, self.process]:
@@ -342,6 +348,34 @@ def by_hand(cluster):
     cluster.show("get", "bindrequest", "by-hand")
 
 
+def moves(cluster):
+    """Pods of a service move, so that a shelf is whole and a gang fits"""
+    cluster.restart("--defragmentation", "Evict", "--defragmentation-level", "example.com/shelf",
+                    "--defragmentation-interval", "5s")
+
+    def shelves(label):
+        """Of running pods, in order."""
+        pods = cluster.api("/api/v1/namespaces/default/pods?labelSelector=" + label)["items"]
+        return sorted(pod["spec"]["nodeName"][:len("shelf-x")] for pod in pods
+                      if phase(pod) == "Running" and "deletionTimestamp" not in pod["metadata"])
+
+    def has_shelf(label):
+        return len(shelves(label)) == 4 and len(set(shelves(label))) == 1
+
+    cluster.apply("defragmentation/cluster.yaml")
+    eventually("a service uses all eight GPUs", lambda: len(shelves("app=serve")) == 8)
+    cluster.show("scale", "deployment", "serve", "--replicas", "4")
+    eventually("four pods of it are left, two in each shelf",
+               lambda: shelves("app=serve") == ["shelf-x"] * 2 + ["shelf-y"] * 2)
+    cluster.apply("defragmentation/gang.yaml")
+    eventually("two pods have moved: the gang has one shelf, and the service the other",
+               lambda: has_shelf("app=serve") and has_shelf("batch.kubernetes.io/job-name=whole-shelf"),
+               seconds=60)
+    cluster.show("get", "events", "--field-selector", "reason=Defragmented")
+    for file in ("gang", "cluster"):
+        cluster.show("delete", "--wait=false", "-f", "examples/defragmentation/%s.yaml" % file)
+
+
 def crash(cluster):
     """kill -9 in the middle of a gang's bind"""
     for i in range(4):
@@ -367,7 +401,8 @@ def crash(cluster):
     cluster.show("get", "pods", "-o", "wide")
 
 
-SCENES = [partitions, gang, topology, failed_nodes, fabric, health, policy, volumes, sharing, by_hand, crash]
+SCENES = [partitions, gang, topology, failed_nodes, fabric, health, policy, volumes, sharing, by_hand, moves,
+          crash]
 
 
 def main():
