@@ -127,6 +127,56 @@ TEST(MatchConditions, AllMustHoldAndOneThatIsFalseDecides) {
       Match::Failed);
 }
 
+// Says yes to one question, and what was asked.
+class OneRight final : public cel::Authorizer {
+ public:
+  cel::AccessAnswer answer(const cel::AccessQuestion& asked) const override {
+    const std::string text = asked.account_ns + "/" + asked.account + " " + asked.verb + " " + asked.group +
+                             "/" + asked.resource + "/" + asked.subresource + " " + asked.ns + "/" +
+                             asked.name + asked.path;
+    return {text == right, text};
+  }
+  std::string right;
+};
+
+struct Asked {
+  const char* expression;
+  const char* right;  // what it asks; empty: it fails
+};
+
+TEST(Authorizer, AnswersWhatExpressionsAsk) {
+  const Asked rows[] = {
+      {"authorizer.group('').resource('pods').check('get').allowed()", "/ get /pods/ /"},
+      {"authorizer.group('apps').resource('deployments').subresource('scale').namespace('a').name('b')"
+       ".check('patch').allowed()",
+       "/ patch apps/deployments/scale a/b"},
+      {"authorizer.path('/metrics').check('get').allowed()", "/ get // //metrics"},
+      {"authorizer.serviceAccount('a', 'b').group('').resource('pods').check('get').allowed()",
+       "a/b get /pods/ /"},
+      {"authorizer.requestResource.check('create').allowed()", "/ create /pods/ default/x"},
+      {"authorizer.requestResource.subresource('log').check('get').allowed()", "/ get /pods/log default/x"},
+      {"authorizer.group('').resource('pods').check('get').reason() == '/ get /pods/ /'", "any"},
+      {"!authorizer.group('').resource('pods').check('get').errored()", "any"},
+      {"authorizer.path(' ').check('get').allowed()", ""},
+  };
+  const Json none;
+  for (const Asked& row : rows) {
+    OneRight authorizer;
+    authorizer.right = row.right;
+    cel::AccessQuestion resource;
+    resource.resource = "pods";
+    resource.ns = "default";
+    resource.name = "x";
+    const Json conditions = Json::array({Json::object({{"name", "c"}, {"expression", row.expression}})});
+    const MatchResult result =
+        MatchConditions(condition_environment(), conditions.as_array())
+            .evaluate(values_of({none, none, none, none, none, cel::authorizer_value(authorizer, resource)},
+                                false));
+    EXPECT_EQ(result.match, *row.right ? Match::Yes : Match::Failed)
+        << row.expression << ": " << result.errors;
+  }
+}
+
 TEST(MatchConditions, WhatIsNoConditionIsNamed) {
   EXPECT_EQ(condition_problem(condition_environment(), "object.metadata.name == 'a'"), "");
   EXPECT_EQ(condition_problem(condition_environment(), " request.userInfo.groups.exists(g, g == 'a') "), "");

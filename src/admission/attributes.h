@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,9 @@ struct Attributes {
   std::string subresource;
   std::string ns;    // of a Namespace: its own name
   std::string name;  // empty until a generated one is known
-  std::string user;
+  std::string user, uid;
   std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
   bool dry_run = false;
   Json options;  // CreateOptions, UpdateOptions, PatchOptions or DeleteOptions
 };

@@ -89,14 +89,14 @@ void declare_inputs(cel::Environment& environment, bool has_params) {
   environment.declare_variable("object", dyn);
   environment.declare_variable("oldObject", dyn);
   environment.declare_variable("request", cel::object_type("kubernetes.AdmissionRequest"));
-  environment.declare_variable("authorizer", cel::parse_type("authorizer"));
+  cel::declare_authorizer(environment);
   environment.declare_variable("namespaceObject", dyn);
   if (has_params) environment.declare_variable("params", dyn);
 }
 
 std::vector<Value> values_of(const ExpressionInputs& inputs, bool has_params) {
   std::vector<Value> values{value_of(inputs.object), value_of(inputs.old), value_of(inputs.request),
-                            Value::error("this server has no authorizer"), value_of(inputs.ns)};
+                            inputs.authorizer, value_of(inputs.ns)};
   if (has_params) values.push_back(value_of(inputs.params));
   return values;
 }

@@ -1,9 +1,7 @@
-// CEL of admission: the variables that an expression may name, its compilation,
-// its errors.
+// CEL of admission: the variables that an expression may name, its compilation, its errors.
 //
-// Immutable once compiled, any thread; a program refers to its environment,
-// which outlives it. The variable `authorizer` is declared and has no value: an
-// expression that reads it fails. Source: plugin/cel of k8s.io/apiserver 1.37.
+// Immutable once compiled, any thread; a program refers to its environment, which outlives it. Source:
+// plugin/cel of k8s.io/apiserver 1.37.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cel/authorization.h"
 #include "cel/program.h"
 
 namespace berth::admission {
@@ -25,6 +24,7 @@ struct ExpressionInputs {
   const Json& old;
   const Json& params;
   const Json& ns;  // the Namespace of the request
+  cel::Value authorizer = cel::Value::error("there is no authorizer");
 };
 
 inline constexpr std::string_view kVariablesType = "kubernetes.variables";

@@ -20,11 +20,14 @@ Json resource_json(const GroupVersionResource& resource) {
 }
 
 Json user_json(const Attributes& attributes) {
-  JsonArray groups;
-  for (const std::string& group : attributes.groups) groups.emplace_back(group);
+  const auto list = [](const std::vector<std::string>& texts) {
+    return JsonArray(texts.begin(), texts.end());
+  };
   Json user = Json::object();
   if (!attributes.user.empty()) user["username"] = attributes.user;
-  if (!groups.empty()) user["groups"] = Json(std::move(groups));
+  if (!attributes.uid.empty()) user["uid"] = attributes.uid;
+  if (!attributes.groups.empty()) user["groups"] = list(attributes.groups);
+  for (const auto& [key, values] : attributes.extra) user["extra"][key] = list(values);
   return user;
 }
 

@@ -18,7 +18,7 @@ std::span<const FunctionRow> optional_rows();        // optional.of, value, hasV
 std::span<const FunctionRow> amount_rows();          // quantity, semver
 std::span<const FunctionRow> network_rows();         // ip, cidr
 std::span<const FunctionRow> url_rows();             // url
-std::span<const FunctionRow> authorization_rows();   // path, check, allowed…: no authorizer exists
+std::span<const FunctionRow> authorization_rows();   // path, check, allowed… (authorization.h)
 std::span<const FunctionRow> named_format_rows();    // format.dns1123Label()…
 
 // Costs that several libraries use, as cel-go and Kubernetes compute them.

@@ -104,9 +104,9 @@ Json binding_object(const BindingRow& row) {
 JsonArray missing_rules(const Json& stored, const Json& wanted) {
   const Role has = Role::read(stored), needs = Role::read(wanted);
   std::vector<const PolicyRule*> held;
-  for (const PolicyRule& rule : has.rules) held.push_back(&rule);
+  for (const PolicyRule& rule : has.own.rules) held.push_back(&rule);
   JsonArray missing;
-  for (const PolicyRule& rule : needs.rules) {
+  for (const PolicyRule& rule : needs.own.rules) {
     const PolicyRule* const granted[] = {&rule};
     const Result<std::vector<PolicyRule>> rights = missing_rights(held, granted);
     if (rights && !rights->empty()) missing.push_back(rule.to_json());

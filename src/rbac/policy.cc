@@ -89,12 +89,12 @@ RolesByName collected_by(const Role& role, const std::vector<RolePtr>& cluster_r
 }  // namespace
 
 std::vector<PolicyRule> aggregated_rules(const Role& role, const std::vector<RolePtr>& cluster_roles) {
-  if (!role.collects) return role.rules;
+  if (!role.collects) return role.own.rules;
   std::vector<PolicyRule> rules;
   std::set<std::string> seen;
   for (const Role* other : collected_by(role, cluster_roles)) {
     if (other->collects) continue;
-    for (const PolicyRule& rule : other->rules)
+    for (const PolicyRule& rule : other->own.rules)
       if (seen.insert(rule.text()).second) rules.push_back(rule);
   }
   return rules;
@@ -104,11 +104,10 @@ Policy::Policy(std::vector<RolePtr> roles, std::vector<BindingPtr> bindings) {
   std::vector<RolePtr> cluster_roles;
   std::copy_if(roles.begin(), roles.end(), std::back_inserter(cluster_roles),
                [](const RolePtr& role) { return role->ns.empty(); });
-  for (const RolePtr& role : roles) {
-    RuleList list{aggregated_rules(*role, cluster_roles), {}, {}};
-    for (const PolicyRule& rule : list.rules) list.all.add(list.signatures.emplace_back(rule));
-    roles_.emplace(std::pair(role->ns, role->name), std::move(list));
-  }
+  for (const RolePtr& role : roles)
+    roles_.emplace(std::pair(role->ns, role->name),
+                   role->collects ? std::make_shared<const RuleList>(aggregated_rules(*role, cluster_roles))
+                                  : RuleListPtr(role, &role->own));
   std::sort(bindings.begin(), bindings.end(), [](const BindingPtr& a, const BindingPtr& b) {
     return std::tie(a->ns, a->name) < std::tie(b->ns, b->name);
   });
@@ -127,15 +126,16 @@ void Policy::add_binding(BindingPtr binding) {
     else if (std::string name = binding->user_name_of(subject); !name.empty())
       add(scope.by_user[std::move(name)]);
   }
-  const RuleList* rules = find_role(binding->role, binding->ns);
-  bound_.push_back({std::move(binding), rules, rules ? rules->all : RuleSignature()});
+  RuleListPtr rules = find_role(binding->role, binding->ns);
+  const RuleSignature all = rules ? rules->all : RuleSignature();
+  bound_.push_back({std::move(binding), std::move(rules), all});
 }
 
-const Policy::RuleList* Policy::find_role(const RoleRef& role, std::string_view ns) const {
+Policy::RuleListPtr Policy::find_role(const RoleRef& role, std::string_view ns) const {
   const bool is_cluster = role.kind == kClusterRole;
   if (!is_cluster && (role.kind != kRole || ns.empty())) return nullptr;
   const auto found = roles_.find(std::pair(std::string(is_cluster ? std::string_view() : ns), role.name));
-  return found == roles_.end() ? nullptr : &found->second;
+  return found == roles_.end() ? nullptr : found->second;
 }
 
 Policy::Positions Policy::bindings_of(const User& user, std::string_view ns) const {
@@ -195,7 +195,7 @@ UserRules Policy::rules_for(const User& user, std::string_view ns) const {
 }
 
 Result<std::vector<const PolicyRule*>> Policy::rules_of(const RoleRef& role, std::string_view ns) const {
-  const RuleList* list = find_role(role, ns);
+  const RuleListPtr list = find_role(role, ns);
   if (!list) return Error(ErrorCode::NotFound, missing_role(role));
   std::vector<const PolicyRule*> rules;
   for (const PolicyRule& rule : list->rules) rules.push_back(&rule);

@@ -51,15 +51,11 @@ class Policy {
   Result<std::vector<const PolicyRule*>> rules_of(const RoleRef& role, std::string_view ns) const;
 
  private:
-  struct RuleList {
-    std::vector<PolicyRule> rules;
-    std::vector<RuleSignature> signatures;
-    RuleSignature all;
-  };
+  using RuleListPtr = std::shared_ptr<const RuleList>;
   struct Bound {
     BindingPtr binding;
-    const RuleList* rules = nullptr;  // null: the role is missing
-    RuleSignature all;                // of the role, here so that most roles are not looked at
+    RuleListPtr rules;  // null: the role is missing
+    RuleSignature all;  // of the role, here so that most roles are not looked at
   };
   using Position = std::uint32_t;  // in bound_
   using Positions = std::vector<Position>;
@@ -75,12 +71,12 @@ class Policy {
   };
 
   void add_binding(BindingPtr binding);
-  const RuleList* find_role(const RoleRef& role, std::string_view ns) const;
+  RuleListPtr find_role(const RoleRef& role, std::string_view ns) const;
   // In the order of bindings, those of the cluster first.
   Positions bindings_of(const User& user, std::string_view ns) const;
   const Bound* allowing(const Attributes& asked, const Positions& positions) const;
 
-  std::map<std::pair<std::string, std::string>, RuleList, std::less<>> roles_;  // by namespace and name
+  std::map<std::pair<std::string, std::string>, RuleListPtr> roles_;  // by namespace and name
   std::vector<Bound> bound_;  // the cluster's, then by namespace; by name
   Scope cluster_;
   ByText<Scope> namespaces_;

@@ -11,6 +11,10 @@ Subject::Kind subject_kind(std::string_view kind) {
 
 }  // namespace
 
+RuleList::RuleList(std::vector<PolicyRule> list) : rules(std::move(list)) {
+  for (const PolicyRule& rule : rules) all.add(signatures.emplace_back(rule));
+}
+
 Role Role::read(const Json& object) {
   const Json& metadata = object.part("metadata");
   Role role{std::string(metadata.string_at("namespace")),
@@ -18,7 +22,9 @@ Role Role::read(const Json& object) {
             metadata.part("labels"),
             {},
             std::nullopt};
-  for (const Json& rule : object.items_at("rules")) role.rules.push_back(PolicyRule::read(rule));
+  std::vector<PolicyRule> rules;
+  for (const Json& rule : object.items_at("rules")) rules.push_back(PolicyRule::read(rule));
+  role.own = RuleList(std::move(rules));
   const Json& aggregation = object.part("aggregationRule");
   if (!aggregation.is_object()) return role;
   role.collects.emplace();

@@ -17,11 +17,21 @@ namespace berth::rbac {
 
 inline constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
 
+// Rules with their signatures.
+struct RuleList {
+  RuleList() = default;
+  explicit RuleList(std::vector<PolicyRule> list);
+
+  std::vector<PolicyRule> rules;
+  std::vector<RuleSignature> signatures;  // by rule
+  RuleSignature all;                      // of all together
+};
+
 // A Role, or a ClusterRole, whose namespace is empty.
 struct Role {
   std::string ns, name;
   Json labels;
-  std::vector<PolicyRule> rules;
+  RuleList own;
   // Of a ClusterRole with an aggregationRule: it has the rules of those that one of the selectors selects,
   // and its own are of no effect. A selector that does not parse selects none.
   std::optional<std::vector<api::LabelSelector>> collects;

@@ -195,7 +195,7 @@ ApiResult<void> Access::check_role(const User& user, const ObjectTarget& target,
                               .name = name}))
     return {};
   const rbac::Role role = rbac::Role::read(object);
-  TRY(check_held(user, target, pointers_to(role.rules)));
+  TRY(check_held(user, target, pointers_to(role.own.rules)));
   if (!has_aggregation(object) && !(before && has_aggregation(*before))) return {};
   const rbac::PolicyRule everything[] = {{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
   if (check_held(user, target, {&everything[0], &everything[1]})) return {};

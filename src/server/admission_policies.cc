@@ -61,7 +61,8 @@ ApiResult<void> PolicyRun::evaluate(const BoundPolicy& bound, const admission::P
   const Json request = request_json(seen), object = TRY(shown(seen, write_.object)),
              old = TRY(shown(seen, write_.old)), ns = is_in_namespace ? TRY(namespace_object()) : Json();
   for (const Json& param : params)
-    take(bound, binding, admission::judge(*bound.policy, {request, object, old, param, ns}, cost_left_));
+    take(bound, binding,
+         admission::judge(*bound.policy, {request, object, old, param, ns, authorizer()}, cost_left_));
   return {};
 }
 

@@ -57,7 +57,9 @@ admission::Attributes attributes_of(const AdmissionWrite& write) {
   if (attributes.name.empty()) attributes.name = metadata_of(write.object).string_at("name");
   attributes.ns = is_namespace(target) ? attributes.name : target.ns;
   attributes.user = request.user.name;
+  attributes.uid = request.user.uid;
   attributes.groups = request.user.groups;
+  attributes.extra = request.user.extra;
   attributes.dry_run = write.dry_run;
   attributes.options =
       write.operation == Operation::Delete ? write.options : options_of(write.operation, request);
@@ -97,6 +99,7 @@ AdmissionRun::AdmissionRun(AdmissionWebhooks& owner, AdmissionWrite write, Phase
       write_(std::move(write)),
       attributes_(attributes_of(write_)),
       hooks_(owner.hooks(phase)),
+      authorizer_(owner.access_, write_.notes->request().user),
       ends_at_(owner.registry_.dependencies().clock.monotonic() + kAdmissionTimeMax) {}
 
 ApiResult<bool> AdmissionRun::is_in_namespaces(const admission::MatchCriteria& match) const {
@@ -156,13 +159,23 @@ ApiResult<AdmissionRun::Seen> AdmissionRun::seen_by(const admission::Webhook& we
   if (!seen || webhook.conditions.empty()) return seen;
   const Json request = request_json(seen), object = TRY(shown(seen, write_.object)),
              old = TRY(shown(seen, write_.old)), none;
-  const admission::MatchResult match =
-      webhook.conditions.evaluate(admission::values_of({request, object, old, none, none}, false));
+  const admission::MatchResult match = webhook.conditions.evaluate(
+      admission::values_of({request, object, old, none, none, authorizer()}, false));
   if (match.match == admission::Match::Failed && !webhook.ignores_failures) {
     write_.notes->refuse(webhook.name);
     return forbidden(write_.target.resource_name(), attributes_.name, match.errors);
   }
   return match.match == admission::Match::Yes ? seen : nullptr;
+}
+
+cel::Value AdmissionRun::authorizer() const {
+  cel::AccessQuestion resource;
+  resource.group = attributes_.resource.group;
+  resource.resource = attributes_.resource.resource;
+  resource.subresource = attributes_.subresource;
+  resource.ns = attributes_.ns;
+  resource.name = attributes_.name;
+  return cel::authorizer_value(authorizer_, std::move(resource));
 }
 
 Json AdmissionRun::request_json(Seen seen) const {

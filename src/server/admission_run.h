@@ -14,6 +14,7 @@
 
 #include "admission/review.h"
 #include "server/admission_webhooks.h"
+#include "server/user_authorizer.h"
 
 namespace berth::server {
 
@@ -32,6 +33,8 @@ class AdmissionRun {
   ApiResult<Json> namespace_object() const;
   Json request_json(Seen seen) const;
   ApiResult<Json> shown(Seen seen, const Json& document) const;
+  // What expressions ask about the user of the write; no longer than this run.
+  cel::Value authorizer() const;
 
   struct Question {
     admission::WebhookPtr webhook;
@@ -58,6 +61,7 @@ class AdmissionRun {
   AdmissionWrite write_;
   admission::Attributes attributes_;
   const AdmissionWebhooks::HooksPtr hooks_;
+  const UserAuthorizer authorizer_;
 
  private:
   // Null, or why the webhook cannot be asked.

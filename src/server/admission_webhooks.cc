@@ -15,9 +15,10 @@ constexpr std::size_t place_of(admission::Phase phase) {
 
 }  // namespace
 
-AdmissionWebhooks::AdmissionWebhooks(Registry& registry, const ServedResources& served,
+AdmissionWebhooks::AdmissionWebhooks(Registry& registry, Access& access, const ServedResources& served,
                                      WebhookServices services)
     : registry_(registry),
+      access_(access),
       served_(served),
       services_(std::move(services)),
       calls_(registry.dependencies().executor) {}

@@ -26,6 +26,7 @@
 
 namespace berth::server {
 
+class Access;
 class Registry;
 class ServedResources;
 
@@ -56,8 +57,9 @@ struct BoundPolicy {
 
 class AdmissionWebhooks {
  public:
-  // The first two outlive it.
-  AdmissionWebhooks(Registry& registry, const ServedResources& served, WebhookServices services);
+  // The first three outlive it.
+  AdmissionWebhooks(Registry& registry, Access& access, const ServedResources& served,
+                    WebhookServices services);
 
   // Whether any webhook of the phase may see such a write: most writes end here. A write without notes is the
   // server's own, which none sees.
@@ -97,6 +99,7 @@ class AdmissionWebhooks {
   std::vector<store::ObjectPtr> stored(std::string_view plural) const;
 
   Registry& registry_;
+  Access& access_;
   const ServedResources& served_;
   const WebhookServices services_;
   WebhookCalls calls_;

@@ -44,7 +44,7 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
       garbage_(registry_, served_),
       own_(registry_, served_),
       signer_(registry_),
-      webhooks_(registry_, served_, options.webhook_services),
+      webhooks_(registry_, access_, served_, options.webhook_services),
       watches_(registry_),
       lists_(registry_),
       options_(std::move(options)),

@@ -509,6 +509,23 @@ def a_policy_warns_and_audits(world):
                              "expressionIndex": 0, "validationActions": ["Warn", "Audit"]}], "failures")
 
 
+def a_policy_asks_who_may(world):
+    account = "authorizer.serviceAccount('default', 'default').requestResource"
+    bind_policy(world, {"validations": [
+        {"expression": "authorizer.requestResource.check('create').allowed()", "message": "not the caller"},
+        {"expression": account + ".check('create').allowed()", "message": "not the account"}]},
+        {"validationActions": ["Deny"]})
+    refused = world.make("asked")
+    expect(refused["message"].endswith("denied request: not the account"), refused["message"])
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/"
+    rule = {"verbs": ["create"], "apiGroups": [""], "resources": ["configmaps"]}
+    world.call("POST", roles + "roles", {"metadata": {"name": "maker"}, "rules": [rule]})
+    world.call("POST", roles + "rolebindings", {
+        "metadata": {"name": "maker"}, "roleRef": {"kind": "Role", "name": "maker"},
+        "subjects": [{"kind": "ServiceAccount", "name": "default"}]})
+    expect_equal(world.make("asked")["kind"], "ConfigMap", "answer")
+
+
 def main():
     options = suite.options(__doc__)
     world = World(options.berth)
@@ -548,6 +565,7 @@ CASES = [
     configurations_are_exempt_and_checked,
     a_policy_denies_with_its_message,
     a_policy_warns_and_audits,
+    a_policy_asks_who_may,
 ]
 
 if __name__ == "__main__":
