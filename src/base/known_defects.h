@@ -30,6 +30,7 @@ enum class KnownDefect : std::uint8_t {
   InfeasibleNodesKept,
   FirstCycleBeforeCaches,
   GangsHoldEachOther,
+  RequiredLevelNotRead,
   BegunGangNotCompleted,
   PlacedCountsAsScheduled,
   UnsettledGangDecidedAgain,

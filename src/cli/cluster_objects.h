@@ -14,13 +14,16 @@ namespace berth::cli {
 inline constexpr std::size_t kObjectsOfAPage = 500;
 inline constexpr std::size_t kClusterBytesMax = 1u << 30;  // of all answers together
 inline constexpr std::size_t kListTriesMax = 3;            // of one kind
+inline constexpr std::size_t kOwnersReadMax = 1024;        // one by one
 
 struct ClusterReader {
   std::function<Result<Json>(const std::string& path)> get;  // null: not served
   std::function<std::size_t()> bytes_read;                   // by all calls of get
 };
 
-// Without managedFields. Refuses where one of the kinds may not be listed, and more than kClusterBytesMax.
+// Without managedFields. Where a namespace has PlacementPolicies, the owners of its groups and their owners
+// are read as well, whatever their kinds; one that cannot be read counts as without owners. Refuses where one
+// of the listed kinds may not be listed, and more than kClusterBytesMax.
 Result<std::vector<planning::Document>> cluster_documents(const ClusterReader& read);
 
 }  // namespace berth::cli

@@ -61,5 +61,36 @@ TEST(ClusterObjects, HaveABoundInBytes) {
   EXPECT_EQ(documents.error().message(), "the cluster's objects have more than 1024 MiB");
 }
 
+// A policy about a kind that is not built in: PodGroup train belongs to leader, and that to set.
+TEST(ClusterObjects, HaveTheOwnersOfGroupsThatPoliciesMayName) {
+  const std::map<std::string, std::string> served = {
+      {"/apis/scheduling.berth.dev/v1alpha1/placementpolicies?limit=500",
+       R"({"items":[{"metadata":{"name":"near","namespace":"a"}}]})"},
+      {"/apis/scheduling.k8s.io/v1beta1/podgroups?limit=500",
+       R"({"items":[{"metadata":{"name":"train","namespace":"a","ownerReferences":[{"apiVersion":"x.dev/v1",)"
+       R"("kind":"Leader","name":"leader","uid":"u1"}]}},{"metadata":{"name":"other","namespace":"b",)"
+       R"("ownerReferences":[{"apiVersion":"x.dev/v1","kind":"Leader","name":"unread","uid":"u9"}]}}]})"},
+      {"/apis/x.dev/v1/namespaces/a/leaders/leader",
+       R"({"apiVersion":"x.dev/v1","kind":"Leader","metadata":{"name":"leader","namespace":"a","uid":"u1",)"
+       R"("ownerReferences":[{"apiVersion":"x.dev/v1","kind":"Set","name":"set","uid":"u2"}]}})"},
+      {"/apis/x.dev/v1/namespaces/a/sets/set",
+       R"({"apiVersion":"x.dev/v1","kind":"Set","metadata":{"name":"set","namespace":"a","uid":"u2"}})"}};
+  std::vector<std::string> read_alone;
+  const auto documents =
+      cluster_documents({[&](const std::string& path) -> Result<Json> {
+                           if (path.find("?limit=") == std::string::npos) read_alone.push_back(path);
+                           const auto found = served.find(path);
+                           return found == served.end() ? Result<Json>(Json()) : parse_json(found->second);
+                         },
+                         [] { return std::size_t{0}; }});
+  ASSERT_TRUE(documents.ok());
+  EXPECT_EQ(read_alone, (std::vector<std::string>{"/apis/x.dev/v1/namespaces/a/leaders/leader",
+                                                  "/apis/x.dev/v1/namespaces/a/sets/set"}));
+  std::vector<std::string> names;
+  for (const planning::Document& one : *documents)
+    names.emplace_back(one.object.part("metadata").string_at("name"));
+  EXPECT_EQ(names, (std::vector<std::string>{"train", "other", "near", "leader", "set"}));
+}
+
 }  // namespace
 }  // namespace berth::cli

@@ -8,6 +8,7 @@
 #include "api/types/placement_policy.h"
 #include "api/types/pod.h"
 #include "explain/decision_line.h"
+#include "explain/start_waits.h"
 #include "placement/refusal/berth_words.h"
 
 namespace berth::explain {
@@ -541,6 +542,8 @@ Json explain_group(const GroupFacts& facts, Time now) {
                             {"name", group.meta.name},
                             {"state", state},
                             {"summary", summary}});
+  if (Json waiting = start_waits(facts); state == "Gated" && !waiting.as_array().empty())
+    json["startWaits"] = std::move(waiting);
   put(json, "madeFrom", made_for(group.meta));
   put_record(json, record, "", std::nullopt);
   if (facts.record.is_null()) json["note"] = kNotServed;
@@ -591,6 +594,8 @@ Json explain_tree(const TreeFacts& facts, Time now) {
                             {"name", asked.meta.name},
                             {"state", state},
                             {"summary", summary}});
+  if (Json waiting = start_waits(facts); state == "Gated" && !waiting.as_array().empty())
+    json["startWaits"] = std::move(waiting);
   if (facts.root != asked.meta.name) json["root"] = facts.root;
   put(json, "madeFrom", made_for(asked.meta));
   if (Json wish = wish_of_group(facts.policies, "CompositePodGroup", asked.meta.name); !wish.is_null())

@@ -52,10 +52,10 @@ struct TreeFacts {
 // if it is another one. A binding that failed before the newest decision is in the row of its own decision,
 // as "bindRequest". Ages are relative to `now`. "groupSource" names the project whose labels say which group.
 Json explain_pod(const PodFacts& facts, Time now);
-// {"kind":"PodGroup",…,"madeFrom","wish":{"policy","wish","reached","score","message"},
-// "members":[{"name","state","summary","node","devices"}]}
+// {"kind":"PodGroup",…,"startWaits":["…"],"madeFrom","wish":{"policy","wish","reached","score","message"},
+// "members":[{"name","state","summary","node","devices"}]}; "startWaits" (start_waits.h) of a Gated one.
 Json explain_group(const GroupFacts& facts, Time now);
-// {"kind":"CompositePodGroup",…,"root","madeFrom","wish":{…},
+// {"kind":"CompositePodGroup",…,"startWaits":["…"],"root","madeFrom","wish":{…},
 // "groups":[{"name","kind","level","minimum","pods","placed","wish"}]}; root if it is another one. A wish is
 // that of the policy which names the group.
 Json explain_tree(const TreeFacts& facts, Time now);

@@ -420,6 +420,46 @@ TEST(Explanation, OfAGroupShowsItsMembers) {
   EXPECT_NE(text.find("  p     Binding   n1     gpu-1\n"), std::string::npos) << text;
 }
 
+TEST(Explanation, OfAGroupListsWhatItsStartWaitsFor) {
+  GroupFacts facts;
+  facts.group = json_of(
+      R"({"metadata":{"name":"g","namespace":"ns"},"spec":{"schedulingPolicy":{"gang":{"minCount":4}}}})");
+  PodFacts member;
+  member.pod = json_of(kPod);
+  member.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
+  facts.members = {member, member};
+  facts.members.back().pod["metadata"]["name"] = "q";
+  facts.members.back().pod["spec"]["schedulingGates"] =
+      json_of(R"([{"name":"example.com/quota"},{"name":"example.com/budget"}])");
+  facts.record = json_of(R"({"decisions":[],"gate":{"time":"2026-01-01T00:01:00Z","why":"member q waits"}})");
+  const Json waits = explain_group(facts, kNow);
+  EXPECT_EQ(
+      to_string(waits.part("startWaits")),
+      R"(["2 more pods: 2 of 4 exist","scheduling gates example.com/quota, example.com/budget of pod q"])");
+  EXPECT_NE(explanation_text(waits, Detail::Table, Colour::No)
+                .find("A START WAITS FOR\n  - 2 more pods: 2 of 4 exist\n  - scheduling gates"),
+            std::string::npos);
+}
+
+TEST(Explanation, OfATreeListsTheGroupsAndPodsThatAreMissing) {
+  TreeFacts facts;
+  facts.root = "serve";
+  const auto group = [&](const char* name, bool composite, std::size_t level, const char* policy) {
+    Json object = Json::object({{"metadata", Json::object({{"name", name}, {"namespace", "ns"}})}});
+    object["spec"]["schedulingPolicy"] = json_of(policy);
+    facts.groups.push_back({std::move(object), composite, level, {}});
+  };
+  group("serve", true, 0, R"({"gang":{"minGroupCount":3}})");
+  group("inner", true, 1, R"({"gang":{"minGroupCount":1}})");
+  group("prefill", false, 2, R"({"gang":{"minCount":1}})");
+  group("decode", false, 1, R"({"gang":{"minCount":2}})");
+  facts.record = json_of(R"({"decisions":[],"gate":{"time":"2026-01-01T00:01:00Z","why":"waits"}})");
+  EXPECT_EQ(
+      to_string(explain_tree(facts, kNow).part("startWaits")),
+      R"(["1 more group of CompositePodGroup serve: 2 of 3 exist",)"
+      R"("1 more pod of PodGroup prefill: 0 of 1 exist","2 more pods of PodGroup decode: 0 of 2 exist"])");
+}
+
 TEST(Explanation, OfAGroupTellsWhatBecameOfItsWish) {
   GroupFacts facts;
   facts.group = json_of(R"({"metadata":{"name":"g","namespace":"ns"}})");

@@ -305,6 +305,11 @@ void add_remedies(Page& page, const Json& explanation) {
   if (!ended.empty()) page.wrapped(ended, 2);
 }
 
+void add_start_waits(Page& page, const JsonArray& texts) {
+  page.heading("A START WAITS FOR");
+  for (const Json& text : texts) page.wrapped("- " + std::string(text.as_string()), 2);
+}
+
 // "About 14:05:00 UTC, in 25m. 3 pods end until then: default/a (14:05:00) and others."
 void add_expected_start(Page& page, const Json& start) {
   page.heading("EXPECTED START");
@@ -423,6 +428,7 @@ std::string explanation_text(const Json& raw, Detail detail, Colour colour) {
   if (const std::string source = text_at(explanation, "groupSource"); !source.empty())
     page.wrapped("It is in the group that its labels or annotations of " + source + " name.", 2);
   add_wishes(page, explanation);
+  if (!explanation.items_at("startWaits").empty()) add_start_waits(page, explanation.items_at("startWaits"));
   if (const Json* decision = explanation.find("decision"))
     add_decision(page, *decision, explanation.string_at("member"), explanation.part("firstRefused"));
   const bool of_group =

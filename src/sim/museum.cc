@@ -47,6 +47,8 @@ constexpr KnownDefectRow kRows[] = {
     {GangsHoldEachOther, "gangs-hold-each-other",
      "A gang takes what it gets of its minimum and keeps it while it waits for the rest.", "I6 I10 I12",
      "Koordinator #872"},
+    {RequiredLevelNotRead, "required-level-not-read",
+     "The level that a PlacementPolicy requires is taken for a wish.", "I5", "Volcano #5189"},
     {BegunGangNotCompleted, "begun-gang-not-completed",
      "Members that a scheduled gang lost are not decided again.", "I10", "Volcano #5805"},
     {PlacedCountsAsScheduled, "placed-counts-as-scheduled",

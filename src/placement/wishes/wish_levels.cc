@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "base/known_defects.h"
+
 namespace berth::placement {
 
 std::size_t required_levels(std::span<const std::string> own, const GroupWish& wish) {
-  std::size_t levels = wish.required ? *wish.required + 1 : 0;
+  const bool is_read = wish.required && !has(KnownDefect::RequiredLevelNotRead);
+  std::size_t levels = is_read ? *wish.required + 1 : 0;
   for (std::size_t level = levels; level < wish.levels.size(); ++level)
     if (std::ranges::find(own, wish.levels[level].key) != own.end()) levels = level + 1;
   return levels;

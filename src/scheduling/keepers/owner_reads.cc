@@ -21,6 +21,15 @@ std::string guessed_plural(std::string_view kind) {
   return plural + "ies";
 }
 
+client::Write read_of(const api::ObjectKey& key) {
+  client::Write write;
+  write.request = {client::Verb::Get, key.resource, key.ns, key.name, "", ""};
+  write.fine_reasons = {"NotFound"};
+  return write;
+}
+
+}  // namespace
+
 api::ObjectKey key_of_owner(const std::string& ns, const api::OwnerReference& object) {
   if (const api::ResourceInfo* row = api::find_resource_of_kind(object.api_version, object.kind))
     return {api::Kind::Other,
@@ -35,15 +44,6 @@ api::ObjectKey key_of_owner(const std::string& ns, const api::OwnerReference& ob
           {core ? "" : object.api_version.substr(0, slash),
            core ? object.api_version : object.api_version.substr(slash + 1), guessed_plural(object.kind)}};
 }
-
-client::Write read_of(const api::ObjectKey& key) {
-  client::Write write;
-  write.request = {client::Verb::Get, key.resource, key.ns, key.name, "", ""};
-  write.fine_reasons = {"NotFound"};
-  return write;
-}
-
-}  // namespace
 
 KnownOwners OwnerReads::known(const std::string& ns, const api::OwnerReference& object) const {
   const auto found = objects_.find(key_of_owner(ns, object));

@@ -28,6 +28,10 @@ inline constexpr std::size_t kOwnerUidsMax = 256;
 // A reference without a UID is read again after this time: another object may have the name.
 inline constexpr Duration kOwnerReadAgain = Duration::seconds(30);
 
+// The object in this namespace, or without one. The plural of a kind that is not built in is guessed as
+// client-go does.
+api::ObjectKey key_of_owner(const std::string& ns, const api::OwnerReference& object);
+
 class OwnerReads {
  public:
   // What is known of the object's owners.
