@@ -129,7 +129,10 @@ class Indexer {
       if (after) index.keys(*after, entered_);
       if (left_ == entered_) continue;
       for (const std::string& entry : left_) drop(index, entry, stored);
-      for (const std::string& entry : entered_) index.entries[entry].insert(&stored);
+      for (const std::string& entry : entered_) {
+        StoredSet& under = index.entries[entry];
+        under.insert(under.end(), &stored);  // a list comes in this order
+      }
     }
   }
   static void drop(Index& index, const std::string& entry, const Stored& stored) {

@@ -26,7 +26,7 @@ struct NamedKey {
 // A NamedKey in two views.
 struct NamedKeyView {
   std::string_view ns, name;
-  friend bool operator==(const NamedKeyView&, const NamedKeyView&) = default;
+  friend auto operator<=>(const NamedKeyView&, const NamedKeyView&) = default;
 };
 
 // Not noexcept: libstdc++ then keeps hashes beside entries and does not compute those of neighbours again.
@@ -58,6 +58,7 @@ class NamedTable {
     if (const auto found = entries_.find(NamedKeyView{ns, name}); found != entries_.end())
       entries_.erase(found);
   }
+  void reserve(std::size_t entries) { entries_.reserve(entries); }
 
  private:
   struct Equal {

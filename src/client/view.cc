@@ -358,6 +358,13 @@ std::optional<api::TypedObject> View::find(const api::ObjectKey& key) const {
   });
 }
 
+void View::for_each(api::Kind kind, const api::ResourceRef& resource, const TakeObject& take) const {
+  with_table(*this, api::ObjectKey{kind, "", "", resource}, [&]<class T>(const Indexer<T>& table) {
+    for (const auto& [named, object] : table.all()) take(named, object);
+    return 0;
+  });
+}
+
 std::vector<api::ObjectKey> View::keys(api::Kind kind, const api::ResourceRef& resource) const {
   std::vector<api::ObjectKey> keys;
   with_table(*this, api::ObjectKey{kind, "", "", resource}, [&]<class T>(const Indexer<T>& table) {

@@ -125,6 +125,10 @@ class View {
   std::optional<Delta> erase(const api::ObjectKey& key, std::uint64_t deleted_at);
   // The object with this key, whatever its kind.
   std::optional<api::TypedObject> find(const api::ObjectKey& key) const;
+  // Calls `take` for every object of one kind (of one resource for Kind::Other), by namespace and name. It
+  // does not change the view.
+  using TakeObject = std::function<void(const NamedKey&, const api::TypedObject&)>;
+  void for_each(api::Kind kind, const api::ResourceRef& resource, const TakeObject& take) const;
   // Every key of one kind (of one resource for Kind::Other).
   std::vector<api::ObjectKey> keys(api::Kind kind, const api::ResourceRef& resource = {}) const;
   // Those in one namespace. Cost: O(log n + found).

@@ -146,7 +146,7 @@ EngineCounters Engine::counters() const {
 }
 
 void Engine::take(Message message) {
-  if (const auto* batch = std::get_if<BatchPtr>(&message)) return take_batch(**batch);
+  if (const auto* batch = std::get_if<BatchPtr>(&message)) return take_batch(*batch);
   if (const auto* signal = std::get_if<Signal>(&message)) return take_signal(*signal);
   if (const auto* change = std::get_if<TermChange>(&message)) return change_term(*change);
   ClientAnswer& answer = std::get<ClientAnswer>(message);
@@ -179,33 +179,57 @@ void Engine::take_signal(const Signal& signal) {
   }
 }
 
-void Engine::take_batch(const TypedBatch& batch) {
-  Feed* feed = find_feed(batch.of, batch.resource);
+void Engine::take_batch(const BatchPtr& batch) {
+  Feed* feed = find_feed(batch->of, batch->resource);
   BERTH_ASSERT(feed, "the hub sends what was asked for");
+  if (batch->kind == BatchKind::Changes) return enter(*feed, *batch);
+  feed->parts.push_back(batch);
+  // A list is in order of names, not of events: deciders that run see all of it or nothing.
+  if (batch->kind == BatchKind::List || !begun_) enter_parts(*feed);
+  if (batch->kind == BatchKind::List) end_list(*feed, batch->resource_version);
+}
+
+void Engine::enter(Feed& feed, const TypedBatch& batch) {
   for (const TypedChange& change : batch.changes) {
     const api::ObjectMeta& meta = api::meta_of(change.object);
     if (change.kind == ChangeKind::Deleted) {
       tombstones_.add(meta.uid);  // an earlier response may still arrive
-      if (const auto delta = view_.erase(change.key, meta.resource_version)) publish(*feed, *delta);
+      if (const auto delta = view_.erase(change.key, meta.resource_version)) publish(feed, *delta);
     } else if (!tombstones_.has(meta.uid)) {
-      if (const auto delta = view_.put(change.key, change.object)) publish(*feed, *delta);
+      if (const auto delta = view_.put(change.key, change.object)) publish(feed, *delta);
     }
   }
-  if (batch.kind != BatchKind::List) return;
-  drop_unlisted(batch);
-  if (!feed->listed) --lists_missing_;
-  feed->listed = true;
-  feed->listed_at = std::max(feed->listed_at, batch.resource_version);
+}
+
+void Engine::enter_parts(Feed& feed) {
+  while (feed.entered < feed.parts.size()) enter(feed, *feed.parts[feed.entered++]);
+}
+
+void Engine::end_list(Feed& feed, std::uint64_t version) {
+  drop_unlisted(feed, version);
+  feed.parts.clear();
+  feed.entered = 0;
+  if (!feed.listed) --lists_missing_;
+  feed.listed = true;
+  feed.listed_at = std::max(feed.listed_at, version);
 }
 
 // An object that a list lacks is gone, unless it is newer than the list.
-void Engine::drop_unlisted(const TypedBatch& list) {
-  Feed& feed = *find_feed(list.of, list.resource);
-  std::set<client::NamedKey> listed;
-  for (const TypedChange& change : list.changes) listed.insert({change.key.ns, change.key.name});
-  for (const api::ObjectKey& key : view_.keys(list.of, list.resource)) {
-    if (listed.count({key.ns, key.name}) > 0) continue;
-    const auto delta = view_.erase(key, list.resource_version);
+void Engine::drop_unlisted(Feed& feed, std::uint64_t version) {
+  std::vector<client::NamedKeyView> listed;
+  for (const BatchPtr& part : feed.parts)
+    for (const TypedChange& change : part->changes) listed.push_back({change.key.ns, change.key.name});
+  if (!std::ranges::is_sorted(listed)) std::ranges::sort(listed);  // an API server's order is nearly the same
+  std::vector<api::ObjectKey> unlisted;
+  auto next = listed.begin();
+  view_.for_each(feed.kind, feed.resource, [&](const client::NamedKey& named, const api::TypedObject&) {
+    const client::NamedKeyView key{named.ns, named.name};
+    while (next != listed.end() && *next < key) ++next;
+    if (next == listed.end() || *next != key)
+      unlisted.push_back({feed.kind, named.ns, named.name, feed.resource});
+  });
+  for (const api::ObjectKey& key : unlisted) {
+    const auto delta = view_.erase(key, version);
     if (!delta) continue;
     tombstones_.add(api::meta_of(*delta->before).uid);
     publish(feed, *delta);
@@ -248,13 +272,14 @@ void Engine::begin_if_listed() {
 }
 
 void Engine::replay(Feed& feed, bool to_decider) {
-  for (const api::ObjectKey& key : view_.keys(feed.kind, feed.resource)) {
-    const Delta delta{key, std::nullopt, view_.find(key)};
-    if (to_decider)
-      publish(feed, delta);
-    else
-      wake_keys(feed, delta);
-  }
+  view_.for_each(feed.kind, feed.resource,
+                 [&](const client::NamedKey& named, const api::TypedObject& object) {
+                   const Delta delta{{feed.kind, named.ns, named.name, feed.resource}, std::nullopt, object};
+                   if (to_decider)
+                     publish(feed, delta);
+                   else
+                     wake_keys(feed, delta);
+                 });
 }
 
 bool Engine::keeps(const api::ObjectKey& key) const {

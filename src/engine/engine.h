@@ -111,6 +111,8 @@ class Engine final : private ViewPort {
     api::ResourceRef resource;
     bool listed = false;
     std::uint64_t listed_at = 0;  // the version of the latest list
+    std::vector<BatchPtr> parts;  // of the list under way
+    std::size_t entered = 0;      // of them are in the view
     bool to_decider = false;
     std::vector<Route> routes;
   };
@@ -125,8 +127,11 @@ class Engine final : private ViewPort {
   void take(Message message);
   void change_term(const TermChange& change);
   void take_signal(const Signal& signal);
-  void take_batch(const TypedBatch& batch);
-  void drop_unlisted(const TypedBatch& list);
+  void take_batch(const BatchPtr& batch);
+  void enter(Feed& feed, const TypedBatch& batch);
+  void enter_parts(Feed& feed);
+  void end_list(Feed& feed, std::uint64_t version);
+  void drop_unlisted(Feed& feed, std::uint64_t version);
   void publish(Feed& feed, const client::Delta& delta);
   void wake_keys(Feed& feed, const client::Delta& delta);
   void begin_if_listed();

@@ -118,6 +118,59 @@ TEST(Engine, ARelistDeletesWhatItDoesNotName) {
   EXPECT_EQ(seen, (std::vector<std::string>{"a", "b", "a gone"}));
 }
 
+// Pods whose list has three parts; the engine steps after each.
+void put_pods_of_three_parts(EngineFixture& fixture, const std::string& prefix) {
+  for (std::size_t i = 0; i < 2 * kListPartObjects + 1; ++i)
+    fixture.api.put(Kind::Pod,
+                    R"({"metadata":{"namespace":"d","name":")" + prefix + std::to_string(10000 + i) + "\"}}");
+  fixture.engine.on_message([&fixture] { fixture.step(); });
+}
+
+TEST(Engine, TheFirstListEntersTheViewInParts) {
+  EngineFixture fixture;
+  std::size_t runs = 0;
+  std::set<std::size_t> seen, entered;
+  add(fixture, [&](const View& view, const api::ObjectKey&, Time) {
+    ++runs;
+    seen.insert(view.pods.size());
+    return Effects::nothing();
+  });
+  put_pods_of_three_parts(fixture, "p");
+  fixture.engine.on_message([&] {
+    fixture.step();
+    entered.insert(fixture.engine.view().pods.size());
+  });
+  fixture.start();
+  fixture.run_until_idle();
+  const std::size_t all = 2 * kListPartObjects + 1;
+  EXPECT_EQ(entered, (std::set<std::size_t>{kListPartObjects, 2 * kListPartObjects, all}));
+  EXPECT_EQ(seen, std::set<std::size_t>{all});
+  EXPECT_EQ(runs, all);
+}
+
+TEST(Engine, DecidersSeeALaterListWholeOrNotAtAll) {
+  EngineFixture fixture;
+  std::set<std::size_t> seen;
+  add(fixture, [&](const View& view, const api::ObjectKey&, Time) {
+    seen.insert(view.pods.size());
+    return Effects::nothing();
+  });
+  put_pods_of_three_parts(fixture, "p");
+  fixture.start();
+  fixture.run_until_idle();
+  fixture.api.put(Kind::Pod, kPodA);  // in the first part
+  fixture.api.remove(api::ref_of(Kind::Pod), "d", "p10000");
+  fixture.api.remove(api::ref_of(Kind::Pod), "d", "p" + std::to_string(10000 + kListPartObjects));
+  fixture.api.remove(api::ref_of(Kind::Pod), "d", "p" + std::to_string(10000 + 2 * kListPartObjects));
+  fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"d","name":"q"}})");
+  fixture.api.put(Kind::Pod, R"({"metadata":{"namespace":"c","name":"z"}})");
+  fixture.api.relist(api::ref_of(Kind::Pod));
+  fixture.run_until_idle();
+  EXPECT_EQ(seen, std::set<std::size_t>{2 * kListPartObjects + 1});
+  EXPECT_TRUE(fixture.engine.view().pods.find("c", "z"));
+  EXPECT_FALSE(fixture.engine.view().pods.find("d", "p10000"));
+}
+
 TEST(Engine, AnAnswerIsInTheViewBeforeTheKeyRunsAgainAndItsEchoIsIgnored) {
   EngineFixture fixture;
   std::vector<std::string> seen;

@@ -18,9 +18,13 @@ struct TypedChange {
   api::TypedObject object;
 };
 
+// Objects of a list that an engine enters into its view while the next ones are decoded.
+inline constexpr std::size_t kListPartObjects = 512;
+
 enum class BatchKind {
-  List,     // the complete state of the resource
-  Changes,  // changes since the previous message
+  ListPart,  // of a list, whose end follows
+  List,      // its end: with the parts before, the complete state of the resource
+  Changes,   // changes since the previous message
 };
 
 struct TypedBatch {
@@ -63,7 +67,7 @@ struct TermChange {
 using Message = std::variant<BatchPtr, ClientAnswer, Signal, TermChange>;
 
 // Thread-safe, in order of arrival. Bounded by its senders: one message a request in flight, one a watch
-// delivery, one an unread signal, one a term.
+// delivery, one each kListPartObjects of a list, one an unread signal, one a term.
 class Mailbox {
  public:
   Mailbox();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "base/known_defects.h"
 #include "base/log.h"
@@ -36,11 +37,16 @@ class SharedInformers::Informer final : public client::WatchReceiver {
   void on_list(client::RawList list) override {
     listed_ = true;
     auto batch = fresh(BatchKind::List);
-    batch->resource_version = list.resource_version;
-    batch->changes.reserve(list.objects.size() + list.kept.size());
-    for (api::RawPtr& raw : list.objects) add(*batch, {client::ChangeKind::Added, std::move(raw)});
+    for (api::RawPtr& raw : list.objects) {
+      if (batch->changes.size() == kListPartObjects) {
+        batch->kind = BatchKind::ListPart;
+        send(std::exchange(batch, fresh(BatchKind::List)));
+      }
+      add(*batch, {client::ChangeKind::Added, std::move(raw)});
+    }
     for (api::BindRequestPtr& kept : list.kept)
       add(*batch, {client::ChangeKind::Added, nullptr, {}, std::move(kept)});
+    batch->resource_version = list.resource_version;
     send(std::move(batch));
   }
 

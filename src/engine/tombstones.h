@@ -24,7 +24,7 @@ class Tombstones {
     hashes_.erase(order_.front());
     order_.pop_front();
   }
-  bool has(std::string_view uid) const { return hashes_.count(stable_hash(uid)) > 0; }
+  bool has(std::string_view uid) const { return !hashes_.empty() && hashes_.count(stable_hash(uid)) > 0; }
   std::size_t size() const { return order_.size(); }
 
  private:

@@ -35,6 +35,7 @@ class Cluster {
 
   // Asserts that no transaction is open.
   void apply(const client::Delta& delta);
+  void expect_rows(std::size_t pods, std::size_t claims);  // of a first state: room for them, nothing else
 
   const Ledger& ledger() const { return ledger_; }
   // For Ledger::Transaction.
@@ -187,8 +188,7 @@ class Cluster {
   client::NamedTable<ClaimId> claim_ids_;
   std::vector<ClaimRow> claims_;
   std::vector<ClaimId> free_claims_;
-  std::map<std::pair<std::string, std::string>, PoolId> pool_ids_;
-  std::map<std::pair<std::string, std::string>, PoolId> shared_pools_;
+  std::map<std::pair<std::string, std::string>, PoolId> pool_ids_, shared_pools_;
   std::vector<PoolRow> pools_;
   std::vector<DeviceRow> devices_;
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;

@@ -41,6 +41,14 @@ NodeId Cluster::node_id(std::string_view name) {
   return id;
 }
 
+void Cluster::expect_rows(std::size_t pods, std::size_t claims) {
+  pod_ids_.reserve(pods);
+  pods_.reserve(pods);
+  claim_ids_.reserve(claims);
+  claims_.reserve(claims);
+  ledger_.expect_rows(pods, claims);
+}
+
 PodId Cluster::pod_id(std::string_view ns, std::string_view name) {
   return row_of(pod_ids_, pods_, free_pods_, ns, name);
 }

@@ -78,6 +78,12 @@ const PodCharge& Ledger::charge(PodId pod) const {
   return pod.index() < pods_.size() ? pods_[pod.index()] : kNothing;
 }
 
+void Ledger::expect_rows(std::size_t pods, std::size_t claims) {
+  pods_.reserve(pods);
+  claims_.reserve(claims);
+  users_.reserve(claims);
+}
+
 void Ledger::update_pod(PodId pod, PodCharge charge) {
   BERTH_ASSERT(!open_, "the world does not change during a transaction");
   const PodCharge& now = row_at(pods_, pod);

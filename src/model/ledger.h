@@ -43,6 +43,7 @@ class Ledger {
 
   // Sets the pool of a device: called once, before the device is charged.
   void device_belongs_to(DeviceId device, PoolId pool);
+  void expect_rows(std::size_t pods, std::size_t claims);  // Cluster::expect_rows
 
   // Pods with a charge that use the claim.
   std::int32_t users(ClaimId claim) const;

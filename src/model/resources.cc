@@ -25,6 +25,7 @@ bool names_both(const api::Container& container) {
 template <class IdOf>
 ResourceAmounts amounts_by(const api::ResourceMap& map, IdOf id_of) {
   ResourceAmounts amounts;
+  amounts.reserve(map.size() + 1);  // and the pod's slot
   for (const auto& [name, quantity] : map) {
     const ResourceId resource = id_of(name);
     const std::int64_t amount = resource == kCpu ? quantity.ceil_millis() : quantity.ceil_units();

@@ -16,7 +16,8 @@ namespace {
 std::uint64_t version_digest(const api::ObjectKey& key, const std::optional<api::TypedObject>& object) {
   if (!object) return 0;
   const api::ObjectMeta& meta = api::meta_of(*object);
-  return fnv1a(api::to_text(key) + "@" + meta.uid + "@" + std::to_string(meta.resource_version));
+  const std::uint64_t of_uid = fnv1a(meta.uid, fnv1a("@", fnv1a(api::to_text(key))));
+  return fnv1a(std::to_string(meta.resource_version), fnv1a("@", of_uid));
 }
 
 }  // namespace
@@ -51,6 +52,7 @@ std::vector<client::Interest> Scheduler::interests() const {
 
 void Scheduler::apply(const client::View& view, const client::Delta& delta, Time now) {
   if (inputs_) inputs_->record({InputKind::Apply, now, delta, {}});
+  if (state_digest_ == 0) loop_.cluster.expect_rows(view.pods.size(), view.claims.size());
   state_digest_ += version_digest(delta.key, delta.after) - version_digest(delta.key, delta.before);
   const Intake::HeldDevices held = intake_.held_by(delta);
   taint_rules_.apply(delta, loop_.cluster);
