@@ -30,6 +30,7 @@ struct LabelRequirement {
 
   // `value` is the label's, null when the object lacks the label: NotIn and DoesNotExist hold then.
   bool holds(const std::string* value) const;
+  friend bool operator==(const LabelRequirement&, const LabelRequirement&) = default;
 };
 
 class LabelSelector {
@@ -52,6 +53,7 @@ class LabelSelector {
   bool selects_everything() const { return !nothing_ && requirements_.empty(); }
   bool selects_nothing() const { return nothing_; }
   const std::vector<LabelRequirement>& requirements() const { return requirements_; }
+  friend bool operator==(const LabelSelector&, const LabelSelector&) = default;
 
  private:
   std::vector<LabelRequirement> requirements_;

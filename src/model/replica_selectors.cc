@@ -1,6 +1,7 @@
 #include "model/replica_selectors.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "api/serialized.h"
 #include "base/assert.h"
@@ -44,13 +45,21 @@ std::shared_ptr<const api::LabelSelector> label_selector_in(const api::AnyObject
   return std::make_shared<const api::LabelSelector>(std::move(selector).value());
 }
 
-template <class Map>
-void put_or_erase(Map& map, const api::ObjectKey& key, typename Map::Ordered::mapped_type value,
-                  bool exists) {
-  if (exists)
-    map.try_emplace(key.ns, key.name).first->second = std::move(value);
-  else
+// Stores the value of the object, or erases it where it is nothing. Whether it was another one.
+template <class Value, class Equal>
+bool replace(client::NamedMap<Value>& map, const api::ObjectKey& key, Value value, Equal equal) {
+  const auto* known = map.find(key.ns, key.name);
+  if (equal(known ? known->second : Value(), value)) return false;
+  if (equal(value, Value()))
     map.erase(key.ns, key.name);
+  else
+    map.try_emplace(key.ns, key.name).first->second = std::move(value);
+  return true;
+}
+
+bool same_selector(const std::shared_ptr<const api::LabelSelector>& a,
+                   const std::shared_ptr<const api::LabelSelector>& b) {
+  return a == b || (a && b && *a == *b);
 }
 
 }  // namespace
@@ -94,44 +103,46 @@ void ReplicaSelectors::apply(const client::Delta& delta) {
   const auto* before = client::object_of<api::AnyObject>(delta.before);
   const auto* after = client::object_of<api::AnyObject>(delta.after);
   if (same_spec(before, after)) return;
-  ++stamp_;
-  switch (const auto source = static_cast<Source>(row - rows().begin())) {
+  if (put(static_cast<Source>(row - rows().begin()), delta.key, after)) ++stamp_;
+}
+
+bool ReplicaSelectors::put(Source source, const api::ObjectKey& key, const api::AnyObject* after) {
+  switch (source) {
     case Source::Service:
-      erase_service(delta.key.ns, delta.key.name);
-      if (after) put_service(after->meta, labels_in(*after));
-      return;
+      return put_service(key, after ? labels_in(*after) : api::StringMap());
     case Source::ReplicationController:
-      return put_or_erase(replication_controllers_, delta.key, after ? labels_in(*after) : api::StringMap(),
-                          after != nullptr);
+      return replace(replication_controllers_, key, after ? labels_in(*after) : api::StringMap(),
+                     std::equal_to());
     case Source::ReplicaSet:
-    case Source::StatefulSet: {
-      auto selector = after ? label_selector_in(*after) : nullptr;
-      const bool selects = selector != nullptr;
-      return put_or_erase(source == Source::ReplicaSet ? replica_sets_ : stateful_sets_, delta.key,
-                          std::move(selector), selects);
-    }
+      return replace(replica_sets_, key, after ? label_selector_in(*after) : nullptr, same_selector);
+    case Source::StatefulSet:
+      return replace(stateful_sets_, key, after ? label_selector_in(*after) : nullptr, same_selector);
   }
+  return false;
 }
 
-void ReplicaSelectors::put_service(const api::ObjectMeta& meta, api::StringMap labels) {
-  if (labels.empty()) return;
-  Services::Entry* entry = services_.try_emplace(meta.ns, meta.name).first;
+bool ReplicaSelectors::put_service(const api::ObjectKey& key, api::StringMap labels) {
+  const Services::Entry* known = services_.find(key.ns, key.name);
+  if (known ? known->second == labels : labels.empty()) return false;
+  if (known) erase_service(*known);
+  if (labels.empty()) return true;
+  Services::Entry* entry = services_.try_emplace(key.ns, key.name).first;
   entry->second = std::move(labels);
-  const auto& [key, value] = *entry->second.begin();
-  by_post_[post_of(meta.ns, key, value)].push_back(entry);
-  ++services_in_[meta.ns];
+  const auto& [label, value] = *entry->second.begin();
+  by_post_[post_of(key.ns, label, value)].push_back(entry);
+  ++services_in_[key.ns];
+  return true;
 }
 
-void ReplicaSelectors::erase_service(std::string_view ns, std::string_view name) {
-  const Services::Entry* entry = services_.find(ns, name);
-  if (!entry) return;
-  const auto& [key, value] = *entry->second.begin();
-  const auto post = by_post_.find(post_of(ns, key, value));
-  std::erase(post->second, entry);
+void ReplicaSelectors::erase_service(const Services::Entry& entry) {
+  const auto& [ns, name] = entry.first;
+  const auto& [label, value] = *entry.second.begin();
+  const auto post = by_post_.find(post_of(ns, label, value));
+  std::erase(post->second, &entry);
   if (post->second.empty()) by_post_.erase(post);
   const auto count = services_in_.find(ns);
   if (--count->second == 0) services_in_.erase(count);
-  services_.erase(ns, name);
+  services_.erase(std::string(ns), std::string(name));
 }
 
 // Services that select the pod agree on every label.

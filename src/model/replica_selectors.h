@@ -41,7 +41,7 @@ class ReplicaSelectors {
   void apply(const client::Delta& delta);
   // Null: nothing selects the pod.
   ReplicaSelectorPtr selector_of(const api::Pod& pod) const;
-  // Changes with every selector.
+  // Changes with every selector, and with nothing else of their objects.
   std::uint64_t stamp() const { return stamp_; }
 
  private:
@@ -53,8 +53,10 @@ class ReplicaSelectors {
   using Services = client::NamedMap<api::StringMap>;
   using Sets = client::NamedMap<std::shared_ptr<const api::LabelSelector>>;
 
-  void put_service(const api::ObjectMeta& meta, api::StringMap labels);
-  void erase_service(std::string_view ns, std::string_view name);
+  // These say whether a selector has changed. `after`: null: the object is gone.
+  bool put(Source source, const api::ObjectKey& key, const api::AnyObject* after);
+  bool put_service(const api::ObjectKey& key, api::StringMap labels);
+  void erase_service(const Services::Entry& entry);
   // The labels that the Services of the pod select by.
   api::StringMap labels_of_services(const api::Pod& pod) const;
 

@@ -64,6 +64,26 @@ TEST_F(ReplicaSelectorsTest, AStatusChangesNothing) {
   EXPECT_EQ(selected("ReplicaSet"), "nothing");
 }
 
+// A controller that is scaled, or a Service with another annotation, wakes nobody.
+TEST_F(ReplicaSelectorsTest, TheStampIsThatOfTheSelectors) {
+  const Written service{"services", 0, kMap}, other_service{"services", 0, R"({"selector":{"app":"api"}})"};
+  const Written set{"replicasets", 1, kSet}, scaled{"replicasets", 2,
+                                                    R"({"replicas":3,"selector":)"
+                                                    R"({"matchLabels":{"app":"web"}}})"};
+  put("services", &service);
+  put("replicasets", &set);
+  const std::uint64_t stamp = selectors_.stamp();
+  put("services", &service);
+  put("replicasets", &scaled);
+  put("statefulsets", nullptr);
+  EXPECT_EQ(selectors_.stamp(), stamp);
+  put("services", &other_service);
+  EXPECT_EQ(selectors_.stamp(), stamp + 1);
+  EXPECT_EQ(selected("ReplicaSet"), "&app");
+  put("replicasets", nullptr);
+  EXPECT_EQ(selectors_.stamp(), stamp + 2);
+}
+
 TEST_F(ReplicaSelectorsTest, ServicesAndControllersAddUp) {
   const Written service{"services", 0, kMap}, set{"statefulsets", 1, kSet},
       controller{"replicationcontrollers", 1, R"({"selector":{"tier":"x"}})"};

@@ -51,6 +51,17 @@ bool same_spec(const client::Delta& delta) {
   return before.uid == after.uid && before.generation == after.generation && after.generation > 0;
 }
 
+// Whether the pod's group is to be looked at again, which costs all its members. Reports of how a pod runs,
+// and conditions, change nothing that is read there. A pod without a generation does not tell.
+bool matters_to_group(const api::Pod& before, const api::Pod& after) {
+  const auto read = [](const api::Pod& pod) {
+    return std::tie(pod.meta.uid, pod.meta.generation, pod.meta.deleted, pod.meta.labels,
+                    pod.meta.annotations, pod.meta.owners, pod.node_name, pod.nominated_node, pod.group,
+                    pod.claim_statuses, pod.extended_claim);
+  };
+  return after.meta.generation == 0 || read(before) != read(after) || before.finished() != after.finished();
+}
+
 bool selects_every_driver(const client::Delta& rule) {
   for (const auto* side : {&rule.before, &rule.after})
     if (const auto* one = client::object_of<api::DeviceTaintRule>(*side); one && one->driver.empty())
@@ -169,8 +180,11 @@ void Intake::pod_changed(const client::View& view, const client::Delta& delta, T
   const bool relabelled = before && after && before->meta.labels != after->meta.labels;
   placed_pod_changed(view, delta, now);
   resize_changed(before, after, now);
-  if (before) loop_.dirty.insert(loop_.entry_of(view, *before));
   if (before && (!after || recreated || after->bound())) loop_.failures.forget(loop_.entry_of(view, *before));
+  if (before && after && !after->group.empty() && !matters_to_group(*before, *after) &&
+      loop_.conditions.is_shown(view, delta.key))
+    return;
+  if (before) loop_.dirty.insert(loop_.entry_of(view, *before));
   if (!after) return;
   loop_.dirty.insert(loop_.entry_of(view, *after));
   if (!before && !after->group.empty()) loop_.queue.wake_one(loop_.entry_of(view, *after), now);

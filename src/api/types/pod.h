@@ -78,6 +78,7 @@ struct PodVolume {
 struct PodClaimStatus {
   std::string name;
   std::string claim_name;  // empty: no claim was needed
+  friend bool operator==(const PodClaimStatus&, const PodClaimStatus&) = default;
 };
 
 // A term of spec.affinity.podAffinity or podAntiAffinity.

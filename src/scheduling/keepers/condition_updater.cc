@@ -124,6 +124,13 @@ void ConditionUpdater::schedule_rewording(const api::ObjectKey& key, PendingCond
   schedule(key, entry, at);
 }
 
+bool ConditionUpdater::is_shown(const client::View& view, const api::ObjectKey& key) const {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return true;
+  const Shown object = shown_in(view, key, found->second.wanted.uid);
+  return object.meta && shows(object, found->second.wanted);
+}
+
 void ConditionUpdater::drop(const api::ObjectKey& key) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;

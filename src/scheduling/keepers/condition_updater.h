@@ -48,6 +48,8 @@ class ConditionUpdater {
  public:
   // Replaces the object's wanted condition.
   void want(const client::View& view, WantedCondition wanted, Time now);
+  // Whether the view shows the object's wanted condition, or none is wanted.
+  bool is_shown(const client::View& view, const api::ObjectKey& key) const;
   // Drops the object's wanted condition.
   void drop(const api::ObjectKey& key);
   void clear();

@@ -1,0 +1,83 @@
+// What changes of a group's members cost: a look at all of them only where one may change what is decided.
+#include <gtest/gtest.h>
+
+#include "api/serialized.h"
+#include "scheduling/test_bench.h"
+
+namespace berth::scheduling {
+namespace {
+
+constexpr int kMembersOfTheGroup = 40;
+
+// Every look at a waiting member asks it.
+class CountedGate final : public placement::PreEnqueue {
+ public:
+  explicit CountedGate(int& looks) : looks_(looks) {}
+  std::string_view name() const override { return "CountedGate"; }
+  std::optional<placement::PodGate> check(const client::View&, const api::Pod&) const override {
+    ++looks_;
+    return std::nullopt;
+  }
+
+ private:
+  int& looks_;
+};
+
+class GroupCost : public testing::Test {
+ protected:
+  GroupCost() {
+    SchedulerOptions options;
+    options.plugins = [this](const placement::PluginArguments& arguments) {
+      placement::PluginSet set = placement::default_plugins(arguments);
+      set.gates.push_back(std::make_unique<CountedGate>(looks_));
+      return set;
+    };
+    bench_.emplace(std::move(options));
+    bench_->put_node({"n1", "1"});
+    bench_->put_group("g", kMembersOfTheGroup);
+    for (int i = 0; i < kMembersOfTheGroup; ++i)
+      bench_->put(api::Kind::Pod, R"({"metadata":{"namespace":"default","generation":1,"name":")" +
+                                      member(i) +
+                                      R"("},"spec":{"schedulerName":"berth","schedulingGroup":)"
+                                      R"({"podGroupName":"g"},"containers":[{"name":"c","resources":)"
+                                      R"({"requests":{"cpu":"1"}}}]},"status":{"phase":"Pending"}})");
+    bench_->run();
+    EXPECT_FALSE(bench_->message_of(member(0)).empty()) << "the group is refused";
+    looks_ = 0;
+  }
+  static std::string member(int i) { return "p" + std::to_string(i); }
+  // A watch shows the pod with this change, and the scheduler decides.
+  template <class Change>
+  void change(int i, Change change) {
+    Json object = *api::parse_object(*bench_->view.pods.find("default", member(i))->raw);
+    change(object);
+    bench_->put_json(api::Kind::Pod, std::move(object));
+    bench_->decide();
+  }
+
+  int looks_ = 0;
+  std::optional<TestBench> bench_;
+};
+
+TEST_F(GroupCost, ReportsOfMembersLookAtNobody) {
+  for (int i = 0; i < kMembersOfTheGroup; ++i)
+    change(i, [](Json& pod) { pod["status"]["qosClass"] = "Burstable"; });
+  EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(GroupCost, AChangeThatMattersLooksAtAll) {
+  change(3, [](Json& pod) { pod["metadata"]["labels"]["app"] = "x"; });
+  EXPECT_GE(looks_, kMembersOfTheGroup);
+}
+
+// Somebody else wrote the condition of a member.
+TEST_F(GroupCost, AConditionIsWrittenUntilItIsShown) {
+  const std::string message = bench_->message_of(member(3));
+  change(3, [](Json& pod) { pod["status"]["conditions"] = JsonArray(); });
+  bench_->now = bench_->now + kRefusalWindow;
+  bench_->run();
+  EXPECT_EQ(bench_->message_of(member(3)), message);
+}
+
+}  // namespace
+}  // namespace berth::scheduling
