@@ -104,8 +104,7 @@ struct GroupReport {
   GroupKey key;
   PlacedMembers members;
   WishResult result;
-  // Of the group, or of a PodGroup below it; null: no member is on a failed
-  // node.
+  // Of the group, or of a PodGroup below it; null: no member is on a failed node.
   const ReplacementReports::value_type* replacement = nullptr;
 
   bool waits() const { return members.placed.empty(); }
