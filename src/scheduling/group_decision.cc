@@ -76,7 +76,7 @@ client::Effects Scheduler::bind_group(const SchedulingContext& context, QueuedEn
     const placement::MemberOutcome& member = outcome.members[i];
     const api::Pod& pod = *input.waiting[i];
     if (!member.node.valid()) {
-      if (!member.refusal) continue;  // it was not tried
+      if (!member.refusal) continue;  // the sizes of its segments leave it out
       const SchedulingFailure failure = failure_of(*member.refusal, id, kMemberRewordAfter);
       loop_.conditions.want(context.view, refused_pod(pod, failure, now), now);
       continue;

@@ -50,6 +50,7 @@ class Intake {
   void topology_changed(const client::View& view, const client::Delta& delta, Time now);
   void member_moved(const client::View& view, const client::Delta& delta, Time now);
   void places_changed(const client::View& view, const client::Delta& delta, Time now);
+  bool has_replacing_policy(const client::View& view, const GroupKey& group) const;
   void look_at(const client::View& view, const GroupKey& group, Time now);
   void look_at_all(const client::View& view, Time now);
   void labels_changed(const client::View& view, const client::Delta& delta, Time now);

@@ -74,14 +74,29 @@ void Intake::resolve(const client::View& view, const GroupKey& group, Time now) 
   look_at(view, group, now);
 }
 
-// Its members may have lost their places, or have them again.
-void Intake::look_at(const client::View& view, const GroupKey& group, Time now) {
-  const auto replaces = [&](const std::string& name) {
-    const api::PlacementPolicy* policy = view.placement_policies.find(group.ns, name);
-    return policy && policy->replaces_failed_nodes;
+// A policy about the PodGroup, or about a CompositePodGroup above it.
+bool Intake::has_replacing_policy(const client::View& view, const GroupKey& group) const {
+  const auto replaces = [&](const GroupKey& named) {
+    return std::ranges::any_of(loop_.policy_members.policies_of(named), [&](const std::string& name) {
+      const api::PlacementPolicy* policy = view.placement_policies.find(named.ns, name);
+      return policy && policy->replaces_failed_nodes;
+    });
   };
-  if (std::ranges::any_of(loop_.policy_members.policies_of(group), replaces) ||
-      loop_.replacements.find(group) || loop_.replacements.reports().contains(group))
+  return replaces(group) || std::ranges::any_of(client::groups_above(view, group.ns, parent_of(view, group)),
+                                                [&](const api::CompositePodGroup* above) {
+                                                  return replaces(group_key(*above));
+                                                });
+}
+
+// Its members, or those of the groups below it, may have lost their places, or have them again.
+void Intake::look_at(const client::View& view, const GroupKey& group, Time now) {
+  if (group.kind == EntityKind::CompositeGroup) {
+    for (const api::PodGroup* below : client::groups_below(view, group.ns, group.name))
+      look_at(view, group_key(*below), now);
+    return;
+  }
+  if (has_replacing_policy(view, group) || loop_.replacements.find(group) ||
+      loop_.replacements.reports().contains(group))
     loop_.replacements.want_look(group, now + kPlacesSettle);
 }
 
@@ -195,15 +210,9 @@ void Intake::member_moved(const client::View& view, const client::Delta& delta, 
     return;
   for (const api::Pod* pod : {before, after}) {
     if (!pod || pod->group.empty()) continue;
-    const std::string& ns = pod->meta.ns;
-    const auto told = [&](const GroupKey& group) {
-      for (const std::string& policy : loop_.policy_members.policies_of(group))
-        loop_.policy_statuses.policy_changed(ns, policy, now);
-    };
-    told({ns, pod->group, EntityKind::Group});
-    look_at(view, {ns, pod->group, EntityKind::Group}, now);
-    if (const api::PodGroup* group = view.pod_groups.find(ns, pod->group))
-      for (const api::CompositePodGroup* above : client::groups_above(view, *group)) told(group_key(*above));
+    const GroupKey group{pod->meta.ns, pod->group, EntityKind::Group};
+    loop_.statuses_changed(view, group, now);
+    look_at(view, group, now);
   }
 }
 

@@ -56,6 +56,17 @@ void LoopState::forget_successor_room(const api::Pod& pod, model::NodeId node, T
   if (rooms.placed(pod, node)) queue.wake(kEventRoomFreed, now);
 }
 
+void LoopState::statuses_changed(const client::View& view, const GroupKey& group, Time now) {
+  const auto changed = [&](const GroupKey& named) {
+    for (const std::string& policy : policy_members.policies_of(named))
+      policy_statuses.policy_changed(named.ns, policy, now);
+  };
+  changed(group);
+  if (const api::PodGroup* live = view.pod_groups.find(group.ns, group.name))
+    for (const api::CompositePodGroup* above : client::groups_above(view, *live))
+      changed({above->meta.ns, above->meta.name, EntityKind::CompositeGroup});
+}
+
 EntityKey LoopState::entry_of(const client::View& view, const api::Pod& pod) const {
   if (pod.group.empty()) return {pod.meta.ns, pod.meta.name, EntityKind::Pod};
   return entry_of_group(view, pod.meta.ns, pod.group);

@@ -424,6 +424,13 @@ class ReplacingInTrees : public testing::Test, protected FailingWorld {
     put_member(1, R"(,"nodeName":"r1-1")");
     bench.put_pod({"b-0", "3", "b", R"(,"nodeName":"r1-2")"});
   }
+  void put_policy_of_tree(const std::string& levels) {
+    bench.put(api::Kind::PlacementPolicy,
+              R"({"metadata":{"namespace":"default","name":"near","generation":1},"spec":{"targetRef":)"
+              R"({"group":"scheduling.k8s.io","kind":"CompositePodGroup","name":"root"},)"
+              R"("replaceFailedNodes":"WithinDomain",)" +
+                  levels + "}}");
+  }
   void put_wide_policy() {
     bench.put(api::Kind::PlacementPolicy,
               R"({"metadata":{"namespace":"default","name":"near","generation":1},"spec":{"targetRef":)"
@@ -450,6 +457,48 @@ TEST_F(ReplacingInTrees, AMemberMovesInsideTheBlockOfTheTree) {
   pass();
   EXPECT_TRUE(kept_on().empty());
   EXPECT_EQ(reason(), "NoFailedNodes");
+}
+
+// Both groups have a member on a failed node. They share a rack, which is a wish of the tree.
+TEST_F(ReplacingInTrees, ThePolicyOfTheTreeReplacesMembersOfEachGroup) {
+  put_policy_of_tree(R"("preferred":["rack"])");
+  put_rack("r2", 3);
+  pass();
+  EXPECT_EQ(reason(), "NoFailedNodes");
+  change_node("r1-1", "", kEvicting);
+  change_node("r1-2", "", kEvicting);
+  pass();
+  EXPECT_TRUE(evicted().empty());
+  EXPECT_EQ(reason(), "NoSpareRoom");
+  EXPECT_EQ(message().substr(0, 3), "a: ");
+  for (const char* spare : {"r1-3", "r1-4"})
+    bench.put_node({spare, "4", "8Gi", "110", {{"block", "b1"}, {"rack", "r1"}}});
+  pass(kSpareSearchEvery + Duration::seconds(1));
+  EXPECT_EQ(evicted(), (std::set<std::string>{"evict a-1", "evict b-0"}));
+  EXPECT_EQ(kept_on(), (std::set<std::string>{"r1-3", "r1-4"}));
+  EXPECT_EQ(reason(), "Replacing");
+  end_deleted();
+  put_member(2);
+  bench.put_pod({"b-1", "3", "b"});
+  pass();
+  EXPECT_EQ((std::set<std::string>{bench.node_of("a-2"), bench.node_of("b-1")}),
+            (std::set<std::string>{"r1-3", "r1-4"}));
+  bench.bind("b-1");
+  run(2);
+  pass();
+  EXPECT_TRUE(kept_on().empty());
+  EXPECT_EQ(reason(), "NoFailedNodes");
+}
+
+TEST_F(ReplacingInTrees, ATreeThatSharesNoDomainOfItsWishesKeepsToWhatItRequires) {
+  put_policy_of_tree(R"("preferred":["rack"])");
+  put_rack("r2", 2);
+  put_rack("q", 3, "b2");
+  bench.put_pod({"b-1", "3", "b", R"(,"nodeName":"r2-0")"});
+  pass();
+  change_node("r1-1", "", kEvicting);
+  pass();
+  EXPECT_EQ(kept_on(), std::set<std::string>{"r2-1"});
 }
 
 TEST_F(ReplacingInTrees, WithoutSpareInTheBlockItWaits) {

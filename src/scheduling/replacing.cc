@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/name_list.h"
+#include "client/group_tree.h"
 #include "placement/replacement/tree_domains.h"
 #include "scheduling/scheduler.h"
 
@@ -81,6 +82,13 @@ std::vector<ReplacementScope> scopes_of(const GroupInput& input) {
   return {ReplacementScope::Domain};
 }
 
+// Policies about the group, and about those above it, say it.
+void report_replacement(LoopState& loop, const SchedulingContext& context, const GroupKey& group,
+                        std::optional<ReplacementReport> answer) {
+  if (loop.replacements.report(group, std::move(answer)))
+    loop.statuses_changed(context.view, group, context.now);
+}
+
 }  // namespace
 
 void Scheduler::end_replacement(const client::View& view, const GroupKey& key, Time now) {
@@ -89,10 +97,19 @@ void Scheduler::end_replacement(const client::View& view, const GroupKey& key, T
   loop_.dirty.insert(loop_.entry_of_group(view, key.ns, key.name));
 }
 
-void Scheduler::report_replacement(const GroupKey& key, std::optional<ReplacementReport> report, Time now) {
-  if (!loop_.replacements.report(key, std::move(report))) return;
-  for (const std::string& policy : loop_.policy_members.policies_of(key))
-    loop_.policy_statuses.policy_changed(key.ns, policy, now);
+// A group whose policy, or that of a group above it, replaces failed nodes; none: it has none, or is not
+// decided.
+std::optional<GroupInput> Scheduler::replaced_group(const SchedulingContext& context,
+                                                    const GroupKey& key) const {
+  const api::PodGroup* group = context.view.pod_groups.find(key.ns, key.name);
+  if (!group || (!group->parent.empty() && !loop_.options.composite_groups)) return std::nullopt;
+  std::optional<GroupInput> input = input_of(context, *group, context.now);
+  if (!input) return std::nullopt;
+  const bool replaces = (input->wish && input->wish->replaces_failed_nodes) ||
+                        placement::is_replaced_by_tree(context.view, loop_.owners.questions(), *group);
+  if (!replaces) return std::nullopt;
+  if (!input->wish) set_wish(*input, std::make_shared<const placement::GroupWish>());
+  return input;
 }
 
 client::Effects Scheduler::replace_failed(const client::View& view, Time now) {
@@ -106,13 +123,10 @@ client::Effects Scheduler::replace_failed(const client::View& view, Time now) {
 }
 
 void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey& key) {
-  const api::PodGroup* group = context.view.pod_groups.find(key.ns, key.name);
-  const std::optional<GroupInput> found =
-      group ? input_of(context, *group, context.now) : std::optional<GroupInput>();
-  const bool is_decided = group && (group->parent.empty() || loop_.options.composite_groups);
-  if (!is_decided || !found || !found->wish || !found->wish->replaces_failed_nodes) {
+  const std::optional<GroupInput> found = replaced_group(context, key);
+  if (!found) {
     end_replacement(context.view, key, context.now);
-    return report_replacement(key, std::nullopt, context.now);
+    return report_replacement(loop_, context, key, std::nullopt);
   }
   const GroupInput& input = *found;
   const std::vector<const api::Pod*> bound = bound_members(context.view, key);
@@ -121,7 +135,7 @@ void Scheduler::look_at_places(const SchedulingContext& context, const GroupKey&
   if (follow_replacement(context, input, lost)) return;
   end_replacement(context.view, key, context.now);
   const std::vector<LostPlace> needing = needing_room(input, lost.lost);
-  if (needing.empty()) return report_replacement(key, std::nullopt, context.now);
+  if (needing.empty()) return report_replacement(loop_, context, key, std::nullopt);
   find_spare(context, input, needing);
 }
 
@@ -155,11 +169,11 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
   for (auto& [created, node] : healthy) filled.push_back(std::move(node));
   if (loop_.replacements.keep_rooms(key, replacement->size - healthy.size(), filled))
     loop_.queue.wake(kEventRoomFreed, context.now);
-  ReplacementReport report{ReplacementReport::State::Replacing, replacement->message};
+  ReplacementReport answer{ReplacementReport::State::Replacing, replacement->message};
   if (loop_.replacements.is_refused(key))
-    report = {ReplacementReport::State::BudgetRefuses,
+    answer = {ReplacementReport::State::BudgetRefuses,
               "a disruption budget refuses the eviction of pods: " + list_of(lost.lost)};
-  report_replacement(key, std::move(report), context.now);
+  report_replacement(loop_, context, key, std::move(answer));
   return true;
 }
 
@@ -194,11 +208,10 @@ void Scheduler::find_spare(const SchedulingContext& context, const GroupInput& i
                                : proved ? "and there is no spare room: "
                                         : "and the search for spare room ended early: ";
   report_replacement(
-      key,
+      loop_, context, key,
       ReplacementReport{full ? ReplacementReport::State::Postponed : ReplacementReport::State::NoSpare,
                         share_of(lost.size(), input.placed.size()) + " have failed nodes, " +
-                            std::string(why) + list_of(lost)},
-      context.now);
+                            std::string(why) + list_of(lost)});
 }
 
 void Scheduler::begin_replacement(const SchedulingContext& context, const GroupInput& input,
@@ -232,8 +245,8 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
   replacement.message = message;
   loop_.replacements.begin(key, std::move(replacement), context.now);
   loop_.dirty.insert(loop_.entry_of_group(context.view, key.ns, key.name));
-  report_replacement(key, ReplacementReport{ReplacementReport::State::Replacing, std::move(message)},
-                     context.now);
+  report_replacement(loop_, context, key,
+                     ReplacementReport{ReplacementReport::State::Replacing, std::move(message)});
 }
 
 }  // namespace berth::scheduling

@@ -127,8 +127,8 @@ class Scheduler final : public client::StatefulDecider {
   void begin_replacement(const SchedulingContext& context, const GroupInput& input,
                          std::span<const placement::LostPlace> lost, placement::ReplacementScope scope,
                          const placement::ReplacementPlan& plan);
+  std::optional<GroupInput> replaced_group(const SchedulingContext& context, const GroupKey& key) const;
   void end_replacement(const client::View& view, const GroupKey& key, Time now);
-  void report_replacement(const GroupKey& key, std::optional<ReplacementReport> report, Time now);
   // overtaking.cc
   void keep_room(const SchedulingContext& context, const QueuedEntity& entry);
   model::Hold find_room(const SchedulingContext& context, const QueuedEntity& entry,

@@ -4,27 +4,33 @@
 #include <set>
 
 #include "client/group_tree.h"
+#include "placement/replacement/lost_places.h"
+#include "placement/wishes/reached.h"
 
 namespace berth::placement {
 namespace {
 
-std::vector<std::string> required_keys(const client::View& view, const OwnersOf& owners,
-                                       const api::CompositePodGroup& above) {
-  std::vector<std::string> keys = above.topology_keys;
-  const WishAnswer answer = wish_of(view, owners, above);
-  if (answer.wish && answer.wish->required)
-    for (std::size_t level = 0; level <= *answer.wish->required; ++level)
-      keys.push_back(answer.wish->levels[level].key);
-  return keys;
+// Those of the group's tree that have nodes.
+std::vector<WishMember> members_below(const client::View& view, const api::CompositePodGroup& above) {
+  std::vector<WishMember> all, healthy;
+  for (const api::PodGroup* group : client::groups_below(view, above.meta.ns, above.meta.name))
+    for (const api::Pod* pod : view.pods_of_group(group->meta.ns, group->meta.name)) {
+      const api::Node* node = pod->finished() ? nullptr : view.nodes.find("", pod->node_name);
+      if (!node) continue;
+      all.push_back({pod, &node->meta.labels});
+      if (!is_failing(*node)) healthy.push_back(all.back());
+    }
+  return healthy.empty() ? all : healthy;
 }
 
-std::set<const api::Node*> nodes_below(const client::View& view, const api::CompositePodGroup& above) {
-  std::set<const api::Node*> nodes;
-  for (const api::PodGroup* group : client::groups_below(view, above.meta.ns, above.meta.name))
-    for (const api::Pod* pod : view.pods_of_group(group->meta.ns, group->meta.name))
-      if (const api::Node* node = pod->finished() ? nullptr : view.nodes.find("", pod->node_name))
-        nodes.insert(node);
-  return nodes;
+std::set<std::string> keeping_keys(const api::CompositePodGroup& above, const GroupWishPtr& wish,
+                                   std::span<const WishMember> members) {
+  std::set<std::string> keys(above.topology_keys.begin(), above.topology_keys.end());
+  if (!wish) return keys;
+  const std::optional<std::size_t> narrowest =
+      wish->replaces_failed_nodes ? reached_level(*wish, members) : wish->required;
+  for (std::size_t level = 0; narrowest && level <= *narrowest; ++level) keys.insert(wish->levels[level].key);
+  return keys;
 }
 
 struct KeptLabel {
@@ -33,15 +39,22 @@ struct KeptLabel {
 
 }  // namespace
 
+bool is_replaced_by_tree(const client::View& view, const OwnersOf& owners, const api::PodGroup& group) {
+  return std::ranges::any_of(client::groups_above(view, group), [&](const api::CompositePodGroup* above) {
+    const WishAnswer answer = wish_of(view, owners, *above);
+    return answer.wish && answer.wish->replaces_failed_nodes;
+  });
+}
+
 std::vector<NodeId> outside_of_tree(const client::View& view, const model::Cluster& cluster,
                                     const OwnersOf& owners, const api::PodGroup& group) {
   std::vector<KeptLabel> kept;
   for (const api::CompositePodGroup* above : client::groups_above(view, group)) {
-    const std::set<const api::Node*> nodes = nodes_below(view, *above);
-    for (const std::string& key : required_keys(view, owners, *above)) {
+    const std::vector<WishMember> members = members_below(view, *above);
+    for (const std::string& key : keeping_keys(*above, wish_of(view, owners, *above).wish, members)) {
       std::set<std::string> values;
-      for (const api::Node* node : nodes)
-        if (const auto label = node->meta.labels.find(key); label != node->meta.labels.end())
+      for (const WishMember& member : members)
+        if (const auto label = member.node_labels->find(key); label != member.node_labels->end())
           values.insert(label->second);
       if (values.size() == 1) kept.push_back({key, *values.begin()});
     }

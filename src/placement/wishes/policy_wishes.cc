@@ -181,9 +181,17 @@ WhenNoSpare when_no_spare_of(const PlacementPolicy& policy) {
   return word == "ReplaceGroup" ? WhenNoSpare::ReplaceGroup : WhenNoSpare::Wait;
 }
 
+constexpr std::string_view kWhenNoSpareField = "spec.whenNoSpare";
+// Members are replaced group by group, so nobody counts what is about all pods of a tree.
+constexpr std::string_view kReplacedInSegments = "spec.replaceFailedNodes together with spec.segments";
+constexpr std::string_view kReplacedWithSameDevices =
+    "spec.replaceFailedNodes together with spec.sameDevices";
+
 // What only PodGroups can have, and those that the root of a tree can have too.
 std::string_view field_for_others(const GroupWish& wish, const api::CompositePodGroup& group) {
-  if (wish.replaces_failed_nodes) return "spec.replaceFailedNodes";
+  if (wish.when_no_spare != WhenNoSpare::Wait) return kWhenNoSpareField;
+  if (wish.replaces_failed_nodes && wish.segments) return kReplacedInSegments;
+  if (wish.replaces_failed_nodes && wish.same_devices) return kReplacedWithSameDevices;
   if (group.parent.empty()) return "";
   if (wish.segments) return "spec.segments";
   if (wish.contiguous_ranks) return "spec.ranks";
@@ -193,7 +201,9 @@ std::string_view field_for_others(const GroupWish& wish, const api::CompositePod
 }
 
 std::string or_root(std::string_view field) {
-  return field == "spec.replaceFailedNodes" ? "" : ", or the root of their tree";
+  const bool of_groups_alone =
+      field == kWhenNoSpareField || field == kReplacedInSegments || field == kReplacedWithSameDevices;
+  return of_groups_alone ? "" : ", or the root of their tree";
 }
 
 // The first group below the composite one that asks for a domain of its own; empty: none does.

@@ -153,6 +153,20 @@ TEST_F(PolicyWishes, OfCompositesHaveOnlyWhatTheSearchReads) {
   EXPECT_EQ(with("below", R"(,"distribution":"Balanced")"), refused("spec.distribution"));
   EXPECT_EQ(with("below", R"(,"preferred":["rack"])"), refused("spec.preferred"));
   EXPECT_EQ(with("below", R"(,"required":"rack")"), "p");
+
+  const std::string replaced = R"(,"replaceFailedNodes":"WithinDomain")";
+  const auto of_groups = [](const std::string& field) {
+    return "PlacementPolicy p sets " + field +
+           " for CompositePodGroup root, which only PodGroups can have: write policies for its PodGroups";
+  };
+  EXPECT_EQ(with("root", replaced), "p");
+  EXPECT_EQ(with("below", replaced), "p");
+  EXPECT_EQ(with("root", replaced + R"(,"whenNoSpare":"Wait")"), "p");
+  EXPECT_EQ(with("root", replaced + R"(,"whenNoSpare":"Widen")"), of_groups("spec.whenNoSpare"));
+  EXPECT_EQ(with("root", replaced + segments),
+            of_groups("spec.replaceFailedNodes together with spec.segments"));
+  EXPECT_EQ(with("root", replaced + R"(,"sameDevices":{"claim":"c","attribute":"a/b"})"),
+            of_groups("spec.replaceFailedNodes together with spec.sameDevices"));
 }
 
 TEST_F(PolicyWishes, AboutThePartsOfATreeLeaveNoDomainToItsGroups) {

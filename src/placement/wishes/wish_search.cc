@@ -449,16 +449,22 @@ GroupOutcome WishSearch::in_their_order(GroupOutcome outcome) const {
   return outcome;
 }
 
-// Members that found no place know why.
+// Members that found no place know why, where the others are.
 void WishSearch::refuse_the_rest(GroupOutcome& outcome) {
   GroupInput rest = input_;
   rest.waiting.clear();
   rest.needs = 1;
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < outcome.members.size(); ++i) {
-    if (outcome.members[i].node.valid()) continue;
-    members.push_back(i);
-    rest.waiting.push_back(waiting_[i]);
+    const NodeId node = outcome.members[i].node;
+    if (node.valid()) {
+      rest.placed.push_back(waiting_[i]);
+      rest.occupied.push_back(node);
+      rest.recorded.emplace_back();
+    } else {
+      members.push_back(i);
+      rest.waiting.push_back(waiting_[i]);
+    }
   }
   if (members.empty()) return;
   GroupOutcome refused = question_.groups.refuse(context_, rest, transaction_);

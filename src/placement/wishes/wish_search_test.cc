@@ -175,6 +175,17 @@ TEST(WishSearch, MembersWithAPlaceCountAndPin) {
   EXPECT_EQ(WishBench::wish_of(WishBench(world).decide()), ": b0/r0 3, b0/r1 2, b1/r2 2");
 }
 
+// Rack r0 has room for the other three.
+TEST(WishSearch, MembersThatAreLeftOutKnowWhy) {
+  WishWorld world = with_racks({{"b0/r0", 3}, {"b0/r1", 4}}, 7, wish_for({}, kRackLevel));
+  world.minimum = 4;
+  const GroupOutcome outcome = WishBench(world).decide();
+  EXPECT_EQ(WishBench::wish_of(outcome), "rack: b0/r1 4");
+  std::size_t told = 0;
+  for (const MemberOutcome& member : outcome.members) told += member.refusal ? 1 : 0;
+  EXPECT_EQ(told, 3U);
+}
+
 std::string refusal_of(const WishWorld& world) {
   const GroupOutcome outcome = WishBench(world).decide();
   return outcome.refusal && outcome.kind == GroupOutcome::Kind::Unschedulable

@@ -104,10 +104,15 @@ struct GroupReport {
   GroupKey key;
   PlacedMembers members;
   WishResult result;
-  const ReplacementReport* replacement = nullptr;  // null: no member is on a failed node
+  // Of the group, or of a PodGroup below it; null: no member is on a failed node.
+  const ReplacementReports::value_type* replacement = nullptr;
 
   bool waits() const { return members.placed.empty(); }
-  std::string message() const { return replacement ? where() + "; " + replacement->message : where(); }
+  std::string message() const {
+    if (!replacement) return where();
+    const bool is_own = replacement->first == key;
+    return where() + "; " + (is_own ? "" : replacement->first.name + ": ") + replacement->second.message;
+  }
 
  private:
   std::string where() const {
@@ -188,6 +193,25 @@ Json conditions_of(const std::vector<api::Condition>& standing, std::vector<api:
   return conditions;
 }
 
+// The worse one; of equal ones the first.
+const ReplacementReports::value_type* worse(const ReplacementReports::value_type* a,
+                                            const ReplacementReports::value_type* b) {
+  return !a || (b && b->second.state > a->second.state) ? b : a;
+}
+
+const ReplacementReports::value_type* replacement_of(const client::View& view, const GroupKey& key,
+                                                     const ReplacementReports& replacements) {
+  const auto found_of = [&](const GroupKey& group) -> const ReplacementReports::value_type* {
+    const auto found = replacements.find(group);
+    return found == replacements.end() ? nullptr : &*found;
+  };
+  if (key.kind == EntityKind::Group) return found_of(key);
+  const ReplacementReports::value_type* worst = nullptr;
+  for (const api::PodGroup* group : client::groups_below(view, key.ns, key.name))
+    worst = worse(worst, found_of({group->meta.ns, group->meta.name, EntityKind::Group}));
+  return worst;
+}
+
 std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& wish,
                                     const std::set<GroupKey>& groups,
                                     const ReplacementReports& replacements) {
@@ -197,8 +221,7 @@ std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& w
     report.result = placement::reached_by(wish, report.members.placed);
     if (wish.same_devices)
       report.result.same_values = same_values(view, *wish.same_devices, report.members.placed);
-    if (const auto found = replacements.find(key); found != replacements.end())
-      report.replacement = &found->second;
+    report.replacement = replacement_of(view, key, replacements);
   }
   return reports;
 }
@@ -206,15 +229,13 @@ std::vector<GroupReport> reports_of(const client::View& view, const GroupWish& w
 // The worst of the groups counts, then the first.
 api::Condition replacement_condition(const std::vector<GroupReport>& reports, Time now,
                                      std::int64_t generation) {
-  const GroupReport* worst = nullptr;
-  for (const GroupReport& report : reports)
-    if (report.replacement && (!worst || report.replacement->state > worst->replacement->state))
-      worst = &report;
+  const ReplacementReports::value_type* worst = nullptr;
+  for (const GroupReport& report : reports) worst = worse(worst, report.replacement);
   if (!worst) return {std::string(kFailedNodesReplaced), "True", "NoFailedNodes", "", now, generation};
   return {std::string(kFailedNodesReplaced),
           "False",
-          std::string(name_of(worst->replacement->state)),
-          worst->key.name + ": " + worst->replacement->message,
+          std::string(name_of(worst->second.state)),
+          worst->first.name + ": " + worst->second.message,
           now,
           generation};
 }
