@@ -31,14 +31,21 @@ constexpr int kOwnerDepthMax = 2;
 // When pods of StatefulSets are said to have become ready: long enough ago for every minReadySeconds.
 constexpr std::string_view kReadySince = "1970-01-01T00:00:01Z";
 
-// Kinds that make pods which a plan does not, and why.
+// Kinds that make pods which a plan does not, their controllers, and why.
 struct LeftOut {
-  std::string_view group, kind, why;
+  std::string_view group, kind, controller, why;
 };
 constexpr LeftOut kLeftOut[] = {
-    {"batch", "CronJob", "its Jobs are made when their time comes"},
-    {"", "ReplicationController", "use a ReplicaSet or a Deployment"},
+    {"batch", "CronJob", "cronjob", "its Jobs are made when their time comes"},
+    {"", "ReplicationController", "replicationcontroller", "use a ReplicaSet or a Deployment"},
 };
+
+bool is_left_out(const workloads::WorkloadRow& row) {
+  constexpr std::string_view kMakesNoPods = "serviceaccount";
+  return row.alias == kMakesNoPods ||
+         std::any_of(std::begin(kLeftOut), std::end(kLeftOut),
+                     [&](const LeftOut& kind) { return kind.controller == row.alias; });
+}
 
 std::string_view group_of(const Json& object) {
   const std::string_view version = object.string_at("apiVersion");
@@ -136,7 +143,7 @@ class Controllers {
  public:
   explicit Controllers(Time now) : now_(now) {
     for (const workloads::WorkloadRow& row : workloads::workload_rows()) {
-      if (row.alias == "serviceaccount") continue;  // makes no pods
+      if (is_left_out(row)) continue;
       reconcilers_.push_back(row.make());
       interests_.push_back(reconcilers_.back()->interests());
     }

@@ -97,6 +97,7 @@ class CronRun {
       return report(true, "UnparseableSchedule",
                     "unparseable schedule: \"" + text + "\" : " + schedule.error().text());
     const Time since = last_.is_set() ? last_ : cron_.meta.created;
+    if (!since.is_set()) return;  // it was never stored
     const std::optional<Time> due = schedule->latest(since, now_);
     if (const auto next = schedule->next(due ? *due : since)) effects_.wake_at = *next + kAfterSchedule;
     if (due) start(*due);
