@@ -38,7 +38,13 @@ class Served:
                    "--kubeconfig", str(kubeconfig), *([] if secure else ["--insecure"]), *more_flags]
         if gates:
             command += ["--feature-gates", ",".join(gate + "=true" for gate in gates)]
-        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+        self.command = command
+        self.starts = 0
+        self.start(kubeconfig)
+
+    def start(self, kubeconfig):
+        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
+        self.starts += 1
         limit = time.monotonic() + START_SECONDS_MAX
         while not kubeconfig.exists():
             if self.process.poll() is not None or time.monotonic() > limit:
@@ -61,13 +67,23 @@ class Served:
             context.load_cert_chain(files["client-certificate"], files["client-key"])
         return context
 
-    def close(self):
+    def restart(self):
+        """Ends the process and begins one with its data; it has another address."""
+        self.stop()
+        kubeconfig = pathlib.Path(self.scratch.name, "kubeconfig")
+        kubeconfig.unlink()
+        self.start(kubeconfig)
+
+    def stop(self):
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(5)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+    def close(self):
+        self.stop()
         self.log.close()
         self.scratch.cleanup()
 

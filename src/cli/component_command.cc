@@ -195,7 +195,7 @@ Status run(Component component, const Configuration& config, const Plugins& plug
   health::HealthFeed feed;
   if (component == Component::NodeAgent) options.health = &feed;
   const std::unique_ptr<DashboardBoard> board =
-      component == Component::Scheduler ? board_of(config, nullptr) : nullptr;
+      component == Component::Scheduler ? TRY(board_of(config, "", nullptr)) : nullptr;
   if (board) options.observer = &board->observer();
   ControlPlaneLoops plane(leading ? leading->fenced_client() : client, clock, gates, options, leadership,
                           board.get());

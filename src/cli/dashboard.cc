@@ -3,6 +3,7 @@
 #include "cli/listen_address.h"
 #include "cli/live_what_if.h"
 #include "cli/metrics_access.h"
+#include "install/objects.h"
 #include "server/transport/certificates.h"
 
 namespace berth::cli {
@@ -41,9 +42,21 @@ int status_of(const Error& error) {
 
 }  // namespace
 
-std::unique_ptr<DashboardBoard> board_of(const Configuration& config, explain::DecisionSink* next) {
-  if (config.dashboard.empty()) return nullptr;
-  return std::make_unique<DashboardBoard>(config.scheduler_names, next);
+DashboardBoard::DashboardBoard(std::unique_ptr<dashboard::SegmentStore> history,
+                               std::vector<std::string> schedulers, explain::DecisionSink* next)
+    : history_(std::move(history)),
+      board_(published_, notes_, history_, std::move(schedulers)),
+      next_(next) {}
+
+Result<std::unique_ptr<DashboardBoard>> board_of(const Configuration& config,
+                                                 const std::string& data_directory,
+                                                 explain::DecisionSink* next) {
+  if (config.dashboard.empty()) return std::unique_ptr<DashboardBoard>();
+  std::unique_ptr<dashboard::SegmentStore> history =
+      data_directory.empty()
+          ? dashboard::segments_in_memory()
+          : TRY(dashboard::segments_in_folder(data_directory + std::string(kHistoryFolder)));
+  return std::make_unique<DashboardBoard>(std::move(history), config.scheduler_names, next);
 }
 
 explain::PageReader page_reader(std::function<std::optional<std::string>(std::string_view path)> pages) {
@@ -54,7 +67,11 @@ explain::PageReader page_reader(std::function<std::optional<std::string>(std::st
 }
 
 DashboardServer::DashboardServer(DashboardOptions options, DashboardBoard& board, const Clock& clock)
-    : options_(std::move(options)), board_(board), clock_(clock), explaining_(make_thread_pool(1)) {}
+    : options_(std::move(options)),
+      board_(board),
+      clock_(clock),
+      explaining_(make_thread_pool(1)),
+      reading_(make_thread_pool(1)) {}
 
 Result<std::unique_ptr<DashboardServer>> DashboardServer::open(DashboardOptions options,
                                                                DashboardBoard& board, const Clock& clock) {
@@ -74,7 +91,8 @@ Status DashboardServer::listen() {
   options_.open_to_all = options_.open_to_all && local_only;
   if (!local_only) {
     if (options_.reviewer)
-      access_ = std::make_shared<MetricsAccess>(*options_.reviewer, clock_, std::string(kDashboardPath));
+      access_ = std::make_shared<MetricsAccess>(*options_.reviewer, clock_,
+                                                std::string(install::kDashboardReadPath));
     const server::Identity own = TRY(server::generate_certificates({address.address}, clock_.now())).server;
     transport.tls = server::TlsMaterial{own.certificate_pem, own.key_pem, ""};
   }
@@ -89,6 +107,7 @@ DashboardServer::~DashboardServer() {
   board_.published().close();
   if (pages_) pages_->shut();  // it may have failed to listen
   explaining_->stop();
+  reading_->stop();
   transport_.reset();
 }
 
@@ -96,6 +115,9 @@ dashboard::PagesOptions DashboardServer::pages_options() {
   dashboard::PagesOptions options;
   options.explain = [this](const std::string& path, dashboard::WhatIf what_if, auto exchange) {
     explain(path, what_if, std::move(exchange));
+  };
+  options.history = [this](dashboard::HistoryQuestion question, auto done) {
+    read_history(std::move(question), std::move(done));
   };
   if (access_)
     options.access = [access = access_](const std::string& authorization, auto done) {
@@ -120,7 +142,7 @@ std::optional<std::string> DashboardServer::page(std::string_view path) {
   if (path == kLinkPage) return to_string(Json::object({{"link", link()}}));
   if (!path.starts_with(kPagesBelow) || path == kCellsPage) return std::nullopt;
   const auto page = board_.published().page(path.substr(kPagesBelow.size()));
-  return page ? std::optional(*page) : std::nullopt;
+  return page ? std::optional(page->bytes()) : std::nullopt;
 }
 
 void DashboardServer::explain(const std::string& path, dashboard::WhatIf what_if,
@@ -140,6 +162,18 @@ void DashboardServer::explain(const std::string& path, dashboard::WhatIf what_if
     exchange->respond(found ? dashboard::json_page(200, to_string(*found))
                             : dashboard::refusal(status_of(found.error()), found.error().text()));
     --explanations_;
+  });
+}
+
+void DashboardServer::read_history(dashboard::HistoryQuestion question,
+                                   std::function<void(Result<Json>)> done) {
+  if (history_reads_.fetch_add(1) > kHistoryReadsWaitingMax) {
+    --history_reads_;
+    return done(Error(ErrorCode::Unavailable, "too many instants are asked for; ask again"));
+  }
+  reading_->post([this, question = std::move(question), done = std::move(done)] {
+    done(dashboard::answer(board_.history(), question));
+    --history_reads_;
   });
 }
 

@@ -19,10 +19,12 @@ namespace berth::cli {
 
 class MetricsAccess;
 
+// Below the data directory.
+inline constexpr std::string_view kHistoryFolder = "/history";
+// Reads of the history that wait for the one under way; more are refused.
+inline constexpr int kHistoryReadsWaitingMax = 16;
 // Explanations that wait for the one under way; more are refused.
 inline constexpr int kExplanationsWaitingMax = 8;
-// What a user must be allowed to get, where the dashboard is not on loopback.
-inline constexpr std::string_view kDashboardPath = "/berth/v1alpha1/dashboard";
 // A link for one more browser, for who may read the pages of the API server.
 inline constexpr std::string_view kLinkPage = "/berth/v1alpha1/link";
 
@@ -30,8 +32,8 @@ inline constexpr std::string_view kLinkPage = "/berth/v1alpha1/link";
 class DashboardBoard final : public explain::DecisionSink {
  public:
   // `next` (or null) receives every line as well, and outlives this.
-  DashboardBoard(std::vector<std::string> schedulers, explain::DecisionSink* next)
-      : board_(published_, notes_, std::move(schedulers)), next_(next) {}
+  DashboardBoard(std::unique_ptr<dashboard::SegmentStore> history, std::vector<std::string> schedulers,
+                 explain::DecisionSink* next);
   void append(std::string_view line) override {
     notes_.add(line);
     if (next_) next_->append(line);
@@ -41,16 +43,21 @@ class DashboardBoard final : public explain::DecisionSink {
   }
   client::StatefulDecider& observer() { return board_; }
   dashboard::Published& published() { return published_; }
+  const dashboard::History& history() const { return history_; }
 
  private:
   dashboard::Published published_;
   dashboard::DecisionNotes notes_;
+  dashboard::History history_;
   dashboard::Board board_;
   explain::DecisionSink* const next_;
 };
 
-// Null where the configuration wants no dashboard. `next` as above.
-std::unique_ptr<DashboardBoard> board_of(const Configuration& config, explain::DecisionSink* next);
+// Null where the configuration wants no dashboard. `next` as above. `data_directory` (empty: none) has the
+// history; in it a folder that cannot be made is an error.
+Result<std::unique_ptr<DashboardBoard>> board_of(const Configuration& config,
+                                                 const std::string& data_directory,
+                                                 explain::DecisionSink* next);
 // Pages of this process as explanations read them.
 explain::PageReader page_reader(std::function<std::optional<std::string>(std::string_view path)> pages);
 
@@ -82,6 +89,7 @@ class DashboardServer {
   dashboard::PagesOptions pages_options();
   void explain(const std::string& path, dashboard::WhatIf what_if,
                std::shared_ptr<server::HttpExchange> exchange);
+  void read_history(dashboard::HistoryQuestion question, std::function<void(Result<Json>)> done);
   Result<Json> explanation(const std::string& path, dashboard::WhatIf what_if);
 
   DashboardOptions options_;
@@ -93,6 +101,8 @@ class DashboardServer {
   std::shared_ptr<dashboard::Pages> pages_;
   std::atomic<int> explanations_ = 0;  // that wait or are under way
   std::unique_ptr<ThreadPool> explaining_;
+  std::atomic<int> history_reads_ = 0;
+  std::unique_ptr<ThreadPool> reading_;  // the history
   std::unique_ptr<server::Transport> transport_;
   std::string url_;
 };

@@ -33,6 +33,7 @@ struct InstallCommand {
   bool node_agent = false;
   bool service_monitor = false;
   bool dashboards = false;
+  bool serve_dashboard = false;
   bool webhook = false;
   std::string webhook_secret = install::InstallOptions().webhook_secret;
   std::string webhook_ca_file;  // empty: cert-manager injects the authority
@@ -103,6 +104,7 @@ Result<install::InstallOptions> options_of(const InstallCommand& command) {
   options.node_agent = command.node_agent;
   options.service_monitor = command.service_monitor;
   options.dashboards = command.dashboards;
+  options.serve_dashboard = command.serve_dashboard;
   TRY(add_webhook(command, options));
   return options;
 }
@@ -202,6 +204,8 @@ void add_install(CLI::App& app, Commands& commands) {
   install->add_flag("--service-monitor", given->service_monitor,
                     "also a ServiceMonitor for the Prometheus operator");
   install->add_flag("--dashboards", given->dashboards, "also a ConfigMap with the dashboard of Grafana");
+  install->add_flag("--serve-dashboard", given->serve_dashboard,
+                    "the schedulers also serve Berth's dashboard, to users bound to berth-dashboard-reader");
   CLI::Option* webhook =
       install->add_flag("--webhook", given->webhook,
                         "also the admission webhook: pods of Berth are validated and completed when created");

@@ -142,7 +142,8 @@ Status serve(const Configuration& config, const Plugins& plugins, plane::Control
   // Before the plane: no pod starts without what the agents remember of its node's drivers.
   const std::unique_ptr<health::NodeAgents> agents =
       TRY(start_agents(config, component, nodes.names(), feed, clock));
-  const std::unique_ptr<DashboardBoard> board = board_of(config, decisions.get());
+  const std::unique_ptr<DashboardBoard> board =
+      TRY(board_of(config, component.data_directory(), decisions.get()));
   if (board) options.observer = &board->observer();
   ControlPlaneLoops plane(*client, clock, gates, options, client::Leadership{},
                           board ? static_cast<explain::DecisionSink*>(board.get()) : decisions.get());

@@ -16,8 +16,9 @@ bool is_due(Time at, Time now) {
 
 }  // namespace
 
-Board::Board(Publisher& publisher, DecisionNotes& notes, std::vector<std::string> schedulers)
-    : publisher_(publisher), notes_(notes), schedulers_(std::move(schedulers)) {}
+Board::Board(Publisher& publisher, DecisionNotes& notes, HistorySink& history,
+             std::vector<std::string> schedulers)
+    : publisher_(publisher), notes_(notes), schedulers_(std::move(schedulers)), recorder_(history) {}
 
 std::vector<client::Interest> Board::interests() const {
   std::vector<client::Interest> interests;
@@ -28,8 +29,8 @@ std::vector<client::Interest> Board::interests() const {
   return interests;
 }
 
-void Board::apply(const client::View& view, const client::Delta& delta, Time) {
-  if (delta.key.kind == api::Kind::Pod) note_pod(delta);
+void Board::apply(const client::View& view, const client::Delta& delta, Time now) {
+  if (delta.key.kind == api::Kind::Pod) note_pod(delta, now);
   if (!delta.after) forget(delta.key);
   floor_.apply(view, delta);
   changed_ = health_changed_ = true;
@@ -48,7 +49,7 @@ void Board::forget(const api::ObjectKey& gone) {
   }
 }
 
-void Board::note_pod(const client::Delta& delta) {
+void Board::note_pod(const client::Delta& delta, Time now) {
   const auto *before = client::object_of<api::Pod>(delta.before),
              *after = client::object_of<api::Pod>(delta.after);
   const client::NamedKey key{delta.key.ns, delta.key.name};
@@ -56,6 +57,7 @@ void Board::note_pod(const client::Delta& delta) {
     pending_.insert(key);
   else
     pending_.erase(key);
+  if (after) health_.note_pod(before, *after, now);
   if (before && after && !before->bound() && after->bound()) ++bound_;
 }
 
@@ -63,10 +65,12 @@ client::Effects Board::decide(const client::View& view, Time now) {
   const bool second_ends = is_due(next_second_, now);
   if (second_ends) note_reads(now);
   if (is_due(next_delta_, now)) {
-    publish_floor(view);
+    note_decisions(view, now);  // before the changes that follow from them
+    publish_floor(view, now);
     next_delta_ = now + period(kDeltaPeriod, now);
   }
   if (second_ends) {
+    note_decisions(view, now);
     note_second(now);
     next_second_ = now + kPagePeriod;
   }
@@ -92,15 +96,25 @@ void Board::note_reads(Time now) {
 
 // What is counted whether or not anybody reads.
 void Board::note_second(Time now) {
-  changed_ |= notes_.read();
+  recorder_.note_second(floor_, now);
   pace_.sample(notes_.totals(), bound_, pending_.size(), now);
   if (std::exchange(health_changed_, false)) health_.note(floor_, now);
 }
 
-void Board::publish_floor(const client::View& view) {
+void Board::note_decisions(const client::View& view, Time now) {
+  changed_ |= notes_.read();
+  for (Json& decision : notes_.take_new()) {
+    const Owner of{kind_named(decision.string_at("kind")), std::string(decision.string_at("namespace")),
+                   std::string(decision.string_at("name"))};
+    recorder_.note_decision(std::move(decision), root_of(view, of), now);
+  }
+}
+
+void Board::publish_floor(const client::View& view, Time now) {
   const bool new_layout = floor_.refresh(view);
   const Floor::Changes changes = floor_.take_changes();
   if (!new_layout && changes.runs.empty() && changes.owners.empty()) return;
+  recorder_.note_floor(floor_, changes, new_layout, now);
   health_changed_ = true;
   ++version_;
   publisher_.put("floor/cells", floor_frame(floor_, version_));
@@ -115,7 +129,9 @@ void Board::publish_floor(const client::View& view) {
 void Board::publish_pages(const client::View& view, Time now) {
   publisher_.put("pace", to_string(pace_.page(notes_)));
   if (!std::exchange(changed_, false)) return publisher_.tell("tick", "{}");
-  publisher_.put("waiting", to_string(waiting_page(view, pending_, notes_, now)));
+  const Json waiting = waiting_page(view, pending_, notes_, now);
+  recorder_.note_queue(waiting);
+  publisher_.put("waiting", to_string(waiting));
   publisher_.put("groups", to_string(groups_page(view, floor_.layout())));
   publisher_.put("room", to_string(room_page(floor_)));
   publisher_.put("health", to_string(health_.page(view, floor_)));

@@ -1,4 +1,5 @@
-// The decider behind the dashboard: follows the cluster, writes nothing, and publishes pages and deltas.
+// The decider behind the dashboard: follows the cluster, writes nothing to it, publishes pages and deltas,
+// and records what happened.
 //
 // Owner: an engine of its own, so that no page costs the scheduler time. A change is published within
 // kDeltaPeriod, a page within kPagePeriod; while nobody reads, both within kUnreadPeriod, and who begins to
@@ -13,6 +14,7 @@
 #include "dashboard/floor.h"
 #include "dashboard/health_page.h"
 #include "dashboard/pace_page.h"
+#include "dashboard/recorder.h"
 #include "dashboard/waiting.h"
 
 namespace berth::dashboard {
@@ -37,7 +39,8 @@ class Publisher {
 class Board final : public client::StatefulDecider {
  public:
   // All outlive it. `schedulers`: whose pods count as waiting; empty: all.
-  Board(Publisher& publisher, DecisionNotes& notes, std::vector<std::string> schedulers);
+  Board(Publisher& publisher, DecisionNotes& notes, HistorySink& history,
+        std::vector<std::string> schedulers);
 
   std::string_view name() const override { return "dashboard"; }
   std::vector<client::Interest> interests() const override;
@@ -48,11 +51,12 @@ class Board final : public client::StatefulDecider {
   const Floor& floor() const { return floor_; }
 
  private:
-  void note_pod(const client::Delta& delta);
+  void note_pod(const client::Delta& delta, Time now);
   void forget(const api::ObjectKey& gone);
   void note_reads(Time now);
   void note_second(Time now);
-  void publish_floor(const client::View& view);
+  void note_decisions(const client::View& view, Time now);
+  void publish_floor(const client::View& view, Time now);
   void publish_pages(const client::View& view, Time now);
   Duration period(Duration while_read, Time now) const;
 
@@ -63,6 +67,7 @@ class Board final : public client::StatefulDecider {
   PendingPods pending_;
   HealthPage health_;
   PacePage pace_;
+  Recorder recorder_;
   std::uint64_t version_ = 0;
   std::uint64_t bound_ = 0;
   bool changed_ = true;         // since the pages were made

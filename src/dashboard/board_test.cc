@@ -26,7 +26,8 @@ struct Desk {
   client::View view;
   Reader reader;
   DecisionNotes notes;
-  Board board{reader, notes, {}};
+  History history{segments_in_memory()};
+  Board board{reader, notes, history, {}};
   std::uint64_t version = 0;
 
   void change(api::Kind kind, const std::string& name) {

@@ -10,22 +10,22 @@ struct Row {
   BundleFile file;
 };
 template <std::size_t size>
-constexpr std::string_view text_of(const char (&bytes)[size]) {
-  return {bytes, size - 1};
+Content content_of(const char (&bytes)[size]) {
+  return Content(std::string(bytes, size - 1));
 }
-const Row kRows[] = {
-    {"", {"text/html; charset=utf-8", text_of(kIndexHtml)}},
-    {"app.js", {"text/javascript; charset=utf-8", text_of(kAppJs)}},
-    {"app.css", {"text/css; charset=utf-8", text_of(kAppCss)}},
-    {"icon.svg", {"image/svg+xml", text_of(kIconSvg)}},
-};
 
 }  // namespace
 
-std::optional<BundleFile> bundle_file(std::string_view path) {
-  for (const Row& row : kRows)
-    if (row.path == path) return row.file;
-  return std::nullopt;
+const BundleFile* bundle_file(std::string_view path) {
+  static const Row rows[] = {
+      {"", {"text/html; charset=utf-8", content_of(kIndexHtml)}},
+      {"app.js", {"text/javascript; charset=utf-8", content_of(kAppJs)}},
+      {"app.css", {"text/css; charset=utf-8", content_of(kAppCss)}},
+      {"icon.svg", {"image/svg+xml", content_of(kIconSvg)}},
+  };
+  for (const Row& row : rows)
+    if (row.path == path) return &row.file;
+  return nullptr;
 }
 
 }  // namespace berth::dashboard

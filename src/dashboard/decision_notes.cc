@@ -1,16 +1,12 @@
 #include "dashboard/decision_notes.h"
 
+#include <utility>
+
 #include "base/utf8.h"
 #include "explain/decision_line.h"
 
 namespace berth::dashboard {
 namespace {
-
-OwnerKind kind_named(std::string_view name) {
-  for (const OwnerKind kind : {OwnerKind::PodGroup, OwnerKind::CompositePodGroup})
-    if (name_of(kind) == name) return kind;
-  return OwnerKind::Pod;
-}
 
 std::string beginning_of(std::string_view text) {
   if (text.size() <= kTextBytesMax) return std::string(text);
@@ -76,6 +72,7 @@ void DecisionNotes::note(const Json& line) {
                                    {"result", result},
                                    {"pods", static_cast<std::int64_t>(line.items_at("placed").size())},
                                    {"text", beginning_of(own.empty() ? line.string_at("message") : own)}}));
+  if (new_.size() < kNewDecisionsMax) new_.push_back(latest_.front());
 }
 
 const Json* DecisionNotes::refusal_of(const Owner& of) const {
@@ -85,6 +82,10 @@ const Json* DecisionNotes::refusal_of(const Owner& of) const {
 
 void DecisionNotes::forget(const Owner& of) {
   if (Json* known = refusals_.find(key_of(of))) *known = Json();
+}
+
+std::vector<Json> DecisionNotes::take_new() {
+  return std::exchange(new_, {});
 }
 
 Json DecisionNotes::latest() const {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/lru_map.h"
@@ -20,6 +21,7 @@ inline constexpr std::size_t kUnreadLinesMax = 4096;
 inline constexpr std::size_t kUnreadBytesMax = 8u << 20;  // the latest line is always kept
 inline constexpr std::size_t kRefusalsKeptMax = 16'384;
 inline constexpr std::size_t kLatestDecisionsMax = 100;
+inline constexpr std::size_t kNewDecisionsMax = 4096;
 inline constexpr std::size_t kTextBytesMax = 600;  // of an explanation in the list of decisions
 
 struct DecisionTotals {
@@ -39,6 +41,8 @@ class DecisionNotes {
   const DecisionTotals& totals() const { return totals_; }
   // [{"time","kind","namespace","name","result","text"}], the latest first.
   Json latest() const;
+  // Rows of latest() since the last call, in their order: the first kNewDecisionsMax.
+  std::vector<Json> take_new();
 
  private:
   void note(const Json& line);
@@ -49,6 +53,7 @@ class DecisionNotes {
   std::uint64_t dropped_ = 0;
   mutable LruMap<Json> refusals_{kRefusalsKeptMax};  // find() is not const; null: forgotten
   std::deque<Json> latest_;
+  std::vector<Json> new_;
   DecisionTotals totals_;
 };
 

@@ -1,6 +1,7 @@
 #include "dashboard/floor.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,9 @@ namespace berth::dashboard {
 namespace {
 
 using client::object_of;
+
+constexpr std::array<std::string_view, 4> kUses = {"Free", "Used", "Shared", "Reserved"};
+constexpr std::array<std::string_view, 3> kConditions = {"Healthy", "Closed", "Ill"};
 
 Condition worse(Condition a, Condition b) {
   return std::max(a, b);
@@ -73,8 +77,27 @@ std::vector<CellRun> runs_of(const std::vector<Cell>& cells, const std::vector<C
 
 }  // namespace
 
+std::string_view name_of(Use use) {
+  return kUses[static_cast<std::size_t>(use)];
+}
+
+std::string_view name_of(Condition condition) {
+  return kConditions[static_cast<std::size_t>(condition)];
+}
+
+std::vector<CellRun> runs_of(const std::vector<Cell>& cells) {
+  std::vector<CellRun> runs;
+  for (CellId id = 0; id < cells.size(); ++id) {
+    if (!runs.empty() && runs.back().cell == cells[id])
+      ++runs.back().count;
+    else
+      runs.push_back({id, 1, cells[id]});
+  }
+  return runs;
+}
+
 void Floor::apply(const client::View& view, const client::Delta& delta) {
-  if (changes_layout(delta)) layout_is_stale_ = true;
+  if (layout_.changes_with(delta)) layout_is_stale_ = true;
   if (layout_is_stale_) return;  // the rebuild reads all objects
   switch (delta.key.kind) {
     case api::Kind::ResourceClaim:
@@ -281,17 +304,6 @@ void Floor::set(CellId cell, Cell shown) {
   if (is_changed_[cell]) return;
   is_changed_[cell] = true;
   changed_.push_back(cell);
-}
-
-std::vector<CellRun> Floor::all_runs() const {
-  std::vector<CellRun> runs;
-  for (CellId id = 0; id < cells_.size(); ++id) {
-    if (!runs.empty() && runs.back().cell == cells_[id])
-      ++runs.back().count;
-    else
-      runs.push_back({id, 1, cells_[id]});
-  }
-  return runs;
 }
 
 Floor::Changes Floor::take_changes() {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,9 @@ enum class Use : std::uint8_t { Free, Used, Shared, Reserved };
 // Closed: it takes no new work (a NoSchedule taint, a cordoned node). Ill: a NoExecute taint, a report of an
 // unhealthy device, a node that is not Ready.
 enum class Condition : std::uint8_t { Healthy, Closed, Ill };
+
+std::string_view name_of(Use use);
+std::string_view name_of(Condition condition);
 
 struct Cell {
   Use use = Use::Free;
@@ -36,6 +40,8 @@ struct CellRun {
   Cell cell;
 };
 
+std::vector<CellRun> runs_of(const std::vector<Cell>& cells);
+
 class Floor {
  public:
   // A change that is in the view.
@@ -50,7 +56,7 @@ class Floor {
   const Owners& owners() const { return owners_; }
 
   // All cells, as runs.
-  std::vector<CellRun> all_runs() const;
+  std::vector<CellRun> all_runs() const { return runs_of(cells_); }
   // Those that changed since the last call, or since the layout was made.
   struct Changes {
     std::vector<CellRun> runs;

@@ -67,13 +67,21 @@ bool is_device_resource(std::string_view name) {
   return slash != std::string_view::npos && !name.substr(0, slash).ends_with("kubernetes.io");
 }
 
+// Cells by resource.
+std::map<std::string_view, std::int64_t> resource_cells(const api::Node& node) {
+  std::map<std::string_view, std::int64_t> cells;
+  for (const auto& [resource, amount] : node.allocatable)
+    if (const std::int64_t count = std::min(amount.ceil_units(), kResourceCellsMax);
+        count > 0 && is_device_resource(resource))
+      cells.emplace(resource, count);
+  return cells;
+}
+
 // Of a node without slices.
 std::vector<FloorPart> resource_parts(const api::Node& node) {
   std::vector<FloorPart> parts;
-  for (const auto& [resource, amount] : node.allocatable) {
-    const std::int64_t count = std::min(amount.ceil_units(), kResourceCellsMax);
-    if (!is_device_resource(resource) || count <= 0) continue;
-    FloorPart& part = parts.emplace_back(FloorPart{CellSource::Resource, resource, "", {}});
+  for (const auto& [resource, count] : resource_cells(node)) {
+    FloorPart& part = parts.emplace_back(FloorPart{CellSource::Resource, std::string(resource), "", {}});
     for (std::int64_t unit = 0; unit < count; ++unit) part.names.push_back(std::to_string(unit));
   }
   if (parts.empty()) parts.push_back({CellSource::Node, "", "", {node.meta.name}});
@@ -88,8 +96,10 @@ bool same_devices(const api::ResourceSlice& a, const api::ResourceSlice& b) {
                     });
 }
 
-bool same_node_shape(const api::Node& a, const api::Node& b) {
-  return a.meta.labels == b.meta.labels && a.allocatable == b.allocatable;
+bool same_label(const api::Node& a, const api::Node& b, std::string_view label) {
+  const auto of_a = a.meta.labels.find(label), of_b = b.meta.labels.find(label);
+  const bool has_a = of_a != a.meta.labels.end(), has_b = of_b != b.meta.labels.end();
+  return has_a == has_b && (!has_a || of_a->second == of_b->second);
 }
 
 Json shape_json(const std::vector<FloorPart>& parts) {
@@ -255,12 +265,18 @@ Json FloorLayout::to_json(std::uint64_t version) const {
                        {"shared", std::move(shared)}});
 }
 
-bool changes_layout(const client::Delta& delta) {
+bool FloorLayout::reads_the_same(const api::Node& a, const api::Node& b) const {
+  return resource_cells(a) == resource_cells(b) && (!topology_.empty() || same_label(a, b, kZoneLabel)) &&
+         std::all_of(levels_.begin(), levels_.end(),
+                     [&](const FloorLevel& level) { return same_label(a, b, level.label); });
+}
+
+bool FloorLayout::changes_with(const client::Delta& delta) const {
   const bool replaced = delta.before && delta.after;
   switch (delta.key.kind) {
     case api::Kind::Node:
-      return !replaced || !same_node_shape(*client::object_of<api::Node>(delta.before),
-                                           *client::object_of<api::Node>(delta.after));
+      return !replaced || !reads_the_same(*client::object_of<api::Node>(delta.before),
+                                          *client::object_of<api::Node>(delta.after));
     case api::Kind::ResourceSlice:
       return !replaced || !same_devices(*client::object_of<api::ResourceSlice>(delta.before),
                                         *client::object_of<api::ResourceSlice>(delta.after));

@@ -60,6 +60,9 @@ class FloorLayout {
   const std::vector<FloorDomain>& domains() const { return domains_; }
   const std::vector<FloorNode>& nodes() const { return nodes_; }
   CellId cell_count() const { return cell_count_; }
+  // Whether a change of this object may change the layout; others change only what is in the cells. Of a
+  // node's labels those of the levels count, and of its resources those with cells.
+  bool changes_with(const client::Delta& delta) const;
   // Null: unknown.
   const FloorNode* node(std::string_view name) const;
   // None: no cell for this device.
@@ -76,6 +79,7 @@ class FloorLayout {
 
  private:
   void choose_levels(const client::View& view);
+  bool reads_the_same(const api::Node& a, const api::Node& b) const;
   std::uint32_t domain_of(const api::Node& node);
   void add_nodes(const client::View& view);
   void number_cells();
@@ -91,8 +95,6 @@ class FloorLayout {
   std::unordered_map<std::string, CellId> cells_by_device_;
 };
 
-// Whether a change of this object may change the layout; others change only what is in the cells.
-bool changes_layout(const client::Delta& delta);
 // "gpu-2" before "gpu-10": digits compare as numbers.
 bool natural_less(std::string_view a, std::string_view b);
 

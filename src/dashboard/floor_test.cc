@@ -7,97 +7,13 @@
 #include "dashboard/group_list.h"
 #include "dashboard/health_page.h"
 #include "dashboard/room_page.h"
+#include "dashboard/testing/floor_room.h"
 
 namespace berth::dashboard {
 namespace {
 
-std::string metadata(std::string_view ns, std::string_view name, std::uint64_t version,
-                     std::string_view more = "") {
-  std::string text =
-      R"("metadata":{"name":")" + std::string(name) + R"(","uid":")" + std::string(name) + R"(",)";
-  if (!ns.empty()) text += R"("namespace":")" + std::string(ns) + R"(",)";
-  return text + std::string(more) + R"("resourceVersion":")" + std::to_string(version) + R"("})";
-}
-
-// A view and a floor that follows it.
-struct Room {
-  client::View view;
-  Floor floor;
-  std::uint64_t version = 0;
-
-  void put(api::Kind kind, std::string_view ns, std::string_view name, std::string_view body,
-           std::string_view meta = "") {
-    const std::string text =
-        "{" + metadata(ns, name, ++version, meta) + (body.empty() ? "" : "," + std::string(body)) + "}";
-    auto object = api::decode_typed(kind, std::make_shared<const std::string>(text));
-    ASSERT_TRUE(object.ok()) << text;
-    if (const auto delta = view.put({kind, std::string(ns), std::string(name)}, *object))
-      floor.apply(view, *delta);
-  }
-  void erase(api::Kind kind, std::string_view ns, std::string_view name) {
-    if (const auto delta = view.erase({kind, std::string(ns), std::string(name)}, ++version))
-      floor.apply(view, *delta);
-  }
-  void node(const std::string& name, const std::string& rack, bool ready = true, bool cordoned = false) {
-    put(api::Kind::Node, "", name,
-        std::string(R"("spec":{"unschedulable":)") + (cordoned ? "true" : "false") +
-            R"(},"status":{"allocatable":{"cpu":"8","example.com/gpu":"2"},)"
-            R"("conditions":[{"type":"Ready","status":")" +
-            (ready ? "True" : "False") + R"("}]})",
-        R"("labels":{"rack":")" + rack + R"("},)");
-  }
-  void slice(const std::string& node, int devices, std::string_view taint = "") {
-    std::string list;
-    for (int i = 0; i < devices; ++i)
-      list +=
-          std::string(i ? "," : "") + R"({"name":"gpu-)" + std::to_string(i) + R"(")" +
-          (taint.empty() || i > 0 ? ""
-                                  : R"(,"taints":[{"key":"x","effect":")" + std::string(taint) + R"("}])") +
-          "}";
-    put(api::Kind::ResourceSlice, "", node + "-slice",
-        R"("spec":{"driver":"d","pool":{"name":")" + node +
-            R"(","generation":1,"resourceSliceCount":1},"nodeName":")" + node + R"(","devices":[)" + list +
-            "]}");
-  }
-  void pod(const std::string& name, const std::string& node, const std::string& group = "",
-           const std::string& claim = "", int units = 0) {
-    std::string spec = R"("containers":[{"name":"c","resources":{"requests":{"example.com/gpu":")" +
-                       std::to_string(units) + R"("}}}])";
-    if (!node.empty()) spec += R"(,"nodeName":")" + node + R"(")";
-    if (!group.empty()) spec += R"(,"schedulingGroup":{"podGroupName":")" + group + R"("})";
-    if (!claim.empty()) spec += R"(,"resourceClaims":[{"name":"c","resourceClaimName":")" + claim + R"("}])";
-    put(api::Kind::Pod, "ns", name, R"("spec":{)" + spec + "}");
-  }
-  void claim(const std::string& name, const std::string& node, int device, const std::string& pod) {
-    std::string status;
-    if (device >= 0)
-      status = R"("allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":")" + node +
-               R"(","device":"gpu-)" + std::to_string(device) + R"("}]}})";
-    if (!pod.empty())
-      status += std::string(status.empty() ? "" : ",") + R"("reservedFor":[{"resource":"pods","name":")" +
-                pod + R"(","uid":")" + pod + R"("}])";
-    put(api::Kind::ResourceClaim, "ns", name, R"("status":{)" + status + "}");
-  }
-  void topology() {
-    put(api::Kind::Topology, "", "default", R"("spec":{"levels":[{"name":"rack","nodeLabel":"rack"}]})");
-  }
-  // By device, what an operator reads.
-  std::map<std::string, std::string> text() const { return text_of(floor); }
-  static std::map<std::string, std::string> text_of(const Floor& floor) {
-    std::map<std::string, std::string> lines;
-    for (CellId id = 0; id < floor.cells().size(); ++id) {
-      const Cell& cell = floor.cells()[id];
-      const Owner& owner = floor.owners().at(cell.owner);
-      lines[floor.layout().node_of(id).name + "/" + std::string(floor.layout().name_of(id))] =
-          std::to_string(static_cast<int>(cell.use)) + std::to_string(static_cast<int>(cell.condition)) +
-          (cell.owner == kNobody ? "" : std::string(name_of(owner.kind)) + " " + owner.name);
-    }
-    return lines;
-  }
-};
-
 TEST(Floor, DeviceGoesFromReservedToUsedToFree) {
-  Room room;
+  FloorRoom room;
   room.topology();
   room.node("n1", "r1");
   room.slice("n1", 2);
@@ -115,7 +31,7 @@ TEST(Floor, DeviceGoesFromReservedToUsedToFree) {
 }
 
 TEST(Floor, TellsIllAndClosedNodesAndDevices) {
-  Room room;
+  FloorRoom room;
   room.node("n1", "r1", false);
   room.node("n2", "r1", true, true);
   room.node("n3", "r1");
@@ -146,8 +62,51 @@ TEST(Floor, TellsIllAndClosedNodesAndDevices) {
   EXPECT_EQ(changes()[0].string_at("condition"), "Healthy");
 }
 
+TEST(Health, NamesPodsThatLeaveForIllness) {
+  const auto pod = [](const char* reason) {
+    const std::string text =
+        R"({"metadata":{"namespace":"ns","name":"p","uid":"p"},"spec":{"nodeName":"n1"},)"
+        R"("status":{"conditions":[)" +
+        (*reason ? R"({"type":"DisruptionTarget","status":"True","message":"why","reason":")" +
+                       std::string(reason) + R"("})"
+                 : std::string()) +
+        "]}}";
+    return api::decode_pod(*parse_json(text), std::make_shared<const std::string>(text));
+  };
+  HealthPage health;
+  const Floor floor;
+  const client::View view;
+  const auto moved = [&] { return health.page(view, floor).items_at("moved"); };
+  health.note_pod(nullptr, pod("DeletionByTaintManager"), Time::from_seconds(1));
+  const api::Pod well = pod(""), ill = pod("DeletionByDeviceTaintManager"),
+                 preempted = pod("PreemptionByScheduler");
+  health.note_pod(&well, preempted, Time::from_seconds(2));
+  EXPECT_EQ(moved().size(), 0u) << "it was so before this process watched, or has another cause";
+  health.note_pod(&well, ill, Time::from_seconds(3));
+  health.note_pod(&ill, ill, Time::from_seconds(4));
+  ASSERT_EQ(moved().size(), 1u);
+  EXPECT_EQ(moved()[0].string_at("node"), "n1");
+  EXPECT_EQ(moved()[0].string_at("message"), "why");
+}
+
+TEST(Groups, CountNeighboursInDifferentDomains) {
+  FloorRoom room;
+  room.topology();
+  for (int node = 0; node < 4; ++node) room.node("n" + std::to_string(node), "r" + std::to_string(node / 2));
+  room.put(api::Kind::PodGroup, "ns", "g", R"("spec":{"schedulingPolicy":{"gang":{"minCount":4}}})");
+  const auto place = [&](std::array<int, 4> nodes) {
+    for (int rank = 0; rank < 4; ++rank)
+      room.pod("g-" + std::to_string(rank), "n" + std::to_string(nodes[static_cast<std::size_t>(rank)]), "g");
+    room.floor.refresh(room.view);
+    return groups_page(room.view, room.floor.layout()).items_at("groups")[0].int_at("rankCrossings");
+  };
+  EXPECT_EQ(place({0, 1, 0, 1}), 0) << "one rack";
+  EXPECT_EQ(place({0, 1, 2, 3}), 2) << "the ring closes";
+  EXPECT_EQ(place({0, 2, 1, 3}), 4);
+}
+
 TEST(Floor, UnitsOfAResourceAreGivenToPodsInTheirOrder) {
-  Room room;
+  FloorRoom room;
   room.node("n1", "r1");
   room.pod("b", "n1", "", "", 1);
   room.pod("a", "n1", "", "", 1);
@@ -157,7 +116,7 @@ TEST(Floor, UnitsOfAResourceAreGivenToPodsInTheirOrder) {
 }
 
 TEST(Floor, OwnerOfAMemberIsTheRootOfItsTree) {
-  Room room;
+  FloorRoom room;
   room.node("n1", "r1");
   room.pod("p", "n1", "g", "", 1);
   room.floor.refresh(room.view);
@@ -165,6 +124,24 @@ TEST(Floor, OwnerOfAMemberIsTheRootOfItsTree) {
   room.put(api::Kind::PodGroup, "ns", "g", R"("spec":{"parentCompositePodGroupName":"tree"})");
   room.floor.refresh(room.view);
   EXPECT_EQ(room.text().at("n1/0"), "10CompositePodGroup tree");
+}
+
+TEST(FloorLayout, IsMadeAgainForLabelsAndResourcesThatItReads) {
+  FloorRoom room;
+  room.topology();
+  room.node("n1", "r1");
+  room.floor.refresh(room.view);
+  room.node("n1", "r1", false, true, R"(,"heartbeat":"7","topology.kubernetes.io/zone":"z")");
+  EXPECT_FALSE(room.floor.refresh(room.view)) << "the levels have other labels";
+  room.node("n1", "r2");
+  EXPECT_TRUE(room.floor.refresh(room.view));
+  room.erase(api::Kind::Topology, "", "default");
+  room.floor.refresh(room.view);
+  EXPECT_TRUE(room.floor.layout().levels().empty());
+  room.node("n1", "r3");
+  EXPECT_FALSE(room.floor.refresh(room.view)) << "no level reads the rack now";
+  room.node("n1", "r3", true, false, R"(,"topology.kubernetes.io/zone":"z")");
+  EXPECT_TRUE(room.floor.refresh(room.view)) << "zones are a level where there is no Topology";
 }
 
 TEST(FloorLayout, NamesAreInTheOrderOfTheirNumbers) {
@@ -176,7 +153,7 @@ TEST(FloorLayout, NamesAreInTheOrderOfTheirNumbers) {
 }
 
 TEST(Room, CountsStrandedDevicesByDomain) {
-  Room room;
+  FloorRoom room;
   room.topology();
   for (const char* name : {"n1", "n2"}) {
     room.node(name, "r1");
@@ -198,7 +175,7 @@ TEST(Room, CountsStrandedDevicesByDomain) {
 TEST(FloorJudge, AnyHistoryEqualsItsRebuild) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SeededRandom random(seed);
-    Room room;
+    FloorRoom room;
     std::vector<Cell> copy;
     for (int step = 0; step < 120; ++step) {
       const std::string node = "n" + std::to_string(random.below(4)),
@@ -249,13 +226,13 @@ TEST(FloorJudge, AnyHistoryEqualsItsRebuild) {
       ASSERT_EQ(copy, room.floor.cells()) << "seed " << seed << " step " << step;
       Floor rebuilt;
       rebuilt.refresh(room.view);
-      ASSERT_EQ(Room::text_of(rebuilt), room.text()) << "seed " << seed << " step " << step;
+      ASSERT_EQ(FloorRoom::text_of(rebuilt), room.text()) << "seed " << seed << " step " << step;
     }
   }
 }
 
 TEST(Frames, HundredThousandDevicesInGangsAreSmall) {
-  Room room;
+  FloorRoom room;
   room.topology();
   constexpr int kNodes = 1250;
   for (int node = 0; node < kNodes; ++node) {

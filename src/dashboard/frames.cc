@@ -44,20 +44,32 @@ std::string floor_frame(const Floor& floor, std::uint64_t version) {
   return frame;
 }
 
-Json floor_delta(const Floor& floor, const Floor::Changes& changes, std::uint64_t version) {
-  JsonArray runs, owners;
-  for (const CellRun& run : changes.runs)
-    runs.push_back(Json::array({static_cast<std::int64_t>(run.first), static_cast<std::int64_t>(run.count),
+Json runs_json(const std::vector<CellRun>& runs) {
+  JsonArray rows;
+  for (const CellRun& run : runs)
+    rows.push_back(Json::array({static_cast<std::int64_t>(run.first), static_cast<std::int64_t>(run.count),
                                 state_of(run.cell), static_cast<std::int64_t>(run.cell.owner)}));
-  for (const OwnerId id : changes.owners) {
-    const Owner& owner = floor.owners().at(id);
-    owners.push_back(
-        Json::array({static_cast<std::int64_t>(id), static_cast<int>(owner.kind), owner.ns, owner.name}));
-  }
+  return rows;
+}
+
+Json owner_row(OwnerId id, const Owner& owner) {
+  return Json::array({static_cast<std::int64_t>(id), static_cast<int>(owner.kind), owner.ns, owner.name});
+}
+
+Json floor_delta(const Floor& floor, const Floor::Changes& changes, std::uint64_t version) {
+  JsonArray owners;
+  for (const OwnerId id : changes.owners) owners.push_back(owner_row(id, floor.owners().at(id)));
   return Json::object({{"layout", static_cast<std::int64_t>(floor.layout_version())},
                        {"version", static_cast<std::int64_t>(version)},
-                       {"runs", std::move(runs)},
+                       {"runs", runs_json(changes.runs)},
                        {"owners", std::move(owners)}});
+}
+
+std::optional<Cell> cell_in(std::int64_t state, OwnerId owner) {
+  if (state < 0 || state > kConditionFactor * static_cast<int>(Condition::Ill) + kConditionFactor - 1)
+    return std::nullopt;
+  return Cell{static_cast<Use>(state % kConditionFactor), static_cast<Condition>(state / kConditionFactor),
+              owner};
 }
 
 }  // namespace berth::dashboard

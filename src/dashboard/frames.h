@@ -4,6 +4,7 @@
 // owners repeat.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -15,8 +16,13 @@ namespace berth::dashboard {
 // covered, each a length, a byte (use + 4 * condition) and an owner (0: nobody); the number of owners, each a
 // number, a byte for its kind (OwnerKind), and namespace and name, each a length and bytes in UTF-8.
 std::string floor_frame(const Floor& floor, std::uint64_t version);
-// {"layout","version","runs":[[first,count,use + 4 *
-// condition,owner]],"owners":[[number,kind,namespace,name]]}
+// [[first,count,use + 4 * condition,owner]]
+Json runs_json(const std::vector<CellRun>& runs);
+// [number,kind,namespace,name]; the kind is a number of OwnerKind.
+Json owner_row(OwnerId id, const Owner& owner);
+// {"layout","version","runs","owners":[rows]}
 Json floor_delta(const Floor& floor, const Floor::Changes& changes, std::uint64_t version);
+// The cell of a number use + 4 * condition; none: it is none of these.
+std::optional<Cell> cell_in(std::int64_t state, OwnerId owner);
 
 }  // namespace berth::dashboard

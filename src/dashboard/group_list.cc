@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "placement/wishes/ranks.h"
+
 namespace berth::dashboard {
 namespace {
 
@@ -22,6 +24,16 @@ Json domains_json(const std::map<std::string, std::int64_t>& pods_by_path) {
   return domains;
 }
 
+// The last and the first rank are neighbours too.
+std::int64_t rank_crossings(const std::vector<const api::Pod*>& pods,
+                            const std::vector<std::uint32_t>& domains) {
+  const std::vector<std::size_t> ring = placement::by_rank(pods);
+  std::int64_t crossings = 0;
+  for (std::size_t i = 0; i < ring.size(); ++i)
+    crossings += domains[ring[i]] != domains[ring[(i + 1) % ring.size()]];
+  return crossings;
+}
+
 template <class Group>
 Json row_of(const Group& group, std::string_view kind) {
   return Json::object({{"kind", kind},
@@ -36,18 +48,24 @@ Json group_row(const client::View& view, const FloorLayout& layout, const api::P
   Json row = row_of(group, "PodGroup");
   std::int64_t pods = 0, bound = 0, running = 0;
   std::map<std::string, std::int64_t> by_path;
+  std::vector<const api::Pod*> placed;
+  std::vector<std::uint32_t> domains;  // of `placed`
   for (const api::Pod* pod : view.pods_of_group(group.meta.ns, group.meta.name)) {
     if (pod->finished()) continue;
     ++pods;
     if (!pod->bound()) continue;
     ++bound;
     running += pod->phase == "Running";
-    if (const FloorNode* node = layout.node(pod->node_name))
-      ++by_path[path_text(layout.domains()[node->domain].path)];
+    const FloorNode* node = layout.node(pod->node_name);
+    if (!node) continue;
+    ++by_path[path_text(layout.domains()[node->domain].path)];
+    placed.push_back(pod);
+    domains.push_back(node->domain);
   }
   row["pods"] = pods;
   row["bound"] = bound;
   row["running"] = running;
+  row["rankCrossings"] = by_path.size() > 1 ? rank_crossings(placed, domains) : 0;
   row["domains"] = domains_json(by_path);
   return row;
 }

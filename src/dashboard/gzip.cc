@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "base/assert.h"
 
 namespace berth::dashboard {
@@ -10,6 +12,7 @@ namespace {
 constexpr int kFastest = 1;
 constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for the format
 constexpr int kMemoryLevel = 8;       // zlib's default
+constexpr std::size_t kChunkBytes = 64u << 10;
 
 }  // namespace
 
@@ -29,6 +32,32 @@ std::string gzipped(std::string_view bytes) {
   out.resize(stream.total_out);
   deflateEnd(&stream);
   return out;
+}
+
+Result<std::string> gunzipped(std::string_view bytes, std::size_t bytes_max) {
+  z_stream stream{};
+  BERTH_ASSERT(inflateInit2(&stream, kGzipWindow) == Z_OK, "the parameters are zlib's own");
+  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string out;
+  int state = Z_OK;
+  while (state == Z_OK && out.size() < bytes_max) {
+    const std::size_t begin = out.size();
+    out.resize(std::min(bytes_max, begin + kChunkBytes));
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + begin);
+    stream.avail_out = static_cast<uInt>(out.size() - begin);
+    state = inflate(&stream, Z_NO_FLUSH);
+    out.resize(out.size() - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  if (state != Z_STREAM_END && out.size() < bytes_max)
+    return Error(ErrorCode::Invalid, "the gzip data is damaged or cut");
+  return out;
+}
+
+const std::string& Content::gzip() const {
+  std::call_once(once_, [this] { gzip_ = gzipped(bytes_); });
+  return gzip_;
 }
 
 }  // namespace berth::dashboard

@@ -1,15 +1,26 @@
 #include "dashboard/health_page.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+
+#include "api/evictions.h"
 
 namespace berth::dashboard {
 namespace {
 
-constexpr std::array<std::string_view, 3> kConditions = {"Healthy", "Closed", "Ill"};
+// Of DisruptionTarget, where illness is the cause and no preemption or drain.
+constexpr std::array<std::string_view, 3> kReasonsOfIllness = {
+    "DeletionByDeviceTaintManager", "DeletionByTaintManager", api::kDeletionByPodGc};
 
-std::string_view name_of_condition(Condition condition) {
-  return kConditions[static_cast<std::size_t>(condition)];
+// Null: it need not leave for illness.
+const api::Condition* must_leave(const api::Pod& pod) {
+  const api::Condition* target = api::find_condition(pod.conditions, api::kDisruptionTarget);
+  if (!target || target->status != "True") return nullptr;
+  return std::find(kReasonsOfIllness.begin(), kReasonsOfIllness.end(), target->reason) ==
+                 kReasonsOfIllness.end()
+             ? nullptr
+             : target;
 }
 
 std::string text_of(const api::Taint& taint) {
@@ -54,7 +65,7 @@ Json node_row(const Floor& floor, const FloorNode& row, const api::Node& node) {
   std::int64_t in_use = 0;
   for (CellId id = row.first; id < row.first + row.cells; ++id) in_use += floor.cells()[id].use != Use::Free;
   return Json::object({{"node", row.name},
-                       {"condition", name_of_condition(floor.node_condition(row))},
+                       {"condition", name_of(floor.node_condition(row))},
                        {"reason", reason},
                        {"since", format_time(since)},
                        {"devices", static_cast<std::int64_t>(row.cells)},
@@ -68,7 +79,7 @@ Json device_row(const client::View& view, const Floor& floor, const FloorNode& r
   return Json::object({{"node", row.name},
                        {"driver", part.driver},
                        {"device", name},
-                       {"condition", name_of_condition(cell.condition)},
+                       {"condition", name_of(cell.condition)},
                        {"reason", reason},
                        {"since", format_time(since)},
                        {"owner", owner_json(floor, cell.owner)}});
@@ -111,7 +122,21 @@ Json HealthPage::page(const client::View& view, const Floor& floor) const {
   return Json::object({{"total", total},
                        {"nodes", std::move(nodes)},
                        {"devices", std::move(devices)},
-                       {"changes", JsonArray(changes_.begin(), changes_.end())}});
+                       {"changes", JsonArray(changes_.begin(), changes_.end())},
+                       {"moved", JsonArray(moved_.begin(), moved_.end())}});
+}
+
+void HealthPage::note_pod(const api::Pod* before, const api::Pod& after, Time now) {
+  const api::Condition* target = must_leave(after);
+  if (!target || !before || (before->meta.uid == after.meta.uid && must_leave(*before))) return;
+  if (moved_.size() == kMovedShownMax) moved_.pop_back();
+  moved_.push_front(Json::object({{"time", format_time(now)},
+                                  {"namespace", after.meta.ns},
+                                  {"name", after.meta.name},
+                                  {"group", after.group},
+                                  {"node", after.node_name},
+                                  {"reason", target->reason},
+                                  {"message", target->message}}));
 }
 
 void HealthPage::note(const Floor& floor, Time now) {
@@ -123,8 +148,8 @@ void HealthPage::note(const Floor& floor, Time now) {
       });
   const auto add = [&](const std::string& what, Condition condition) {
     if (changes_.size() == kHealthChangesMax) changes_.pop_back();
-    changes_.push_front(Json::object(
-        {{"time", format_time(now)}, {"what", what}, {"condition", name_of_condition(condition)}}));
+    changes_.push_front(
+        Json::object({{"time", format_time(now)}, {"what", what}, {"condition", name_of(condition)}}));
   };
   for (const auto& [what, thing] : ill) {
     const auto known = known_.find(what);

@@ -17,14 +17,19 @@ namespace berth::dashboard {
 
 inline constexpr std::size_t kIllShownMax = 1000;  // nodes, and devices
 inline constexpr std::size_t kHealthChangesMax = 256;
+inline constexpr std::size_t kMovedShownMax = 256;
 
 class HealthPage {
  public:
   // Notes what became ill or recovered since the last call.
   void note(const Floor& floor, Time now);
+  // Notes a pod that now has to leave, by its condition DisruptionTarget, since its node or a device of it is
+  // ill or gone.
+  void note_pod(const api::Pod* before, const api::Pod& after, Time now);
   // {"total","nodes":[{"node","condition","reason","since","devices","inUse"}],"devices":[{"node","driver",
-  // "device","condition","reason","since","owner"}],"changes":[{"time","what","condition"}]}: nodes first;
-  // devices that are ill by themselves. The latest change first.
+  // "device","condition","reason","since","owner"}],"changes":[{"time","what","condition"}],
+  // "moved":[{"time","namespace","name","group","node","reason","message"}]}: nodes first; devices that are
+  // ill by themselves. The latest change and the latest pod first.
   Json page(const client::View& view, const Floor& floor) const;
 
  private:
@@ -38,7 +43,7 @@ class HealthPage {
   std::set<std::string> noted_;       // whose illness is among the changes
   std::set<std::string> nodes_seen_;  // by the last note
   std::uint64_t layout_seen_ = 0;     // that nodes_seen_ are of
-  std::deque<Json> changes_;
+  std::deque<Json> changes_, moved_;
 };
 
 }  // namespace berth::dashboard

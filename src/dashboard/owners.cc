@@ -16,18 +16,34 @@ std::string_view name_of(OwnerKind kind) {
   return kOwnerKinds[static_cast<std::size_t>(kind)];
 }
 
+OwnerKind kind_named(std::string_view name) {
+  const auto found = std::find(kOwnerKinds.begin(), kOwnerKinds.end(), name);
+  return found == kOwnerKinds.end() ? OwnerKind::Pod : static_cast<OwnerKind>(found - kOwnerKinds.begin());
+}
+
 Owner owner_of(const client::View& view, const api::Pod& pod) {
   const std::string& ns = pod.meta.ns;
-  if (pod.group.empty()) return {OwnerKind::Pod, ns, pod.meta.name};
-  const api::PodGroup* group = view.pod_groups.find(ns, pod.group);
-  if (!group || group->parent.empty()) return {OwnerKind::PodGroup, ns, pod.group};
-  std::string root = group->parent;
-  for (std::size_t above = 0; above < kParentsMax; ++above) {
-    const api::CompositePodGroup* composite = view.composite_groups.find(ns, root);
-    if (!composite || composite->parent.empty()) break;
-    root = composite->parent;
+  return pod.group.empty() ? Owner{OwnerKind::Pod, ns, pod.meta.name}
+                           : root_of(view, {OwnerKind::PodGroup, ns, pod.group});
+}
+
+Owner root_of(const client::View& view, const Owner& part) {
+  if (part.kind == OwnerKind::Pod) {
+    const api::Pod* pod = view.pods.find(part.ns, part.name);
+    return pod ? owner_of(view, *pod) : part;
   }
-  return {OwnerKind::CompositePodGroup, ns, root};
+  Owner root = part;
+  if (part.kind == OwnerKind::PodGroup) {
+    const api::PodGroup* group = view.pod_groups.find(part.ns, part.name);
+    if (!group || group->parent.empty()) return part;
+    root = {OwnerKind::CompositePodGroup, part.ns, group->parent};
+  }
+  for (std::size_t above = 0; above < kParentsMax; ++above) {
+    const api::CompositePodGroup* composite = view.composite_groups.find(root.ns, root.name);
+    if (!composite || composite->parent.empty()) break;
+    root.name = composite->parent;
+  }
+  return root;
 }
 
 Owners::Owners() : rows_(1) {}

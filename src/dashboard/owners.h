@@ -23,6 +23,7 @@ inline constexpr std::size_t kParentsMax = 8;
 // In the order of the frame's numbers.
 enum class OwnerKind : std::uint8_t { Pod, PodGroup, CompositePodGroup, ResourceClaim };
 std::string_view name_of(OwnerKind kind);
+OwnerKind kind_named(std::string_view name);  // Pod for any other name
 
 struct Owner {
   OwnerKind kind = OwnerKind::Pod;
@@ -33,6 +34,8 @@ struct Owner {
 
 // The tree or the group of the pod, else the pod.
 Owner owner_of(const client::View& view, const api::Pod& pod);
+// The root of the tree that a pod, a group or a tree is part of, else itself.
+Owner root_of(const client::View& view, const Owner& part);
 
 class Owners {
  public:

@@ -1,5 +1,7 @@
 #include "dashboard/pages.h"
 
+#include <charconv>
+
 #include "base/json.h"
 #include "dashboard/bundle.h"
 #include "dashboard/gzip.h"
@@ -7,7 +9,9 @@
 namespace berth::dashboard {
 namespace {
 
-constexpr std::string_view kPage = "/ui/", kApi = "/berth/v1alpha1/", kExplain = "explain/";
+constexpr std::string_view kPage = "/ui/", kApi = "/berth/v1alpha1/", kExplain = "explain/",
+                           kHistory = "history";
+constexpr std::string_view kJson = "application/json";
 constexpr std::size_t kSmallBytes = 1400;  // a packet: compression gains nothing
 
 server::Headers headers_for(std::string_view media_type) {
@@ -31,21 +35,57 @@ bool is_cross_site(const server::HttpRequest& request) {
 }
 
 server::HttpResponse body_of(const server::HttpRequest& request, std::string_view media_type,
-                             std::string_view bytes) {
+                             const Content& content) {
   server::HttpResponse response{200, headers_for(media_type), ""};
-  if (bytes.size() > kSmallBytes &&
+  if (content.bytes().size() > kSmallBytes &&
       request.header("Accept-Encoding").find("gzip") != std::string_view::npos) {
     response.headers.emplace_back("Content-Encoding", "gzip");
-    response.body = gzipped(bytes);
+    response.body = content.gzip();
   } else {
-    response.body = bytes;
+    response.body = content.bytes();
   }
   return response;
 }
 
 server::HttpResponse page_file(const server::HttpRequest& request, std::string_view path) {
-  const std::optional<BundleFile> file = bundle_file(path);
-  return file ? body_of(request, file->media_type, file->bytes) : refusal(404, "there is no such file");
+  const BundleFile* file = bundle_file(path);
+  return file ? body_of(request, file->media_type, file->content) : refusal(404, "there is no such file");
+}
+
+Result<std::int64_t> instant_in(const server::HttpRequest& request, std::string_view parameter) {
+  const std::string* text = request.parameter(parameter);
+  std::int64_t ms = 0;
+  if (text) {
+    const auto [end, failed] = std::from_chars(text->data(), text->data() + text->size(), ms);
+    if (failed == std::errc() && end == text->data() + text->size() && ms >= 0) return ms;
+  }
+  return Error(ErrorCode::Invalid, std::string(parameter), "must be a time in milliseconds since 1970");
+}
+
+// `name`: the path below the API.
+Result<HistoryQuestion> history_question(const server::HttpRequest& request, std::string_view name) {
+  if (name == kHistory) return HistoryQuestion(OverviewQuestion{});
+  if (name == "history/moment") {
+    const std::string* layout = request.parameter("layout");
+    return HistoryQuestion(MomentQuestion{TRY(instant_in(request, "at")), layout ? *layout : ""});
+  }
+  if (name == "history/difference")
+    return HistoryQuestion(
+        DifferenceQuestion{TRY(instant_in(request, "from")), TRY(instant_in(request, "to"))});
+  return Error(ErrorCode::NotFound, "there is no such page");
+}
+
+int status_of_error(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::Invalid:
+      return error.path().empty() ? 500 : 400;
+    case ErrorCode::NotFound:
+      return 404;
+    case ErrorCode::Gone:
+      return 410;
+    default:
+      return 503;
+  }
 }
 
 server::HttpResponse answer_refusal(Answer answer) {
@@ -65,7 +105,7 @@ server::HttpResponse answer_refusal(Answer answer) {
 }  // namespace
 
 server::HttpResponse json_page(int status, std::string body) {
-  return {status, headers_for("application/json"), std::move(body)};
+  return {status, headers_for(kJson), std::move(body)};
 }
 
 server::HttpResponse refusal(int status, std::string_view message) {
@@ -124,10 +164,18 @@ void Pages::show(const server::HttpRequest& request, const std::shared_ptr<serve
   if (name.starts_with(kExplain) && options_.explain)
     return options_.explain(std::string(name.substr(kExplain.size())),
                             request.parameter("what-if") ? WhatIf::Yes : WhatIf::No, exchange);
+  if (name.starts_with(kHistory) && options_.history) {
+    Result<HistoryQuestion> question = history_question(request, name);
+    if (!question)
+      return exchange->respond(refusal(status_of_error(question.error()), question.error().text()));
+    return options_.history(std::move(*question), [request, exchange](const Result<Json>& answer) {
+      exchange->respond(answer ? body_of(request, kJson, Content(to_string(*answer)))
+                               : refusal(status_of_error(answer.error()), answer.error().text()));
+    });
+  }
   const auto page = published_.page(name);
   if (!page) return exchange->respond(refusal(404, "there is no such page, or not yet"));
-  exchange->respond(
-      body_of(request, name == "floor/cells" ? "application/octet-stream" : "application/json", *page));
+  exchange->respond(body_of(request, name == "floor/cells" ? "application/octet-stream" : kJson, *page));
 }
 
 }  // namespace berth::dashboard

@@ -3,6 +3,8 @@
 //   GET  /ui/                              the page; anyone may load it, it has no data
 //   POST /berth/v1alpha1/session           {"code"} of a link, for {"token"}
 //   GET  /berth/v1alpha1/NAME              floor, floor/cells, waiting, groups, room, health, pace
+//   GET  /berth/v1alpha1/history           history_pages.h; history/moment?at=MS&layout=ID,
+//                                          history/difference?from=MS&to=MS
 //   GET  /berth/v1alpha1/events            Server-Sent Events: hello, layout, floor, pages, tick
 //   GET  /berth/v1alpha1/explain/KIND/NAMESPACE/NAME   what `berth explain -o json` says, with ?what-if
 //                                          all of it; KIND pods, podgroups or compositepodgroups
@@ -16,6 +18,7 @@
 #include <mutex>
 
 #include "base/clock.h"
+#include "dashboard/history_pages.h"
 #include "dashboard/published.h"
 #include "dashboard/sessions.h"
 
@@ -35,6 +38,8 @@ struct PagesOptions {
   Sessions* sessions = nullptr;
   // Answers with the explanation or a refusal, later and on any thread. `path`: below explain/.
   std::function<void(const std::string& path, WhatIf, std::shared_ptr<server::HttpExchange>)> explain;
+  // Gives the answer later and on any thread.
+  std::function<void(HistoryQuestion, std::function<void(Result<Json>)>)> history;
 };
 
 class Pages final : public server::HttpHandler, public std::enable_shared_from_this<Pages> {

@@ -37,7 +37,9 @@ struct Site {
                        },
                    .sessions = &sessions,
                    .explain = [](const std::string& path, WhatIf,
-                                 auto exchange) { exchange->respond(json_page(200, "\"" + path + "\"")); }});
+                                 auto exchange) { exchange->respond(json_page(200, "\"" + path + "\"")); },
+                   .history = [](const HistoryQuestion& question,
+                                 auto done) { done(Json(static_cast<int>(question.index()))); }});
 
   std::shared_ptr<Exchange> ask(std::string method, std::string path, server::Headers headers = {},
                                 std::string body = "") {
@@ -103,6 +105,38 @@ TEST(Pages, DataIsForThoseWithAToken) {
   EXPECT_EQ(site.status("PUT", "/berth/v1alpha1/waiting", {{"Authorization", token}}), 405);
   EXPECT_EQ(site.ask("GET", "/berth/v1alpha1/explain/pods/a/b", {{"Authorization", token}})->answer->body,
             "\"pods/a/b\"");
+}
+
+TEST(Pages, HistoryIsAskedByInstants) {
+  Site site;
+  const std::string token = site.token();
+  const auto ask = [&](const char* page, std::vector<std::pair<std::string, std::string>> query = {}) {
+    const auto exchange = std::make_shared<Exchange>();
+    site.pages->handle({.method = "GET",
+                        .path = std::string("/berth/v1alpha1/") + page,
+                        .query = std::move(query),
+                        .headers = {{"Authorization", token}, {"Host", "127.0.0.1:80"}}},
+                       exchange);
+    return std::to_string(exchange->answer->status) + " " + exchange->answer->body;
+  };
+  EXPECT_EQ(ask("history"), "200 0");
+  EXPECT_EQ(ask("history/moment", {{"at", "7"}}), "200 1");
+  EXPECT_EQ(ask("history/difference", {{"from", "7"}, {"to", "9"}}), "200 2");
+  EXPECT_EQ(ask("history/difference", {{"from", "7"}}),
+            R"(400 {"message":"to: must be a time in milliseconds since 1970"})");
+  EXPECT_EQ(ask("history/moment", {{"at", "-7"}}),
+            R"(400 {"message":"at: must be a time in milliseconds since 1970"})");
+  EXPECT_TRUE(ask("history/other").starts_with("404"));
+}
+
+TEST(Pages, AnAnswerIsCompressedOnce) {
+  const Content content(std::string(5000, 'x'));
+  const std::string* first = &content.gzip();
+  EXPECT_EQ(first, &content.gzip());
+  EXPECT_EQ(*gunzipped(*first, 6000), content.bytes());
+  EXPECT_EQ(gunzipped(*first, 10)->size(), 10u);
+  EXPECT_FALSE(gunzipped(first->substr(0, first->size() / 2), 6000).ok());
+  EXPECT_FALSE(gunzipped("plain", 6000).ok());
 }
 
 TEST(Pages, ACodeWorksOnce) {

@@ -12,7 +12,7 @@ std::string event_text(std::string_view event, std::string_view json) {
 }  // namespace
 
 void Published::put(std::string_view page, std::string text) {
-  auto shared = std::make_shared<const std::string>(std::move(text));
+  auto shared = std::make_shared<const Content>(std::move(text));
   const std::lock_guard lock(pages_mutex_);
   pages_.insert_or_assign(std::string(page), std::move(shared));
 }
@@ -23,7 +23,7 @@ void Published::tell(std::string_view event, const std::string& json) {
   std::erase_if(listeners_, [&](const auto& listener) { return !listener->send(text); });
 }
 
-std::shared_ptr<const std::string> Published::page(std::string_view name) {
+std::shared_ptr<const Content> Published::page(std::string_view name) {
   const std::lock_guard lock(pages_mutex_);
   const auto found = pages_.find(name);
   if (found == pages_.end()) return nullptr;

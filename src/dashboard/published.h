@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dashboard/board.h"
+#include "dashboard/gzip.h"
 #include "server/http.h"
 
 namespace berth::dashboard {
@@ -25,7 +26,7 @@ class Published final : public Publisher {
   void tell(std::string_view event, const std::string& json) override;
 
   // Null: not published yet, or no such page.
-  std::shared_ptr<const std::string> page(std::string_view name);
+  std::shared_ptr<const Content> page(std::string_view name);
   // Streams Server-Sent Events to it from now on, with these headers; false: there are kListenersMax.
   bool listen(std::shared_ptr<server::HttpExchange> listener, server::Headers headers);
   bool take_reads() override;
@@ -34,7 +35,7 @@ class Published final : public Publisher {
 
  private:
   std::mutex pages_mutex_;
-  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> pages_;
+  std::map<std::string, std::shared_ptr<const Content>, std::less<>> pages_;
   std::atomic<bool> read_ = false;  // since the last take_reads()
   std::mutex listeners_mutex_;
   std::vector<std::shared_ptr<server::HttpExchange>> listeners_;

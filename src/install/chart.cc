@@ -38,6 +38,9 @@ constexpr ChartValue kValues[] = {
     {"serviceMonitor.enabled", "", "", false, "false", "a ServiceMonitor for the Prometheus operator"},
     {"dashboards.enabled", "dashboard", R"({{ .Files.Get "dashboards/berth.json" | toJson }})", false,
      "false", "a ConfigMap with the dashboard, for Grafana's sidecar (label grafana_dashboard)"},
+    {"serveDashboard.enabled", "", "", false, "false",
+     "the schedulers serve Berth's own dashboard, to users who are bound to the ClusterRole "
+     "berth-dashboard-reader"},
     {"webhook.enabled", "", "", false, "false",
      "pods of Berth are validated and completed when they are created (shares of GPUs, plugins)"},
     {"webhook.secret", "webhook-secret", "{{ .Values.webhook.secret }}", false, "berth-webhook-tls",
@@ -52,11 +55,16 @@ std::string token_of(std::string_view name) {
   return std::string(kTokenStart) + std::string(name) + std::string(kTokenEnd);
 }
 
-enum class Webhook : std::uint8_t { Off, On };
+// Options that change objects which are always there.
+struct Extras {
+  bool webhook = false;
+  bool dashboard = false;
+};
 
-InstallOptions chart_options(Webhook webhook) {
+InstallOptions chart_options(Extras extras) {
   InstallOptions options;
-  options.webhook = webhook == Webhook::On;
+  options.webhook = extras.webhook;
+  options.serve_dashboard = extras.dashboard;
   options.webhook_secret = token_of("webhook-secret");
   options.webhook_ca_bundle = token_of("webhook-ca");
   options.webhook_failure_policy = token_of("webhook-failure-policy");
@@ -103,6 +111,7 @@ std::string condition_of(const InstallObject& entry) {
   if (entry.presence == Presence::NodeAgent) return ".Values.nodeAgent.enabled";
   if (entry.presence == Presence::ServiceMonitor) return ".Values.serviceMonitor.enabled";
   if (entry.presence == Presence::Dashboards) return ".Values.dashboards.enabled";
+  if (entry.presence == Presence::ServeDashboard) return ".Values.serveDashboard.enabled";
   if (entry.presence == Presence::Webhook) return ".Values.webhook.enabled";
   // Helm itself creates the release's namespace.
   if (entry.object.string_at("kind") == "Namespace")
@@ -134,13 +143,10 @@ ChartFile template_file(InstallObject entry) {
   return {file_name(entry.object), std::move(text)};
 }
 
-// A template for the object with the webhook and without it.
-ChartFile template_file(const InstallObject& without, const InstallObject& with) {
-  ChartFile file = template_file(without);
-  const std::string other = template_file(with).text;
-  if (file.text != other)
-    file.text = "{{- if .Values.webhook.enabled }}\n" + other + "{{- else }}\n" + file.text + "{{- end }}\n";
-  return file;
+// The first where the value is true; one of both where they are equal.
+std::string either(std::string_view value, const std::string& with, const std::string& without) {
+  if (with == without) return with;
+  return "{{- if .Values." + std::string(value) + " }}\n" + with + "{{- else }}\n" + without + "{{- end }}\n";
 }
 
 std::string chart_yaml(std::string_view version) {
@@ -225,9 +231,19 @@ std::vector<ChartFile> chart_files(std::string_view version) {
                                   {"values.yaml", values_yaml(version)},
                                   {"README.md", readme(version)},
                                   {"dashboards/berth.json", InstallOptions::dashboard_text()}};
-  const std::vector<InstallObject> without = all_objects(chart_options(Webhook::Off));
-  const std::vector<InstallObject> with = all_objects(chart_options(Webhook::On));
-  for (std::size_t i = 0; i < without.size(); ++i) files.push_back(template_file(without[i], with[i]));
+  const auto templates = [](Extras extras) {
+    std::vector<ChartFile> made;
+    for (InstallObject& object : all_objects(chart_options(extras)))
+      made.push_back(template_file(std::move(object)));
+    return made;
+  };
+  const std::vector<ChartFile> plain = templates({}), webhook = templates({.webhook = true}),
+                               page = templates({.dashboard = true}),
+                               both = templates({.webhook = true, .dashboard = true});
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    files.push_back({plain[i].path,
+                     either("serveDashboard.enabled", either("webhook.enabled", both[i].text, page[i].text),
+                            either("webhook.enabled", webhook[i].text, plain[i].text))});
   return files;
 }
 

@@ -105,6 +105,14 @@ Json dashboard_config_map(const InstallOptions& options) {
   return map;
 }
 
+// Bound to nobody: who may read the page is the cluster's administrator's to say.
+Json dashboard_reader() {
+  Json role = access_object("ClusterRole", kDashboardReaderRole, "");
+  role["rules"] = Json::array({Json::object(
+      {{"nonResourceURLs", Json::array({kDashboardReadPath})}, {"verbs", Json::array({"get"})}})});
+  return role;
+}
+
 Json namespace_object(const InstallOptions& options) {
   return Json::object(
       {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Json::object({{"name", options.ns}})}});
@@ -131,6 +139,8 @@ std::vector<InstallObject> all_objects(const InstallOptions& options) {
                      Presence::NodeAgent});
   objects.push_back({with_labels(service_monitor(options), scheduler, options), Presence::ServiceMonitor});
   objects.push_back({dashboard_config_map(options), Presence::Dashboards});
+  objects.push_back({with_labels(dashboard_reader(), scheduler, options), Presence::ServeDashboard});
+  objects.push_back({with_labels(dashboard_service(options), scheduler, options), Presence::ServeDashboard});
   for (Json (*make)(const InstallOptions&) : {webhook_service, validating_webhook, mutating_webhook})
     objects.push_back({with_labels(make(options), scheduler, options), Presence::Webhook});
   return objects;
@@ -142,6 +152,7 @@ std::vector<Json> installation(const InstallOptions& options) {
     if (entry.presence == Presence::NodeAgent && !options.node_agent) continue;
     if (entry.presence == Presence::ServiceMonitor && !options.service_monitor) continue;
     if (entry.presence == Presence::Dashboards && !options.dashboards) continue;
+    if (entry.presence == Presence::ServeDashboard && !options.serve_dashboard) continue;
     if (entry.presence == Presence::Webhook && !options.webhook) continue;
     wanted.push_back(std::move(entry.object));
   }

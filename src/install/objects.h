@@ -19,6 +19,9 @@ inline constexpr std::string_view kNamespaceDefault = "berth-system";
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kLeaseName = "berth-scheduler";
 inline constexpr std::int64_t kReplicasMax = 9;
+// Users who may get this path of the API server may read the dashboard.
+inline constexpr std::string_view kDashboardReadPath = "/berth/v1alpha1/dashboard";
+inline constexpr std::string_view kDashboardReaderRole = "berth-dashboard-reader";
 
 // From whom an API server learns the authority of the webhook's certificate.
 enum class WebhookCa : std::uint8_t { Given, CertManager };
@@ -34,6 +37,7 @@ struct InstallOptions {
   bool node_agent = false;                           // reports device health as NodeDeviceHealth objects
   bool service_monitor = false;                      // where the Prometheus operator is installed
   bool dashboards = false;                           // where Grafana's sidecar looks for ConfigMaps
+  bool serve_dashboard = false;                      // the page of docs/dashboard.md, for users with its role
   bool webhook = false;                              // the binder's Validate and Mutate at admission
   std::string webhook_secret = "berth-webhook-tls";  // of type kubernetes.io/tls, in Berth's namespace
   WebhookCa webhook_ca = WebhookCa::CertManager;
@@ -47,7 +51,7 @@ struct InstallOptions {
 };
 
 // When an object is part of an installation.
-enum class Presence : std::uint8_t { Always, NodeAgent, ServiceMonitor, Dashboards, Webhook };
+enum class Presence : std::uint8_t { Always, NodeAgent, ServiceMonitor, Dashboards, ServeDashboard, Webhook };
 
 struct InstallObject {
   Json object;

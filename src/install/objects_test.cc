@@ -27,6 +27,7 @@ InstallOptions everything() {
   InstallOptions options;
   options.ns = "gpu-system";
   options.node_agent = options.service_monitor = options.dashboards = options.webhook = true;
+  options.serve_dashboard = true;
   return options;
 }
 
@@ -51,6 +52,24 @@ void find_unknown(const api::TypeInfo& type, const Json& value, const std::strin
         for (const Json& item : member.value.as_array()) find_unknown(field->type(), item, at, unknown);
     }
   }
+}
+
+TEST(Objects, DashboardIsServedOnlyWhenAskedAndToNobodyAtFirst) {
+  InstallOptions options;
+  const auto closed = by_title(options);
+  EXPECT_FALSE(closed.contains("ClusterRole berth-dashboard-reader"));
+  EXPECT_EQ(to_string(closed.at("Deployment berth-system/berth-scheduler")).find("--dashboard"),
+            std::string::npos);
+  options.serve_dashboard = true;
+  const auto open = by_title(options);
+  EXPECT_NE(to_string(open.at("Deployment berth-system/berth-scheduler")).find("--dashboard=0.0.0.0:8443"),
+            std::string::npos);
+  EXPECT_EQ(open.at("Service berth-system/berth-dashboard").part("spec").items_at("ports")[0].int_at("port"),
+            443);
+  EXPECT_NE(to_string(open.at("NetworkPolicy berth-system/berth-scheduler")).find("8443"), std::string::npos);
+  EXPECT_TRUE(open.contains("ClusterRole berth-dashboard-reader"));
+  for (const auto& [title, object] : open)
+    EXPECT_NE(object.part("roleRef").string_at("name"), kDashboardReaderRole) << title;
 }
 
 TEST(Objects, AreWrittenInFieldsThatTheirKindsHave) {
@@ -131,11 +150,12 @@ TEST(Objects, TheWebhookIsReachedWhereItListens) {
       objects.at("Deployment gpu-system/berth-scheduler").part("spec").part("template").part("spec");
   const Json& container = pod.items_at("containers")[0];
   const std::int64_t port = service.items_at("ports")[0].int_at("targetPort");
-  EXPECT_EQ(container.items_at("ports")[1].int_at("containerPort"), port);
+  EXPECT_EQ(container.items_at("ports").back().int_at("containerPort"), port);
   EXPECT_EQ(objects.at("NetworkPolicy gpu-system/berth-scheduler")
                 .part("spec")
                 .items_at("ingress")[0]
-                .items_at("ports")[1]
+                .items_at("ports")
+                .back()
                 .int_at("port"),
             port);
   const auto has = [&](const std::string& argument) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kKubeletDirectory = "/var/lib/kubelet";
 constexpr std::string_view kNodesDirectory = "/run/berth/nodes";
-constexpr std::string_view kPortName = "https-status";
+constexpr std::string_view kPortName = "https-status", kDashboardPortName = "https-dashboard";
 // Where Prometheus, as every pod, finds the token of its account.
 constexpr std::string_view kAccountTokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 constexpr std::int64_t kUser = 65532;  // nobody's in common images
@@ -79,6 +79,12 @@ std::string listen_flag() {
   return "--listen=0.0.0.0:" + std::to_string(kStatusPort);
 }
 
+void add_dashboard(Json& container) {
+  container["args"].as_array().emplace_back("--dashboard=0.0.0.0:" + std::to_string(kDashboardPort));
+  container["ports"].as_array().push_back(
+      Json::object({{"name", kDashboardPortName}, {"containerPort", kDashboardPort}, {"protocol", "TCP"}}));
+}
+
 // The certificate's Secret appears in the container as files, which change with it.
 void add_webhook(Json& container, Json& pod_spec, const InstallOptions& options) {
   const std::string folder(kCertificateFolder);
@@ -126,6 +132,7 @@ Json scheduler_deployment(const InstallOptions& options) {
     args.as_array().emplace_back("--feature-gates=" + options.feature_gates);
   Json runs = container(Account::Scheduler, std::move(args), options);
   runs["resources"] = options.resources;
+  if (options.serve_dashboard) add_dashboard(runs);
   Json certificate = Json::object();
   if (options.webhook) add_webhook(runs, certificate, options);
   Json pod =
@@ -153,10 +160,12 @@ Json disruption_budget(const InstallOptions& options) {
   return budget;
 }
 
-// Only probes, metrics and admission reviews may come in. Outgoing traffic is not restricted: manifests do
-// not know the API server's address.
+// Only probes, metrics, readers of the dashboard and admission reviews may come in. Outgoing traffic is not
+// restricted: manifests do not know the API server's address.
 Json network_policy(const InstallOptions& options) {
   Json ports = Json::array({Json::object({{"port", kStatusPort}, {"protocol", "TCP"}})});
+  if (options.serve_dashboard)
+    ports.as_array().push_back(Json::object({{"port", kDashboardPort}, {"protocol", "TCP"}}));
   if (options.webhook)
     ports.as_array().push_back(Json::object({{"port", kWebhookPort}, {"protocol", "TCP"}}));
   Json policy = named("networking.k8s.io/v1", "NetworkPolicy", name_of(Account::Scheduler), options);
@@ -174,6 +183,20 @@ Json metrics_service(const InstallOptions& options) {
                                                                        {"port", kStatusPort},
                                                                        {"protocol", "TCP"},
                                                                        {"targetPort", kPortName}})})}});
+  return service;
+}
+
+// Every scheduler serves the page from its own view and with its own tokens' reviews; a browser stays with
+// one.
+Json dashboard_service(const InstallOptions& options) {
+  Json service = named("v1", "Service", kDashboardService, options);
+  service["spec"] =
+      Json::object({{"selector", selector_labels(name_of(Account::Scheduler))},
+                    {"sessionAffinity", "ClientIP"},
+                    {"ports", Json::array({Json::object({{"name", kDashboardPortName},
+                                                         {"port", 443},
+                                                         {"protocol", "TCP"},
+                                                         {"targetPort", kDashboardPortName}})})}});
   return service;
 }
 

@@ -10,6 +10,8 @@
 namespace berth::install {
 
 inline constexpr std::int64_t kStatusPort = 10259;  // the port of kube-scheduler
+inline constexpr std::int64_t kDashboardPort = 8443;
+inline constexpr std::string_view kDashboardService = "berth-dashboard";
 
 // Labels of every object; a workload's own name is its component and selects its pods.
 Json labels_of(std::string_view component, const InstallOptions& options);
@@ -23,6 +25,7 @@ Json scheduler_deployment(const InstallOptions& options);
 Json disruption_budget(const InstallOptions& options);
 Json network_policy(const InstallOptions& options);
 Json metrics_service(const InstallOptions& options);
+Json dashboard_service(const InstallOptions& options);
 Json service_monitor(const InstallOptions& options);
 Json node_agent_daemon_set(const InstallOptions& options);
 

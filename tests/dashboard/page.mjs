@@ -1,4 +1,5 @@
 // The page in Chromium against a `berth up` with three nodes; one JSON line a case: {"name","problem"}.
+// CASES is "all", or "restarted" for a process that took up the data of the one before.
 // API, CA, CERT and KEY say where the API server is and who asks; LINK is the link that `up` printed.
 import https from "node:https";
 import { createRequire } from "node:module";
@@ -7,8 +8,8 @@ import { fileURLToPath } from "node:url";
 const require = createRequire(fileURLToPath(new URL("../../web/package.json", import.meta.url)));
 const { chromium, expect } = require("@playwright/test");
 const axe = require("axe-core").source;
-const { API, CA, CERT, KEY, LINK } = process.env;
-const screens = ["floor", "why", "group", "room", "health", "pace"];
+const { API, CA, CERT, KEY, LINK, CASES } = process.env;
+const screens = ["floor", "why", "group", "time", "room", "health", "pace"];
 
 function call(method, path, body) {
   return new Promise((done, failed) => {
@@ -37,7 +38,27 @@ page.on("console", (message) => { if (message.type() === "error") complaints.pus
 page.on("pageerror", (error) => complaints.push(error.message));
 const show = (screen) => page.evaluate((name) => { location.hash = `#/${name}`; }, screen);
 
-const cases = {
+const slider = () => page.getByRole("slider", { name: "Instant" });
+async function oldest() {
+  await show("time");
+  await slider().focus();
+  await page.keyboard.press("Home");
+}
+// Goes on from change to change until the change says this.
+async function findChange(text) {
+  for (let step = 0; step < 100; ++step) {
+    const [shown] = await Promise.all([
+      page.waitForResponse((answer) => answer.url().includes("/history/moment")),
+      page.getByRole("button", { name: "Change after" }).click(),
+    ]);
+    const moment = await shown.json();
+    if (JSON.stringify(moment.step.changes).includes(text)) return;
+    await expect(page.getByRole("button", { name: "Change after" })).toBeEnabled();
+  }
+  throw new Error(`no change says ${text}`);
+}
+
+const all = {
   "the link opens the floor, and its code is no longer in the address": async () => {
     await page.goto(LINK);
     await expect(page.locator(".foot")).toContainText("3 nodes");
@@ -105,6 +126,25 @@ const cases = {
     await expect(page.getByRole("rowheader", { name: "gang-1" })).toBeVisible();
     await expect(page.locator(".list")).toContainText("2 of 2");
   },
+  "the slider shows what waited, and the decision that changed a device": async () => {
+    await show("time");
+    await expect(page.locator(".then")).toContainText("default/huge");
+    await oldest();
+    await expect(page.locator(".then")).not.toContainText("default/huge");
+    await findChange("small");
+    await expect(page.locator(".then")).toContainText("Decisions about it");
+    await expect(page.locator(".then")).toContainText("free → used · default/small");
+  },
+  "two instants differ by who came": async () => {
+    await oldest();
+    await page.getByRole("button", { name: "Compare from here" }).click();
+    await page.getByRole("button", { name: "Latest" }).click();
+    await expect(page.getByRole("rowheader", { name: "default/gang" }).first()).toBeVisible();
+    await expect(page.locator(".then")).toContainText("Waits since");
+    await page.getByRole("button", { name: "Table" }).click();
+    await expect(page.getByRole("rowheader", { name: /^node-/ }).first()).toBeVisible();
+    await page.getByRole("button", { name: "Map", exact: true }).click();
+  },
   "a cordoned node is on the page of health": async () => {
     await call("PUT", "/api/v1/nodes/node-2", { ...JSON.parse(await call("GET", "/api/v1/nodes/node-2")), spec: { unschedulable: true } });
     await show("health");
@@ -139,6 +179,19 @@ const cases = {
   },
   "the console has no error": async () => { expect(complaints).toEqual([]); },
 };
+
+const restarted = {
+  "after a restart the slider shows what was before it": async () => {
+    await page.goto(LINK);
+    await expect(page.locator(".foot")).toContainText("nodes");
+    await oldest();
+    await expect(page.locator(".curve-gap")).toHaveCount(1);
+    await findChange("small");
+    await expect(page.locator(".then")).toContainText("free → used · default/small");
+  },
+  "the console has no error after a restart": all["the console has no error"],
+};
+const cases = CASES === "restarted" ? restarted : all;
 
 for (const [name, run] of Object.entries(cases)) {
   let problem = null;

@@ -93,12 +93,13 @@ def bundle_is_what_its_sources_make():
             raise Failure("%s in web/dist is stale; run `npm run build` in web/" % ", ".join(differing))
 
 
-def page(served, tally):
+def page(served, tally, cases):
     """Every case of page.mjs is one of ours."""
     def link():
         served.log.flush()
-        return re.search(r"(http://\S+/ui/#code=\S+)", pathlib.Path(served.scratch.name, "log").read_text())
-    environment = {"API": served.url, "LINK": eventually("the link is printed", link)[1]}
+        found = re.findall(r"http://\S+/ui/#code=\S+", pathlib.Path(served.scratch.name, "log").read_text())
+        return len(found) == served.starts and found[-1]
+    environment = {"API": served.url, "CASES": cases, "LINK": eventually("the link is printed", link)}
     for name, key in (("CA", "certificate-authority"), ("CERT", "client-certificate"), ("KEY", "client-key")):
         environment[name] = base64.b64decode(re.search(key + r"-data: (\S+)", served.access)[1]).decode()
     ran = subprocess.run(["node", str(HERE / "page.mjs")], env={**os.environ, **environment}, text=True,
@@ -135,7 +136,9 @@ def main():
         tally.attempt(case)
     served = Served(asked.berth, "up", [], ["--nodes", "3"], secure=True)
     try:
-        page(served, tally)
+        page(served, tally, "all")
+        served.restart()
+        page(served, tally, "restarted")
     finally:
         served.close()
     return tally.close()

@@ -6,12 +6,13 @@ import { useToken } from "./api.ts";
 import { FloorScreen } from "./floor_screen.tsx";
 import { GroupScreen } from "./group_screen.tsx";
 import { HealthScreen, PaceScreen, RoomScreen } from "./other_screens.tsx";
+import { TimeScreen } from "./time_screen.tsx";
 import { health, link, refusal, route, run } from "./store.ts";
 import { WhyScreen } from "./why_screen.tsx";
 
 const screens = [
   { id: "floor", title: "Floor", show: FloorScreen }, { id: "why", title: "Why and when", show: WhyScreen },
-  { id: "group", title: "Groups", show: GroupScreen }, { id: "room", title: "Room", show: RoomScreen },
+  { id: "group", title: "Groups", show: GroupScreen }, { id: "time", title: "Time", show: TimeScreen }, { id: "room", title: "Room", show: RoomScreen },
   { id: "health", title: "Health", show: HealthScreen }, { id: "pace", title: "Pace", show: PaceScreen },
 ];
 const links = { connecting: "connecting", live: "live", lost: "not connected, trying", refused: "refused" };

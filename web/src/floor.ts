@@ -91,18 +91,23 @@ export class Floor {
     return true;
   }
 
+  // What is in these cells; other numbers of owners stay what they are.
+  put(runs: Delta["runs"], owners: Delta["owners"]): void {
+    for (const [id, kind, namespace, name] of owners)
+      this.owners.set(id, { kind: ownerKinds[kind], namespace, name });
+    for (const [first, count, state, owner] of runs) {
+      this.state.fill(state, first, first + count);
+      this.owner.fill(owner, first, first + count);
+    }
+  }
+
   // False when the delta does not follow: the floor must be read again. An older one changes nothing.
   apply(delta: Delta): boolean {
     if (delta.layout !== this.layout.version) return false;
     if (delta.version <= this.version) return true;
     if (delta.version !== this.version + 1) return false;
     this.version = delta.version;
-    for (const [id, kind, namespace, name] of delta.owners)
-      this.owners.set(id, { kind: ownerKinds[kind], namespace, name });
-    for (const [first, count, state, owner] of delta.runs) {
-      this.state.fill(state, first, first + count);
-      this.owner.fill(owner, first, first + count);
-    }
+    this.put(delta.runs, delta.owners);
     return true;
   }
 }

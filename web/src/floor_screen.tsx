@@ -1,13 +1,13 @@
-import { useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useState } from "preact/hooks";
 import { type Floor, type Owner, conditionNames, count, ownerText, sameOwner, useNames } from "./floor.ts";
 import { FloorMap } from "./map.tsx";
 import { Bar, Rows, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
-import { floor, floorChanges, go, highlight, waiting } from "./store.ts";
+import { floor, floorChanges, go, highlight, plan, waiting } from "./store.ts";
 
-const modes: { mode: Mode; label: string }[] = [
+export const modes: { mode: Mode; label: string }[] = [
   { mode: "use", label: "Use" }, { mode: "owner", label: "Owner" }, { mode: "health", label: "Health" },
-  { mode: "reserved", label: "Reserved" },
+  { mode: "reserved", label: "Reserved" }, { mode: "fragmentation", label: "Fragmentation" },
 ];
 const matchesMax = 8;
 
@@ -45,7 +45,7 @@ function Search({ now }: { now: Floor }) {
   };
   return (
     <form class="search" role="search" onSubmit={(event) => { event.preventDefault(); if (matches[0]) show(matches[0]); }}>
-      <input type="search" placeholder="Find a node, group, pod or rack" aria-label="Find a node, group, pod or rack"
+      <input type="search" placeholder="Find node, group or rack" aria-label="Find a node, group, pod or rack"
         value={words} onInput={(event) => setWords(event.currentTarget.value)} />
       {words.trim() && (
         <ul class="matches">
@@ -61,13 +61,15 @@ function Search({ now }: { now: Floor }) {
   );
 }
 
-function Legend({ mode }: { mode: Mode }) {
+export function Legend({ mode }: { mode: Mode }) {
   const rows = mode === "health"
     ? [["quiet", "none", "healthy"], ["closed", "slash", "closed to new work"], ["ill", "cross", "ill"]]
     : mode === "owner"
       ? [["free", "hollow", "free"], ["owner", "none", "one colour an owner"]]
       : mode === "reserved"
         ? [["free", "hollow", "free"], ["reserved", "dot", "reserved"], ["quiet", "none", "in use"]]
+        : mode === "fragmentation"
+          ? [["whole", "hollow", "free, on a free node"], ["shared", "half", "free, others in use"], ["quiet", "none", "in use"]]
         : [["free", "hollow", "free"], ["used", "none", "in use"], ["shared", "half", "shared"], ["reserved", "dot", "reserved"]];
   return (
     <ul class="legend" aria-label="Legend">
@@ -101,10 +103,12 @@ function owners(now: Floor, node: number): Owner[] {
   return found;
 }
 
-function FloorTable({ now }: { now: Floor }) {
-  const wanted = highlight.value;
-  const nodes = now.layout.nodes.map((_, node) => node).filter((node) => !wanted || wanted.nodes?.has(now.layout.nodes[node]) ||
-    (wanted.owner && owners(now, node).some((owner) => sameOwner(owner, wanted.owner))));
+export function FloorTable({ now, lit }: { now: Floor; lit: ((cell: number) => boolean) | null }) {
+  const hasLit = (node: number) => {
+    for (let cell = now.firstCell[node]; cell < now.firstCell[node + 1]; ++cell) if (lit!(cell)) return true;
+    return false;
+  };
+  const nodes = now.layout.nodes.map((_, node) => node).filter((node) => !lit || hasLit(node));
   return (
     <Rows items={nodes} height={34} label="Nodes"
       head={<tr><th>Node</th>{now.layout.levels.map((level) => <th key={level.name}>{level.name}</th>)}<th class="number">Devices</th>
@@ -163,8 +167,10 @@ export function FloorScreen() {
   const [table, setTable] = useState(false);
   const [cell, setCell] = useState(-1);
   const now = floor.value;
-  void floorChanges.value;
-  if (!now) return <p class="empty">The floor is being read.</p>;
+  const wanted = highlight.value;
+  const lit = useCallback((cell: number) =>
+    (!!wanted?.owner && sameOwner(now?.ownerOf(cell), wanted.owner)) || !!wanted?.nodes?.has(now!.nodeName(cell)), [now, wanted]);
+  if (!now || !plan.value) return <p class="empty">The floor is being read.</p>;
   if (now.cells === 0) return <p class="empty">There are no nodes yet.</p>;
   return (
     <div class="screen floor">
@@ -184,7 +190,10 @@ export function FloorScreen() {
         </div>
       </div>
       <div class="stage">
-        {table ? <FloorTable now={now} /> : <FloorMap mode={mode} open={setCell} />}
+        {table ? <FloorTable now={now} lit={wanted && lit} /> : (
+          <FloorMap now={now} plan={plan.value} version={floorChanges.value} mode={mode} lit={wanted && lit}
+            open={(at) => { at < 0 ? (highlight.value = null) : setCell(at); }} />
+        )}
         {cell >= 0 && cell < now.cells && <Details now={now} cell={cell} close={() => setCell(-1)} />}
       </div>
       <p class="foot muted">{plural(now.layout.nodes.length - now.layout.shared.length, "node")}

@@ -51,6 +51,7 @@ function GroupDetails({ kind, namespace, name, row }: { kind: string; namespace:
         <Card title="Domains">
           <table class="plain"><thead><tr><th>Domain</th><th class="number">Pods</th></tr></thead>
             <tbody>{row.domains.map((domain) => <tr key={domain.path}><th scope="row">{domain.path || "no label"}</th><td class="number">{domain.pods}</td></tr>)}</tbody></table>
+          {row.domains.length > 1 && <p>{row.rankCrossings} of {row.bound} neighbouring ranks are in different domains.</p>}
         </Card>
       )}
       {children.length > 0 && <Card title="Its groups"><ul>{children.map((child) => <li key={child.name}><a href={href("group", child.kind, child.namespace, child.name)}>{child.name}</a> <span class="muted">{state(child)}</span></li>)}</ul></Card>}

@@ -1,10 +1,9 @@
 // The floor as a picture: pan, zoom, hover, click. Its table twin is in floor_screen.tsx.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Floor, conditionNames, ownerText, sameOwner, useNames } from "./floor.ts";
+import { type Floor, conditionNames, ownerText, useNames } from "./floor.ts";
 import { type Plan, cellAt, nodeAt } from "./plan.ts";
 import { type Mode, type Palette, type View, drawCells, rgb } from "./raster.ts";
-import { floor, floorChanges, highlight, plan } from "./store.ts";
 
 const zoomStep = 1.3, scaleMax = 60, labelMin = 9;
 
@@ -23,13 +22,6 @@ function palette(element: Element): Palette {
   };
   probe.remove();
   return found;
-}
-
-function litBy(now: Floor): ((cell: number) => boolean) | null {
-  const wanted = highlight.value;
-  if (!wanted) return null;
-  return (cell) =>
-    (!!wanted.owner && sameOwner(now.ownerOf(cell), wanted.owner)) || !!wanted.nodes?.has(now.nodeName(cell));
 }
 
 function drawLabels(context: CanvasRenderingContext2D, plan: Plan, now: Floor, view: View, style: CSSStyleDeclaration) {
@@ -86,7 +78,16 @@ function Tip({ at, x, y, now }: { at: number; x: number; y: number; now: Floor }
   );
 }
 
-export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void }) {
+// `version` grows with every change of a cell; `lit` says which cells keep their colour, null: all. `open` gets
+// -1 where no cell was clicked.
+export interface MapProps {
+  now: Floor; plan: Plan; version: number; mode: Mode; lit: ((cell: number) => boolean) | null; open(cell: number): void;
+}
+
+export function FloorMap(props: MapProps) {
+  const { now: floor, plan, version, mode, lit, open } = props;
+  const latest = useRef(props);
+  latest.current = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<View | null>(null);
   const painter = useRef(() => {});
@@ -95,8 +96,8 @@ export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void 
   const [hover, setHover] = useState<{ at: number; x: number; y: number } | null>(null);
 
   painter.current = () => {
-    const element = canvas.current, now = floor.peek(), where = plan.peek();
-    if (!element || !now || !where) return;
+    const element = canvas.current, { now, plan: where, mode, lit } = latest.current;
+    if (!element) return;
     const box = element.getBoundingClientRect();
     const width = Math.max(1, Math.round(box.width * devicePixelRatio));
     const height = Math.max(1, Math.round(box.height * devicePixelRatio));
@@ -110,7 +111,7 @@ export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void 
     const shades = (colours.current ??= palette(element));
     const image = context.createImageData(width, height);
     new Uint32Array(image.data.buffer).fill(shades.background);
-    drawCells(image, now, where, view.current, mode, shades, litBy(now));
+    drawCells(image, now, where, view.current, mode, shades, lit);
     context.putImageData(image, 0, 0);
     drawLabels(context, where, now, view.current, getComputedStyle(element));
     element.dataset.painted = String(Number(element.dataset.painted ?? 0) + 1);
@@ -124,7 +125,7 @@ export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void 
     const element = canvas.current!, old = view.current;
     if (!old) return;
     const cx = x ?? element.width / 2, cy = y ?? element.height / 2;
-    const least = fit(element, plan.peek()!).scale * 0.8;
+    const least = fit(element, latest.current.plan).scale * 0.8;
     const scale = Math.min(Math.max(old.scale * factor, least), scaleMax * devicePixelRatio);
     view.current = { scale, x: cx - ((cx - old.x) * scale) / old.scale, y: cy - ((cy - old.y) * scale) / old.scale };
     paint();
@@ -140,12 +141,12 @@ export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void 
     return { x: (event.clientX - box.left) * devicePixelRatio, y: (event.clientY - box.top) * devicePixelRatio };
   };
   const cellOf = (event: MouseEvent) => {
-    if (!view.current || !plan.peek()) return -1;
+    if (!view.current) return -1;
     const at = place(event), { x, y, scale } = view.current;
-    const cell = cellAt(floor.peek()!, plan.peek()!, (at.x - x) / scale, (at.y - y) / scale);
+    const cell = cellAt(floor, plan, (at.x - x) / scale, (at.y - y) / scale);
     if (cell >= 0) return cell;
-    const node = nodeAt(plan.peek()!, (at.x - x) / scale, (at.y - y) / scale);
-    return node >= 0 ? floor.peek()!.firstCell[node] : -1;
+    const node = nodeAt(plan, (at.x - x) / scale, (at.y - y) / scale);
+    return node >= 0 ? floor.firstCell[node] : -1;
   };
 
   useEffect(() => {
@@ -168,8 +169,8 @@ export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void 
       cancelAnimationFrame(frame.current);
     };
   }, []);
-  useEffect(reset, [plan.value]);
-  useEffect(paint, [mode, floorChanges.value, highlight.value]);
+  useEffect(reset, [plan]);
+  useEffect(paint, [floor, mode, version, lit]);
 
   const keys: Record<string, () => void> = {
     "+": () => zoom(zoomStep), "=": () => zoom(zoomStep), "-": () => zoom(1 / zoomStep), "0": reset,
@@ -202,7 +203,7 @@ export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void 
           const moved = drag.current?.moved;
           drag.current = null;
           const cell = moved ? -1 : cellOf(event);
-          if (!moved) cell < 0 ? (highlight.value = null) : open(cell);
+          if (!moved) open(cell);
         }}
         onPointerLeave={() => setHover(null)}
         onKeyDown={(event) => {
@@ -217,7 +218,7 @@ export function FloorMap({ mode, open }: { mode: Mode; open(cell: number): void 
         <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / zoomStep)}>−</button>
         <button type="button" aria-label="Show all" onClick={reset}>⤢</button>
       </div>
-      {hover && floor.value && hover.at < floor.value.cells && <Tip {...hover} now={floor.value} />}
+      {hover && hover.at < floor.cells && <Tip {...hover} now={floor} />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
 import { Bar, Card, Empty, Name, Rows, Sheet, ago, plural } from "./parts.tsx";
-import { go, health, highlight, pace, room } from "./store.ts";
+import { go, health, href, highlight, pace, room } from "./store.ts";
 
 const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Healthy: "✓" };
 function showNode(node: string) { highlight.value = { text: node, nodes: new Set([node]) }; go("floor"); }
@@ -11,7 +11,7 @@ export function RoomScreen() {
     <Sheet page={room.value} title="Room">{(page) => (
       <>
         <Card title="The most that is free in one place">
-          <table class="plain">
+          <table class="plain narrow">
             <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th></tr></thead>
             <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{level.domains}</td><td class="number">{level.largestFree}</td><td class="number">{level.largestWhole}</td></tr>)}</tbody>
           </table>
@@ -60,6 +60,17 @@ export function HealthScreen() {
             </table>
           )}
         </Card>
+        {page.moved.length > 0 && (
+          <Card title="Pods that had to leave" note="because of a node or a device">
+            <table class="plain">
+              <thead><tr><th>Time</th><th>Pod</th><th>Group</th><th>Left</th><th>Why</th></tr></thead>
+              <tbody>{page.moved.map((row, i) => (
+                <tr key={i}><td class="whole">{row.time.slice(11, 19)}</td><th scope="row">{row.namespace}/{row.name}</th>
+                  <td>{row.group ? <a href={href("group", "PodGroup", row.namespace, row.group)}>{row.group}</a> : "–"}</td>
+                  <td>{row.node}</td><td>{row.message || row.reason}</td></tr>))}</tbody>
+            </table>
+          </Card>
+        )}
         <Card title="Changes" note="since this process began to watch">
           {page.changes.length === 0 ? <Empty>Nothing became ill or recovered.</Empty> : (
             <ul class="changes">{page.changes.map((row, i) => <li key={i}><time>{row.time.slice(11, 19)}</time> <span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span> {row.what}</li>)}</ul>

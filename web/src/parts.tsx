@@ -41,7 +41,7 @@ export function Bar({ parts }: { parts: { name: string; value: number; kind: str
   const text = parts.filter((part) => part.value > 0).map((part) => `${part.value} ${part.name}`).join(", ");
   return (
     <div class="bar" role="img" aria-label={text} title={text}>
-      {parts.map((part) => <Segment key={part.name} kind={part.kind} part={total ? part.value / total : 0} />)}
+      {parts.filter((part) => part.value > 0).map((part) => <Segment key={part.name} kind={part.kind} part={total ? part.value / total : 0} />)}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { Condition, type Floor, Use } from "./floor.ts";
 import type { Plan } from "./plan.ts";
 
 export interface View { x: number; y: number; scale: number } // of the plan's corner, in pixels; pixels a unit
-export type Mode = "use" | "owner" | "health" | "reserved";
+export type Mode = "use" | "owner" | "health" | "reserved" | "fragmentation";
 export interface Palette {
   background: number; free: number; used: number; shared: number; reserved: number; closed: number; ill: number;
   quiet: number; ink: number; owners: number[];
@@ -37,6 +37,8 @@ export type Mark = "none" | "hollow" | "half" | "dot" | "slash" | "cross";
 
 export function colourOf(floor: Floor, cell: number, mode: Mode, palette: Palette): number {
   const use = floor.use(cell), condition = floor.condition(cell);
+  if (mode === "fragmentation")
+    return use !== Use.Free ? palette.quiet : isWhole(floor, cell) ? palette.used : palette.shared;
   if (mode === "health")
     return condition === Condition.Ill ? palette.ill : condition === Condition.Closed ? palette.closed : palette.quiet;
   if (use === Use.Free) return palette.free;
@@ -48,8 +50,16 @@ export function colourOf(floor: Floor, cell: number, mode: Mode, palette: Palett
   return use === Use.Reserved ? palette.reserved : use === Use.Shared ? palette.shared : palette.used;
 }
 
-export function marksOf(floor: Floor, cell: number): [Mark, Mark] {
+// Whether every device of the cell's node is free.
+function isWhole(floor: Floor, cell: number): boolean {
+  const node = floor.nodeOfCell[cell];
+  for (let at = floor.firstCell[node]; at < floor.firstCell[node + 1]; ++at) if (floor.use(at) !== Use.Free) return false;
+  return true;
+}
+
+export function marksOf(floor: Floor, cell: number, mode: Mode = "use"): [Mark, Mark] {
   const use = floor.use(cell), condition = floor.condition(cell);
+  if (mode === "fragmentation") return [use !== Use.Free ? "none" : isWhole(floor, cell) ? "hollow" : "half", "none"];
   return [
     use === Use.Free ? "hollow" : use === Use.Shared ? "half" : use === Use.Reserved ? "dot" : "none",
     condition === Condition.Ill ? "cross" : condition === Condition.Closed ? "slash" : "none",
@@ -81,7 +91,7 @@ export function drawCells(
       for (let y = y0; y < y1; ++y) pixels.fill(colour, y * width + x0, y * width + x1);
       continue;
     }
-    drawMarked(pixels, width, [x0, y0, x1, y1], left, top, size, colour, palette.background, ink, marksOf(floor, cell));
+    drawMarked(pixels, width, [x0, y0, x1, y1], left, top, size, colour, palette.background, ink, marksOf(floor, cell, mode));
   }
 }
 

@@ -34,6 +34,7 @@ export interface Group {
   bound?: number;
   running?: number;
   domains?: { path: string; pods: number }[];
+  rankCrossings?: number;
 }
 export interface GroupsPage { total: number; groups: Group[] }
 export interface RoomPage {
@@ -51,6 +52,7 @@ export interface HealthPage {
     owner: Owner | null;
   }[];
   changes: { time: string; what: string; condition: string }[];
+  moved: { time: string; namespace: string; name: string; group: string; node: string; reason: string; message: string }[];
 }
 export interface Decision {
   time: string; kind: Owner["kind"]; namespace: string; name: string; result: string; pods: number; text: string;

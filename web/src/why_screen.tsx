@@ -150,7 +150,7 @@ export function Answer({ found }: { found: Found }) {
           </table>
         </Card>
       )}
-      {answer.decision?.sentence && <Card title="Kubernetes is told"><p class="muted">{answer.decision.sentence}</p></Card>}
+      {answer.decision?.sentence && <Card title="In the words of Kubernetes"><p class="muted">{answer.decision.sentence}</p></Card>}
       {answer.note && <p class="muted">{answer.note}</p>}
       {problem && <p class="muted">{problem}</p>}
     </>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Condition, Floor, type Layout, Use, count } from "../src/floor.ts";
 import { cellAt, makePlan } from "../src/plan.ts";
+import { marksOf } from "../src/raster.ts";
 
 function layout(racks = 2, nodes = 3, devices = 4): Layout {
   const names = Array.from({ length: devices }, (_, i) => `gpu-${i}`);
@@ -82,4 +83,10 @@ describe("plan", () => {
     const once = makePlan(new Floor(layout(5, 7, 3))), again = makePlan(new Floor(layout(5, 7, 3)));
     expect(again).toEqual(once);
   });
+});
+
+test("fragmentation tells free nodes from free devices beside others", () => {
+  const floor = new Floor(layout(1, 2, 4));
+  floor.put([[0, 1, Use.Used, 0]], []);
+  expect([0, 1, 4].map((cell) => marksOf(floor, cell, "fragmentation")[0])).toEqual(["none", "half", "hollow"]);
 });

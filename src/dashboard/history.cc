@@ -1,0 +1,222 @@
+#include "dashboard/history.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "base/log.h"
+#include "dashboard/gzip.h"
+
+namespace berth::dashboard {
+namespace {
+
+constexpr std::string_view kPlain = ".jsonl", kPacked = ".jsonl.gz";
+constexpr std::size_t kHeaderBytesMax = 64u << 10;
+
+std::string stem_of(std::int64_t ms) {
+  char text[48];
+  std::snprintf(text, sizeof text, "history-%015lld", static_cast<long long>(ms));
+  return text;
+}
+
+Json sample_row(const HistorySample& sample) {
+  return Json::array({sample.ms, sample.used, sample.reserved, sample.free, sample.out, sample.waiting});
+}
+
+std::optional<HistorySample> sample_in(const Json& row) {
+  if (!row.is_array() || row.as_array().size() != 6) return std::nullopt;
+  for (const Json& number : row.as_array())
+    if (!number.is_int()) return std::nullopt;
+  const JsonArray& numbers = row.as_array();
+  return HistorySample{numbers[0].as_int(), numbers[1].as_int(), numbers[2].as_int(),
+                       numbers[3].as_int(), numbers[4].as_int(), numbers[5].as_int()};
+}
+
+JsonArray sample_rows(const std::vector<HistorySample>& samples) {
+  JsonArray rows;
+  for (const HistorySample& sample : samples) rows.push_back(sample_row(sample));
+  return rows;
+}
+
+}  // namespace
+
+void SegmentSamples::add(const HistorySample& sample) {
+  if (!samples_.empty() && samples_.back().has_same_sums(sample)) return;
+  if (samples_.size() > 1 && sample.ms - samples_.back().ms < spacing_ms_) {
+    const std::int64_t ms = samples_.back().ms;
+    samples_.back() = sample;  // the latest of its time counts
+    samples_.back().ms = ms;
+    return;
+  }
+  if (samples_.size() == kSamplesOfASegmentMax) {
+    for (std::size_t at = 1; at * 2 < samples_.size(); ++at) samples_[at] = samples_[at * 2];
+    samples_.resize(samples_.size() / 2);
+    spacing_ms_ *= 2;
+  }
+  samples_.push_back(sample);
+}
+
+void History::open_all() {
+  for (const std::string& name : store_->names()) open_stored(name);
+  evict();
+}
+
+void History::open_stored(const std::string& name) {
+  const auto refuse = [&](const std::string& reason) {
+    log(LogLevel::Warning, "a segment of the dashboard's history cannot be read and is removed",
+        {{"segment", name}, {"reason", reason}});
+    store_->remove(name);
+  };
+  const bool packed = name.ends_with(kPacked);
+  if (!packed && !name.ends_with(kPlain)) return;
+  const Result<std::string> bytes = store_->read(name);
+  if (!bytes) return refuse(bytes.error().text());
+  Segment segment{.name = name, .bytes = bytes->size()};
+  if (!packed) {  // an earlier process ended while it wrote this one
+    segment.name = name.substr(0, name.size() - kPlain.size());
+    const std::size_t end = bytes->rfind('\n');  // the last line may be cut
+    std::string_view lines = std::string_view(*bytes).substr(0, end == bytes->npos ? 0 : end + 1);
+    for (std::string_view left = lines; !left.empty(); left.remove_prefix(left.find('\n') + 1)) {
+      const Result<Json> line = parse_json(left.substr(0, left.find('\n')));
+      if (!line) return refuse(line.error().text());
+      segment.to_ms = std::max(segment.to_ms, line->int_at("time"));
+      if (segment.from_ms == 0) {
+        segment.from_ms = segment.to_ms;
+        segment.starts = line->bool_at("starts");
+      }
+      if (const auto sample = sample_in(line->part("sums"))) segment.samples.add(*sample);
+    }
+    store_->remove(name);
+    if (segment.from_ms > 0) {
+      finish(lines, segment);
+      segments_.push_back(std::move(segment));
+    }
+    return;
+  }
+  const Result<std::string> text = gunzipped(*bytes, kHeaderBytesMax);
+  if (!text) return refuse(text.error().text());
+  const Result<Json> header = parse_json(std::string_view(*text).substr(0, text->find('\n')));
+  if (!header || header->int_at("version") != kHistoryVersion)
+    return refuse(header ? "it is of another version" : header.error().text());
+  segment.from_ms = header->int_at("from");
+  segment.to_ms = header->int_at("to");
+  segment.starts = header->bool_at("starts");
+  for (const Json& row : header->items_at("samples"))
+    if (const auto sample = sample_in(row)) segment.samples.add(*sample);
+  segments_.push_back(std::move(segment));
+}
+
+// Packs the lines; `segment.name` is the stem of its file.
+void History::finish(std::string_view lines, Segment& segment) {
+  std::string text = to_string(Json::object({{"version", kHistoryVersion},
+                                             {"from", segment.from_ms},
+                                             {"to", segment.to_ms},
+                                             {"starts", segment.starts},
+                                             {"samples", sample_rows(segment.samples.all())}})) +
+                     "\n";
+  text.append(lines);
+  const std::string packed = gzipped(text);
+  const Status written = store_->write(segment.name + std::string(kPacked), packed);
+  if (written) {
+    store_->remove(segment.name + std::string(kPlain));
+    segment.name += kPacked;
+    segment.bytes = packed.size();
+    return;
+  }
+  if (!std::exchange(complained_, true))
+    log(LogLevel::Warning, "the dashboard's history cannot be written", {{"reason", written.error().text()}});
+  segment.name.clear();
+  segment.bytes = 0;
+}
+
+void History::begin(std::string_view line, const HistorySample& sample, bool starts) {
+  const std::lock_guard lock(mutex_);
+  if (is_writing_) finish(lines_, segments_.back());
+  std::int64_t ms = sample.ms;
+  if (!segments_.empty()) ms = std::max(ms, segments_.back().to_ms + 1);  // clocks go back
+  segments_.push_back({.name = stem_of(ms), .from_ms = ms, .to_ms = ms, .starts = starts});
+  segments_.back().samples.add(sample);
+  is_writing_ = true;
+  lines_.clear();
+  write_line(line);
+  evict();
+}
+
+void History::add(std::string_view line, const HistorySample& sample) {
+  const std::lock_guard lock(mutex_);
+  if (!is_writing_) return;
+  Segment& segment = segments_.back();
+  segment.to_ms = std::max(segment.to_ms, sample.ms);
+  segment.samples.add(sample);
+  write_line(line);
+}
+
+void History::write_line(std::string_view line) {
+  const std::size_t begin = lines_.size();
+  lines_.append(line).append("\n");
+  segments_.back().bytes = lines_.size();
+  const Status written =
+      store_->append(segments_.back().name + std::string(kPlain), std::string_view(lines_).substr(begin));
+  if (!written && !std::exchange(complained_, true))
+    log(LogLevel::Warning, "the dashboard's history cannot be written", {{"reason", written.error().text()}});
+}
+
+std::size_t History::bytes() const {
+  std::size_t sum = 0;
+  for (const Segment& segment : segments_) sum += segment.bytes;
+  return sum;
+}
+
+// All but the last, which is written.
+void History::evict() {
+  std::size_t left = bytes();
+  while (segments_.size() > 1 && (left > bytes_max_ || segments_.size() > kHistorySegmentsMax)) {
+    left -= segments_.front().bytes;
+    if (!segments_.front().name.empty()) store_->remove(segments_.front().name);
+    segments_.pop_front();
+  }
+}
+
+Json History::overview() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<HistorySample> samples;
+  JsonArray gaps, shown;
+  const Segment* before = nullptr;
+  for (const Segment& segment : segments_) {
+    samples.insert(samples.end(), segment.samples.all().begin(), segment.samples.all().end());
+    if (before && segment.starts) gaps.push_back(Json::array({before->to_ms, segment.from_ms}));
+    before = &segment;
+  }
+  const std::size_t step = samples.size() / kSamplesShownMax + 1;
+  for (std::size_t at = 0; at < samples.size(); at += step) shown.push_back(sample_row(samples[at]));
+  return Json::object({{"version", kHistoryVersion},
+                       {"from", segments_.empty() ? 0 : segments_.front().from_ms},
+                       {"to", segments_.empty() ? 0 : segments_.back().to_ms},
+                       {"onDisk", store_->is_on_disk()},
+                       {"bytes", static_cast<std::int64_t>(bytes())},
+                       {"bytesMax", static_cast<std::int64_t>(bytes_max_)},
+                       {"gaps", std::move(gaps)},
+                       {"samples", std::move(shown)}});
+}
+
+Result<History::Piece> History::at(std::int64_t ms) const {
+  const std::lock_guard lock(mutex_);
+  const auto after =
+      std::upper_bound(segments_.begin(), segments_.end(), ms,
+                       [](std::int64_t at, const Segment& segment) { return at < segment.from_ms; });
+  if (after == segments_.begin()) return Error(ErrorCode::Gone, "nothing is kept of this instant");
+  const auto has = after - 1;
+  Piece piece;
+  if (after != segments_.end()) piece.next_ms = after->from_ms;
+  if (has != segments_.begin()) piece.previous_ms = (has - 1)->to_ms;
+  if (is_writing_ && after == segments_.end()) {
+    piece.lines = lines_;
+    return piece;
+  }
+  if (has->name.empty()) return Error(ErrorCode::Gone, "the disk had no room to keep this instant");
+  std::string text = TRY(gunzipped(TRY(store_->read(has->name)), kSegmentTextBytesMax));
+  piece.lines = text.substr(text.find('\n') + 1);
+  return piece;
+}
+
+}  // namespace berth::dashboard

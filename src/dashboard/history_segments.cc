@@ -1,0 +1,118 @@
+#include "dashboard/history_segments.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+namespace berth::dashboard {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view kUnfinished = ".new";
+
+class MemorySegments final : public SegmentStore {
+ public:
+  bool is_on_disk() const override { return false; }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, bytes] : segments_) names.push_back(name);
+    return names;
+  }
+  Result<std::string> read(const std::string& name) const override {
+    const auto found = segments_.find(name);
+    if (found == segments_.end()) return Error(ErrorCode::NotFound, "there is no segment " + name);
+    return found->second;
+  }
+  Status write(const std::string& name, std::string_view bytes) override {
+    segments_.insert_or_assign(name, std::string(bytes));
+    return {};
+  }
+  // What is appended is of no use after the process.
+  Status append(const std::string&, std::string_view) override { return {}; }
+  void remove(const std::string& name) override { segments_.erase(name); }
+
+ private:
+  std::map<std::string, std::string> segments_;
+};
+
+class FolderSegments final : public SegmentStore {
+ public:
+  explicit FolderSegments(fs::path folder) : folder_(std::move(folder)) {}
+  bool is_on_disk() const override { return true; }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    std::error_code failed;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, failed))
+      if (!entry.path().native().ends_with(kUnfinished)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  Result<std::string> read(const std::string& name) const override {
+    std::ifstream file(folder_ / name, std::ios::binary);
+    if (!file) return failure(name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  Status write(const std::string& name, std::string_view bytes) override {
+    const std::string unfinished = name + std::string(kUnfinished);
+    TRY(put(unfinished, bytes, O_TRUNC));
+    std::error_code failed;
+    fs::rename(folder_ / unfinished, folder_ / name, failed);
+    return failed ? Status(Error(ErrorCode::Unavailable, (folder_ / name).native(), failed.message()))
+                  : Status();
+  }
+  Status append(const std::string& name, std::string_view bytes) override {
+    return put(name, bytes, O_APPEND);
+  }
+  void remove(const std::string& name) override {
+    std::error_code failed;
+    fs::remove(folder_ / name, failed);
+  }
+
+ private:
+  Error failure(const std::string& name) const {
+    return Error(ErrorCode::Unavailable, (folder_ / name).native(), std::strerror(errno));
+  }
+  Status put(const std::string& name, std::string_view bytes, int how) {
+    const int file =
+        ::open((folder_ / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, S_IRUSR | S_IWUSR);
+    if (file < 0) return failure(name);
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        Error error = failure(name);
+        ::close(file);
+        return error;
+      }
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    ::close(file);
+    return {};
+  }
+
+  const fs::path folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<SegmentStore> segments_in_memory() {
+  return std::make_unique<MemorySegments>();
+}
+
+Result<std::unique_ptr<SegmentStore>> segments_in_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed) fs::directory_iterator(folder, failed);
+  if (failed) return Error(ErrorCode::Unavailable, folder, failed.message());
+  return std::unique_ptr<SegmentStore>(std::make_unique<FolderSegments>(folder));
+}
+
+}  // namespace berth::dashboard

@@ -1,0 +1,32 @@
+// Named pieces of the history, in memory or as files of one folder.
+//
+// Owner: one History, which locks. Names are in order. Files are readable by their owner alone: they name
+// users' pods.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::dashboard {
+
+class SegmentStore {
+ public:
+  virtual ~SegmentStore() = default;
+  virtual bool is_on_disk() const = 0;
+  virtual std::vector<std::string> names() const = 0;
+  virtual Result<std::string> read(const std::string& name) const = 0;
+  // Replaces it as a whole: a process that dies meanwhile leaves the old one.
+  virtual Status write(const std::string& name, std::string_view bytes) = 0;
+  virtual Status append(const std::string& name, std::string_view bytes) = 0;
+  virtual void remove(const std::string& name) = 0;
+};
+
+std::unique_ptr<SegmentStore> segments_in_memory();
+// Makes the folder. Refuses one that cannot be made or read.
+Result<std::unique_ptr<SegmentStore>> segments_in_folder(const std::string& folder);
+
+}  // namespace berth::dashboard

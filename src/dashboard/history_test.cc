@@ -1,0 +1,273 @@
+#include "dashboard/history.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/random.h"
+#include "dashboard/gzip.h"
+#include "dashboard/history_pages.h"
+#include "dashboard/recorder.h"
+#include "dashboard/replay.h"
+#include "dashboard/testing/floor_room.h"
+
+namespace berth::dashboard {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::int64_t kFirstSecond = 1'800'000'000;
+
+// A folder that is gone with the test.
+struct Folder {
+  fs::path path = fs::path(testing::TempDir()) /
+                  ("history-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+  Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::unique_ptr<SegmentStore> open() const { return std::move(*segments_in_folder(path.string())); }
+};
+
+// A floor whose changes are recorded, a step a second.
+struct Recorded {
+  FloorRoom room;
+  History history;
+  Recorder recorder{history};
+  std::int64_t second = kFirstSecond;
+
+  explicit Recorded(std::unique_ptr<SegmentStore> store, std::size_t bytes_max = kHistoryBytesInMemoryMax)
+      : history(std::move(store), bytes_max) {}
+  Time now() const { return Time::from_seconds(second); }
+  std::int64_t ms() const { return second * 1000; }
+  void step() {
+    ++second;
+    const bool new_layout = room.floor.refresh(room.view);
+    recorder.note_floor(room.floor, room.floor.take_changes(), new_layout, now());
+    recorder.note_second(room.floor, now());
+  }
+  void wait(std::vector<std::string> names) {
+    JsonArray entries;
+    for (const std::string& name : names)
+      entries.push_back(Json::object({{"kind", "Pod"}, {"namespace", "ns"}, {"name", name}, {"pods", 1}}));
+    const auto total = static_cast<std::int64_t>(entries.size());
+    recorder.note_queue(Json::object({{"total", total}, {"entries", std::move(entries)}}));
+  }
+  Json ask(const HistoryQuestion& question) const {
+    const Result<Json> found = answer(history, question);
+    EXPECT_TRUE(found.ok()) << (found ? "" : found.error().text());
+    return found ? *found : Json();
+  }
+};
+
+// By device, in the words of FloorRoom::text_of.
+std::map<std::string, std::string> text_at(const History& history, std::int64_t ms) {
+  const Result<History::Piece> piece = history.at(ms);
+  EXPECT_TRUE(piece.ok());
+  const Result<HistoryState> state = replay(piece->lines, ms);
+  EXPECT_TRUE(state.ok()) << state.error().text();
+  const LayoutNames names(state->layout);
+  std::map<std::string, std::string> lines;
+  for (CellId cell = 0; cell < state->cells.size(); ++cell) {
+    const LayoutNames::Name name = names.of(cell);
+    const auto owner = state->owners.find(state->cells[cell].owner);
+    lines[std::string(name.node) + "/" + std::string(name.device)] =
+        FloorRoom::cell_text(state->cells[cell], owner == state->owners.end() ? Owner{} : owner->second);
+  }
+  return lines;
+}
+
+void two_nodes(FloorRoom& room) {
+  room.topology();
+  for (const char* node : {"n1", "n2"}) {
+    room.node(node, "r1");
+    room.slice(node, 2);
+  }
+}
+
+TEST(History, AnInstantHasTheFloorTheQueueAndTheDecisionThatChangedIt) {
+  Recorded recorded(segments_in_memory());
+  two_nodes(recorded.room);
+  recorded.wait({"p"});
+  recorded.step();
+  const std::int64_t before = recorded.ms();
+  recorded.room.pod("p", "n1", "", "c");
+  recorded.room.claim("c", "n1", 1, "p");
+  recorded.recorder.note_decision(
+      Json::object({{"kind", "Pod"}, {"namespace", "ns"}, {"name", "p"}, {"result", "Placed"}}),
+      {OwnerKind::Pod, "ns", "p"}, recorded.now());
+  recorded.wait({});
+  recorded.step();
+  const std::int64_t after = recorded.ms();
+
+  const Json old = recorded.ask(MomentQuestion{before, ""});
+  EXPECT_EQ(old.part("queue").items_at("entries").front().string_at("name"), "p");
+  EXPECT_EQ(old.items_at("runs").size(), 1u) << "all devices are free";
+  EXPECT_EQ(old.int_at("next"), after) << "the decision is of the same second";
+  const Json now = recorded.ask(MomentQuestion{after, std::string(old.string_at("layoutId"))});
+  EXPECT_FALSE(now.find("layout")) << "the asker has it";
+  EXPECT_EQ(now.part("queue").int_at("total"), 0);
+  EXPECT_EQ(now.int_at("next"), 0);
+  const Json& step = now.part("step");
+  ASSERT_EQ(step.items_at("changes").size(), 1u);
+  EXPECT_EQ(step.items_at("changes")[0].part("after").part("owner").string_at("name"), "p");
+  EXPECT_EQ(step.items_at("changes")[0].items_at("nodes")[0].as_string(), "n1");
+  ASSERT_EQ(step.items_at("decisions").size(), 1u);
+  EXPECT_EQ(step.items_at("decisions")[0].string_at("result"), "Placed");
+
+  const Json difference = recorded.ask(DifferenceQuestion{before, after});
+  EXPECT_EQ(difference.part("devices").int_at("total"), 1);
+  const Json& row = difference.part("devices").items_at("rows")[0];
+  EXPECT_EQ(row.string_at("node"), "n1");
+  EXPECT_EQ(row.string_at("device"), "gpu-1");
+  EXPECT_EQ(row.part("before").string_at("use"), "Free");
+  EXPECT_EQ(row.part("after").string_at("use"), "Used");
+  EXPECT_EQ(difference.part("queue").items_at("left").size(), 1u);
+  EXPECT_EQ(difference.part("owners").items_at("rows")[0].int_at("after"), 1);
+}
+
+TEST(History, IsThereAfterARestartWithAGap) {
+  const Folder folder;
+  std::int64_t before = 0;
+  std::map<std::string, std::string> expected;
+  {
+    Recorded recorded(folder.open());
+    two_nodes(recorded.room);
+    recorded.room.pod("p", "n1", "", "c");
+    recorded.room.claim("c", "n1", 0, "p");
+    recorded.step();
+    before = recorded.ms();
+    expected = recorded.room.text();
+  }
+  // The process died while it wrote a line.
+  for (const fs::directory_entry& file : fs::directory_iterator(folder.path))
+    std::ofstream(file.path(), std::ios::app) << R"({"time":18)";
+  Recorded later(folder.open());
+  later.second += 3600;
+  two_nodes(later.room);
+  later.step();
+  EXPECT_EQ(text_at(later.history, before), expected);
+  EXPECT_EQ(text_at(later.history, later.ms()), later.room.text());
+  const Json overview = later.history.overview();
+  EXPECT_EQ(overview.int_at("from"), before);
+  EXPECT_EQ(overview.int_at("to"), later.ms());
+  EXPECT_TRUE(overview.bool_at("onDisk"));
+  ASSERT_EQ(overview.items_at("gaps").size(), 1u);
+  EXPECT_EQ(overview.items_at("gaps")[0], Json::array({before, later.ms()}));
+  EXPECT_EQ(overview.items_at("samples").size(), 2u);
+  const Json difference = later.ask(DifferenceQuestion{before, later.ms()});
+  EXPECT_EQ(difference.part("devices").int_at("total"), 1) << "devices are compared by name";
+}
+
+TEST(History, OldestSegmentsGoFirst) {
+  const Folder folder;
+  constexpr std::size_t kBytesMax = 3u << 19;
+  Recorded recorded(folder.open(), kBytesMax);
+  two_nodes(recorded.room);
+  SeededRandom random(1);
+  recorded.step();
+  for (int i = 0; i < 9000; ++i) {
+    std::string name = "pod";
+    for (int part = 0; part < 45; ++part) name += std::to_string(random.below(1u << 30));
+    recorded.room.pod(name, "n1", "", "c");
+    recorded.room.claim("c", "n1", i % 2, name);
+    recorded.step();
+    recorded.room.erase(api::Kind::Pod, "ns", name);
+  }
+  std::size_t packed = 0;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder.path))
+    if (file.path().native().ends_with(".gz")) packed += file.file_size();
+  EXPECT_GT(packed, 0u);
+  EXPECT_LE(packed, kBytesMax);
+  EXPECT_GT(recorded.history.overview().int_at("from"), kFirstSecond * 1000 + 1000);
+  const Result<History::Piece> forgotten = recorded.history.at(kFirstSecond * 1000 + 1000);
+  ASSERT_FALSE(forgotten.ok());
+  EXPECT_EQ(forgotten.error().code(), ErrorCode::Gone);
+  EXPECT_EQ(text_at(recorded.history, recorded.ms()), recorded.room.text());
+}
+
+TEST(History, WhatCannotBeReadIsRemoved) {
+  const Folder folder;
+  const auto put = [&](const char* name, const std::string& bytes) {
+    std::ofstream(folder.path / name, std::ios::binary) << bytes;
+  };
+  folder.open();
+  put("history-000000000000001.jsonl.gz", "no gzip");
+  put("history-000000000000002.jsonl.gz", gzipped("{\"version\":99}\n"));
+  put("history-000000000000003.jsonl", "no JSON\n");
+  put("history-000000000000004.jsonl", "");
+  put("notes.txt", "of somebody else");
+  const History history(folder.open());
+  EXPECT_EQ(history.overview().int_at("from"), 0);
+  EXPECT_FALSE(fs::exists(folder.path / "history-000000000000001.jsonl.gz"));
+  EXPECT_FALSE(fs::exists(folder.path / "history-000000000000002.jsonl.gz"));
+  EXPECT_FALSE(fs::exists(folder.path / "history-000000000000003.jsonl"));
+  EXPECT_TRUE(fs::exists(folder.path / "notes.txt"));
+}
+
+TEST(History, DamagedLinesAreRefused) {
+  const char* keyframe = R"({"time":1,"layout":{},"runs":[[0,2,0,0]]})";
+  for (const char* line : {R"({"time":2,"runs":[[1,9,0,0]]})", R"({"time":2,"runs":[[0,1,77,0]]})",
+                           R"({"time":2,"runs":[[0]]})", R"({"time":2,"runs":[],"owners":[[1,0,"ns"]]})", "x",
+                           R"({"time":2,"layout":{},"runs":[[1,1,0,0]]})"}) {
+    const Result<HistoryState> state = replay(std::string(keyframe) + "\n" + line + "\n", 5);
+    ASSERT_FALSE(state.ok()) << line;
+    EXPECT_EQ(state.error().code(), ErrorCode::Invalid) << line;
+  }
+  EXPECT_EQ(replay(std::string(keyframe) + "\n", 0).error().code(), ErrorCode::Gone);
+}
+
+TEST(History, SamplesAreSpreadEvenly) {
+  SegmentSamples samples;
+  for (std::int64_t second = 0; second < 5000; ++second) samples.add({.ms = second * 1000, .used = second});
+  ASSERT_LE(samples.all().size(), kSamplesOfASegmentMax);
+  ASSERT_GT(samples.all().size(), kSamplesOfASegmentMax / 4);
+  for (std::size_t at = 2; at < samples.all().size(); ++at)
+    EXPECT_GE(samples.all()[at].ms - samples.all()[at - 1].ms, 16'000) << at;
+}
+
+TEST(History, NodesThatComeAllTheTimeCostABoundedAmount) {
+  Recorded recorded(segments_in_memory());
+  recorded.room.topology();
+  for (int node = 0; node < 600; ++node) {
+    recorded.room.node("a-node-with-a-long-name-" + std::to_string(node), "rack-" + std::to_string(node));
+    recorded.step();
+  }
+  const Result<History::Piece> piece = recorded.history.at(recorded.ms());
+  ASSERT_TRUE(piece.ok());
+  EXPECT_LT(piece->lines.size(), 600u * 2 * kKeyframeBytesPerSecondMax);
+  recorded.second += 60;
+  recorded.step();
+  EXPECT_EQ(text_at(recorded.history, recorded.ms()), recorded.room.text()) << "the last keyframe is written";
+}
+
+// Every instant of a random history gives the floor that was there.
+TEST(HistoryJudge, EveryInstantIsTheFloorOfItsTime) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SeededRandom random(seed);
+    Recorded recorded(segments_in_memory());
+    two_nodes(recorded.room);
+    std::map<std::int64_t, std::map<std::string, std::string>> floors;
+    for (int step = 0; step < 80; ++step) {
+      const std::string pod = "p" + std::to_string(random.below(4)), node = random.below(2) ? "n1" : "n2";
+      const std::string claim = "c" + std::to_string(random.below(4));
+      switch (random.below(6)) {
+        case 0:
+          recorded.room.node(node, "r" + std::to_string(random.below(2)), random.below(3) > 0);
+          break;
+        case 1:
+          recorded.room.erase(api::Kind::Pod, "ns", pod);
+          break;
+        case 2:
+          recorded.room.pod(pod, random.below(2) ? node : "", random.below(2) ? "g" : "", claim);
+          break;
+        default:
+          recorded.room.claim(claim, node, static_cast<int>(random.below(3)) - 1, random.below(2) ? pod : "");
+      }
+      recorded.step();
+      floors[recorded.ms()] = recorded.room.text();
+    }
+    for (const auto& [ms, floor] : floors) EXPECT_EQ(text_at(recorded.history, ms), floor) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace berth::dashboard

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { Use } from "../src/floor.ts";
+import { type Moment, type Sample, show, steps, timeText } from "../src/history.ts";
+
+const layout = {
+  version: 1, topology: "", levels: [], domains: [[]], shapes: [[{ source: "Devices" as const, driver: "d", names: ["gpu-0", "gpu-1"] }]],
+  nodes: ["n1"], nodeDomain: [0], nodeShape: [0], shared: [],
+};
+function moment(more: Partial<Moment>): Moment {
+  return {
+    at: 5, time: 5, layoutId: "a", layout, runs: [[0, 2, 0, 0]], owners: [], queue: { total: 0, entries: [] }, sums: [5, 0, 0, 2, 0, 0],
+    decisions: [], step: { time: 0, changes: [], decisions: [] }, previous: 0, next: 0, ...more,
+  };
+}
+
+describe("moment", () => {
+  test("keeps the plan of a layout that the server does not send again", () => {
+    const first = show(moment({}), null);
+    const later = show(moment({ layout: undefined, runs: [[0, 1, 1, 7], [1, 1, 0, 0]], owners: [[7, 0, "ns", "p"]] }), first);
+    expect(later.plan).toBe(first.plan);
+    expect([later.floor.use(0), later.floor.use(1)]).toEqual([Use.Used, Use.Free]);
+    expect(later.floor.ownerOf(0)).toEqual({ kind: "Pod", namespace: "ns", name: "p" });
+    expect(first.floor.use(0)).toBe(Use.Free); // what was shown does not change
+  });
+
+  test("takes another layout, and refuses to be without one", () => {
+    const first = show(moment({}), null);
+    const other = show(moment({ layoutId: "b", layout: { ...layout, nodes: ["n2"] } }), first);
+    expect(other.plan).not.toBe(first.plan);
+    expect(other.floor.nodeName(0)).toBe("n2");
+    expect(() => show(moment({ layoutId: "c", layout: undefined }), first)).toThrow("no layout");
+  });
+});
+
+test("a curve keeps each value until the next", () => {
+  const samples: Sample[] = [[100, 0, 0, 0, 0, 0], [150, 4, 0, 0, 0, 0]];
+  expect(steps(samples, (sample) => sample[1], 100, 200, 8)).toEqual([[0, 1], [0.5, 1], [0.5, 0.5], [1, 0.5]]);
+  expect(steps([], (sample) => sample[1], 0, 0, 0)).toEqual([]);
+});
+
+test("times are texts in the order of time", () => {
+  expect(timeText(1_800_000_000_000)).toMatch(/^2027-01-1\d \d\d:\d\d:\d\d$/);
+});
