@@ -334,8 +334,8 @@ TEST_F(ApiServerTest, EveryRequestIsAudited) {
 }
 
 TEST_F(ApiServerTest, WarnsOfKindsThatNothingActsOn) {
-  const auto stored = ask(request("POST", "/api/v1/namespaces/default/services",
-                                  R"({"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}})"));
+  const auto stored = ask(request("POST", "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+                                  R"({"metadata":{"name":"i"},"spec":{}})"));
   ASSERT_EQ(stored->response.status, 201) << stored->response.body;
   bool warned = false;
   for (const auto& [name, value] : stored->response.headers) warned |= name == "Warning";
