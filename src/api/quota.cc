@@ -158,6 +158,39 @@ QuotaCharge quota_charge(std::string_view group, std::string_view plural, const 
   return charge;
 }
 
+UnsetAmounts unset_amounts(const Json& pod) {
+  struct Asked {
+    std::string_view name, list, resource;
+  };
+  static constexpr Asked kAsked[] = {{"cpu", "requests", "cpu"},
+                                     {"requests.cpu", "requests", "cpu"},
+                                     {"limits.cpu", "limits", "cpu"},
+                                     {"memory", "requests", "memory"},
+                                     {"limits.memory", "limits", "memory"},
+                                     {"requests.memory", "requests", "memory"}};
+  const Json& spec = pod.part("spec");
+  UnsetAmounts unset;
+  const Json& own = spec.part("resources");
+  if (own.find("requests") || own.find("limits")) return unset;
+  for (const std::string_view list : {"containers", "initContainers"})
+    for (const Json& container : spec.items_at(list))
+      for (const Asked& asked : kAsked)
+        if (!container.part("resources").part(asked.list).find(asked.resource))
+          unset[std::string(asked.name)].emplace_back(container.string_at("name"));
+  for (auto& [name, containers] : unset) std::sort(containers.begin(), containers.end());
+  return unset;
+}
+
+std::string missing_amounts(const UnsetAmounts& unset, const ResourceMap& hard) {
+  std::string text;
+  for (const auto& [name, containers] : unset) {
+    if (!hard.contains(name)) continue;
+    text.append(text.empty() ? "" : "; ").append(name).append(" for: ");
+    for (std::size_t i = 0; i < containers.size(); ++i) text.append(i == 0 ? "" : ",").append(containers[i]);
+  }
+  return text;
+}
+
 bool is_in_scopes(const QuotaCharge& charge, const Json& quota_spec) {
   const JsonArray& scopes = quota_spec.items_at("scopes");
   const JsonArray& expressions = quota_spec.part("scopeSelector").items_at("matchExpressions");

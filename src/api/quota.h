@@ -4,8 +4,10 @@
 // Source: core/v1 ResourceQuotaSpec; pkg/quota/v1/evaluator/core of Kubernetes 1.37.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/types/meta.h"
 
@@ -27,6 +29,13 @@ struct QuotaCharge {
 // `object`: a stored document of this resource. A pod that has ended counts as an object alone; one that is
 // being deleted counts until it is gone.
 QuotaCharge quota_charge(std::string_view group, std::string_view plural, const Json& object);
+
+// Containers that do not say what a quota of cpu or memory asks of each: by the names of spec.hard.
+using UnsetAmounts = std::map<std::string, std::vector<std::string>, std::less<>>;
+// Of a pod; none where it has requests or limits of its own.
+UnsetAmounts unset_amounts(const Json& pod);
+// "limits.cpu for: a,b; memory for: a", of the names that the quota limits.
+std::string missing_amounts(const UnsetAmounts& unset, const ResourceMap& hard);
 
 // Whether the scopes of a quota's spec let this object count.
 bool is_in_scopes(const QuotaCharge& charge, const Json& quota_spec);

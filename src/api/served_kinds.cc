@@ -75,7 +75,6 @@ bool has_controller(const ResourceInfo& resource) {
       {"coordination.k8s.io", "leasecandidates"},
       {"resource.k8s.io", "resourcepoolstatusrequests"},
       {"scheduling.k8s.io", "compositepodgroups"},
-      {"", "limitranges"},
   };
   for (const Unacted& row : kUnacted)
     if (row.group == resource.group && (row.resource.empty() || row.resource == resource.plural))

@@ -12,9 +12,10 @@
 
 namespace berth::dashboard {
 
-// "BFL1", then unsigned LEB128 numbers: layout version, version, cell count; runs until all cells are
-// covered, each a length, a byte (use + 4 * condition) and an owner (0: nobody); the number of owners, each a
-// number, a byte for its kind (OwnerKind), and namespace and name, each a length and bytes in UTF-8.
+// "BFL1", then unsigned LEB128 numbers. First come layout version, version and cell count. Runs follow until
+// all cells are covered: each has a length, a byte (use + 4 * condition) and an owner (0: nobody). Then comes
+// the number of owners. Each has a number, a byte for its kind (OwnerKind), a namespace and a name. Both
+// texts are a length and bytes in UTF-8.
 std::string floor_frame(const Floor& floor, std::uint64_t version);
 // [[first,count,use + 4 * condition,owner]]
 Json runs_json(const std::vector<CellRun>& runs);

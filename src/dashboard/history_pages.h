@@ -27,15 +27,18 @@ struct DifferenceQuestion {
 };
 using HistoryQuestion = std::variant<OverviewQuestion, MomentQuestion, DifferenceQuestion>;
 
-// History::overview(); {"at","time","layoutId","layout","runs","owners","queue":{"total","entries"},"sums",
-// "decisions":[the latest first],"step":{"time","changes":[{"before","after","count","nodes"}],"decisions"},
-// "previous","next"}; or {"from","to","before":sums,"after":sums,
-// "devices":{"total","rows":[{"node","driver","device","before","after"}]},
-// "owners":{"total","rows":[{"kind","namespace","name","before","after"}]},
-// "queue":{"came","left"}}.
+// History::overview(), or one of
 //
-// An instant's "layout" is absent where the asker has it; "step" is the latest change of the floor, with the
-// decisions about its owners; "previous" and "next" are when something changed before it and after it, 0:
+//     {"at","time","layoutId","layout","runs","owners","queue":{"total","entries"},"sums",
+//      "decisions":[the latest first],"step":{"time","changes":[{"before","after","count","nodes"}],
+//      "decisions"},"previous","next"}
+//     {"from","to","before":sums,"after":sums,
+//      "devices":{"total","rows":[{"node","driver","device","before","after"}]},
+//      "owners":{"total","rows":[{"kind","namespace","name","before","after"}]},
+//      "queue":{"came","left"}}
+//
+// An instant's "layout" is absent where the asker has it. "step" is the latest change of the floor, with the
+// decisions about its owners. "previous" and "next" are the times of the changes before and after it, 0:
 // never. A state is {"use","condition","owner"}, null for a device that was not there. Refuses what
 // History::at and replay refuse.
 Result<Json> answer(const History& history, const HistoryQuestion& question);

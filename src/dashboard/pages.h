@@ -1,13 +1,13 @@
 // The dashboard over HTTP: the page below /ui/, what it shows below /berth/v1alpha1/.
 //
-//   GET  /ui/                              the page; anyone may load it, it has no data
-//   POST /berth/v1alpha1/session           {"code"} of a link, for {"token"}
-//   GET  /berth/v1alpha1/NAME              floor, floor/cells, waiting, groups, room, health, pace
-//   GET  /berth/v1alpha1/history           history_pages.h; history/moment?at=MS&layout=ID,
-//                                          history/difference?from=MS&to=MS
-//   GET  /berth/v1alpha1/events            Server-Sent Events: hello, layout, floor, pages, tick
-//   GET  /berth/v1alpha1/explain/KIND/NAMESPACE/NAME   what `berth explain -o json` says, with ?what-if
-//                                          all of it; KIND pods, podgroups or compositepodgroups
+//     GET  /ui/                              the page; anyone may load it, it has no data
+//     POST /berth/v1alpha1/session           {"code"} of a link, for {"token"}
+//     GET  /berth/v1alpha1/NAME              floor, floor/cells, waiting, groups, room, health, pace
+//     GET  /berth/v1alpha1/history           history_pages.h; history/moment?at=MS&layout=ID,
+//                                            history/difference?from=MS&to=MS
+//     GET  /berth/v1alpha1/events            Server-Sent Events: hello, layout, floor, pages, tick
+//     GET  /berth/v1alpha1/explain/KIND/NAMESPACE/NAME   what `berth explain -o json` says, with ?what-if
+//                                            all of it; KIND pods, podgroups or compositepodgroups
 //
 // Everything but the page and the session is for those whom Access allows. A request that a page of another
 // site made is refused (Origin, Sec-Fetch-Site); the transport refuses foreign Host names. Thread-safe.

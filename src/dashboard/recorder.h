@@ -2,11 +2,13 @@
 //
 // Owner: the Board. Pure but for its sink. Cost: O(what changed) and O(devices) to count them; a keyframe
 // O(devices). Every line is an object with "time", in milliseconds since 1970, and one of
-//   "layout" (FloorLayout::to_json), "runs", "owners" (frames.h), "queue", "sums"   a keyframe: all there is
-//   "runs", "owners", "sums"                                                        cells that changed
-//   "queue", "sums"                                                                 what waits, where changed
-//   "decision", "sums"       as DecisionNotes::take_new() gives it, with the "owner" of its devices
-//   "sums"                   nothing changed for kHeartbeat
+//
+//     "layout", "runs", "owners", "queue", "sums"    a keyframe: all there is (FloorLayout, frames.h)
+//     "runs", "owners", "sums"                       cells that changed
+//     "queue", "sums"                                entries of the queue that changed
+//     "decision", "sums"       as DecisionNotes::take_new() gives it, with the "owner" of its devices
+//     "sums"                   nothing changed for kHeartbeat
+//
 // "queue" is {"total","entries":[{"kind","namespace","name","since","pods","devices","state","reason"}],
 // "gone":[[kind,namespace,name]]}; "sums" is a row of History::overview().
 #pragma once

@@ -383,5 +383,55 @@ TEST_F(ClusterKinds, AddressesAreNames) {
   EXPECT_EQ(ask("POST", addresses, R"({"metadata":{"name":"10.0.0.2"},"spec":{}})").code, 422);
 }
 
+// From when a controller has counted: here that nothing is in use.
+TEST_F(ClusterKinds, AQuotaRefusesWhatExceedsIt) {
+  const std::string quotas = "/api/v1/namespaces/default/resourcequotas";
+  const auto asking_pod = [&](const std::string& name) {
+    return ask("POST", kPods, R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[
+        {"name":"c","image":"i","resources":{"requests":{"cpu":"600m"}}}]}})");
+  };
+  ASSERT_EQ(
+      ask("POST", quotas, R"({"metadata":{"name":"q"},"spec":{"hard":{"pods":"2","requests.cpu":"1"}}})")
+          .code,
+      201);
+  EXPECT_EQ(asking_pod("uncounted").code, 201);
+  ask("PATCH", quotas + "/q/status", R"({"status":{"hard":{"pods":"2","requests.cpu":"1"},
+      "used":{"pods":"0","requests.cpu":"0"}}})");
+  EXPECT_EQ(pod("a", R"("priority":0)").message(),
+            "pods \"a\" is forbidden: failed quota: q: must specify requests.cpu for: c");
+  EXPECT_EQ(asking_pod("a").code, 201);
+  EXPECT_EQ(
+      asking_pod("b").message(),
+      "pods \"b\" is forbidden: exceeded quota: q, requested: requests.cpu=600m, used: requests.cpu=600m, "
+      "limited: requests.cpu=1");
+  EXPECT_EQ(to_string(ask("GET", quotas + "/q").body.part("status").part("used")),
+            R"({"pods":"1","requests.cpu":"600m"})");
+}
+
+TEST_F(ClusterKinds, ALimitRangeFillsInAndRefuses) {
+  const std::string ranges = "/api/v1/namespaces/default/limitranges";
+  const auto limited_pod = [&](const char* list, const char* cpu) {
+    return ask("POST", kPods,
+               R"({"metadata":{"name":"b"},"spec":{"containers":[{"name":"c","image":"i",
+        "resources":{")" +
+                   std::string(list) + R"(":{"cpu":")" + cpu + R"("}}}]}})");
+  };
+  const Told made = ask("POST", ranges, R"({"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container",
+    "min":{"cpu":"50m"},"max":{"cpu":"500m"},"defaultRequest":{"cpu":"100m"}}]}})");
+  ASSERT_EQ(made.code, 201) << made.message();
+  EXPECT_EQ(to_string(made.body.part("spec").items_at("limits").front().part("default")),
+            R"({"cpu":"500m"})");
+  const Told taken = pod("a", R"("priority":0)");
+  ASSERT_EQ(taken.code, 201) << taken.message();
+  EXPECT_EQ(taken.body.part("spec").items_at("containers").front().part("resources"),
+            *parse_json(R"({"limits":{"cpu":"500m"},"requests":{"cpu":"100m"}})"));
+  EXPECT_EQ(taken.body.part("metadata").part("annotations").string_at("kubernetes.io/limit-ranger"),
+            "LimitRanger plugin set: cpu request for container c; cpu limit for container c");
+  EXPECT_EQ(limited_pod("requests", "10m").message(),
+            "pods \"b\" is forbidden: minimum cpu usage per Container is 50m, but request is 10m");
+  EXPECT_EQ(limited_pod("limits", "2").message(),
+            "pods \"b\" is forbidden: maximum cpu usage per Container is 500m, but limit is 2");
+}
+
 }  // namespace
 }  // namespace berth::server

@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "server/answer.h"
 #include "server/object_target.h"
+#include "server/quota_charges.h"
 #include "server/recent_documents.h"
 #include "server/write_options.h"
 #include "store/store.h"
@@ -96,6 +97,7 @@ class Registry {
   // One attempt of each: an accepted one answers by itself.
   ApiResult<void> try_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> check_create(const std::shared_ptr<Creation>& creation);
+  ApiResult<void> charge_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> finish_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> try_update(const std::shared_ptr<Update>& update);
   ApiResult<void> check_update(const std::shared_ptr<Update>& update);
@@ -149,6 +151,7 @@ class Registry {
   AdmissionWebhooks* webhooks_ = nullptr;
   Access* access_ = nullptr;
   CertificateSigner* signer_ = nullptr;
+  QuotaCharges quota_charges_{*this};
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
 };

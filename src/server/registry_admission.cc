@@ -91,11 +91,11 @@ ApiResult<void> Registry::take_created(const std::shared_ptr<Creation>& creation
 }
 
 ApiResult<void> Registry::validate_create(const std::shared_ptr<Creation>& creation) {
-  if (!may_see(Phase::Validating, creation->target, creation->options)) return finish_create(creation);
+  if (!may_see(Phase::Validating, creation->target, creation->options)) return charge_create(creation);
   AdmissionWrite write = write_of(creation->target, Operation::Create, creation->options);
   write.object = creation->object;
   webhooks_->validate(std::move(write), [this, creation](const ApiResult<void>& allowed) {
-    answer_refusal(allowed ? finish_create(creation) : allowed, creation->done);
+    answer_refusal(allowed ? charge_create(creation) : allowed, creation->done);
   });
   return {};
 }

@@ -92,6 +92,16 @@ ApiResult<void> Registry::check_create(const std::shared_ptr<Creation>& creation
   return validate_create(creation);
 }
 
+// Quotas are judged last, when nothing else refuses the object any more.
+ApiResult<void> Registry::charge_create(const std::shared_ptr<Creation>& creation) {
+  if (!quota_charges_.concern(creation->target)) return finish_create(creation);
+  quota_charges_.charge(creation->target, creation->object, creation->options.dry_run,
+                        [this, creation](const ApiResult<void>& charged) {
+                          answer_refusal(charged ? finish_create(creation) : charged, creation->done);
+                        });
+  return {};
+}
+
 ApiResult<void> Registry::finish_create(const std::shared_ptr<Creation>& creation) {
   const ObjectTarget& target = creation->target;
   const Json& object = creation->object;

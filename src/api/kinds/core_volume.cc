@@ -3,6 +3,7 @@
 // validated.
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
+#include "api/kinds/stored_kinds.h"
 #include "api/kinds/warning_parts.h"
 #include "base/quantity.h"
 
@@ -128,6 +129,7 @@ KindRules persistent_volume_claim_rules() {
   rules.prepare_create = [](Json& claim, const RuleContext&) {
     put(claim, core_type("PersistentVolumeClaim"), "status", Json::object({{"phase", "Pending"}}));
   };
+  rules.admit_create = [](Json& claim, const RuleContext& ctx) { return admit_claim_limits(claim, ctx); };
   rules.validate_create = validate_volume_claim;
   rules.validate_update = validate_volume_claim_update;
   return rules;

@@ -109,7 +109,8 @@ std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
   if (!priority->class_name.empty()) put(spec, type, "priorityClassName", priority->class_name);
   put(spec, type, "priority", priority->value);
   put(spec, type, "preemptionPolicy", priority->preemption_policy);
-  return admit_runtime_class(pod, ctx);
+  if (auto refused = admit_runtime_class(pod, ctx)) return refused;
+  return admit_limits(pod, ctx);
 }
 
 // Every write of a pod passes this: defaults that were set once are restored when a patch omits them.

@@ -276,10 +276,6 @@ struct StoredKind {
   void (*adjust)(KindRules&) = nullptr;  // what the kind has alone
 };
 
-void adjust_limit_ranges(KindRules& rules) {
-  rules.draws_name = true;
-}
-
 void adjust_csi_drivers(KindRules& rules) {
   rules.generation_rule = GenerationRule::BeginsWithFirstChange;
 }

@@ -8,6 +8,7 @@ namespace berth::api {
 void adjust_signing_requests(KindRules& rules);  // certificate_signing_request.cc
 void adjust_api_services(KindRules& rules);      // api_service.cc
 void adjust_runtime_classes(KindRules& rules);   // runtime_class.cc
+void adjust_limit_ranges(KindRules& rules);      // limit_range.cc
 void adjust_ip_addresses(KindRules& rules);      // service_addresses.cc
 void adjust_service_cidrs(KindRules& rules);     // service_addresses.cc
 // roles.cc
@@ -18,5 +19,9 @@ void adjust_cluster_role_bindings(KindRules& rules);
 
 // What the class of a new pod adds to it (overhead, nodeSelector, tolerations), or why it is refused.
 std::optional<Rejection> admit_runtime_class(Json& pod, const RuleContext& ctx);  // runtime_class.cc
+
+// What the LimitRanges of its namespace give to a new pod, or why they refuse it; and a claim of a volume.
+std::optional<Rejection> admit_limits(Json& pod, const RuleContext& ctx);                // limit_range.cc
+std::optional<Rejection> admit_claim_limits(const Json& claim, const RuleContext& ctx);  // limit_range.cc
 
 }  // namespace berth::api
