@@ -28,7 +28,7 @@ BLOCK = re.compile(r"^[ ]*(?:#{1,6} .*|(?:[*+-]|\d+\.)[ ]+|>[ ]?|$)|^\[[^\]]+\]:
 SENTENCE_END = re.compile(r"[.!?][)\"'*_\]]*(?=\s|$)")
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|ca|No)|\s[A-Z])\.$")
 HEADING = re.compile(r"^#{1,6} .*$", re.M)
-COMMENT_LINE = re.compile(r"^[ ]*//[ ]?([^\n]*)$", re.M)
+COMMENT_LINE = re.compile(r"[ ]*//[ ]?(.*)$")
 WORD = re.compile(r"[^\W_](?:[\w'’./:%-]*\w)?")
 
 
@@ -125,14 +125,9 @@ def refused_words():
 
 
 def comments(text):
-    """The comments of a header that have lines of their own, at their offsets."""
-    blanked = re.sub(r"[^\n]", " ", text)
-    pieces = []
-    last = 0
-    for match in COMMENT_LINE.finditer(text):
-        pieces += [blanked[last:match.start(1)], match[1]]
-        last = match.end(1)
-    return "".join([*pieces, blanked[last:]])
+    """The comments of a header that have lines of their own, on their lines."""
+    found = (COMMENT_LINE.match(line) for line in text.split("\n"))
+    return "\n".join(match[1] if match else "" for match in found)
 
 
 def faults_of_page(path, text, words):
@@ -151,8 +146,9 @@ def faults_of_page(path, text, words):
 
 
 def faults_of_header(text):
-    for start, _, count in long_sentences(prose_of(comments(text))):
-        yield ("sentences", line_of(text, start),
+    written = comments(text)
+    for start, _, count in long_sentences(prose_of(written)):
+        yield ("sentences", line_of(written, start),
                f"a comment's sentence of {count} words, at most {SENTENCE_WORDS_MAX}", "make it two")
 
 
