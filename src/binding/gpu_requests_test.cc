@@ -82,17 +82,17 @@ TEST(GpuRequests, RefusesValuesThatAreNoShare) {
 TEST(GpuRequests, RefusesWhatExcludesEachOther) {
   const std::string half = R"("gpu-fraction":"0.5")";
   expect({.annotations = half + R"(,"gpu-memory":"4096")"},
-         "metadata.annotations[gpu-memory]: Forbidden: may not be set beside gpu-fraction");
+         "metadata.annotations[gpu-memory]: Forbidden: may not be set with gpu-fraction");
   for (const std::string& share : {half, std::string(R"("gpu-memory":"4096")")})
     expect({.annotations = share, .resources = kOneGpu},
-           "spec.containers[0].resources.limits[nvidia.com/gpu]: Forbidden: may not be set beside");
+           "spec.containers[0].resources.limits[nvidia.com/gpu]: Forbidden: may not be set with");
   expect({.annotations = half, .resources = R"({"limits":{"nvidia.com/gpu":"0"}})"},
-         "spec.containers[0].resources.limits[nvidia.com/gpu]: Forbidden: may not be set beside");
+         "spec.containers[0].resources.limits[nvidia.com/gpu]: Forbidden: may not be set with");
   expect({.annotations = half,
           .rest = R"(,"initContainers":[{"name":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}}])"},
-         "spec.initContainers[0].resources.limits[nvidia.com/gpu]: Forbidden: may not be set beside");
+         "spec.initContainers[0].resources.limits[nvidia.com/gpu]: Forbidden: may not be set with");
   expect({.annotations = half, .rest = R"(,"resourceClaims":[{"name":"c","resourceClaimName":"c"}])"},
-         "spec.resourceClaims: Forbidden: may not be set beside");
+         "spec.resourceClaims: Forbidden: may not be set with");
   expect({.annotations = R"("mps":"true")", .resources = kOneGpu},
          "metadata.annotations[mps]: Forbidden: needs the annotation gpu-fraction or gpu-memory");
   expect({.annotations = R"("gpu-fraction-num-devices":"2")"},

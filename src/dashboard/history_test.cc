@@ -172,6 +172,7 @@ TEST(History, OldestSegmentsGoFirst) {
     recorded.step();
     recorded.room.erase(api::Kind::Pod, "ns", name);
   }
+  recorded.step();
   std::size_t packed = 0;
   for (const fs::directory_entry& file : fs::directory_iterator(folder.path))
     if (file.path().native().ends_with(".gz")) packed += file.file_size();

@@ -206,7 +206,7 @@ std::string values_yaml(std::string_view version) {
 
 std::string readme(std::string_view version) {
   std::string text =
-      "# The chart of Berth\n\nThe objects of `berth install`, with values. Written by Berth itself "
+      "# The chart of Berth\n\nThe objects of `berth install`, with values. Written by Berth itself\n"
       "(`src/install/chart.cc`): change it there.\n\n"
       "    helm install berth deploy/helm/berth --namespace berth-system --create-namespace --set "
       "image=IMAGE\n\n"

@@ -260,7 +260,7 @@ TEST_F(Doctor, NodeAgentsThatAreSilentOrWriteStatuses) {
   daemon_set["spec"]["template"]["spec"]["containers"].as_array()[0]["args"].as_array().emplace_back(
       "--report=PodStatus");
   server_.put(path, daemon_set);
-  expect_line(Severity::Warns, "has --report=PodStatus: beside a kubelet each takes back");
+  expect_line(Severity::Warns, "has --report=PodStatus: a kubelet and this agent undo each other");
 }
 
 TEST_F(Doctor, BindRequestsWhosePodIsGone) {

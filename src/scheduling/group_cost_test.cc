@@ -70,14 +70,5 @@ TEST_F(GroupCost, AChangeThatMattersLooksAtAll) {
   EXPECT_GE(looks_, kMembersOfTheGroup);
 }
 
-// Somebody else wrote the condition of a member.
-TEST_F(GroupCost, AConditionIsWrittenUntilItIsShown) {
-  const std::string message = bench_->message_of(member(3));
-  change(3, [](Json& pod) { pod["status"]["conditions"] = JsonArray(); });
-  bench_->now = bench_->now + kRefusalWindow;
-  bench_->run();
-  EXPECT_EQ(bench_->message_of(member(3)), message);
-}
-
 }  // namespace
 }  // namespace berth::scheduling
