@@ -218,10 +218,10 @@ std::string readme(std::string_view version) {
     text.append(value.meaning).append(" |\n");
   }
   text +=
-      "\nHelm leaves Berth's definitions behind when the release goes (`helm.sh/resource-policy: keep`); "
+      "\nHelm leaves Berth's definitions behind when the release goes (`helm.sh/resource-policy: keep`);\n"
       "`kubectl delete crd";
   for (const Json& crd : own_crds()) text.append(" ").append(crd.part("metadata").string_at("name"));
-  return text + "` deletes them with their objects.\n";
+  return text + "`\ndeletes them with their objects.\n";
 }
 
 }  // namespace
