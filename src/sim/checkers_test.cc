@@ -454,6 +454,22 @@ TEST_F(CheckedMoves, TakeNoGangBelowItsMinimum) {
   expect_broken("I18: pod g-1 is moved, and its gang g has 0 of 1 members");
 }
 
+// The Eviction API writes its own condition over the preemption's.
+TEST_F(CheckedMoves, AreNotPreemptions) {
+  for (const char* name : {"g-0", "g-1"}) {
+    Json body = Json::object();
+    body["status"]["conditions"] =
+        Json::array({Json::object({{"type", "DisruptionTarget"},
+                                   {"status", "True"},
+                                   {"reason", "PreemptionByScheduler"},
+                                   {"lastTransitionTime", "2026-01-01T00:00:00Z"}})});
+    patch(Kind::Pod, name, body, "status");
+    evict(name);
+  }
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+  EXPECT_EQ(checker_.moves_since({}), 0u);
+}
+
 TEST_F(CheckedMoves, AreCounted) {
   const Time begin = world_->now();
   EXPECT_EQ(checker_.moves_since(begin), 0u);

@@ -276,7 +276,10 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
     say("I7: pod " + after->name + " moved from " + before->node + " to " + after->node);
   if (after->node.empty() && after->scheduled == "True")
     say("I17: pod " + after->name + " says that it is scheduled and has no node");
-  if (same && after->deleting && !before->deleting && after->moved) pod_moved(*after);
+  // The Eviction API replaces the condition that a preemption wrote.
+  if (after->preempted) preempted_.insert(after->uid);
+  if (same && after->deleting && !before->deleting && after->evicted && !preempted_.contains(after->uid))
+    pod_moved(*after);
   if (same && before->cpu_millis != after->cpu_millis)
     old_cpu_[after->uid] = {std::min(before->cpu_millis, after->cpu_millis), now_, now_ + kUnknowing};
   if (after->node.empty())

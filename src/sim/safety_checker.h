@@ -160,6 +160,7 @@ class SafetyChecker {
     Time at;
   };
   std::vector<Moved> moved_;
+  std::set<std::string> preempted_;           // UIDs
   std::map<std::string, OldAmount> old_min_;  // group: before an edit
   std::map<std::string, OldAmount> old_cpu_;  // UID of a pod: before a resize
   std::set<std::string> absent_;              // devices that their driver removed

@@ -211,7 +211,9 @@ StoredPod read_pod(const Json& object) {
   for (const Json& owner : meta.items_at("ownerReferences"))
     of_set |= owner.string_at("kind") == "ReplicaSet" && owner.bool_at("controller");
   const Json* disruption = condition(status, api::kDisruptionTarget);
-  pod.moved = of_set && disruption && disruption->string_at("reason") == api::kEvictionByEvictionApi;
+  const std::string_view reason = of_set && disruption ? disruption->string_at("reason") : "";
+  pod.evicted = reason == api::kEvictionByEvictionApi;
+  pod.preempted = reason == api::kPreemptionByScheduler;
   pod.domain = text(meta.part("annotations"), api::kGroupDomainAnnotation);
   pod.ends = meta.part("annotations").find("berth.dev/run-time") != nullptr;
   pod.priority = spec.int_at("priority");
