@@ -20,9 +20,8 @@ namespace berth::sim {
 struct StoredPod {
   std::string name, uid, node, group, phase, domain;  // the last of its group, recorded with the binding
   bool deleting = false, ends = false;                // ends: by itself, after its run time
-  bool claims_known = true;                           // each claim has an object's name
-  bool evicted = false, preempted = false;            // of a set: what DisruptionTarget says now
-  std::vector<std::string> claims, volume_claims;     // objects
+  bool claims_known = true, evicted = false, preempted = false;  // all have names; by DisruptionTarget
+  std::vector<std::string> claims, volume_claims;                // objects
   std::int64_t priority = 0, cpu_millis = 0;
   std::int64_t whole_gpus = 0, node_gpus = 0;                  // extended: of devices; nvidia.com/gpu
   std::int64_t share = 0, share_gpus = 0;                      // that it asks for: hundredths, of how many
