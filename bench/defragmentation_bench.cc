@@ -6,18 +6,15 @@
 #include <cstdlib>
 
 #include "base/random.h"
-#include "dra/cel_selectors.h"
-#include "placement/decision_core.h"
+#include "decision_bench.h"
 #include "placement/defragmentation/defragmentation.h"
-#include "placement/groups/group_members.h"
-#include "watched_objects.h"
 
 namespace berth::placement {
 namespace {
 
 constexpr int kGpusOfNode = 8, kNodesOfRack = 16;
 
-class FragmentedRacks {
+class FragmentedRacks : DecisionBench {
  public:
   explicit FragmentedRacks(int nodes) {
     for (int node = 0; node < nodes; ++node) {
@@ -35,14 +32,8 @@ class FragmentedRacks {
   }
 
   std::size_t moves() {
-    const SchedulingContext context{view_, cluster_, core_.allocator()};
-    const GroupQuestions questions{[](const api::Pod&) { return true; },
-                                   [](const std::string&) { return false; },
-                                   [](const std::string&) { return false; }};
-    const std::vector<WaitingEntity> waiting = {
-        {{"ns", "g", EntityKind::Group},
-         group_input(*view_.pod_groups.find("ns", "g"), group_members(view_, cluster_, questions, "ns", "g"),
-                     [](const api::Pod&) { return AvoidSet{}; })}};
+    const SchedulingContext context = this->context();
+    const std::vector<WaitingEntity> waiting = {{{"ns", "g", EntityKind::Group}, group("ns", "g")}};
     const std::vector<std::string> level = {"rack"};
     const OwnersOf owners = [](const std::string&, const api::OwnerReference&) { return KnownOwners(); };
     const std::set<PodId> stay;
@@ -81,16 +72,9 @@ class FragmentedRacks {
       put_pod("g" + std::to_string(i), R"("schedulingGroup":{"podGroupName":"g"},)" + containers(kGpusOfNode),
               "");
   }
-  void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    cluster_.apply(put_object(view_, version_, kind, meta, rest));
-  }
 
   SeededRandom random_{7};
-  client::View view_;
-  dra::CelSelectors selectors_;
-  model::Cluster cluster_;
-  DecisionCore core_{cluster_, selectors_, {}};
-  int version_ = 0, pods_ = 0;
+  int pods_ = 0;
 };
 
 void RacksOf5000NodesMadeWhole(benchmark::State& state) {

@@ -6,16 +6,13 @@
 #include <cstdlib>
 #include <vector>
 
-#include "dra/cel_selectors.h"
+#include "decision_bench.h"
 #include "model/scoped_hold.h"
-#include "placement/decision_core.h"
-#include "placement/groups/group_members.h"
-#include "watched_objects.h"
 
 namespace berth::placement {
 namespace {
 
-class PreemptingGangs {
+class PreemptingGangs : DecisionBench {
  public:
   void put_node(int number, int clique, int gpus) {
     put(api::Kind::Node,
@@ -43,15 +40,9 @@ class PreemptingGangs {
   }
   // Finds its victims, and holds their room.
   std::size_t preempt(const std::string& gang) {
-    const SchedulingContext context{view_, cluster_, core_.allocator()};
-    const GroupQuestions questions{[](const api::Pod& pod) { return !pod.bound(); },
-                                   [](const std::string&) { return false; },
-                                   [](const std::string&) { return false; }};
-    const GroupInput input =
-        group_input(*view_.pod_groups.find("ns", gang), group_members(view_, cluster_, questions, "ns", gang),
-                    [](const api::Pod&) { return AvoidSet{}; });
+    const GroupInput input = group("ns", gang, [](const api::Pod& pod) { return !pod.bound(); });
     model::Ledger::Transaction transaction(cluster_.ledger());
-    const GroupOutcome outcome = core_.decide_group(context, input, transaction, {.searches = true});
+    const GroupOutcome outcome = core_.decide_group(context(), input, transaction, {.searches = true});
     transaction.end();
     if (!outcome.preemption || outcome.preemption->ended) std::abort();
     const VictimPlan& plan = *outcome.preemption;
@@ -67,16 +58,9 @@ class PreemptingGangs {
     return R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1","nvidia.com/gpu":")" +
            std::to_string(gpus) + R"("}}}])";
   }
-  void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    cluster_.apply(put_object(view_, version_, kind, meta, rest));
-  }
 
-  client::View view_;
-  dra::CelSelectors selectors_;
-  model::Cluster cluster_;
-  DecisionCore core_{cluster_, selectors_, {}};
   std::vector<model::ScopedHold> holds_;
-  int version_ = 0, victims_ = 0;
+  int victims_ = 0;
 };
 
 // A clique of 17 nodes with four GPUs each, all in use by 68 pods; a gang of 11 asks for one clique. Source:

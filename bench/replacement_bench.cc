@@ -6,16 +6,14 @@
 
 #include <cstdlib>
 
-#include "dra/cel_selectors.h"
-#include "placement/decision_core.h"
+#include "decision_bench.h"
 #include "placement/replacement/lost_places.h"
 #include "placement/replacement/replacement.h"
-#include "watched_objects.h"
 
 namespace berth::placement {
 namespace {
 
-class ReplacementTurns {
+class ReplacementTurns : DecisionBench {
  public:
   // A node for one member; with `taint` it fails.
   void put_node(int number, int rack, bool fails) {
@@ -36,13 +34,8 @@ class ReplacementTurns {
     }
   }
   std::size_t replace(std::size_t expected) {
-    const SchedulingContext context{view_, cluster_, core_.allocator()};
-    const GroupQuestions questions{[](const api::Pod&) { return true; },
-                                   [](const std::string&) { return false; },
-                                   [](const std::string&) { return false; }};
-    GroupInput input = group_input(*view_.pod_groups.find("default", "g"),
-                                   group_members(view_, cluster_, questions, "default", "g"),
-                                   [](const api::Pod&) { return AvoidSet{}; });
+    const SchedulingContext context = this->context();
+    GroupInput input = group("default", "g");
     auto wish = std::make_shared<GroupWish>();
     wish->levels = {{"rack", "rack"}};
     wish->required = 0;
@@ -56,17 +49,6 @@ class ReplacementTurns {
     if (!answer.plan || answer.plan->rooms.size() != expected) std::abort();
     return answer.plan->rooms.size();
   }
-
- private:
-  void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    cluster_.apply(put_object(view_, version_, kind, meta, rest));
-  }
-
-  client::View view_;
-  dra::CelSelectors selectors_;
-  model::Cluster cluster_;
-  DecisionCore core_{cluster_, selectors_, {}};
-  int version_ = 0;
 };
 
 // A gang of 500 in a rack of 510, beside nine racks of the same size.

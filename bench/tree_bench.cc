@@ -10,15 +10,13 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "dra/cel_selectors.h"
-#include "placement/decision_core.h"
+#include "decision_bench.h"
 #include "placement/trees/tree_members.h"
-#include "watched_objects.h"
 
 namespace berth::placement {
 namespace {
 
-class TreeTurns {
+class TreeTurns : DecisionBench {
  public:
   void put_node(const std::string& name, int block, int rack, int cpu) {
     put(api::Kind::Node,
@@ -44,15 +42,11 @@ class TreeTurns {
               R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]})");
   }
   TreeOutcome decide(const std::string& root, const Preempting& preempting = {}) {
-    const SchedulingContext context{view_, cluster_, core_.allocator()};
-    const GroupQuestions questions{[](const api::Pod&) { return true; },
-                                   [](const std::string&) { return false; },
-                                   [](const std::string&) { return false; }};
-    const TreeInput input =
-        tree_input(tree_members(view_, cluster_, questions, {"default", root, EntityKind::CompositeGroup}),
-                   [](const api::Pod&) { return AvoidSet{}; });
+    const TreeInput input = tree_input(
+        tree_members(view_, cluster_, questions(every_pod), {"default", root, EntityKind::CompositeGroup}),
+        [](const api::Pod&) { return AvoidSet{}; });
     model::Ledger::Transaction transaction(cluster_.ledger());
-    return core_.decide_tree(context, input, transaction, preempting);
+    return core_.decide_tree(context(), input, transaction, preempting);
   }
   void require(const std::string& root, GroupOutcome::Kind kind) {
     const TreeOutcome outcome = decide(root);
@@ -71,15 +65,6 @@ class TreeTurns {
            (key.empty() ? "" : R"(,"schedulingConstraints":{"topology":[{"key":")" + key + "\"}]}") +
            (root.empty() ? "" : R"(,"parentCompositePodGroupName":")" + root + "\"");
   }
-  void put(api::Kind kind, const std::string& meta, const std::string& rest) {
-    cluster_.apply(put_object(view_, version_, kind, meta, rest));
-  }
-
-  client::View view_;
-  dra::CelSelectors selectors_;
-  model::Cluster cluster_;
-  DecisionCore core_{cluster_, selectors_, {}};
-  int version_ = 0;
 };
 
 // Eight blocks of eight racks with 2 to 18 free slots; ten groups, each in one rack, that need nine tenths to

@@ -396,14 +396,19 @@ TEST(Explanation, OfAMemberTellsWhatItsGroupsDecisionSaysOfIt) {
   EXPECT_TRUE(explain_pod(member, kNow).part("firstRefused").is_null()) << "the group did not wait for it";
 }
 
-TEST(Explanation, OfAGroupShowsItsMembers) {
+GroupFacts gang_of(std::int64_t minimum, std::size_t pods) {
   GroupFacts facts;
-  facts.group = json_of(
-      R"({"metadata":{"name":"g","namespace":"ns"},"spec":{"schedulingPolicy":{"gang":{"minCount":2}}}})");
+  facts.group = json_of(R"({"metadata":{"name":"g","namespace":"ns"},"spec":{}})");
+  facts.group["spec"]["schedulingPolicy"]["gang"]["minCount"] = minimum;
   PodFacts member;
   member.pod = json_of(kPod);
   member.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
-  facts.members = {member};
+  facts.members.assign(pods, member);
+  return facts;
+}
+
+TEST(Explanation, OfAGroupShowsItsMembers) {
+  GroupFacts facts = gang_of(2, 1);
   facts.record =
       json_of(R"({"decisions":[],"gate":{"time":"2026-01-01T00:01:00Z","why":"the gang wants 2 pods,)"
               R"( and 1 is there"}})");
@@ -421,13 +426,7 @@ TEST(Explanation, OfAGroupShowsItsMembers) {
 }
 
 TEST(Explanation, OfAGroupListsWhatItsStartWaitsFor) {
-  GroupFacts facts;
-  facts.group = json_of(
-      R"({"metadata":{"name":"g","namespace":"ns"},"spec":{"schedulingPolicy":{"gang":{"minCount":4}}}})");
-  PodFacts member;
-  member.pod = json_of(kPod);
-  member.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
-  facts.members = {member, member};
+  GroupFacts facts = gang_of(4, 2);
   facts.members.back().pod["metadata"]["name"] = "q";
   facts.members.back().pod["spec"]["schedulingGates"] =
       json_of(R"([{"name":"example.com/quota"},{"name":"example.com/budget"}])");
