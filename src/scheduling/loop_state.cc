@@ -47,8 +47,14 @@ void LoopState::keep_successor_room(const client::View& view, const SuccessorPla
 }
 
 void LoopState::forget_rooms_of_spared(Time now) {
+  const auto stays = [this](const EvictedPod& victim) {
+    const model::PodId id = cluster.find_pod(victim.key.ns, victim.key.name);
+    const api::Pod* live = id.valid() ? cluster.pod(id).live.get() : nullptr;
+    return live && live->meta.uid == victim.uid && !live->meta.deleting();
+  };
   bool ended = false;
-  for (const std::string& uid : evictions.take_spared()) ended |= rooms.give_up(uid);
+  for (const EvictedPod& victim : evictions.take_spared())
+    if (stays(victim)) ended |= rooms.give_up(victim.uid);
   if (ended) queue.wake(kEventRoomFreed, now);
 }
 
