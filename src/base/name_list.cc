@@ -12,4 +12,11 @@ std::string first_names(std::span<const std::string> names, std::size_t shown, s
   return text;
 }
 
+std::string joined_names(std::span<const std::string> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
+  return text;
+}
+
 }  // namespace berth

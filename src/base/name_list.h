@@ -12,5 +12,7 @@ std::string first_names(std::span<const std::string> names, std::size_t shown, s
 inline std::string first_names(std::span<const std::string> names, std::size_t shown) {
   return first_names(names, shown, names.size());
 }
+// "a, b and c": all of them.
+std::string joined_names(std::span<const std::string> names);
 
 }  // namespace berth

@@ -126,6 +126,13 @@ void put(Json& json, std::string_view key, std::string_view text) {
   if (!text.empty()) json[key] = text;
 }
 
+// Of a group or a tree that is not tried yet.
+template <class Facts>
+void put_start_waits(Json& json, const Facts& facts) {
+  if (json.string_at("state") != "Gated") return;
+  if (Json waiting = start_waits(facts); !waiting.as_array().empty()) json["startWaits"] = std::move(waiting);
+}
+
 Json decision_json(const Json& decision, const Json& record) {
   Json json = Json::object({{"id", decision.string_at("id")},
                             {"time", decision.string_at("time")},
@@ -542,8 +549,7 @@ Json explain_group(const GroupFacts& facts, Time now) {
                             {"name", group.meta.name},
                             {"state", state},
                             {"summary", summary}});
-  if (Json waiting = start_waits(facts); state == "Gated" && !waiting.as_array().empty())
-    json["startWaits"] = std::move(waiting);
+  put_start_waits(json, facts);
   put(json, "madeFrom", made_for(group.meta));
   put_record(json, record, "", std::nullopt);
   if (facts.record.is_null()) json["note"] = kNotServed;
@@ -594,8 +600,7 @@ Json explain_tree(const TreeFacts& facts, Time now) {
                             {"name", asked.meta.name},
                             {"state", state},
                             {"summary", summary}});
-  if (Json waiting = start_waits(facts); state == "Gated" && !waiting.as_array().empty())
-    json["startWaits"] = std::move(waiting);
+  put_start_waits(json, facts);
   if (facts.root != asked.meta.name) json["root"] = facts.root;
   put(json, "madeFrom", made_for(asked.meta));
   if (Json wish = wish_of_group(facts.policies, "CompositePodGroup", asked.meta.name); !wish.is_null())

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "explain/start_waits.h"
+
 namespace berth::explain {
 namespace {
 
@@ -438,6 +440,24 @@ TEST(Explanation, OfAGroupListsWhatItsStartWaitsFor) {
   EXPECT_NE(explanation_text(waits, Detail::Table, Colour::No)
                 .find("A START WAITS FOR\n  - 2 more pods: 2 of 4 exist\n  - scheduling gates"),
             std::string::npos);
+}
+
+TEST(Explanation, OfAGroupListsSomeOfWhatItsStartWaitsForAndCountsTheRest) {
+  GroupFacts facts;
+  facts.group = json_of(
+      R"({"metadata":{"name":"g","namespace":"ns"},"spec":{"schedulingPolicy":{"gang":{"minCount":4}}}})");
+  facts.record = json_of(R"({"decisions":[],"gate":{"time":"2026-01-01T00:01:00Z","why":"members wait"}})");
+  for (std::size_t i = 0; i < kStartWaitsMax + 2; ++i) {
+    PodFacts member;
+    member.pod = json_of(kPod);
+    member.pod["spec"]["schedulingGroup"] = Json::object({{"podGroupName", "g"}});
+    member.pod["spec"]["schedulingGates"] = json_of(R"([{"name":"example.com/quota"}])");
+    facts.members.push_back(std::move(member));
+  }
+  const Json explained = explain_group(facts, kNow);
+  const JsonArray& waits = explained.part("startWaits").as_array();
+  ASSERT_EQ(waits.size(), kStartWaitsMax + 1);
+  EXPECT_EQ(waits.back().as_string(), "and 2 more");
 }
 
 TEST(Explanation, OfATreeListsTheGroupsAndPodsThatAreMissing) {

@@ -6,6 +6,7 @@
 #include "api/types/cluster.h"
 #include "api/types/pod.h"
 #include "base/count_text.h"
+#include "base/name_list.h"
 
 namespace berth::explain {
 namespace {
@@ -42,10 +43,9 @@ class Waits {
 
  private:
   static std::string text_of_gates(const api::Pod& pod) {
-    std::string gates;
-    for (const std::string& gate : pod.scheduling_gates) gates += (gates.empty() ? "" : ", ") + gate;
-    return (pod.scheduling_gates.size() == 1 ? "scheduling gate " : "scheduling gates ") + gates +
-           " of pod " + pod.meta.name;
+    const std::size_t gates = pod.scheduling_gates.size();
+    return (gates == 1 ? "scheduling gate " : "scheduling gates ") +
+           first_names(pod.scheduling_gates, gates) + " of pod " + pod.meta.name;
   }
 
   std::vector<std::string> texts_, gated_;

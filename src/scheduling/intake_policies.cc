@@ -26,14 +26,6 @@ WishAnswer answer_for(const client::View& view, const placement::OwnersOf& owner
   return group ? placement::wish_of(view, owners, *group) : WishAnswer{};
 }
 
-std::string_view parent_of(const client::View& view, const GroupKey& key) {
-  const api::PodGroup* group =
-      key.kind == EntityKind::Group ? view.pod_groups.find(key.ns, key.name) : nullptr;
-  if (group) return group->parent;
-  const api::CompositePodGroup* composite = view.composite_groups.find(key.ns, key.name);
-  return composite && key.kind == EntityKind::CompositeGroup ? std::string_view(composite->parent) : "";
-}
-
 // Every group of the namespace; of all namespaces for an empty one.
 std::vector<GroupKey> groups_in(const client::View& view, const std::string& ns) {
   std::vector<GroupKey> groups;
@@ -62,30 +54,21 @@ void Intake::resolve(const client::View& view, const GroupKey& group, Time now) 
       group);
   std::vector<std::string> policies;
   for (const api::PlacementPolicy* policy : answer.policies) policies.push_back(policy->meta.name);
-  const auto tell = [&](const std::vector<std::string>& names) {
-    for (const std::string& name : names) loop_.policy_statuses.policy_changed(group.ns, name, now);
-  };
-  tell(loop_.policy_members.policies_of(group));
-  tell(policies);
   // The policy of a root says whether the groups below it permit what it asks.
-  for (const api::CompositePodGroup* above : client::groups_above(view, group.ns, parent_of(view, group)))
-    tell(loop_.policy_members.policies_of(group_key(*above)));
+  loop_.statuses_changed(view, group, now);
+  for (const std::string& policy : policies) loop_.policy_statuses.policy_changed(group.ns, policy, now);
   loop_.policy_members.set(group, std::move(policies));
   look_at(view, group, now);
 }
 
 // A policy about the PodGroup, or about a CompositePodGroup above it.
 bool Intake::has_replacing_policy(const client::View& view, const GroupKey& group) const {
-  const auto replaces = [&](const GroupKey& named) {
+  return std::ranges::any_of(with_those_above(view, group), [&](const GroupKey& named) {
     return std::ranges::any_of(loop_.policy_members.policies_of(named), [&](const std::string& name) {
       const api::PlacementPolicy* policy = view.placement_policies.find(named.ns, name);
       return policy && policy->replaces_failed_nodes;
     });
-  };
-  return replaces(group) || std::ranges::any_of(client::groups_above(view, group.ns, parent_of(view, group)),
-                                                [&](const api::CompositePodGroup* above) {
-                                                  return replaces(group_key(*above));
-                                                });
+  });
 }
 
 // Its members, or those of the groups below it, may have lost their places, or have them again.

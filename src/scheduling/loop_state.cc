@@ -47,8 +47,14 @@ void LoopState::keep_successor_room(const client::View& view, const SuccessorPla
 }
 
 void LoopState::forget_rooms_of_spared(Time now) {
+  const auto stays = [this](const EvictedPod& victim) {
+    const model::PodId id = cluster.find_pod(victim.key.ns, victim.key.name);
+    const api::Pod* live = id.valid() ? cluster.pod(id).live.get() : nullptr;
+    return live && live->meta.uid == victim.uid && !live->meta.deleting();
+  };
   bool ended = false;
-  for (const std::string& uid : evictions.take_spared()) ended |= rooms.give_up(uid);
+  for (const EvictedPod& victim : evictions.take_spared())
+    if (stays(victim)) ended |= rooms.give_up(victim.uid);
   if (ended) queue.wake(kEventRoomFreed, now);
 }
 
@@ -57,14 +63,9 @@ void LoopState::forget_successor_room(const api::Pod& pod, model::NodeId node, T
 }
 
 void LoopState::statuses_changed(const client::View& view, const GroupKey& group, Time now) {
-  const auto changed = [&](const GroupKey& named) {
+  for (const GroupKey& named : with_those_above(view, group))
     for (const std::string& policy : policy_members.policies_of(named))
       policy_statuses.policy_changed(named.ns, policy, now);
-  };
-  changed(group);
-  if (const api::PodGroup* live = view.pod_groups.find(group.ns, group.name))
-    for (const api::CompositePodGroup* above : client::groups_above(view, *live))
-      changed({above->meta.ns, above->meta.name, EntityKind::CompositeGroup});
 }
 
 EntityKey LoopState::entry_of(const client::View& view, const api::Pod& pod) const {

@@ -98,9 +98,10 @@ struct LoopState {
   // Holds the room against the priority of the pod that leaves, and lower ones, until a successor has a
   // place.
   void keep_successor_room(const client::View& view, const SuccessorPlace& place, Time until);
-  // Victims of plans that ended before they were evicted keep no room elsewhere.
+  // Victims of plans that ended before they were evicted keep no room elsewhere, unless they leave all the
+  // same: a plan may have waited for pods that somebody else evicted.
   void forget_rooms_of_spared(Time now);
-  // The statuses of policies about the PodGroup, and about those above it, are to be looked at.
+  // The statuses of policies about the group, and about those above it, are to be looked at.
   void statuses_changed(const client::View& view, const GroupKey& group, Time now);
   // The pod has a place: its maker's room there ends.
   void forget_successor_room(const api::Pod& pod, model::NodeId node, Time now);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduling/test_bench.h"
+#include "scheduling/victim_rooms.h"
 
 namespace berth::scheduling {
 namespace {
@@ -62,6 +63,35 @@ TEST_F(VictimRooms, NobodyComesBackWithoutAController) {
   put_pod("rival", "3", "");
   bench.run();
   EXPECT_EQ(bench.node_of("rival"), "n2");
+}
+
+TEST_F(VictimRooms, AVictimThatAnotherPlanWaitsForHasItsRoomStill) {
+  preempt();
+  bench.erase(api::Kind::Pod, "high");
+  put_pod("higher", "3", "", R"(,"priority":20,"nodeSelector":{"disk":"n1"})");
+  bench.run();
+  EXPECT_EQ(bench.evictions, std::vector<std::string>{"evict victim"}) << "it ends already";
+  bench.erase(api::Kind::Pod, "victim");
+  bench.run();
+  EXPECT_EQ(bench.node_of("higher"), "n1");
+  EXPECT_EQ(holds(), 1U) << "of the successor";
+  put_pod("rival", "3", "");
+  put_pod("next", "3", "rs");
+  bench.run();
+  EXPECT_EQ(bench.node_of("rival"), "");
+  EXPECT_EQ(bench.node_of("next"), "n2");
+}
+
+TEST_F(VictimRooms, AreKeptForSoManyVictimsOfAPlan) {
+  bench.erase(api::Kind::Pod, "victim");
+  const std::string cpu = std::to_string(kVictimsPlacedMax + 1);
+  for (const char* node : {"n1", "n2"}) bench.put_node({node, cpu, "8Gi", "1000", {{"disk", node}}});
+  for (std::size_t i = 0; i <= kVictimsPlacedMax; ++i)
+    put_pod("v" + std::to_string(i), "1", "rs", R"(,"nodeName":"n1")");
+  put_pod("high", cpu, "", R"(,"priority":10,"nodeSelector":{"disk":"n1"})");
+  bench.run();
+  EXPECT_EQ(bench.evictions.size(), kVictimsPlacedMax + 1);
+  EXPECT_EQ(holds(), 1 + kVictimsPlacedMax);
 }
 
 TEST_F(VictimRooms, AVictimThatIsSparedKeepsNoRoom) {

@@ -10,14 +10,6 @@ namespace {
 
 constexpr std::size_t kNodesNamedMax = 4;
 
-// "1, 2, 4 and 7"
-std::string list_of(const std::vector<std::size_t>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ") + std::to_string(numbers[i]);
-  return text;
-}
-
 Json count(std::size_t number) {
   return static_cast<std::int64_t>(number);
 }
@@ -218,9 +210,12 @@ void put_json(const MinNodesAnswer& answer, Json& json) {
 
 std::string to_table(const MinNodesAnswer& answer) {
   const std::string pods = count_text(answer.pods, "pod");
-  if (!answer.possible)
+  if (!answer.possible) {
+    std::vector<std::string> tried;
+    for (const std::size_t number : answer.tried) tried.push_back(std::to_string(number));
     return "Of the numbers of nodes like " + answer.type + " that were tried none takes all " + pods + ": " +
-           list_of(answer.tried) + ":\n" + table_of(answer.refused);
+           joined_names(tried) + ":\n" + table_of(answer.refused);
+  }
   const std::string nodes = count_text(answer.nodes, "node") + " like " + answer.type;
   if (answer.pods == 0) return "Nothing waits: no node like " + answer.type + " is needed.\n";
   const std::string text = nodes + (answer.nodes == 1 ? " takes " : " take ") + pods;

@@ -16,12 +16,14 @@ using planning::Document;
 
 constexpr std::size_t kCurveStepPercent = 5;
 constexpr std::size_t kCurvePointsMax = 61;  // to 300 %
+
 // Nearest rank.
 Duration percentile(const std::vector<Duration>& sorted, std::size_t percent) {
   if (sorted.empty()) return {};
   const std::size_t rank = (sorted.size() * percent + 99) / 100;
   return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
+
 }  // namespace
 
 // All objects are completed and decoded together, as a plan's; what arrives later is taken out again.
@@ -347,6 +349,7 @@ RunResult Simulation::result() {
   result_.digest = hex_of(digest_);
   return std::move(result_);
 }
+
 Result<RunResult> simulate(const Script& script, const planning::PlanOptions& options) {
   Simulation simulation(script, options);
   if (Status loaded = simulation.load(); !loaded) return loaded.error();

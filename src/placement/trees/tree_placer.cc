@@ -222,7 +222,6 @@ void TreePlacer::grow() {
   grow_node(0);
 }
 
-// Where the node's members are, or may go.
 // Those that were placed before, or run there.
 std::int64_t TreePlacer::siblings_there(std::size_t node, const Ground& ground) const {
   const std::optional<std::size_t> parent = input_.nodes[node].parent;
@@ -236,6 +235,7 @@ std::int64_t TreePlacer::siblings_there(std::size_t node, const Ground& ground) 
   });
 }
 
+// Where the node's members are, or may go.
 void TreePlacer::find_ground(std::size_t node) {
   State& state = states_[node];
   if (state.ground) return;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/serialized.h"
+#include "base/name_list.h"
 #include "client/group_tree.h"
 #include "placement/wishes/wish_levels.h"
 
@@ -17,13 +18,6 @@ using Policies = std::vector<const PlacementPolicy*>;
 
 constexpr std::array<std::string_view, 5> kFaultNames = {"ConflictingPolicies", "TopologyNotFound",
                                                          "UnknownLevel", "NotForComposites", "OwnersUnread"};
-
-std::string joined_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
-  return text;
-}
 
 // What the rules need of a PodGroup or of a CompositePodGroup.
 struct NamedGroup {

@@ -121,7 +121,7 @@ void Evictions::end(Plans::iterator plan) {
     eviction->second.plans.erase(plan->first);
     if (!eviction->second.plans.empty()) continue;
     writes_.erase(victim.key);
-    if (!eviction->second.accepted) spared_.push_back(eviction->second.pod.uid);
+    if (!eviction->second.accepted) spared_.push_back(eviction->second.pod);
     evictions_.erase(eviction);
   }
   ends_.erase({plan->second.until, plan->first});

@@ -76,8 +76,9 @@ class Evictions {
   bool forget(const EntityKey& key);
   // The pod is placed, gone, gated or another one: its plan and its delay end. True if it had a plan.
   bool leave(const EntityKey& key);
-  // UIDs of victims that no plan has any more, and that were not evicted; forgotten.
-  std::vector<std::string> take_spared() { return std::exchange(spared_, {}); }
+  // Victims that no plan has any more, and that were not evicted for one; forgotten. Others may have them
+  // leave.
+  std::vector<EvictedPod> take_spared() { return std::exchange(spared_, {}); }
   // The pod evicts nobody before this time.
   void not_before(const EntityKey& key, Time at);
   // Whose plan or delay is over; forgotten.
@@ -109,7 +110,7 @@ class Evictions {
   std::map<api::ObjectKey, Eviction> evictions_;
   RetriedWrites writes_;
   std::size_t in_flight_ = 0;
-  std::vector<std::string> spared_;
+  std::vector<EvictedPod> spared_;
   std::vector<client::EventNote> events_;  // of accepted evictions
 };
 

@@ -1,6 +1,28 @@
 #include "scheduling/keepers/policy_members.h"
 
+#include "client/group_tree.h"
+
 namespace berth::scheduling {
+namespace {
+
+using placement::EntityKind;
+
+std::string_view parent_of(const client::View& view, const GroupKey& key) {
+  const api::PodGroup* group =
+      key.kind == EntityKind::Group ? view.pod_groups.find(key.ns, key.name) : nullptr;
+  if (group) return group->parent;
+  const api::CompositePodGroup* composite = view.composite_groups.find(key.ns, key.name);
+  return composite && key.kind == EntityKind::CompositeGroup ? std::string_view(composite->parent) : "";
+}
+
+}  // namespace
+
+std::vector<GroupKey> with_those_above(const client::View& view, const GroupKey& group) {
+  std::vector<GroupKey> groups{group};
+  for (const api::CompositePodGroup* above : client::groups_above(view, group.ns, parent_of(view, group)))
+    groups.push_back({above->meta.ns, above->meta.name, EntityKind::CompositeGroup});
+  return groups;
+}
 
 void PolicyMembers::set(const GroupKey& group, std::vector<std::string> policies) {
   if (const auto known = policies_.find(group); known != policies_.end()) {

@@ -15,6 +15,8 @@ namespace berth::scheduling {
 
 // Of a PodGroup or a CompositePodGroup itself, not of its tree.
 using GroupKey = placement::EntityKey;
+// The group, and the CompositePodGroups above it that exist.
+std::vector<GroupKey> with_those_above(const client::View& view, const GroupKey& group);
 
 class PolicyMembers {
  public:
