@@ -107,6 +107,7 @@ Result<CronField> parse_range(std::string_view text, const CronBounds& bounds) {
     field.star &= step <= 1;
   }
   TRY(check_range(start, end, step, bounds, text));
+  step = std::min(step, bounds.max + 1);  // a larger one would not fit an int64 beside the value
   for (std::int64_t value = start; value <= end; value += step) field.bits |= std::uint64_t{1} << value;
   return field;
 }
