@@ -178,6 +178,7 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text) {
 }
 
 bool CronSchedule::has_day(std::int64_t day) const {
+  if (minutes_ == 0 || hours_ == 0) return false;  // of ",": no minute of any day would be found
   const std::chrono::sys_days date{std::chrono::days(day)};
   const std::chrono::year_month_day civil(date);
   if (!has_bit(months_, static_cast<unsigned>(civil.month()))) return false;
