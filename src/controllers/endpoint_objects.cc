@@ -74,13 +74,13 @@ class SlicePlan {
     std::stable_partition(slices.begin(), slices.end(), changes);
     std::vector<const Json*> rest;
     for (const Json& endpoint : group.endpoints)
-      if (missing.contains(identity_of(endpoint))) rest.push_back(&endpoint);
+      if (missing.erase(identity_of(endpoint)) > 0) rest.push_back(&endpoint);  // once, however often named
     auto next = rest.begin();
     for (StandingSlice* slice : slices) {
       while (next != rest.end() && slice->endpoints.size() < wanted_.endpoints_per_slice_max)
         slice->endpoints.push_back(**next++);
       slice->taken = !slice->endpoints.empty();
-      has_type(group.address_type, slice->taken);
+      if (slice->taken) types_.push_back(group.address_type);
     }
     while (next != rest.end()) {
       JsonArray endpoints;
@@ -102,10 +102,6 @@ class SlicePlan {
     spare->endpoints.clear();
   }
 
-  void has_type(const std::string& type, bool has) {
-    if (has) types_.push_back(type);
-  }
-
   void change(const StandingSlice& slice) {
     const Json& before = slice.object.document;
     const api::ObjectMeta& meta = slice.object.meta;
@@ -120,7 +116,7 @@ class SlicePlan {
   }
 
   void create(const std::string& type, JsonArray ports, JsonArray endpoints) {
-    has_type(type, true);
+    types_.push_back(type);
     std::string name = names_.name(next_name_++);
     while (workloads::find_other(view_, endpoint_slices(), wanted_.ns, name))
       name = names_.name(next_name_++);
