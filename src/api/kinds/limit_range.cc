@@ -39,7 +39,8 @@ void set_limit_range_defaults(Json& range) {
   }
 }
 
-// What the containers of a pod get where they say nothing; of several LimitRanges the last one counts.
+// What the containers of a pod get where they say nothing; of several items of a LimitRange the last one
+// counts, of several LimitRanges the first one.
 struct ContainerDefaults {
   Json requests = Json::object(), limits = Json::object();
 };
