@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "controllers/service_pods.h"
 #include "workloads/pod_names.h"
 
 namespace berth::controllers {
@@ -154,6 +155,14 @@ class SlicePlan {
 const api::ResourceRef& endpoint_slices() {
   static const api::ResourceRef kRef{"discovery.k8s.io", "v1", "endpointslices"};
   return kRef;
+}
+
+api::StringMap labels_from(const Parsed& service) {
+  constexpr std::string_view kHeadlessLabel = "service.kubernetes.io/headless";
+  api::StringMap labels = service.meta.labels;
+  labels.erase(std::string(kHeadlessLabel));
+  if (is_headless(service.spec())) labels[std::string(kHeadlessLabel)] = "";
+  return labels;
 }
 
 void write_slices(const View& view, const WantedSlices& wanted, Effects& effects) {
