@@ -107,6 +107,7 @@ Result<CronField> parse_range(std::string_view text, const CronBounds& bounds) {
     field.star &= step <= 1;
   }
   TRY(check_range(start, end, step, bounds, text));
+  step = std::min(step, bounds.max + 1);  // a larger one would not fit an int64 beside the value
   for (std::int64_t value = start; value <= end; value += step) field.bits |= std::uint64_t{1} << value;
   return field;
 }
@@ -177,6 +178,7 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text) {
 }
 
 bool CronSchedule::has_day(std::int64_t day) const {
+  if (minutes_ == 0 || hours_ == 0) return false;  // of ",": no minute of any day would be found
   const std::chrono::sys_days date{std::chrono::days(day)};
   const std::chrono::year_month_day civil(date);
   if (!has_bit(months_, static_cast<unsigned>(civil.month()))) return false;

@@ -76,7 +76,7 @@ void charge_pod(const Json& object, QuotaCharge& charge) {
       charge.amounts["limits." + name] = quantity;
 }
 
-void charge_service(const Json& object, ResourceMap& amounts) {
+void charge_service(const Json& object, QuotaCharge& charge) {
   const Json& spec = object.part("spec");
   const JsonArray& ports = spec.items_at("ports");
   const std::string_view type = spec.string_at("type");
@@ -87,11 +87,12 @@ void charge_service(const Json& object, ResourceMap& amounts) {
                                [](const Json& port) { return port.int_at("nodePort") != 0; });
   else if (balanced || type == "NodePort")
     node_ports = static_cast<std::int64_t>(ports.size());
-  add_count(amounts, "services.nodeports", node_ports);
-  add_count(amounts, "services.loadbalancers", balanced);
+  add_count(charge.amounts, "services.nodeports", node_ports);
+  add_count(charge.amounts, "services.loadbalancers", balanced);
 }
 
-void charge_volume_claim(const Json& object, ResourceMap& amounts) {
+void charge_volume_claim(const Json& object, QuotaCharge& charge) {
+  ResourceMap& amounts = charge.amounts;
   constexpr std::string_view kStorage = "storage";
   const Json& spec = object.part("spec");
   const std::string prefix = std::string(spec.string_at("storageClassName")) + std::string(kClassSuffix);
@@ -110,7 +111,7 @@ std::int64_t devices_of(const Json& request) {
 }
 
 // Of alternatives of one class the largest counts.
-void charge_claim(const Json& object, ResourceMap& amounts) {
+void charge_claim(const Json& object, QuotaCharge& charge) {
   for (const Json& request : object.part("spec").part("devices").items_at("requests")) {
     std::map<std::string, std::int64_t> devices;
     const auto note = [&](const Json& asked) {
@@ -119,8 +120,26 @@ void charge_claim(const Json& object, ResourceMap& amounts) {
     };
     if (const Json* exactly = request.find("exactly")) note(*exactly);
     for (const Json& alternative : request.items_at("firstAvailable")) note(alternative);
-    for (const auto& [name, count] : devices) add_count(amounts, name + std::string(kDevicesSuffix), count);
+    for (const auto& [name, count] : devices)
+      add_count(charge.amounts, name + std::string(kDevicesSuffix), count);
   }
+}
+
+// Resources of which more counts than the object itself.
+struct ReadResource {
+  std::string_view group, plural;
+  void (*charge)(const Json& object, QuotaCharge& charge);
+};
+constexpr ReadResource kReadResources[] = {{"", "pods", charge_pod},
+                                           {"", "services", charge_service},
+                                           {"", "persistentvolumeclaims", charge_volume_claim},
+                                           {"resource.k8s.io", "resourceclaims", charge_claim}};
+
+const ReadResource* read_resource(std::string_view group, std::string_view plural) {
+  const auto* found =
+      std::find_if(std::begin(kReadResources), std::end(kReadResources),
+                   [&](const ReadResource& row) { return row.group == group && row.plural == plural; });
+  return found == std::end(kReadResources) ? nullptr : found;
 }
 
 bool holds(const QuotaCharge& charge, std::string_view scope, const Json* expression) {
@@ -148,14 +167,15 @@ QuotaCharge quota_charge(std::string_view group, std::string_view plural, const 
   std::string counted = "count/" + std::string(plural);
   if (!group.empty()) counted.append(".").append(group);
   add_count(charge.amounts, std::move(counted), 1);
-  if (group == "resource.k8s.io" && plural == "resourceclaims") charge_claim(object, charge.amounts);
-  if (!group.empty()) return charge;
-  if (std::find(std::begin(kCountedByName), std::end(kCountedByName), plural) != std::end(kCountedByName))
-    add_count(charge.amounts, std::string(plural), 1);
-  if (plural == "pods") charge_pod(object, charge);
-  if (plural == "services") charge_service(object, charge.amounts);
-  if (plural == "persistentvolumeclaims") charge_volume_claim(object, charge.amounts);
+  const bool by_name = group.empty() && std::find(std::begin(kCountedByName), std::end(kCountedByName),
+                                                  plural) != std::end(kCountedByName);
+  if (by_name) add_count(charge.amounts, std::string(plural), 1);
+  if (const ReadResource* row = read_resource(group, plural)) row->charge(object, charge);
   return charge;
+}
+
+bool quota_reads(std::string_view group, std::string_view plural) {
+  return read_resource(group, plural) != nullptr;
 }
 
 UnsetAmounts unset_amounts(const Json& pod) {

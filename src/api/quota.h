@@ -30,6 +30,9 @@ struct QuotaCharge {
 // being deleted counts until it is gone.
 QuotaCharge quota_charge(std::string_view group, std::string_view plural, const Json& object);
 
+// Whether quota_charge() reads the document; objects of all other resources count alike.
+bool quota_reads(std::string_view group, std::string_view plural);
+
 // Containers that do not say what a quota of cpu or memory asks of each: by the names of spec.hard.
 using UnsetAmounts = std::map<std::string, std::vector<std::string>, std::less<>>;
 // Of a pod; none where it has requests or limits of its own.

@@ -56,6 +56,15 @@ struct ScopeCase {
   bool counts;
 };
 
+TEST(QuotaCharge, FourResourcesAreRead) {
+  EXPECT_TRUE(quota_reads("", "pods"));
+  EXPECT_TRUE(quota_reads("", "services"));
+  EXPECT_TRUE(quota_reads("", "persistentvolumeclaims"));
+  EXPECT_TRUE(quota_reads("resource.k8s.io", "resourceclaims"));
+  EXPECT_FALSE(quota_reads("", "secrets"));
+  EXPECT_FALSE(quota_reads("example.com", "pods"));
+}
+
 TEST(QuotaCharge, WhichPodsAScopeMeans) {
   const std::string selector = R"({"scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass",)";
   const std::string in = selector + R"("operator":"In","values":["high"]}]}})",

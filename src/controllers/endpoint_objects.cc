@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "controllers/service_pods.h"
 #include "workloads/pod_names.h"
 
 namespace berth::controllers {
@@ -74,13 +75,13 @@ class SlicePlan {
     std::stable_partition(slices.begin(), slices.end(), changes);
     std::vector<const Json*> rest;
     for (const Json& endpoint : group.endpoints)
-      if (missing.contains(identity_of(endpoint))) rest.push_back(&endpoint);
+      if (missing.erase(identity_of(endpoint)) > 0) rest.push_back(&endpoint);  // once, however often named
     auto next = rest.begin();
     for (StandingSlice* slice : slices) {
       while (next != rest.end() && slice->endpoints.size() < wanted_.endpoints_per_slice_max)
         slice->endpoints.push_back(**next++);
       slice->taken = !slice->endpoints.empty();
-      has_type(group.address_type, slice->taken);
+      if (slice->taken) types_.push_back(group.address_type);
     }
     while (next != rest.end()) {
       JsonArray endpoints;
@@ -102,10 +103,6 @@ class SlicePlan {
     spare->endpoints.clear();
   }
 
-  void has_type(const std::string& type, bool has) {
-    if (has) types_.push_back(type);
-  }
-
   void change(const StandingSlice& slice) {
     const Json& before = slice.object.document;
     const api::ObjectMeta& meta = slice.object.meta;
@@ -120,7 +117,7 @@ class SlicePlan {
   }
 
   void create(const std::string& type, JsonArray ports, JsonArray endpoints) {
-    has_type(type, true);
+    types_.push_back(type);
     std::string name = names_.name(next_name_++);
     while (workloads::find_other(view_, endpoint_slices(), wanted_.ns, name))
       name = names_.name(next_name_++);
@@ -158,6 +155,14 @@ class SlicePlan {
 const api::ResourceRef& endpoint_slices() {
   static const api::ResourceRef kRef{"discovery.k8s.io", "v1", "endpointslices"};
   return kRef;
+}
+
+api::StringMap labels_from(const Parsed& service) {
+  constexpr std::string_view kHeadlessLabel = "service.kubernetes.io/headless";
+  api::StringMap labels = service.meta.labels;
+  labels.erase(std::string(kHeadlessLabel));
+  if (is_headless(service.spec())) labels[std::string(kHeadlessLabel)] = "";
+  return labels;
 }
 
 void write_slices(const View& view, const WantedSlices& wanted, Effects& effects) {

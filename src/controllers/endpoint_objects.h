@@ -13,7 +13,6 @@
 
 namespace berth::controllers {
 
-inline constexpr std::string_view kHeadlessLabel = "service.kubernetes.io/headless";
 inline constexpr std::string_view kServiceNameLabel = "kubernetes.io/service-name";
 inline constexpr std::string_view kSliceManagedByLabel = "endpointslice.kubernetes.io/managed-by";
 
@@ -36,6 +35,9 @@ struct WantedSlices {
   std::vector<std::string> placeholder_types;
   std::size_t endpoints_per_slice_max = 100;
 };
+
+// Labels of a Service's endpoints: its own, and one that says whether it is headless.
+api::StringMap labels_from(const workloads::Parsed& service);
 
 // Appends the writes. An endpoint stays in its slice; new ones fill slices that change anyhow, then the
 // others. Names are derived from the owner, so that a create whose answer was lost makes no second slice.

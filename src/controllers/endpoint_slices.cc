@@ -63,9 +63,7 @@ std::vector<EndpointGroup> groups_of(const View& view, const ServicePods::ByName
 }
 
 api::StringMap labels_of(const Parsed& service) {
-  api::StringMap labels = service.meta.labels;
-  labels.erase(std::string(kHeadlessLabel));
-  if (is_headless(service.spec())) labels[std::string(kHeadlessLabel)] = "";
+  api::StringMap labels = labels_from(service);
   labels[std::string(kServiceNameLabel)] = service.meta.name;
   labels[std::string(kSliceManagedByLabel)] = kSliceManager;
   return labels;

@@ -140,9 +140,7 @@ class Endpoints final : public client::Reconciler {
 
   static std::optional<client::Write> write_of(const View& view, const Parsed& service,
                                                const api::ObjectKey& key, Json subsets, bool cut) {
-    api::StringMap labels = service.meta.labels;
-    labels.erase(std::string(kHeadlessLabel));
-    if (is_headless(service.spec())) labels[std::string(kHeadlessLabel)] = "";
+    api::StringMap labels = labels_from(service);
     labels[std::string(kEndpointsManagedBy)] = kEndpointsManager;
     const auto standing = workloads::find_parsed(view, key);
     Json next = standing

@@ -175,6 +175,19 @@ TEST(EndpointSliceMirroring, CopiesEndpointsOfAServiceWithoutASelector) {
   EXPECT_TRUE(network.slices().empty());
 }
 
+TEST(EndpointSliceMirroring, CopiesAnAddressThatIsNamedTwiceOnce) {
+  Network network;
+  network.put_service(R"("ports":[{"port":80,"protocol":"TCP"}])");
+  network.fixture.api.put(endpoints_resource(), *parse_json(R"({"metadata":{"namespace":"d","name":"web",
+      "uid":"endpoints-uid"},"subsets":[{"addresses":[{"ip":"10.1.2.3"},{"ip":"10.1.2.3"}],
+      "ports":[{"port":80,"protocol":"TCP"}]}]})"));
+  network.fixture.start();
+  network.fixture.run_until_idle();
+  ASSERT_EQ(network.slices().size(), 1u);
+  EXPECT_EQ(network.slices().front()->items_at("endpoints").size(), 1u);
+  EXPECT_EQ(network.writes_of("endpointslices"), 1u);
+}
+
 // After any changes the slices have each pod once, and no slice has more than 100.
 TEST(EndpointSlices, HaveEachPodOnceAfterRandomChanges) {
   constexpr std::size_t kPods = 400, kRounds = 60, kChanges = 40;

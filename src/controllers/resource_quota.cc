@@ -29,8 +29,13 @@ bool is_counted(const ServedResource& served) {
   return served.namespaced && served.resource.resource != "events";
 }
 
+// Nothing for a BindRequest that is kept in memory: it has no text, and the server does not store it.
 std::optional<api::QuotaCharge> charge_of(const api::ResourceRef& resource, const api::TypedObject& object) {
-  const Result<Json> document = api::parse_object(*api::raw_of(object), api::ManagedFields::Skip);
+  const api::RawPtr& text = api::raw_of(object);
+  if (!text) return std::nullopt;
+  if (!api::quota_reads(resource.group, resource.resource))
+    return api::quota_charge(resource.group, resource.resource, Json());
+  const Result<Json> document = api::parse_object(*text, api::ManagedFields::Skip);
   if (!document) return std::nullopt;
   return api::quota_charge(resource.group, resource.resource, *document);
 }

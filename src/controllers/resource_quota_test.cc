@@ -100,5 +100,29 @@ TEST(ResourceQuota, ScopesChooseThePods) {
   EXPECT_NE(world.status().find(R"("used":{"pods":"0","secrets":"0"})"), std::string::npos) << world.status();
 }
 
+TEST(ResourceQuota, ABindRequestInMemoryCountsNothing) {
+  const std::unique_ptr<client::Reconciler> controller = make_resource_quota();
+  client::View view;
+  std::vector<api::ObjectKey> keys;
+  const auto tell = [&](const client::Delta& delta) {
+    for (const client::Interest& interest : controller->interests())
+      if (interest.kind == delta.key.kind &&
+          (interest.kind != Kind::Other || interest.resource == delta.key.resource))
+        interest.keys(view, delta, keys);
+  };
+  const api::ObjectKey quota_key{Kind::Other, "d", "q", kQuotas};
+  const auto text =
+      std::make_shared<const std::string>(R"({"metadata":{"namespace":"d","name":"q"},"spec":{}})");
+  const api::TypedObject quota = api::decode_typed(Kind::Other, text).value();
+  view.put(quota_key, quota);
+  tell({quota_key, std::nullopt, quota});
+  EXPECT_FALSE(keys.empty());
+  keys.clear();
+  auto request = std::make_shared<api::BindRequest>();
+  request->in_memory = true;  // such a request has no text
+  tell({{Kind::BindRequest, "d", "p", {}}, std::nullopt, api::BindRequestPtr(std::move(request))});
+  EXPECT_TRUE(keys.empty());
+}
+
 }  // namespace
 }  // namespace berth::controllers

@@ -13,16 +13,14 @@ namespace {
 constexpr Duration kRestPerEndpoint = Duration::micros(50);
 constexpr std::size_t kPodsWithoutRest = 500;
 
-api::StringMap selector_of(const api::AnyObject& service) {
+// Of everything where the Service has none.
+api::LabelSelector selector_of(const api::AnyObject& service) {
   const Result<Json> document = api::parse_object(*service.raw, api::ManagedFields::Skip);
-  return api::decode_string_map(document ? document->part("spec").find("selector") : nullptr);
-}
-
-bool selects_labels(const api::StringMap& selector, const api::StringMap& labels) {
-  return std::all_of(selector.begin(), selector.end(), [&](const auto& wanted) {
-    const auto found = labels.find(wanted.first);
-    return found != labels.end() && found->second == wanted.second;
-  });
+  const Json* written = document ? document->part("spec").find("selector") : nullptr;
+  api::LabelSelector selector;
+  for (auto& [key, value] : api::decode_string_map(written))
+    selector.also_requires(key, api::LabelOperator::In, value);
+  return selector;
 }
 
 void add_named_ports(const Json& container, std::vector<NamedPort>& ports) {
@@ -73,10 +71,15 @@ std::vector<client::Interest> ServicePods::interests() const {
 
 const ServicePods::ByName& ServicePods::pods_of(const api::ObjectKey& service) const {
   static const ByName kNone;
+  const Service* known = find(service);
+  return known ? known->pods : kNone;
+}
+
+ServicePods::Service* ServicePods::find(const api::ObjectKey& service) const {
   const auto in_namespace = services_.find(service.ns);
-  if (in_namespace == services_.end()) return kNone;
+  if (in_namespace == services_.end()) return nullptr;
   const auto found = in_namespace->second.find(service.name);
-  return found == in_namespace->second.end() ? kNone : found->second.pods;
+  return found == in_namespace->second.end() ? nullptr : &found->second;
 }
 
 void ServicePods::services_on_node(const View& view, std::string_view node, Keys& keys) const {
@@ -92,32 +95,30 @@ void ServicePods::services_on_node(const View& view, std::string_view node, Keys
 }
 
 std::optional<Time> ServicePods::rests_until(const api::ObjectKey& service, Time now) {
-  const auto in_namespace = services_.find(service.ns);
-  if (in_namespace == services_.end()) return std::nullopt;
-  const auto found = in_namespace->second.find(service.name);
-  if (found == in_namespace->second.end()) return std::nullopt;
-  Service& known = found->second;
-  const std::size_t pods = known.pods.size();
-  const Time due = known.last_run + kRestPerEndpoint * static_cast<std::int64_t>(pods);
-  if (pods > kPodsWithoutRest && known.last_run.is_set() && known.last_run <= now && now < due) return due;
-  known.last_run = now;
+  Service* known = find(service);
+  if (!known) return std::nullopt;
+  const std::size_t pods = known->pods.size();
+  const Time due = known->last_run + kRestPerEndpoint * static_cast<std::int64_t>(pods);
+  if (pods > kPodsWithoutRest && known->last_run.is_set() && known->last_run <= now && now < due) return due;
+  known->last_run = now;
   return std::nullopt;
 }
 
 void ServicePods::on_service(const View& view, const Delta& delta, Keys& keys) const {
   keys.push_back(delta.key);
   const auto* after = client::object_of<api::AnyObject>(delta.after);
-  const api::StringMap selector = after ? selector_of(*after) : api::StringMap();
+  const api::LabelSelector selector = after ? selector_of(*after) : api::LabelSelector();
+  const bool selects = !selector.selects_everything();
   auto& in_namespace = services_[delta.key.ns];
   const auto known = in_namespace.find(delta.key.name);
-  if (known != in_namespace.end() && known->second.selector == selector && !selector.empty()) return;
+  if (known != in_namespace.end() && known->second.selector == selector && selects) return;
   if (known != in_namespace.end()) in_namespace.erase(known);
-  if (!selector.empty()) {
+  if (selects) {
     Service& service = in_namespace[delta.key.name];
     service.selector = selector;
     const auto& all = view.pods.all();
     for (auto at = all.lower_bound({delta.key.ns, ""}); at != all.end() && at->first.ns == delta.key.ns; ++at)
-      if (selects_labels(selector, at->second->meta.labels))
+      if (selector.matches(at->second->meta.labels))
         if (EndpointPodPtr pod = endpoint_pod(*at->second))
           service.pods.emplace(at->first.name, std::move(pod));
   }
@@ -131,7 +132,7 @@ void ServicePods::on_pod(const Delta& delta, Keys& keys) const {
   std::optional<EndpointPodPtr> read;
   for (auto& [name, service] : in_namespace->second) {
     EndpointPodPtr next;
-    if (after && selects_labels(service.selector, after->meta.labels)) {
+    if (after && service.selector.matches(after->meta.labels)) {
       if (!read) read = endpoint_pod(*after);
       next = *read;
     }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "api/selectors.h"
 #include "controllers/controllers.h"
 
 namespace berth::controllers {
@@ -51,10 +52,11 @@ class ServicePods {
 
  private:
   struct Service {
-    api::StringMap selector;
+    api::LabelSelector selector;
     ByName pods;
     Time last_run;
   };
+  Service* find(const api::ObjectKey& service) const;  // null without a selector
   void on_service(const View& view, const Delta& delta, Keys& keys) const;
   void on_pod(const Delta& delta, Keys& keys) const;
 

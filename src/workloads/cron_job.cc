@@ -68,7 +68,7 @@ class CronRun {
     last_ = api::decode_time(cron_.status().string_at("lastScheduleTime"));
     for (const OwnedJob& owned : jobs_) {
       if (owned.scheduled.is_set() && (!last_.is_set() || last_ < owned.scheduled)) last_ = owned.scheduled;
-      if (owned.scheduled.is_set() && !owned.ended() && !owned.job.meta.deleting()) active_.push_back(&owned);
+      if (owned.scheduled.is_set() && !owned.ended()) active_.push_back(&owned);
     }
   }
 
@@ -105,7 +105,8 @@ class CronRun {
 
   void start(Time due) {
     const Json* deadline = cron_.spec().find("startingDeadlineSeconds");
-    if (deadline && deadline->is_int() && due + Duration::seconds(deadline->as_int()) < now_)
+    // Compared as seconds: a deadline may be longer than a Duration.
+    if (deadline && deadline->is_int() && (now_ - due).seconds_f() > static_cast<double>(deadline->as_int()))
       return report(true, "MissSchedule", "Missed scheduled time to start a job: " + format_time(due));
     const std::string_view policy = cron_.spec().string_at("concurrencyPolicy");
     if (policy == "Forbid" && !active_.empty())
@@ -120,7 +121,9 @@ class CronRun {
     report(false, "SuccessfulCreate", "Created job " + name);
   }
 
+  // Nothing for a Job that is being deleted.
   void remove(const OwnedJob& owned) {
+    if (owned.job.meta.deleting()) return;
     const api::ObjectKey& key = owned.job.key;
     effects_.chains.push_back({key, {client::delete_object(key, owned.job.meta.uid, -1, "Background")}});
     report(false, "SuccessfulDelete", "Deleted job " + key.name);
@@ -167,7 +170,7 @@ class CronRun {
   const Parsed cron_;
   const Time now_;
   const std::vector<OwnedJob> jobs_;
-  std::vector<const OwnedJob*> active_;  // of the schedule, not ended
+  std::vector<const OwnedJob*> active_;  // of the schedule, not ended; also while pods of a deleted one run
   Time last_;                            // the newest time for which a Job was made
   Effects effects_;
 };

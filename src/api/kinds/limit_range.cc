@@ -1,5 +1,7 @@
 // Defaults of core/v1 LimitRange, and what the LimitRanges of a namespace set and refuse of a new pod or
 // claim of a volume. Source: plugin/pkg/admission/limitranger of Kubernetes 1.37.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "api/kinds/core_parts.h"
@@ -39,7 +41,8 @@ void set_limit_range_defaults(Json& range) {
   }
 }
 
-// What the containers of a pod get where they say nothing; of several LimitRanges the last one counts.
+// What the containers of a pod get where they say nothing; of several items of a LimitRange the last one
+// counts, of several LimitRanges the first one.
 struct ContainerDefaults {
   Json requests = Json::object(), limits = Json::object();
 };
@@ -71,10 +74,8 @@ std::string add_amounts(Json& container, std::string_view list, std::string_view
   }
   if (set.empty()) return "";
   std::sort(set.begin(), set.end());
-  std::string text;
-  for (const std::string& name : set) text += (text.empty() ? "" : ", ") + name;
-  return text.append(" ").append(word).append(" for ").append(what).append(" ").append(
-      std::as_const(container).string_at("name"));
+  return fmt::format("{} {} for {} {}", fmt::join(set, ", "), word, what,
+                     std::as_const(container).string_at("name"));
 }
 
 void add_defaults(Json& pod, const ContainerDefaults& defaults) {
@@ -171,8 +172,7 @@ std::optional<Rejection> refuse_beyond(const std::vector<Json>& ranges, const st
     for (const Json& item : range.part("spec").items_at("limits"))
       for (const Asked& asked : all) check_item(item, asked, errors);
     if (errors.empty()) continue;
-    std::string text;
-    for (const std::string& error : errors) text += (text.empty() ? "" : ", ") + error;
+    const std::string text = fmt::format("{}", fmt::join(errors, ", "));
     return Rejection{403, "Forbidden", errors.size() == 1 ? text : "[" + text + "]"};
   }
   return std::nullopt;

@@ -156,8 +156,7 @@ FieldErrors check_cron_job(const Json& job, const Json* old) {
                               {"Allow", "Forbid", "Replace"}));
   for (const std::string_view field :
        {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"})
-    if (const std::int64_t value = spec.int_at(field); value < 0)
-      errors.push_back(invalid(path.child(field), value, "must be greater than or equal to 0"));
+    append(errors, check_not_negative(path.child(field), spec, field));
   return errors;
 }
 
