@@ -316,9 +316,15 @@ Result<SigningRequest> read_signing_request(const std::string& pem) {
   SubjectNames subject = subject_names(X509_REQ_get_subject_name(request.get()));
   SigningRequest read{std::move(subject.common_name), std::move(subject.organizations)};
   const Extensions wanted(X509_REQ_get_extensions(request.get()));
+  int found = -1;  // without such an extension
   const Names names(
-      static_cast<GENERAL_NAMES*>(X509V3_get_d2i(wanted.get(), NID_subject_alt_name, nullptr, nullptr)),
+      static_cast<GENERAL_NAMES*>(X509V3_get_d2i(wanted.get(), NID_subject_alt_name, &found, nullptr)),
       GENERAL_NAMES_free);
+  // What is not counted here must not be copied to the certificate.
+  if (!names && found != -1) {
+    ERR_clear_error();
+    return Error(ErrorCode::Invalid, "the request's subjectAltName is there twice, or cannot be read");
+  }
   for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i)
     switch (sk_GENERAL_NAME_value(names.get(), i)->type) {
       case GEN_DNS:
