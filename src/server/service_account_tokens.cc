@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/types/meta.h"
 #include "base/base64.h"
+#include "rbac/policy_rule.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
@@ -68,10 +70,7 @@ ApiResult<void> complete_spec(Json& spec) {
 std::vector<std::string> audiences_of(const Json& claims) {
   const Json& audience = claims.part("aud");
   if (audience.is_string()) return {audience.as_string()};
-  std::vector<std::string> audiences;
-  for (const Json& item : claims.items_at("aud"))
-    if (item.is_string()) audiences.push_back(item.as_string());
-  return audiences;
+  return api::decode_strings(claims.items_at("aud"));
 }
 
 User user_of(const Json& claims) {
@@ -180,9 +179,8 @@ Result<ServiceAccountTokens::Credential> ServiceAccountTokens::authenticate(
   TRY(check_time(*claims));
   Credential credential;
   const std::vector<std::string> own = audiences_of(*claims);
-  std::copy_if(
-      audiences.begin(), audiences.end(), std::back_inserter(credential.audiences),
-      [&own](const std::string& one) { return std::find(own.begin(), own.end(), one) != own.end(); });
+  std::copy_if(audiences.begin(), audiences.end(), std::back_inserter(credential.audiences),
+               [&own](const std::string& one) { return rbac::lists(own, one); });
   if (credential.audiences.empty()) return does_not_hold("token audiences are not those that are accepted");
   TRY(check_objects(*claims));
   credential.user = user_of(*claims);
