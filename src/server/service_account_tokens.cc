@@ -197,7 +197,8 @@ Result<User> ServiceAccountTokens::authenticate(std::string_view token) {
 Result<ServiceAccountTokens::Claims> ServiceAccountTokens::verified(std::string_view token) {
   {
     const std::lock_guard lock(mutex_);
-    if (const Claims* known = known_.find(token)) return *known;
+    // at() makes it the latest used: tokens that are in use stay.
+    if (known_.find(token)) return known_.at(token);
   }
   Claims claims = TRY(read(token));
   const std::lock_guard lock(mutex_);
