@@ -146,7 +146,7 @@ std::vector<Json> bootstrap_objects() {
 
 Json with_bootstrap_rights(const Json& stored, const Json& wanted) {
   const Json& annotation = stored.part("metadata").part("annotations").part(kAutoUpdate);
-  if (annotation != Json("true") || wanted.find("aggregationRule")) return stored;
+  if (annotation == Json("false") || wanted.find("aggregationRule")) return stored;
   const bool is_binding = wanted.find("roleRef");
   JsonArray missing = is_binding ? missing_subjects(stored, wanted) : missing_rules(stored, wanted);
   if (missing.empty()) return stored;

@@ -14,8 +14,8 @@ std::vector<Json> bootstrap_objects();
 
 // What a stored object of the same name lacks: Kubernetes adds missing rules and subjects at each start. The
 // object with them, or the one that was given: when it lacks none, or has the annotation
-// rbac.authorization.kubernetes.io/autoupdate with another value than "true". A role is not changed whose
-// rules are collected.
+// rbac.authorization.kubernetes.io/autoupdate with the value "false". A role is not changed whose rules are
+// collected.
 Json with_bootstrap_rights(const Json& stored, const Json& wanted);
 
 }  // namespace berth::rbac

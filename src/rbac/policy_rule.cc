@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/meta.h"
 #include "base/stable_hash.h"
 
 namespace berth::rbac {
@@ -12,13 +13,6 @@ constexpr std::string_view kOfAnyResource = "*/";  // "*/scale": the subresource
 constexpr std::uint64_t kEveryBit = ~std::uint64_t{0};
 
 using Texts = std::vector<std::string>;
-
-Texts texts_at(const Json& object, std::string_view member) {
-  Texts texts;
-  for (const Json& item : object.items_at(member))
-    if (item.is_string()) texts.push_back(item.as_string());
-  return texts;
-}
 
 bool lists_or_all(const Texts& texts, std::string_view text) {
   return lists(texts, text) || lists(texts, kAll);
@@ -62,8 +56,9 @@ std::string_view Attributes::subresource() const {
 }
 
 PolicyRule PolicyRule::read(const Json& rule) {
-  return {texts_at(rule, "verbs"), texts_at(rule, "apiGroups"), texts_at(rule, "resources"),
-          texts_at(rule, "resourceNames"), texts_at(rule, "nonResourceURLs")};
+  const auto texts = [&rule](const char* member) { return api::decode_strings(rule.items_at(member)); };
+  return {texts("verbs"), texts("apiGroups"), texts("resources"), texts("resourceNames"),
+          texts("nonResourceURLs")};
 }
 
 Json PolicyRule::to_json() const {

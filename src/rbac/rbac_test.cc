@@ -279,6 +279,8 @@ TEST(BootstrapRoles, GetTheRightsBackThatTheyLack) {
   EXPECT_EQ(with_bootstrap_rights(role, role), role);
   stored["metadata"]["annotations"] = json(R"({"rbac.authorization.kubernetes.io/autoupdate":"false"})");
   EXPECT_EQ(with_bootstrap_rights(stored, role), stored);
+  stored["metadata"].as_object().erase("annotations");
+  EXPECT_EQ(with_bootstrap_rights(stored, role).items_at("rules").size(), 3u);
   Json binding = binding_of("", "b", "ClusterRole", "r", {"Group/a", "ServiceAccount/n/a"});
   binding["metadata"]["annotations"] = role["metadata"]["annotations"];
   Json emptied = binding;

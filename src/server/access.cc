@@ -3,6 +3,7 @@
 #include "base/ascii.h"
 #include "base/time.h"
 #include "rbac/escalation.h"
+#include "server/admission_notes.h"
 #include "server/certificate_signer.h"
 #include "server/metadata.h"
 #include "server/registry.h"
@@ -145,12 +146,20 @@ std::vector<std::shared_ptr<const Value>> Access::read(std::string_view plural, 
 
 ApiResult<void> Access::check_write(const ObjectTarget& target, const WriteOptions& options,
                                     const Json& object, const Json* before) {
-  const std::string_view group = target.resource->group;
   // A write without notes is the server's own.
-  if (!options.notes || (group != rbac::kGroup && group != kCertificatesGroup)) return {};
-  const User user{options.user, options.user_groups};
-  return group == rbac::kGroup ? check_grant(user, target, object, before)
-                               : check_certificate(user, target, object, before);
+  if (!options.notes) return {};
+  const HttpRequest& request = options.notes->request();
+  const User& user = request.user;
+  const std::string_view group = target.resource->group;
+  // A PUT, or an apply: so far it was only asked whether the user may change the object.
+  if (!before && request.method != "POST")
+    TRY(authorize(user, {.verb = "create",
+                         .group = group,
+                         .resource = std::string(target.resource->plural),
+                         .ns = target.ns,
+                         .name = target.name}));
+  if (group == rbac::kGroup) return check_grant(user, target, object, before);
+  return group == kCertificatesGroup ? check_certificate(user, target, object, before) : ApiResult<void>();
 }
 
 ApiResult<void> Access::check_grant(const User& user, const ObjectTarget& target, const Json& object,

@@ -43,10 +43,10 @@ class Access {
 
   // An object was written.
   void noted(const ObjectTarget& target);
-  // Refuses (403) a role or a binding that grants what its writer does not have, unless the writer may
-  // `escalate` or `bind`; the decision on a request for a certificate, or its certificate, of one who may not
-  // `approve` or `sign` for its signer; and such a request for the administrators' group. `before`: null for
-  // a create. Objects of other kinds pass.
+  // Refuses (403) an update that creates its object for one who may not `create` it; a role or a binding that
+  // grants what its writer does not have, unless the writer may `escalate` or `bind`; the decision on a
+  // request for a certificate, or its certificate, of one who may not `approve` or `sign` for its signer; and
+  // such a request for the administrators' group. `before`: null for a create. Other writes pass.
   ApiResult<void> check_write(const ObjectTarget& target, const WriteOptions& options, const Json& object,
                               const Json* before);
 

@@ -99,6 +99,29 @@ TEST_F(AccessTest, ANameLimitsAlsoWhatSelectsIt) {
   EXPECT_EQ(ask(eve, "DELETE", kPods).code, 403);
 }
 
+TEST_F(AccessTest, WhoMayChangeAnObjectMayNotMakeIt) {
+  make(kRoles, role_named("changer", R"("update","patch")", R"("configmaps","endpoints")"));
+  make(kRoleBindings, binding_to("changers", "Role", "changer", "eve"));
+  struct Way {
+    const char* method;
+    const char* kind;
+    std::string plural;
+    Headers headers;
+  };
+  for (const Way& way :
+       {Way{"PATCH", "ConfigMap", "configmaps", {{"Content-Type", "application/apply-patch+yaml"}}},
+        Way{"PUT", "Endpoints", "endpoints", {}}}) {
+    const std::string path = "/api/v1/namespaces/default/" + way.plural + "/x?fieldManager=m";
+    const std::string body =
+        R"({"kind":")" + std::string(way.kind) + R"(","apiVersion":"v1","metadata":{"name":"x"}})";
+    EXPECT_EQ(ask(eve, way.method, path, body, way.headers).message(),
+              way.plural + " \"x\" is forbidden: User \"eve\" cannot create resource \"" + way.plural +
+                  "\" in API group \"\" in the namespace \"default\"");
+    EXPECT_EQ(ask(root, way.method, path, body, way.headers).code, 201);
+    EXPECT_EQ(ask(eve, way.method, path, body, way.headers).code, 200);
+  }
+}
+
 TEST_F(AccessTest, ANamespaceIsInItself) {
   make(kRoles, role_named("own", R"("get")", R"("namespaces")"));
   make(kRoleBindings, binding_to("own", "Role", "own", "eve"));

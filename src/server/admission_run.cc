@@ -20,7 +20,7 @@ using admission::Phase;
 constexpr int kOkCode = 200, kBadRequestCode = 400, kUnavailableCode = 503, kTimeoutCode = 504;
 
 bool is_namespace(const ObjectTarget& target) {
-  return target.resource->group.empty() && target.resource->plural == "namespaces";
+  return is_core(target, "namespaces");
 }
 
 admission::GroupVersionResource resource_of(const api::ResourceInfo& row) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "api/types/meta.h"
 #include "base/base64.h"
 #include "base/log.h"
 #include "rbac/policy_rule.h"
 #include "rbac/user.h"
+#include "server/conditions.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -36,33 +38,23 @@ bool is_known_signer(std::string_view signer) {
   return signer == kClientSigner || signer == kKubeletClientSigner || signer == kKubeletServingSigner;
 }
 
-Texts texts_at(const Json& object, std::string_view member) {
-  Texts texts;
-  for (const Json& item : object.items_at(member))
-    if (item.is_string()) texts.push_back(item.as_string());
-  return texts;
-}
-
-bool has_condition(const Json& request, std::string_view type) {
-  const JsonArray& conditions = request.part("status").items_at("conditions");
-  return std::any_of(conditions.begin(), conditions.end(), [type](const Json& condition) {
-    return condition.string_at("type") == type && condition.string_at("status") == "True";
-  });
+Texts usages_in(const Json& spec) {
+  return api::decode_strings(spec.items_at("usages"));
 }
 
 bool waits_for_signature(const Json& request) {
+  const Json& status = request.part("status");
   return is_known_signer(request.part("spec").string_at("signerName")) &&
-         has_condition(request, "Approved") && !has_condition(request, "Denied") &&
-         !has_condition(request, "Failed") && request.part("status").string_at("certificate").empty();
+         condition_is_true(status, "Approved") && !condition_is_true(status, "Denied") &&
+         !condition_is_true(status, "Failed") && status.string_at("certificate").empty();
 }
 
 std::string client_usage_problem(const Texts& usages) {
   for (const std::string& usage : usages)
     if (usage != "digital signature" && usage != "key encipherment" && usage != "client auth")
       return "invalid usage for client certificate: " + usage;
-  return std::find(usages.begin(), usages.end(), "client auth") == usages.end()
-             ? "missing required usage for client certificate: client auth"
-             : "";
+  return rbac::lists(usages, "client auth") ? ""
+                                            : "missing required usage for client certificate: client auth";
 }
 
 // A kubelet's key may be one that enciphers nothing.
@@ -96,9 +88,9 @@ SigningTerms terms_of(const Json& spec, Time now) {
   if (const Json* seconds = spec.find("expirationSeconds"); seconds && seconds->is_int())
     life = std::clamp(Duration::seconds(seconds->as_int()), kLifeMin, kSignedValidity);
   SigningTerms terms{now - kBackdated, now + (life < kShortLife ? life : life - kBackdated), {}, {}};
-  const Texts usages = texts_at(spec, "usages");
+  const Texts usages = usages_in(spec);
   for (const Usage& usage : kUsagesThatSignersTake)
-    if (std::find(usages.begin(), usages.end(), usage.name) != usages.end())
+    if (rbac::lists(usages, usage.name))
       (usage.extended ? terms.extended_usages : terms.key_usages).emplace_back(usage.word);
   return terms;
 }
@@ -115,8 +107,7 @@ Json failed(const std::string& why, Time now) {
 Result<std::string> certificate_for(const Identity& ca, const Json& spec, Time now) {
   const std::string pem = TRY(base64_decode(spec.string_at("request")));
   const SigningRequest request = TRY(read_signing_request(pem));
-  const std::string problem =
-      signing_problem(spec.string_at("signerName"), request, texts_at(spec, "usages"));
+  const std::string problem = signing_problem(spec.string_at("signerName"), request, usages_in(spec));
   if (!problem.empty()) return Error(ErrorCode::Invalid, problem);
   return sign_request(ca, pem, terms_of(spec, now));
 }
@@ -166,13 +157,10 @@ void CertificateSigner::sign(const store::Object& stored, const Json& request) {
   const auto change = [target, certificate, now](const Json& current) -> ApiResult<Json> {
     if (!waits_for_signature(current)) return current;
     Json next = current;
-    if (certificate) {
+    if (certificate)
       next["status"]["certificate"] = base64_encode(*certificate);
-    } else {
-      JsonArray conditions = current.part("status").items_at("conditions");
-      conditions.push_back(failed(certificate.error().message(), now));
-      next["status"]["conditions"] = std::move(conditions);
-    }
+    else
+      condition_place(next, "Failed") = failed(certificate.error().message(), now);
     return canonical(target, std::move(next), current);
   };
   registry_.modify(target, change, std::move(options),

@@ -35,6 +35,15 @@ constexpr const char* kNodeRequest =
     "QlV3RXdZRFZSMFJCQXd3Q29JQ2JqR0hCQW9BQUFFdwpDZ1lJS29aSXpqMEVBd0lEU0FBd1JRSWhBT0ZRVStEc1Nx"
     "dmlHeS9ZNEFGZ1JJU3BxRHNLWWVDRGpmcnZrdGFOClZZVFpBaUJHYnl3L09QRVQ1V3pSRDlHS2w3L04xUFUwaklS"
     "MGZlTHlRZkNRTXFvUDJBPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==";
+// Of CN=system:node:n1,O=system:nodes, with a subjectAltName that is no list of names.
+constexpr const char* kUnreadableRequest =
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlJQkNEQ0JyZ0lCQURBd01SVXdFd1lEVlFRS0RB"
+    "eHplWE4wWlcwNmJtOWtaWE14RnpBVkJnTlZCQU1NRG5ONQpjM1JsYlRwdWIyUmxPbTR4TUZrd0V3WUhLb1pJemow"
+    "Q0FRWUlLb1pJemowREFRY0RRZ0FFVUxVMzlQYUJ2L3FNCkNzcmQ5bjZ6d3daSTNNbVFEdWVla0NvMDhxZ2dPNmhJ"
+    "ekM1bEFDVytLbERXVE9JQ05CakloaWNETHJYZ1VnSFMKcXlXTnpmV1N3S0FjTUJvR0NTcUdTSWIzRFFFSkRqRU5N"
+    "QXN3Q1FZRFZSMFJCQUlFQURBS0JnZ3Foa2pPUFFRRApBZ05KQURCR0FpRUEwVHZWQ0RYYmFHRkVBTG5NalJxMDBm"
+    "bjR5amp4bXpGc2Q3VEp3MDV2Zm5BQ0lRQ2grZUhNCnhHNFo3RncvaUMvK1V2TlYvZVZ6VDFMNVowcHl2VnpBUWlu"
+    "TUJnPT0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==";
 
 constexpr const char* kRequestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
@@ -142,6 +151,8 @@ TEST_F(CertificateSignerTest, EachSignerHasItsRules) {
       {"f", kNodeRequest, "kubernetes.io/kube-apiserver-client-kubelet", kClientUsages,
        "DNS subjectAltNames are not allowed"},
       {"g", kClientRequest, "example.com/signer", kClientUsages, ""},
+      {"h", kUnreadableRequest, "kubernetes.io/kube-apiserver-client-kubelet", kClientUsages,
+       "the request's subjectAltName is there twice, or cannot be read"},
   };
   for (const Judged& row : rows) {
     ASSERT_EQ(request(root, row.name, row.pem, row.signer, row.usages).code, 201) << row.name;

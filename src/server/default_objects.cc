@@ -28,16 +28,30 @@ Json system_priority(const char* name, std::int64_t value, const char* descripti
                        {"preemptionPolicy", "PreemptLowerPriority"}});
 }
 
-Status make_default_object(Registry& registry, const api::ResourceInfo& resource, Json object) {
-  const std::string name(metadata_of(object).string_at("name"));
-  if (registry.store().get({storage_resource(resource), "", name})) return {};
+// What `write` answers to the callback that it is given.
+template <class Write>
+ApiResult<Answer> answer_of(Write write) {
   std::promise<ApiResult<Answer>> answered;
-  registry.create({&resource, "", "", ""}, std::move(object), {},
-                  [&](ApiResult<Answer> answer) { answered.set_value(std::move(answer)); });
-  const ApiResult<Answer> made = answered.get_future().get();
-  if (made || made.error().code == 409) return {};
+  write([&](ApiResult<Answer> answer) { answered.set_value(std::move(answer)); });
+  return answered.get_future().get();
+}
+
+Error not_made(const ObjectTarget& target, const ApiStatus& why) {
   return Error(ErrorCode::Internal,
-               "cannot make " + std::string(resource.kind) + " " + name + ": " + made.error().message);
+               "cannot make " + std::string(target.resource->kind) + " " + target.name + ": " + why.message);
+}
+
+Status create(Registry& registry, const ObjectTarget& target, const Json& object) {
+  const ApiResult<Answer> made = answer_of(
+      [&](Done done) { registry.create({target.resource, target.ns, "", ""}, object, {}, std::move(done)); });
+  // It may be there by now.
+  if (made || made.error().code == 409) return {};
+  return not_made(target, made.error());
+}
+
+Status make_default_object(Registry& registry, const api::ResourceInfo& resource, const Json& object) {
+  const ObjectTarget target{&resource, "", std::string(metadata_of(object).string_at("name")), ""};
+  return registry.store().get(key_of(target)) ? Status() : create(registry, target, object);
 }
 
 // An object of a role or a binding: its resource, and where it is.
@@ -49,26 +63,14 @@ ObjectTarget bootstrap_target(const Json& object) {
 }
 
 Status make_bootstrap_object(Registry& registry, const Json& wanted) {
-  ObjectTarget target = bootstrap_target(wanted);
-  const bool is_new = !registry.store().get(key_of(target));
-  std::promise<ApiResult<Answer>> answered;
-  const Done done = [&](ApiResult<Answer> answer) { answered.set_value(std::move(answer)); };
-  if (is_new) {
-    target.name.clear();
-    registry.create(target, wanted, {}, done);
-  } else {
-    registry.modify(
-        target,
-        [&](const Json& stored) {
-          return canonical(target, rbac::with_bootstrap_rights(stored, wanted), stored);
-        },
-        {}, done);
-  }
-  const ApiResult<Answer> made = answered.get_future().get();
-  if (made || (is_new && made.error().code == 409)) return {};
-  return Error(ErrorCode::Internal, "cannot make " + std::string(wanted.string_at("kind")) + " " +
-                                        std::string(metadata_of(wanted).string_at("name")) + ": " +
-                                        made.error().message);
+  const ObjectTarget target = bootstrap_target(wanted);
+  if (!registry.store().get(key_of(target))) return create(registry, target, wanted);
+  const auto add_rights = [&](const Json& stored) {
+    return canonical(target, rbac::with_bootstrap_rights(stored, wanted), stored);
+  };
+  const ApiResult<Answer> made =
+      answer_of([&](Done done) { registry.modify(target, add_rights, {}, std::move(done)); });
+  return made ? Status() : not_made(target, made.error());
 }
 
 }  // namespace

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::string_view kGraceMember = "deletionGracePeriodSeconds";
 
-bool is_core(const ObjectTarget& target, std::string_view plural) {
-  return target.resource->group.empty() && target.resource->plural == plural;
-}
-
 // Whether a deleted object must wait: for finalizers, for a namespace also those of its spec, or for its
 // grace period.
 bool holds_deletion(const ObjectTarget& target, const Json& object) {

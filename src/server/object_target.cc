@@ -19,6 +19,10 @@ store::Key key_of(const ObjectTarget& target) {
   return {storage_resource(*target.resource), target.ns, target.name};
 }
 
+bool is_core(const ObjectTarget& target, std::string_view plural) {
+  return target.resource->group.empty() && target.resource->plural == plural;
+}
+
 const api::KindRules& rules_of(const api::ResourceInfo& resource) {
   if (resource.custom) return crd::object_rules();
   if (crd::is_definition(resource)) return crd::definition_rules();

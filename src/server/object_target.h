@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "api/kind_rules.h"
 #include "api/served_kinds.h"
@@ -31,6 +32,8 @@ struct ObjectTarget {
 // they have in common with `before`.
 ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before);
 store::Key key_of(const ObjectTarget& target);
+// Whether the resource is the one of this name in the core group.
+bool is_core(const ObjectTarget& target, std::string_view plural);
 const api::KindRules& rules_of(const api::ResourceInfo& resource);
 inline const api::KindRules& rules_of(const ObjectTarget& target) {
   return rules_of(*target.resource);

@@ -45,7 +45,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
 }
 
 const api::Admission* Registry::admission_of(const ObjectTarget& target) const {
-  const bool is_pod = target.resource->group.empty() && target.resource->plural == "pods";
+  const bool is_pod = is_core(target, "pods");
   return is_pod && target.subresource.empty() ? dependencies_.pod_admission : nullptr;
 }
 

@@ -46,11 +46,10 @@ std::string selected_name(const ResourceCall& call) {
 // A namespace is in itself: its own RoleBindings say who may read it.
 rbac::Attributes attributes_of(const ResourceCall& call, std::string_view selected_name) {
   const ObjectTarget& target = call.target;
-  const bool is_namespace = target.resource->group.empty() && target.resource->plural == "namespaces";
   return {.verb = call.verb,
           .group = target.resource->group,
           .resource = with_subresource(std::string(target.resource->plural), target),
-          .ns = is_namespace ? target.name : target.ns,
+          .ns = is_core(target, "namespaces") ? target.name : target.ns,
           .name = target.name.empty() ? selected_name : std::string_view(target.name)};
 }
 

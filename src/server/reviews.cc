@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/types/meta.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -22,10 +23,7 @@ Json user_info(const User& user) {
 }
 
 User subject_of(const Json& spec) {
-  User user{std::string(spec.string_at("user"))};
-  for (const Json& group : spec.items_at("groups"))
-    if (group.is_string()) user.groups.push_back(group.as_string());
-  return user;
+  return {std::string(spec.string_at("user")), api::decode_strings(spec.items_at("groups"))};
 }
 
 rbac::Decision decision_on(Access& access, const User& user, const Json& spec) {
@@ -131,9 +129,7 @@ ApiResult<Json> token(const Json& review, const ReviewContext& context) {
   const Json& spec = review.part("spec");
   const std::string_view text = spec.string_at("token");
   if (text.empty()) return bad_request("token is required for TokenReview in authentication");
-  std::vector<std::string> audiences;
-  for (const Json& audience : spec.items_at("audiences"))
-    if (audience.is_string()) audiences.push_back(audience.as_string());
+  std::vector<std::string> audiences = api::decode_strings(spec.items_at("audiences"));
   if (audiences.empty()) audiences.emplace_back(kTokenIssuer);
   const auto refused = [](const std::string& why) {
     return Json::object({{"user", Json::object()}, {"error", why}});

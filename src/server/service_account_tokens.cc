@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/types/meta.h"
 #include "base/base64.h"
+#include "rbac/policy_rule.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/write_errors.h"
@@ -68,10 +70,7 @@ ApiResult<void> complete_spec(Json& spec) {
 std::vector<std::string> audiences_of(const Json& claims) {
   const Json& audience = claims.part("aud");
   if (audience.is_string()) return {audience.as_string()};
-  std::vector<std::string> audiences;
-  for (const Json& item : claims.items_at("aud"))
-    if (item.is_string()) audiences.push_back(item.as_string());
-  return audiences;
+  return api::decode_strings(claims.items_at("aud"));
 }
 
 User user_of(const Json& claims) {
@@ -180,9 +179,8 @@ Result<ServiceAccountTokens::Credential> ServiceAccountTokens::authenticate(
   TRY(check_time(*claims));
   Credential credential;
   const std::vector<std::string> own = audiences_of(*claims);
-  std::copy_if(
-      audiences.begin(), audiences.end(), std::back_inserter(credential.audiences),
-      [&own](const std::string& one) { return std::find(own.begin(), own.end(), one) != own.end(); });
+  std::copy_if(audiences.begin(), audiences.end(), std::back_inserter(credential.audiences),
+               [&own](const std::string& one) { return rbac::lists(own, one); });
   if (credential.audiences.empty()) return does_not_hold("token audiences are not those that are accepted");
   TRY(check_objects(*claims));
   credential.user = user_of(*claims);
@@ -199,7 +197,8 @@ Result<User> ServiceAccountTokens::authenticate(std::string_view token) {
 Result<ServiceAccountTokens::Claims> ServiceAccountTokens::verified(std::string_view token) {
   {
     const std::lock_guard lock(mutex_);
-    if (const Claims* known = known_.find(token)) return *known;
+    // at() makes it the latest used: tokens that are in use stay.
+    if (known_.find(token)) return known_.at(token);
   }
   Claims claims = TRY(read(token));
   const std::lock_guard lock(mutex_);

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "base/text_file.h"
+#include "server/transport/subject_names.h"
 
 namespace berth::server {
 namespace {
@@ -296,17 +297,6 @@ Result<Request> parse_request(const std::string& pem) {
   return request;
 }
 
-std::vector<std::string> entries_of(const X509_NAME* name, int nid) {
-  std::vector<std::string> texts;
-  for (int at = -1; (at = X509_NAME_get_index_by_NID(name, nid, at)) >= 0;) {
-    unsigned char* text = nullptr;
-    const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at)));
-    if (size >= 0) texts.emplace_back(reinterpret_cast<char*>(text), static_cast<std::size_t>(size));
-    OPENSSL_free(text);
-  }
-  return texts;
-}
-
 std::string with_commas(std::string text, const std::vector<std::string>& words) {
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
@@ -323,15 +313,18 @@ bool copy_alternative_names(X509* certificate, X509_REQ* request) {
 
 Result<SigningRequest> read_signing_request(const std::string& pem) {
   const Request request = TRY(parse_request(pem));
-  const X509_NAME* subject = X509_REQ_get_subject_name(request.get());
-  SigningRequest read;
-  if (std::vector<std::string> names = entries_of(subject, NID_commonName); !names.empty())
-    read.common_name = std::move(names.back());
-  read.organizations = entries_of(subject, NID_organizationName);
+  SubjectNames subject = subject_names(X509_REQ_get_subject_name(request.get()));
+  SigningRequest read{std::move(subject.common_name), std::move(subject.organizations)};
   const Extensions wanted(X509_REQ_get_extensions(request.get()));
+  int found = -1;  // without such an extension
   const Names names(
-      static_cast<GENERAL_NAMES*>(X509V3_get_d2i(wanted.get(), NID_subject_alt_name, nullptr, nullptr)),
+      static_cast<GENERAL_NAMES*>(X509V3_get_d2i(wanted.get(), NID_subject_alt_name, &found, nullptr)),
       GENERAL_NAMES_free);
+  // What is not counted here must not be copied to the certificate.
+  if (!names && found != -1) {
+    ERR_clear_error();
+    return Error(ErrorCode::Invalid, "the request's subjectAltName is there twice, or cannot be read");
+  }
   for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i)
     switch (sk_GENERAL_NAME_value(names.get(), i)->type) {
       case GEN_DNS:

@@ -9,6 +9,9 @@
 
 #include <fstream>
 #include <memory>
+#include <utility>
+
+#include "server/transport/subject_names.h"
 
 namespace berth::server {
 namespace {
@@ -88,6 +91,20 @@ TEST(Certificates, ABrokenCaIsNotReplaced) {
   ASSERT_FALSE(broken.ok());
   EXPECT_EQ(broken.error().code(), ErrorCode::Invalid);
   EXPECT_FALSE(certificates_in("/proc/no-such-place/pki", {}, kNow).ok());
+}
+
+TEST(SubjectNames, TheLastCommonNameCounts) {
+  const std::unique_ptr<X509_NAME, decltype(&X509_NAME_free)> name(X509_NAME_new(), X509_NAME_free);
+  EXPECT_EQ(subject_names(name.get()).common_name, "");
+  const std::pair<const char*, const char*> entries[] = {
+      {"CN", "admin"}, {"O", "a"}, {"CN", "system:node:n1"}, {"O", "b"}};
+  for (const auto& [field, value] : entries)
+    ASSERT_EQ(X509_NAME_add_entry_by_txt(name.get(), field, MBSTRING_UTF8,
+                                         reinterpret_cast<const unsigned char*>(value), -1, -1, 0),
+              1);
+  const SubjectNames names = subject_names(name.get());
+  EXPECT_EQ(names.common_name, "system:node:n1");
+  EXPECT_EQ(names.organizations, (std::vector<std::string>{"a", "b"}));
 }
 
 }  // namespace

@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <new>
+#include <utility>
+
+#include "server/transport/subject_names.h"
 
 namespace berth::server {
 namespace {
@@ -72,16 +75,6 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size, co
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   *out = chosen;
   return SSL_TLSEXT_ERR_OK;
-}
-
-std::string text_of(const X509_NAME* name, int index) {
-  const ASN1_STRING* value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
-  unsigned char* utf8 = nullptr;
-  const int size = ASN1_STRING_to_UTF8(&utf8, value);
-  if (size < 0) return {};
-  std::string text(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size));
-  OPENSSL_free(utf8);
-  return text;
 }
 
 // A BIO on a socket. OpenSSL's own writes with write(), which ends the process when the peer is gone.
@@ -199,13 +192,9 @@ bool TlsSession::holds_input() const {
 User TlsSession::user() const {
   const X509* certificate = SSL_get0_peer_certificate(session_.get());
   if (!certificate || SSL_get_verify_result(session_.get()) != X509_V_OK) return {};
-  const X509_NAME* subject = X509_get_subject_name(certificate);
-  User user;
-  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;)
-    user.groups.push_back(text_of(subject, at));
-  const int common_name = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-  if (common_name >= 0) user.name = text_of(subject, common_name);
-  return user.name.empty() ? User{} : user;
+  SubjectNames subject = subject_names(X509_get_subject_name(certificate));
+  if (subject.common_name.empty()) return {};
+  return {std::move(subject.common_name), std::move(subject.organizations)};
 }
 
 }  // namespace berth::server
