@@ -57,7 +57,18 @@ void SegmentSamples::add(const HistorySample& sample) {
 }
 
 void History::open_all() {
-  for (const std::string& name : store_->names()) open_stored(name);
+  const std::vector<std::string> names = store_->names();
+  const auto is_packed_too = [&](const std::string& name) {
+    return name.ends_with(kPlain) &&
+           std::binary_search(names.begin(), names.end(),
+                              name.substr(0, name.size() - kPlain.size()) + std::string(kPacked));
+  };
+  for (const std::string& name : names) {
+    if (is_packed_too(name))
+      store_->remove(name);  // an earlier process ended between the two steps of finish()
+    else
+      open_stored(name);
+  }
   evict();
 }
 
@@ -86,11 +97,9 @@ void History::open_stored(const std::string& name) {
       }
       if (const auto sample = sample_in(line->part("sums"))) segment.samples.add(*sample);
     }
-    store_->remove(name);
-    if (segment.from_ms > 0) {
-      finish(lines, segment);
-      segments_.push_back(std::move(segment));
-    }
+    if (segment.from_ms == 0) return store_->remove(name);
+    finish(lines, segment);
+    segments_.push_back(std::move(segment));
     return;
   }
   const Result<std::string> text = gunzipped(*bytes, kHeaderBytesMax);
@@ -106,7 +115,7 @@ void History::open_stored(const std::string& name) {
   segments_.push_back(std::move(segment));
 }
 
-// Packs the lines; `segment.name` is the stem of its file.
+// Packs the lines and removes their file; `segment.name` is its stem.
 void History::finish(std::string_view lines, Segment& segment) {
   std::string text = to_string(Json::object({{"version", kHistoryVersion},
                                              {"from", segment.from_ms},
@@ -117,8 +126,8 @@ void History::finish(std::string_view lines, Segment& segment) {
   text.append(lines);
   const std::string packed = gzipped(text);
   const Status written = store_->write(segment.name + std::string(kPacked), packed);
+  store_->remove(segment.name + std::string(kPlain));
   if (written) {
-    store_->remove(segment.name + std::string(kPlain));
     segment.name += kPacked;
     segment.bytes = packed.size();
     return;

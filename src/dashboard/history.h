@@ -26,7 +26,6 @@ namespace berth::dashboard {
 inline constexpr std::size_t kHistoryBytesOnDiskMax = 64u << 20;
 inline constexpr std::size_t kHistoryBytesInMemoryMax = 16u << 20;
 inline constexpr std::size_t kHistorySegmentsMax = 512;
-inline constexpr std::size_t kSegmentTextBytesMax = 64u << 20;  // of lines; the recorder's are far shorter
 inline constexpr std::size_t kSamplesOfASegmentMax = 256;
 inline constexpr std::size_t kSamplesShownMax = 2000;
 inline constexpr std::int64_t kHistoryVersion = 1;
