@@ -209,21 +209,26 @@ Json History::overview() const {
 }
 
 Result<History::Piece> History::at(std::int64_t ms) const {
-  const std::lock_guard lock(mutex_);
-  const auto after =
-      std::upper_bound(segments_.begin(), segments_.end(), ms,
-                       [](std::int64_t at, const Segment& segment) { return at < segment.from_ms; });
-  if (after == segments_.begin()) return Error(ErrorCode::Gone, "nothing is kept of this instant");
-  const auto has = after - 1;
   Piece piece;
-  if (after != segments_.end()) piece.next_ms = after->from_ms;
-  if (has != segments_.begin()) piece.previous_ms = (has - 1)->to_ms;
-  if (is_writing_ && after == segments_.end()) {
-    piece.lines = lines_;
-    return piece;
+  std::string packed;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto after =
+        std::upper_bound(segments_.begin(), segments_.end(), ms,
+                         [](std::int64_t at, const Segment& segment) { return at < segment.from_ms; });
+    if (after == segments_.begin()) return Error(ErrorCode::Gone, "nothing is kept of this instant");
+    const auto has = after - 1;
+    if (after != segments_.end()) piece.next_ms = after->from_ms;
+    if (has != segments_.begin()) piece.previous_ms = (has - 1)->to_ms;
+    if (is_writing_ && after == segments_.end()) {
+      piece.lines = lines_;
+      return piece;
+    }
+    if (has->name.empty()) return Error(ErrorCode::Gone, "the disk had no room to keep this instant");
+    packed = TRY(store_->read(has->name));
   }
-  if (has->name.empty()) return Error(ErrorCode::Gone, "the disk had no room to keep this instant");
-  std::string text = TRY(gunzipped(TRY(store_->read(has->name)), kSegmentTextBytesMax));
+  // Without the lock: the writer does not wait while a reader unpacks.
+  const std::string text = TRY(gunzipped(packed, kSegmentTextBytesMax));
   piece.lines = text.substr(text.find('\n') + 1);
   return piece;
 }
