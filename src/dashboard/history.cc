@@ -19,10 +19,6 @@ std::string stem_of(std::int64_t ms) {
   return text;
 }
 
-Json sample_row(const HistorySample& sample) {
-  return Json::array({sample.ms, sample.used, sample.reserved, sample.free, sample.out, sample.waiting});
-}
-
 std::optional<HistorySample> sample_in(const Json& row) {
   if (!row.is_array() || row.as_array().size() != 6) return std::nullopt;
   for (const Json& number : row.as_array())
@@ -34,11 +30,15 @@ std::optional<HistorySample> sample_in(const Json& row) {
 
 JsonArray sample_rows(const std::vector<HistorySample>& samples) {
   JsonArray rows;
-  for (const HistorySample& sample : samples) rows.push_back(sample_row(sample));
+  for (const HistorySample& sample : samples) rows.push_back(to_json(sample));
   return rows;
 }
 
 }  // namespace
+
+Json to_json(const HistorySample& sample) {
+  return Json::array({sample.ms, sample.used, sample.reserved, sample.free, sample.out, sample.waiting});
+}
 
 void SegmentSamples::add(const HistorySample& sample) {
   if (!samples_.empty() && samples_.back().has_same_sums(sample)) return;
@@ -197,7 +197,7 @@ Json History::overview() const {
     before = &segment;
   }
   const std::size_t step = samples.size() / kSamplesShownMax + 1;
-  for (std::size_t at = 0; at < samples.size(); at += step) shown.push_back(sample_row(samples[at]));
+  for (std::size_t at = 0; at < samples.size(); at += step) shown.push_back(to_json(samples[at]));
   return Json::object({{"version", kHistoryVersion},
                        {"from", segments_.empty() ? 0 : segments_.front().from_ms},
                        {"to", segments_.empty() ? 0 : segments_.back().to_ms},

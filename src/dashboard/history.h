@@ -42,6 +42,9 @@ struct HistorySample {
   }
 };
 
+// A row of the samples of History::overview().
+Json to_json(const HistorySample& sample);
+
 class HistorySink {
  public:
   virtual ~HistorySink() = default;
