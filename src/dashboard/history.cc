@@ -98,6 +98,8 @@ void History::open_stored(const std::string& name) {
       if (const auto sample = sample_in(line->part("sums"))) segment.samples.add(*sample);
     }
     if (segment.from_ms == 0) return store_->remove(name);
+    segment.from_ms = after_the_last(segment.from_ms);
+    segment.to_ms = std::max(segment.to_ms, segment.from_ms);
     finish(lines, segment);
     segments_.push_back(std::move(segment));
     return;
@@ -113,6 +115,11 @@ void History::open_stored(const std::string& name) {
   for (const Json& row : header->items_at("samples"))
     if (const auto sample = sample_in(row)) segment.samples.add(*sample);
   segments_.push_back(std::move(segment));
+}
+
+// When a segment begins whose first line is of this time: segments are in order, and clocks go back.
+std::int64_t History::after_the_last(std::int64_t ms) const {
+  return segments_.empty() ? ms : std::max(ms, segments_.back().to_ms + 1);
 }
 
 // Packs the lines and removes their file; `segment.name` is its stem.
@@ -141,8 +148,7 @@ void History::finish(std::string_view lines, Segment& segment) {
 void History::begin(std::string_view line, const HistorySample& sample, bool starts) {
   const std::lock_guard lock(mutex_);
   if (is_writing_) finish(lines_, segments_.back());
-  std::int64_t ms = sample.ms;
-  if (!segments_.empty()) ms = std::max(ms, segments_.back().to_ms + 1);  // clocks go back
+  const std::int64_t ms = after_the_last(sample.ms);
   segments_.push_back({.name = stem_of(ms), .from_ms = ms, .to_ms = ms, .starts = starts});
   segments_.back().samples.add(sample);
   is_writing_ = true;

@@ -101,6 +101,7 @@ class History final : public HistorySink {
   void open_stored(const std::string& name);
   void finish(std::string_view lines, Segment& segment);
   void write_line(std::string_view line);
+  std::int64_t after_the_last(std::int64_t ms) const;
   void evict();
   std::size_t bytes() const;
 

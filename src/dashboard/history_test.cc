@@ -238,6 +238,18 @@ TEST(History, WhatAnEarlierProcessLeftUnfinishedIsThereOnceOrGone) {
   EXPECT_FALSE(fs::exists(plain)) << "what cannot be kept takes no room";
 }
 
+TEST(History, SegmentsAreInOrderThoughTheClockWentBack) {
+  const Folder folder;
+  folder.open();
+  std::ofstream(folder.path / "history-000000000000100.jsonl") << "{\"time\":100}\n{\"time\":200}\n";
+  std::ofstream(folder.path / "history-000000000000201.jsonl") << "{\"time\":50}\n";
+  const History history(folder.open());
+  EXPECT_EQ(history.overview().int_at("from"), 100);
+  EXPECT_EQ(history.overview().int_at("to"), 201);
+  EXPECT_NE(history.at(200)->lines.find("200"), std::string::npos);
+  EXPECT_NE(history.at(201)->lines.find("50"), std::string::npos);
+}
+
 TEST(History, DamagedLinesAreRefused) {
   const char* keyframe = R"({"time":1,"layout":{},"runs":[[0,2,0,0]]})";
   for (const char* line : {R"({"time":2,"runs":[[1,9,0,0]]})", R"({"time":2,"runs":[[0,1,77,0]]})",
