@@ -52,8 +52,12 @@ class OwnerWalk {
     for (const planning::Document& one : documents_) {
       if (!namespaces.contains(namespace_of(one.object))) continue;
       std::vector<Owner>& above = above_[name_of(one.object)] = owners_of(one.object);
-      if (one.kind == api::Kind::PodGroup || one.kind == api::Kind::CompositePodGroup)
-        level.insert(level.end(), above.begin(), above.end());
+      if (one.kind != api::Kind::PodGroup && one.kind != api::Kind::CompositePodGroup) continue;
+      level.insert(level.end(), above.begin(), above.end());
+      const std::string_view workload = one.object.part("spec").part("workloadRef").string_at("workloadName");
+      if (!workload.empty())
+        level.push_back({std::string(namespace_of(one.object)),
+                         {std::string(api::kGroupsApi) + "/v1beta1", "Workload", std::string(workload), ""}});
     }
     for (std::size_t depth = 0; depth < placement::kOwnerLevelsMax && !level.empty(); ++depth)
       level = next(level);
@@ -81,11 +85,13 @@ class OwnerWalk {
       owners.push_back({std::string(namespace_of(object)), std::move(one)});
     return owners;
   }
-  // The owners of these, which are read where they are not known.
+  // The owners of those that were not met before, which are read where they are not known.
   std::vector<Owner> next(const std::vector<Owner>& level) {
     std::vector<Owner> above;
     for (const Owner& one : level) {
-      const auto [known, is_new] = above_.try_emplace({one.ns, api::target_of(one.object)});
+      const Name name{one.ns, api::target_of(one.object)};
+      if (!met_.insert(name).second) continue;
+      const auto [known, is_new] = above_.try_emplace(name);
       if (is_new) known->second = read(one);
       above.insert(above.end(), known->second.begin(), known->second.end());
     }
@@ -104,6 +110,7 @@ class OwnerWalk {
   const ClusterReader& read_;
   std::vector<planning::Document>& documents_;
   std::map<Name, std::vector<Owner>> above_;
+  std::set<Name> met_;  // on the way up
   std::size_t reads_ = 0;
 };
 

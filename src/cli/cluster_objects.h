@@ -22,8 +22,9 @@ struct ClusterReader {
 };
 
 // Without managedFields. Where a namespace has PlacementPolicies, the owners of its groups and their owners
-// are read as well, whatever their kinds; one that cannot be read counts as without owners. Refuses where one
-// of the listed kinds may not be listed, and more than kClusterBytesMax.
+// are read as well, whatever their kinds. One that cannot be read counts as without owners, and so do all
+// after kOwnersReadMax. Refuses where one of the listed kinds may not be listed, and more than
+// kClusterBytesMax.
 Result<std::vector<planning::Document>> cluster_documents(const ClusterReader& read);
 
 }  // namespace berth::cli

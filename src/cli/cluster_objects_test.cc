@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 
 namespace berth::cli {
 namespace {
@@ -90,6 +93,63 @@ TEST(ClusterObjects, HaveTheOwnersOfGroupsThatPoliciesMayName) {
   for (const planning::Document& one : *documents)
     names.emplace_back(one.object.part("metadata").string_at("name"));
   EXPECT_EQ(names, (std::vector<std::string>{"train", "other", "near", "leader", "set"}));
+}
+
+// The API server of one group with a policy in its namespace; other objects are `other`'s to say.
+struct GroupServer {
+  std::string group;
+  std::function<std::string(const std::string& path)> other;
+  std::vector<std::string> read_alone = {};
+
+  Result<std::vector<planning::Document>> documents() {
+    return cluster_documents({[&](const std::string& path) -> Result<Json> {
+                                if (path.find("/placementpolicies?") != std::string::npos)
+                                  return parse_json(
+                                      R"({"items":[{"metadata":{"name":"n","namespace":"a"}}]})");
+                                if (path.find("/podgroups?") != std::string::npos)
+                                  return parse_json("{\"items\":[" + group + "]}");
+                                if (path.find("?limit=") != std::string::npos) return Json();
+                                read_alone.push_back(path);
+                                const std::string text = other(path);
+                                return text.empty() ? Result<Json>(Json()) : parse_json(text);
+                              },
+                              [] { return std::size_t{0}; }});
+  }
+};
+
+TEST(ClusterObjects, HaveTheObjectOfAGroupsWorkload) {
+  GroupServer server{
+      R"({"metadata":{"name":"g","namespace":"a"},"spec":{"workloadRef":{"workloadName":"w"}}})",
+      [](const std::string& path) -> std::string {
+        if (!path.ends_with("/workloads/w")) return "";
+        return R"({"apiVersion":"scheduling.k8s.io/v1beta1","kind":"Workload","metadata":{"name":"w",)"
+               R"("namespace":"a"},"spec":{"controllerRef":{"apiGroup":"x.dev","kind":"Set","name":"s"}}})";
+      }};
+  ASSERT_TRUE(server.documents().ok());
+  EXPECT_EQ(server.read_alone,
+            (std::vector<std::string>{"/apis/scheduling.k8s.io/v1beta1/namespaces/a/workloads/w",
+                                      "/apis/x.dev/v1/namespaces/a/sets/s"}));
+}
+
+// Every owner has the same 260 owners: each is read once, and their number does not multiply.
+TEST(ClusterObjects, OwnersHaveABoundAndAreWalkedOnce) {
+  const auto owners = [](const std::string& level, int count) {
+    std::string text = "\"ownerReferences\":[";
+    for (int i = 0; i < count; ++i)
+      text += std::string(i ? "," : "") + R"({"apiVersion":"x.dev/v1","kind":"Set","name":")" + level +
+              std::to_string(i) + R"(","uid":"u"})";
+    return text + "]";
+  };
+  GroupServer server{
+      "{\"metadata\":{\"name\":\"g\",\"namespace\":\"a\"," + owners("s", 260) + "}}",
+      [&](const std::string& path) {
+        const std::string name = path.substr(path.rfind('/') + 1);
+        return R"({"apiVersion":"x.dev/v1","kind":"Set","metadata":{"namespace":"a","name":")" + name +
+               "\"," + owners("s" + std::string(std::count(name.begin(), name.end(), 's'), 's'), 260) + "}}";
+      }};
+  ASSERT_TRUE(server.documents().ok());
+  EXPECT_EQ(server.read_alone.size(), kOwnersReadMax);
+  EXPECT_EQ(std::set<std::string>(server.read_alone.begin(), server.read_alone.end()).size(), kOwnersReadMax);
 }
 
 }  // namespace

@@ -104,9 +104,8 @@ void Board::note_second(Time now) {
 void Board::note_decisions(const client::View& view, Time now) {
   changed_ |= notes_.read();
   for (Json& decision : notes_.take_new()) {
-    const Owner of{kind_named(decision.string_at("kind")), std::string(decision.string_at("namespace")),
-                   std::string(decision.string_at("name"))};
-    recorder_.note_decision(std::move(decision), root_of(view, of), now);
+    const Owner root = root_of(view, owner_named(decision));
+    recorder_.note_decision(std::move(decision), root, now);
   }
 }
 

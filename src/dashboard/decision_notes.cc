@@ -54,8 +54,7 @@ bool DecisionNotes::read() {
 }
 
 void DecisionNotes::note(const Json& line) {
-  const Owner of{kind_named(line.string_at("kind")), std::string(line.string_at("namespace")),
-                 std::string(line.string_at("name"))};
+  const Owner of = owner_named(line);
   const std::string_view result = line.string_at("result");
   const bool placed = result == "Placed";
   ++(placed ? totals_.placed : totals_.refused);

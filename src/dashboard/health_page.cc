@@ -55,9 +55,7 @@ Why why(const client::View& view, const FloorPart& part, const std::string& name
 }
 
 Json owner_json(const Floor& floor, OwnerId id) {
-  if (id == kNobody) return nullptr;
-  const Owner& owner = floor.owners().at(id);
-  return Json::object({{"kind", name_of(owner.kind)}, {"namespace", owner.ns}, {"name", owner.name}});
+  return id == kNobody ? Json() : to_json(floor.owners().at(id));
 }
 
 Json node_row(const Floor& floor, const FloorNode& row, const api::Node& node) {

@@ -19,10 +19,6 @@ std::string stem_of(std::int64_t ms) {
   return text;
 }
 
-Json sample_row(const HistorySample& sample) {
-  return Json::array({sample.ms, sample.used, sample.reserved, sample.free, sample.out, sample.waiting});
-}
-
 std::optional<HistorySample> sample_in(const Json& row) {
   if (!row.is_array() || row.as_array().size() != 6) return std::nullopt;
   for (const Json& number : row.as_array())
@@ -34,11 +30,15 @@ std::optional<HistorySample> sample_in(const Json& row) {
 
 JsonArray sample_rows(const std::vector<HistorySample>& samples) {
   JsonArray rows;
-  for (const HistorySample& sample : samples) rows.push_back(sample_row(sample));
+  for (const HistorySample& sample : samples) rows.push_back(to_json(sample));
   return rows;
 }
 
 }  // namespace
+
+Json to_json(const HistorySample& sample) {
+  return Json::array({sample.ms, sample.used, sample.reserved, sample.free, sample.out, sample.waiting});
+}
 
 void SegmentSamples::add(const HistorySample& sample) {
   if (!samples_.empty() && samples_.back().has_same_sums(sample)) return;
@@ -57,7 +57,18 @@ void SegmentSamples::add(const HistorySample& sample) {
 }
 
 void History::open_all() {
-  for (const std::string& name : store_->names()) open_stored(name);
+  const std::vector<std::string> names = store_->names();
+  const auto is_packed_too = [&](const std::string& name) {
+    return name.ends_with(kPlain) &&
+           std::binary_search(names.begin(), names.end(),
+                              name.substr(0, name.size() - kPlain.size()) + std::string(kPacked));
+  };
+  for (const std::string& name : names) {
+    if (is_packed_too(name))
+      store_->remove(name);  // an earlier process ended between the two steps of finish()
+    else
+      open_stored(name);
+  }
   evict();
 }
 
@@ -86,11 +97,11 @@ void History::open_stored(const std::string& name) {
       }
       if (const auto sample = sample_in(line->part("sums"))) segment.samples.add(*sample);
     }
-    store_->remove(name);
-    if (segment.from_ms > 0) {
-      finish(lines, segment);
-      segments_.push_back(std::move(segment));
-    }
+    if (segment.from_ms == 0) return store_->remove(name);
+    segment.from_ms = after_the_last(segment.from_ms);
+    segment.to_ms = std::max(segment.to_ms, segment.from_ms);
+    finish(lines, segment);
+    segments_.push_back(std::move(segment));
     return;
   }
   const Result<std::string> text = gunzipped(*bytes, kHeaderBytesMax);
@@ -106,7 +117,12 @@ void History::open_stored(const std::string& name) {
   segments_.push_back(std::move(segment));
 }
 
-// Packs the lines; `segment.name` is the stem of its file.
+// When a segment begins whose first line is of this time: segments are in order, and clocks go back.
+std::int64_t History::after_the_last(std::int64_t ms) const {
+  return segments_.empty() ? ms : std::max(ms, segments_.back().to_ms + 1);
+}
+
+// Packs the lines and removes their file; `segment.name` is its stem.
 void History::finish(std::string_view lines, Segment& segment) {
   std::string text = to_string(Json::object({{"version", kHistoryVersion},
                                              {"from", segment.from_ms},
@@ -117,8 +133,8 @@ void History::finish(std::string_view lines, Segment& segment) {
   text.append(lines);
   const std::string packed = gzipped(text);
   const Status written = store_->write(segment.name + std::string(kPacked), packed);
+  store_->remove(segment.name + std::string(kPlain));
   if (written) {
-    store_->remove(segment.name + std::string(kPlain));
     segment.name += kPacked;
     segment.bytes = packed.size();
     return;
@@ -132,8 +148,7 @@ void History::finish(std::string_view lines, Segment& segment) {
 void History::begin(std::string_view line, const HistorySample& sample, bool starts) {
   const std::lock_guard lock(mutex_);
   if (is_writing_) finish(lines_, segments_.back());
-  std::int64_t ms = sample.ms;
-  if (!segments_.empty()) ms = std::max(ms, segments_.back().to_ms + 1);  // clocks go back
+  const std::int64_t ms = after_the_last(sample.ms);
   segments_.push_back({.name = stem_of(ms), .from_ms = ms, .to_ms = ms, .starts = starts});
   segments_.back().samples.add(sample);
   is_writing_ = true;
@@ -188,7 +203,7 @@ Json History::overview() const {
     before = &segment;
   }
   const std::size_t step = samples.size() / kSamplesShownMax + 1;
-  for (std::size_t at = 0; at < samples.size(); at += step) shown.push_back(sample_row(samples[at]));
+  for (std::size_t at = 0; at < samples.size(); at += step) shown.push_back(to_json(samples[at]));
   return Json::object({{"version", kHistoryVersion},
                        {"from", segments_.empty() ? 0 : segments_.front().from_ms},
                        {"to", segments_.empty() ? 0 : segments_.back().to_ms},
@@ -200,21 +215,26 @@ Json History::overview() const {
 }
 
 Result<History::Piece> History::at(std::int64_t ms) const {
-  const std::lock_guard lock(mutex_);
-  const auto after =
-      std::upper_bound(segments_.begin(), segments_.end(), ms,
-                       [](std::int64_t at, const Segment& segment) { return at < segment.from_ms; });
-  if (after == segments_.begin()) return Error(ErrorCode::Gone, "nothing is kept of this instant");
-  const auto has = after - 1;
   Piece piece;
-  if (after != segments_.end()) piece.next_ms = after->from_ms;
-  if (has != segments_.begin()) piece.previous_ms = (has - 1)->to_ms;
-  if (is_writing_ && after == segments_.end()) {
-    piece.lines = lines_;
-    return piece;
+  std::string packed;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto after =
+        std::upper_bound(segments_.begin(), segments_.end(), ms,
+                         [](std::int64_t at, const Segment& segment) { return at < segment.from_ms; });
+    if (after == segments_.begin()) return Error(ErrorCode::Gone, "nothing is kept of this instant");
+    const auto has = after - 1;
+    if (after != segments_.end()) piece.next_ms = after->from_ms;
+    if (has != segments_.begin()) piece.previous_ms = (has - 1)->to_ms;
+    if (is_writing_ && after == segments_.end()) {
+      piece.lines = lines_;
+      return piece;
+    }
+    if (has->name.empty()) return Error(ErrorCode::Gone, "the disk had no room to keep this instant");
+    packed = TRY(store_->read(has->name));
   }
-  if (has->name.empty()) return Error(ErrorCode::Gone, "the disk had no room to keep this instant");
-  std::string text = TRY(gunzipped(TRY(store_->read(has->name)), kSegmentTextBytesMax));
+  // Without the lock: the writer does not wait while a reader unpacks.
+  const std::string text = TRY(gunzipped(packed, kSegmentTextBytesMax));
   piece.lines = text.substr(text.find('\n') + 1);
   return piece;
 }

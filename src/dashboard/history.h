@@ -26,7 +26,6 @@ namespace berth::dashboard {
 inline constexpr std::size_t kHistoryBytesOnDiskMax = 64u << 20;
 inline constexpr std::size_t kHistoryBytesInMemoryMax = 16u << 20;
 inline constexpr std::size_t kHistorySegmentsMax = 512;
-inline constexpr std::size_t kSegmentTextBytesMax = 64u << 20;  // of lines; the recorder's are far shorter
 inline constexpr std::size_t kSamplesOfASegmentMax = 256;
 inline constexpr std::size_t kSamplesShownMax = 2000;
 inline constexpr std::int64_t kHistoryVersion = 1;
@@ -42,6 +41,9 @@ struct HistorySample {
            waiting == other.waiting;
   }
 };
+
+// A row of the samples of History::overview().
+Json to_json(const HistorySample& sample);
 
 class HistorySink {
  public:
@@ -99,6 +101,7 @@ class History final : public HistorySink {
   void open_stored(const std::string& name);
   void finish(std::string_view lines, Segment& segment);
   void write_line(std::string_view line);
+  std::int64_t after_the_last(std::int64_t ms) const;
   void evict();
   std::size_t bytes() const;
 

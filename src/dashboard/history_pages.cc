@@ -28,14 +28,10 @@ Result<Moment> moment_at(const History& history, std::int64_t ms) {
   return moment;
 }
 
-Json name_json(const Owner& owner) {
-  if (owner.name.empty()) return nullptr;
-  return Json::object({{"kind", name_of(owner.kind)}, {"namespace", owner.ns}, {"name", owner.name}});
-}
-
 Json state_json(const Cell& cell, const Owner& owner) {
-  return Json::object(
-      {{"use", name_of(cell.use)}, {"condition", name_of(cell.condition)}, {"owner", name_json(owner)}});
+  return Json::object({{"use", name_of(cell.use)},
+                       {"condition", name_of(cell.condition)},
+                       {"owner", owner.name.empty() ? Json() : to_json(owner)}});
 }
 
 Json queue_json(const std::map<Owner, Json>& queue) {
@@ -83,13 +79,9 @@ Json step_json(const HistoryState& state) {
                                     {"after", state_json(row.first->after, row.first->owner_after)},
                                     {"count", row.count},
                                     {"nodes", JsonArray(row.nodes.begin(), row.nodes.end())}}));
-  for (const Json& decision : state.decisions) {
-    const Json& of = decision.part("owner");
-    if (decisions.size() < kDecisionsShownMax &&
-        owners.contains({kind_named(of.string_at("kind")), std::string(of.string_at("namespace")),
-                         std::string(of.string_at("name"))}))
+  for (const Json& decision : state.decisions)
+    if (decisions.size() < kDecisionsShownMax && owners.contains(owner_named(decision.part("owner"))))
       decisions.push_back(decision);
-  }
   return Json::object(
       {{"time", state.step_ms}, {"changes", std::move(changes)}, {"decisions", std::move(decisions)}});
 }
@@ -183,11 +175,10 @@ Json owners_difference(const HistoryState& before, const HistoryState& after) {
   JsonArray rows;
   for (const auto& [owner, count] : changed) {
     if (rows.size() == kRowsOfADifferenceMax) break;
-    rows.push_back(Json::object({{"kind", name_of(owner.kind)},
-                                 {"namespace", owner.ns},
-                                 {"name", owner.name},
-                                 {"before", count.first},
-                                 {"after", count.second}}));
+    Json row = to_json(owner);
+    row["before"] = count.first;
+    row["after"] = count.second;
+    rows.push_back(std::move(row));
   }
   return Json::object({{"total", static_cast<std::int64_t>(changed.size())}, {"rows", std::move(rows)}});
 }

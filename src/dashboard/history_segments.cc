@@ -8,15 +8,15 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
+
+#include "base/text_file.h"
 
 namespace berth::dashboard {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view kUnfinished = ".new";
+constexpr std::string_view kUnfinished = ".new";  // of replace_text_file
 
 class MemorySegments final : public SegmentStore {
  public:
@@ -51,38 +51,19 @@ class FolderSegments final : public SegmentStore {
     std::vector<std::string> names;
     std::error_code failed;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder_, failed))
-      if (!entry.path().native().ends_with(kUnfinished)) names.push_back(entry.path().filename());
+      names.push_back(entry.path().filename());
     std::sort(names.begin(), names.end());
     return names;
   }
   Result<std::string> read(const std::string& name) const override {
-    std::ifstream file(folder_ / name, std::ios::binary);
-    if (!file) return failure(name);
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return read_text_file(folder_ / name, kSegmentTextBytesMax);
   }
   Status write(const std::string& name, std::string_view bytes) override {
-    const std::string unfinished = name + std::string(kUnfinished);
-    TRY(put(unfinished, bytes, O_TRUNC));
-    std::error_code failed;
-    fs::rename(folder_ / unfinished, folder_ / name, failed);
-    return failed ? Status(Error(ErrorCode::Unavailable, (folder_ / name).native(), failed.message()))
-                  : Status();
+    return replace_text_file(folder_ / name, bytes);
   }
   Status append(const std::string& name, std::string_view bytes) override {
-    return put(name, bytes, O_APPEND);
-  }
-  void remove(const std::string& name) override {
-    std::error_code failed;
-    fs::remove(folder_ / name, failed);
-  }
-
- private:
-  Error failure(const std::string& name) const {
-    return Error(ErrorCode::Unavailable, (folder_ / name).native(), std::strerror(errno));
-  }
-  Status put(const std::string& name, std::string_view bytes, int how) {
     const int file =
-        ::open((folder_ / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, S_IRUSR | S_IWUSR);
+        ::open((folder_ / name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file < 0) return failure(name);
     while (!bytes.empty()) {
       const ssize_t written = ::write(file, bytes.data(), bytes.size());
@@ -97,6 +78,15 @@ class FolderSegments final : public SegmentStore {
     ::close(file);
     return {};
   }
+  void remove(const std::string& name) override {
+    std::error_code failed;
+    fs::remove(folder_ / name, failed);
+  }
+
+ private:
+  Error failure(const std::string& name) const {
+    return Error(ErrorCode::Unavailable, (folder_ / name).native(), std::strerror(errno));
+  }
 
   const fs::path folder_;
 };
@@ -110,8 +100,12 @@ std::unique_ptr<SegmentStore> segments_in_memory() {
 Result<std::unique_ptr<SegmentStore>> segments_in_folder(const std::string& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (!failed) fs::directory_iterator(folder, failed);
+  std::vector<fs::path> unfinished;
+  if (!failed)
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
+      if (entry.path().native().ends_with(kUnfinished)) unfinished.push_back(entry.path());
   if (failed) return Error(ErrorCode::Unavailable, folder, failed.message());
+  for (const fs::path& path : unfinished) fs::remove(path, failed);
   return std::unique_ptr<SegmentStore>(std::make_unique<FolderSegments>(folder));
 }
 

@@ -13,11 +13,14 @@
 
 namespace berth::dashboard {
 
+inline constexpr std::size_t kSegmentTextBytesMax = 64u << 20;  // of lines; the recorder's are far shorter
+
 class SegmentStore {
  public:
   virtual ~SegmentStore() = default;
   virtual bool is_on_disk() const = 0;
   virtual std::vector<std::string> names() const = 0;
+  // Refuses a file of more than kSegmentTextBytesMax.
   virtual Result<std::string> read(const std::string& name) const = 0;
   // Replaces it as a whole: a process that dies meanwhile leaves the old one.
   virtual Status write(const std::string& name, std::string_view bytes) = 0;
@@ -26,7 +29,8 @@ class SegmentStore {
 };
 
 std::unique_ptr<SegmentStore> segments_in_memory();
-// Makes the folder. Refuses one that cannot be made or read.
+// Makes the folder, and removes what a process left there that died while it wrote. Refuses one that cannot
+// be made or read.
 Result<std::unique_ptr<SegmentStore>> segments_in_folder(const std::string& folder);
 
 }  // namespace berth::dashboard

@@ -195,13 +195,59 @@ TEST(History, WhatCannotBeReadIsRemoved) {
   put("history-000000000000002.jsonl.gz", gzipped("{\"version\":99}\n"));
   put("history-000000000000003.jsonl", "no JSON\n");
   put("history-000000000000004.jsonl", "");
+  put("history-000000000000005.jsonl", "{\"time\":5}\n");
+  fs::resize_file(folder.path / "history-000000000000005.jsonl", kSegmentTextBytesMax + 1);
   put("notes.txt", "of somebody else");
   const History history(folder.open());
   EXPECT_EQ(history.overview().int_at("from"), 0);
   EXPECT_FALSE(fs::exists(folder.path / "history-000000000000001.jsonl.gz"));
   EXPECT_FALSE(fs::exists(folder.path / "history-000000000000002.jsonl.gz"));
   EXPECT_FALSE(fs::exists(folder.path / "history-000000000000003.jsonl"));
+  EXPECT_FALSE(fs::exists(folder.path / "history-000000000000005.jsonl"));
   EXPECT_TRUE(fs::exists(folder.path / "notes.txt"));
+}
+
+// A process may end at any step of taking one segment's lines into a packed file.
+TEST(History, WhatAnEarlierProcessLeftUnfinishedIsThereOnceOrGone) {
+  const Folder folder;
+  {
+    Recorded recorded(folder.open());
+    two_nodes(recorded.room);
+    recorded.step();
+  }
+  const fs::path plain = fs::directory_iterator(folder.path)->path(), kept = plain.string() + ".kept";
+  const fs::path packed = plain.string() + ".gz", unfinished = packed.string() + ".new";
+  fs::copy_file(plain, kept);
+  History(folder.open()).overview();
+  ASSERT_TRUE(fs::exists(packed));
+  EXPECT_FALSE(fs::exists(plain));
+
+  fs::copy_file(kept, plain);  // it is packed, and not removed
+  std::ofstream(unfinished) << "the beginning of something";
+  const History once(folder.open());
+  EXPECT_EQ(once.overview().items_at("samples").size(), 1u);
+  EXPECT_EQ(once.overview().items_at("gaps").size(), 0u);
+  EXPECT_FALSE(fs::exists(plain));
+  EXPECT_FALSE(fs::exists(unfinished));
+
+  fs::remove(packed);
+  fs::copy_file(kept, plain);
+  fs::create_directories(unfinished / "no file can be here");
+  const History refused(folder.open());
+  EXPECT_EQ(refused.at(refused.overview().int_at("from")).error().code(), ErrorCode::Gone);
+  EXPECT_FALSE(fs::exists(plain)) << "what cannot be kept takes no room";
+}
+
+TEST(History, SegmentsAreInOrderThoughTheClockWentBack) {
+  const Folder folder;
+  folder.open();
+  std::ofstream(folder.path / "history-000000000000100.jsonl") << "{\"time\":100}\n{\"time\":200}\n";
+  std::ofstream(folder.path / "history-000000000000201.jsonl") << "{\"time\":50}\n";
+  const History history(folder.open());
+  EXPECT_EQ(history.overview().int_at("from"), 100);
+  EXPECT_EQ(history.overview().int_at("to"), 201);
+  EXPECT_NE(history.at(200)->lines.find("200"), std::string::npos);
+  EXPECT_NE(history.at(201)->lines.find("50"), std::string::npos);
 }
 
 TEST(History, DamagedLinesAreRefused) {
@@ -214,6 +260,23 @@ TEST(History, DamagedLinesAreRefused) {
     EXPECT_EQ(state.error().code(), ErrorCode::Invalid) << line;
   }
   EXPECT_EQ(replay(std::string(keyframe) + "\n", 0).error().code(), ErrorCode::Gone);
+}
+
+TEST(History, SegmentsAndTheSamplesShownAreBounded) {
+  History history(segments_in_memory());
+  std::int64_t ms = 0;
+  for (std::size_t segment = 0; segment <= kHistorySegmentsMax; ++segment) {
+    history.begin("{}", {.ms = ++ms, .used = ms}, false);
+    for (int line = 0; line < 5; ++line) {
+      ms += 2000;
+      history.add("{}", {.ms = ms, .used = ms});
+    }
+  }
+  EXPECT_EQ(history.at(1).error().code(), ErrorCode::Gone);
+  EXPECT_TRUE(history.at(10'002).ok());
+  const std::size_t shown = history.overview().items_at("samples").size();
+  EXPECT_LE(shown, kSamplesShownMax);
+  EXPECT_GT(shown, kSamplesShownMax / 2 - 1);
 }
 
 TEST(History, SamplesAreSpreadEvenly) {

@@ -21,6 +21,15 @@ OwnerKind kind_named(std::string_view name) {
   return found == kOwnerKinds.end() ? OwnerKind::Pod : static_cast<OwnerKind>(found - kOwnerKinds.begin());
 }
 
+Json to_json(const Owner& owner) {
+  return Json::object({{"kind", name_of(owner.kind)}, {"namespace", owner.ns}, {"name", owner.name}});
+}
+
+Owner owner_named(const Json& row) {
+  return {kind_named(row.string_at("kind")), std::string(row.string_at("namespace")),
+          std::string(row.string_at("name"))};
+}
+
 Owner owner_of(const client::View& view, const api::Pod& pod) {
   const std::string& ns = pod.meta.ns;
   return pod.group.empty() ? Owner{OwnerKind::Pod, ns, pod.meta.name}

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/types/pod.h"
+#include "base/json.h"
 #include "client/view.h"
 
 namespace berth::dashboard {
@@ -31,6 +32,11 @@ struct Owner {
   std::string name;
   friend auto operator<=>(const Owner&, const Owner&) = default;
 };
+
+// {"kind","namespace","name"}
+Json to_json(const Owner& owner);
+// Whom a row with these fields is about.
+Owner owner_named(const Json& row);
 
 // The tree or the group of the pod, else the pod.
 Owner owner_of(const client::View& view, const api::Pod& pod);

@@ -51,7 +51,7 @@ void Recorder::write(Json line, Time now) {
   sums_.ms = now.micros() / kMicrosPerMilli;
   Json stamped = Json::object({{"time", sums_.ms}});
   for (auto& [field, value] : line.as_object()) stamped[field] = std::move(value);
-  stamped["sums"] = Json::array({sums_.ms, sums_.used, sums_.reserved, sums_.free, sums_.out, sums_.waiting});
+  stamped["sums"] = to_json(sums_);
   const bool keyframe = stamped.find("layout") != nullptr;
   const bool begins = keyframe && is_full();
   if (begins && begins_) stamped["starts"] = true;
@@ -102,9 +102,7 @@ void Recorder::note_queue(const Json& waiting) {
   total_ = waiting.int_at("total");
   queue_.clear();
   for (const Json& entry : waiting.items_at("entries"))
-    queue_.emplace(Owner{kind_named(entry.string_at("kind")), std::string(entry.string_at("namespace")),
-                         std::string(entry.string_at("name"))},
-                   queue_entry(entry));
+    queue_.emplace(owner_named(entry), queue_entry(entry));
 }
 
 Json Recorder::queue_changes() {
@@ -128,8 +126,7 @@ void Recorder::note_decision(Json decision, const Owner& owner, Time now) {
   const std::string said =
       std::string(decision.string_at("result")) + std::string(decision.string_at("text"));
   if (std::exchange(said_.at(subject), said) == said && decision.string_at("result") != kPlaced) return;
-  decision["owner"] =
-      Json::object({{"kind", name_of(owner.kind)}, {"namespace", owner.ns}, {"name", owner.name}});
+  decision["owner"] = to_json(owner);
   write(Json::object({{"decision", std::move(decision)}}), now);
 }
 

@@ -49,19 +49,14 @@ Result<CellRun> run_in(const Json& row) {
 }
 
 void put_queue(const Json& queue, HistoryState& state) {
-  const auto owner = [](std::string_view kind, std::string_view ns, std::string_view name) {
-    return Owner{kind_named(kind), std::string(ns), std::string(name)};
-  };
   state.waiting = queue.int_at("total");
-  for (const Json& entry : queue.items_at("entries"))
-    state.queue.insert_or_assign(
-        owner(entry.string_at("kind"), entry.string_at("namespace"), entry.string_at("name")), entry);
+  for (const Json& entry : queue.items_at("entries")) state.queue.insert_or_assign(owner_named(entry), entry);
   for (const Json& row : queue.items_at("gone"))
     if (row.is_array() && row.as_array().size() == 3 &&
         std::all_of(row.as_array().begin(), row.as_array().end(),
                     [](const Json& x) { return x.is_string(); }))
-      state.queue.erase(
-          owner(row.as_array()[0].as_string(), row.as_array()[1].as_string(), row.as_array()[2].as_string()));
+      state.queue.erase({kind_named(row.as_array()[0].as_string()), row.as_array()[1].as_string(),
+                         row.as_array()[2].as_string()});
 }
 
 Status put_keyframe(const Json& line, HistoryState& state) {

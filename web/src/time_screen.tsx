@@ -12,7 +12,8 @@ const overviewPeriod = 5000; // ms
 function problemText(error: unknown): string { return error instanceof Refused ? error.message : String(error); }
 
 // What is at the path; the latest path wins, and one request is under way at a time. "": nothing.
-function useLatest<T>(path: string, take: (answer: T) => void): string {
+// `more` is added to the path when it is asked for, and is no reason to ask again.
+function useLatest<T>(path: string, take: (answer: T) => void, more = () => ""): string {
   const [problem, setProblem] = useState("");
   const wanted = useRef(""), busy = useRef(false), gone = useRef(false);
   useEffect(() => { gone.current = false; return () => { gone.current = true; }; }, []);
@@ -24,7 +25,7 @@ function useLatest<T>(path: string, take: (answer: T) => void): string {
       for (let asked = ""; wanted.current && wanted.current !== asked && !gone.current;) {
         asked = wanted.current;
         try {
-          const answer = await getJson<T>(asked);
+          const answer = await getJson<T>(asked + more());
           if (!gone.current) { take(answer); setProblem(""); }
         } catch (error) { if (!gone.current) setProblem(problemText(error)); }
       }
@@ -165,9 +166,9 @@ export function TimeScreen() {
   const [difference, setDifference] = useState<Difference | null>(null);
   const at = chosen ?? overview?.to ?? 0;
   const kept = useRef<Shown | null>(null);
-  const have = kept.current?.moment.layoutId;
-  const problem = useLatest<Moment>(at ? `history/moment?at=${at}${have ? `&layout=${have}` : ""}` : "",
-    (moment) => { kept.current = show(moment, kept.current); setShown(kept.current); });
+  const problem = useLatest<Moment>(at ? `history/moment?at=${at}` : "",
+    (moment) => { kept.current = show(moment, kept.current); setShown(kept.current); },
+    () => kept.current ? `&layout=${kept.current.moment.layoutId}` : "");
   const [from, to] = mark === null ? [0, 0] : [Math.min(mark, at), Math.max(mark, at)];
   const different = useLatest<Difference>(mark !== null && mark !== at ? `history/difference?from=${from}&to=${to}` : "", setDifference);
   const compares = mark !== null && mark !== at && difference;
