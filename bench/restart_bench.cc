@@ -6,9 +6,11 @@
 // engine, as that of the HTTP client does. The row is the CPU time of both threads; wall_ms is what passed.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <semaphore>
 #include <string>
