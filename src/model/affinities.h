@@ -1,10 +1,10 @@
-// Terms of inter-pod affinity: each distinct one that a live pod carries, with its carriers counted, found by
-// the pods that it means; and the labels of namespaces, which terms may select by.
+// Terms of inter-pod affinity that live pods carry, each distinct one once with a count of its carriers. A
+// pod finds the terms that select it. Also the labels of namespaces, by which terms may select.
 //
 // Owner: one Cluster, on one thread. Terms are equal when they mean the same pods and name the same topology
-// key, so all replicas of a workload carry one. Cost: a pod that comes or goes O(its terms); meaning()
-// a look-up for each of the pod's labels, and a match for each term that asks for this label and value, or
-// for no value at all. Memory: some 300 bytes a distinct term. Source: kube-scheduler's InterPodAffinity.
+// key, so all replicas of a workload carry one. Cost: O(its terms) for a pod that comes or goes. meaning()
+// costs a look-up for each label of the pod, and a match for each term that asks for this label with this
+// value or any. Memory: some 300 bytes a distinct term. Source: kube-scheduler's InterPodAffinity.
 #pragma once
 
 #include <array>
