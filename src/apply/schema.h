@@ -40,8 +40,9 @@ class Schema {
   // Tells an item of a Set or Items from the others. Refuses (Invalid) an item that has no key at all.
   Result<PathElement> element_of(const Json& item) const;
 
-  // Why the value does not fit the type, with its path (".data.a: expected string, got …"), as far as the
-  // structure is concerned: kinds of values, unknown fields, keys of items and items that repeat.
+  // Why the value's structure does not fit the type, each error with its path (".data.a: expected string, got
+  // …"). Checks kinds of values, unknown fields, and keys of items; reports items that repeat. Checks nothing
+  // else.
   std::vector<std::string> errors_of(const Json& value) const;
 
  private:

@@ -2,8 +2,8 @@
 // claim's reference, a claim to be provisioned gets the node; the volume controller and the provisioner do
 // the rest while the request waits. Source: kube-scheduler's plugin, PreBind.
 //
-// Each write names the version that was seen and carries the decision (kBindingForAnnotation), so that only
-// what this decision wrote is undone, and a reference or a node that is taken away again counts as a failure.
+// Each write names the version that was seen and carries the decision (kBindingForAnnotation). So a rollback
+// undoes only this decision's writes. A reference or a node that somebody removes again counts as a failure.
 #pragma once
 
 #include "binding/plugin.h"

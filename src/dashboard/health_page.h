@@ -26,10 +26,12 @@ class HealthPage {
   // Notes a pod that now has to leave, by its condition DisruptionTarget, since its node or a device of it is
   // ill or gone.
   void note_pod(const api::Pod* before, const api::Pod& after, Time now);
-  // {"total","nodes":[{"node","condition","reason","since","devices","inUse"}],"devices":[{"node","driver",
-  // "device","condition","reason","since","owner"}],"changes":[{"time","what","condition"}],
-  // "moved":[{"time","namespace","name","group","node","reason","message"}]}: nodes first; devices that are
-  // ill by themselves. The latest change and the latest pod first.
+  // Nodes first, then devices that are ill by themselves. The latest change and the latest pod first.
+  //
+  //     {"total","nodes":[{"node","condition","reason","since","devices","inUse"}],
+  //      "devices":[{"node","driver","device","condition","reason","since","owner"}],
+  //      "changes":[{"time","what","condition"}],
+  //      "moved":[{"time","namespace","name","group","node","reason","message"}]}
   Json page(const client::View& view, const Floor& floor) const;
 
  private:

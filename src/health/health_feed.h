@@ -1,5 +1,6 @@
-// The newest health of every node that has plugins: from the threads that receive it to the reconciler that
-// writes it; and back, the pods of the nodes whose devices are allocated here.
+// The newest health of every node that has plugins. Threads that receive it write it here; the reconciler
+// that writes it to the API reads it. In return it has the pods of the nodes whose devices are allocated
+// here.
 //
 // Thread-safe; holds its lock only for a look-up. Nodes without a plugin have no entry.
 #pragma once

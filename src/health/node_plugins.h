@@ -3,13 +3,13 @@
 // Owner: one thread, on which `post` also delivers every response of the client. Reads no clock. The stream
 // of a driver's newest instance is read; that of the previous one is kept until the newer one's first message
 // or kHandOverMax. A plugin that sends too much or malformed data loses its stream and is contacted again
-// after a backoff; its reports age meanwhile. Claims are the newest instance's too. Source: kubelet
+// after a backoff; its reports age until then. Claims are the newest instance's too. Source: kubelet
 // pluginmanager and DRA manager, KEP-4680.
 //
-// Beside a kubelet it is the second reader of a stream, and answers no registration. Some drivers have one
-// channel for all their streams: a message reaches one reader then. Such a driver shows by gaps (no report
-// within kGuestFirstReportMax of a new stream; devices that were silent beyond their deadline and are
-// reported again, kGuestGapsMax times); its stream is then closed for kGuestBackoffBase, doubled each time.
+// On a node with a kubelet it is the second reader of a stream, and answers no registration. Some drivers
+// have one channel for all their streams: a message reaches one reader then. Gaps show such a driver: no
+// report within kGuestFirstReportMax of a new stream, or kGuestGapsMax times a device that reports again
+// after silence beyond its deadline. Its stream is then closed for kGuestBackoffBase, doubled each time.
 #pragma once
 
 #include <functional>
