@@ -62,9 +62,9 @@ struct ControlPlaneOptions {
 };
 
 api::Texts texts_read_by(const ControlPlaneOptions& options);
-// Resources that may be missing, in order that a scheduler works with an older ClusterRole: those that say
-// which pods are replicas, without which pods are spread less evenly, and groups of other projects, without
-// which their pods wait. Not Topologies and PlacementPolicies: what they require must not be passed over.
+// Resources that may be missing, so that a scheduler works with an older ClusterRole. Without those that say
+// which pods are replicas, pods are spread less evenly. Without groups of other projects, their pods wait.
+// Not Topologies and PlacementPolicies: what they require must not be passed over.
 std::vector<api::ResourceRef> optional_resources(const ControlPlaneOptions& options);
 
 // Owner: one thread until start(); after that the engines belong to the callers of their step().

@@ -40,7 +40,7 @@ class ForegroundHold {
  public:
   virtual ~ForegroundHold() = default;
   // Asked when a loop of this process is about to remove the finalizer, because the dependents that it knows
-  // of are gone: true keeps it, and then its removal is the holder's. Any thread.
+  // of are gone. True keeps it; then the holder has to remove it. Any thread.
   virtual bool holds(const ObjectTarget& target, const store::Object& owner) = 0;
 };
 
@@ -81,8 +81,8 @@ class Registry {
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
 
-  // Passes the body of a subresource that is no part of the object (Binding, Eviction) by the webhooks, and
-  // calls `then` with what they made of it, or a refusal; inline when none may see it.
+  // Passes the body of a subresource that is no part of the object (Binding, Eviction) through the webhooks.
+  // Calls `then` with their result, or a refusal; inline when no webhook may see it.
   void admit_body(ObjectTarget target, const api::TypeInfo& type, Json body, const WriteOptions& options,
                   std::function<void(ApiResult<Json>)> then);
 

@@ -59,9 +59,9 @@ class LearnedWorkload {
   // Of a pod with GPUs.
   bool accepts_any_model(const api::Pod& pod) const;
   std::uint64_t affinities_of(const model::Cluster& cluster, model::NodeId node) const;
-  // The larger, the more useful what is left of the node: FGD's measure, a full node rather than an empty
-  // one, no GPU without CPU for it, and no scarce model for a pod that takes any. `room`: before the
-  // placement, which fits.
+  // The larger, the more useful the rest of the node. It prefers FGD's measure, a full node to an empty one,
+  // no GPU without CPU for it, and no scarce model for a pod that takes any. `room`: before the placement,
+  // which fits.
   std::int64_t points_on(const GpuRoom& room, std::uint64_t affinities, const ScoredDemand& scored) const;
   // How full the node is then: 0 for the largest empty one, kPackingPoints for a full one.
   std::int64_t packing_points(const GpuRoom& after) const;

@@ -2,11 +2,12 @@
 // refused group does not fit.
 //
 // Members are alike when filters, scores and devices read the same of them. For each kind of members it adds
-// up what every node would take of this kind alone, by filters, resources and devices; the kinds' sums,
-// each at most the number of its members, are the bound. Owner: one GroupCycle::run, on one thread; the
+// up what every node would take of this kind alone, by filters, resources and devices. The bound is the sum
+// over kinds, each at most the number of its members. Owner: one GroupCycle::run, on one thread; the
 // transaction is as before the first member. Cost: the filters, and for devices a few searches, a node and
-// kind; at most `nodes_max` of them. Where these are too few, the sums by filters and resources that the
-// topology keeps from attempt to attempt: O(nodes that changed), all of them for a kind that is new.
+// kind; at most `nodes_max` of them. Where these are too few, it takes the sums by filters and resources that
+// the topology keeps from attempt to attempt. They cost O(nodes that changed), or all nodes for a kind that
+// is new.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What each node and each domain would take of a group if pods up to a priority were gone: which priority
-// must go in a domain at least, and how many pods.
+// What each node and each domain would take of a group if pods up to a priority were gone. From it follow the
+// priority that must go in a domain at least, and how many pods.
 //
 // Owner: one decision's search, on one thread; the transaction is as it was after each call. Cost: O(pods of
 // the nodes), and the filters of the members on each node once for each priority that it frees. Rooms are

@@ -29,9 +29,9 @@ class VictimIndex {
   };
   // A cost below which no set of victims on the node makes room; none: not even all of them do.
   std::optional<PreemptionCost> bound(const model::Cluster& cluster, NodeId node, const Demand& demand) const;
-  // What victims on the node lose at least, when none of them is above the priority `top`: by the number of
-  // pods that have to go for each resource that lacks. Cost: O(pods of the node · resources asked for). Work
-  // is lost as time passes, so nothing is kept.
+  // The least that victims on the node lose when none of them is above the priority `top`. It counts the pods
+  // that must go for each missing resource. Cost: O(pods of the node · resources asked for). Work is lost as
+  // time passes, so nothing is kept.
   static __int128 least_lost(const SchedulingContext& context, NodeId node, const Demand& demand,
                              std::int64_t top);
   // Whether the node has a pod below the priority that can be evicted, now or once it is bound, or ends soon.

@@ -1,16 +1,16 @@
 // Finds the pods of lower priority whose eviction makes room for one that fits nowhere.
 //
 // Pure: it tries victims in the caller's transaction and undoes everything. On one node after the other it
-// removes all pods of lower priority, and takes back as many as it can: first those that could not come back,
-// then those whose budget refuses the eviction, then the others, the most important first. So the victims are
-// minimal. Nodes come in the order of a lower bound of their cost (VictimIndex), and the search ends where
-// the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a rule about a
-// zone counts, or that use the pod's volume, go as well (far_victims.h). Where budgets protect pods, a victim
-// whose controller makes it anew is placed again in the what-if, with devices if it asks for some; if it
-// needs victims itself, those that budgets refuse count. Owner: one DecisionCore, on one thread. Cost: a
-// bound for each node, and O(victims · log pods) checks of one node for each node tried; at most
-// kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and
-// frees no devices.
+// removes all pods of lower priority, and takes back as many as it can. Pods that could not come back return
+// first, then those whose budget refuses the eviction, then the others, the most important first. So the
+// victims are minimal. Nodes come in the order of a lower bound of their cost (VictimIndex), and the search
+// ends where the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a
+// rule about a zone counts, or that use the pod's volume, go as well (far_victims.h). Where budgets protect
+// pods, the what-if places each victim again that its controller makes again, with the devices it asks for.
+// If such a pod needs victims itself, those that budgets refuse count. Owner: one DecisionCore, on one
+// thread. Cost: a bound for each node, and O(victims · log pods) checks of one node for each node tried; at
+// most kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the
+// nodes, and frees no devices.
 #pragma once
 
 #include <optional>
@@ -58,9 +58,9 @@ class VictimSearch {
   std::optional<PreemptionPlan> find(const SchedulingContext& context, const api::Pod& pod,
                                      std::span<const RefusedByNode> nodes, std::span<const NodeId> avoid,
                                      model::Ledger::Transaction& transaction, NoVictimsFound& why_not);
-  // After may_find(), in a transaction without these victims and with the preemptor at its place: the
-  // evictions that budgets refuse, of those that the victims cause when their controllers make them anew.
-  // Who comes back is placed in the transaction. `returns`: so far in this decision, at most kReturnsMax.
+  // How many evictions that budgets refuse follow when the controllers of `victims` make them again. Call it
+  // after may_find(), in a transaction without the victims and with the preemptor at its place; it places the
+  // pods that return there. `returns`: so far in this decision, at most kReturnsMax.
   std::uint32_t refused_later(const SchedulingContext& context, const VictimUnits::Units& victims,
                               std::size_t& returns, model::Ledger::Transaction& transaction);
 
