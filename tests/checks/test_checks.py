@@ -525,15 +525,6 @@ class Prose(CheckTest):
                  "src/dra/a.cc": f"// {self.LONG}"}
         self.assertEqual(self.found(prose, files), [("src/dra/a.h", 1)])
 
-    def test_the_ratchet_only_falls(self):
-        files = {"docs/a.md": self.LONG + "\n" + self.LONG}
-        for limit, findings in ((1, [("docs/a.md", 1), ("docs/a.md", 3)]), (2, []),
-                                (3, [(prose.RATCHET, 1)])):
-            row = {prose.RATCHET: f"docs/a.md | sentences | {limit}\n"}
-            self.assertEqual(self.found(prose, {**files, **row}), findings, limit)
-        clean = {"docs/a.md": "Short.\n", prose.RATCHET: "docs/a.md | words | 1\n"}
-        self.assertEqual(self.found(prose, clean), [(prose.RATCHET, 1)])
-
 
 class Dialect(CheckTest):
     def test_a_replaced_name_is_refused_in_its_room_alone(self):
