@@ -1,9 +1,9 @@
 // A cache of typed objects, found by kind and JSON bytes: a version that arrives again is decoded once.
 //
-// A version arrives again when a write's response and a watch event carry it, and in a simulated world when
-// several processes see it. A cached result equals that of decode_typed(). Only the shared `raw` may be
-// another, equal document, or absent. Any thread; decoding happens without the lock. Bounded in bytes of
-// JSON; oldest evicted first. Cost of a hit: a hash and a comparison of the bytes.
+// A version arrives again in a write's response and its watch event, and in several processes of a simulated
+// world. A result equals that of decode_typed(); only the shared `raw` may be another, equal one, or absent.
+// Any thread; decoding happens without the lock. Bounded in bytes of JSON; oldest evicted first. Cost of a
+// hit: a hash and a comparison of the bytes.
 #pragma once
 
 #include <deque>
@@ -22,9 +22,8 @@ inline constexpr std::size_t kParsedVersionsBytesMax = 256 * 1024;  // of text t
 inline constexpr std::size_t kDecodedVersionsBytesMax = 512 * 1024;
 
 // Which kinds' objects keep their text. Controllers, agents and plans read fields there that have no typed
-// form. A scheduler and a binder need the text only of what they write back (ResourceClaims, BindRequests)
-// and of kinds without a typed form. They drop all other texts, which would be most of a view of pods and
-// nodes.
+// form. A scheduler and a binder keep it for what they write back (ResourceClaims, BindRequests) and for
+// kinds without a typed form. They drop all other texts, most of a view of pods and nodes.
 enum class Texts : std::uint8_t { OfAllKinds, OfWhatBindingReads };
 
 class DecodedVersions {

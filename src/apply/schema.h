@@ -40,9 +40,8 @@ class Schema {
   // Tells an item of a Set or Items from the others. Refuses (Invalid) an item that has no key at all.
   Result<PathElement> element_of(const Json& item) const;
 
-  // Why the value's structure does not fit the type, each error with its path (".data.a: expected string, got
-  // …"). Checks kinds of values, unknown fields, and keys of items; reports items that repeat. Checks nothing
-  // else.
+  // Why the value's structure does not fit the type, each with its path (".data.a: expected string, got …"):
+  // kinds of values, unknown fields, keys of items, repeated items. Nothing else is checked.
   std::vector<std::string> errors_of(const Json& value) const;
 
  private:

@@ -164,7 +164,8 @@ class Value {
 
 // CEL equality: numbers by value across kinds, NaN unequal, containers by content. Different kinds are
 // unequal. A value of a library (quantity, semver, URL, IP…) on the left has no overload for another kind.
-// That is an error of ==, and no match anywhere else. As in cel-go, it also ends no comparison of containers.
+// That is an error of ==, and no match anywhere else.
+// As in cel-go, it also ends no comparison of containers.
 enum class Equality : std::uint8_t { Different, Same, NoOverload };
 Equality equality(const Value& a, const Value& b);
 inline bool equal(const Value& a, const Value& b) {

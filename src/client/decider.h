@@ -34,7 +34,8 @@ struct Write {
   // What the stored object says after this write, and after no other. For a Create with a name, or an Update
   // on a version. With it the engine follows the write until its outcome is known. It settles a lost answer,
   // AlreadyExists and Conflict by reading the object. It sends an absent write again for as long as an
-  // earlier copy may still arrive. Attempts end with the process's term; kWriteBackoffCap bounds their delay.
+  // earlier copy may still arrive.
+  // Attempts end with the process's term; kWriteBackoffCap bounds their delay.
   struct Mark {
     std::vector<std::string_view> path;  // static lifetime
     std::string text;

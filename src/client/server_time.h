@@ -4,7 +4,8 @@
 // interval for the offset, one second plus the round trip wide. An offset inside the interval stays, so
 // clocks that agree are left alone; another becomes the middle. Promise: after the first answer now() is at
 // most 1 s + kDatedRoundTripMax off, after a later list at most kClockErrorMax more. The drift of both clocks
-// between two lists is added to that. Source: Cristian, probabilistic clock synchronisation.
+// between two lists is added to that.
+// Source: Cristian, probabilistic clock synchronisation.
 #pragma once
 
 #include <mutex>

@@ -4,7 +4,8 @@
 // only the mailbox. Cost: a run of a key costs a few microseconds more than the decider's own; no step scans
 // all keys. No decider runs before all lists that were requested after the start of the term have arrived. A
 // key never runs twice at once, nor while its writes are in flight. The responses to its writes are in the
-// view before it runs again. A follower keeps the view, and nothing that grows with deleted objects.
+// view before it runs again.
+// A follower keeps the view, and nothing that grows with deleted objects.
 #pragma once
 
 #include <array>

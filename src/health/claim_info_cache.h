@@ -1,13 +1,12 @@
 // Decides which claims of a node its DRA drivers prepare and unprepare, and remembers what they answered.
 //
 // Owner: one thread. Pure: time is passed in. Each driver of a claim's devices that is known on the node
-// prepares the claim while a pod of the node needs it. It unprepares the claim once no pod needs it. When
-// due() returns, infos() has what each driver will be asked, and for which pods. The caller writes a
-// checkpoint of it before it makes the calls or reports anything; that checkpoint survives a crash at any
-// point. After a restart a claim of it is still prepared where its answer was kept, or it is prepared again,
-// or unprepared. A claim has one call in flight a driver. Once its unpreparing has begun it takes no new pod
-// until that is done. Cost of due(): O(claims of the node). Source: kubelet's DRA manager of 1.37
-// (PrepareResources, UnprepareResources).
+// prepares the claim while a pod of the node needs it, and unprepares it after that. When due() returns,
+// infos() has what each driver will be asked, and for which pods. A checkpoint of it, written before the
+// calls are made and reported, survives a crash at any point. After a restart a claim of it is still prepared
+// where its answer was kept, or it is prepared again, or unprepared. A claim has one call in flight a driver.
+// Once its unpreparing has begun it takes no new pod until that is done. Cost of due(): O(claims of the
+// node). Source: kubelet's DRA manager of 1.37 (PrepareResources, UnprepareResources).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
-// The newest health of every node that has plugins. Threads that receive it write it here; the reconciler
-// that writes it to the API reads it. In return it has the pods of the nodes whose devices are allocated
-// here.
+// The newest health of every node that has plugins: receivers write it, the reconciler reads it. In return it
+// has the pods of the nodes whose devices are allocated here.
 //
 // Thread-safe; holds its lock only for a look-up. Nodes without a plugin have no entry.
 #pragma once

@@ -7,7 +7,8 @@
 // id. All are sorted. Ephemeral containers hold no devices, and the API server refuses entries for them. At
 // most one write a pod and kStatusWritePeriod, none when nothing changed; it resends every container status
 // of the version it saw, because the lists are atomic. Emits DeviceUnhealthy and DeviceHealthy events on
-// transitions. Source: core/v1 ContainerStatus.allocatedResourcesStatus, KEP-4680.
+// transitions.
+// Source: core/v1 ContainerStatus.allocatedResourcesStatus, KEP-4680.
 //
 // One more key a node whose devices are allocated here (HealthFeed::serve): sends the agent the node's pods,
 // and writes capacity and allocatable of the resources of device plugins.

@@ -26,7 +26,8 @@ struct PodsOfOwner {
 };
 
 // The names of the next `count` pods. Numbers follow `begin` and the highest number that one of the owner's
-// pods (`standing`) has or a deleted one had. They leave out names of other pods of the namespace.
+// pods (`standing`) has or a deleted one had.
+// They leave out names of other pods of the namespace.
 std::vector<std::string> next_names(const View& view, std::string_view ns, const NumberedNames& names,
                                     const PodsOfOwner& standing, std::uint32_t begin, std::size_t count);
 

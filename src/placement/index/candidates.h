@@ -5,9 +5,10 @@
 // refuses or accepts such a domain. Other rules, and all where every domain has few nodes, give their
 // verdicts to the nodes one by one. Where nodes are compared, the groups are cells: nodes of one domain of
 // each coarse key, and with equal values and equal amounts of the other keys. So the nodes of a cell score
-// the same in every comparison, and best() compares the cells. Owner: one cached signature, one thread.
-// Columns are by slot of NodeOrder. Cost: set() O(log n); a changed domain O(log n), or that for each of its
-// nodes; with comparisons best() O(cells). Memory: 16 bytes a node, with rules 35 and for each group 200.
+// the same in every comparison, and best() compares the cells.
+// Owner: one cached signature, one thread. Columns are by slot of NodeOrder. Cost: set() O(log n); a changed
+// domain O(log n), or that for each of its nodes; with comparisons best() O(cells). Memory: 16 bytes a node,
+// with rules 35 and for each group 200.
 #pragma once
 
 #include <map>

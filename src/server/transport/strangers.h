@@ -3,7 +3,8 @@
 // The one goes that has sent nothing for longest. So a peer that fills the slots with silent connections
 // loses them, and a peer that shows a certificate or asks something gets in. A peer that has sent something
 // counts as heard kHeardCredit later, so that a storm of silent connections does not overtake a handshake.
-// One that is being answered stays. Times are monotonic. Not thread-safe. Cost: O(log connections).
+// One that is being answered stays. Times are monotonic.
+// Not thread-safe. Cost: O(log connections).
 #pragma once
 
 #include <cstddef>
