@@ -87,14 +87,14 @@ class FieldSet {
   FieldSet united(FieldSet other) const&;
   FieldSet united(FieldSet other) &&;
   FieldSet intersected(const FieldSet& other) const;
-  // Without the paths of `other`; what stands below them stays.
+  // Without the paths of `other`; what is below them stays.
   FieldSet without(const FieldSet& other) const&;
   FieldSet without(const FieldSet& other) &&;
   // Without the paths of `other` and everything below them.
   FieldSet without_subtrees(const FieldSet& other) const&;
   FieldSet without_subtrees(const FieldSet& other) &&;
 
-  // Every path, a node's members before what stands below them.
+  // Every path, a node's members before what is below them.
   void for_each(const std::function<void(const FieldPath& path)>& visit) const;
 
   // FieldsV1: {"f:spec":{".":{},"f:replicas":{}}}.

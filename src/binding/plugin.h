@@ -83,7 +83,7 @@ struct BinderOptions {
   bool gpu_sharing = false;  // pods may ask for fractions of GPUs (gpu_requests.h)
   GpuReservations gpu_reservations = GpuReservations::Ledger;
   std::string gpu_reservation_image = "registry.k8s.io/pause:3.10";
-  // From when this process first saw the decision until the reservation pod tells its device.
+  // From when this process first saw the decision until the reservation pod reports its device.
   Duration gpu_reservation_timeout = Duration::seconds(40);
   PluginRegistry registry = PluginRegistry::in_tree();
   std::vector<std::string> plugins = {};  // of `registry`, in this order; empty: all

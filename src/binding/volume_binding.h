@@ -13,9 +13,9 @@ namespace berth::binding {
 inline constexpr std::string_view kVolumeBindingName = "VolumeBinding";
 // On a PersistentVolume and a PersistentVolumeClaim: the latest decision that reserved or requested it.
 inline constexpr std::string_view kBindingForAnnotation = "scheduling.berth.dev/binding-for";
-// Beside it: when it did, RFC 3339. The time-out counts from here, also in a process that starts later.
+// With it: when it did, RFC 3339. The time-out counts from here, also in a process that starts later.
 inline constexpr std::string_view kBindingSinceAnnotation = "scheduling.berth.dev/binding-since";
-// On a claim: the volume controller has told this provisioner to make a volume, which it may be doing.
+// On a claim: the volume controller has asked this provisioner to make a volume, which it may be doing.
 inline constexpr std::string_view kStorageProvisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
 
 std::unique_ptr<const Plugin> make_volume_binding();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest_names.h"
 #include "cel/estimate.h"
 #include "cel/libraries.h"
 

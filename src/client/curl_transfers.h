@@ -32,7 +32,7 @@ class CurlTransfers {
   void begin(std::unique_ptr<FetchJob> job);
   // Ends a stream that is open.
   void cancel(HttpFetcher::StreamId id);
-  // Moves the bytes that can be moved, tells receivers and finishes what has ended or is silent for too long.
+  // Moves the bytes that can be moved, calls receivers and finishes what has ended or is silent for too long.
   void perform();
   // Sleeps until there is work here, one of `others` is ready (its revents are set then) or `longest` is
   // over.

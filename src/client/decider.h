@@ -14,7 +14,7 @@
 
 namespace berth::client {
 
-// One write. Its failure is told to the decider; the engine retries only what was not sent, was throttled
+// One write. Its failure is reported to the decider; the engine retries only what was not sent, was throttled
 // (429) or met a server error (5xx), with backoff.
 struct Write {
   ApiRequest request;
@@ -156,7 +156,7 @@ Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, s
 // RFC 6902. `operations` bear their own guards: a failed test changes nothing, and is refused with 422.
 Write json_patch(const api::ObjectKey& key, const Json& operations, std::string subresource = "");
 // One condition of the object's status, by type; an empty reason or message takes away what stood there.
-// Stands on the version of `seen`: one that lands late does not take back what was told since.
+// Conditional on the version of `seen`: a late one does not take back what was reported since.
 Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
                       const api::Condition& condition);
 // The same of several at once, each of its own type.

@@ -1,7 +1,7 @@
 // One HTTP/2 connection to an API server, which carries many requests at a time: nghttp2 over a TlsStream.
 //
 // Owner: an Http2Client, on its thread. Requests that are begun in one call leave in as few TLS records and
-// sends as they fit; answers come in reads of up to kTlsReadBytes. Cost: some microseconds a request beside
+// sends as they fit; answers come in reads of up to kTlsReadBytes. Cost: some microseconds a request besides
 // TLS. Source: RFC 9113 (5.1.2 concurrent streams, 6.8 GOAWAY, 8.7 what a refused stream means).
 #pragma once
 

@@ -27,7 +27,7 @@ namespace berth::engine {
 
 inline constexpr std::size_t kRunsPerStepMax = 512;      // keys
 inline constexpr std::size_t kDecisionsPerStepMax = 64;  // of the stateful decider
-// The same beside reconcilers, which wait meanwhile: a decision about a large group takes some 100 ms.
+// The same in addition to reconcilers, which wait for it: a decision about a large group takes some 100 ms.
 inline constexpr std::size_t kSharedDecisionsPerStepMax = 8;
 
 struct EngineOptions {

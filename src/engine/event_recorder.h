@@ -66,7 +66,7 @@ class EventRecorder {
   void note(client::EventNote note, Time now);
   void on_answer(const ClientAnswer& answer, Time now);
 
-  // Sends as many waiting events as permitted beside these writes.
+  // Sends as many waiting events as permitted with these writes.
   void send_waiting(const WritesSent& writes, Time now);
   // When send_waiting() should be called next, apart from responses.
   std::optional<Time> next_wake() const;

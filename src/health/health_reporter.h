@@ -29,7 +29,7 @@ inline constexpr std::string_view kReporterName = "node-agent";
 // BerthPodLevelHealth; only for servers with the field).
 enum class PodLevelHealth { Omit, Write };
 
-// `feed` outlives it. Beside a kubelet it watches no nodes. Signals about a Node (Engine::wake) run the keys
+// `feed` outlives it. Next to a kubelet it watches no nodes. Signals about a Node (Engine::wake) run the keys
 // of its pods, those with unhealthy devices first.
 std::unique_ptr<client::Reconciler> make_health_reporter(HealthFeed& feed, PodLevelHealth pod_level,
                                                          NodeRole role);

@@ -36,7 +36,7 @@ inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
 inline constexpr Duration kGuestFirstReportMax = Duration::seconds(30);
 inline constexpr int kGuestGapsMax = 2;
 inline constexpr Duration kGuestBackoffBase = Duration::minutes(1), kGuestBackoffMax = Duration::minutes(60);
-// A stream without a gap for so long has the driver's trust again: backoffs begin anew.
+// A stream without a gap for so long has the driver's trust again: backoffs start again.
 inline constexpr Duration kGuestCalm = Duration::minutes(10);
 
 class NodePlugins {

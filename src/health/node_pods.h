@@ -1,4 +1,4 @@
-// The pods of a node as its agent needs them, and the node's amounts as its device plugins tell them. Pure.
+// The pods of a node as its agent needs them, and the node's amounts as its device plugins report them. Pure.
 #pragma once
 
 #include "client/view.h"

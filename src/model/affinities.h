@@ -50,7 +50,7 @@ class Affinities {
   }
 
   const api::PodAffinityTerm& term(TermId id) const { return terms_[id.index()].term; }
-  // Equal for equal terms, whoever carries them.
+  // Equal for equal terms, no matter which pods carry them.
   const std::string& bytes(TermId id) const { return terms_[id.index()].bytes; }
   // Changes when a term selects other namespaces, because their labels changed.
   std::uint64_t namespaces_stamp() const { return namespaces_stamp_; }

@@ -55,8 +55,8 @@ class PodCycle {
     std::int64_t weight = 1;
     std::string_view plugin = {};
   };
-  // After prepare(): how nodes are compared for the pod. Returns what each node gets of the scores that tell
-  // no nodes apart now.
+  // After prepare(): how nodes are compared for the pod. Returns what each node gets of the scores that
+  // distinguish no nodes now.
   std::int64_t add_comparisons(const PodQuery& query, std::vector<WeightedComparison>& comparisons) const;
   // What a plugin gives each candidate: 0..100, before its weight.
   struct PluginScores {

@@ -54,7 +54,7 @@ struct ControlPlaneOptions {
   health::HealthFeed* health = nullptr;
   // Receives every decision, on the scheduler's thread; outlives the control plane. Null: none.
   scheduling::DecisionLog* decisions = nullptr;
-  // Follows the cluster on an engine of its own, whoever leads; writes nothing. Outlives the control plane.
+  // Follows the cluster on an engine of its own, leader or not; writes nothing. Outlives the control plane.
   // Null: none.
   client::StatefulDecider* observer = nullptr;
   // Shared with other control planes of one program that read the same texts. Null: not shared.

@@ -53,7 +53,7 @@ class Registry {
     Random& random;
     const api::Gates& gates;
     api::CelCheck check_cel;
-    // Beside the rules of the kind; outlives the registry. Null: none.
+    // In addition to the rules of the kind; outlives the registry. Null: none.
     const api::Admission* pod_admission = nullptr;
   };
   Registry(Dependencies dependencies, std::size_t recent_documents_bytes)
@@ -76,7 +76,7 @@ class Registry {
   void set_foreground_hold(ForegroundHold& hold) { foreground_hold_ = &hold; }
   // The same; without them no webhook is called.
   void set_admission_webhooks(AdmissionWebhooks& webhooks) { webhooks_ = &webhooks; }
-  // The same; without it whoever may write a role may grant anything.
+  // The same; without it everyone who may write a role may grant anything.
   void set_access(Access& access) { access_ = &access; }
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
@@ -106,7 +106,7 @@ class Registry {
   ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
   ApiResult<void> finish_remove(const std::shared_ptr<Removal>& removal);
 
-  // The webhooks between these steps: each calls them, or goes on at once when none may see the write.
+  // The webhooks between these steps: each calls them, or continues at once when none may see the write.
   ApiResult<void> mutate_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> validate_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> mutate_update(const std::shared_ptr<Update>& update);

@@ -13,7 +13,7 @@
 
 namespace berth::simulate {
 
-// The label that tells the model of a node's GPUs.
+// The label that names the model of a node's GPUs.
 inline constexpr std::string_view kModelLabel = "nvidia.com/gpu.product";
 
 struct TraceNode {

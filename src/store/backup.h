@@ -21,7 +21,7 @@ struct BackupContents {
 };
 
 // Copies what `directory` holds into the new file `file`: one state, that of a commit during the call. The
-// server's writes go on, its checkpoints wait. NotFound: there is no store. Exists: `file` is there already.
+// server still writes; its checkpoints wait. NotFound: there is no store. Exists: `file` is there already.
 // Unavailable: another backup runs, or the log was replaced during each of kBackupTriesMax copies. Cost:
 // reads the database and its log, reads the copy.
 Result<BackupContents> back_up(const std::string& directory, const std::string& file, Disk& disk);

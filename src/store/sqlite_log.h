@@ -21,7 +21,7 @@ namespace berth::store {
 std::string database_of(const std::string& directory);
 // The write-ahead log of a database.
 std::string log_of(const std::string& database);
-// The file beside a database that says whether there is one, and whether its log is a part of it.
+// The file next to a database that says whether there is one, and whether its log is a part of it.
 std::string mark_of(const std::string& database);
 // The file whose lock a backup of the database holds while it copies: checkpoints wait, within a bound.
 std::string backup_lock_of(const std::string& database);

@@ -46,7 +46,7 @@ inline bool is_enabled(const WorkloadRow& row, std::span<const std::string> name
   return is_enabled(row.name, row.alias, names);
 }
 
-// At most so many pods are created, and deleted, in one run of an owner's key; the next run goes on.
+// At most so many pods are created, and deleted, in one run of an owner's key; the next run continues.
 inline constexpr std::size_t kPodsPerRunMax = 500;
 // The first of them, while nothing says that they are accepted: each run may make as many again as stand.
 inline constexpr std::size_t kFirstPodsMax = 16;

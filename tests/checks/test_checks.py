@@ -492,7 +492,8 @@ class Prose(CheckTest):
     LONG = "One " + "or " * 30 + "two.\n"
 
     def subjects(self, path, text):
-        return [subject for subject, *_ in prose.faults_of_page(path, text, list(prose.refused_words()))]
+        words = list(prose.refused_words("pages"))
+        return [subject for subject, *_ in prose.faults_of_page(path, text, words)]
 
     def test_a_long_sentence_is_found_in_a_paragraph_an_item_and_a_cell(self):
         for text in (self.LONG, f"* {self.LONG}", f"| a | b |\n|---|---|\n| {self.LONG.strip()} | c |\n",
@@ -524,6 +525,10 @@ class Prose(CheckTest):
         files = {"src/dra/a.h": f"// {self.LONG}int a;\n", "src/dra/b.h": "int " + "a, " * 40 + "b;\n",
                  "src/dra/a.cc": f"// {self.LONG}"}
         self.assertEqual(self.found(prose, files), [("src/dra/a.h", 1)])
+
+    def test_comments_of_headers_have_fewer_refused_words_than_pages(self):
+        files = {"src/dra/a.h": "// It is told what is free.\nint told;\n", "docs/a.md": "What is free.\n"}
+        self.assertEqual(self.found(prose, files), [("docs/a.md", 1), ("src/dra/a.h", 1)])
 
 
 class Dialect(CheckTest):

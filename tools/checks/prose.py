@@ -113,12 +113,13 @@ def long_lines(text):
             yield number
 
 
-def refused_words():
-    """(pattern, what to say)"""
+def refused_words(place):
+    """(pattern, what to say) of `pages` or of `comments`"""
     for line in REFUSED_WORDS.read_text().splitlines():
         if line.strip() and not line.startswith("#"):
-            word, remedy = (field.strip() for field in line.split("|"))
-            yield re.compile(rf"\b{word}\b", re.I), remedy
+            word, remedy, *places = (field.strip() for field in line.split("|"))
+            if not places or place in places:
+                yield re.compile(rf"\b{word}\b", re.I), remedy
 
 
 def comments(text):
@@ -133,16 +134,22 @@ def faults_of_page(path, text, words):
     yield from faults_of_sentences(prose, "a sentence", "make it two, or a list")
     for number in long_lines(text):
         yield "lines", number, f"a line of more than {LINE_MAX} columns", "break it"
-    for pattern, remedy in words:
-        for match in pattern.finditer(HEADING.sub(blank, prose)):
-            yield "words", line_of(text, match.start()), f"'{match[0]}'", remedy
+    yield from faults_of_words(HEADING.sub(blank, prose), words)
     if ROOM_PAGE.match(path) and (count := plain_words(text)) > ROOM_PAGE_WORDS_MAX:
         yield "page", 1, f"{count} words, at most {ROOM_PAGE_WORDS_MAX}", "move to docs/ what users need"
 
 
-def faults_of_header(text):
+def faults_of_header(text, words):
     """(subject, line, message, remedy)"""
-    yield from faults_of_sentences(prose_of(comments(text)), "a comment's sentence", "make it two")
+    prose = prose_of(comments(text))
+    yield from faults_of_sentences(prose, "a comment's sentence", "make it two")
+    yield from faults_of_words(prose, words)
+
+
+def faults_of_words(prose, words):
+    for pattern, remedy in words:
+        for match in pattern.finditer(prose):
+            yield "words", line_of(prose, match.start()), f"'{match[0]}'", remedy
 
 
 def faults_of_sentences(prose, what, remedy):
@@ -152,10 +159,11 @@ def faults_of_sentences(prose, what, remedy):
 
 
 def run(tree):
-    words = list(refused_words())
+    words = list(refused_words("pages"))
     found = [(path, fault) for path in tree.matching("*.md")
              for fault in faults_of_page(path, tree.text(path), words)]
-    found += [(path, fault) for path in tree.written_sources if path.endswith(".h") and path.startswith("src/")
-              for fault in faults_of_header(tree.text(path))]
+    words = list(refused_words("comments"))
+    headers = [path for path in tree.written_sources if path.endswith(".h") and path.startswith("src/")]
+    found += [(path, fault) for path in headers for fault in faults_of_header(tree.text(path), words)]
     for path, (_, line, message, remedy) in found:
         yield Finding(path, line, NAME, message, remedy)

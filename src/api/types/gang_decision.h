@@ -44,7 +44,7 @@ GangOutcome gang_outcome(const GangRegister& group, std::string_view decision_id
 // stays.
 Condition gang_condition(const GangRegister& group, std::string_view decision_id, GangOutcome outcome,
                          Time now);
-// Kubernetes' condition of a group of groups or of pods, as the scheduler and the gang barrier tell it.
+// Kubernetes' condition of a group of groups or of pods, as the scheduler and the gang barrier report it.
 Condition scheduled_condition(const GangRegister& group, bool scheduled, const std::string& reason,
                               const std::string& message, Time now);
 bool is_scheduled(const GangRegister& group);

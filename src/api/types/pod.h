@@ -12,7 +12,7 @@ struct ContainerClaim {
   std::string request;  // empty: every request of the claim
 };
 
-// What the node gives to a container or a pod that was resized in place. None: the status does not tell.
+// What the node gives to a container or a pod that was resized in place. None: the status does not say.
 // Source: KEP-1287, KEP-5419.
 struct ReportedRequests {
   std::optional<ResourceMap> allocated, actual;

@@ -20,7 +20,7 @@ namespace berth::placement {
 // Pods of one look: the newest ones. With fewer than the least nothing is known.
 inline constexpr std::size_t kWorkloadPodsMax = 1024;
 inline constexpr std::size_t kWorkloadPodsMin = 64;
-// Node affinities that are told apart, the most frequent ones; other pods count as if they accepted all
+// Node affinities that are distinguished, the most frequent ones; other pods count as if they accepted all
 // nodes.
 inline constexpr std::size_t kWorkloadAffinitiesMax = 32;
 // A look replaces the mix if more pods than this ask for something else than before.

@@ -16,7 +16,7 @@
 
 namespace berth::placement {
 
-// Priorities that are told apart; of more, neighbours count as the lower one.
+// Priorities that are distinguished; of more, neighbours count as the lower one.
 inline constexpr std::size_t kPriorityLevelsMax = 32;
 // Victims of one node that are counted one by one for its price.
 inline constexpr std::int64_t kVictimsRatedMax = 64;

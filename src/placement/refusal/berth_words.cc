@@ -166,7 +166,8 @@ std::string explain_pod(const Refusal& refusal) {
   std::string text = waits(refusal.of.ns, refusal.of.name);
   if (refusal.result == DecisionResult::Error) return nodes.hint.empty() ? "" : text + nodes.hint + ".";
   if (refusal.node_count == 0) return text + "the cluster has no node.";
-  if (!nodes.everywhere.empty()) return text + nodes.everywhere + ".";
+  if (!nodes.everywhere.empty())
+    return text + nodes.everywhere + (nodes.hint.empty() ? "." : " (" + nodes.hint + ").");
   if (!refusal.placement.empty()) text += "in " + refusal.placement + " ";
   bool first = true;
   for (const RefusedFor& refused : nodes.reasons) {

@@ -65,7 +65,7 @@ struct GangQuestion {
   std::span<const GangPart> parts;                          // of all members; one: its nodes are not read
 };
 
-// In the state of the open transaction. The budget may end meanwhile: the problem is then of no use.
+// In the state of the open transaction. The budget may end before it is built: the problem is then of no use.
 GangProblem make_gang_problem(const GangQuestion& question, std::span<const NodeId> nodes,
                               GangDevices& devices, CycleState& state, Budget& budget);
 

@@ -1,5 +1,5 @@
-// The room of waiting pods that status.nominatedNodeName names a node for, whoever wrote it: an autoscaler, a
-// quota system, or this scheduler before a restart.
+// The room of waiting pods that status.nominatedNodeName names a node for. An autoscaler, a quota
+// system, or this scheduler before a restart may have written it.
 //
 // Each is a hold against pods of equal and lower priority. It ends when the pod has a place or a plan of its
 // own, is gone, or its nomination is cleared; a refusal clears it. Where the pod fits there, the hold has its

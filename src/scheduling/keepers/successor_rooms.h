@@ -25,7 +25,7 @@ namespace berth::scheduling {
 
 inline constexpr std::size_t kSuccessorRoomsMax = 16'384;
 
-// Who makes the pod again. Members of a group are made for the group, whoever makes them.
+// Who makes the pod again. Members of a group are made for the group, no matter who makes them.
 struct PodMaker {
   std::string ns, group, controller;  // the controller's UID; empty: of a member
   auto operator<=>(const PodMaker&) const = default;
