@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,9 @@ struct RuleContext {
   std::string_view request_group = {};
   // The groups of `user`.
   std::span<const std::string> user_groups = {};
+  // Its UID, and its extras; null: it has none.
+  std::string_view user_uid = {};
+  const std::map<std::string, std::vector<std::string>>* user_extra = nullptr;
   // Lists that the body has without items (Decoded::empty_lists); known for POST and PUT only.
   std::span<const std::string> empty_lists = {};
   // The resource of the request, in its version; null where the rules are asked without one.

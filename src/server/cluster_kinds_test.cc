@@ -40,7 +40,7 @@ class ClusterKinds : public testing::Test {
     request.method = std::move(method);
     request.path = std::move(path);
     request.body = body;
-    request.user = {"eve", std::move(groups)};
+    request.user = {"eve", std::move(groups), "42", {{"team", {"a", "b"}}}};
     if (request.method == "PATCH") request.headers = {{"Content-Type", "application/merge-patch+json"}};
     const auto exchange = std::make_shared<Collected>();
     bench.server.handle(std::move(request), exchange);
@@ -206,7 +206,8 @@ TEST_F(SigningRequests, SayWhoAskedAndDoNotChange) {
   const Json& spec = made.body.part("spec");
   EXPECT_EQ(spec.string_at("username"), "eve");
   EXPECT_EQ(spec.items_at("groups"), (JsonArray{"system:masters", "system:authenticated"}));
-  EXPECT_FALSE(spec.find("uid"));
+  EXPECT_EQ(spec.string_at("uid"), "42");
+  EXPECT_EQ(to_string(spec.part("extra")), R"({"team":["a","b"]})");
   const Told changed = ask("PATCH", kRequests + "/c", R"({"metadata":{"labels":{"a":"b"}},
     "spec":{"signerName":"example.com/other"},"status":{"certificate":"eA=="}})");
   EXPECT_EQ(changed.code, 200);

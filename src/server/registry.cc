@@ -35,10 +35,12 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
     return found;
   };
   api::RuleContext ctx{
-      dependencies_.gates, dependencies_.check_cel, dependencies_.clock.now(), options.user, read, list};
+      dependencies_.gates, dependencies_.check_cel, dependencies_.clock.now(), options.user.name, read, list};
   ctx.subresource = target.subresource;
   ctx.request_group = target.resource->group;
-  ctx.user_groups = options.user_groups;
+  ctx.user_groups = options.user.groups;
+  ctx.user_uid = options.user.uid;
+  ctx.user_extra = &options.user.extra;
   ctx.empty_lists = options.empty_lists;
   ctx.resource = target.resource;
   return ctx;
