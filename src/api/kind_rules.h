@@ -29,6 +29,14 @@ struct Rejection {
   std::string message;
 };
 
+// Whether a new pod gets its service account and the volume with the account's token. Source: the admission
+// plugin ServiceAccount of Kubernetes 1.37.
+enum class PodAccounts {
+  AsGiven,   // no: nobody makes accounts
+  Assumed,   // an account that is absent counts as one without settings
+  Required,  // only `default` does, which a controller makes soon after its namespace; for others 403
+};
+
 struct RuleContext {
   const Gates& gates;
   CelCheck check_cel;  // never null
@@ -53,6 +61,7 @@ struct RuleContext {
   std::span<const std::string> empty_lists = {};
   // The resource of the request, in its version; null where the rules are asked without one.
   const ResourceInfo* resource = nullptr;
+  PodAccounts pod_accounts = PodAccounts::AsGiven;
 };
 
 // How metadata.name is checked.

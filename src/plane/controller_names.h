@@ -11,6 +11,7 @@
 namespace berth::plane {
 
 inline constexpr std::string_view kGarbageCollectorName = "garbage-collector-controller";
+inline constexpr std::string_view kServiceAccountControllerName = "serviceaccount-controller";
 
 // The full names, each once.
 std::vector<std::string_view> controller_names();

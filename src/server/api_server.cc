@@ -52,6 +52,7 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
                  options_.warn_unacted, options_.unacted) {
   registry_.set_access(access_);
   registry_.set_certificate_signer(signer_);
+  registry_.set_pod_accounts(options_.pod_accounts);
   if (options_.collect_custom_garbage) registry_.set_foreground_hold(garbage_);
   if (options_.calls_admission_webhooks) registry_.set_admission_webhooks(webhooks_);
 }

@@ -54,6 +54,8 @@ struct ApiServerOptions {
   WebhookServices webhook_services = {};
   // Signs the tokens of service accounts; none: there are no tokens.
   std::optional<TokenKey> token_key = {};
+  // Of pods that are created before require_accounts().
+  api::PodAccounts pod_accounts = api::PodAccounts::AsGiven;
 };
 
 class ApiServer final : public HttpHandler {
@@ -70,6 +72,8 @@ class ApiServer final : public HttpHandler {
   Status make_bootstrap_roles();
   // From here on the objects that describe this server are kept (own_objects.h). Waits for the store.
   void keep_own_objects(ServerAddress address);
+  // From here on a pod is refused whose service account does not exist. Where pods have accounts only.
+  void require_accounts() { registry_.set_pod_accounts(api::PodAccounts::Required); }
   // From here on approved requests for certificates are signed by `ca`.
   void sign_certificates(Identity ca) { signer_.begin(std::move(ca)); }
   // Watch timeouts and bookmarks, lists that take too long, own objects, and what deleted definitions leave

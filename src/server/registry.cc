@@ -43,6 +43,7 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
   ctx.user_extra = &options.user.extra;
   ctx.empty_lists = options.empty_lists;
   ctx.resource = target.resource;
+  ctx.pod_accounts = pod_accounts_;
   return ctx;
 }
 

@@ -5,6 +5,7 @@
 // Responses to writes come on the store's committer thread and must only be enqueued.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -80,6 +81,8 @@ class Registry {
   void set_access(Access& access) { access_ = &access; }
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
+  // For pods that are created from then on; any thread, at any time.
+  void set_pod_accounts(api::PodAccounts accounts) { pod_accounts_ = accounts; }
 
   // Passes the body of a subresource that is no part of the object (Binding, Eviction) by the webhooks, and
   // calls `then` with what they made of it, or a refusal; inline when none may see it.
@@ -151,6 +154,7 @@ class Registry {
   AdmissionWebhooks* webhooks_ = nullptr;
   Access* access_ = nullptr;
   CertificateSigner* signer_ = nullptr;
+  std::atomic<api::PodAccounts> pod_accounts_{api::PodAccounts::AsGiven};
   QuotaCharges quota_charges_{*this};
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
