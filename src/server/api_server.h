@@ -84,7 +84,7 @@ class ApiServer final : public HttpHandler {
     lists_.tick(monotonic_now);
     custom_.tick();
     own_.tick(monotonic_now);
-    signer_.tick();
+    signer_.tick(monotonic_now);
     if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
     webhooks_.tick();
   }
