@@ -136,6 +136,7 @@ Status ApiServerComponent::start() {
                                         certificates_.ca.certificate_pem};
     server_->sign_certificates(certificates_.ca);
   }
+  if (options_.fills_token_secrets) server_->fill_token_secrets(certificates_.ca.certificate_pem);
   TRY(bind(std::move(transport)));
   url_ = url_of(options_.insecure ? "http" : "https",
                 reachable_address(listen_, options_.tls_names, machine_), transport_->local().port);

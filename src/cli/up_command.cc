@@ -185,6 +185,7 @@ int run_up(const Configuration& configuration, const Plugins& plugins) {
   server.collect_custom_garbage =
       plane::runs_controller(plane::kGarbageCollectorName, options.controller_names);
   server.pod_admission = admission->get();
+  server.fills_token_secrets = plane::runs_controller(plane::kTokenControllerName, options.controller_names);
   // Manifests may be of a cluster whose accounts they lack.
   if (makes_accounts(options)) server.pod_accounts = api::PodAccounts::Assumed;
   Result<std::unique_ptr<ApiServerComponent>> component = ApiServerComponent::open(std::move(server), gates);

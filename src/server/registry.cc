@@ -4,6 +4,7 @@
 #include "server/admission_webhooks.h"
 #include "server/certificate_signer.h"
 #include "server/metadata.h"
+#include "server/token_secrets.h"
 
 namespace berth::server {
 
@@ -56,6 +57,7 @@ void Registry::note_written(const ObjectTarget& target) const {
   if (webhooks_) webhooks_->noted(target);
   if (access_) access_->noted(target);
   if (signer_) signer_->noted(target);
+  if (token_secrets_) token_secrets_->noted(target);
 }
 
 void Registry::keep(const store::Object& object, Json written) {

@@ -34,6 +34,7 @@ inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateN
 class Access;
 class AdmissionWebhooks;
 class CertificateSigner;
+class TokenSecrets;
 struct AdmissionWrite;
 
 // Who else may still need an owner that is being deleted in the foreground.
@@ -81,6 +82,7 @@ class Registry {
   void set_access(Access& access) { access_ = &access; }
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
+  void set_token_secrets(TokenSecrets& secrets) { token_secrets_ = &secrets; }
   // For pods that are created from then on; any thread, at any time.
   void set_pod_accounts(api::PodAccounts accounts) { pod_accounts_ = accounts; }
 
@@ -154,6 +156,7 @@ class Registry {
   AdmissionWebhooks* webhooks_ = nullptr;
   Access* access_ = nullptr;
   CertificateSigner* signer_ = nullptr;
+  TokenSecrets* token_secrets_ = nullptr;
   std::atomic<api::PodAccounts> pod_accounts_{api::PodAccounts::AsGiven};
   QuotaCharges quota_charges_{*this};
   Dependencies dependencies_;
