@@ -40,8 +40,10 @@ struct ServerOptions {
   bool accept_data_loss = false;
   bool insecure = false;
   bool warn_unacted = false;
-  bool collect_custom_garbage = false;  // server::ApiServerOptions
-  std::vector<std::string> unacted;     // the same
+  bool collect_custom_garbage = false;                        // server::ApiServerOptions
+  std::vector<std::string> unacted;                           // the same
+  bool fills_token_secrets = false;                           // server::ApiServer
+  api::PodAccounts pod_accounts = api::PodAccounts::AsGiven;  // the same
 };
 
 class LineFile;

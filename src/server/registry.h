@@ -5,6 +5,7 @@
 // Responses to writes come on the store's committer thread and must only be enqueued.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -33,6 +34,7 @@ inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateN
 class Access;
 class AdmissionWebhooks;
 class CertificateSigner;
+class TokenSecrets;
 struct AdmissionWrite;
 
 // Who else may still need an owner that is being deleted in the foreground.
@@ -80,6 +82,9 @@ class Registry {
   void set_access(Access& access) { access_ = &access; }
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
+  void set_token_secrets(TokenSecrets& secrets) { token_secrets_ = &secrets; }
+  // For pods that are created from then on; any thread, at any time.
+  void set_pod_accounts(api::PodAccounts accounts) { pod_accounts_ = accounts; }
 
   // Passes the body of a subresource that is no part of the object (Binding, Eviction) through the webhooks.
   // Calls `then` with their result, or a refusal; inline when no webhook may see it.
@@ -151,6 +156,8 @@ class Registry {
   AdmissionWebhooks* webhooks_ = nullptr;
   Access* access_ = nullptr;
   CertificateSigner* signer_ = nullptr;
+  TokenSecrets* token_secrets_ = nullptr;
+  std::atomic<api::PodAccounts> pod_accounts_{api::PodAccounts::AsGiven};
   QuotaCharges quota_charges_{*this};
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight

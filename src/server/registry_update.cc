@@ -64,7 +64,7 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
 }
 
 ApiResult<void> Registry::check_update(const std::shared_ptr<Update>& update) {
-  if (access_) TRY(access_->check_write(update->target, update->options, update->next, &update->before));
+  if (access_) TRY(access_->check_write(update->target, update->options, &update->next, &update->before));
   TRY(apply_rules(*update, update->next, update->before));
   return validate_update(update);
 }

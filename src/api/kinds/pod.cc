@@ -88,6 +88,7 @@ void label_by_node(Json& pod, const RuleContext& ctx) {
 
 std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
   label_by_node(pod, ctx);
+  if (auto refused = admit_account(pod, ctx)) return refused;
   static const TypeInfo& type = core_type("PodSpec");
   const auto refuse = [](std::string message) { return Rejection{403, "Forbidden", std::move(message)}; };
   Json& spec = pod["spec"];
@@ -114,7 +115,7 @@ std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
 }
 
 // Every write of a pod passes this: defaults that were set once are restored when a patch omits them.
-std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleContext&) {
+std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleContext& ctx) {
   static const TypeInfo& type = core_type("PodSpec");
   Json& spec = next["spec"];
   add_default_toleration(spec, kNotReady);
@@ -122,7 +123,7 @@ std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleCon
   for (std::string_view key : {"priority", "preemptionPolicy"})
     if (const Json* given = present_at(old, {"spec", key}); given && !present(spec, key))
       put(spec, type, key, *given);
-  return std::nullopt;
+  return ctx.subresource == "ephemeralcontainers" ? admit_ephemeral_secrets(next, ctx) : std::nullopt;
 }
 
 Json gated_condition(Time now) {
