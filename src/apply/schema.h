@@ -41,8 +41,9 @@ class Schema {
   Result<PathElement> element_of(const Json& item) const;
 
   // Why the value does not fit the type, with its path (".data.a: expected string, got …"), as far as the
-  // structure is concerned: kinds of values, unknown fields, keys of items and items that repeat.
-  std::vector<std::string> errors_of(const Json& value) const;
+  // structure is concerned: kinds of values, unknown fields, keys of items and items that repeat. Empty where
+  // it fits.
+  std::string problem_of(const Json& value) const;
 
  private:
   Schema(const api::TypeInfo* type, const api::FieldInfo* field, bool is_item)
