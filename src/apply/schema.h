@@ -40,9 +40,9 @@ class Schema {
   // Identifies an item of a Set or Items among the others. Refuses (Invalid) an item that has no key at all.
   Result<PathElement> element_of(const Json& item) const;
 
-  // Why the value's structure does not fit the type, each with its path (".data.a: expected string, got …"):
-  // kinds of values, unknown fields, keys of items, repeated items. Nothing else is checked.
-  std::vector<std::string> errors_of(const Json& value) const;
+  // Why the value's structure does not fit the type, with its path (".data.a: expected string, got …"): kinds
+  // of values, unknown fields, keys of items, repeated items. Nothing else is checked. Empty where it fits.
+  std::string problem_of(const Json& value) const;
 
  private:
   Schema(const api::TypeInfo* type, const api::FieldInfo* field, bool is_item)

@@ -68,13 +68,18 @@ void Environment::declare_variable(std::string name, TypeRef type) {
 }
 
 void Environment::declare_object(std::string name, std::vector<Field> fields) {
-  Object object{std::move(fields), {}};
+  Object object{.fields = std::move(fields), .by_name = {}};
   object.by_name.resize(object.fields.size());
   std::iota(object.by_name.begin(), object.by_name.end(), 0U);
   std::sort(object.by_name.begin(), object.by_name.end(), [&object](std::uint32_t a, std::uint32_t b) {
     return object.fields[a].name < object.fields[b].name;
   });
   objects_[std::move(name)] = std::move(object);
+}
+
+void Environment::declare_message(std::string name, std::vector<Field> fields) {
+  declare_object(name, std::move(fields));
+  objects_[std::move(name)].is_message = true;
 }
 
 void Environment::declare_functions(std::span<const FunctionRow> rows) {
@@ -105,6 +110,16 @@ int Environment::field_index(std::string_view object, std::string_view field) co
       found->by_name.begin(), found->by_name.end(), field,
       [found](std::uint32_t position, std::string_view name) { return found->fields[position].name < name; });
   return at != found->by_name.end() && found->fields[*at].name == field ? static_cast<int>(*at) : -1;
+}
+
+bool Environment::is_message(std::string_view name) const {
+  const Object* declared = object(name);
+  return declared ? declared->is_message : is_open_message(name);
+}
+
+bool Environment::is_open_message(std::string_view name) const {
+  if (open_root_.empty()) return base_ && base_->is_open_message(name);
+  return name.starts_with(open_root_) && (name.size() == open_root_.size() || name[open_root_.size()] == '.');
 }
 
 const std::vector<Overload>* Environment::functions(std::string_view name) const {
