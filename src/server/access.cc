@@ -1,15 +1,19 @@
 #include "server/access.h"
 
+#include "api/gates.h"
 #include "base/ascii.h"
 #include "base/time.h"
 #include "rbac/escalation.h"
 #include "server/admission_notes.h"
 #include "server/certificate_signer.h"
+#include "server/claim_status_access.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 
 namespace berth::server {
 namespace {
+
+constexpr std::string_view kGranularStatus = "DRAResourceClaimGranularStatusAuthorization";
 
 // Errors may be shown by browsers.
 std::string without_markup(std::string_view text) {
@@ -170,6 +174,15 @@ ApiResult<void> Access::check_write(const ObjectTarget& target, const WriteOptio
                          .name = target.name}));
   if (group == rbac::kGroup) return check_grant(user, target, *object, before);
   return group == kCertificatesGroup ? check_certificate(user, target, *object, before) : ApiResult<void>();
+}
+
+api::FieldErrors Access::status_errors(const ObjectTarget& target, const WriteOptions& options,
+                                       const Json& next, const Json& before) {
+  const bool of_claim = target.resource->plural == "resourceclaims" && target.subresource == "status";
+  if (!of_claim || !options.notes || !registry_.dependencies().gates.enabled(kGranularStatus)) return {};
+  const HttpRequest& request = options.notes->request();
+  return claim_status_errors(*this, request.user, request.method == "PUT" ? "update" : "patch", target, next,
+                             before);
 }
 
 ApiResult<void> Access::check_body(const ObjectTarget& target, const WriteOptions& options,

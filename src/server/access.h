@@ -54,7 +54,10 @@ class Access {
   // Other writes pass.
   ApiResult<void> check_write(const ObjectTarget& target, const WriteOptions& options, const Json* object,
                               const Json* before);
-  // The same of the body of a subresource that is no part of its object.
+  // The parts of a ResourceClaim's status that the writer may not change (claim_status_access.h).
+  api::FieldErrors status_errors(const ObjectTarget& target, const WriteOptions& options, const Json& next,
+                                 const Json& before);
+  // The same as check_write() of the body of a subresource that is no part of its object.
   ApiResult<void> check_body(const ObjectTarget& target, const WriteOptions& options, const Json& body) const;
 
  private:

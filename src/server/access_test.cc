@@ -254,6 +254,70 @@ TEST_F(AccessTest, ReviewsSayWhatRolesSay) {
   EXPECT_EQ(rules.find("evaluationError"), nullptr);
 }
 
+// The status of a claim has parts of several writers.
+class ClaimStatusTest : public AccessTest {
+ protected:
+  ClaimStatusTest() {
+    const std::string claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    make(claims, R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[
+        {"name":"r","exactly":{"deviceClassName":"gpu"}}]}}})");
+    make(kClusterRoles, R"({"metadata":{"name":"writer"},"rules":[
+        {"verbs":["patch"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims/status"]}]})");
+    make(kClusterRoleBindings, binding_to("writers", "ClusterRole", "writer", driver.name));
+  }
+  std::string patch(const User& user, const std::string& status) {
+    return ask(user, "PATCH", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status",
+               R"({"status":)" + status + "}")
+        .message();
+  }
+  void grant(const std::string& name, const std::string& verb, const std::string& resource,
+             const std::string& more = "") {
+    make(kClusterRoles, R"({"metadata":{"name":")" + name + R"("},"rules":[{"verbs":[")" + verb +
+                            R"("],"apiGroups":["resource.k8s.io"],"resources":[")" + resource + "\"]" + more +
+                            "}]}");
+    make(kClusterRoleBindings, binding_to(name, "ClusterRole", name, driver.name));
+  }
+
+  const User driver{
+      "system:serviceaccount:default:driver", {}, "", {{"authentication.kubernetes.io/node-name", {"n"}}}};
+  const std::string allocation = R"({"allocation":{"devices":{"results":[
+      {"request":"r","driver":"d.example.com","pool":"p","device":"gpu-0"}]},
+      "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[
+        {"key":"metadata.name","operator":"In","values":["n"]}]}]}}})";
+  const std::string devices = R"({"devices":[{"driver":"d.example.com","pool":"p","device":"gpu-0",
+      "data":{"a":1}}]})";
+};
+
+TEST_F(ClaimStatusTest, AnAllocationTakesTheRightToBind) {
+  EXPECT_EQ(
+      patch(driver, allocation),
+      "ResourceClaim.resource.k8s.io \"c\" is invalid: status.allocation: Forbidden: changing "
+      "status.allocation or status.reservedFor requires resource=\"resourceclaims/binding\", "
+      "verb=\"patch\" permission: resourceclaims.resource.k8s.io is forbidden: User "
+      "\"system:serviceaccount:default:driver\" cannot patch resource \"resourceclaims/binding\" in API "
+      "group \"resource.k8s.io\" at the cluster scope");
+  grant("binder", "patch", "resourceclaims/binding");
+  EXPECT_EQ(patch(driver, allocation), "");
+}
+
+TEST_F(ClaimStatusTest, TheStatusOfADeviceIsItsDrivers) {
+  ASSERT_EQ(patch(root, allocation), "");
+  EXPECT_NE(patch(driver, devices)
+                .find("verb=\"[associated-node:patch arbitrary-node:patch]\" permission: "
+                      "resourceclaims.resource.k8s.io \"d.example.com\" is forbidden: User "
+                      "\"system:serviceaccount:default:driver\" cannot associated-node:patch resource "
+                      "\"resourceclaims/driver\""),
+            std::string::npos)
+      << patch(driver, devices);
+  grant("other", "associated-node:patch", "resourceclaims/driver", R"(,"resourceNames":["e.example.com"])");
+  EXPECT_NE(patch(driver, devices), "") << "that is another driver";
+  grant("own", "associated-node:patch", "resourceclaims/driver", R"(,"resourceNames":["d.example.com"])");
+  User elsewhere = driver;
+  elsewhere.extra.begin()->second = {"m"};
+  EXPECT_NE(patch(elsewhere, devices).find("verb=\"[arbitrary-node:patch]\""), std::string::npos);
+  EXPECT_EQ(patch(driver, devices), "");
+}
+
 // Of the node n, whose kubelet and drivers act as its user.
 class NodeAccessTest : public AccessTest {
  protected:

@@ -178,6 +178,14 @@ TEST_F(ClusterKinds, PodsAreAdmittedByTheirRuntimeClass) {
   EXPECT_EQ(ask("PATCH", classes + "/kata", R"({"handler":"runc"})").code, 422) << "it is immutable";
 }
 
+TEST_F(ClusterKinds, TheDeadlineOfAPodHasABound) {
+  EXPECT_EQ(
+      pod("p", R"("activeDeadlineSeconds":2147483648)").message(),
+      "Pod \"p\" is invalid: spec.activeDeadlineSeconds: Invalid value: 2147483648: must be between 1 and "
+      "2147483647, inclusive");
+  EXPECT_EQ(pod("p", R"("activeDeadlineSeconds":2147483647)").code, 201);
+}
+
 class PodAccountTest : public ClusterKinds {
  protected:
   PodAccountTest() { bench.server.require_accounts(); }

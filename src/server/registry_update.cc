@@ -231,7 +231,9 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   if (!binds && !status_only && raises_generation(target, rules, next, before))
     metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
 
-  api::FieldErrors errors = api::validate_meta_update(next, before, rules);
+  api::FieldErrors errors;
+  if (access_) errors = access_->status_errors(target, update.options, next, before);
+  api::append(errors, api::validate_meta_update(next, before, rules));
   const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
   if (validate && !binds) api::append(errors, validate(next, before, ctx));
   if (const api::Admission* admission = admission_of(target))

@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
 constexpr std::string_view kUnreachable = "node.kubernetes.io/unreachable";
 constexpr int kDefaultTolerationSeconds = 300;
+constexpr std::int64_t kDeadlineSecondsMax = 2147483647;
 constexpr std::string_view kPriorityClasses = "priorityclasses.scheduling.k8s.io";
 
 // The default reaction of a pod to an absent kubelet: eviction after five minutes.
@@ -519,7 +520,8 @@ FieldErrors check_pod_spec(const FieldPath& path, const Json& spec, std::string_
   append(errors,
          check_spread(path.child("topologySpreadConstraints"), items(&spec, "topologySpreadConstraints")));
   append(errors, check_names(path, spec, {"serviceAccountName", "nodeName"}, dns_subdomain_problems));
-  if (const Json* deadline = present(spec, "activeDeadlineSeconds"); deadline && deadline->as_int() < 1)
+  const Json* deadline = present(spec, "activeDeadlineSeconds");
+  if (deadline && (deadline->as_int() < 1 || deadline->as_int() > kDeadlineSecondsMax))
     errors.push_back(invalid(path.child("activeDeadlineSeconds"), *deadline,
                              "must be between 1 and 2147483647, inclusive"));
   append(errors, check_names(path, spec, {"hostname", "subdomain"}, dns_label_problems));
