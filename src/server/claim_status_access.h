@@ -1,8 +1,8 @@
 // Who may write which part of a ResourceClaim's status, beside the right to write the status at all.
 //
-// What is allocated and reserved takes rights to resourceclaims/binding, the status of a device those to
-// resourceclaims/driver under the name of its driver: with the verb associated-node:update (or patch) for an
-// account whose token is of the claim's node, else arbitrary-node:update. Pure but for the questions to
+// What is allocated and reserved takes rights to resourceclaims/binding. The status of a device takes those
+// to resourceclaims/driver under the name of its driver. Their verb is associated-node:update (or patch) for
+// an account whose token is of the claim's node, else arbitrary-node:update. Pure but for the questions to
 // Access. Source: KEP-4817, gate DRAResourceClaimGranularStatusAuthorization, and pkg/registry/resource of
 // Kubernetes 1.37.
 #pragma once

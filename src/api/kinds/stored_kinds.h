@@ -21,7 +21,7 @@ void adjust_cluster_role_bindings(KindRules& rules);
 std::optional<Rejection> admit_runtime_class(Json& pod, const RuleContext& ctx);  // runtime_class.cc
 
 // What its service account gives to a new pod, or why it is refused: the account is absent, or does not list
-// a secret that the pod reads; and the latter of new ephemeral containers.
+// a secret that the pod reads. Ephemeral containers are refused for such a secret too.
 std::optional<Rejection> admit_account(Json& pod, const RuleContext& ctx);                  // pod_account.cc
 std::optional<Rejection> admit_ephemeral_secrets(const Json& pod, const RuleContext& ctx);  // pod_account.cc
 
