@@ -706,7 +706,7 @@ TEST(Plan, TheSameObjectTwiceIsAnError) {
   options.gates = &gates;
   const Result<Plan> plan = make_plan(documents_of(pod("a", "") + pod("a", "")), options, selectors);
   ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().text(), "metadata.name: Pod default/a stands in the input twice");
+  EXPECT_EQ(plan.error().text(), "metadata.name: Pod default/a is in the input twice");
 }
 
 TEST(Plan, TheOrderOfTheInputNeverMatters) {
