@@ -514,6 +514,7 @@ TEST(Plan, WhatRefusesAPodBeforeAnyNodeIsProved) {
   const std::optional<Proof> odd = decision_of(plan, "b").certificate();
   ASSERT_TRUE(odd) << decision_of(plan, "b").message();
   EXPECT_EQ(odd->kind + odd->request + odd->items.at(0), "Classrnosuch");
+  EXPECT_EQ(odd->words, "device class nosuch does not exist (existing: gpu)");
   EXPECT_EQ(to_string(to_json(plan, Verdicts::None).items_at("decisions").at(1).part("refused")),
             R"([{"plugin":"DynamicResources","id":"DeviceClassMissing","reason":"request r: device class )"
             R"(nosuch does not exist","nodes":2,"examples":[]}])");
