@@ -159,7 +159,7 @@ class TreeRemedySearch final : public RemedySearch {
     const std::string who = std::string(placement::group_kind(stuck.composite)) + " " + stuck.name;
     out.nearest = {stuck.nearest,
                    {stuck.room ? "for " + who + " it " + with_room(*stuck.room, stuck.needed)
-                               : "it does not take " + who + " beside the other groups"}};
+                               : "it does not take " + who + " next to the other groups"}};
   }
 
   void evict() {

@@ -1,4 +1,4 @@
-// The needed devices that fit at once: an assignment of slots to places, complete while the search fixes
+// The needed devices that fit at once: an assignment of slots to places, kept complete while the search fixes
 // slots one by one. A slot is one needed device; a place is a device that could serve.
 //
 // A relaxation: it knows who accepts what, the multiplicity of a place, and how many places of a bottleneck a

@@ -59,7 +59,7 @@ class LearnedWorkload {
   // Of a pod with GPUs.
   bool accepts_any_model(const api::Pod& pod) const;
   std::uint64_t affinities_of(const model::Cluster& cluster, model::NodeId node) const;
-  // The larger, the more useful the rest of the node. It prefers FGD's measure, a full node to an empty one,
+  // The larger, the more useful the rest of the node: FGD's measure. It prefers a full node to an empty one,
   // no GPU without CPU for it, and no scarce model for a pod that takes any. `room`: before the placement,
   // which fits.
   std::int64_t points_on(const GpuRoom& room, std::uint64_t affinities, const ScoredDemand& scored) const;
