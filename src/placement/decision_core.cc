@@ -409,6 +409,7 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   GroupInput input;
   input.group = &group;
   input.waiting = std::move(members.waiting);
+  input.foreign = members.foreign;
   input.placed = std::move(members.placed);
   input.occupied = std::move(members.occupied);
   input.recorded = std::move(members.recorded);

@@ -199,6 +199,28 @@ TEST(Trees, AGroupThatComesLaterJoinsTheTree) {
   EXPECT_EQ(bench.request_of("b-0")->group.size, 2);
 }
 
+TEST(Trees, AGroupThatBeginsDoesNotJoinADecisionAtTheBarrier) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 1);
+  bench.put_child("a", 2, "root");
+  bench.put_pods("a", 2);
+  bench.run();
+  ASSERT_EQ(bench.placed(), "a-0 a-1");
+  bench.put_pod({"a-2", "1", "a"});
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1 a-2");
+  EXPECT_EQ(bench.request_of("a-2")->decision_id, bench.request_of("a-0")->decision_id);
+  bench.put_child("b", 2, "root");
+  bench.put_pods("b", 2);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1 a-2");
+  bench.commit("root", "a-0");
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1 a-2 b-0 b-1");
+  EXPECT_NE(bench.request_of("b-0")->decision_id, bench.request_of("a-0")->decision_id);
+}
+
 TEST(Trees, AChildThatIsShortHoldsNobodyWhereTheParentNeedsItNot) {
   TreeBench bench;
   bench.put_node({"n1", "8"});

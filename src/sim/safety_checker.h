@@ -140,6 +140,7 @@ class SafetyChecker {
   std::vector<std::string> broken_;
   std::set<std::string> rivalled_;             // UIDs of claims
   std::map<std::string, std::int64_t> begun_;  // by UID of the group: its minimum then
+  std::map<std::string, Time> created_at_;     // by UID of a pod
   std::map<std::string, Time> decided_at_;     // by UID of a pod: when its latest request was written
   std::map<std::string, std::int64_t> min_when_decided_;    // by UID of a pod: of its group
   std::map<std::string, std::int64_t> min_when_committed_;  // by decision: of its group

@@ -41,7 +41,15 @@ std::string members_error(std::span<const api::Pod* const> members, std::int32_t
 std::string group_error(const GroupInput& input) {
   std::vector<const api::Pod*> members = input.waiting;
   members.insert(members.end(), input.placed.begin(), input.placed.end());
-  return members_error(members, input.group->priority);
+  std::string error = members_error(members, input.group->priority);
+  return error.empty() ? foreign_error(input) : error;
+}
+
+std::string foreign_error(const GroupInput& input) {
+  if (!input.foreign || input.waiting.empty()) return {};
+  if (input.scheduled + std::ssize(input.waiting) >= input.group->minimum()) return {};
+  return with_subjects(reason_row("MemberSchedulerDiffers").text, input.foreign->scheduler_name,
+                       input.waiting.front()->scheduler_name);
 }
 
 Result<std::vector<std::int64_t>> placement_totals(const PluginSet& plugins, const ScoringQuestion& question,

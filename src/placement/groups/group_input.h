@@ -26,6 +26,7 @@ struct GroupPreemptionPlan;  // preemption/cheapest_victims.h
 struct GroupInput {
   const api::PodGroup* group = nullptr;
   std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
+  const api::Pod* foreign = nullptr;     // a member that another scheduler must place; null: none
   std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
   std::vector<NodeId> occupied;          // their nodes
   std::vector<std::string> recorded;     // their domains (group_domain.h), or empty
