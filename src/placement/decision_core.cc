@@ -417,7 +417,7 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   input.joins = std::move(members.joinable);
   for (const api::Pod* pod : input.waiting) {
     AvoidSet avoid = avoid_of(*pod);
-    if (!avoid.nodes.empty()) input.avoid[pod->meta.uid] = std::move(avoid.nodes);
+    if (!avoid.nodes.empty()) input.avoid[pod->meta.uid] = AvoidedNodes(std::move(avoid.nodes));
     input.hidden.insert(input.hidden.end(), avoid.devices.begin(), avoid.devices.end());
   }
   std::sort(input.waiting.begin(), input.waiting.end(), before_in_queue);
