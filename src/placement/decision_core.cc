@@ -21,7 +21,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(profiles_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
       tree_cycle_(group_cycle_, profiles_, domains_, options.placements),
-      victim_search_(pod_cycle_),
+      victim_search_(pod_cycle_, domains_),
       group_victim_search_(group_cycle_, victim_search_),
       tree_victim_search_(tree_cycle_, victim_search_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
