@@ -42,7 +42,7 @@ struct Draw {
   Duration every = Duration::seconds(1);  // between arrivals
   std::optional<Duration> runs = {};      // none: nothing leaves
   Gangs gangs = Gangs::None;
-  std::string within = {};  // the label of which a group keeps to one value; empty: anywhere
+  GangTopology topology = {};
 };
 
 void add_nodes(const Trace& trace, Script& script);

@@ -170,9 +170,10 @@ std::optional<StayReason> PodMover::place_members(const MoveUnit& unit, std::spa
   input.waiting.clear();
   set_wish(input, answer.wish ? std::move(answer.wish) : std::make_shared<const GroupWish>());
   std::vector<const api::Pod*> leaving;
+  const AvoidedNodes avoided({avoid.begin(), avoid.end()});
   for (const PodId pod : unit.pods) {
     leaving.push_back(cluster_.pod(pod).live.get());
-    input.avoid[leaving.back()->meta.uid].assign(avoid.begin(), avoid.end());
+    input.avoid[leaving.back()->meta.uid] = avoided;
   }
   const ReplacementScope scope = unit.as_one ? ReplacementScope::Group : ReplacementScope::Domain;
   const ReplacementAnswer found =

@@ -6,7 +6,6 @@
 // upper bounds (GroupCycle::rooms), and devices are counted where each belongs to one node.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -72,6 +71,10 @@ class DomainRooms {
     __int128 lost = 0;          // work of all of them
   };
 
+  static constexpr std::uint32_t kNoRow = UINT32_MAX;
+  Node& row(NodeId node) { return rows_[row_of_[node.index()]]; }
+  const Node& row(NodeId node) const { return rows_[row_of_[node.index()]]; }
+
   void gather(std::span<const Placement* const> placements);
   void read_members(const GroupCycle& groups, const GroupInput& input);
   void sweep(GroupCycle& groups, const GroupInput& input);
@@ -94,7 +97,8 @@ class DomainRooms {
   std::vector<Victim> victims_;   // ascending
   std::vector<std::int64_t> levels_;
   bool waits_for_bindings_ = false;
-  std::map<NodeId, Node> by_node_;
+  std::vector<std::uint32_t> row_of_;  // by node; kNoRow: of no placement
+  std::vector<Node> rows_;             // of nodes_; none without victims
 };
 
 }  // namespace berth::placement

@@ -42,6 +42,8 @@ class VictimIndex {
   // The lowest priority of such a pod, kNobody for one that ends soon or for an idle claim;
   // INT64_MAX: there is none.
   std::int64_t lowest() const;
+  // Whether one of them has a controller that makes it anew, as a pod alone.
+  bool any_returns() const { return returning_ > 0; }
 
  private:
   // Of the pods of one priority, and of all below it.
@@ -59,6 +61,7 @@ class VictimIndex {
     Levels cheap;           // without those that are tied or protected by a budget
     bool all_cheap = true;  // then `cheap` is empty
     bool idle = false;      // a claim that nobody uses any more holds a device of the node
+    bool returns = false;   // a pod of any_returns()
   };
   static void add(Levels& levels, std::int64_t priority, const model::PodCharge& charge, bool devices,
                   Time started);
@@ -71,7 +74,7 @@ class VictimIndex {
 
   std::vector<Row> rows_;                       // by node
   std::map<std::int64_t, std::size_t> lowest_;  // of each node, with the number of nodes
-  int idle_ = 0;                                // nodes
+  int idle_ = 0, returning_ = 0;                // nodes
   std::vector<std::shared_ptr<const api::DisruptionBudget>> budgets_;  // as protection_ knows them
   std::uint64_t protection_ = 0;
   bool fresh_ = true;

@@ -65,14 +65,15 @@ int turn_of(const VictimUnit& unit);
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b);
 
 // What a set of victims costs; the smaller one is chosen. Source: kube-scheduler's pickOneNodeForPreemption,
-// after `tied`; `lost` is 0 there.
+// after `tied`; `lost` and `without_room` are 0 there.
 struct PreemptionCost {
   std::uint32_t tied = 0;
   std::uint32_t refused = 0;        // evictions beyond what budgets permit
   std::uint32_t refused_later = 0;  // the same, of those that victims cause when they come back
   std::int64_t top = kNobody;
-  __int128 lost = 0;  // work (lost_work.h)
-  __int128 sum = 0;   // of priorities, each made positive
+  __int128 lost = 0;               // work (lost_work.h)
+  std::uint32_t without_room = 0;  // victims that do not come back, or for which no room is elsewhere
+  __int128 sum = 0;                // of priorities, each made positive
   std::uint32_t victims = 0;
   std::int64_t age = 0;  // minus the earliest start among those with the highest priority
 

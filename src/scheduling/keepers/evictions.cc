@@ -82,7 +82,11 @@ std::vector<EntityKey> Evictions::begin(const EntityKey& key, PreemptionUnderWay
   for (const EntityKey& lower : given_up) forget(lower);
   for (const EvictedPod& victim : plan.victims) {
     Eviction& eviction = evictions_[victim.key];
-    if (eviction.pod.uid != victim.uid) eviction = Eviction{victim, {}, false};
+    if (eviction.pod.uid != victim.uid) {
+      eviction.pod = victim;
+      eviction.plans.clear();
+      eviction.accepted = false;
+    }
     eviction.pod.refused = victim.refused;
     eviction.plans.insert(key);
     if (!eviction.accepted) writes_.want(victim.key, now);
@@ -119,13 +123,18 @@ void Evictions::end(Plans::iterator plan) {
     const auto eviction = evictions_.find(victim.key);
     if (eviction == evictions_.end()) continue;
     eviction->second.plans.erase(plan->first);
-    if (!eviction->second.plans.empty()) continue;
-    writes_.erase(victim.key);
-    if (!eviction->second.accepted) spared_.push_back(eviction->second.pod);
-    evictions_.erase(eviction);
+    if (eviction->second.plans.empty() && eviction->second.asked.empty()) forget_eviction(victim.key);
   }
   ends_.erase({plan->second.until, plan->first});
   plans_.erase(plan);
+}
+
+// No plan has the victim any more, and no write is under way.
+void Evictions::forget_eviction(const api::ObjectKey& victim) {
+  const auto eviction = evictions_.find(victim);
+  writes_.erase(victim);
+  if (!eviction->second.accepted) spared_.push_back(eviction->second.pod);
+  evictions_.erase(eviction);
 }
 
 bool Evictions::forget(const EntityKey& key) {
@@ -193,12 +202,14 @@ client::Effects Evictions::due(const client::View& view, Time now,
   while (in_flight_ < kEvictionsInFlightMax) {
     const std::optional<api::ObjectKey> key = writes_.next(now);
     if (!key) break;
-    const Eviction& eviction = evictions_.at(*key);
+    Eviction& eviction = evictions_.at(*key);
     std::optional<client::Chain> chain;
     if (!eviction.accepted) chain = chain_of(view, eviction, now, withdraw);
     const api::Pod* pod = chain || eviction.accepted ? nullptr : placed(view, eviction.pod);
     if (chain) {
       effects.chains.push_back(*std::move(chain));
+      eviction.asked = eviction.pod.uid;
+      eviction.event = preempted(eviction.pod, *eviction.plans.begin(), plans_.at(*eviction.plans.begin()));
       ++in_flight_;
     } else if (pod && !pod->bound()) {
       writes_.write_done(*key, false, now);  // it may get bound all the same
@@ -215,14 +226,12 @@ std::vector<EntityKey> Evictions::write_done(const client::ChainOutcome& outcome
   const auto found = evictions_.find(outcome.key);
   if (found == evictions_.end() || !writes_.write_done(outcome.key, outcome.ok, now)) return {};
   Eviction& eviction = found->second;
-  if (outcome.ok) {
-    eviction.accepted = true;
-    const EntityKey& preemptor = *eviction.plans.begin();
-    events_.push_back(preempted(eviction.pod, preemptor, plans_.at(preemptor)));
-    return {};
-  }
-  if (!refused_by_budget(outcome.last)) return {};
+  const bool is_same = std::exchange(eviction.asked, {}) == eviction.pod.uid;
+  if (outcome.ok) events_.push_back(std::move(eviction.event));
+  eviction.accepted |= outcome.ok && is_same;
   const std::vector<EntityKey> refused(eviction.plans.begin(), eviction.plans.end());
+  if (refused.empty()) forget_eviction(outcome.key);
+  if (outcome.ok || !is_same || !refused_by_budget(outcome.last)) return {};
   for (const EntityKey& key : refused) forget(key);
   return refused;
 }

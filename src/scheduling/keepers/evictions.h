@@ -3,11 +3,12 @@
 //
 // A plan lives until its pod is placed or gone, a budget refuses an eviction, or it is over (kPreemptionMax
 // after the last victim's grace). Its room is a hold against equal and lower priorities. Level-triggered:
-// each victim that the view shows alive is evicted, until the API has accepted that once. After a restart
-// nothing is known here; the pods that end on the nominated node count as gone, so the plan is found again. A
-// victim that is not bound yet is withdrawn instead. Owner: the scheduler, one thread. Cost: O(log n) a call.
-// Memory: proportional to the plans under way, at most kPreemptionsMax. Source: kube-scheduler's preemption
-// executor, which deletes past budgets; here only the victims that the plan knows a budget refuses.
+// each victim that the view shows alive is evicted, until the API has accepted that once. A write that is
+// under way when its plan ends still says whether the victim leaves. After a restart nothing is known here;
+// the pods that end on the nominated node count as gone, so the plan is found again. A victim that is not
+// bound yet is withdrawn instead. Owner: the scheduler, one thread. Cost: O(log n) a call. Memory:
+// proportional to the plans under way, at most kPreemptionsMax. Source: kube-scheduler's preemption executor,
+// which deletes past budgets; here only the victims that the plan knows a budget refuses.
 #pragma once
 
 #include <functional>
@@ -97,9 +98,12 @@ class Evictions {
     EvictedPod pod;
     std::set<EntityKey> plans;
     bool accepted = false;
+    std::string asked;        // UID of the pod of the write that is under way; empty: there is none
+    client::EventNote event;  // once that write is accepted
   };
   using Plans = std::map<EntityKey, PreemptionUnderWay>;
   void end(Plans::iterator plan);
+  void forget_eviction(const api::ObjectKey& victim);
   void forget_delay(const EntityKey& key);
   std::optional<client::Chain> chain_of(const client::View& view, const Eviction& eviction, Time now,
                                         const std::function<void(const api::BindRequest&)>& withdraw) const;
