@@ -106,6 +106,21 @@ TEST(DecisionNotes, LinesNameKindsAsTheDecisionLogDoes) {
   }
 }
 
+TEST(DecisionNotes, RoomsThatAreHeldReplaceTheOnesBefore) {
+  Desk desk;
+  desk.reader.reads = true;
+  const auto total = [&](std::int64_t second) {
+    desk.board.decide(desk.view, kStart + Duration::seconds(second));
+    return parse_json(desk.reader.texts["reservations"])->int_at("total");
+  };
+  EXPECT_EQ(total(0), 0);
+  desk.notes.hold({.total = 2, .rooms = {}});
+  desk.notes.hold({.total = 1, .rooms = {}});
+  EXPECT_EQ(total(1), 1);
+  desk.notes.hold({});
+  EXPECT_EQ(total(2), 0);
+}
+
 TEST(DecisionNotes, TheLatestRefusalsAreKept) {
   DecisionNotes notes;
   for (std::size_t i = 0; i <= kRefusalsKeptMax; ++i) {

@@ -50,17 +50,25 @@ void DecisionNotes::add(std::string_view line) {
   }
 }
 
+void DecisionNotes::hold(scheduling::HeldRooms rooms) {
+  const std::lock_guard lock(mutex_);
+  unread_held_ = std::move(rooms);
+}
+
 bool DecisionNotes::read() {
   std::deque<std::string> lines;
+  std::optional<scheduling::HeldRooms> held;
   {
     const std::lock_guard lock(mutex_);
     lines.swap(unread_);
     unread_bytes_ = 0;
     totals_.dropped = dropped_;
+    held.swap(unread_held_);
   }
+  if (held) held_ = *std::move(held);
   for (const std::string& text : lines)
     if (const Result<Json> line = parse_json(text)) note(*line);
-  return !lines.empty();
+  return held || !lines.empty();
 }
 
 void DecisionNotes::note(const Json& line) {

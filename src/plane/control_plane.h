@@ -63,8 +63,9 @@ struct ControlPlaneOptions {
 
 api::Texts texts_read_by(const ControlPlaneOptions& options);
 // Resources that may be missing, in order that a scheduler works with an older ClusterRole: those that say
-// which pods are replicas, without which pods are spread less evenly, and groups of other projects, without
-// which their pods wait. Not Topologies and PlacementPolicies: what they require must not be passed over.
+// which pods are replicas, without which pods are spread less evenly; groups of other projects, without which
+// their pods wait; and, where only an observer reads them, reports of device health. Not Topologies and
+// PlacementPolicies: what they require must not be passed over.
 std::vector<api::ResourceRef> optional_resources(const ControlPlaneOptions& options);
 
 // Owner: one thread until start(); after that the engines belong to the callers of their step().
