@@ -65,7 +65,8 @@ struct ControlPlaneOptions {
 api::Texts texts_read_by(const ControlPlaneOptions& options);
 // Resources that may be missing, so that a scheduler works with an older ClusterRole. Without those that say
 // which pods are replicas, pods are spread less evenly. Without groups of other projects, their pods wait.
-// Not Topologies and PlacementPolicies: what they require must not be passed over.
+// Reports of device health may be missing where only an observer reads them. Not Topologies and
+// PlacementPolicies: what they require must not be passed over.
 std::vector<api::ResourceRef> optional_resources(const ControlPlaneOptions& options);
 
 // Owner: one thread until start(); after that the engines belong to the callers of their step().

@@ -168,6 +168,11 @@ TEST_F(Preempts, DevicesAreKeptForAPodThatOthersNominated) {
     one.put_claim("mine", "gpu");  // after the nomination
     one.put_claim("its", "gpu");
     one.run();
+    const HeldRooms held = one.scheduler.held_rooms();
+    ASSERT_EQ(held.total, 1u);
+    EXPECT_EQ(name_of(held.rooms[0].purpose), "Nomination");
+    EXPECT_EQ(held.rooms[0].nodes, std::vector<std::string>{row.node});
+    EXPECT_EQ(held.rooms[0].devices.size(), row.node == std::string("n3") ? 0u : 1u);
     one.put_pod({"other", "1", "", with_priority(5, with_claim("its"))});
     one.run();
     EXPECT_EQ(one.node_of("other"), row.other_gets);

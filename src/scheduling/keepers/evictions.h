@@ -92,6 +92,7 @@ class Evictions {
   std::vector<EntityKey> write_done(const client::ChainOutcome& outcome, Time now);
   std::optional<Time> next_time() const;
   std::size_t size() const { return plans_.size(); }
+  const std::map<EntityKey, PreemptionUnderWay>& plans() const { return plans_; }
 
  private:
   struct Eviction {

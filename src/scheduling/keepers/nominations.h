@@ -38,6 +38,11 @@ class Nominations {
   // Pods of lower priority that are nominated for the node.
   std::vector<EntityKey> below(std::int32_t priority, model::NodeId node) const;
   std::size_t size() const { return held_.size(); }
+  // Calls visit(key, hold) for each, by key.
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (const auto& [key, held] : held_) visit(key, held.hold.id());
+  }
 
  private:
   struct Held {

@@ -64,10 +64,11 @@ class OvertakingGuard {
   struct Kept {
     EntityKey key;
     model::HoldId hold;
+    Time until;
   };
   // The reservation, if there is one.
   std::optional<Kept> kept() const {
-    return kept_ ? std::optional(Kept{kept_->key, kept_->hold.id()}) : std::nullopt;
+    return kept_ ? std::optional(Kept{kept_->key, kept_->hold.id(), kept_->until}) : std::nullopt;
   }
   // Ends the reservation, if there is one, for a starving entry of a higher priority; its own entry starves
   // on.

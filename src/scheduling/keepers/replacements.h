@@ -102,6 +102,7 @@ class Replacements {
   std::optional<GroupKey> write_done(const client::ChainOutcome& outcome, Time now);
   std::optional<Time> next_time() const;
   std::size_t size() const { return replacements_.size(); }
+  const std::map<GroupKey, Replacement>& all() const { return replacements_; }
 
  private:
   struct Leaving {

@@ -7,6 +7,7 @@
 // most kSuccessorRoomsMax rooms.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <list>
@@ -57,10 +58,23 @@ class SuccessorRooms {
   // True if a room ended because its time is over.
   bool expire(Time now);
   std::optional<Time> next_time() const;
+  // Calls visit(maker, name of a pod that leaves, holds, when the last room ends) for each maker.
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (const auto& [maker, rooms] : rooms_) {
+      std::vector<model::HoldId> holds;
+      Time until;
+      for (const Room& room : rooms) {
+        holds.push_back(room.hold.id());
+        until = std::max(until, room.until);
+      }
+      visit(maker, rooms.front().leaving, holds, until);
+    }
+  }
 
  private:
   struct Room {
-    std::string leaving_uid;
+    std::string leaving, leaving_uid;
     model::NodeId node;
     model::ScopedHold hold;
     Time until;
