@@ -5,7 +5,8 @@
 // after the last victim's grace). Its room is a hold against equal and lower priorities. Level-triggered:
 // each victim that the view shows alive is evicted, until the API has accepted that once. After a restart
 // nothing is known here; the pods that end on the nominated node count as gone, so the plan is found again. A
-// victim that is not bound yet is withdrawn instead. Owner: the scheduler, one thread. Cost: O(log n) a call.
+// victim that is not bound yet is withdrawn instead. A claim of a group is given back when its last user has
+// left. Owner: the scheduler, one thread. Cost: O(log n) a call.
 // Memory: proportional to the plans under way, at most kPreemptionsMax. Source: kube-scheduler's preemption
 // executor, which deletes past budgets; here only the victims that the plan knows a budget refuses.
 #pragma once
@@ -48,6 +49,7 @@ struct EvictedPod {
 struct AwaitedClaim {
   api::ObjectKey key;
   std::string uid;
+  bool of_group = false;  // it would be kept for its group: it is given back once nobody uses it
 };
 
 struct PreemptionUnderWay {
@@ -59,6 +61,11 @@ struct PreemptionUnderWay {
   std::vector<AwaitedClaim> claims;           // that are free with them
   model::ScopedHold hold;
   Time until;
+};
+
+struct EvictionQuestions {
+  std::function<void(const api::BindRequest&)> withdraw;     // that of a victim which is not bound
+  std::function<bool(const api::ObjectKey& claim)> is_used;  // by a pod that has a place, or is decided
 };
 
 class Evictions {
@@ -84,9 +91,8 @@ class Evictions {
   // Whose plan or delay is over; forgotten.
   std::vector<EntityKey> expire(Time now);
 
-  // Writes that are due. `withdraw` is called for the request of a victim that is not bound.
-  client::Effects due(const client::View& view, Time now,
-                      const std::function<void(const api::BindRequest&)>& withdraw);
+  // Writes that are due. Cost: also O(claims of groups that plans wait for).
+  client::Effects due(const client::View& view, Time now, const EvictionQuestions& questions);
   // The result of a write of due(). Returns whose plans a budget refused; forgotten.
   std::vector<EntityKey> write_done(const client::ChainOutcome& outcome, Time now);
   std::optional<Time> next_time() const;
@@ -98,8 +104,15 @@ class Evictions {
     std::set<EntityKey> plans;
     bool accepted = false;
   };
+  struct ClaimGivenBack {
+    std::string uid;
+    std::set<EntityKey> plans;
+    bool due = false;  // since then it is in claim_writes_, or written
+  };
   using Plans = std::map<EntityKey, PreemptionUnderWay>;
   void end(Plans::iterator plan);
+  void give_claims_back(const client::View& view, Time now, const EvictionQuestions& questions,
+                        client::Effects& effects);
   void forget_delay(const EntityKey& key);
   std::optional<client::Chain> chain_of(const client::View& view, const Eviction& eviction, Time now,
                                         const std::function<void(const api::BindRequest&)>& withdraw) const;
@@ -109,6 +122,8 @@ class Evictions {
   std::map<EntityKey, Time> delay_of_;  // the same as delays_, of pods that wait
   std::map<api::ObjectKey, Eviction> evictions_;
   RetriedWrites writes_;
+  std::map<api::ObjectKey, ClaimGivenBack> group_claims_;  // that plans wait for
+  RetriedWrites claim_writes_;
   std::size_t in_flight_ = 0;
   std::vector<EvictedPod> spared_;
   std::vector<client::EventNote> events_;  // of accepted evictions
