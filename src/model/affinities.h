@@ -21,9 +21,12 @@ namespace berth::model {
 
 using TermId = DenseId<struct TermTag>;
 
-// Terms that are read of one pod. A waiting pod with more is not placed, so that what others read of it does
-// not grow with it.
-inline constexpr std::size_t kAffinityTermsMax = 64;
+// What is read of the terms of one pod: so many terms and topology keys, and so many different terms of a key
+// that ask for the same label and value, or for none. A waiting pod with more is not placed. So a pass over
+// all pods compares each with at most kAffinityTermsAlikeMax terms for each of its labels.
+inline constexpr std::size_t kAffinityTermsMax = 4096;
+inline constexpr std::size_t kAffinityKeysMax = 64;
+inline constexpr std::size_t kAffinityTermsAlikeMax = 64;
 
 enum class TermKind : std::uint8_t { Affinity, AntiAffinity, Preference };
 
@@ -37,10 +40,13 @@ struct TermUse {
 using TermUses = std::vector<TermUse>;
 
 std::size_t affinity_terms_of(const api::Pod& pod);
+// Which of these bounds the pod passes, as what it sets; empty: none.
+std::string beyond_affinity_bounds(const api::Pod& pod);
 
 class Affinities {
  public:
-  // The terms of a live pod; none of one that waits with more than kAffinityTermsMax.
+  // The terms of a live pod, in the order of its spec. Equal ones are one, and weights of preferences are
+  // added up. None of a pod that waits and has more than is read.
   TermUses add(const api::Pod& pod);
   void remove(const TermUses& uses);
   // Null: it is gone.
@@ -68,9 +74,8 @@ class Affinities {
     std::string bytes;
     std::array<std::uint32_t, 3> carriers = {};  // by TermKind
   };
-  TermUse use_of(const api::PodAffinityTerm& term, TermKind kind, std::int64_t weight);
-  // The places where a pod finds the term: a label with one of its values; none: every pod looks there.
-  static std::vector<std::string> posts_of(const api::PodAffinityTerm& term);
+  // Makes a row for a new term, which nobody carries yet.
+  TermId id_of(const api::PodAffinityTerm& term);
 
   std::vector<Row> terms_;
   std::vector<TermId> free_;

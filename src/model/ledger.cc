@@ -319,7 +319,7 @@ void Ledger::add_consumed(DeviceId device, const std::vector<CapacityAmount>& am
                                [](const CapacityAmount& a, CapacityId id) { return a.capacity < id; });
     if (at == consumed.end() || at->capacity != entry.capacity)
       at = consumed.insert(at, {entry.capacity, {}});
-    at->amount = Quantity::nanos(at->amount.nanos() + sign * entry.amount.nanos());
+    at->amount = sign > 0 ? at->amount + entry.amount : at->amount - entry.amount;
     if (at->amount.is_zero()) consumed.erase(at);
   }
 }

@@ -392,12 +392,12 @@ TEST(Plan, AGangWithAMemberThatFitsNowhereHasItsProof) {
   EXPECT_TRUE(g.certificate()->words.starts_with("pod b alone: ")) << g.certificate()->words;
 }
 
-// A field that is not honoured: more terms between pods than are read.
+// A field that is not honoured: more topology keys in terms between pods than are read.
 TEST(Plan, AFieldThatIsNotHonouredProvesNothing) {
   std::string affinity = ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [";
-  for (std::size_t i = 0; i <= model::kAffinityTermsMax; ++i)
-    affinity += std::string(i == 0 ? "" : ", ") + "{topologyKey: zone, labelSelector: {matchLabels: {i: x" +
-                std::to_string(i) + "}}}";
+  for (std::size_t i = 0; i <= model::kAffinityKeysMax; ++i)
+    affinity += std::string(i == 0 ? "" : ", ") + "{topologyKey: zone" + std::to_string(i) +
+                ", labelSelector: {matchLabels: {i: x}}}";
   affinity += "]}}";
   const Plan plan = plan_of(documents_of(std::string(kCluster) + pod("alone", affinity) + gang("g", 2) +
                                          pod("a", kInGang) + pod("b", affinity + kInGang)));

@@ -176,7 +176,7 @@ class TreeRemedySearch final : public RemedySearch {
     if (!plan || plan->victims.empty()) return;
     for (const auto* victims : {&plan->victims, &plan->awaited})
       for (const placement::PreemptionVictim& victim : *victims)
-        placement::remove_victim(offline.cluster(), victim.pod, transaction);
+        placement::remove_victim(offline.cluster(), victim.pod, model::GroupClaims::Freed, transaction);
     ++tries;
     if (core.place_tree(context, input_, transaction).kind != GroupOutcome::Kind::Placed) return;
     add(evict_step(plan->victims, plan->placement));

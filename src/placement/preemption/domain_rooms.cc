@@ -93,7 +93,7 @@ std::int64_t DomainRooms::free_devices(NodeId node) const {
   const auto is_free = [&](model::DeviceId device) {
     const auto& holders = cluster_.ledger().device(device).holders;
     const bool idle = !holders.empty() && std::ranges::all_of(holders, [&](model::ClaimId claim) {
-      return is_idle(cluster_, claim);
+      return is_idle(context_, claim, priority_);
     });
     return idle || !cluster_.ledger().busy(device);
   };
@@ -117,7 +117,7 @@ std::vector<std::int64_t> DomainRooms::rooms(GroupCycle& groups, const GroupInpu
 void DomainRooms::remove_below(std::int64_t priority, std::size_t& next, std::vector<NodeId>& changed) const {
   changed.clear();
   for (; next < victims_.size() && victims_[next].priority < priority; ++next) {
-    remove_victim(cluster_, victims_[next].pod, transaction_);
+    remove_victim(cluster_, victims_[next].pod, model::GroupClaims::Freed, transaction_);
     changed.push_back(victims_[next].node);
   }
   std::ranges::sort(changed);
@@ -125,7 +125,8 @@ void DomainRooms::remove_below(std::int64_t priority, std::size_t& next, std::ve
 }
 
 void DomainRooms::remove_all() const {
-  for (const Victim& one : victims_) remove_victim(cluster_, one.pod, transaction_);
+  for (const Victim& one : victims_)
+    remove_victim(cluster_, one.pod, model::GroupClaims::Freed, transaction_);
 }
 
 // Removes the victims level by level, and counts the nodes that changed again.

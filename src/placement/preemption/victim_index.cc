@@ -117,7 +117,7 @@ void VictimIndex::read(const SchedulingContext& context, NodeId node) {
   for (const model::PoolId pool : cluster.pools_of(node))
     for (const auto& [name, device] : cluster.pool(pool).devices)
       for (const model::ClaimId claim : ledger.device(device).holders)
-        row.idle = row.idle || is_idle(cluster, claim);
+        row.idle = row.idle || is_idle(context, claim, INT64_MAX);
   if (row.all_cheap) row.cheap.clear();
   sum_up(row.all);
   sum_up(row.cheap);
