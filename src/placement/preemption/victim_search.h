@@ -53,7 +53,7 @@ struct NoVictimsFound {
   bool waits_for_bindings = false;  // a pod that is being bound could be a victim once it is
 };
 
-// What becomes of victims when their controllers make them anew.
+// What becomes of victims when their controllers make them again.
 struct VictimReturns {
   std::uint32_t refused = 0;  // evictions that budgets refuse, of those that they cause
   std::uint32_t placed = 0;   // victims
