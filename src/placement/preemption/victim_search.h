@@ -7,11 +7,10 @@
 // the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a rule about a
 // zone counts, or that use the pod's volume, go as well (far_victims.h). A victim whose controller makes it
 // anew is placed again in the what-if, with devices if it asks for some: one for which there is room costs
-// less. Where budgets protect pods, one that needs victims itself adds those that budgets refuse. Owner: one
-// DecisionCore, on one thread. Cost: a
-// bound for each node, and O(victims · log pods) checks of one node for each node tried; at most
-// kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and
-// frees no devices.
+// less, and on the chosen node it goes rather than an equal one. Where budgets protect pods, one that needs
+// victims itself adds those that budgets refuse. Owner: one DecisionCore, on one thread. Cost: a bound for
+// each node, and O(victims · log pods) checks of one node for each node tried; at most kPreemptionChecksMax.
+// Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and frees no devices.
 #pragma once
 
 #include <optional>
