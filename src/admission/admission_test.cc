@@ -196,8 +196,8 @@ TEST(MatchConditions, WhatIsNoConditionIsNamed) {
 TEST(Review, HasEveryMemberInTheOrderOfTheReference) {
   Attributes attributes = attributes_of(Operation::Update, {"apps", "v1", "deployments"}, "scale");
   attributes.name = "web";
-  attributes.user = "me";
-  attributes.groups = {"g"};
+  attributes.user.name = "me";
+  attributes.user.groups = {"g"};
   attributes.options = json(R"({"kind":"UpdateOptions"})");
   const Json request =
       request_of(attributes, {{"apps", "v1beta1", "deployments"}, {"autoscaling", "v1", "Scale"}});

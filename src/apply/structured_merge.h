@@ -10,7 +10,7 @@
 
 namespace berth::apply {
 
-// What turns `before` into `after`. A field that has come or gone stands there with everything below it.
+// What turns `before` into `after`. A field that has come or gone is there with everything below it.
 struct Comparison {
   FieldSet added, modified, removed;
 
@@ -30,7 +30,7 @@ Result<Json> merged_by_policy(const Schema& schema, const Json& live, const Json
 // Every field that the document gives a value to.
 FieldSet fields_of(const Schema& schema, const Json& document);
 
-// Without the fields of `unwanted`, and without what stands below them. What loses all members becomes null.
+// Without the fields of `unwanted`, and without what is below them. What loses all members becomes null.
 Json without_fields(const Schema& schema, const Json& document, const FieldSet& unwanted);
 
 // Adds the named fields on the way to each field of the set: owning `.spec.replicas` then means `.spec` too.

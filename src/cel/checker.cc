@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/nearest_names.h"
 #include "cel/messages.h"
 
 namespace berth::cel {

@@ -134,9 +134,4 @@ class Environment {
 // CEL's own operators and functions, and the libraries that Kubernetes adds.
 void declare_standard_library(Environment& environment);
 
-// Up to `kNearestMax` of `names` that are most similar to `name`, best first; dissimilar names are left out,
-// and nothing is similar to a name of more than kNearestBytesMax.
-inline constexpr std::size_t kNearestMax = 3, kNearestBytesMax = 100;
-std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names);
-
 }  // namespace berth::cel

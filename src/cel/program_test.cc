@@ -274,7 +274,7 @@ TEST(MissingKeys, TheTextOfKubernetesComesFirstAndWhatWasMeantAfterIt) {
        "'gpu.exmaple.com' is read as a domain, and this device has none of that name; did you mean "
        "device.attributes['gpu.example.com'].model?"},
       {"device.attributes['gpu.example.com'].modle == 'A100'", "modle",
-       "nearest in domain 'gpu.example.com': 'model'"},
+       "domain 'gpu.example.com' has no 'modle'; nearest: 'model'"},
       {"device.attributes['gpu.example.com'].zzzzzz == 'A100'", "zzzzzz",
        "domain 'gpu.example.com' has 'driverVersion', 'healthy', 'model' and others"},
       {"device.attributes['vendor.io'].zzzzzz == 1", "zzzzzz", "domain 'vendor.io' has 'index'"},

@@ -1,5 +1,6 @@
 #include "plane/control_plane.h"
 
+#include "api/types/node_device_health.h"
 #include "base/log.h"
 #include "binding/binder.h"
 #include "binding/claim_deallocator.h"
@@ -154,6 +155,7 @@ std::vector<api::ResourceRef> optional_resources(const ControlPlaneOptions& opti
   std::vector<api::ResourceRef> resources = model::ReplicaSelectors::resources();
   for (const groups::Source& source : groups::sources())
     if (source.has_objects()) resources.push_back(source.resource);
+  if (options.observer && !options.health_policies) resources.push_back(api::node_device_health_resource());
   return resources;
 }
 

@@ -55,7 +55,7 @@ struct ControlPlaneOptions {
   health::HealthFeed* health = nullptr;
   // Receives every decision, on the scheduler's thread; outlives the control plane. Null: none.
   scheduling::DecisionLog* decisions = nullptr;
-  // Follows the cluster on an engine of its own, whoever leads; writes nothing. Outlives the control plane.
+  // Follows the cluster on an engine of its own, leader or not; writes nothing. Outlives the control plane.
   // Null: none.
   client::StatefulDecider* observer = nullptr;
   // Shared with other control planes of one program that read the same texts. Null: not shared.
@@ -63,9 +63,10 @@ struct ControlPlaneOptions {
 };
 
 api::Texts texts_read_by(const ControlPlaneOptions& options);
-// Resources that may be missing, in order that a scheduler works with an older ClusterRole: those that say
-// which pods are replicas, without which pods are spread less evenly, and groups of other projects, without
-// which their pods wait. Not Topologies and PlacementPolicies: what they require must not be passed over.
+// Resources that may be missing, so that a scheduler works with an older ClusterRole. Without those that say
+// which pods are replicas, pods are spread less evenly. Without groups of other projects, their pods wait.
+// Reports of device health may be missing where only an observer reads them. Not Topologies and
+// PlacementPolicies: what they require must not be passed over.
 std::vector<api::ResourceRef> optional_resources(const ControlPlaneOptions& options);
 
 // Owner: one thread until start(); after that the engines belong to the callers of their step().

@@ -55,10 +55,7 @@ admission::Attributes attributes_of(const AdmissionWrite& write) {
   attributes.name = target.name;
   if (attributes.name.empty()) attributes.name = metadata_of(write.object).string_at("name");
   attributes.ns = is_namespace(target) ? attributes.name : target.ns;
-  attributes.user = request.user.name;
-  attributes.uid = request.user.uid;
-  attributes.groups = request.user.groups;
-  attributes.extra = request.user.extra;
+  attributes.user = request.user;
   attributes.dry_run = write.dry_run;
   attributes.options =
       write.operation == Operation::Delete ? write.options : options_of(write.operation, request);

@@ -1,7 +1,7 @@
 // MutatingWebhookConfigurations, ValidatingWebhookConfigurations, and the admission policies of both phases,
 // carried out.
 //
-// Nobody waits for a webhook: the rest of a write goes on when its answer has come, on the executor or on the
+// No thread waits for a webhook. The rest of a write runs when the answer has come, on the executor or on the
 // lane of the definition that converts its objects. Without a configuration a write costs two atomic reads.
 // Owner: ApiServer. Thread-safe. Bounds: those of WebhookCalls; kAdmissionTimeMax for the webhooks of one
 // try. Source: pkg/admission/plugin/webhook of k8s.io/apiserver 1.37.
