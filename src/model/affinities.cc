@@ -89,7 +89,7 @@ TermUses Affinities::add(const api::Pod& pod) {
     ++terms_[id.index()].carriers[static_cast<std::size_t>(kind)];
     uses.push_back({id, kind, weight});
   };
-  for (const api::PodAffinityTerm& term : pod.required_affinity) use(term, TermKind::Affinity, 0);
+  for (const api::PodAffinityTerm& term : pod.required_affinity) use(term, TermKind::Affinity, 1);
   for (const api::PodAffinityTerm& term : pod.required_anti_affinity) use(term, TermKind::AntiAffinity, 0);
   for (const api::PodPreference& one : pod.preferred_affinity)
     use(one.term, TermKind::Preference, static_cast<std::int32_t>(one.weight));

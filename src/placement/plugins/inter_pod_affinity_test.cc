@@ -192,7 +192,7 @@ class AffinityHistory {
     return text + "}";
   }
   // In one of eight lists so many that they are found by an index.
-  static int more_terms() { return one_in(8) ? 40 : one_in(2) ? 1 : 0; }
+  static int more_terms() { return one_in(8) ? 20 : one_in(2) ? 1 : 0; }
   static std::string preferred_term() {
     return R"({"weight":)" + std::to_string(1 + random_below(3)) + R"(,"podAffinityTerm":)" + term() + "}";
   }

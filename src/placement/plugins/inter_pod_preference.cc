@@ -43,7 +43,7 @@ std::string bytes_of(const PodQuery& query, const CountingTerms& terms, std::int
 
 std::int64_t weight_of(const TermUse& use, std::int64_t hard_weight) {
   if (use.kind == TermKind::AntiAffinity) return 0;
-  return use.kind == TermKind::Affinity ? hard_weight : use.weight;
+  return use.kind == TermKind::Affinity ? hard_weight * use.weight : use.weight;
 }
 
 class InterPodPreference final : public DomainScore {

@@ -31,7 +31,7 @@ OwnTerms own_terms(const PodQuery& query, model::TermKind kind);
 // this and keeps the terms.
 class TermMatcher {
  public:
-  static constexpr std::size_t kIndexedFrom = 9;
+  static constexpr std::size_t kIndexedFrom = 5;
 
   TermMatcher(const model::Affinities& affinities, std::vector<model::TermUse> uses);
   bool any(const api::Pod& pod) const;
