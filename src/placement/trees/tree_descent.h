@@ -2,8 +2,8 @@
 // siblings.
 //
 // Groups that ask for more come first, and try the domain that fits most tightly, or where siblings are
-// spread the one with the fewest of them. A search by counts decides where alone (how many members of a kind
-// a domain takes, and how many with equal demands for devices), and places the members at its end. Where that
+// spread the one with the fewest of them. A search by counts decides where alone, and places the members at
+// its end. A domain takes so many members of a kind, and so many with equal demands for devices. Where that
 // misleads, because kinds share nodes or devices must match, each group is placed as it is reached, and then
 // all members at once, with all their choices. Equal domains are tried once in a search by counts, and a
 // state that counts refuted is remembered.
