@@ -3,11 +3,11 @@
 //
 // Groups that ask for more come first, and try the domain that fits most tightly, or where siblings are
 // spread the one with the fewest of them. A search by counts decides where alone, and places the members at
-// its end. A domain takes so many members of a kind, and so many with equal demands for devices. Where that
-// misleads, because kinds share nodes or devices must match, each group is placed as it is reached, and then
-// all members at once, with all their choices. Equal domains are tried once in a search by counts, and a
-// state that counts refuted is remembered.
-// Owner: one TreeCycle::run, on one thread. Cost: steps of the budget; each unit is a level of the recursion.
+// its end. It counts how many members of a kind a domain takes, and how many with equal demands for devices.
+// Kinds that share nodes, and devices that must match, mislead it. Then each group is placed as it is
+// reached, and last all members at once, with all their choices. Equal domains are tried once in a search by
+// counts, and a state that counts refuted is remembered. Owner: one TreeCycle::run, on one thread. Cost:
+// steps of the budget; each unit is a level of the recursion.
 #pragma once
 
 #include <functional>
