@@ -30,7 +30,7 @@ inline constexpr std::size_t kTreeFailuresBytesMax = std::size_t{32} << 20;
 // Steps of one decision, over all its domains.
 inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
 // Steps that one search of all choices on given domains costs a member at least.
-inline constexpr std::size_t kTreeStepsOfAChoice = 4;
+inline constexpr std::size_t kTreeStepsOfAChoice = 1;
 // It has such a part of the steps that are left.
 inline constexpr std::size_t kTreeSharesOfChoices = 8;
 // Members that are placed and taken back in one decision.
