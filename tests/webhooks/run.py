@@ -527,6 +527,19 @@ def a_policy_asks_who_may(world):
     expect_equal(world.make("asked")["kind"], "ConfigMap", "answer")
 
 
+def a_policy_says_what_no_object_has(world):
+    bind_policy(world, {"validations": [{"expression": "object.dta.a == 'b'"}]},
+                {"validationActions": ["Warn"]})
+
+    def warnings():
+        status = world.call("GET", CONFIGURATIONS + "validatingadmissionpolicies/limit").get("status", {})
+        return status.get("typeChecking", {}).get("expressionWarnings")
+    said = eventually("a warning", warnings, 10)[0]
+    expect_equal(said["fieldRef"], "spec.validations[0].expression", "place")
+    for part in ("/v1, Kind=ConfigMap: compilation failed: ", "undefined field 'dta'"):
+        expect(part in said["warning"], said["warning"])
+
+
 def mutate_by(world, name, *expressions, binding=None, **spec):
     """A policy with these mutations: JSON patches begin with a bracket."""
     mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}} if text.startswith("[") else
@@ -636,6 +649,7 @@ CASES = [
     a_policy_denies_with_its_message,
     a_policy_warns_and_audits,
     a_policy_asks_who_may,
+    a_policy_says_what_no_object_has,
     a_policy_changes_what_is_stored,
     policies_come_before_webhooks_and_run_again,
     a_policy_that_cannot_change_refuses_or_is_ignored,
