@@ -23,8 +23,8 @@ Comparison compare(const Schema& schema, const Json& before, const Json& after);
 // place among them.
 Json merged(const Schema& schema, const Json& live, const Json& config);
 // The same without owners, as mutating policies do it. Refuses (Invalid) a configuration that does not fit
-// the schema, or that sets a list, a map or a struct which has one owner: the members that it leaves out
-// would go.
+// the schema. Refuses one that sets a list, a map or a struct which has one owner: the members that it leaves
+// out would go.
 Result<Json> merged_by_policy(const Schema& schema, const Json& live, const Json& config);
 
 // Every field that the document gives a value to.

@@ -33,7 +33,7 @@ class Quantity {
     return Quantity(n > kNanosMax ? kNanosMax : n < -kNanosMax ? -kNanosMax : n, 0, format);
   }
 
-  // Clamped to ±kNanosMax: is_beyond_nanos() tells whether it was.
+  // Clamped to ±kNanosMax: is_beyond_nanos() says whether it was.
   constexpr __int128 nanos() const { return zeros_ == 0 ? digits_ : digits_ < 0 ? -kNanosMax : kNanosMax; }
   constexpr bool is_beyond_nanos() const { return zeros_ != 0; }
   constexpr Format format() const { return format_; }

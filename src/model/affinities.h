@@ -21,9 +21,9 @@ namespace berth::model {
 
 using TermId = DenseId<struct TermTag>;
 
-// What is read of the terms of one pod: so many terms and topology keys, and so many different terms of a key
-// that ask for the same label and value, or for none. A waiting pod with more is not placed. So a pass over
-// all pods compares each with at most kAffinityTermsAlikeMax terms for each of its labels.
+// Bounds of the terms of one pod: their number, their topology keys, and how many different terms of a key
+// ask for the same label and value, or for none. A waiting pod with more is not placed. So a pass over all
+// pods compares each with at most kAffinityTermsAlikeMax terms for each of its labels.
 inline constexpr std::size_t kAffinityTermsMax = 4096;
 inline constexpr std::size_t kAffinityKeysMax = 64;
 inline constexpr std::size_t kAffinityTermsAlikeMax = 64;

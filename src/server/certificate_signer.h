@@ -1,7 +1,7 @@
 // Signs approved CertificateSigningRequests of Kubernetes' own signers with the cluster's CA.
 //
 // Signers: kube-apiserver-client, kube-apiserver-client-kubelet and kubelet-serving of kubernetes.io;
-// requests of other signers are left to whoever serves them. Level-triggered: a run looks at every request
+// requests of other signers are left to those who serve them. Level-triggered: a run looks at every request
 // that is approved, has no certificate and has not failed. It writes the certificate or the condition
 // Failed; what the store could not take is tried again. Owner: ApiServer. Thread-safe where it says so. Cost
 // of a run without news: an atomic read; of one with news, a list of the requests. Source:

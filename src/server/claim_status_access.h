@@ -1,4 +1,4 @@
-// Who may write which part of a ResourceClaim's status, beside the right to write the status at all.
+// Who may write which part of a ResourceClaim's status, besides the right to write the status at all.
 //
 // What is allocated and reserved takes rights to resourceclaims/binding. The status of a device takes those
 // to resourceclaims/driver under the name of its driver. Their verb is associated-node:update (or patch) for

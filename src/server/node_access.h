@@ -1,9 +1,9 @@
 // What the users of nodes may do: system:node:NAME of the group system:nodes. A node reads and writes its own
 // objects, and reads what the pods on it refer to.
 //
-// decide() gives rights beside those of roles, as the authorizer Node does; the checks take some away again,
-// whoever gave them, as the admission plugin NodeRestriction does. Thread-safe. Cost of a question about what
-// pods refer to: a look at the text of every pod in its namespace. Not followed: Secrets that
+// decide() adds rights to those of roles, as the authorizer Node does; the checks take some away again, no
+// matter who gave them, as the admission plugin NodeRestriction does. Thread-safe. Cost of a question about
+// what pods refer to: a look at the text of every pod in its namespace. Not followed: Secrets that
 // PersistentVolumes name. Source: plugin/pkg/auth/authorizer/node and plugin/pkg/admission/noderestriction of
 // Kubernetes 1.37.
 #pragma once

@@ -1,11 +1,11 @@
 // Tokens of service accounts: given out by TokenRequests, and read again as credentials.
 //
 // A token is a JWT (RFC 7519) with Kubernetes' claims. It holds as long as its account, and the Pod, Secret
-// or Node that it is bound to, exist with the same UID; that of a Secret (token_secrets.h), which has no end,
-// as long as the Secret has the same text. Each use looks at the store. Owner: ApiServer.
-// Thread-safe. Cost of a use: a signature for the first one (token_key.h), then a lookup in a cache of
-// kKnownTokensMax tokens whose signature was good. Source: pkg/serviceaccount and
-// registry/core/serviceaccount of Kubernetes 1.37.
+// or Node that it is bound to, exist with the same UID. That of a Secret (token_secrets.h) has no end: it
+// holds as long as the Secret has the same text. Each use looks at the store. Owner: ApiServer. Thread-safe.
+// Cost of a use: a signature for the first one (token_key.h), then a lookup in a cache of kKnownTokensMax
+// tokens whose signature was good. Source: pkg/serviceaccount and registry/core/serviceaccount of Kubernetes
+// 1.37.
 #pragma once
 
 #include <memory>

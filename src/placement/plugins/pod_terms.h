@@ -26,9 +26,9 @@ struct OwnTerms {
 };
 OwnTerms own_terms(const PodQuery& query, model::TermKind kind);
 
-// Which of these terms mean a pod. Cost: a look-up for each of the pod's labels, and a match for each term
-// that asks for this label and value, or for no value at all; below kIndexedFrom terms a match for each.
-// `affinities` outlives this and keeps the terms.
+// Which of these terms select a pod. Cost: a look-up for each of the pod's labels, and a match for each term
+// of this label with this value, or any. Below kIndexedFrom terms: a match for each. `affinities` outlives
+// this and keeps the terms.
 class TermMatcher {
  public:
   static constexpr std::size_t kIndexedFrom = 9;

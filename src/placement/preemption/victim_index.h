@@ -42,7 +42,7 @@ class VictimIndex {
   // The lowest priority of such a pod, kNobody for one that ends soon or for an idle claim;
   // INT64_MAX: there is none.
   std::int64_t lowest() const;
-  // Whether one of them has a controller that makes it anew, as a pod alone.
+  // Whether one of them has a controller that makes it again, as a pod alone.
   bool any_returns() const { return returning_ > 0; }
 
  private:
