@@ -70,7 +70,7 @@ export function GroupScreen() {
     <div class="screen split">
       <div class="list">
         <h1>Groups <span class="muted">{page && page.total.toLocaleString("en")}{page && page.total > rows.length && `, the first ${rows.length} shown`}</span></h1>
-        {page && rows.length === 0 && <Empty>There are no groups.</Empty>}
+        {page && rows.length === 0 && <Empty>There are no groups. PodGroups and CompositePodGroups are shown here, with their members.</Empty>}
         {rows.length > 0 && (
           <Rows items={rows} height={46} label="Groups"
             head={<tr><th>Group</th><th class="number">Minimum</th><th class="wide">With a node</th><th>State</th></tr>}
