@@ -345,7 +345,8 @@ PAIR = ("{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name
         "spec: {schedulingPolicy: {gang: {minCount: 2}}}}\n")
 # One topology key more than Berth reads of a pod.
 AFFINITY = ("spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [%s]}}, "
-            % ", ".join("{topologyKey: zone-%d, labelSelector: {matchLabels: {app: x}}}" % i for i in range(65)))
+            % ", ".join("{topologyKey: zone-%d, labelSelector: {matchLabels: {app: x}}}" % number
+                        for number in range(65)))
 
 
 def gang(small, large):
