@@ -88,10 +88,11 @@ class DashboardServer {
   DashboardServer(DashboardOptions options, DashboardBoard& board, const Clock& clock);
   Status listen();
   dashboard::PagesOptions pages_options();
-  void explain(const std::string& path, dashboard::WhatIf what_if,
-               std::shared_ptr<server::HttpExchange> exchange);
+  // Responds with what `find` returns, on the thread of explanations.
+  void answer_later(std::function<Result<Json>()> find, std::shared_ptr<server::HttpExchange> exchange);
   void read_history(dashboard::HistoryQuestion question, std::function<void(Result<Json>)> done);
   Result<Json> explanation(const std::string& path, dashboard::WhatIf what_if);
+  Result<Json> moves();
 
   DashboardOptions options_;
   DashboardBoard& board_;

@@ -200,6 +200,12 @@ const all = {
     await expect(page.locator(".owners")).toContainText("default/nominated");
     await page.getByRole("button", { name: "room of default/nominated ×" }).click();
   },
+  "moves that make domains whole are searched for": async () => {
+    await show("room");
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    const card = page.locator(".card").filter({ hasText: "Domains that moves would make whole" });
+    await expect(card).toContainText("defragmentation.level: is needed, since there is no Topology named default");
+  },
   "a driver's report is on the page of health": async () => {
     const device = { driver: "gpu.example.com", pool: "node-1", device: "gpu-0" };
     await call("POST", "/apis/resource.k8s.io/v1/resourceslices", {

@@ -1,6 +1,7 @@
 import uPlot from "uplot";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Bar, Card, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
+import { Moves } from "./moves.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
 import { type PacePage, type Reservation, go, health, href, highlight, pace, reservations, room } from "./store.ts";
 
@@ -50,6 +51,7 @@ export function RoomScreen() {
           <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. <code>berth plan</code> says whether a group fits.</p>
         </Card>
         <Reservations />
+        <Moves />
         <Card title="Domains">
           <ul class="legend" aria-label="Legend">
             <li><span class="key fill-used" />in use</li><li><span class="key fill-reserved" />reserved</li><li><span class="key bar fill-free" />free, on a free node</li>
