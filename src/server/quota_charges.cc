@@ -114,15 +114,17 @@ void QuotaCharges::charge(const ObjectTarget& target, const Json& object, bool d
   Waiting waiting{
       target, api::quota_charge(resource.group, resource.plural, object), {}, dry_run, std::move(then), ""};
   if (waiting.charge.is_pod) waiting.unset = api::unset_amounts(object);
-  bool is_full = false;
+  std::optional<Waiting> refused;
   {
     const std::lock_guard lock(mutex_);
     const auto [entry, is_first] = waiting_.try_emplace(target.ns);
-    is_full = entry->second.size() >= kWaitingMax;
-    if (!is_full) entry->second.push_back(std::move(waiting));
-    if (!is_first && !is_full) return;
+    if (entry->second.size() < kWaitingMax)
+      entry->second.push_back(std::move(waiting));
+    else
+      refused = std::move(waiting);
+    if (!is_first && !refused) return;
   }
-  if (is_full) return waiting.then(too_many_requests());
+  if (refused) return refused->then(too_many_requests());
   run(target.ns);
 }
 
