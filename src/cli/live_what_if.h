@@ -15,8 +15,8 @@ void add_live_what_if(ServerCalls& api, const explain::PageReader& decisions,
                       Json& answer);
 
 // What `berth plan --defragment -o json` prints of the cluster, at the configured level, with a "note" where
-// the configuration is unknown; {"problem"} where there are no such domains. Blocks. Cost: the same reads, and
-// the search.
+// the configuration is unknown. {"problem"} where there are no such domains. Blocks. Cost: the same reads,
+// and the search.
 Result<Json> live_moves(ServerCalls& api, const explain::PageReader& decisions, Time now,
                         const placement::MakePlugins& make);
 
