@@ -2,7 +2,7 @@ import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { type Floor, type Owner, conditionNames, count, ownerText, sameOwner, useNames } from "./floor.ts";
 import { FloorMap } from "./map.tsx";
 import { OwnerColours, ownerColours, ownerSlots } from "./owners.ts";
-import { Bar, Rows, plural } from "./parts.tsx";
+import { Bar, Rows, amount, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
 import { keptCells, purposes, reservedFor, roomsWith } from "./reservations.ts";
 import { floor, floorChanges, go, highlight, plan, reservations, waiting } from "./store.ts";
@@ -96,11 +96,11 @@ export function OwnerLegend({ colours }: { colours: OwnerColours }) {
         <li key={ownerText(owner)}>
           <button type="button" class="quiet" title={ownerText(owner)} onClick={() => { highlight.value = { text: `${owner.namespace}/${owner.name}`, owner }; }}>
             <span class={`key owner owner-${slot % ownerColours}${slot < ownerColours ? "" : " striped"}`} />
-            {oneNamespace ? owner.name : `${owner.namespace}/${owner.name}`} <span class="muted">{cells.toLocaleString("en")}</span>
+            {oneNamespace ? owner.name : `${owner.namespace}/${owner.name}`} <span class="muted">{amount(cells)}</span>
           </button>
         </li>
       ))}
-      {others.length > 0 && <li><span class="key fill-others" />{plural(others.length, "other owner")} <span class="muted">{others.reduce((sum, row) => sum + row.cells, 0).toLocaleString("en")}</span></li>}
+      {others.length > 0 && <li><span class="key fill-others" />{plural(others.length, "other owner")} <span class="muted">{amount(others.reduce((sum, row) => sum + row.cells, 0))}</span></li>}
       {named.length === 0 && <li class="muted">Nobody has a device.</li>}
     </ul>
   );
@@ -132,9 +132,9 @@ function Sums({ now }: { now: Floor }) {
   return (
     <dl class="tiles">
       {tiles.map(([text, value, kind]) => (
-        <div key={text} class={kind && `tile-${kind}`}><dt>{text}</dt><dd>{value.toLocaleString("en")}</dd></div>
+        <div key={text} class={kind && `tile-${kind}`}><dt>{text}</dt><dd>{amount(value)}</dd></div>
       ))}
-      <div class="tile-button"><dt>waiting</dt><dd><a href="#/why">{(waiting.value?.total ?? 0).toLocaleString("en")}</a></dd></div>
+      <div class="tile-button"><dt>waiting</dt><dd><a href="#/why">{amount(waiting.value?.total ?? 0)}</a></dd></div>
     </dl>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { Refused, getJson } from "./api.ts";
 import { Card, Empty, amount, plural } from "./parts.tsx";
+import { useRead } from "./read.ts";
 
 interface Move { namespace: string; name: string; group?: string; from: string; to: string; devices: number; domain: string }
 interface MovesPage {
@@ -42,27 +42,14 @@ function Plan({ of }: { of: MovesPage }) {
 
 // Asked for by a person: the search reads the whole cluster.
 export function Moves() {
-  const [page, setPage] = useState<MovesPage>();
-  const [problem, setProblem] = useState("");
-  const [searching, setSearching] = useState(false);
-  const search = async () => {
-    setSearching(true);
-    setProblem("");
-    try {
-      const answer = await getJson<MovesPage>("moves");
-      setPage(answer.problem ? undefined : answer);
-      setProblem(answer.problem ?? "");
-    } catch (error) {
-      setPage(undefined);
-      setProblem(error instanceof Refused ? error.message : String(error));
-    }
-    setSearching(false);
-  };
+  const [searches, setSearches] = useState(0);
+  const { answer, problem = answer?.problem, reading } = useRead<MovesPage>(searches > 0 ? "moves" : "", `${searches}`);
+  const page = problem ? undefined : answer;
   return (
     <Card title="Domains that moves would make whole" note="a search on the cluster as it is; nothing moves">
-      <p><button type="button" disabled={searching} onClick={search}>{searching ? "Searching…" : page ? "Search again" : "Search"}</button></p>
+      <p><button type="button" disabled={reading} onClick={() => setSearches(searches + 1)}>{reading ? "Searching…" : page ? "Search again" : "Search"}</button></p>
       <div aria-live="polite">
-        {problem && <Empty>{problem}</Empty>}
+        {problem && !reading && <Empty>{problem}</Empty>}
         {page && <Plan of={page} />}
         {page?.ended && <p class="muted">The search ended at a bound, so there may be more.</p>}
         {page && page.unchanged.length > 0 && (

@@ -3,10 +3,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Bar, Card, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
 import { Moves } from "./moves.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
-import { type PacePage, type Reservation, go, health, href, highlight, pace, reservations, room } from "./store.ts";
+import { type PacePage, type Reservation, health, href, pace, reservations, room, showNodes } from "./store.ts";
 
 const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Unknown: "?", Healthy: "✓" };
-function showNodes(nodes: string[], text: string) { highlight.value = { text, nodes: new Set(nodes) }; go("floor"); }
 
 function Condition({ of }: { of: string }) {
   return <span class={`state condition-${of}`}><span aria-hidden="true">{marks[of]}</span> {of}</span>;

@@ -94,6 +94,11 @@ export function href(screen: string, ...rest: string[]): string {
   return "#/" + [screen, ...rest].map(encodeURIComponent).join("/");
 }
 export function go(screen: string, ...rest: string[]): void { location.hash = href(screen, ...rest); }
+// Shows these nodes alone on the floor; `text` says what they are.
+export function showNodes(nodes: string[], text: string): void {
+  highlight.value = { text, nodes: new Set(nodes) };
+  go("floor");
+}
 
 // Of the frame that the map fills, about: width by height. The floor is laid out for it.
 const aspect = signal(frameAspect());
