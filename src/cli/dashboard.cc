@@ -70,7 +70,7 @@ DashboardServer::DashboardServer(DashboardOptions options, DashboardBoard& board
     : options_(std::move(options)),
       board_(board),
       clock_(clock),
-      explaining_(make_thread_pool(1)),
+      searching_(make_thread_pool(1)),
       reading_(make_thread_pool(1)) {}
 
 Result<std::unique_ptr<DashboardServer>> DashboardServer::open(DashboardOptions options,
@@ -106,7 +106,7 @@ Status DashboardServer::listen() {
 DashboardServer::~DashboardServer() {
   board_.published().close();
   if (pages_) pages_->shut();  // it may have failed to listen
-  explaining_->stop();
+  searching_->stop();
   reading_->stop();
   transport_.reset();
 }
@@ -148,21 +148,22 @@ std::optional<std::string> DashboardServer::page(std::string_view path) {
 
 void DashboardServer::answer_later(std::function<Result<Json>()> find,
                                    std::shared_ptr<server::HttpExchange> exchange) {
-  if (explanations_.fetch_add(1) > kExplanationsWaitingMax) {
-    --explanations_;
-    return exchange->respond(dashboard::refusal(429, "too many explanations are asked for; ask again"));
+  if (searches_.fetch_add(1) > kSearchesWaitingMax) {
+    --searches_;
+    return exchange->respond(
+        dashboard::refusal(429, "too many explanations and moves are asked for; ask again"));
   }
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   exchange->on_close([gone] { *gone = true; });
-  explaining_->post([this, find = std::move(find), gone, exchange = std::move(exchange)] {
+  searching_->post([this, find = std::move(find), gone, exchange = std::move(exchange)] {
     if (*gone) {  // nobody waits for it
-      --explanations_;
+      --searches_;
       return;
     }
     const Result<Json> found = find();
     exchange->respond(found ? dashboard::json_page(200, to_string(*found))
                             : dashboard::refusal(status_of(found.error()), found.error().text()));
-    --explanations_;
+    --searches_;
   });
 }
 
