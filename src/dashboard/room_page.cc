@@ -22,11 +22,11 @@ struct PathLess {
 Sums sums_of(const Floor& floor, const FloorNode& node) {
   Sums sums{.nodes = 1, .devices = node.cells};
   sums.cells = sums_of(std::span(floor.cells()).subspan(node.first, node.cells));
-  if (sums.cells.free == sums.devices && sums.devices > 0) {
+  if (sums.cells.used + sums.cells.reserved > 0) {
+    sums.stranded = sums.cells.free;
+  } else if (sums.cells.free == sums.devices && sums.devices > 0) {
     sums.free_nodes = 1;
     sums.free_on_free_nodes = sums.cells.free;
-  } else {
-    sums.stranded = sums.cells.free;
   }
   return sums;
 }

@@ -188,7 +188,7 @@ function Details({ now, cell, close }: { now: Floor; cell: number; close(): void
       {now.path(node).length > 0 && <p class="muted">{now.path(node).map((value, i) => `${now.layout.levels[i].name} ${value}`).join(" · ")}</p>}
       {device.name && <p><strong>{device.name}</strong> <span class="muted">{device.driver}</span></p>}
       <p>{useNames[now.use(cell)]}, {conditionNames[now.condition(cell)]}</p>
-      {roomsWith(reservations.value, cell).map((room) => <p key={room.purpose + room.name}>Kept for {reservedFor(room)}: {purposes[room.purpose]}</p>)}
+      {roomsWith(reservations.value, cell).map((room) => <p key={room.purpose + reservedFor(room)}>Kept for {reservedFor(room)}: {purposes[room.purpose]}</p>)}
       {owner && (
         <>
           <p>{ownerText(owner)}</p>

@@ -53,7 +53,7 @@ export function RoomScreen() {
         <Moves />
         <Card title="Domains">
           <ul class="legend" aria-label="Legend">
-            <li><span class="key fill-used" />in use</li><li><span class="key fill-reserved" />reserved</li><li><span class="key bar fill-free" />free, on a free node</li>
+            <li><span class="key fill-used" />in use</li><li><span class="key fill-reserved" />reserved</li><li><span class="key bar fill-free" />free, on a node in no use</li>
             <li><span class="key bar fill-shared" />stranded: free, others of its node are in use</li><li><span class="key bar fill-ill" />ill or closed, in no use</li>
           </ul>
           <Rows items={page.domains} height={38} label="Domains"
