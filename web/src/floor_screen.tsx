@@ -2,14 +2,14 @@ import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { type Floor, type Owner, conditionNames, count, ownerText, sameOwner, useNames } from "./floor.ts";
 import { FloorMap } from "./map.tsx";
 import { OwnerColours, ownerColours, ownerSlots } from "./owners.ts";
-import { Bar, Rows, amount, plural } from "./parts.tsx";
+import { Bar, Choice, Rows, amount, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
 import { keptCells, purposes, reservedFor, roomsWith } from "./reservations.ts";
 import { floor, floorChanges, go, highlight, plan, reservations, waiting } from "./store.ts";
 
-export const modes: { mode: Mode; label: string }[] = [
-  { mode: "use", label: "Use" }, { mode: "owner", label: "Owner" }, { mode: "health", label: "Health" },
-  { mode: "reserved", label: "Reserved" }, { mode: "fragmentation", label: "Fragmentation" },
+export const modes: [Mode, string][] = [
+  ["use", "Use"], ["owner", "Owner"], ["health", "Health"],
+  ["reserved", "Reserved"], ["fragmentation", "Fragmentation"],
 ];
 const matchesMax = 8;
 
@@ -226,17 +226,12 @@ export function FloorScreen() {
       <h1 class="sr">Floor</h1>
       <Sums now={now} />
       <div class="tools">
-        <div class="choice" role="group" aria-label="Colour by">
-          {modes.map((row) => <button type="button" key={row.mode} aria-pressed={mode === row.mode} onClick={() => setMode(row.mode)}>{row.label}</button>)}
-        </div>
+        <Choice label="Colour by" of={modes} chosen={mode} choose={setMode} />
         <Legend mode={mode} />
         <span class="grow" />
         {highlight.value && <button type="button" class="chip" onClick={() => { highlight.value = null; }}>{highlight.value.text} ×</button>}
         <Search now={now} />
-        <div class="choice" role="group" aria-label="Show as">
-          <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Map</button>
-          <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
-        </div>
+        <Choice label="Show as" of={[[false, "Map"], [true, "Table"]]} chosen={table} choose={setTable} />
       </div>
       {mode === "owner" && <OwnerLegend colours={colours} />}
       {mode === "reserved" && <KeptLegend />}

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Bar, Card, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
+import { Bar, Card, Choice, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
 import { Moves } from "./moves.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
 import { type PacePage, type Reservation, health, href, pace, reservations, room, showNodes } from "./store.ts";
@@ -169,10 +169,7 @@ export function PaceScreen() {
     <Sheet page={pace.value} title="Pace">{(page) => (
       <>
         <div class="tools">
-          <div class="choice" role="group" aria-label="Show as">
-            <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Charts</button>
-            <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
-          </div>
+          <Choice label="Show as" of={[[false, "Charts"], [true, "Table"]]} chosen={table} choose={setTable} />
           <span class="muted">the last ten minutes, by second</span>
         </div>
         {table ? <PaceTable page={page} /> : (

@@ -3,7 +3,7 @@ import { getJson, problemText } from "./api.ts";
 import { FloorTable, Legend, OwnerLegend, modes, useOwnerColours } from "./floor_screen.tsx";
 import { type DeviceState, type Difference, type Moment, type Overview, type Shown, type Waited, show, steps, timeText } from "./history.ts";
 import { FloorMap } from "./map.tsx";
-import { Card, Empty, Name, amount, clock, plural } from "./parts.tsx";
+import { Card, Choice, Empty, Name, amount, clock, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
 import type { Decision } from "./store.ts";
 
@@ -195,13 +195,8 @@ export function TimeScreen() {
           : <button type="button" class="chip" onClick={() => setMark(null)}>from {timeText(mark)} ×</button>}
         <span class="grow" />
         <Legend mode={mode} />
-        <div class="choice" role="group" aria-label="Colour by">
-          {modes.slice(0, 3).map((row) => <button type="button" key={row.mode} aria-pressed={mode === row.mode} onClick={() => setMode(row.mode)}>{row.label}</button>)}
-        </div>
-        <div class="choice" role="group" aria-label="Show as">
-          <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Map</button>
-          <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
-        </div>
+        <Choice label="Colour by" of={modes.slice(0, 3)} chosen={mode} choose={setMode} />
+        <Choice label="Show as" of={[[false, "Map"], [true, "Table"]]} chosen={table} choose={setTable} />
       </div>
       {(problem || different) && <p class="muted" role="alert">{problem || different}</p>}
       {mode === "owner" && <OwnerLegend colours={colours} />}
