@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Card, Empty, amount, plural } from "./parts.tsx";
+import { Card, Cut, Empty, amount, plural } from "./parts.tsx";
 import { useRead } from "./read.ts";
 
 interface Move { namespace: string; name: string; group?: string; from: string; to: string; devices: number; domain: string }
@@ -21,7 +21,7 @@ function Plan({ of }: { of: MovesPage }) {
   if (of.domains.length === 0) return <Empty>No moves would make a {of.level.name} whole.</Empty>;
   return (
     <>
-      <p>Now {of.wholeBefore} of level {of.level.name} {of.wholeBefore === 1 ? "has" : "have"} no device in use; after these moves {of.wholeAfter} would.</p>
+      <p>{plural(of.wholeBefore, "domain")} of level {of.level.name} {of.wholeBefore === 1 ? "has" : "have"} no device in use now, {amount(of.wholeAfter)} after these moves.</p>
       <table class="plain">
         <thead><tr><th>Domain</th><th class="number">Pods that move</th><th class="number">Devices they hold</th><th class="number">Devices there</th><th>Result</th></tr></thead>
         <tbody>{of.domains.map((row) => (
@@ -35,7 +35,7 @@ function Plan({ of }: { of: MovesPage }) {
           <tr key={`${move.namespace}/${move.name}`}><th scope="row">{move.namespace}/{move.name}</th><td>{move.group ?? "–"}</td>
             <td>{move.from}</td><td>{move.to}</td><td class="number">{amount(move.devices)}</td></tr>))}</tbody>
       </table>
-      {of.moves.length > movesShownMax && <p class="muted">The first {movesShownMax} of {amount(of.moves.length)} are shown.</p>}
+      <Cut shown={movesShownMax} total={of.moves.length} />
     </>
   );
 }
@@ -54,11 +54,12 @@ export function Moves() {
         {page?.ended && <p class="muted">The search ended at a bound, so there may be more.</p>}
         {page && page.unchanged.length > 0 && (
           <details>
-            <summary>{plural(page.unchanged.length, "other domain")} with devices in use</summary>
+            <summary>{plural(page.unchanged.length, "domain")} with devices in use {page.unchanged.length === 1 ? "stays" : "stay"} as now</summary>
             <table class="plain">
               <thead><tr><th>Domain</th><th>Why it stays</th></tr></thead>
               <tbody>{page.unchanged.slice(0, movesShownMax).map((row) => <tr key={row.domain}><th scope="row">{row.domain}</th><td>{row.message}</td></tr>)}</tbody>
             </table>
+            <Cut shown={movesShownMax} total={page.unchanged.length} />
           </details>
         )}
         {page?.note && <p class="muted">{page.note}</p>}

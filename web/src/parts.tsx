@@ -40,6 +40,11 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
+// What a list that ends early says of itself.
+export function Cut({ shown, total }: { shown: number; total: number }) {
+  return total > shown ? <p class="muted">The first {amount(shown)} of {amount(total)} are shown.</p> : null;
+}
+
 // One of several things, which are all in sight.
 export function Choice<T>({ label, of, chosen, choose }: { label: string; of: [T, string][]; chosen: T; choose(value: T): void }) {
   return (
