@@ -255,6 +255,7 @@ TEST(Room, CountsStrandedDevicesByDomain) {
 
 TEST(Room, FreeDevicesNextToAClosedOneAreNotStranded) {
   FloorRoom room;
+  room.topology();
   room.node("n1", "r1");
   room.slice("n1", 3, "NoSchedule");
   room.floor.refresh(room.view);
