@@ -476,6 +476,10 @@ TEST(TypeCheck, NamesWhatNoObjectOfTheKindHas) {
   // One text for both kinds.
   EXPECT_EQ(check("object.spec.replica > 1", R"("deployments","daemonsets")").size(), 1u);
   EXPECT_EQ(warnings_of(R"({"expression":"true","messageExpression":"object.x"})").size(), 1u);
+  std::string unknown;
+  for (std::size_t i = 1; i < kResourcesTriedMax; ++i) unknown += "\"a" + std::to_string(i) + "\",";
+  EXPECT_EQ(check("object.spec.replica > 1", unknown + R"("deployments")").size(), 1u);
+  EXPECT_EQ(check("object.spec.replica > 1", unknown + R"("b","deployments")"), Texts());
 }
 
 TEST(Policy, WhatIsWrongIsNamed) {
