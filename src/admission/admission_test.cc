@@ -563,6 +563,10 @@ TEST(Mutation, MakesNoGiants) {
   const std::string many = "lists.range(4000).map(i, " + text + ")";
   EXPECT_EQ(made_by("ApplyConfiguration", "Object{spec: " + many + "}"),
             "the value of the expression has more than 3145728 bytes");
+  const std::string wrong =
+      made_by("ApplyConfiguration", "Object{spec: lists.range(4000).map(i, Object.b{})}");
+  EXPECT_TRUE(wrong.starts_with("type mismatch: unexpected type name \"Object.b\"")) << wrong;
+  EXPECT_LT(wrong.size(), 2 * kTypeProblemsBytesMax);
 }
 
 TEST(Mutation, WhatIsWrongWithAPolicyIsNamed) {
