@@ -16,8 +16,17 @@ class AffinityTermsRead final : public PreFilter {
  public:
   std::string_view name() const override { return kInterPodAffinity; }
   void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    if (are_read(query)) return;
     if (std::string beyond = model::beyond_affinity_bounds(*query.pod); !beyond.empty())
       diagnosis.refuse_everywhere(reason_row("FieldNotHonoured"), std::move(beyond));
+  }
+
+ private:
+  // The model has counted them: it reads the terms of a waiting pod only if they are within the bounds.
+  static bool are_read(const PodQuery& query) {
+    if (!query.pod_id.valid()) return false;
+    const model::PodRow& row = query.context->cluster.pod(query.pod_id);
+    return row.live && !row.live->bound() && !row.terms.empty();
   }
 };
 
