@@ -175,11 +175,11 @@ UnitSet Search::minimal_set(NodeId node, const Units& units, const UnitSet& orde
   return cheapest_set({std::move(removed), cost}, order, questions).units;
 }
 
-// In the order in which they are taken back. Units that differ in their start or size alone are equal here.
+// After a check without all units: in the order in which they are taken back. Units that differ in their
+// start or size alone are equal here.
 UnitSet Search::moves_last(NodeId node, const Units& units) {
   std::vector<bool> moves(units.size());
-  if (fits_without(node, units, all_of(units)) && pods_.reserve(state_, node, transaction_))
-    moves = returns_->have_room(units);
+  if (pods_.reserve(state_, node, transaction_)) moves = returns_->have_room(units);
   units_.restore();
   UnitSet order = all_of(units);
   std::ranges::stable_sort(order, {}, [&](std::size_t at) {
