@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "base/assert.h"
 #include "placement/plugins/plugins.h"
@@ -63,9 +64,13 @@ std::vector<TermsOfKey> terms_by_key(const PodQuery& query, std::span<const mode
 
 TermMatcher::TermMatcher(const model::Affinities& affinities, std::vector<model::TermUse> uses)
     : affinities_(&affinities) {
+  if (uses.size() < kIndexedFrom) {
+    of_any_ = std::move(uses);
+    return;
+  }
   for (const model::TermUse& use : uses) {
     const std::vector<std::string> posts = facts::posts_of(affinities.term(use.term).pods);
-    const bool anywhere = uses.size() < kIndexedFrom || (!posts.empty() && posts.front() == facts::kAnyPost);
+    const bool anywhere = !posts.empty() && posts.front() == facts::kAnyPost;
     if (anywhere) of_any_.push_back(use);
     for (const std::string& post : posts)
       if (!anywhere) by_post_[post].push_back(use);
