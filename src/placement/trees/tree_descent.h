@@ -138,6 +138,9 @@ class TreeDescent {
   void use(const TreeUnit& unit, const Ground& ground, std::int64_t sign);
   bool is_counted(const TreeUnit& unit) const { return unit.kind && *unit.kind < kinds_.size(); }
   std::size_t column_count() const { return kinds_.size() + devices_.size(); }
+  bool is_counted_in(const TreeUnit& unit, Column column) const {
+    return column < kinds_.size() ? unit.kind == column : unit.devices == column - kinds_.size();
+  }
   template <class Visit>
   void visit_columns(const TreeUnit& unit, const Visit& visit) const {
     if (is_counted(unit)) visit(*unit.kind);
