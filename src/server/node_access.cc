@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "rbac/bootstrap_roles.h"
+#include "server/matcher.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/transport/certificates.h"
@@ -419,18 +420,19 @@ bool NodeAccess::is_related(const std::string& node, std::string_view resource, 
 
 bool NodeAccess::some_pod(const std::string& node, std::string_view ns, const Test& test) const {
   if (ns.empty()) return false;
+  const ApiResult<Matcher> here =
+      make_matcher(*api::find_resource("", "v1", "pods"), "", "spec.nodeName=" + node, "");
+  if (!here) return false;  // a user whose name ends in no name of a Node
   store::ListQuery query;
   query.resource = "pods";
   query.ns = ns;
-  query.accept = [text = "\"nodeName\":" + in_quotes(node)](const store::Object& object) {
-    return object.bytes.find(text) != std::string::npos;
-  };
-  const Result<store::ListPage> page = registry_.store().list(query);
-  BERTH_ASSERT(page.ok(), "the newest state can always be listed");
-  return std::any_of(page->objects.begin(), page->objects.end(), [&](const store::ObjectPtr& object) {
+  const std::unique_ptr<store::Cursor> pods = registry_.store().open_cursor(query).value();
+  while (const store::ObjectPtr object = pods->next()) {
+    if (!here->may_select(*object)) continue;
     const Result<Json> pod = registry_.document_of(*object);
-    return pod && pod->part("spec").string_at("nodeName") == node && !is_mirror(*pod) && test(*pod);
-  });
+    if (pod && pod->part("spec").string_at("nodeName") == node && !is_mirror(*pod) && test(*pod)) return true;
+  }
+  return false;
 }
 
 std::optional<Json> NodeAccess::stored(std::string_view resource, std::string_view ns,
