@@ -209,6 +209,41 @@ TEST_F(TokenTest, OthersVerifyThemByThePublishedKey) {
   EXPECT_EQ(header.string_at("kid"), key.string_at("kid"));
 }
 
+TEST_F(TokenTest, ANodeGetsThoseOfThePodsThatItRuns) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  make(pods, R"({"metadata":{"name":"elsewhere"},"spec":{"serviceAccountName":"robot","nodeName":"m",)"
+             R"("containers":[{"name":"c","image":"i"}]}})");
+  const auto told = [&](const std::string& reference) {
+    HttpRequest request;
+    request.method = "POST";
+    request.path = kTokenPath;
+    request.body = R"({"spec":{"boundObjectRef":)" + reference + "}}";
+    request.user = {"system:node:n", {"system:nodes"}};
+    const auto exchange = std::make_shared<Said>();
+    server.handle(std::move(request), exchange);
+    return Told{exchange->response.status, parse_json(exchange->response.body).value_or(Json())};
+  };
+  const auto pod = [&](const std::string& name, const std::string& uid) {
+    return R"({"apiVersion":"v1","kind":"Pod","name":")" + name + R"(","uid":")" + uid + "\"}";
+  };
+  const auto uid_of = [&](const std::string& name) {
+    return std::string(ask("GET", pods + "/" + name).body.part("metadata").string_at("uid"));
+  };
+  const std::pair<std::string, const char*> kRefused[] = {
+      {"null", "node requested token not bound to a pod"},
+      {R"({"apiVersion":"v1","kind":"Secret","name":"s"})", "node requested token not bound to a pod"},
+      {pod("p", ""), "node requested token with a pod binding without a uid"},
+      {pod("p", "u"),
+       "the UID in the bound object reference (u) does not match the UID in record. The object might have "
+       "been deleted and then recreated"},
+      {pod("elsewhere", uid_of("elsewhere")),
+       "node requested token bound to a pod scheduled on a different node"}};
+  for (const auto& [reference, why] : kRefused)
+    EXPECT_EQ(told(reference).body.string_at("message"),
+              std::string("serviceaccounts \"robot\" is forbidden: ") + why);
+  EXPECT_EQ(told(pod("p", uid_of("p"))).code, 201);
+}
+
 class TokenSecretTest : public TokenTest {
  protected:
   TokenSecretTest() { server.fill_token_secrets("the CA"); }
