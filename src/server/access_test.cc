@@ -500,6 +500,16 @@ TEST_F(NodeWithARole, WritesNoMoreThanANode) {
   for (const Refused& row : rows) EXPECT_EQ(message(row.method, row.path, row.body), row.message) << row.path;
 }
 
+TEST_F(NodeWithARole, WritesCustomObjectsOfAnyName) {
+  make("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({"metadata":{"name":"leases.ex.io"},
+      "spec":{"group":"ex.io","scope":"Namespaced","names":{"plural":"leases","kind":"Lease"},
+      "versions":[{"name":"v1","served":true,"storage":true,
+                   "schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
+  EXPECT_EQ(code("POST", "/apis/ex.io/v1/namespaces/default/leases",
+                 R"({"apiVersion":"ex.io/v1","kind":"Lease","metadata":{"name":"any"}})"),
+            201);
+}
+
 TEST_F(NodeAccessTest, PublishesTheSlicesOfItsOwnDevices) {
   EXPECT_EQ(code("POST", kSlices, slice("n-0", "n")), 201);
   EXPECT_EQ(

@@ -449,14 +449,17 @@ ApiResult<void> NodeAccess::check_write(const std::string& node, const ObjectTar
     return problem.empty() ? ApiResult<void>() : forbidden(target.resource_name(), target.name, problem);
   };
   if (node.empty()) return answer("could not determine node from user " + in_quotes(kNodeUserPrefix));
-  const std::string_view group = target.resource->group, plural = target.resource->plural;
-  if (group.empty() && plural == "pods") return answer(pod_problem(node, target, next, before));
-  if (group.empty() && plural == "nodes") return answer(node_problem(node, target, next, before));
-  if (plural == "leases" || plural == "csinodes") return answer(own_name_problem(node, target));
-  if (plural == "resourceslices") return answer(slice_problem(node, next, before));
-  if (group == "certificates.k8s.io" && plural == "certificatesigningrequests" && next && !before)
+  const auto is = [&target](std::string_view group, std::string_view plural) {
+    return target.resource->group == group && target.resource->plural == plural;
+  };
+  if (is("", "pods")) return answer(pod_problem(node, target, next, before));
+  if (is("", "nodes")) return answer(node_problem(node, target, next, before));
+  if (is("coordination.k8s.io", "leases") || is("storage.k8s.io", "csinodes"))
+    return answer(own_name_problem(node, target));
+  if (is("resource.k8s.io", "resourceslices")) return answer(slice_problem(node, next, before));
+  if (is("certificates.k8s.io", "certificatesigningrequests") && next && !before)
     return answer(certificate_problem(node, next->part("spec")));
-  if (group.empty() && plural == "persistentvolumeclaims" && target.subresource != "status")
+  if (is("", "persistentvolumeclaims") && target.subresource != "status")
     return answer("may only update PVC status");
   return {};
 }
