@@ -56,6 +56,7 @@ TokenSecrets::Names TokenSecrets::take_written(Time monotonic_now) {
       next_retry_ = monotonic_now + kTokenSecretsRetry;
     }
   }
+  if (!all && accounts.empty()) return secrets;
   for (const auto& [secret, account] : accounts_)
     if (all || accounts.contains({secret.first, account})) secrets.insert(secret);
   if (!all) return secrets;

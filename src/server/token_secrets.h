@@ -55,15 +55,16 @@ class TokenSecrets {
   Registry& registry_;
   const ServiceAccountTokens& tokens_;
   std::optional<std::string> ca_;
-  // The accounts of the token Secrets that exist, by namespace and name.
+  // The accounts of the token Secrets that exist, by namespace and name: as many as the store has.
   std::map<std::pair<std::string, std::string>, std::string> accounts_;
   // What earlier runs have taken and not looked at. News waits for its end, so that a look at all Secrets
   // ends too.
   Names left_;
   Time next_retry_;
 
-  std::mutex mutex_;  // of what follows
-  Names secrets_, written_accounts_, failed_;
+  std::mutex mutex_;                  // of what follows
+  Names secrets_, written_accounts_;  // kWrittenSecretsMax together
+  Names failed_;                      // kTokenSecretsPerRunMax of a run; taken after kTokenSecretsRetry
   bool all_ = true;
 };
 
