@@ -13,9 +13,7 @@ namespace {
 
 constexpr const char* kQuotasPlural = "resourcequotas";
 constexpr std::size_t kBatchMax = 1024;  // creates that are charged together
-constexpr std::size_t kWaitingMax =
-    16 * 1024;                      // creates of one namespace that wait for the batch before them
-constexpr int kChargeTriesMax = 8;  // batches that lost a race with another write of a quota
+constexpr int kChargeTriesMax = 8;       // batches that lost a race with another write of a quota
 
 const api::ResourceInfo& quota_row() {
   static const api::ResourceInfo& row = *api::find_resource("", "v1", kQuotasPlural);
@@ -118,7 +116,7 @@ void QuotaCharges::charge(const ObjectTarget& target, const Json& object, bool d
   {
     const std::lock_guard lock(mutex_);
     const auto [entry, is_first] = waiting_.try_emplace(target.ns);
-    if (entry->second.size() < kWaitingMax)
+    if (entry->second.size() < kQuotaWaitingMax)
       entry->second.push_back(std::move(waiting));
     else
       refused = std::move(waiting);
