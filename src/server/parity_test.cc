@@ -243,6 +243,71 @@ TEST_F(Parity, CronJobsNameAKnownTimeZone) {
           R"(unknown time zone Europe/Atlantis","field":"spec.timeZone")"}});
 }
 
+TEST_F(Parity, TemplatesAreCheckedInEveryKind) {
+  const std::string kSpace = "/namespaces/default/";
+  const std::string kControllers = "/api/v1" + kSpace + "replicationcontrollers";
+  const std::string kTemplates = "/api/v1" + kSpace + "podtemplates";
+  const std::string kCrons = "/apis/batch/v1" + kSpace + "cronjobs";
+  const auto named = [](const std::string& rest) { return R"({"metadata":{"name":"a"},)" + rest + "}"; };
+  const auto cron = [&](const std::string& job) {
+    return named(R"("spec":{"schedule":"0 0 * * *","jobTemplate":{"spec":{)" + job + "}}}");
+  };
+  const std::string pod = R"("spec":{"containers":[{"name":"c","image":"i"}]})";
+  const std::string restarts = R"("spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]})";
+  check({{"POST",
+          kControllers,
+          {},
+          kJson,
+          named(R"("spec":{})"),
+          422,
+          "[spec.selector: Required value, spec.template: Required value]"},
+         {"POST",
+          kControllers,
+          {},
+          kJson,
+          named(R"("spec":{"selector":{"app":"a"},"template":{"metadata":{"labels":{"app":"b"}},)" + pod +
+                "}}"),
+          422,
+          R"(metadata.labels: Invalid value: {\"app\":\"b\"}: `selector` does not match template `labels`)"},
+         {"POST",
+          kControllers,
+          {},
+          kJson,
+          named(R"("spec":{"template":{"metadata":{"labels":{"app":"b"}},)" + restarts + "}}"),
+          422,
+          R"(spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\")"},
+         {"POST",
+          kTemplates,
+          {},
+          kJson,
+          named(R"("template":{"spec":{}})"),
+          422,
+          "template.spec.containers: Required value"},
+         {"POST", kCrons, {}, kJson, named(R"("spec":{})"), 422, "spec.schedule: Required value"},
+         {"POST",
+          kCrons,
+          {},
+          kJson,
+          cron(R"("template":{)" + pod + "}"),
+          422,
+          R"(spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\")"},
+         {"POST",
+          kCrons,
+          {},
+          kJson,
+          cron(R"("selector":{},"template":{)" + restarts + "}"),
+          422,
+          "spec.jobTemplate.spec.selector: Invalid value: {}: `selector` will be auto-generated"},
+         {"POST",
+          kCrons,
+          {},
+          kJson,
+          cron(R"("manualSelector":true,"template":{)" + restarts + "}"),
+          422,
+          R"(manualSelector: Unsupported value: \"true\": supported values: \"nil\", \"false\")"},
+         {"POST", kCrons, {}, kJson, cron(R"("template":{)" + restarts + "}"), 201, "0 0"}});
+}
+
 TEST_F(Parity, DefaultsOfStoredKinds) {
   const std::string kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
   const std::string kTemplates = "/api/v1/namespaces/default/podtemplates";
@@ -263,7 +328,8 @@ TEST_F(Parity, DefaultsOfStoredKinds) {
         kTemplates,
         {},
         kJson,
-        R"({"metadata":{"name":"a"},"template":{"spec":{"serviceAccountName":"x"}}})",
+        R"({"metadata":{"name":"a"},"template":{"spec":{"serviceAccountName":"x","containers":)"
+        R"([{"name":"c","image":"i"}]}}})",
         201,
         R"("serviceAccount":"x")"},
        {"POST", kSets, {}, kJson, set + "1" + pods, 201, R"("deprecated.daemonset.template.generation":"1")"},

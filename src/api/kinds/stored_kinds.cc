@@ -9,6 +9,7 @@
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 #include "api/kinds/stored_kinds.h"
+#include "api/kinds/workload_kinds.h"
 
 namespace berth::api {
 namespace {
@@ -297,13 +298,26 @@ void add_empty_status(Json& object, const RuleContext&) {
   object["status"] = Json::object();
 }
 
-void warn_of_template(KindRules& rules) {
+FieldErrors validate_template_object(const Json& object, const RuleContext&) {
+  return check_pod_template(FieldPath("template"), object.part("template"));
+}
+
+void adjust_pod_templates(KindRules& rules) {
+  rules.validate_create = validate_template_object;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return validate_template_object(next, ctx);
+  };
   rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
     return template_warnings(object, old, {"template"});
   };
 }
+
 void adjust_replication_controllers(KindRules& rules) {
   rules.orphans_by_default = true;
+  rules.validate_create = validate_replication_controller;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return validate_replication_controller(next, ctx);
+  };
   rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
     return template_warnings(object, old, {"spec.template", true});
   };
@@ -330,7 +344,7 @@ constexpr std::string_view kStorageGroup = "storage.k8s.io";
 constexpr StoredKind kStoredKinds[] = {
     {"", "endpoints", kPutCreates, set_endpoints_defaults},
     {"", "limitranges", kPutCreates, nullptr, adjust_limit_ranges},
-    {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults, warn_of_template},
+    {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults, adjust_pod_templates},
     {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults,
      adjust_replication_controllers},
     {"", "resourcequotas", kAnswersDeleted},
