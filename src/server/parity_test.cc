@@ -308,6 +308,54 @@ TEST_F(Parity, TemplatesAreCheckedInEveryKind) {
          {"POST", kCrons, {}, kJson, cron(R"("template":{)" + restarts + "}"), 201, "0 0"}});
 }
 
+TEST_F(Parity, VolumesHaveASourceASizeAndModes) {
+  const std::string kVolumes = "/api/v1/persistentvolumes";
+  const auto volume = [](const std::string& rest) {
+    return R"({"metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},)"
+           R"("accessModes":["ReadWriteOnce"])" +
+           rest + "}}";
+  };
+  const auto refused = [&](const std::string& rest, const std::string& says) {
+    return Observed{"POST", kVolumes, {}, kJson, volume(rest), 422, says};
+  };
+  check({{"POST",
+          kVolumes,
+          {},
+          kJson,
+          R"({"metadata":{"name":"v"},"spec":{}})",
+          422,
+          R"([spec.accessModes: Required value, spec.capacity: Required value, spec.capacity: Unsupported )"
+          R"(value: null: supported values: \"storage\", spec: Required value: must specify a volume type])"},
+         refused(R"(,"nfs":{"server":"s","path":"/"},"csi":{"driver":"d","volumeHandle":"h"})",
+                 "spec.csi: Forbidden: may not specify more than 1 volume type"),
+         refused(R"(,"csi":{"nodePublishSecretRef":{"name":"s"}})",
+                 "[spec.csi.driver: Required value, spec.csi.volumeHandle: Required value, "
+                 "spec.csi.nodePublishSecretRef.namespace: Required value]"),
+         refused(R"(,"nfs":{"server":"s","path":"a"})",
+                 R"(spec.nfs.path: Invalid value: \"a\": must be an absolute path)"),
+         refused(R"(,"hostPath":{"path":"/a/../b"})", "must not contain '..'"),
+         refused(R"(,"hostPath":{"path":"/a"},"nodeAffinity":{})",
+                 "spec.nodeAffinity.required: Required value: must specify required node constraints"),
+         refused(R"(,"local":{"path":"/a"})", "Local volume requires node affinity"),
+         refused(R"(,"hostPath":{"path":"/a"},"volumeMode":"")", "spec.volumeMode: Unsupported value"),
+         {"POST", kVolumes, {}, kJson, volume(R"(,"hostPath":{"path":"/a"})"), 201, "Retain"},
+         {"PATCH",
+          kVolumes + "/v",
+          {},
+          kMerge,
+          R"({"spec":{"hostPath":{"path":"/b"}}})",
+          422,
+          "spec.persistentvolumesource is immutable after creation"},
+         {"PATCH",
+          kVolumes + "/v",
+          {},
+          kMerge,
+          R"({"spec":{"volumeMode":"Block"}})",
+          422,
+          R"(volumeMode: Invalid value: \"Block\": field is immutable)"},
+         {"PATCH", kVolumes + "/v", {}, kMerge, R"({"spec":{"capacity":{"storage":"2Gi"}}})", 200, "2Gi"}});
+}
+
 TEST_F(Parity, DefaultsOfStoredKinds) {
   const std::string kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
   const std::string kTemplates = "/api/v1/namespaces/default/podtemplates";
