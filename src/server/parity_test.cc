@@ -356,6 +356,33 @@ TEST_F(Parity, VolumesHaveASourceASizeAndModes) {
          {"PATCH", kVolumes + "/v", {}, kMerge, R"({"spec":{"capacity":{"storage":"2Gi"}}})", 200, "2Gi"}});
 }
 
+TEST_F(Parity, StorageClassesAreChecked) {
+  const std::string kClasses = "/apis/storage.k8s.io/v1/storageclasses";
+  const auto named = [](const std::string& rest) { return R"({"metadata":{"name":"c"})" + rest + "}"; };
+  const auto refused = [&](const std::string& rest, const std::string& says) {
+    return Observed{"POST", kClasses, {}, kJson, named(rest), 422, says};
+  };
+  const std::string made = R"(,"provisioner":"p")";
+  check({refused("", "provisioner: Required value"),
+         refused(R"(,"provisioner":"a b")", "name part must consist"),
+         refused(made + R"(,"volumeBindingMode":"Late")",
+                 R"(Unsupported value: \"Late\": supported values: \"Immediate\", \"WaitForFirstConsumer\")"),
+         refused(made + R"(,"reclaimPolicy":"Recycle")", R"(supported values: \"Delete\", \"Retain\")"),
+         refused(
+             made + R"(,"allowedTopologies":[{"matchLabelExpressions":[{"key":"zone","values":["a","a"]}]}])",
+             R"(allowedTopologies[0].matchLabelExpressions[0].values[1]: Duplicate value: \"a\")"),
+         refused(made + R"(,"allowedTopologies":[{}])", "matchLabelExpressions: Duplicate value"),
+         {"POST", kClasses, {}, kJson, named(made), 201, R"("volumeBindingMode":"Immediate")"},
+         {"PATCH",
+          kClasses + "/c",
+          {},
+          kMerge,
+          R"({"provisioner":"q"})",
+          422,
+          "provisioner: Invalid value: null: field is immutable"},
+         {"PATCH", kClasses + "/c", {}, kMerge, R"({"allowVolumeExpansion":true})", 200, "true"}});
+}
+
 TEST_F(Parity, DefaultsOfStoredKinds) {
   const std::string kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
   const std::string kTemplates = "/api/v1/namespaces/default/podtemplates";

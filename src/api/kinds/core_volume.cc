@@ -1,5 +1,5 @@
-// Rules of core/v1 PersistentVolumeClaim, and of storage.k8s.io/v1 StorageClass: defaults, the phase of new
-// claims, and their spec. Sources of data are not validated.
+// Rules of core/v1 PersistentVolumeClaim: defaults, the phase of new claims, and their spec. Sources of data
+// are not validated.
 #include "api/kinds/core_kinds.h"
 #include "api/kinds/core_parts.h"
 #include "api/kinds/stored_kinds.h"
@@ -12,12 +12,6 @@ namespace {
 void set_claim_defaults(Json& claim) {
   if (Json* spec = present(claim, "spec"))
     put_default(*spec, core_type("PersistentVolumeClaimSpec"), "volumeMode", "Filesystem");
-}
-
-void set_class_defaults(Json& storage_class) {
-  static const TypeInfo& type = table_type("storage.k8s.io", "v1", "StorageClass");
-  put_default(storage_class, type, "reclaimPolicy", "Delete");
-  put_default(storage_class, type, "volumeBindingMode", "Immediate");
 }
 
 const Json* storage_request_of(const Json* spec) {
@@ -73,19 +67,14 @@ FieldErrors validate_volume_claim_update(const Json& next, const Json& old, cons
   return errors;
 }
 
-KindRules rules_for(std::string_view group, std::string_view resource, void (*set_defaults)(Json&)) {
-  KindRules rules;
-  rules.group = group;
-  rules.resource = resource;
-  rules.answers_deleted_object = true;
-  rules.set_defaults = set_defaults;
-  return rules;
-}
-
 }  // namespace
 
 KindRules persistent_volume_claim_rules() {
-  KindRules rules = rules_for("", "persistentvolumeclaims", set_claim_defaults);
+  KindRules rules;
+  rules.group = "";
+  rules.resource = "persistentvolumeclaims";
+  rules.answers_deleted_object = true;
+  rules.set_defaults = set_claim_defaults;
   rules.warnings = [](const Json& object, const Json*, const RuleContext&) {
     return volume_claim_warnings(object);
   };
@@ -95,14 +84,6 @@ KindRules persistent_volume_claim_rules() {
   rules.admit_create = [](Json& claim, const RuleContext& ctx) { return admit_claim_limits(claim, ctx); };
   rules.validate_create = validate_volume_claim;
   rules.validate_update = validate_volume_claim_update;
-  return rules;
-}
-
-KindRules storage_class_rules() {
-  KindRules rules = rules_for("storage.k8s.io", "storageclasses", set_class_defaults);
-  rules.warnings = [](const Json& object, const Json*, const RuleContext&) {
-    return storage_class_warnings(object);
-  };
   return rules;
 }
 
