@@ -143,7 +143,7 @@ TEST(Trees, TheGroupThatFindsNoRoomIsNamed) {
   const Row rows[] = {
       {"no rack takes the second group", "", "rack", 3,
        "pod group default/root waits: the cluster does not take the 4 more pods it needs; PodGroup b needs 3 "
-       "more pods beside the other groups, and s comes closest with room for 2 by cpu, memory and pod "
+       "more pods next to the other groups, and s comes closest with room for 2 by cpu, memory and pod "
        "slots."},
       {"no block takes both", "rack", "", 2,
        "pod group default/root waits: none of 2 domains of rack takes the 3 more pods it needs; s comes "
@@ -154,7 +154,7 @@ TEST(Trees, TheGroupThatFindsNoRoomIsNamed) {
       {"no node has the label", "zone", "", 1, "pod group default/root waits: no node has the label zone."},
       {"no node has the label of a group", "", "zone", 1,
        "pod group default/root waits: the cluster does not take the 2 more pods it needs; PodGroup b needs 1 "
-       "more pod beside the other groups, and no node there has the label zone."},
+       "more pod next to the other groups, and no node there has the label zone."},
   };
   for (const Row& row : rows) {
     TreeBench bench;

@@ -1,11 +1,12 @@
 // What must hold after every single write, checked from the stored JSON at the write.
 //
-// Sentences begin with the invariant: I1 devices, shares, counters and compatibility groups; I2 a claim's
-// requests; I3 a bound pod's claims; I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once,
-// and within its node's allocatable; I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17
-// conditions and phases are true; I18 moves. Includes the sentences of ConductChecker. Actions of users,
-// drivers and rivals are excused: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a
-// write.
+// Sentences begin with the invariant:
+//   - I1 devices, shares, counters and compatibility groups; I2 a claim's requests; I3 a bound pod's claims;
+//   - I4 a gang begins whole; I5 one topology domain;
+//   - I7 a pod is bound once, and within its node's allocatable; I8 terms of leaders;
+//   - I15 writes of an object; I16 repairs of models; I17 conditions and phases are true; I18 moves.
+// Includes the sentences of ConductChecker. Actions of users, drivers and rivals are excused: see Excuses in
+// the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
 
 #include <algorithm>

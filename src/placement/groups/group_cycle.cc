@@ -335,9 +335,8 @@ std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const Pla
 }
 
 NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod) {
-  const auto own = run.input.avoid.find(pod.meta.uid);
-  const std::span<const NodeId> avoid =
-      own == run.input.avoid.end() ? std::span<const NodeId>() : std::span<const NodeId>(own->second);
+  const AvoidedNodes avoided = avoided_by(run.input.avoid, pod.meta.uid);
+  const std::span<const NodeId> avoid = avoided.nodes();
   pods_.begin(state_, run.context, pod, &run.transaction);
   const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (nominated.valid()) return nominated;

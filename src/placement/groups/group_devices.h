@@ -1,8 +1,8 @@
 // How many members of a group a node takes at most by its free devices.
 //
-// Devices count by their driver where the classes and selectors of the requests name it, and all together;
-// where these say more than a driver, also by whether they pass them. Owner: one decision. Cost: O(devices of
-// the node), once a node; by selectors on kNodesBySelectorsMax nodes at most.
+// Devices are counted together, and by driver where classes and selectors of the requests name it. Where
+// these name more than a driver, devices are also counted by whether they pass them. Owner: one decision.
+// Cost: O(devices of the node), once a node; by selectors on kNodesBySelectorsMax nodes at most.
 #pragma once
 
 #include <functional>
