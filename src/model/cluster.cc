@@ -144,6 +144,7 @@ void Cluster::apply_slice(const api::ResourceSlice* before,
   SliceRow slice{after, pool, {}};
   for (const api::Device& device : after->devices) {
     slice.devices.push_back(device_id(pool, device.name));
+    slice.shares |= device.allow_multiple;
     for (const auto& [name, takes] : device.node_allocatable) resources_.intern(name);
     for (const auto& [name, capacity] : device.capacity) capacities_.intern(name);
   }

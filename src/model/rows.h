@@ -58,6 +58,7 @@ struct SliceRow {
   std::shared_ptr<const api::ResourceSlice> live;
   PoolId pool;
   std::vector<DeviceId> devices;  // as live->devices
+  bool shares = false;            // several claims may have one of them
 };
 
 struct PoolRow {

@@ -1,8 +1,9 @@
 // PlacementPolicies with `required`: a pod of their group is bound in the domain of the other members. From
 // the stored JSON alone.
 //
-// I5. Excused: decisions that may not know the policy or the Topology yet, policies that widen the level,
-// relabelled nodes. Owner: SafetyChecker. Cost: the members of the pod's group for each policy about it.
+// I5. Excused: decisions that may not know the policy yet, or another meaning of its level in the Topology;
+// policies that widen the level; relabelled nodes. Owner: SafetyChecker. Cost: the members of the pod's group
+// for each policy about it.
 #pragma once
 
 #include <functional>

@@ -116,13 +116,12 @@ const GroupDevices::Free& GroupDevices::free_on(model::NodeId node) {
 // Of the pool's slices for this node, and for any. False: several claims may share a device.
 bool GroupDevices::add_free(model::PoolId id, std::string_view node, std::vector<std::int64_t>& free) const {
   const model::PoolRow& pool = cluster_.pool(id);
+  const bool of_one_node = !pool.wide && pool.nodes.size() == 1;
   std::int64_t count = 0;
   for (const auto& [name, slice] : pool.slices) {
-    if (!slice.live->node_name.empty() && slice.live->node_name != node) continue;
-    for (std::size_t i = 0; i < slice.devices.size(); ++i) {
-      if (slice.live->devices[i].allow_multiple) return false;
-      count += cluster_.ledger().busy(slice.devices[i]) ? 0 : 1;
-    }
+    if (!of_one_node && !slice.live->node_name.empty() && slice.live->node_name != node) continue;
+    if (slice.shares) return false;
+    for (const model::DeviceId device : slice.devices) count += cluster_.ledger().busy(device) ? 0 : 1;
   }
   for (std::size_t i = 0; i < asks_.size(); ++i)
     if (asks_[i].kind.first.empty() || asks_[i].kind.first == pool.driver) free[i] += count;
@@ -132,7 +131,7 @@ bool GroupDevices::add_free(model::PoolId id, std::string_view node, std::vector
 GroupDevices::Free GroupDevices::count(model::NodeId node) {
   const std::string& name = cluster_.node(node).name;
   std::vector<std::int64_t> free(asks_.size());
-  for (const model::PoolId pool : cluster_.pools_of(node))
+  for (const auto& [pool, slices] : cluster_.node(node).local_pools)
     if (!cluster_.pool(pool).wide && !add_free(pool, name, free)) return std::nullopt;
   for (const auto& [key, pool] : cluster_.shared_pools())
     if (!add_free(pool, name, free)) return std::nullopt;
