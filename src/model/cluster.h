@@ -68,12 +68,12 @@ class Cluster {
   const std::set<ClaimId>& late_claims() const { return late_claims_; }
   // The late allocation of this claim cannot be written any more.
   void forget_late(ClaimId claim);
-  // Adds a late allocation unchanged: for replay and rebuild.
-  void expect_late(ClaimId claim, LateAllocation late);
+  void expect_late(ClaimId claim, LateAllocation late);  // adds it unchanged, as assume()
 
   const std::vector<NodeRow>& nodes() const { return nodes_; }
   const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
   const PodRow& pod(PodId id) const { return pods_[id.index()]; }
+  const std::vector<PodRow>& pods() const { return pods_; }  // those of pods that are gone are not live
   const ClaimRow& claim(ClaimId id) const { return claims_[id.index()]; }
   const PoolRow& pool(PoolId id) const { return pools_[id.index()]; }
   const DeviceRow& device(DeviceId id) const { return devices_[id.index()]; }

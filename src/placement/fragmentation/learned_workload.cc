@@ -34,7 +34,7 @@ std::string affinity_key_of(const api::Pod& pod) {
   return signature.bytes();
 }
 
-// The newest pods with GPUs, what they ask for, and their affinities' bytes.
+// The newest pods with GPUs, of equal age by name: what they ask for, and their affinities' bytes.
 struct LearnedWorkload::Sample {
   struct Row {
     std::shared_ptr<const api::Pod> pod;
@@ -44,16 +44,21 @@ struct LearnedWorkload::Sample {
   std::vector<Row> rows;
 
   explicit Sample(const SchedulingContext& context) {
-    for (const auto& [key, pod] : context.view.pods.all()) {
-      const PodId id = context.cluster.find_pod(key.ns, key.name);
-      if (!id.valid() || !context.cluster.pod(id).live || api::is_gpu_reservation(*pod)) continue;
-      const GpuDemand demand = gpu_demand_of(context.cluster.pod(id));
-      if (demand.gpus() > 0) rows.push_back({pod, {demand}, {}});
+    const std::vector<model::PodRow>& pods = context.cluster.pods();
+    std::vector<std::pair<Time, std::uint32_t>> newest;
+    for (std::uint32_t i = 0; i < pods.size(); ++i)
+      if (pods[i].live && !api::is_gpu_reservation(*pods[i].live) && gpu_demand_of(pods[i]).gpus() > 0)
+        newest.emplace_back(pods[i].live->meta.created, i);
+    const auto first = [&](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : pods[a.second].key < pods[b.second].key;
+    };
+    if (newest.size() > kWorkloadPodsMax) {
+      std::ranges::nth_element(newest, newest.begin() + kWorkloadPodsMax, first);
+      newest.resize(kWorkloadPodsMax);
     }
-    std::ranges::stable_sort(rows, std::ranges::greater(),
-                             [](const Row& row) { return row.pod->meta.created; });
-    if (rows.size() > kWorkloadPodsMax) rows.resize(kWorkloadPodsMax);
-    for (Row& row : rows) row.affinity = affinity_key_of(*row.pod);
+    std::ranges::sort(newest, first);
+    for (const auto& [created, i] : newest)
+      rows.push_back({pods[i].live, {gpu_demand_of(pods[i])}, affinity_key_of(*pods[i].live)});
   }
 };
 

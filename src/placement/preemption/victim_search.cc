@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "placement/claims.h"
 #include "placement/preemption/far_victims.h"
@@ -27,8 +28,11 @@ class Returns {
 
   bool over() const { return budget_.sets == 0; }
   VictimReturns of(const Units& victims);
+  // Of each unit, whether it has room by itself; of kReturnsMax units, the last ones.
+  std::vector<bool> have_room(const Units& units);
 
  private:
+  std::optional<api::Pod> coming_back(const VictimUnit& unit) const;
   bool place(const api::Pod& pod);
   std::uint32_t refused_by(const api::Pod& pod);
   bool has_few_nodes(const api::Pod& pod);
@@ -81,11 +85,14 @@ class Search {
   VictimIndex::Demand demand_of(const RefusedByNode& node) const;
   std::vector<Bound> bounds(std::span<const RefusedByNode> nodes) const;
   std::optional<Chosen> best_of(std::span<const RefusedByNode> nodes);
-  std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at);
+  enum class TakenBackLast : std::uint8_t { LeastImportant, MovesAmongEquals };
+  std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at, TakenBackLast last);
+  void prefer_moves(const RefusedByNode& node, Chosen& best);
+  UnitSet moves_last(NodeId node, const Units& units);
   void add_returns(NodeId node, Chosen& chosen);
   void assume_no_better(const PreemptionCost& best, PreemptionCost& cost) const;
   bool counts_lost_work() const { return context_.victim_scoring == VictimScoring::LeastLostWork; }
-  UnitSet minimal_set(NodeId node, const Units& units);
+  UnitSet minimal_set(NodeId node, const Units& units, const UnitSet& order);
   bool fits(NodeId node);
   bool fits_without(NodeId node, const Units& units, const UnitSet& removed);
   void note_refusal(const RefusedByNode& node, const Units& units);
@@ -157,18 +164,42 @@ void Search::note_refusal(const RefusedByNode& node, const Units& units) {
 }
 
 // As kube-scheduler's; where lost work counts, and there are few units, the cheapest.
-UnitSet Search::minimal_set(NodeId node, const Units& units) {
+UnitSet Search::minimal_set(NodeId node, const Units& units, const UnitSet& order) {
   const UnitQuestions questions{[&](const UnitSet& without) { return fits_without(node, units, without); },
                                 [&](const UnitSet& gone) { return units_.cost_of(units, gone); },
                                 [&] { return checks_ < kPreemptionChecksMax; }};
-  UnitSet removed = reprieve(all_of(units), all_of(units), questions.fits_without,
+  UnitSet removed = reprieve(all_of(units), order, questions.fits_without,
                              [&](const UnitSet&) { return questions.may_go_on(); });
   if (!counts_lost_work()) return removed;
   const PreemptionCost cost = units_.cost_of(units, removed);
-  return cheapest_set({std::move(removed), cost}, all_of(units), questions).units;
+  return cheapest_set({std::move(removed), cost}, order, questions).units;
 }
 
-std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::size_t at) {
+// In the order in which they are taken back. Units that differ in their start or size alone are equal here.
+UnitSet Search::moves_last(NodeId node, const Units& units) {
+  std::vector<bool> moves(units.size());
+  if (fits_without(node, units, all_of(units)) && pods_.reserve(state_, node, transaction_))
+    moves = returns_->have_room(units);
+  units_.restore();
+  UnitSet order = all_of(units);
+  std::ranges::stable_sort(order, {}, [&](std::size_t at) {
+    const VictimUnit& unit = units[at];
+    return std::tuple(turn_of(unit), -std::int64_t{unit.priority}, -unit.lost, bool{moves[at]});
+  });
+  return order;
+}
+
+// On the chosen node, pods that fit elsewhere go rather than others of their priority, if that costs less.
+void Search::prefer_moves(const RefusedByNode& node, Chosen& best) {
+  if (!returns_ || returns_->over() || best.cost.without_room == 0) return;
+  auto chosen = try_node(node, best.at, TakenBackLast::MovesAmongEquals);
+  if (!chosen) return;
+  add_returns(node.node, *chosen);
+  if (chosen->cost < best.cost) best = *std::move(chosen);
+}
+
+std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::size_t at,
+                                               TakenBackLast last) {
   units_.forget_broken_gangs();
   Units units;
   UnitSet removed;
@@ -181,7 +212,8 @@ std::optional<Search::Chosen> Search::try_node(const RefusedByNode& node, std::s
       note_refusal(node, units);
       return std::nullopt;
     }
-    removed = minimal_set(node.node, units);
+    const bool moves = last == TakenBackLast::MovesAmongEquals;
+    removed = minimal_set(node.node, units, moves ? moves_last(node.node, units) : all_of(units));
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
   Chosen chosen{{}, at, units_.sorted(units, removed)};
@@ -233,19 +265,40 @@ void Search::add_returns(NodeId node, Chosen& chosen) {
 }
 
 // A pod without a controller does not come back, and members of groups come back together.
+std::optional<api::Pod> Returns::coming_back(const VictimUnit& unit) const {
+  if (unit.of_group || unit.ends_soon || unit.pods.empty()) return std::nullopt;
+  const api::Pod& gone = *context_.cluster.pod(unit.pods.front()).live;
+  if (!gone.meta.controller() || !gone.group.empty()) return std::nullopt;
+  std::optional<api::Pod> pod = gone;
+  pod->extended_claim.clear();
+  return pod;
+}
+
+std::vector<bool> Returns::have_room(const Units& units) {
+  std::vector<bool> have(units.size());
+  std::size_t tried = 0;
+  for (std::size_t at = units.size(); at-- > 0 && tried < kReturnsMax;) {
+    const std::optional<api::Pod> pod = coming_back(units[at]);
+    if (!pod) continue;
+    ++tried;
+    const auto before = transaction_.savepoint();
+    have[at] = place(*pod);
+    transaction_.roll_back_to(before);
+  }
+  return have;
+}
+
 VictimReturns Returns::of(const Units& victims) {
   VictimReturns returns;
   std::size_t tried = 0;
   for (const VictimUnit& unit : victims) {
-    if (unit.of_group || unit.ends_soon || unit.pods.empty()) continue;
-    api::Pod pod = *context_.cluster.pod(unit.pods.front()).live;
-    if (!pod.meta.controller() || !pod.group.empty()) continue;
+    const std::optional<api::Pod> pod = coming_back(unit);
+    if (!pod) continue;
     if (tried++ == kReturnsMax) break;
-    pod.extended_claim.clear();
-    if (place(pod))
+    if (place(*pod))
       ++returns.placed;
     else
-      returns.refused += refused_by(pod);
+      returns.refused += refused_by(*pod);
   }
   budget_.sets -= std::min(budget_.sets, returns.placed > 0 ? 1 : kVainReturnSets);
   return returns;
@@ -303,7 +356,7 @@ std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nod
     heap.pop_back();
     if (best) assume_no_better(best->cost, next.cost);
     if (best && later(next, {best->cost, best->at})) break;
-    auto chosen = try_node(nodes[next.at], next.at);
+    auto chosen = try_node(nodes[next.at], next.at, TakenBackLast::LeastImportant);
     if (best && chosen) assume_no_better(best->cost, chosen->cost);
     const auto is_better = [&] {
       return chosen && (!best || later({best->cost, best->at}, {chosen->cost, chosen->at}));
@@ -322,6 +375,7 @@ std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, 
     far_ = true;
     best = best_of(nodes);
   }
+  if (best) prefer_moves(nodes[best->at], *best);
   std::optional<PreemptionPlan> plan;
   const bool ended = checks_ >= kPreemptionChecksMax;
   if (best) {

@@ -203,14 +203,58 @@ std::vector<Running> victims_on(const FullCluster& world, int node, bool far) {
   return lower;
 }
 
-std::optional<std::vector<Running>> judge_node(const FullCluster& world, int node, bool far) {
+// A cluster that is built without some pods, in which the preemptor has its node. Those that come back are
+// new pods.
+struct Afterwards {
+  Afterwards(const FullCluster& world, int node, const std::set<std::string>& gone,
+             const std::vector<Running>& returning)
+      : bench(build(world, gone, returning)),
+        core(bench->cluster, bench->selectors, {}),
+        context{bench->view, bench->cluster, core.allocator()},
+        transaction(bench->cluster.ledger()) {
+    std::vector<NodeId> others;
+    for (const auto& [name, id] : bench->cluster.live_nodes())
+      if (name != node_name(node)) others.push_back(id);
+    EXPECT_TRUE(
+        core.place_pod(context, *bench->view.pods.find("ns", "high"), others, transaction).has_value());
+  }
+  PodDecision decide(const std::string& pod) {
+    return core.decide_pod(context, *bench->view.pods.find("ns", pod), {}, transaction, {.searches = true});
+  }
+
+  std::unique_ptr<PluginBench> bench;
+  DecisionCore core;
+  SchedulingContext context;
+  model::Ledger::Transaction transaction;
+};
+
+std::set<std::string> names_of(const std::vector<Running>& pods) {
+  std::set<std::string> names;
+  for (const Running& pod : pods) names.insert(pod.name);
+  return names;
+}
+
+// Whether it comes back and has room by itself, without any of these pods.
+bool has_room(const FullCluster& world, int node, const std::vector<Running>& gone, const Running& pod) {
+  if (!pod.again && !pod.daemon) return false;
+  return Afterwards(world, node, names_of(gone), {pod}).decide(pod.name).node.valid();
+}
+
+enum class TakenBackLast : std::uint8_t { LeastImportant, MovesAmongEquals };
+
+std::optional<std::vector<Running>> judge_node(const FullCluster& world, int node, bool far,
+                                               TakenBackLast last) {
   std::vector<Running> order = victims_on(world, node, far);
-  std::set<std::string> gone;
-  for (const Running& pod : order) gone.insert(pod.name);
+  std::set<std::string> gone = names_of(order);
   if (order.empty() || !fits(world, node, gone)) return std::nullopt;
   const std::set<std::string> refused = refused_of(world, order);
+  std::set<std::string> moves;
+  if (last == TakenBackLast::MovesAmongEquals)
+    for (const Running& pod : order)
+      if (has_room(world, node, order, pod)) moves.insert(pod.name);
   std::ranges::stable_sort(order, {}, [&](const Running& pod) {
-    return pod.daemon ? 0 : refused.contains(pod.name) ? 1 : 2;
+    const int turn = pod.daemon ? 0 : refused.contains(pod.name) ? 1 : 2;
+    return std::tuple(turn, -pod.priority, moves.contains(pod.name));
   });
   for (const Running& pod : order) {
     gone.erase(pod.name);
@@ -221,60 +265,52 @@ std::optional<std::vector<Running>> judge_node(const FullCluster& world, int nod
   return order;
 }
 
-// Each is decided in a cluster in which the preemptor has its node and they are new pods.
 Returned returns_of(const FullCluster& world, int node, const std::vector<Running>& victims) {
-  std::set<std::string> gone;
   std::vector<Running> returning;
-  for (const Running& pod : victims) {
-    gone.insert(pod.name);
+  for (const Running& pod : victims)
     if (pod.again || pod.daemon) returning.push_back(pod);
-  }
   Returned returned{0, static_cast<int>(victims.size())};
   if (returning.empty()) return returned;
-  const auto bench = build(world, gone, returning);
-  DecisionCore core(bench->cluster, bench->selectors, {});
-  const SchedulingContext context{bench->view, bench->cluster, core.allocator()};
-  model::Ledger::Transaction transaction(bench->cluster.ledger());
-  std::vector<NodeId> others;
-  for (const auto& [name, id] : bench->cluster.live_nodes())
-    if (name != node_name(node)) others.push_back(id);
-  EXPECT_TRUE(core.place_pod(context, *bench->view.pods.find("ns", "high"), others, transaction).has_value());
-  Preempting preempting;
-  preempting.searches = true;
+  Afterwards afterwards(world, node, names_of(victims), returning);
   for (const Running& pod : returning) {
-    const PodDecision decision =
-        core.decide_pod(context, *bench->view.pods.find("ns", pod.name), {}, transaction, preempting);
+    const PodDecision decision = afterwards.decide(pod.name);
     if (decision.preemption) returned.refused += static_cast<int>(decision.preemption->cost.refused);
     if (decision.node.valid()) --returned.without_room;
   }
   return returned;
 }
 
+std::vector<std::int64_t> cost_on(const FullCluster& world, int node, const std::vector<Running>& victims) {
+  std::int64_t daemons = 0, sum = 0, earliest = INT64_MAX;
+  for (const Running& pod : victims) {
+    daemons += pod.daemon ? 1 : 0;
+    sum += pod.priority + (std::int64_t{1} << 31);
+    if (pod.priority == victims.front().priority) earliest = std::min<std::int64_t>(earliest, pod.started);
+  }
+  const Returned returned = returns_of(world, node, victims);
+  return {daemons,
+          static_cast<std::int64_t>(refused_of(world, victims).size()),
+          returned.refused,
+          victims.front().priority,
+          returned.without_room,
+          sum,
+          static_cast<std::int64_t>(victims.size()),
+          -earliest};
+}
+
 Judged judge(const FullCluster& world, bool far) {
   Judged best;
   std::vector<std::int64_t> best_cost;
-  for (int node = 0; node < world.nodes; ++node) {
-    const auto victims = judge_node(world, node, far);
-    if (!victims) continue;
-    std::int64_t daemons = 0, sum = 0, earliest = INT64_MAX;
-    for (const Running& pod : *victims) {
-      daemons += pod.daemon ? 1 : 0;
-      sum += pod.priority + (std::int64_t{1} << 31);
-      if (pod.priority == victims->front().priority) earliest = std::min<std::int64_t>(earliest, pod.started);
-    }
-    const Returned returned = returns_of(world, node, *victims);
-    const std::vector<std::int64_t> cost = {daemons,
-                                            static_cast<std::int64_t>(refused_of(world, *victims).size()),
-                                            returned.refused,
-                                            victims->front().priority,
-                                            returned.without_room,
-                                            sum,
-                                            static_cast<std::int64_t>(victims->size()),
-                                            -earliest};
-    if (best.node >= 0 && cost >= best_cost) continue;
+  const auto try_node = [&](int node, TakenBackLast last) {
+    const auto victims = judge_node(world, node, far, last);
+    if (!victims) return;
+    const std::vector<std::int64_t> cost = cost_on(world, node, *victims);
+    if (best.node >= 0 && cost >= best_cost) return;
     best = {node, *victims};
     best_cost = cost;
-  }
+  };
+  for (int node = 0; node < world.nodes; ++node) try_node(node, TakenBackLast::LeastImportant);
+  if (best.node >= 0) try_node(best.node, TakenBackLast::MovesAmongEquals);
   return best;
 }
 
@@ -536,6 +572,18 @@ const Row kByHand[] = {
       0,
       3},
      "n1: b"},
+    {"of one node's pods, the one that fits elsewhere goes",
+     {2,
+      {{"a", 0, 1, 2, 1, -1, false, false, false, 0, true},
+       {"b", 0, 1, 2, 5},
+       {"c", 1, 9, 2, 0, -1, false, false, false, 80}},
+      {},
+      0,
+      0,
+      2,
+      0,
+      80},
+     "n0: a"},
     {"nobody fits elsewhere: the one that started last goes",
      {3,
       {{"a", 0, 1, 4, 5, -1, false, false, false, 0, true},
