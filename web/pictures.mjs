@@ -15,6 +15,7 @@ await page.goto(link);
 await page.locator("canvas[data-painted]").waitFor();
 await page.waitForTimeout(4000); // until pods have their nodes
 const take = async (name) => {
+  await page.waitForFunction(() => !/being (read|tried)/.test(document.querySelector("main").innerText));
   await page.waitForTimeout(500); // for its last frame
   await page.screenshot({ path: join(folder, `dashboard-${name}.png`) });
 };

@@ -60,14 +60,16 @@ Json path_json(const Path& path) {
 
 Json room_page(const Floor& floor) {
   const FloorLayout& layout = floor.layout();
+  std::vector<Sums> own(layout.domains().size());  // of nodes that are directly in the domain
+  for (const FloorNode& node : layout.nodes())
+    if (!node.shared_pool) add(own[node.domain], sums_of(floor, node));
   std::map<Path, Sums, PathLess> domains;
   domains[{}];
-  for (const FloorNode& node : layout.nodes()) {
-    if (node.shared_pool) continue;
-    const Sums own = sums_of(floor, node);
-    const Path& path = layout.domains()[node.domain].path;
+  for (std::size_t at = 0; at < own.size(); ++at) {
+    if (own[at].nodes == 0) continue;  // it has shared pools alone
+    const Path& path = layout.domains()[at].path;
     for (std::size_t depth = 0; depth <= path.size(); ++depth)
-      add(domains[Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth))], own);
+      add(domains[Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth))], own[at]);
   }
   struct Level {
     std::int64_t domains = 0, free = 0, whole = 0;

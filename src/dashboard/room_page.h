@@ -1,6 +1,6 @@
 // Room: what is free in each domain, and where it is broken up.
 //
-// Pure. Cost: O(devices).
+// Pure. Cost: O(devices + domains log domains).
 #pragma once
 
 #include "base/json.h"

@@ -1,6 +1,8 @@
 // The page in Chromium against a `berth up` with three nodes; one JSON line a case: {"name","problem"}.
 // CASES is "all", or "restarted" for a process that took up the data of the one before.
-// API, CA, CERT and KEY say where the API server is and who asks; LINK is the link that `up` printed.
+// API, CA, CERT and KEY say where the API server is and who asks; LINK is the link that `up` printed. With
+// UPDATE_PICTURES the pictures beside this file are replaced by what is seen.
+import { readFileSync, writeFileSync } from "node:fs";
 import https from "node:https";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -8,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const require = createRequire(fileURLToPath(new URL("../../web/package.json", import.meta.url)));
 const { chromium, expect } = require("@playwright/test");
 const axe = require("axe-core").source;
-const { API, CA, CERT, KEY, LINK, CASES } = process.env;
+const { API, CA, CERT, KEY, LINK, CASES, UPDATE_PICTURES } = process.env;
 const screens = ["floor", "why", "group", "time", "room", "health", "pace"];
 
 function call(method, path, body) {
@@ -37,6 +39,34 @@ const complaints = [];
 page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
 page.on("pageerror", (error) => complaints.push(error.message));
 const show = (screen) => page.evaluate((name) => { location.hash = `#/${name}`; }, screen);
+
+// The names on the map look a little different with other fonts. A cell that is filled differs by more.
+const differentMax = 0.001, channelTolerance = 48;
+
+// The part of pixels that differ between the map and the picture of this name; 1: another size.
+async function differenceTo(name) {
+  const file = new URL(`${name}.png`, import.meta.url), seen = await page.locator(".map").screenshot();
+  if (UPDATE_PICTURES) writeFileSync(file, seen);
+  const judge = await context.newPage();
+  const urls = [seen, readFileSync(file)].map((bytes) => `data:image/png;base64,${bytes.toString("base64")}`);
+  const part = await judge.evaluate(async ([urls, tolerance]) => {
+    const [a, b] = await Promise.all(urls.map(async (url) => {
+      const image = new Image();
+      image.src = url;
+      await image.decode();
+      const canvas = new OffscreenCanvas(image.width, image.height), drawing = canvas.getContext("2d");
+      drawing.drawImage(image, 0, 0);
+      return drawing.getImageData(0, 0, image.width, image.height);
+    }));
+    if (a.width !== b.width || a.height !== b.height) return 1;
+    let different = 0;
+    for (let at = 0; at < a.data.length; at += 4)
+      if ([0, 1, 2].some((channel) => Math.abs(a.data[at + channel] - b.data[at + channel]) > tolerance)) ++different;
+    return different / (a.width * a.height);
+  }, [urls, channelTolerance]);
+  await judge.close();
+  return part;
+}
 
 const slider = () => page.getByRole("slider", { name: "Instant" });
 async function oldest() {
@@ -77,6 +107,13 @@ const all = {
     await colleague.goto(await call("GET", "/ui/"));
     await expect(colleague.locator(".foot")).toContainText("3 nodes");
     await other.close();
+  },
+  "the floor looks as in its pictures, light and dark": async () => {
+    await expect(page.locator(".tile-ill dd")).toHaveText("0");
+    for (const colorScheme of ["dark", "light"]) {
+      await page.emulateMedia({ colorScheme });
+      await expect.poll(() => differenceTo(`floor-${colorScheme}`)).toBeLessThan(differentMax);
+    }
   },
   "the table shows what the map shows": async () => {
     await page.getByRole("button", { name: "Table" }).click();

@@ -68,7 +68,7 @@ const legends: Record<Mode, LegendRow[]> = {
   use: [["free", "hollow", "free"], ["used", "none", "in use"], ["shared", "half", "shared"], ["reserved", "dot", "reserved"]],
   owner: [["free", "hollow", "free"]],
   health: [["quiet", "none", "healthy"], ["unknown", "dash", "of unknown health"], ["closed", "slash", "closed to new work"], ["ill", "cross", "ill"]],
-  reserved: [["free", "hollow", "free"], ["reserved", "dot", "a pod without a node has it"], ["kept", "ring", "kept for who waits"], ["quiet", "none", "in use"]],
+  reserved: [["free", "hollow", "free"], ["reserved", "dot", "reserved"], ["kept", "ring", "kept for who waits"], ["others", "none", "in use"]],
   fragmentation: [["whole", "hollow", "free, on a free node"], ["shared", "half", "free, others in use"], ["quiet", "none", "in use"]],
 };
 

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Bar, Card, Empty, Name, Rows, Sheet, ago, clock, now, plural, span } from "./parts.tsx";
+import { Bar, Card, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
 import { type PacePage, type Reservation, go, health, href, highlight, pace, reservations, room } from "./store.ts";
 
@@ -33,7 +33,7 @@ function Reservations() {
           <tbody>{page.rooms.map((row, i) => <KeptRoom key={i} of={row} />)}</tbody>
         </table>
       )}
-      {page && page.total > page.rooms.length && <p class="muted">The first {page.rooms.length} of {page.total.toLocaleString("en")} are shown.</p>}
+      {page && page.total > page.rooms.length && <p class="muted">The first {page.rooms.length} of {amount(page.total)} are shown.</p>}
     </Card>
   );
 }
@@ -45,7 +45,7 @@ export function RoomScreen() {
         <Card title="The most that is free in one place">
           <table class="plain narrow">
             <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th></tr></thead>
-            <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{level.domains}</td><td class="number">{level.largestFree}</td><td class="number">{level.largestWhole}</td></tr>)}</tbody>
+            <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{amount(level.domains)}</td><td class="number">{amount(level.largestFree)}</td><td class="number">{amount(level.largestWhole)}</td></tr>)}</tbody>
           </table>
           <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. <code>berth plan</code> says whether a group fits.</p>
         </Card>
@@ -60,9 +60,9 @@ export function RoomScreen() {
             row={(row) => (
               <tr key={row.path.join("/")} class={`level-${row.level}`}>
                 <th scope="row">{"· ".repeat(Math.max(0, row.level - 1))}{row.path.length === 0 ? "the whole floor" : row.path[row.path.length - 1]}</th>
-                <td class="number">{row.nodes}</td><td class="number">{row.devices}</td>
+                <td class="number">{amount(row.nodes)}</td><td class="number">{amount(row.devices)}</td>
                 <td><Bar parts={[{ name: "in use", value: row.used, kind: "used" }, { name: "reserved", value: row.reserved, kind: "reserved" }, { name: "free", value: row.free - row.stranded, kind: "free" }, { name: "stranded", value: row.stranded, kind: "shared" }, { name: "ill or closed, in no use", value: row.out, kind: "ill" }]} /></td>
-                <td class="number">{row.free}</td><td class="number">{row.stranded}</td><td class="number">{row.freeNodes}</td><td class="number">{row.out}</td>
+                <td class="number">{amount(row.free)}</td><td class="number">{amount(row.stranded)}</td><td class="number">{amount(row.freeNodes)}</td><td class="number">{amount(row.out)}</td>
               </tr>
             )} />
         </Card>
@@ -73,7 +73,7 @@ export function RoomScreen() {
 
 export function HealthScreen() {
   return (
-    <Sheet page={health.value} title="Health" note={(page) => page.total === 0 ? "nothing is ill" : `${page.total.toLocaleString("en")} ill, closed or unknown`}>{(page) => (
+    <Sheet page={health.value} title="Health" note={(page) => page.total === 0 ? "nothing is ill" : `${amount(page.total)} ill, closed or unknown`}>{(page) => (
       <>
         <Card title="Nodes" note={page.nodes.length > 0 ? plural(page.nodes.length, "node") : undefined}>
           {page.nodes.length === 0 ? <Empty>Every node is ready and open.</Empty> : (
@@ -82,7 +82,7 @@ export function HealthScreen() {
               <tbody>{page.nodes.slice(0, 300).map((row) => (
                 <tr key={row.node}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}</button></th>
                   <td><Condition of={row.condition} /></td>
-                  <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td class="number">{row.devices}</td><td class="number">{row.inUse}</td></tr>))}</tbody>
+                  <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td class="number">{amount(row.devices)}</td><td class="number">{amount(row.inUse)}</td></tr>))}</tbody>
             </table>
           )}
         </Card>
@@ -144,7 +144,7 @@ function Chart({ title, series }: { title: string; series: Series[] }) {
   return (
     <Card title={title}>
       <ul class="legend" aria-label={`${title}, now`}>
-        {series.map((row) => <li key={row.label}><span class={`key line line${row.colour}${row.dash ? " dashed" : ""}`} />{row.label} <strong>{(row.values.at(-1) ?? 0).toLocaleString("en")}</strong></li>)}
+        {series.map((row) => <li key={row.label}><span class={`key line line${row.colour}${row.dash ? " dashed" : ""}`} />{row.label} <strong>{amount(row.values.at(-1) ?? 0)}</strong></li>)}
       </ul>
       <div ref={box} class="chart" role="img" aria-label={`${title}; now ${latest}; the table has the same data`} />
     </Card>
@@ -157,7 +157,7 @@ function PaceTable({ page }: { page: PacePage }) {
     <Card title="A row a second" note="the latest first">
       <Rows items={rows} height={30} label="Pace by second"
         head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Pods that wait</th></tr>}
-        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{page.placed[i]}</td><td class="number">{page.refused[i]}</td><td class="number">{page.bound[i]}</td><td class="number">{page.waiting[i]}</td></tr>} />
+        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{amount(page.placed[i])}</td><td class="number">{amount(page.refused[i])}</td><td class="number">{amount(page.bound[i])}</td><td class="number">{amount(page.waiting[i])}</td></tr>} />
     </Card>
   );
 }

@@ -22,8 +22,9 @@ export function span(seconds: number): string {
 // "14:03:59", of this browser's clock: as all times on the page.
 export function clock(time: string | number): string { return new Date(time).toLocaleTimeString("en-GB"); }
 
+export function amount(count: number): string { return count.toLocaleString("en"); }
 export function plural(count: number, word: string): string {
-  return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+  return `${amount(count)} ${word}${count === 1 ? "" : "s"}`;
 }
 
 export function Card({ title, children, note }: { title: string; children: ComponentChildren; note?: string }) {

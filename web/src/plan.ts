@@ -56,13 +56,13 @@ function flow(parts: Part[], gap: number, aspect: number, widths: Map<string, nu
 function bestWidth(parts: Part[], gap: number, aspect: number): number {
   const area = parts.reduce((sum, part) => sum + (part.w + gap) * (part.h + gap), 0);
   const least = parts.reduce((most, part) => Math.max(most, part.w), 0), middle = Math.sqrt(area * aspect);
-  const scale = (width: number) => {
+  const worth = (width: number) => {
     const { w, h } = rows(parts, gap, width);
-    return Math.min(aspect / w, 1 / h);
+    return Math.min(aspect / w, 1 / h) * Math.sqrt(area / ((w + gap) * (h + gap))); // holes are room lost
   };
-  let widest = Math.max(middle, least), best = scale(widest);
+  let widest = Math.max(middle, least), best = worth(widest);
   for (let i = 0; i < widthsTried; ++i) {
-    const width = Math.max(least, middle * (0.5 + (1.5 * i) / widthsTried)), tried = scale(width);
+    const width = Math.max(least, middle * (0.5 + (1.5 * i) / widthsTried)), tried = worth(width);
     if (tried > best * 1.001) [widest, best] = [width, tried];
   }
   return widest;

@@ -20,7 +20,8 @@ export interface Shades { colour: Uint32Array; small: Uint32Array; mark: Uint8Ar
 
 const smallest = 7; // pixels of a cell that has room for a mark
 export const dimmedAlpha = 0.22;
-const stripedAlpha = 0.45; // of a striped cell that has no room for stripes
+// Of cells that have no room for their mark: striped ones, and free ones, which are hollow.
+const stripedAlpha = 0.45, hollowAlpha = 0.38;
 
 // ABGR, as pixels are on every machine that runs a browser.
 export function rgb(text: string): number {
@@ -66,7 +67,10 @@ export function shade(floor: Floor, look: Look, into?: Shades): Shades {
     if (found === undefined) dimmed.set(colour, (found = mix(palette.background, colour, dimmedAlpha)));
     return found;
   };
-  const paler = palette.owners.map((colour) => mix(palette.background, colour, stripedAlpha));
+  const paler = {
+    free: mix(palette.background, palette.free, hollowAlpha),
+    owners: palette.owners.map((colour) => mix(palette.background, colour, stripedAlpha)),
+  };
   for (let node = 0; node + 1 < floor.firstCell.length; ++node) {
     const whole = look.mode === "fragmentation" && isWhole(floor, node);
     for (let cell = floor.firstCell[node]; cell < floor.firstCell[node + 1]; ++cell) {
@@ -89,7 +93,7 @@ function give(colour: number, mark: number, small = colour): typeof seen {
   return seen;
 }
 
-function appearance(floor: Floor, cell: number, look: Look, paler: number[], whole: boolean): typeof seen {
+function appearance(floor: Floor, cell: number, look: Look, paler: { free: number; owners: number[] }, whole: boolean): typeof seen {
   const { mode, palette } = look;
   const use = floor.use(cell), condition = floor.condition(cell), sick = conditionMark(condition);
   if (mode === "fragmentation")
@@ -100,15 +104,15 @@ function appearance(floor: Floor, cell: number, look: Look, paler: number[], who
       : condition === Condition.Unknown ? palette.unknown : palette.quiet, mark + sick);
   if (mode === "reserved") {
     if (look.kept?.[cell]) return give(palette.kept, Mark.Ring + sick);
-    return use === Use.Reserved ? give(palette.reserved, mark + sick) : give(use === Use.Free ? palette.free : palette.quiet, mark + sick);
+    if (use !== Use.Free) return give(use === Use.Reserved ? palette.reserved : palette.others, mark + sick);
   }
-  if (use === Use.Free) return give(palette.free, mark + sick);
+  if (use === Use.Free) return give(palette.free, mark + sick, paler.free);
   if (mode === "owner") {
     const slot = floor.owner[cell] > 0 ? look.slots[floor.owner[cell]] ?? -1 : -1;
     if (slot < 0) return give(palette.others, mark + sick);
     if (slot < ownerColours) return give(palette.owners[slot], mark + sick);
     const colour = slot - ownerColours;
-    return give(palette.owners[colour], (mark || Mark.Stripes) + sick, paler[colour]);
+    return give(palette.owners[colour], (mark || Mark.Stripes) + sick, paler.owners[colour]);
   }
   return give(use === Use.Reserved ? palette.reserved : use === Use.Shared ? palette.shared : palette.used, mark + sick);
 }

@@ -121,7 +121,7 @@ function MomentPane({ moment }: { moment: Moment }) {
   );
 }
 
-const sums = ["in use", "reserved", "free", "ill or closed, free", "waiting"];
+const sums = ["in use", "reserved", "free", "ill or closed, in no use", "waiting"];
 function DifferencePane({ difference }: { difference: Difference }) {
   const { devices, owners, queue } = difference;
   return (

@@ -152,7 +152,7 @@ export function Answer({ found }: { found: Found }) {
           <table class="plain">
             <thead><tr><th>Plugin</th><th class="number">Nodes</th><th>Reason</th><th>Examples</th></tr></thead>
             <tbody>{answer.refused!.map((row) => (
-              <tr key={row.plugin + row.reason}><td>{row.plugin}</td><td class="number">{row.nodes}</td><td>{row.reason}</td>
+              <tr key={row.plugin + row.reason}><td class="whole">{row.plugin}</td><td class="number">{row.nodes}</td><td>{row.reason}</td>
                 <td><Examples nodes={(row.examples ?? []).map((example) => example.node)} show={(nodes) => showNodes(nodes, row.reason)} /></td></tr>))}</tbody>
           </table>
         </Card>

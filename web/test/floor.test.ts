@@ -117,7 +117,7 @@ describe("cells", () => {
     const room = { namespace: "ns", name: "gang", cells: [[1, 2]] } as Reservation;
     const page = { total: 1, rooms: [room] }, kept = keptCells(page, floor.cells);
     const { colour, mark } = shade(floor, look("reserved", undefined, kept));
-    expect([...colour]).toEqual([palette.quiet, palette.kept, palette.kept, palette.free]);
+    expect([...colour]).toEqual([palette.others, palette.kept, palette.kept, palette.free]);
     expect(mark[2]).toBe(Mark.Ring);
     expect(roomsWith(page, 2)).toEqual([room]);
     expect(roomsWith(page, 3)).toEqual([]);
