@@ -6,7 +6,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config ccache mold python3
   libboost1.81-dev libssl-dev libsimdjson-dev libyaml-dev libsqlite3-dev libgrpc++-dev libprotobuf-dev
-  protobuf-compiler protobuf-compiler-grpc libre2-dev libspdlog-dev libcli11-dev libfmt-dev
+  protobuf-compiler protobuf-compiler-grpc libabsl-dev tzdata libre2-dev libspdlog-dev libcli11-dev libfmt-dev
   libcurl4-openssl-dev libnghttp2-dev prometheus-cpp-dev zlib1g-dev
   libgtest-dev librapidcheck-dev libbenchmark-dev)
 # For tests/dashboard, by their programs: other packages than Debian's have them, too.

@@ -87,7 +87,8 @@ def check_image(image):
         assert {(info.uid, info.gid) for info in infos} == {(0, 0)}
         assert len({info.mtime for info in infos}) == 1, made
         paths |= {info.name for info in infos}
-    assert {"usr/bin/berth", "tmp", "etc/passwd", "etc/group", "etc/ssl/certs/ca-certificates.crt"} <= paths
+    assert {"usr/bin/berth", "tmp", "etc/passwd", "etc/group", "etc/ssl/certs/ca-certificates.crt",
+            "usr/share/zoneinfo/Europe/Berlin"} <= paths
     shells = {path for path in paths if re.search(r"(^|/)(sh|bash|dash|busybox|apt|dpkg)$", path)}
     assert not shells, shells
 
@@ -255,7 +256,7 @@ def the_debian_package_is_sound():
     (package,) = DIST.glob("berth_*.deb")
     fields = run("dpkg-deb", "--field", package).stdout
     assert re.search(r"^Depends: libc6 \(>= 2\.\d+\)$", fields, re.M), fields
-    assert re.search(r"^Recommends: ca-certificates$", fields, re.M), fields
+    assert re.search(r"^Recommends: ca-certificates, tzdata$", fields, re.M), fields
     version = run(DIST / "berth", "version").stdout.split()[1]
     assert "Version: %s\n" % version in fields, fields
     assert run("dpkg-deb", "--info", package).returncode == 0

@@ -30,7 +30,7 @@ def control(version, entries, binary):
     fields = [("Package", "berth"), ("Version", version),
               ("Architecture", program.output("dpkg", "--print-architecture").strip()),
               ("Maintainer", MAINTAINER), ("Installed-Size", str(size)), ("Depends", depends(binary)),
-              ("Recommends", "ca-certificates"), ("Section", "admin"), ("Priority", "optional"),
+              ("Recommends", "ca-certificates, tzdata"), ("Section", "admin"), ("Priority", "optional"),
               ("Description", DESCRIPTION)]
     return "".join("%s: %s\n" % field for field in fields)
 

@@ -1,7 +1,7 @@
 """The container image, as an OCI image layout: a folder and a tar of it. No container engine takes part.
 
-Two layers: what any program linked to glibc needs (loader, libraries, users, CA certificates), and berth with
-its licences. There is no shell and no package manager. Source: OCI image specification 1.1.
+Two layers: what any program linked to glibc needs (loader, libraries, users, CA certificates, time zones),
+and berth with its licences. There is no shell and no package manager. Source: OCI image specification 1.1.
 """
 import datetime
 import hashlib
@@ -19,6 +19,7 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 CERTIFICATES = pathlib.Path("/usr/share/ca-certificates/mozilla")
+ZONES = pathlib.Path("/usr/share/zoneinfo")
 
 PASSWD = """root:x:0:0:root:/:/sbin/nologin
 nonroot:x:%d:%d:nonroot:/:/sbin/nologin
@@ -41,6 +42,16 @@ def certificates():
     return "".join(path.read_text().rstrip("\n") + "\n" for path in files)
 
 
+def zones():
+    """The time zones of the package, which CronJobs name; not their other forms, nor this machine's own."""
+    names = sorted(path.relative_to(ZONES).as_posix() for path in ZONES.rglob("*") if path.is_file())
+    kept = [name for name in names if not name.startswith(("posix/", "right/", "localtime"))
+            and (ZONES / name).read_bytes().startswith(b"TZif")]
+    if not kept:
+        raise program.Trouble("%s: has no time zones — run tools/setup.sh dist" % ZONES)
+    return kept
+
+
 def base_layer(binary):
     loader = program.interpreter(binary)
     libraries = [name for name in program.needed(binary) if name != os.path.basename(loader)]
@@ -53,7 +64,9 @@ def base_layer(binary):
         archives.file("etc/nsswitch.conf", NSSWITCH),
         archives.file("etc/ssl/certs/ca-certificates.crt", certificates()),
         *(archives.file("usr/share/doc/%s/copyright" % package, program.licences([package]))
-          for package in ("ca-certificates", "libc6")),
+          for package in ("ca-certificates", "libc6", "tzdata")),
+        *(archives.copied("usr/share/zoneinfo/" + name, (ZONES / name).resolve(), 0o644)
+          for name in zones()),
         archives.folder("tmp", 0o1777),
     ]
 
@@ -101,7 +114,7 @@ def layout(version, revision, binary, copyright_text, epoch):
     created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     labels = {REFERENCE + "title": "berth", REFERENCE + "version": version,
               REFERENCE + "revision": revision, REFERENCE + "licenses": "Apache-2.0"}
-    layers = [("glibc, users, CA certificates", archives.tar(base_layer(binary), epoch)),
+    layers = [("glibc, users, CA certificates, time zones", archives.tar(base_layer(binary), epoch)),
               ("berth " + version, archives.tar(program_layer(binary, copyright_text), epoch))]
     blobs = Blobs()
     manifest = {
