@@ -7,10 +7,10 @@
 // ends where the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a
 // rule about a zone counts, or that use the pod's volume, go as well (far_victims.h). The what-if places each
 // victim again that its controller makes again, with the devices it asks for. A victim that finds room costs
-// less, and on the chosen node it goes before an equal one. Where budgets protect pods, one that needs victims
-// itself adds those that budgets refuse. Owner: one DecisionCore, on one thread. Cost: a bound for each node,
-// and O(victims · log pods) checks of one node for each node tried; at most kPreemptionChecksMax. Source:
-// kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and frees no devices.
+// less, and on the chosen node it goes before an equal one. Where budgets protect pods, one that needs
+// victims itself adds those that budgets refuse. Owner: one DecisionCore, on one thread. Cost: a bound for
+// each node, and O(victims · log pods) checks of one node for each node tried; at most kPreemptionChecksMax.
+// Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and frees no devices.
 #pragma once
 
 #include <optional>
