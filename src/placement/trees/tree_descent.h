@@ -113,6 +113,7 @@ class TreeDescent {
   struct Candidate {
     Ground ground;
     std::int64_t spare = 0;     // members that still fit beyond those that are asked for
+    std::int64_t of_kinds = 0;  // the same, whatever their devices
     std::int64_t siblings = 0;  // of the unit that are there, if they are spread
   };
   // Kinds, then demands for devices.
@@ -128,7 +129,7 @@ class TreeDescent {
   std::vector<Candidate> candidates(std::size_t at);
   void put_fewest_siblings_first(std::size_t at, std::vector<Candidate>& all) const;
   Needs needs_of(std::size_t at) const;
-  std::int64_t spare(const Needs& needs, const Ground& ground);
+  void find_spare(const Needs& needs, Candidate& candidate);
   std::int64_t free(Column column, const Ground& ground);
   const topology::FitCounts& counts(std::size_t kind, std::size_t chain);
   std::int64_t device_room(std::size_t devices, const Placement& placement) const;
