@@ -29,7 +29,9 @@ inline constexpr std::size_t kTreeUnitsMax = 4'096;
 inline constexpr std::size_t kTreeFailuresBytesMax = std::size_t{32} << 20;
 // Steps of one decision, over all its domains.
 inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
-// One search of all choices on given domains has such a part of the steps that are left.
+// Steps that one search of all choices on given domains costs a member at least.
+inline constexpr std::size_t kTreeStepsOfAChoice = 4;
+// It has such a part of the steps that are left.
 inline constexpr std::size_t kTreeSharesOfChoices = 8;
 // Members that are placed and taken back in one decision.
 inline constexpr std::size_t kTreePlacingsMax = 4'096;
