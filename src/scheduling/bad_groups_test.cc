@@ -59,6 +59,7 @@ TEST_F(BadGroups, AMemberOfAnotherSchedulerIsNamed) {
   expect_good_is_placed();
   // Enough members are ours.
   bench_.put_pod({"bad-2", "1", "bad"});
+  bench_.now = bench_.now + Duration::minutes(1);
   bench_.run();
   for (const char* pod : {"bad-0", "bad-2"}) EXPECT_NE(bench_.node_of(pod), "") << pod;
 }

@@ -200,10 +200,13 @@ TreeDescent::Needs TreeDescent::needs_of(std::size_t at) const {
 }
 
 // Of what is shortest.
-std::int64_t TreeDescent::spare(const Needs& needs, const Ground& ground) {
-  std::int64_t least = kFitCountMax;
-  for (const auto& [column, members] : needs) least = std::min(least, free(column, ground) - members);
-  return least;
+void TreeDescent::find_spare(const Needs& needs, Candidate& candidate) {
+  candidate.spare = candidate.of_kinds = kFitCountMax;
+  for (const auto& [column, members] : needs) {
+    const std::int64_t own = free(column, candidate.ground) - members;
+    candidate.spare = std::min(candidate.spare, own);
+    if (column < kinds_.size()) candidate.of_kinds = std::min(candidate.of_kinds, own);
+  }
 }
 
 // Those with room, the one with least first; all of them if something below the unit may be left out.
@@ -220,13 +223,13 @@ std::vector<TreeDescent::Candidate> TreeDescent::candidates(std::size_t at) {
       all.push_back({{grounds_.chain_of(unit.node), one}, 0});
   }
   const Needs needs = needs_of(at);
-  for (Candidate& one : all) one.spare = spare(needs, one.ground);
+  for (Candidate& one : all) find_spare(needs, one);
   if (strict_[at]) {
     const auto too_small = [](const Candidate& one) { return one.spare < 0; };
     if (std::ranges::all_of(all, too_small)) note_stuck(at, all);
     std::erase_if(all, too_small);
   }
-  std::ranges::stable_sort(all, {}, &Candidate::spare);
+  std::ranges::stable_sort(all, {}, [](const Candidate& one) { return std::pair(one.spare, one.of_kinds); });
   if (moves_.siblings_before && grounds_.chooses(unit.node)) put_fewest_siblings_first(at, all);
   if (effort_ == TreeEffort::ByCounts && is_counted(unit)) keep_one_of_equals(all);
   return all;

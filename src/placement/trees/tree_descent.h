@@ -29,7 +29,9 @@ inline constexpr std::size_t kTreeUnitsMax = 4'096;
 inline constexpr std::size_t kTreeFailuresBytesMax = std::size_t{32} << 20;
 // Steps of one decision, over all its domains.
 inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
-// One search of all choices on given domains has such a part of the steps that are left.
+// Steps that one search of all choices on given domains costs a member at least.
+inline constexpr std::size_t kTreeStepsOfAChoice = 4;
+// It has such a part of the steps that are left.
 inline constexpr std::size_t kTreeSharesOfChoices = 8;
 // Members that are placed and taken back in one decision.
 inline constexpr std::size_t kTreePlacingsMax = 4'096;
@@ -113,6 +115,7 @@ class TreeDescent {
   struct Candidate {
     Ground ground;
     std::int64_t spare = 0;     // members that still fit beyond those that are asked for
+    std::int64_t of_kinds = 0;  // the same, whatever their devices
     std::int64_t siblings = 0;  // of the unit that are there, if they are spread
   };
   // Kinds, then demands for devices.
@@ -128,7 +131,7 @@ class TreeDescent {
   std::vector<Candidate> candidates(std::size_t at);
   void put_fewest_siblings_first(std::size_t at, std::vector<Candidate>& all) const;
   Needs needs_of(std::size_t at) const;
-  std::int64_t spare(const Needs& needs, const Ground& ground);
+  void find_spare(const Needs& needs, Candidate& candidate);
   std::int64_t free(Column column, const Ground& ground);
   const topology::FitCounts& counts(std::size_t kind, std::size_t chain);
   std::int64_t device_room(std::size_t devices, const Placement& placement) const;

@@ -160,7 +160,8 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
     const TreeDescent* running = nullptr;
     TreeDescent::Moves moves{[&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
                              [&](std::span<const std::size_t> placed) {
-                               return place_together(units, *running, placed, choices.budget());
+                               return place_together(units, *running, placed, steps.budget(),
+                                                     choices.budget());
                              },
                              [&](const TreeUnit& unit) { take_back(unit); }};
     if (const GroupWishPtr& wish = input_.nodes.front().wish; wish && spreads_children(*wish))
@@ -182,7 +183,7 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
 
 // Where the search ends without an answer, so does the proof.
 bool TreePlacer::place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
-                                std::span<const std::size_t> placed, Budget& budget) {
+                                std::span<const std::size_t> placed, Budget& steps, Budget& choices) {
   if (!error_.empty()) return false;
   std::vector<GroupPart> parts;
   std::vector<std::size_t> nodes;
@@ -192,7 +193,10 @@ bool TreePlacer::place_together(std::span<const TreeUnit> units, const TreeDesce
     parts.push_back({&input_.nodes[units[at].node].group, descent.found()[at]->placement,
                      static_cast<std::size_t>(units[at].needed)});
   }
-  BudgetShare share(budget, kTreeSharesOfChoices);
+  std::size_t members = 0;
+  for (const GroupPart& part : parts) members += part.needed;
+  if (!steps.spend(kTreeStepsOfAChoice * members)) return false;
+  BudgetShare share(choices, kTreeSharesOfChoices);
   std::string_view unproved;
   GroupOutcome outcome = groups_.run_together(context_, parts, share.budget(), transaction_, unproved);
   if (!unproved.empty()) unproved_ = unproved;

@@ -76,7 +76,7 @@ class TreePlacer {
   bool place(const TreeUnit& unit, const Ground& ground);
   void take_back(const TreeUnit& unit);
   bool place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
-                      std::span<const std::size_t> placed, Budget& budget);
+                      std::span<const std::size_t> placed, Budget& steps, Budget& choices);
   void grow_node(std::size_t node);
   void grow_group(std::size_t node);
   void find_ground(std::size_t node);
