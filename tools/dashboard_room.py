@@ -19,8 +19,8 @@ def thing(api, kind, name, body, **metadata):
     return {"apiVersion": api, "kind": kind, "metadata": {"name": name, **metadata}, **body}
 
 
-def room(racks, nodes):
-    """The nodes and devices."""
+def room(racks, nodes, closed=()):
+    """The nodes and devices; nodes with a number in `closed` take no new pods."""
     levels = [{"name": level, "nodeLabel": "example.com/" + level} for level in ("block", "rack")]
     yield thing("scheduling.berth.dev/v1alpha1", "Topology", "default", {"spec": {"levels": levels}})
     selector = {"cel": {"expression": "device.driver == '%s'" % CLASS}}
@@ -31,7 +31,7 @@ def room(racks, nodes):
         labels = {"berth.dev/simulated": "true", "kubernetes.io/hostname": name,
                   "example.com/block": "b%d" % (rack // RACKS_OF_A_BLOCK + 1),
                   "example.com/rack": "r%d" % (rack + 1)}
-        yield thing("v1", "Node", name, {}, labels=labels)
+        yield thing("v1", "Node", name, {"spec": {"unschedulable": number + 1 in closed}}, labels=labels)
         yield thing("resource.k8s.io/v1", "ResourceSlice", name, {"spec": {
             "driver": CLASS, "nodeName": name,
             "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
@@ -59,6 +59,20 @@ def workload(racks, nodes):
         yield from gang("train-%d" % (rack + 1), max(nodes * (3 + rack % 3) // 6, 1), GPUS, "rack")
         yield from gang("tune-%d" % (rack + 1), 1 + rack % 2, GPUS // 2, "rack")
     yield from gang("too-large", nodes + 1, GPUS, "rack")
+
+
+def illness():
+    """A device that a rule taints, and what two drivers report."""
+    yield thing("resource.k8s.io/v1", "DeviceTaintRule", "fallen", {"spec": {
+        "deviceSelector": {"driver": CLASS, "pool": "node-38", "device": "gpu-6"},
+        "taint": {"key": "example.com/fallen", "effect": "NoExecute"}}})
+    for node, health, message in (("node-20", "Unhealthy", "xid 79: the GPU has fallen off the bus"),
+                                  ("node-29", "Unknown", "no report for 30s")):
+        devices = [{"driver": CLASS, "pool": node, "device": "gpu-%d" % gpu, "health": "Healthy"}
+                   for gpu in range(GPUS)]
+        since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        devices[2].update(health=health, message=message, since=since)
+        yield thing("scheduling.berth.dev/v1alpha1", "NodeDeviceHealth", node, {"spec": {"devices": devices}})
 
 
 @contextlib.contextmanager

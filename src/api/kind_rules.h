@@ -91,7 +91,7 @@ struct KindRules {
   // Deleting without a propagationPolicy orphans dependents (Job).
   bool orphans_by_default = false;
   bool draws_name = false;  // without a name it gets a UUID
-  // A further subresource whose writes are those of the status ("approval"); RuleContext tells which it is.
+  // A further subresource whose writes are those of the status ("approval"); RuleContext names it.
   std::string_view status_writer = {};
 
   void (*set_defaults)(Json& object) = nullptr;

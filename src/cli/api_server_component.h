@@ -92,7 +92,7 @@ class ApiServerComponent {
   std::string dashboard();
   explicit ApiServerComponent(ServerOptions options);
   Result<server::Certificates> certificates() const;
-  // Kept beside the certificates, or made anew at every start.
+  // Kept with the certificates, or made again at every start.
   Result<server::TokenKey> token_key() const;
   void renew_certificates();
   Status bind(server::TransportOptions transport);

@@ -90,12 +90,31 @@ scheduling::DefragmentationSettings defragmentation_settings(const Configuration
   return settings;
 }
 
+// Passes on which rooms the scheduler holds, once a change is known.
+class HeldRoomReport {
+ public:
+  void look(const scheduling::Scheduler& scheduler, explain::DecisionSink& sink, Time now) {
+    if (looked_at_.is_set() && now - looked_at_ < kFiguresPeriod) return;
+    looked_at_ = now;
+    if (scheduler.cluster().ledger().holds().empty() && reported_.total == 0) return;
+    scheduling::HeldRooms rooms = scheduler.held_rooms();
+    if (rooms == reported_) return;
+    reported_ = rooms;
+    sink.hold(std::move(rooms));
+  }
+
+ private:
+  Time looked_at_;
+  scheduling::HeldRooms reported_;
+};
+
 }  // namespace
 
 plane::ControlPlaneOptions plane_options(const Configuration& configuration, const Plugins& plugins) {
   plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
   options.controller_names = configuration.controllers;
+  options.simulated_job_duration = configuration.simulated_job_duration;
   if (configuration.bind_requests == "WhenWaiting") options.bind_requests = plane::BindRequests::WhenWaiting;
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =
@@ -154,7 +173,8 @@ struct ControlPlaneLoops::Parts {
   const bool binds;
   Shown<SchedulerFigures> scheduler_shown;
   Shown<BinderFigures> binder_shown;
-  TermDoubtLog term_doubts;  // of the thread that steps the binder
+  TermDoubtLog term_doubts;   // of the thread that steps the binder
+  HeldRoomReport held_rooms;  // of the scheduler's thread
   plane::ControlPlane plane;
   std::unique_ptr<engine::Loop> scheduling;
   std::unique_ptr<engine::Loop> controllers;
@@ -169,15 +189,19 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   Parts& parts = *parts_;
   parts.plane.lead(leadership ? engine::Leading::Yes : engine::Leading::No,
                    leadership.value_or(client::Leadership{}));
+  const auto report_rooms = [&parts, &clock, decisions] {
+    if (decisions) parts.held_rooms.look(parts.plane.scheduler(), *decisions, clock.monotonic());
+  };
   const auto show_binder = [&parts, &clock](const engine::Engine* engine) {
     if (engine != parts.plane.binding()) return;
     parts.term_doubts.look(parts.plane.binder()->term_doubts(), clock.monotonic());
     parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
   };
   if (engine::Engine* engine = parts.plane.scheduling()) {
-    parts.scheduling =
-        std::make_unique<engine::Loop>(*engine, clock, "berth-scheduler", [&parts, show_binder, engine] {
+    parts.scheduling = std::make_unique<engine::Loop>(
+        *engine, clock, "berth-scheduler", [&parts, show_binder, report_rooms, engine] {
           parts.history.flush();
+          report_rooms();
           parts.scheduler_shown.refresh(
               [&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
           show_binder(engine);

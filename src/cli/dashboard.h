@@ -41,6 +41,7 @@ class DashboardBoard final : public explain::DecisionSink {
   void flush() override {
     if (next_) next_->flush();
   }
+  void hold(scheduling::HeldRooms rooms) override { notes_.hold(std::move(rooms)); }
   client::StatefulDecider& observer() { return board_; }
   dashboard::Published& published() { return published_; }
   const dashboard::History& history() const { return history_; }

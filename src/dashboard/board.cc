@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/types/node_device_health.h"
 #include "dashboard/frames.h"
 #include "dashboard/group_list.h"
+#include "dashboard/reservations_page.h"
 #include "dashboard/room_page.h"
 
 namespace berth::dashboard {
@@ -26,10 +28,12 @@ std::vector<client::Interest> Board::interests() const {
                                api::Kind::ResourceClaim, api::Kind::PodGroup, api::Kind::CompositePodGroup,
                                api::Kind::Topology, api::Kind::BindRequest, api::Kind::DeviceTaintRule})
     interests.push_back({.kind = kind});
+  interests.push_back({.kind = api::Kind::Other, .resource = api::node_device_health_resource()});
   return interests;
 }
 
 void Board::apply(const client::View& view, const client::Delta& delta, Time now) {
+  if (delta.key.kind == api::Kind::Other) return reports_.note(delta);  // most only renew a report
   if (delta.key.kind == api::Kind::Pod) note_pod(delta, now);
   if (!delta.after) forget(delta.key);
   floor_.apply(view, delta);
@@ -63,7 +67,10 @@ void Board::note_pod(const client::Delta& delta, Time now) {
 
 client::Effects Board::decide(const client::View& view, Time now) {
   const bool second_ends = is_due(next_second_, now);
-  if (second_ends) note_reads(now);
+  if (second_ends) {
+    note_reads(now);
+    note_reports(now);
+  }
   if (is_due(next_delta_, now)) {
     note_decisions(view, now);  // before the changes that follow from them
     publish_floor(view, now);
@@ -92,6 +99,11 @@ void Board::note_reads(Time now) {
   if (!publisher_.take_reads()) return;
   if (is_due(read_until_, now)) next_delta_ = next_pages_ = Time();
   read_until_ = now + kUnreadPeriod;
+}
+
+void Board::note_reports(Time now) {
+  reports_.refresh(now);
+  if (floor_.put_reports(reports_.all())) changed_ = health_changed_ = true;
 }
 
 // What is counted whether or not anybody reads.
@@ -133,6 +145,7 @@ void Board::publish_pages(const client::View& view, Time now) {
   publisher_.put("waiting", to_string(waiting));
   publisher_.put("groups", to_string(groups_page(view, floor_.layout())));
   publisher_.put("room", to_string(room_page(floor_)));
+  publisher_.put("reservations", to_string(reservations_page(notes_.held_rooms(), floor_.layout())));
   publisher_.put("health", to_string(health_.page(view, floor_)));
   publisher_.tell("pages", "{}");
 }

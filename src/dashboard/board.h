@@ -3,7 +3,7 @@
 //
 // Owner: an engine of its own, so that no page costs the scheduler time. A change is published within
 // kDeltaPeriod, a page within kPagePeriod; while nobody reads, both within kUnreadPeriod, and who begins to
-// listen is told within kPagePeriod. Cost: O(what changed) and a frame of O(devices) a delta, O(devices +
+// listen is reported within kPagePeriod. Cost: O(what changed) and a frame of O(devices) a delta, O(devices +
 // pods of groups + pods that wait) a page that changed.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "dashboard/pace_page.h"
 #include "dashboard/recorder.h"
 #include "dashboard/waiting.h"
+#include "health/node_reports.h"
 
 namespace berth::dashboard {
 
@@ -27,7 +28,8 @@ inline constexpr Duration kUnreadPeriod = Duration::seconds(2);  // also how lon
 class Publisher {
  public:
   virtual ~Publisher() = default;
-  // The page replaces the last one of its name: floor, floor/cells, waiting, groups, room, health, pace.
+  // The page replaces the last one of its name: floor, floor/cells, waiting, groups, room,
+  // reservations, health, pace.
   virtual void put(std::string_view page, std::string text) = 0;
   // For those who listen: "layout" (the floor must be read again), "floor" (floor_delta()), "pages" (the
   // names of pages that changed), "tick".
@@ -55,6 +57,7 @@ class Board final : public client::StatefulDecider {
   void forget(const api::ObjectKey& gone);
   void note_reads(Time now);
   void note_second(Time now);
+  void note_reports(Time now);
   void note_decisions(const client::View& view, Time now);
   void publish_floor(const client::View& view, Time now);
   void publish_pages(const client::View& view, Time now);
@@ -66,6 +69,7 @@ class Board final : public client::StatefulDecider {
   Floor floor_;
   PendingPods pending_;
   HealthPage health_;
+  health::NodeReports reports_;
   PacePage pace_;
   Recorder recorder_;
   std::uint64_t version_ = 0;

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "scheduling/decision_log.h"
 
 namespace berth::dashboard {
 namespace {
+
+using scheduling::DecisionKind;
 
 const Time kStart = Time::from_seconds(1000);
 
@@ -48,8 +51,8 @@ struct Desk {
   }
 };
 
-std::string refused(std::string_view kind, const std::string& name) {
-  return R"({"time":"2026-01-01T00:00:00.000000Z","kind":")" + std::string(kind) +
+std::string refused(scheduling::DecisionKind kind, const std::string& name) {
+  return R"({"time":"2026-01-01T00:00:00.000000Z","kind":")" + std::string(name_of(kind)) +
          R"(","namespace":"ns","name":")" + name +
          R"(","result":"Unschedulable","reason":"Unschedulable","message":"0/1 nodes. Ours.",)" +
          R"("explanation":"Ours.","placed":[]})";
@@ -80,7 +83,7 @@ TEST(DecisionNotes, ARefusalIsForgottenWithItsGroup) {
   Desk desk;
   const Owner group{OwnerKind::PodGroup, "ns", "g"};
   desk.change(api::Kind::PodGroup, "g");
-  desk.notes.add(refused("PodGroup", "g"));
+  desk.notes.add(refused(DecisionKind::Group, "g"));
   ASSERT_TRUE(desk.notes.read());
   ASSERT_TRUE(desk.notes.refusal_of(group));
   EXPECT_EQ(desk.notes.refusal_of(group)->string_at("sentence"), "0/1 nodes.");
@@ -88,10 +91,40 @@ TEST(DecisionNotes, ARefusalIsForgottenWithItsGroup) {
   EXPECT_FALSE(desk.notes.refusal_of(group));
 }
 
+TEST(DecisionNotes, LinesNameKindsAsTheDecisionLogDoes) {
+  DecisionNotes notes;
+  const std::pair<DecisionKind, OwnerKind> rows[] = {
+      {DecisionKind::Pod, OwnerKind::Pod},
+      {DecisionKind::Group, OwnerKind::PodGroup},
+      {DecisionKind::CompositeGroup, OwnerKind::CompositePodGroup},
+  };
+  for (const auto& [said, kind] : rows) {
+    notes.add(refused(said, "x"));
+    notes.read();
+    EXPECT_TRUE(notes.refusal_of({kind, "ns", "x"}));
+    EXPECT_EQ(notes.take_new().front().string_at("kind"), name_of(kind));
+  }
+}
+
+TEST(DecisionNotes, RoomsThatAreHeldReplaceTheOnesBefore) {
+  Desk desk;
+  desk.reader.reads = true;
+  const auto total = [&](std::int64_t second) {
+    desk.board.decide(desk.view, kStart + Duration::seconds(second));
+    return parse_json(desk.reader.texts["reservations"])->int_at("total");
+  };
+  EXPECT_EQ(total(0), 0);
+  desk.notes.hold({.total = 2, .rooms = {}});
+  desk.notes.hold({.total = 1, .rooms = {}});
+  EXPECT_EQ(total(1), 1);
+  desk.notes.hold({});
+  EXPECT_EQ(total(2), 0);
+}
+
 TEST(DecisionNotes, TheLatestRefusalsAreKept) {
   DecisionNotes notes;
   for (std::size_t i = 0; i <= kRefusalsKeptMax; ++i) {
-    notes.add(refused("Pod", "p" + std::to_string(i)));
+    notes.add(refused(DecisionKind::Pod, "p" + std::to_string(i)));
     notes.read();
   }
   EXPECT_FALSE(notes.refusal_of({OwnerKind::Pod, "ns", "p0"}));
@@ -100,12 +133,12 @@ TEST(DecisionNotes, TheLatestRefusalsAreKept) {
 
 TEST(DecisionNotes, LinesThatAreNotReadHaveABound) {
   DecisionNotes notes;
-  const std::string line = refused("Pod", std::string(kUnreadBytesMax / 4, 'n'));
+  const std::string line = refused(DecisionKind::Pod, std::string(kUnreadBytesMax / 4, 'n'));
   for (int i = 0; i < 5; ++i) notes.add(line);
   notes.read();
   EXPECT_EQ(notes.totals().dropped, 2u);
   EXPECT_EQ(notes.totals().refused, 3u);
-  for (std::size_t i = 0; i < kUnreadLinesMax + 1; ++i) notes.add(refused("Pod", "p"));
+  for (std::size_t i = 0; i < kUnreadLinesMax + 1; ++i) notes.add(refused(DecisionKind::Pod, "p"));
   notes.read();
   EXPECT_EQ(notes.totals().dropped, 3u);
 }

@@ -17,6 +17,16 @@ std::string key_of(const Owner& of) {
   return std::string(name_of(of.kind)) + "/" + of.ns + "/" + of.name;
 }
 
+// Whom the line is about. It says Pod, Group or CompositeGroup.
+Owner subject_of(const Json& line) {
+  Owner subject = owner_named(line);
+  for (const auto kind :
+       {placement::EntityKind::Pod, placement::EntityKind::Group, placement::EntityKind::CompositeGroup})
+    if (line.string_at("kind") == scheduling::name_of(scheduling::kind_of({.kind = kind})))
+      subject.kind = kind_of(kind);
+  return subject;
+}
+
 // What a page shows of the line.
 Json refusal_in(const Json& line) {
   Json refusal = Json::object({{"decided", line.string_at("time")},
@@ -40,21 +50,29 @@ void DecisionNotes::add(std::string_view line) {
   }
 }
 
+void DecisionNotes::hold(scheduling::HeldRooms rooms) {
+  const std::lock_guard lock(mutex_);
+  unread_held_ = std::move(rooms);
+}
+
 bool DecisionNotes::read() {
   std::deque<std::string> lines;
+  std::optional<scheduling::HeldRooms> held;
   {
     const std::lock_guard lock(mutex_);
     lines.swap(unread_);
     unread_bytes_ = 0;
     totals_.dropped = dropped_;
+    held.swap(unread_held_);
   }
+  if (held) held_ = *std::move(held);
   for (const std::string& text : lines)
     if (const Result<Json> line = parse_json(text)) note(*line);
-  return !lines.empty();
+  return held || !lines.empty();
 }
 
 void DecisionNotes::note(const Json& line) {
-  const Owner of = owner_named(line);
+  const Owner of = subject_of(line);
   const std::string_view result = line.string_at("result");
   const bool placed = result == "Placed";
   ++(placed ? totals_.placed : totals_.refused);

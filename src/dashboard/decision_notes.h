@@ -1,11 +1,14 @@
-// The latest refusal of everything that waits, and what was decided lately, from lines of the decision log.
+// The latest refusal of everything that waits, what was decided lately, and which rooms are held, as the
+// scheduler passes them on.
 //
-// add() is thread-safe and costs a copy; the rest belongs to the Board's thread. Bounded: where more lines
-// arrive than are read, the oldest are dropped and counted; of refusals the latest kRefusalsKeptMax are kept.
+// add() and hold() are thread-safe; add() costs a copy; the rest belongs to the Board's thread. Bounded:
+// where more lines arrive than are read, the oldest are dropped and counted; of refusals the latest
+// kRefusalsKeptMax are kept.
 #pragma once
 
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "base/lru_map.h"
 #include "base/time.h"
 #include "dashboard/owners.h"
+#include "scheduling/held_rooms.h"
 
 namespace berth::dashboard {
 
@@ -32,12 +36,15 @@ class DecisionNotes {
  public:
   // A line of explain::decision_line().
   void add(std::string_view line);
-  // Reads what was added; true if there was anything.
+  // Replaces the rooms that the scheduler holds.
+  void hold(scheduling::HeldRooms rooms);
+  // Reads what was added or replaced; true if there was anything.
   bool read();
   // {"decided","reason","sentence","explanation","refused"} of the latest decision about it, unless that
   // placed it; null: none is known.
   const Json* refusal_of(const Owner& of) const;
   void forget(const Owner& of);
+  const scheduling::HeldRooms& held_rooms() const { return held_; }
   const DecisionTotals& totals() const { return totals_; }
   // [{"time","kind","namespace","name","result","text"}], the latest first.
   Json latest() const;
@@ -51,6 +58,8 @@ class DecisionNotes {
   std::deque<std::string> unread_;
   std::size_t unread_bytes_ = 0;
   std::uint64_t dropped_ = 0;
+  std::optional<scheduling::HeldRooms> unread_held_;
+  scheduling::HeldRooms held_;
   mutable LruMap<Json> refusals_{kRefusalsKeptMax};  // find() is not const; null: forgotten
   std::deque<Json> latest_;
   std::vector<Json> new_;

@@ -11,18 +11,25 @@ namespace {
 using client::object_of;
 
 constexpr std::array<std::string_view, 4> kUses = {"Free", "Used", "Shared", "Reserved"};
-constexpr std::array<std::string_view, 3> kConditions = {"Healthy", "Closed", "Ill"};
+constexpr std::array<std::string_view, 4> kConditions = {"Healthy", "Closed", "Ill", "Unknown"};
+constexpr std::array<int, 4> kSeverity = {0, 2, 3, 1};  // by Condition
 
 Condition worse(Condition a, Condition b) {
-  return std::max(a, b);
+  return is_worse(b, a) ? b : a;
 }
 
-Condition condition_of(const api::Taint& taint) {
-  if (taint.effect == api::kNoExecute) return Condition::Ill;
-  return taint.effect == api::kNoSchedule ? Condition::Closed : Condition::Healthy;
+Condition condition_by_report(health::Health reported) {
+  switch (reported) {
+    case health::Health::Healthy:
+      return Condition::Healthy;
+    case health::Health::Unknown:
+      return Condition::Unknown;
+    default:
+      return Condition::Ill;
+  }
 }
 
-Condition condition_of(const api::Node& node) {
+Condition condition_of_node(const api::Node& node) {
   if (!api::condition_is_true(node.conditions, "Ready")) return Condition::Ill;
   Condition worst = node.unschedulable ? Condition::Closed : Condition::Healthy;
   for (const api::Taint& taint : node.taints) worst = worse(worst, condition_of(taint));
@@ -30,7 +37,8 @@ Condition condition_of(const api::Node& node) {
 }
 
 // By the device's own taints and those of rules.
-Condition condition_of(const client::View& view, const api::ResourceSlice& slice, const api::Device& device) {
+Condition condition_of_device(const client::View& view, const api::ResourceSlice& slice,
+                              const api::Device& device) {
   Condition worst = Condition::Healthy;
   for (const api::Taint& taint : device.taints) worst = worse(worst, condition_of(taint));
   for (const auto& [key, rule] : view.taint_rules.all())
@@ -83,6 +91,19 @@ std::string_view name_of(Use use) {
 
 std::string_view name_of(Condition condition) {
   return kConditions[static_cast<std::size_t>(condition)];
+}
+
+bool is_worse(Condition a, Condition b) {
+  return kSeverity[static_cast<std::size_t>(a)] > kSeverity[static_cast<std::size_t>(b)];
+}
+
+Condition condition_of(const api::Taint& taint) {
+  if (taint.effect == api::kNoExecute) return Condition::Ill;
+  return taint.effect == api::kNoSchedule ? Condition::Closed : Condition::Healthy;
+}
+
+bool takes_work(Condition condition) {
+  return condition == Condition::Healthy || condition == Condition::Unknown;
 }
 
 std::vector<CellRun> runs_of(const std::vector<Cell>& cells) {
@@ -139,12 +160,14 @@ void Floor::rebuild(const client::View& view) {
   claims_of_cell_.assign(count, {});
   unit_.assign(count, {});
   device_condition_.assign(count, Condition::Healthy);
+  reported_condition_.assign(count, Condition::Healthy);
   cells_.assign(count, {});
   changed_.clear();
   is_changed_.assign(count, false);
   for (const FloorNode& node : layout_.nodes())
     if (!node.shared_pool) refresh_node(view, node.name);
   refresh_conditions(view);
+  for (const auto& [node, report] : reports_) show_report(node);
   for (const auto& [key, claim] : view.claims.all()) put_claim(view, key.ns, key.name);
   take_changes();
 }
@@ -222,7 +245,7 @@ void Floor::refresh_node(const client::View& view, std::string_view name) {
   const api::Node* node = view.nodes.find("", name);
   if (!row || !node) return;
   Condition& known = node_condition_[row->name];
-  const Condition now = condition_of(*node);
+  const Condition now = condition_of_node(*node);
   const bool changed = known != now;
   known = now;
   fill_resources(view, *row);
@@ -243,9 +266,39 @@ void Floor::refresh_slice(const client::View& view, const api::ResourceSlice& sl
   for (const api::Device& device : slice.devices) {
     const auto cell = layout_.cell_of(slice.driver, slice.pool, device.name);
     if (!cell) continue;
-    device_condition_[*cell] = condition_of(view, slice, device);
+    device_condition_[*cell] = condition_of_device(view, slice, device);
     show(*cell);
   }
+}
+
+bool Floor::put_reports(const Reports& latest) {
+  std::set<std::string> changed;
+  const auto note_others = [&](const Reports& reports, const Reports& than) {
+    for (const auto& [node, report] : reports)
+      if (const auto same = than.find(node); same == than.end() || same->second != report)
+        changed.insert(node);
+  };
+  note_others(latest, reports_);
+  note_others(reports_, latest);
+  if (changed.empty()) return false;
+  reports_ = latest;
+  for (const std::string& node : changed) show_report(node);
+  return true;
+}
+
+void Floor::show_report(const std::string& node) {
+  const FloorNode* row = layout_.node(node);
+  if (!row) return;
+  const auto first = reported_condition_.begin() + row->first;
+  std::fill(first, first + row->cells, Condition::Healthy);
+  if (const auto report = reports_.find(node); report != reports_.end())
+    for (const auto& [driver, known] : report->second->drivers)
+      for (const auto& [name, reported] : known.devices) {
+        const auto cell = layout_.cell_of(driver, name.pool, name.device);
+        if (cell && &layout_.node_of(*cell) == row)
+          reported_condition_[*cell] = condition_by_report(reported.health);
+      }
+  for (CellId cell = row->first; cell < row->first + row->cells; ++cell) show(cell);
 }
 
 // Units are given to the node's pods in their order: nothing says which unit a pod has.
@@ -294,7 +347,7 @@ void Floor::show(CellId cell) {
     shown.owner = first->second.owner;
     shown.use = reserved ? Use::Reserved : claims.size() == 1 && whole(first) ? Use::Used : Use::Shared;
   }
-  shown.condition = worse(device_condition_[cell], node_condition(node));
+  shown.condition = worse(worse(device_condition_[cell], reported_condition_[cell]), node_condition(node));
   set(cell, shown);
 }
 

@@ -1,12 +1,14 @@
 // The machine room: what is in use, by whom, and what is ill, one cell a device.
 //
-// Owner: the Board. A function of the live objects: any history of changes gives the same cells as a rebuild.
+// Owner: the Board. A function of the live objects and of the latest reports of node agents: any history of
+// changes gives the same cells as a rebuild. A report says something of its own node's devices alone.
 // Cost: a claim, a pod or a node costs its own cells; a node or slice that comes or goes costs a rebuild,
 // O(devices), at the next refresh(). Bind requests are not read: a device is Reserved from its claim's
 // allocation until the pod is bound.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,17 +16,24 @@
 
 #include "dashboard/floor_layout.h"
 #include "dashboard/owners.h"
+#include "health/health_feed.h"
 
 namespace berth::dashboard {
 
 // Shared: a share of it is in use, or several pods are. Reserved: it belongs to a pod that is not bound yet.
 enum class Use : std::uint8_t { Free, Used, Shared, Reserved };
-// Closed: it takes no new work (a NoSchedule taint, a cordoned node). Ill: a NoExecute taint, a report of an
-// unhealthy device, a node that is not Ready.
-enum class Condition : std::uint8_t { Healthy, Closed, Ill };
+// Closed: it takes no new work (a NoSchedule taint, a cordoned node). Ill: a NoExecute taint, a driver that
+// reports Unhealthy, a node that is not Ready. Unknown: its driver or node agent fell silent; it takes work.
+// In the order of the frame's numbers, which is none of severity.
+enum class Condition : std::uint8_t { Healthy, Closed, Ill, Unknown };
 
 std::string_view name_of(Use use);
 std::string_view name_of(Condition condition);
+// From best to worst: Healthy, Unknown, Closed, Ill.
+bool is_worse(Condition a, Condition b);
+Condition condition_of(const api::Taint& taint);
+// Whether a free device in this condition counts as free: neither Closed nor Ill.
+bool takes_work(Condition condition);
 
 struct Cell {
   Use use = Use::Free;
@@ -48,11 +57,16 @@ class Floor {
   void apply(const client::View& view, const client::Delta& delta);
   // Makes the layout again if a change asked for it; then true, and every cell may have changed.
   bool refresh(const client::View& view);
+  using Reports = std::map<std::string, health::HealthFeed::Snapshot>;  // by node
+  // The latest reports, all of them; true if one is another than before. Cost: O(reports), and the cells of
+  // nodes whose report changed.
+  bool put_reports(const Reports& latest);
 
   const FloorLayout& layout() const { return layout_; }
   std::uint64_t layout_version() const { return layout_version_; }
   const std::vector<Cell>& cells() const { return cells_; }
   Condition node_condition(const FloorNode& node) const;
+  const Reports& reports() const { return reports_; }
   const Owners& owners() const { return owners_; }
 
   // All cells, as runs.
@@ -81,6 +95,7 @@ class Floor {
   void refresh_group(const client::View& view, const client::Delta& delta);
   void refresh_conditions(const client::View& view);
   void refresh_slice(const client::View& view, const api::ResourceSlice& slice);
+  void show_report(const std::string& node);
   void fill_resources(const client::View& view, const FloorNode& node);
   void show(CellId cell);
   void set(CellId cell, Cell shown);
@@ -92,7 +107,9 @@ class Floor {
   Claims claims_;
   std::vector<std::vector<ClaimAt>> claims_of_cell_;  // of devices
   std::vector<Cell> unit_;                            // of resources and nodes, with a hold on the owner
-  std::vector<Condition> device_condition_;
+  std::vector<Condition> device_condition_;           // by taints
+  std::vector<Condition> reported_condition_;         // by reports
+  Reports reports_;
   std::unordered_map<std::string, Condition> node_condition_;
   std::vector<Cell> cells_;
   std::vector<CellId> changed_;

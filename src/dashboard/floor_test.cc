@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "api/types/node_device_health.h"
 #include "base/random.h"
 #include "dashboard/frames.h"
 #include "dashboard/group_list.h"
 #include "dashboard/health_page.h"
+#include "dashboard/reservations_page.h"
 #include "dashboard/room_page.h"
 #include "dashboard/testing/floor_room.h"
+#include "health/node_report.h"
 
 namespace berth::dashboard {
 namespace {
@@ -60,6 +63,85 @@ TEST(Floor, TellsIllAndClosedNodesAndDevices) {
   EXPECT_EQ(changes()[0].string_at("condition"), "Ill");
   room.node("n1", "r1");
   EXPECT_EQ(changes()[0].string_at("condition"), "Healthy");
+}
+
+// A node's report, as its agent writes it: the health of gpu-0, gpu-1, ….
+Floor::Reports report_of(FloorRoom& room, const std::string& node, std::vector<std::string> healths) {
+  std::string list;
+  for (std::size_t i = 0; i < healths.size(); ++i)
+    list += std::string(i ? "," : "") + R"({"driver":"d","pool":")" + node + R"(","device":"gpu-)" +
+            std::to_string(i) + R"(","health":")" + healths[i] +
+            R"(","message":"xid 79","since":"2026-01-01T00:00:00Z"})";
+  const std::string spec = R"("spec":{"devices":[)" + list + "]}";
+  const std::string text = R"({"metadata":{"name":")" + node + R"("},)" + spec + "}";
+  room.view.put({api::Kind::Other, "", node, api::node_device_health_resource()},
+                *api::decode_typed(api::Kind::Other, std::make_shared<const std::string>(text)));
+  return {{node, health::snapshot_of(health::read_report(*parse_json(text)))}};
+}
+
+TEST(Floor, ShowsWhatDriversReportOfTheirOwnNodesDevices) {
+  FloorRoom room;
+  for (const char* node : {"n1", "n2"}) {
+    room.node(node, "r1");
+    room.slice(node, 3, node == std::string("n1") ? "NoSchedule" : "");
+  }
+  room.floor.refresh(room.view);
+  room.floor.take_changes();
+  const Floor::Reports reports = report_of(room, "n1", {"Unhealthy", "Unhealthy", "Unknown", "Unhealthy"});
+  EXPECT_TRUE(room.floor.put_reports(reports));
+  EXPECT_FALSE(room.floor.put_reports(reports)) << "nothing changed";
+  EXPECT_EQ(room.text().at("n1/gpu-0"), "02");
+  EXPECT_EQ(room.text().at("n1/gpu-1"), "02");
+  EXPECT_EQ(room.text().at("n1/gpu-2"), "03");
+  EXPECT_EQ(room.text().at("n2/gpu-0"), "00");
+  EXPECT_EQ(room.floor.take_changes().runs.size(), 2u);
+
+  const Json page = HealthPage().page(room.view, room.floor);
+  EXPECT_EQ(page.int_at("total"), 3);
+  EXPECT_EQ(page.int_at("reportingNodes"), 1);
+  const JsonArray& rows = page.items_at("devices");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].string_at("reason"), "taint x:NoSchedule; reported Unhealthy: xid 79");
+  EXPECT_EQ(rows[1].string_at("reason"),
+            "reported Unhealthy: xid 79; it still takes pods, since no taint keeps them away");
+  EXPECT_EQ(rows[1].string_at("since"), "2026-01-01T00:00:00Z");
+  EXPECT_EQ(rows[2].string_at("condition"), "Unknown");
+  const Json sums = room_page(room.floor);
+  EXPECT_EQ(sums.items_at("domains")[0].int_at("out"), 2);
+  EXPECT_EQ(sums.items_at("domains")[0].int_at("free"), 4) << "an unknown device takes work";
+
+  const Json frame = runs_json(room.floor.all_runs());
+  EXPECT_EQ(frame.as_array()[1].as_array()[2].as_int(), 12) << "free, and unknown";
+  room.slice("n2", 4);
+  room.floor.refresh(room.view);
+  EXPECT_EQ(room.text().at("n1/gpu-2"), "03") << "a new layout keeps the reports";
+  EXPECT_TRUE(room.floor.put_reports({})) << "the node's object is gone";
+  EXPECT_EQ(room.text().at("n1/gpu-0"), "01");
+  EXPECT_EQ(room.text().at("n1/gpu-1"), "00");
+}
+
+TEST(Reservations, HaveTheCellsOfTheirDevicesAndNodes) {
+  FloorRoom room;
+  room.slice("n1", 4);
+  room.node("n1", "r1");
+  room.put(api::Kind::Node, "", "n2", R"("status":{"allocatable":{"cpu":"8"}})");
+  room.floor.refresh(room.view);
+  scheduling::HeldRoom gang{.purpose = scheduling::RoomPurpose::Preemption,
+                            .owner = {"ns", "gang", placement::EntityKind::Group},
+                            .until = Time::from_seconds(1),
+                            .node_count = 2,
+                            .device_count = 4,
+                            .nodes = {"n1", "n2"}};
+  for (const char* device : {"gpu-2", "gpu-1", "gpu-1", "gone"}) gang.devices.push_back({"d", "n1", device});
+  const Json page = reservations_page({7, {gang}}, room.floor.layout());
+  EXPECT_EQ(page.int_at("total"), 7);
+  const Json& row = page.items_at("rooms")[0];
+  EXPECT_EQ(row.string_at("purpose"), "Preemption");
+  EXPECT_EQ(row.string_at("kind"), "PodGroup");
+  EXPECT_EQ(row.string_at("until"), "1970-01-01T00:00:01Z");
+  EXPECT_EQ(row.int_at("devices"), 4);
+  EXPECT_EQ(to_string(row.part("nodes")), R"(["n1","n2"])");
+  EXPECT_EQ(to_string(row.part("cells")), "[[1,2],[4,1]]");
 }
 
 TEST(Health, NamesPodsThatLeaveForIllness) {

@@ -66,7 +66,7 @@ Json floor_delta(const Floor& floor, const Floor::Changes& changes, std::uint64_
 }
 
 std::optional<Cell> cell_in(std::int64_t state, OwnerId owner) {
-  if (state < 0 || state > kConditionFactor * static_cast<int>(Condition::Ill) + kConditionFactor - 1)
+  if (state < 0 || state > kConditionFactor * static_cast<int>(Condition::Unknown) + kConditionFactor - 1)
     return std::nullopt;
   return Cell{static_cast<Use>(state % kConditionFactor), static_cast<Condition>(state / kConditionFactor),
               owner};

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "api/evictions.h"
+#include "api/serialized.h"
+#include "api/types/node_device_health.h"
+#include "health/node_report.h"
 
 namespace berth::dashboard {
 namespace {
@@ -30,6 +33,7 @@ std::string text_of(const api::Taint& taint) {
 struct Why {
   std::string reason;
   Time since;
+  Condition condition = Condition::Healthy;
 };
 
 Why why(const api::Node& node) {
@@ -43,15 +47,77 @@ Why why(const api::Node& node) {
   return {"cordoned", Time()};
 }
 
-Why why(const client::View& view, const FloorPart& part, const std::string& name) {
+// The worst taint of the device, its own or a rule's.
+Why why_tainted(const client::View& view, const FloorPart& part, const std::string& name) {
+  Why worst;
+  const auto look = [&](const api::Taint& taint, const std::string& of) {
+    if (const Condition condition = condition_of(taint); is_worse(condition, worst.condition))
+      worst = {text_of(taint) + of, taint.added, condition};
+  };
   for (const api::ResourceSlice* slice : view.slices_of_pool(part.driver, part.pool))
     for (const api::Device& device : slice->devices)
-      if (device.name == name && !device.taints.empty())
-        return {text_of(device.taints.front()), device.taints.front().added};
+      if (device.name == name)
+        for (const api::Taint& taint : device.taints) look(taint, "");
   for (const auto& [key, rule] : view.taint_rules.all())
     if (!rule->nil_selector && rule->selects(part.driver, part.pool, name))
-      return {text_of(rule->taint) + " of DeviceTaintRule " + rule->meta.name, rule->taint.added};
-  return {};
+      look(rule->taint, " of DeviceTaintRule " + rule->meta.name);
+  return worst;
+}
+
+// Words and times of the nodes' reports. Keeps the latest node's object, as devices are asked for by node.
+class ReportedReasons {
+ public:
+  ReportedReasons(const client::View& view, const Floor& floor) : view_(view), floor_(floor) {}
+
+  // Healthy: no report says anything else.
+  Why why(const std::string& node, const FloorPart& part, const std::string& device) {
+    const auto report = floor_.reports().find(node);
+    if (report == floor_.reports().end()) return {};
+    const auto driver = report->second->drivers.find(part.driver);
+    if (driver == report->second->drivers.end()) return {};
+    const auto known = driver->second.devices.find({part.pool, device});
+    if (known == driver->second.devices.end() || known->second.health == health::Health::Healthy) return {};
+    const health::DeviceHealth& reported = known->second;
+    const bool unhealthy = reported.health == health::Health::Unhealthy;
+    std::string reason = "reported " + std::string(name_of(reported.health));
+    if (!reported.message.empty()) reason += ": " + reported.message;
+    return {std::move(reason), since(node, part.driver, known->first, reported.health),
+            unhealthy ? Condition::Ill : Condition::Unknown};
+  }
+
+ private:
+  // Not set: the object says another health, since its agent has fallen silent.
+  Time since(const std::string& node, const std::string& driver, const health::DeviceName& name,
+             health::Health wanted) {
+    if (read_ != node) {
+      read_ = node;
+      const auto reports = view_.others.find(api::node_device_health_resource());
+      const api::AnyObject* found = reports == view_.others.end() ? nullptr : reports->second.find("", node);
+      const Result<Json> object = found ? api::parse_object(*found->raw) : Result<Json>(Json());
+      devices_ = object ? health::read_report(*object) : health::ReportedDevices();
+    }
+    const auto devices = devices_.find(driver);
+    if (devices == devices_.end()) return Time();
+    const auto known = devices->second.find(name);
+    return known == devices->second.end() || known->second.health.health != wanted ? Time()
+                                                                                   : known->second.since;
+  }
+
+  const client::View& view_;
+  const Floor& floor_;
+  std::string read_;
+  health::ReportedDevices devices_;  // of the node `read_`
+};
+
+// Both causes where there are two.
+Why why(Why tainted, Why reported) {
+  if (reported.condition == Condition::Healthy) return tainted;
+  if (tainted.condition == Condition::Healthy) {
+    reported.reason += "; it still takes pods, since no taint keeps them away";
+    return reported;
+  }
+  tainted.reason += "; " + reported.reason;
+  return tainted;
 }
 
 Json owner_json(const Floor& floor, OwnerId id) {
@@ -59,27 +125,26 @@ Json owner_json(const Floor& floor, OwnerId id) {
 }
 
 Json node_row(const Floor& floor, const FloorNode& row, const api::Node& node) {
-  const auto [reason, since] = why(node);
+  const Why cause = why(node);
   std::int64_t in_use = 0;
   for (CellId id = row.first; id < row.first + row.cells; ++id) in_use += floor.cells()[id].use != Use::Free;
   return Json::object({{"node", row.name},
                        {"condition", name_of(floor.node_condition(row))},
-                       {"reason", reason},
-                       {"since", format_time(since)},
+                       {"reason", cause.reason},
+                       {"since", format_time(cause.since)},
                        {"devices", static_cast<std::int64_t>(row.cells)},
                        {"inUse", in_use}});
 }
 
-Json device_row(const client::View& view, const Floor& floor, const FloorNode& row, const FloorPart& part,
-                const std::string& name, CellId id) {
+Json device_row(const Floor& floor, const FloorNode& row, const FloorPart& part, const std::string& name,
+                CellId id, const Why& why) {
   const Cell& cell = floor.cells()[id];
-  const auto [reason, since] = why(view, part, name);
   return Json::object({{"node", row.name},
                        {"driver", part.driver},
                        {"device", name},
                        {"condition", name_of(cell.condition)},
-                       {"reason", reason},
-                       {"since", format_time(since)},
+                       {"reason", why.reason},
+                       {"since", format_time(why.since)},
                        {"owner", owner_json(floor, cell.owner)}});
 }
 
@@ -93,7 +158,7 @@ void visit_ill(const Floor& floor, const OnNode& on_node, const OnDevice& on_dev
     CellId id = row.first;
     for (const FloorPart& part : row.parts)
       for (const std::string& name : part.names) {
-        if (part.source == CellSource::Devices && floor.cells()[id].condition > of_node)
+        if (part.source == CellSource::Devices && is_worse(floor.cells()[id].condition, of_node))
           on_device(row, part, name, id);
         ++id;
       }
@@ -105,6 +170,7 @@ void visit_ill(const Floor& floor, const OnNode& on_node, const OnDevice& on_dev
 Json HealthPage::page(const client::View& view, const Floor& floor) const {
   std::int64_t total = 0;
   JsonArray nodes, devices;
+  ReportedReasons reports(view, floor);
   visit_ill(
       floor,
       [&](const FloorNode& row) {
@@ -115,9 +181,12 @@ Json HealthPage::page(const client::View& view, const Floor& floor) const {
       },
       [&](const FloorNode& row, const FloorPart& part, const std::string& name, CellId id) {
         ++total;
-        if (devices.size() < kIllShownMax) devices.push_back(device_row(view, floor, row, part, name, id));
+        if (devices.size() == kIllShownMax) return;
+        const Why cause = why(why_tainted(view, part, name), reports.why(row.name, part, name));
+        devices.push_back(device_row(floor, row, part, name, id, cause));
       });
   return Json::object({{"total", total},
+                       {"reportingNodes", static_cast<std::int64_t>(floor.reports().size())},
                        {"nodes", std::move(nodes)},
                        {"devices", std::move(devices)},
                        {"changes", JsonArray(changes_.begin(), changes_.end())},

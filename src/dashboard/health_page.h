@@ -1,7 +1,8 @@
-// What is ill or closed now, why and since when, and what became so or recovered lately. What was ill when
-// its node was first seen is no change, nor is its recovery: new nodes are not ready at first.
+// What is ill, closed or unknown now, why and since when, and what became so or recovered lately. What was
+// ill when its node was first seen is no change, nor is its recovery: new nodes are not ready at first.
 //
-// Owner: the Board. Cost: O(devices) a page and a note().
+// Owner: the Board. Cost: O(devices) a page and a note(), and one parsed report for each node with devices
+// that are shown.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,14 @@ class HealthPage {
   // Notes a pod that now has to leave, by its condition DisruptionTarget, since its node or a device of it is
   // ill or gone.
   void note_pod(const api::Pod* before, const api::Pod& after, Time now);
-  // {"total","nodes":[{"node","condition","reason","since","devices","inUse"}],"devices":[{"node","driver",
-  // "device","condition","reason","since","owner"}],"changes":[{"time","what","condition"}],
-  // "moved":[{"time","namespace","name","group","node","reason","message"}]}: nodes first; devices that are
-  // ill by themselves. The latest change and the latest pod first.
+  // `total`: nodes, and devices that are worse than their node; both are listed, at
+  // most kIllShownMax each. `reportingNodes`: those with a NodeDeviceHealth. The latest change and the latest
+  // pod first.
+  //
+  //     {"total","reportingNodes","nodes":[{"node","condition","reason","since","devices","inUse"}],
+  //      "devices":[{"node","driver","device","condition","reason","since","owner"}],
+  //      "changes":[{"time","what","condition"}],
+  //      "moved":[{"time","namespace","name","group","node","reason","message"}]}
   Json page(const client::View& view, const Floor& floor) const;
 
  private:

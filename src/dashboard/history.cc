@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kPlain = ".jsonl", kPacked = ".jsonl.gz";
 constexpr std::size_t kHeaderBytesMax = 64u << 10;
+// Enough for a header that does not get smaller: gzip adds five bytes a block and 18 in all.
+constexpr std::size_t kPackedHeaderBytesMax = kHeaderBytesMax + 1024;
 
 std::string stem_of(std::int64_t ms) {
   char text[48];
@@ -57,64 +59,70 @@ void SegmentSamples::add(const HistorySample& sample) {
 }
 
 void History::open_all() {
-  const std::vector<std::string> names = store_->names();
+  std::vector<std::string> names = store_->names();
+  const auto is_packed = [](const std::string& name) { return name.ends_with(kPacked); };
+  std::erase_if(names, [&](const std::string& name) { return !is_packed(name) && !name.ends_with(kPlain); });
   const auto is_packed_too = [&](const std::string& name) {
-    return name.ends_with(kPlain) &&
+    return !is_packed(name) &&
            std::binary_search(names.begin(), names.end(),
                               name.substr(0, name.size() - kPlain.size()) + std::string(kPacked));
   };
-  for (const std::string& name : names) {
-    if (is_packed_too(name))
-      store_->remove(name);  // an earlier process ended between the two steps of finish()
-    else
-      open_stored(name);
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    const std::string& name = names[at];
+    // Of two files of one segment an earlier process ended between the two steps of finish().
+    if (is_packed_too(name) || names.size() - at > kHistorySegmentsMax) {
+      store_->remove(name);
+      continue;
+    }
+    const Status opened = is_packed(name) ? open_packed(name) : open_plain(name);
+    if (opened) continue;
+    log(LogLevel::Warning, "a segment of the dashboard's history cannot be read and is removed",
+        {{"segment", name}, {"reason", opened.error().text()}});
+    store_->remove(name);
   }
   evict();
 }
 
-void History::open_stored(const std::string& name) {
-  const auto refuse = [&](const std::string& reason) {
-    log(LogLevel::Warning, "a segment of the dashboard's history cannot be read and is removed",
-        {{"segment", name}, {"reason", reason}});
-    store_->remove(name);
-  };
-  const bool packed = name.ends_with(kPacked);
-  if (!packed && !name.ends_with(kPlain)) return;
-  const Result<std::string> bytes = store_->read(name);
-  if (!bytes) return refuse(bytes.error().text());
-  Segment segment{.name = name, .bytes = bytes->size()};
-  if (!packed) {  // an earlier process ended while it wrote this one
-    segment.name = name.substr(0, name.size() - kPlain.size());
-    const std::size_t end = bytes->rfind('\n');  // the last line may be cut
-    std::string_view lines = std::string_view(*bytes).substr(0, end == bytes->npos ? 0 : end + 1);
-    for (std::string_view left = lines; !left.empty(); left.remove_prefix(left.find('\n') + 1)) {
-      const Result<Json> line = parse_json(left.substr(0, left.find('\n')));
-      if (!line) return refuse(line.error().text());
-      segment.to_ms = std::max(segment.to_ms, line->int_at("time"));
-      if (segment.from_ms == 0) {
-        segment.from_ms = segment.to_ms;
-        segment.starts = line->bool_at("starts");
-      }
-      if (const auto sample = sample_in(line->part("sums"))) segment.samples.add(*sample);
-    }
-    if (segment.from_ms == 0) return store_->remove(name);
-    segment.from_ms = after_the_last(segment.from_ms);
-    segment.to_ms = std::max(segment.to_ms, segment.from_ms);
-    finish(lines, segment);
-    segments_.push_back(std::move(segment));
-    return;
-  }
-  const Result<std::string> text = gunzipped(*bytes, kHeaderBytesMax);
-  if (!text) return refuse(text.error().text());
-  const Result<Json> header = parse_json(std::string_view(*text).substr(0, text->find('\n')));
-  if (!header || header->int_at("version") != kHistoryVersion)
-    return refuse(header ? "it is of another version" : header.error().text());
-  segment.from_ms = header->int_at("from");
-  segment.to_ms = header->int_at("to");
-  segment.starts = header->bool_at("starts");
-  for (const Json& row : header->items_at("samples"))
+Status History::open_packed(const std::string& name) {
+  const SegmentStore::Beginning stored = TRY(store_->read_beginning(name, kPackedHeaderBytesMax));
+  const std::string text = TRY(gunzipped(stored.bytes, kHeaderBytesMax));
+  const Json header = TRY(parse_json(std::string_view(text).substr(0, text.find('\n'))));
+  if (header.int_at("version") != kHistoryVersion)
+    return Error(ErrorCode::Invalid, "it is of another version");
+  Segment segment{.name = name, .bytes = stored.size};
+  segment.from_ms = header.int_at("from");
+  segment.to_ms = header.int_at("to");
+  segment.starts = header.bool_at("starts");
+  for (const Json& row : header.items_at("samples"))
     if (const auto sample = sample_in(row)) segment.samples.add(*sample);
   segments_.push_back(std::move(segment));
+  return {};
+}
+
+// An earlier process ended while it wrote this one: it is packed now.
+Status History::open_plain(const std::string& name) {
+  const std::string bytes = TRY(store_->read(name));
+  Segment segment{.name = name.substr(0, name.size() - kPlain.size())};
+  const std::size_t end = bytes.rfind('\n');  // the last line may be cut
+  const std::string_view lines = std::string_view(bytes).substr(0, end == bytes.npos ? 0 : end + 1);
+  for (std::string_view left = lines; !left.empty(); left.remove_prefix(left.find('\n') + 1)) {
+    const Json line = TRY(parse_json(left.substr(0, left.find('\n'))));
+    segment.to_ms = std::max(segment.to_ms, line.int_at("time"));
+    if (segment.from_ms == 0) {
+      segment.from_ms = segment.to_ms;
+      segment.starts = line.bool_at("starts");
+    }
+    if (const auto sample = sample_in(line.part("sums"))) segment.samples.add(*sample);
+  }
+  if (segment.from_ms == 0) {
+    store_->remove(name);  // it has no whole line
+    return {};
+  }
+  segment.from_ms = after_the_last(segment.from_ms);
+  segment.to_ms = std::max(segment.to_ms, segment.from_ms);
+  finish(lines, segment);
+  segments_.push_back(std::move(segment));
+  return {};
 }
 
 // When a segment begins whose first line is of this time: segments are in order, and clocks go back.

@@ -34,7 +34,7 @@ inline constexpr std::int64_t kHistoryVersion = 1;
 struct HistorySample {
   std::int64_t ms = 0;  // since 1970
   std::int64_t used = 0, reserved = 0, free = 0;
-  std::int64_t out = 0;  // free, and not healthy
+  std::int64_t out = 0;  // in no use, and closed or ill
   std::int64_t waiting = 0;
   bool has_same_sums(const HistorySample& other) const {
     return used == other.used && reserved == other.reserved && free == other.free && out == other.out &&
@@ -66,7 +66,8 @@ class SegmentSamples {
 
 class History final : public HistorySink {
  public:
-  // Takes up what the store has. A segment that cannot be read is logged and removed.
+  // Takes up the latest kHistorySegmentsMax that the store has, and removes earlier ones. Of a packed segment
+  // it reads the header. A segment that cannot be read is logged and removed.
   explicit History(std::unique_ptr<SegmentStore> store) : store_(std::move(store)) { open_all(); }
   History(std::unique_ptr<SegmentStore> store, std::size_t bytes_max)
       : store_(std::move(store)), bytes_max_(bytes_max) {
@@ -98,7 +99,8 @@ class History final : public HistorySink {
     SegmentSamples samples;
   };
   void open_all();
-  void open_stored(const std::string& name);
+  Status open_packed(const std::string& name);
+  Status open_plain(const std::string& name);
   void finish(std::string_view lines, Segment& segment);
   void write_line(std::string_view line);
   std::int64_t after_the_last(std::int64_t ms) const;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "base/text_file.h"
@@ -30,6 +31,10 @@ class MemorySegments final : public SegmentStore {
     const auto found = segments_.find(name);
     if (found == segments_.end()) return Error(ErrorCode::NotFound, "there is no segment " + name);
     return found->second;
+  }
+  Result<Beginning> read_beginning(const std::string& name, std::size_t bytes_max) const override {
+    const std::string bytes = TRY(read(name));
+    return Beginning{bytes.substr(0, bytes_max), bytes.size()};
   }
   Status write(const std::string& name, std::string_view bytes) override {
     segments_.insert_or_assign(name, std::string(bytes));
@@ -57,6 +62,17 @@ class FolderSegments final : public SegmentStore {
   }
   Result<std::string> read(const std::string& name) const override {
     return read_text_file(folder_ / name, kSegmentTextBytesMax);
+  }
+  Result<Beginning> read_beginning(const std::string& name, std::size_t bytes_max) const override {
+    Beginning beginning;
+    std::error_code failed;
+    beginning.size = fs::file_size(folder_ / name, failed);
+    if (failed) return Error(ErrorCode::Unavailable, (folder_ / name).native(), failed.message());
+    std::ifstream file(folder_ / name, std::ios::binary);
+    beginning.bytes.resize(std::min(beginning.size, bytes_max));
+    file.read(beginning.bytes.data(), static_cast<std::streamsize>(beginning.bytes.size()));
+    if (!file) return failure(name);
+    return beginning;
   }
   Status write(const std::string& name, std::string_view bytes) override {
     return replace_text_file(folder_ / name, bytes);

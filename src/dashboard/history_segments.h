@@ -22,7 +22,13 @@ class SegmentStore {
   virtual std::vector<std::string> names() const = 0;
   // Refuses a file of more than kSegmentTextBytesMax.
   virtual Result<std::string> read(const std::string& name) const = 0;
-  // Replaces it as a whole: a process that dies meanwhile leaves the old one.
+  struct Beginning {
+    std::string bytes;
+    std::size_t size = 0;  // of the whole segment
+  };
+  // Its first bytes, at most `bytes_max`.
+  virtual Result<Beginning> read_beginning(const std::string& name, std::size_t bytes_max) const = 0;
+  // Replaces it as a whole: a process that dies before the end leaves the old one.
   virtual Status write(const std::string& name, std::string_view bytes) = 0;
   virtual Status append(const std::string& name, std::string_view bytes) = 0;
   virtual void remove(const std::string& name) = 0;

@@ -207,6 +207,60 @@ TEST(History, WhatCannotBeReadIsRemoved) {
   EXPECT_TRUE(fs::exists(folder.path / "notes.txt"));
 }
 
+// Counts the bytes that are read of the segments.
+class ReadSegments final : public SegmentStore {
+ public:
+  ReadSegments(std::unique_ptr<SegmentStore> store, std::size_t& bytes)
+      : store_(std::move(store)), bytes_(bytes) {}
+  bool is_on_disk() const override { return store_->is_on_disk(); }
+  std::vector<std::string> names() const override { return store_->names(); }
+  Result<std::string> read(const std::string& name) const override {
+    Result<std::string> read = store_->read(name);
+    if (read) bytes_ += read->size();
+    return read;
+  }
+  Result<Beginning> read_beginning(const std::string& name, std::size_t bytes_max) const override {
+    Result<Beginning> read = store_->read_beginning(name, bytes_max);
+    if (read) bytes_ += read->bytes.size();
+    return read;
+  }
+  Status write(const std::string& name, std::string_view bytes) override {
+    return store_->write(name, bytes);
+  }
+  Status append(const std::string& name, std::string_view bytes) override {
+    return store_->append(name, bytes);
+  }
+  void remove(const std::string& name) override { store_->remove(name); }
+
+ private:
+  const std::unique_ptr<SegmentStore> store_;
+  std::size_t& bytes_;
+};
+
+TEST(History, OfPackedSegmentsTheHeadersAreRead) {
+  SeededRandom random(1);
+  std::string noise;
+  while (noise.size() < 300'000) noise.push_back(static_cast<char>(random.below(256)));
+  std::size_t stored = 0, read = 0;
+  auto store = std::make_unique<ReadSegments>(segments_in_memory(), read);
+  const SegmentStore& kept = *store;
+  for (std::size_t at = 1; at <= kHistorySegmentsMax + 2; ++at) {
+    char name[40];
+    std::snprintf(name, sizeof name, "history-%015zu.jsonl.gz", at);
+    const std::string ms = std::to_string(at * 1000);
+    const std::string packed =
+        gzipped(R"({"version":1,"from":)" + ms + R"(,"to":)" + ms + R"(,"samples":[]})" + "\n" +
+                (at == kHistorySegmentsMax ? noise : std::string()));
+    ASSERT_TRUE(store->write(name, packed));
+    stored += packed.size();
+  }
+  const History history(std::move(store));
+  EXPECT_LT(read, stored / 2);
+  EXPECT_EQ(history.overview().int_at("from"), 3000) << "the earliest are beyond the bound";
+  EXPECT_EQ(kept.names().front(), "history-000000000000003.jsonl.gz");
+  EXPECT_EQ(history.at(kHistorySegmentsMax * 1000)->lines, noise);
+}
+
 // A process may end at any step of taking one segment's lines into a packed file.
 TEST(History, WhatAnEarlierProcessLeftUnfinishedIsThereOnceOrGone) {
   const Folder folder;

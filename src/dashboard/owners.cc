@@ -21,6 +21,11 @@ OwnerKind kind_named(std::string_view name) {
   return found == kOwnerKinds.end() ? OwnerKind::Pod : static_cast<OwnerKind>(found - kOwnerKinds.begin());
 }
 
+OwnerKind kind_of(placement::EntityKind entry) {
+  constexpr std::array kKinds = {OwnerKind::Pod, OwnerKind::PodGroup, OwnerKind::CompositePodGroup};
+  return kKinds[static_cast<std::size_t>(entry)];
+}
+
 Json to_json(const Owner& owner) {
   return Json::object({{"kind", name_of(owner.kind)}, {"namespace", owner.ns}, {"name", owner.name}});
 }

@@ -13,6 +13,7 @@
 #include "api/types/pod.h"
 #include "base/json.h"
 #include "client/view.h"
+#include "placement/entity.h"
 
 namespace berth::dashboard {
 
@@ -25,6 +26,8 @@ inline constexpr std::size_t kParentsMax = 8;
 enum class OwnerKind : std::uint8_t { Pod, PodGroup, CompositePodGroup, ResourceClaim };
 std::string_view name_of(OwnerKind kind);
 OwnerKind kind_named(std::string_view name);  // Pod for any other name
+// Of an entry of the scheduler's queue.
+OwnerKind kind_of(placement::EntityKind entry);
 
 struct Owner {
   OwnerKind kind = OwnerKind::Pod;

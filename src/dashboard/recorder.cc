@@ -20,7 +20,7 @@ void count_cells(const Floor& floor, HistorySample& sums) {
     else if (cell.use != Use::Free)
       ++sums.used;
     else
-      ++(cell.condition == Condition::Healthy ? sums.free : sums.out);
+      ++(takes_work(cell.condition) ? sums.free : sums.out);
   }
 }
 

@@ -8,7 +8,7 @@ add_custom_command(OUTPUT ${berth_web_dist}
   DEPENDS ${berth_web_files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
 add_custom_target(berth_web DEPENDS ${berth_web_dist})
 
-berth_room(NAME dashboard ROOMS base api client placement explain server PRIVATE_LINK PkgConfig::zlib
-  TEST_LINK berth_engine_testing SEPARATE "/bundle\\.cc$")
+berth_room(NAME dashboard ROOMS base api client placement scheduling explain health server
+  PRIVATE_LINK PkgConfig::zlib TEST_LINK berth_engine_testing SEPARATE "/bundle\\.cc$")
 add_dependencies(berth_dashboard berth_web)
 target_include_directories(berth_dashboard PRIVATE ${CMAKE_BINARY_DIR}/web_dist)

@@ -26,7 +26,7 @@ Sums sums_of(const Floor& floor, const FloorNode& node) {
       ++sums.reserved;
     else if (cell.use != Use::Free)
       ++sums.used;
-    else if (cell.condition == Condition::Healthy)
+    else if (takes_work(cell.condition))
       ++sums.free;
     else
       ++sums.out;

@@ -12,7 +12,7 @@ inline constexpr std::size_t kDomainsShownMax = 4096;
 
 // {"levels":[{"name","domains","largestFree","largestWhole"}],"domains":[{"level","path","nodes","devices",
 // "free","used","reserved","out","freeNodes","stranded"}]}, the whole floor first, a parent before its
-// children. `out`: free, and not healthy. `freeNodes`: healthy nodes of which every device is free.
+// children. `out`: in no use, and closed or ill. `freeNodes`: nodes of which every device is free.
 // `stranded`: free devices of nodes on which others are in use. `largestWhole`: the devices of the free nodes
 // of the best domain. These are sums of devices; whether a group fits says `berth plan`.
 Json room_page(const Floor& floor);

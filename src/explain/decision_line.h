@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "scheduling/decision_log.h"
+#include "scheduling/held_rooms.h"
 
 namespace berth::explain {
 
@@ -17,7 +18,7 @@ std::string decision_line(const scheduling::DecisionRecord& record);
 // Kubernetes' sentence in a line: its message without the explanation that follows.
 std::string sentence_in(const Json& line);
 
-// Stores the lines of decisions outside the process.
+// Receives what the scheduler decides and holds, on its thread.
 class DecisionSink {
  public:
   virtual ~DecisionSink() = default;
@@ -25,6 +26,8 @@ class DecisionSink {
   virtual void append(std::string_view line) = 0;
   // Called between decisions.
   virtual void flush() = 0;
+  // All rooms that are held now, after a change; at most once a second.
+  virtual void hold(scheduling::HeldRooms) {}
 };
 
 }  // namespace berth::explain

@@ -117,6 +117,20 @@ class KeptUntilPodsEnd : public testing::Test {
   TestBench bench;
 };
 
+TEST_F(KeptUntilPodsEnd, IsListedWithItsOwnerAndNodes) {
+  const HeldRooms held = bench.scheduler.held_rooms();
+  ASSERT_EQ(held.total, 1u);
+  const HeldRoom& room = held.rooms.front();
+  EXPECT_EQ(name_of(room.purpose), "Overtaken");
+  EXPECT_EQ(room.owner.name, "gang");
+  EXPECT_EQ(room.owner.kind, placement::EntityKind::Group);
+  EXPECT_EQ(room.nodes, (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(room.device_count, 0u);
+  EXPECT_GT(room.until, bench.now + Duration::minutes(50));
+  for (const char* name : {"short", "long"}) end(name);
+  EXPECT_EQ(bench.scheduler.held_rooms(), HeldRooms{});
+}
+
 TEST_F(KeptUntilPodsEnd, IsUsedByThoseThatEndBefore) {
   ASSERT_TRUE(is_kept());
   end("short");

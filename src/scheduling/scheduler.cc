@@ -64,6 +64,11 @@ void Scheduler::begin_leading(const client::View&, client::Leadership leadership
   loop_.leadership = leadership;
 }
 
+std::size_t Scheduler::remembered() const {
+  return loop_.dirty.size() + loop_.in_flight.size() + loop_.written_gangs.size() +
+         loop_.device_waits.size() + loop_.whole_claims.size();
+}
+
 // From here on apply() maintains the queue and conditions too; a standby only maintains the model.
 void Scheduler::start(const client::View& view, Time now) {
   leading_ = true;

@@ -16,6 +16,7 @@
 #include "model/audit.h"
 #include "scheduling/defragmenter.h"
 #include "scheduling/entry_gate.h"
+#include "scheduling/held_rooms.h"
 #include "scheduling/input_log.h"
 #include "scheduling/intake.h"
 
@@ -40,11 +41,9 @@ class Scheduler final : public client::StatefulDecider {
 
   const model::Cluster& cluster() const { return loop_.cluster; }
   const SchedulingQueue& queue() const { return loop_.queue; }
+  HeldRooms held_rooms() const { return scheduling::held_rooms(loop_); }
   // Entries kept besides the model; 0 in a standby.
-  std::size_t remembered() const {
-    return loop_.dirty.size() + loop_.in_flight.size() + loop_.written_gangs.size() +
-           loop_.device_waits.size() + loop_.whole_claims.size();
-  }
+  std::size_t remembered() const;
 
  private:
   void start(const client::View& view, Time now);

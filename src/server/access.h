@@ -44,14 +44,14 @@ class Access {
 
   // An object was written.
   void noted(const ObjectTarget& target);
-  // Refuses (403)
-  // * what a node may not write (node_access.h)
-  // * an update that creates its object, for one who may not `create` it
-  // * a role or a binding that grants what its writer lacks, unless the writer may `escalate` or `bind`
-  // * the decision on a request for a certificate, or its certificate, of one who may not `approve` or `sign`
-  //   for its signer
-  // * such a request for the administrators' group.
-  // `before`: null for a create, `object` for a delete. Other writes pass.
+  // Refuses (403) these writes; `before` is null for a create, `object` for a delete:
+  //   - what a node may not write (node_access.h);
+  //   - an update that creates its object, for one who may not `create` it;
+  //   - a role or a binding with rights that its writer lacks, unless the writer may `escalate` or `bind`;
+  //   - the decision on a request for a certificate, by one who may not `approve` for its signer;
+  //   - the certificate of such a request, by one who may not `sign` for its signer;
+  //   - such a request for the administrators' group.
+  // Other writes pass.
   ApiResult<void> check_write(const ObjectTarget& target, const WriteOptions& options, const Json* object,
                               const Json* before);
   // The parts of a ResourceClaim's status that the writer may not change (claim_status_access.h).

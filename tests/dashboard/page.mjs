@@ -151,6 +151,31 @@ const all = {
     await expect(page.getByRole("button", { name: "node-2" }).first()).toBeVisible();
     await expect(page.locator(".changes")).toContainText("node node-2");
   },
+  "room that is kept for a nominated pod is listed": async () => {
+    await call("POST", pods, pod("nominated", "1", { schedulingGates: [{ name: "example.com/gate" }] }));
+    const made = JSON.parse(await call("GET", `${pods}/nominated`));
+    await call("PUT", `${pods}/nominated/status`, { ...made, status: { ...made.status, nominatedNodeName: "node-1" } });
+    await show("room");
+    const row = page.getByRole("row").filter({ hasText: "default/nominated" });
+    await expect(row).toContainText("it is nominated for the node");
+    await row.getByRole("button", { name: "Show on the floor" }).click();
+    await page.getByRole("button", { name: "Reserved" }).click();
+    await expect(page.locator(".owners")).toContainText("default/nominated");
+    await page.getByRole("button", { name: "room of default/nominated ×" }).click();
+  },
+  "a driver's report is on the page of health": async () => {
+    const device = { driver: "gpu.example.com", pool: "node-1", device: "gpu-0" };
+    await call("POST", "/apis/resource.k8s.io/v1/resourceslices", {
+      apiVersion: "resource.k8s.io/v1", kind: "ResourceSlice", metadata: { name: "node-1" },
+      spec: { driver: device.driver, nodeName: "node-1", pool: { name: "node-1", generation: 1, resourceSliceCount: 1 }, devices: [{ name: "gpu-0" }] },
+    });
+    await call("POST", "/apis/scheduling.berth.dev/v1alpha1/nodedevicehealths", {
+      apiVersion: "scheduling.berth.dev/v1alpha1", kind: "NodeDeviceHealth", metadata: { name: "node-1" },
+      spec: { devices: [{ ...device, health: "Unhealthy", message: "xid 79" }] },
+    });
+    await show("health");
+    await expect(page.getByRole("row").filter({ hasText: "node-1/gpu-0" })).toContainText("reported Unhealthy: xid 79; it still takes pods");
+  },
   "a node that is gone leaves the floor": async () => {
     await show("floor");
     await expect(page.locator(".foot")).toContainText("3 nodes");

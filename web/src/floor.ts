@@ -1,9 +1,9 @@
 // The floor as the server describes it: its layout, and what is in each cell.
 
 export const enum Use { Free, Used, Shared, Reserved }
-export const enum Condition { Healthy, Closed, Ill }
+export const enum Condition { Healthy, Closed, Ill, Unknown }
 export const useNames = ["free", "used", "shared", "reserved"];
-export const conditionNames = ["healthy", "closed", "ill"];
+export const conditionNames = ["healthy", "closed", "ill", "of unknown health"];
 
 export interface ShapePart { source: "Devices" | "Resource" | "Node"; driver: string; names: string[] }
 export interface Layout {
@@ -138,18 +138,23 @@ class FrameReader {
   }
 }
 
-export interface Counts { free: number; used: number; shared: number; reserved: number; closed: number; ill: number }
+// `out`: in no use, and closed or ill; the first five are all cells. `closed`, `ill` and `unknown` count all uses.
+export interface Counts {
+  free: number; used: number; shared: number; reserved: number; out: number; closed: number; ill: number; unknown: number;
+}
 export function count(floor: Floor, first = 0, end = floor.cells): Counts {
-  const sums = { free: 0, used: 0, shared: 0, reserved: 0, closed: 0, ill: 0 };
+  const sums = { free: 0, used: 0, shared: 0, reserved: 0, out: 0, closed: 0, ill: 0, unknown: 0 };
   for (let cell = first; cell < end; ++cell) {
+    const condition = floor.condition(cell), takesWork = condition === Condition.Healthy || condition === Condition.Unknown;
     switch (floor.use(cell)) {
-      case Use.Free: ++sums.free; break;
+      case Use.Free: takesWork ? ++sums.free : ++sums.out; break;
       case Use.Used: ++sums.used; break;
       case Use.Shared: ++sums.shared; break;
       default: ++sums.reserved;
     }
-    if (floor.condition(cell) === Condition.Closed) ++sums.closed;
-    if (floor.condition(cell) === Condition.Ill) ++sums.ill;
+    if (condition === Condition.Closed) ++sums.closed;
+    if (condition === Condition.Ill) ++sums.ill;
+    if (condition === Condition.Unknown) ++sums.unknown;
   }
   return sums;
 }

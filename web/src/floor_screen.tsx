@@ -1,9 +1,11 @@
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { type Floor, type Owner, conditionNames, count, ownerText, sameOwner, useNames } from "./floor.ts";
 import { FloorMap } from "./map.tsx";
+import { OwnerColours, ownerColours, ownerSlots } from "./owners.ts";
 import { Bar, Rows, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
-import { floor, floorChanges, go, highlight, plan, waiting } from "./store.ts";
+import { keptCells, purposes, reservedFor, roomsWith } from "./reservations.ts";
+import { floor, floorChanges, go, highlight, plan, reservations, waiting } from "./store.ts";
 
 export const modes: { mode: Mode; label: string }[] = [
   { mode: "use", label: "Use" }, { mode: "owner", label: "Owner" }, { mode: "health", label: "Health" },
@@ -61,19 +63,61 @@ function Search({ now }: { now: Floor }) {
   );
 }
 
+type LegendRow = [fill: string, mark: string, text: string];
+const legends: Record<Mode, LegendRow[]> = {
+  use: [["free", "hollow", "free"], ["used", "none", "in use"], ["shared", "half", "shared"], ["reserved", "dot", "reserved"]],
+  owner: [["free", "hollow", "free"]],
+  health: [["quiet", "none", "healthy"], ["unknown", "dash", "of unknown health"], ["closed", "slash", "closed to new work"], ["ill", "cross", "ill"]],
+  reserved: [["free", "hollow", "free"], ["reserved", "dot", "a pod without a node has it"], ["kept", "ring", "kept for who waits"], ["quiet", "none", "in use"]],
+  fragmentation: [["whole", "hollow", "free, on a free node"], ["shared", "half", "free, others in use"], ["quiet", "none", "in use"]],
+};
+
 export function Legend({ mode }: { mode: Mode }) {
-  const rows = mode === "health"
-    ? [["quiet", "none", "healthy"], ["closed", "slash", "closed to new work"], ["ill", "cross", "ill"]]
-    : mode === "owner"
-      ? [["free", "hollow", "free"], ["owner", "none", "one colour an owner"]]
-      : mode === "reserved"
-        ? [["free", "hollow", "free"], ["reserved", "dot", "reserved"], ["quiet", "none", "in use"]]
-        : mode === "fragmentation"
-          ? [["whole", "hollow", "free, on a free node"], ["shared", "half", "free, others in use"], ["quiet", "none", "in use"]]
-        : [["free", "hollow", "free"], ["used", "none", "in use"], ["shared", "half", "shared"], ["reserved", "dot", "reserved"]];
   return (
     <ul class="legend" aria-label="Legend">
-      {rows.map(([kind, mark, text]) => <li key={text}><span class={`key mark-${mark} fill-${kind}`} />{text}</li>)}
+      {legends[mode].map(([fill, mark, text]) => <li key={text}><span class={`key mark-${mark} fill-${fill}`} />{text}</li>)}
+    </ul>
+  );
+}
+
+// The owners' colours, found again with each change of the floor while they are shown.
+export function useOwnerColours(now: Floor | null | undefined, version: number, shown: boolean): OwnerColours {
+  const colours = useRef(new OwnerColours());
+  useMemo(() => { if (now && shown) colours.current.update(now); }, [now, version, shown]);
+  return colours.current;
+}
+
+export function OwnerLegend({ colours }: { colours: OwnerColours }) {
+  const named = colours.rows.slice(0, ownerSlots), others = colours.rows.slice(ownerSlots);
+  const oneNamespace = named.every((row) => row.owner.namespace === named[0].owner.namespace);
+  return (
+    <ul class="legend owners" aria-label="Owners, by devices">
+      {named.map(({ owner, slot, cells }) => (
+        <li key={ownerText(owner)}>
+          <button type="button" class="quiet" title={ownerText(owner)} onClick={() => { highlight.value = { text: `${owner.namespace}/${owner.name}`, owner }; }}>
+            <span class={`key owner owner-${slot % ownerColours}${slot < ownerColours ? "" : " striped"}`} />
+            {oneNamespace ? owner.name : `${owner.namespace}/${owner.name}`} <span class="muted">{cells.toLocaleString("en")}</span>
+          </button>
+        </li>
+      ))}
+      {others.length > 0 && <li><span class="key fill-others" />{plural(others.length, "other owner")} <span class="muted">{others.reduce((sum, row) => sum + row.cells, 0).toLocaleString("en")}</span></li>}
+      {named.length === 0 && <li class="muted">Nobody has a device.</li>}
+    </ul>
+  );
+}
+
+function KeptLegend() {
+  const page = reservations.value;
+  if (!page) return null;
+  const named = page.rooms.slice(0, 8);
+  return (
+    <ul class="legend owners" aria-label="Rooms that are kept">
+      {named.length === 0 && <li class="muted">No room is kept for anybody.</li>}
+      {named.map((room, i) => (
+        <li key={i}><button type="button" class="quiet" title={purposes[room.purpose]} onClick={() => { highlight.value = { text: `room of ${reservedFor(room)}`, nodes: new Set(room.nodes) }; }}>
+          <span class="key mark-ring fill-kept" />{reservedFor(room)} <span class="muted">{room.devices > 0 ? plural(room.devices, "device") : plural(room.nodeCount, "node")}</span></button></li>
+      ))}
+      {page.total > named.length && <li><a href="#/room">{page.total - named.length} more</a></li>}
     </ul>
   );
 }
@@ -84,6 +128,7 @@ function Sums({ now }: { now: Floor }) {
     ["devices", now.cells, ""], ["in use", sums.used + sums.shared, "used"], ["reserved", sums.reserved, "reserved"],
     ["free", sums.free, "free"], ["ill or closed", sums.ill + sums.closed, "ill"],
   ];
+  if (sums.unknown > 0) tiles.push(["of unknown health", sums.unknown, "unknown"]);
   return (
     <dl class="tiles">
       {tiles.map(([text, value, kind]) => (
@@ -123,8 +168,9 @@ export function FloorTable({ now, lit }: { now: Floor; lit: ((cell: number) => b
             <td class="number">{now.firstCell[node + 1] - now.firstCell[node]}</td>
             <td class="number">{sums.free}</td><td class="number">{sums.used + sums.shared}</td><td class="number">{sums.reserved}</td>
             <td><Bar parts={[{ name: "in use", value: sums.used, kind: "used" }, { name: "shared", value: sums.shared, kind: "shared" },
-              { name: "reserved", value: sums.reserved, kind: "reserved" }, { name: "free", value: sums.free, kind: "free" }]} /></td>
-            <td>{sums.ill ? `✕ ${sums.ill} ill` : sums.closed ? `⁄ ${sums.closed} closed` : "healthy"}</td>
+              { name: "reserved", value: sums.reserved, kind: "reserved" }, { name: "free", value: sums.free, kind: "free" },
+              { name: "ill or closed, in no use", value: sums.out, kind: "ill" }]} /></td>
+            <td>{sums.ill ? `✕ ${sums.ill} ill` : sums.closed ? `⁄ ${sums.closed} closed` : sums.unknown ? `? ${sums.unknown} unknown` : "healthy"}</td>
             <td class="cut">{all.slice(0, 3).map((owner) => `${owner.namespace}/${owner.name}`).join(", ")}{all.length > 3 && ` and ${all.length - 3} more`}</td>
           </tr>
         );
@@ -142,6 +188,7 @@ function Details({ now, cell, close }: { now: Floor; cell: number; close(): void
       {now.path(node).length > 0 && <p class="muted">{now.path(node).map((value, i) => `${now.layout.levels[i].name} ${value}`).join(" · ")}</p>}
       {device.name && <p><strong>{device.name}</strong> <span class="muted">{device.driver}</span></p>}
       <p>{useNames[now.use(cell)]}, {conditionNames[now.condition(cell)]}</p>
+      {roomsWith(reservations.value, cell).map((room) => <p key={room.purpose + room.name}>Kept for {reservedFor(room)}: {purposes[room.purpose]}</p>)}
       {owner && (
         <>
           <p>{ownerText(owner)}</p>
@@ -170,6 +217,8 @@ export function FloorScreen() {
   const wanted = highlight.value;
   const lit = useCallback((cell: number) =>
     (!!wanted?.owner && sameOwner(now?.ownerOf(cell), wanted.owner)) || !!wanted?.nodes?.has(now!.nodeName(cell)), [now, wanted]);
+  const colours = useOwnerColours(now, floorChanges.value, mode === "owner");
+  const kept = useMemo(() => now && keptCells(reservations.value, now.cells), [now, reservations.value]);
   if (!now || !plan.value) return <p class="empty">The floor is being read.</p>;
   if (now.cells === 0) return <p class="empty">There are no nodes yet.</p>;
   return (
@@ -189,9 +238,12 @@ export function FloorScreen() {
           <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
         </div>
       </div>
+      {mode === "owner" && <OwnerLegend colours={colours} />}
+      {mode === "reserved" && <KeptLegend />}
       <div class="stage">
         {table ? <FloorTable now={now} lit={wanted && lit} /> : (
-          <FloorMap now={now} plan={plan.value} version={floorChanges.value} mode={mode} lit={wanted && lit}
+          <FloorMap now={now} plan={plan.value} version={floorChanges.value} mode={mode} slots={colours.slots} kept={kept} lit={wanted && lit}
+            keptFor={(at) => roomsWith(reservations.value, at).map(reservedFor).join(", ") || undefined}
             open={(at) => { at < 0 ? (highlight.value = null) : setCell(at); }} />
         )}
         {cell >= 0 && cell < now.cells && <Details now={now} cell={cell} close={() => setCell(-1)} />}

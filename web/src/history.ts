@@ -28,6 +28,7 @@ export interface Difference {
   queue: { came: Waited[]; left: Waited[] };
 }
 
+const planAspect = 1.5; // beside the pane of what changed
 export interface Shown { moment: Moment; floor: Floor; plan: Plan }
 
 // The floor of the moment; the plan is kept where the layout is the one that was shown.
@@ -37,7 +38,7 @@ export function show(moment: Moment, before: Shown | null): Shown {
   if (!layout) throw new Error("the moment has no layout");
   const floor = new Floor(layout);
   floor.put(moment.runs, moment.owners);
-  return { moment, floor, plan: same ? same.plan : makePlan(floor) };
+  return { moment, floor, plan: same ? same.plan : makePlan(floor, planAspect) };
 }
 
 // The corners of a curve that keeps each value until the next; x and y are parts of the frame, 0 to 1.

@@ -2,12 +2,15 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Floor, conditionNames, ownerText, useNames } from "./floor.ts";
+import { ownerColours } from "./owners.ts";
+import { rootScale } from "./parts.tsx";
 import { type Plan, cellAt, nodeAt } from "./plan.ts";
-import { type Mode, type Palette, type View, drawCells, rgb } from "./raster.ts";
+import { type Look, type Mode, type Palette, type Picture, type Shades, type View, drawCells, rgb, shade } from "./raster.ts";
 
 const zoomStep = 1.3, scaleMax = 60, labelMin = 9;
 
-function palette(element: Element): Palette {
+interface Colours { palette: Palette; text: string }
+function coloursOf(element: Element): Colours {
   const style = getComputedStyle(element);
   const probe = document.createElement("span");
   element.append(probe);
@@ -15,38 +18,35 @@ function palette(element: Element): Palette {
     probe.style.color = style.getPropertyValue(name);
     return rgb(getComputedStyle(probe).color);
   };
-  const found = {
+  const palette = {
     background: colour("--surface"), free: colour("--free"), used: colour("--used"), shared: colour("--shared"),
-    reserved: colour("--reserved"), closed: colour("--closed"), ill: colour("--ill"), quiet: colour("--quiet"),
-    ink: colour("--ink"), owners: Array.from({ length: 10 }, (_, i) => colour(`--owner-${i}`)),
+    reserved: colour("--reserved"), closed: colour("--closed"), ill: colour("--ill"), unknown: colour("--unknown"),
+    kept: colour("--kept"), quiet: colour("--quiet"), line: colour("--line"), ink: colour("--ink"), others: colour("--others"),
+    owners: Array.from({ length: ownerColours }, (_, i) => colour(`--owner-${i}`)),
   };
   probe.remove();
-  return found;
+  return { palette, text: style.getPropertyValue("--muted") };
 }
 
-function drawLabels(context: CanvasRenderingContext2D, plan: Plan, now: Floor, view: View, style: CSSStyleDeclaration) {
-  const ratio = devicePixelRatio;
-  const text = style.getPropertyValue("--muted"), line = style.getPropertyValue("--line");
+function drawLabels(context: CanvasRenderingContext2D, plan: Plan, now: Floor, view: View, text: string) {
+  const ratio = devicePixelRatio * rootScale(), { width, height } = context.canvas;
+  const isSeen = (x: number, y: number, w: number, h: number) => x < width && y < height && x + w > 0 && y + h > 0;
   context.textBaseline = "middle";
+  context.fillStyle = text;
   for (const area of plan.areas) {
-    const x = view.x + area.x * view.scale, y = view.y + area.y * view.scale;
-    context.strokeStyle = line;
-    context.lineWidth = ratio;
-    context.strokeRect(x + 0.5, y + 0.5, area.w * view.scale, area.h * view.scale);
     const size = Math.min(view.scale * area.header * 0.72, 15 * ratio);
     if (size < labelMin * ratio * 0.8) continue;
+    const x = view.x + area.x * view.scale, y = view.y + area.y * view.scale;
+    if (!isSeen(x, y, area.w * view.scale, area.header * view.scale)) continue;
     context.font = `600 ${size}px system-ui, sans-serif`;
-    context.fillStyle = text;
     context.fillText(area.label, x + view.scale * 0.6, y + (view.scale * area.header) / 2, area.w * view.scale * 0.9);
   }
   const size = Math.min(view.scale * 0.62, 12 * ratio);
   if (size < labelMin * ratio * 0.85) return;
   context.font = `${size}px system-ui, sans-serif`;
-  context.fillStyle = text;
   plan.nodes.forEach((box, node) => {
     const x = view.x + box.x * view.scale, y = view.y + box.y * view.scale;
-    if (x > context.canvas.width || y > context.canvas.height || x + box.w * view.scale < 0) return;
-    context.fillText(now.layout.nodes[node], x, y + view.scale * 0.45, box.w * view.scale);
+    if (isSeen(x, y, box.w * view.scale, view.scale)) context.fillText(now.layout.nodes[node], x, y + view.scale * 0.45, box.w * view.scale);
   });
 }
 
@@ -59,7 +59,7 @@ function fit(canvas: HTMLCanvasElement, plan: Plan): View {
   };
 }
 
-function Tip({ at, x, y, now }: { at: number; x: number; y: number; now: Floor }) {
+function Tip({ at, x, y, now, keptFor }: { at: number; x: number; y: number; now: Floor; keptFor?: string }) {
   const element = useRef<HTMLDivElement>(null);
   const device = now.device(at), path = now.path(now.nodeOfCell[at]);
   useEffect(() => {
@@ -74,52 +74,72 @@ function Tip({ at, x, y, now }: { at: number; x: number; y: number; now: Floor }
       {path.length > 0 && <div class="muted">{path.join(" / ")}</div>}
       <div>{useNames[now.use(at)]}{now.condition(at) > 0 && `, ${conditionNames[now.condition(at)]}`}</div>
       {now.owner[at] > 0 && <div>{ownerText(now.ownerOf(at))}</div>}
+      {keptFor && <div>kept for {keptFor}</div>}
     </div>
   );
 }
 
-// `version` grows with every change of a cell; `lit` says which cells keep their colour, null: all. `open` gets
-// -1 where no cell was clicked.
+// `version` grows with every change of a cell; `slots` are the owners' colours, `kept` the cells of reservations
+// and `keptFor` whose they are; `lit` says which cells keep their colour, null: all. `open` gets -1 where no cell
+// was clicked.
 export interface MapProps {
-  now: Floor; plan: Plan; version: number; mode: Mode; lit: ((cell: number) => boolean) | null; open(cell: number): void;
+  now: Floor; plan: Plan; version: number; mode: Mode; slots: Int16Array; lit: ((cell: number) => boolean) | null;
+  kept?: Uint8Array | null; keptFor?(cell: number): string | undefined; open(cell: number): void;
+}
+
+// What is kept between frames, so that one only places cells.
+interface Canvas { image: ImageData; picture: Picture }
+function canvasOf(context: CanvasRenderingContext2D, width: number, height: number): Canvas {
+  const image = context.createImageData(width, height);
+  return { image, picture: { pixels: new Uint32Array(image.data.buffer), width, height } };
 }
 
 export function FloorMap(props: MapProps) {
-  const { now: floor, plan, version, mode, lit, open } = props;
+  const { now: floor, plan, version, mode, slots, kept = null, keptFor, lit, open } = props;
   const latest = useRef(props);
   latest.current = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<View | null>(null);
   const painter = useRef(() => {});
-  const colours = useRef<Palette | null>(null);
+  const colours = useRef<Colours | null>(null);
+  const surface = useRef<Canvas | null>(null);
+  const shades = useRef<{ shades: Shades; isCurrent: boolean } | null>(null);
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
   const [hover, setHover] = useState<{ at: number; x: number; y: number } | null>(null);
 
   painter.current = () => {
-    const element = canvas.current, { now, plan: where, mode, lit } = latest.current;
+    const element = canvas.current, { now, plan: where, mode, slots, kept = null, lit } = latest.current;
     if (!element) return;
+    const context = element.getContext("2d")!;
     const box = element.getBoundingClientRect();
     const width = Math.max(1, Math.round(box.width * devicePixelRatio));
     const height = Math.max(1, Math.round(box.height * devicePixelRatio));
-    if (element.width !== width || element.height !== height) {
+    if (element.width !== width || element.height !== height || !surface.current) {
       element.width = width;
       element.height = height;
+      surface.current = canvasOf(context, width, height);
       view.current = null;
     }
     view.current ??= fit(element, where);
-    const context = element.getContext("2d")!;
-    const shades = (colours.current ??= palette(element));
-    const image = context.createImageData(width, height);
-    new Uint32Array(image.data.buffer).fill(shades.background);
-    drawCells(image, now, where, view.current, mode, shades, lit);
+    const { palette, text } = (colours.current ??= coloursOf(element));
+    if (!shades.current?.isCurrent) {
+      const look: Look = { mode, palette, slots, kept, lit };
+      shades.current = { shades: shade(now, look, shades.current?.shades), isCurrent: true };
+    }
+    const { image, picture } = surface.current;
+    drawCells(picture, now, where, view.current, palette, shades.current.shades, Math.round(devicePixelRatio));
     context.putImageData(image, 0, 0);
-    drawLabels(context, where, now, view.current, getComputedStyle(element));
+    drawLabels(context, where, now, view.current, text);
     element.dataset.painted = String(Number(element.dataset.painted ?? 0) + 1);
   };
   const frame = useRef(0);
   const paint = () => {
     if (frame.current) return;
     frame.current = requestAnimationFrame(() => { frame.current = 0; painter.current(); });
+  };
+  const repaint = () => {
+    if (shades.current) shades.current.isCurrent = false;
+    paint();
   };
   const zoom = (factor: number, x?: number, y?: number) => {
     const element = canvas.current!, old = view.current;
@@ -154,7 +174,7 @@ export function FloorMap(props: MapProps) {
     const resized = new ResizeObserver(paint);
     resized.observe(element);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
-    const recolour = () => { colours.current = null; paint(); };
+    const recolour = () => { colours.current = null; repaint(); };
     scheme.addEventListener("change", recolour);
     const wheel = (event: WheelEvent) => {
       event.preventDefault();
@@ -170,7 +190,7 @@ export function FloorMap(props: MapProps) {
     };
   }, []);
   useEffect(reset, [plan]);
-  useEffect(paint, [floor, mode, version, lit]);
+  useEffect(repaint, [floor, mode, version, slots, kept, lit]);
 
   const keys: Record<string, () => void> = {
     "+": () => zoom(zoomStep), "=": () => zoom(zoomStep), "-": () => zoom(1 / zoomStep), "0": reset,
@@ -218,7 +238,7 @@ export function FloorMap(props: MapProps) {
         <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / zoomStep)}>−</button>
         <button type="button" aria-label="Show all" onClick={reset}>⤢</button>
       </div>
-      {hover && hover.at < floor.cells && <Tip {...hover} now={floor} />}
+      {hover && hover.at < floor.cells && <Tip {...hover} now={floor} keptFor={keptFor?.(hover.at)} />}
     </div>
   );
 }

@@ -1,10 +1,42 @@
 import uPlot from "uplot";
-import { useEffect, useRef } from "preact/hooks";
-import { Bar, Card, Empty, Name, Rows, Sheet, ago, plural } from "./parts.tsx";
-import { go, health, href, highlight, pace, room } from "./store.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Bar, Card, Empty, Name, Rows, Sheet, ago, clock, now, plural, span } from "./parts.tsx";
+import { purposes, reservedFor } from "./reservations.ts";
+import { type PacePage, type Reservation, go, health, href, highlight, pace, reservations, room } from "./store.ts";
 
-const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Healthy: "✓" };
-function showNode(node: string) { highlight.value = { text: node, nodes: new Set([node]) }; go("floor"); }
+const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Unknown: "?", Healthy: "✓" };
+function showNodes(nodes: string[], text: string) { highlight.value = { text, nodes: new Set(nodes) }; go("floor"); }
+
+function Condition({ of }: { of: string }) {
+  return <span class={`state condition-${of}`}><span aria-hidden="true">{marks[of]}</span> {of}</span>;
+}
+
+function KeptRoom({ of }: { of: Reservation }) {
+  const left = of.until ? (Date.parse(of.until) - now.value) / 1000 : 0;
+  return (
+    <tr>
+      <Name screen={of.kind === "Pod" ? "why" : "group"} of={of} /><td>{purposes[of.purpose]}</td>
+      <td class="number">{of.nodeCount}</td><td class="number">{of.devices || "–"}</td>
+      <td>{of.until ? left > 0 ? `in ${span(left)}` : "now" : "with its nomination"}</td>
+      <td>{of.nodes.length > 0 && <button type="button" onClick={() => showNodes(of.nodes, `room of ${reservedFor(of)}`)}>Show on the floor</button>}</td>
+    </tr>
+  );
+}
+
+function Reservations() {
+  const page = reservations.value;
+  return (
+    <Card title="Reservations" note="room that the scheduler keeps free of equal and lower priorities">
+      {!page || page.rooms.length === 0 ? <Empty>No room is kept for anybody.</Empty> : (
+        <table class="plain">
+          <thead><tr><th>For</th><th>Why</th><th class="number">Nodes</th><th class="number">Devices</th><th>Ends at the latest</th><th><span class="sr">Show</span></th></tr></thead>
+          <tbody>{page.rooms.map((row, i) => <KeptRoom key={i} of={row} />)}</tbody>
+        </table>
+      )}
+      {page && page.total > page.rooms.length && <p class="muted">The first {page.rooms.length} of {page.total.toLocaleString("en")} are shown.</p>}
+    </Card>
+  );
+}
 
 export function RoomScreen() {
   return (
@@ -15,16 +47,21 @@ export function RoomScreen() {
             <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th></tr></thead>
             <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{level.domains}</td><td class="number">{level.largestFree}</td><td class="number">{level.largestWhole}</td></tr>)}</tbody>
           </table>
-          <p class="muted">Sums of healthy free devices of every class. Whether a group fits, says <code>berth plan</code>.</p>
+          <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. <code>berth plan</code> says whether a group fits.</p>
         </Card>
-        <Card title="Domains" note="stranded: free devices of nodes on which others are in use">
+        <Reservations />
+        <Card title="Domains">
+          <ul class="legend" aria-label="Legend">
+            <li><span class="key fill-used" />in use</li><li><span class="key fill-reserved" />reserved</li><li><span class="key bar fill-free" />free, on a free node</li>
+            <li><span class="key bar fill-shared" />stranded: free, others of its node are in use</li><li><span class="key bar fill-ill" />ill or closed, in no use</li>
+          </ul>
           <Rows items={page.domains} height={38} label="Domains"
-            head={<tr><th>Domain</th><th class="number">Nodes</th><th class="number">Devices</th><th class="wide">Use</th><th class="number">Free</th><th class="number">Stranded</th><th class="number">Free nodes</th><th class="number">Out</th></tr>}
+            head={<tr><th>Domain</th><th class="number">Nodes</th><th class="number">Devices</th><th class="wide">Use</th><th class="number">Free</th><th class="number">Stranded</th><th class="number">Free nodes</th><th class="number">Ill or closed</th></tr>}
             row={(row) => (
               <tr key={row.path.join("/")} class={`level-${row.level}`}>
                 <th scope="row">{"· ".repeat(Math.max(0, row.level - 1))}{row.path.length === 0 ? "the whole floor" : row.path[row.path.length - 1]}</th>
                 <td class="number">{row.nodes}</td><td class="number">{row.devices}</td>
-                <td><Bar parts={[{ name: "in use", value: row.used, kind: "used" }, { name: "reserved", value: row.reserved, kind: "reserved" }, { name: "free", value: row.free - row.stranded, kind: "free" }, { name: "stranded", value: row.stranded, kind: "shared" }, { name: "out", value: row.out, kind: "ill" }]} /></td>
+                <td><Bar parts={[{ name: "in use", value: row.used, kind: "used" }, { name: "reserved", value: row.reserved, kind: "reserved" }, { name: "free", value: row.free - row.stranded, kind: "free" }, { name: "stranded", value: row.stranded, kind: "shared" }, { name: "ill or closed, in no use", value: row.out, kind: "ill" }]} /></td>
                 <td class="number">{row.free}</td><td class="number">{row.stranded}</td><td class="number">{row.freeNodes}</td><td class="number">{row.out}</td>
               </tr>
             )} />
@@ -36,26 +73,26 @@ export function RoomScreen() {
 
 export function HealthScreen() {
   return (
-    <Sheet page={health.value} title="Health" note={(page) => page.total === 0 ? "all is well" : `${page.total} ill or closed`}>{(page) => (
+    <Sheet page={health.value} title="Health" note={(page) => page.total === 0 ? "nothing is ill" : `${page.total.toLocaleString("en")} ill, closed or unknown`}>{(page) => (
       <>
-        <Card title="Nodes" note={plural(page.nodes.length, "node")}>
+        <Card title="Nodes" note={page.nodes.length > 0 ? plural(page.nodes.length, "node") : undefined}>
           {page.nodes.length === 0 ? <Empty>Every node is ready and open.</Empty> : (
             <table class="plain">
               <thead><tr><th>Node</th><th>Condition</th><th>Why</th><th class="number">Since</th><th class="number">Devices</th><th class="number">In use</th></tr></thead>
               <tbody>{page.nodes.slice(0, 300).map((row) => (
-                <tr key={row.node}><th scope="row"><button type="button" class="link" onClick={() => showNode(row.node)}>{row.node}</button></th>
-                  <td><span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span></td>
+                <tr key={row.node}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}</button></th>
+                  <td><Condition of={row.condition} /></td>
                   <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td class="number">{row.devices}</td><td class="number">{row.inUse}</td></tr>))}</tbody>
             </table>
           )}
         </Card>
-        <Card title="Devices" note="ill by themselves">
+        <Card title="Devices" note={page.reportingNodes > 0 ? `that are worse than their node; drivers report through ${plural(page.reportingNodes, "node agent")}` : "that are worse than their node, by taints; no node agent reports"}>
           {page.devices.length === 0 ? <Empty>Every device of a healthy node is healthy.</Empty> : (
             <table class="plain">
               <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
               <tbody>{page.devices.slice(0, 300).map((row) => (
-                <tr key={row.node + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNode(row.node)}>{row.node}/{row.device}</button></th>
-                  <td><span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span></td>
+                <tr key={row.node + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}/{row.device}</button></th>
+                  <td><Condition of={row.condition} /></td>
                   <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td>{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
             </table>
           )}
@@ -65,7 +102,7 @@ export function HealthScreen() {
             <table class="plain">
               <thead><tr><th>Time</th><th>Pod</th><th>Group</th><th>Left</th><th>Why</th></tr></thead>
               <tbody>{page.moved.map((row, i) => (
-                <tr key={i}><td class="whole">{row.time.slice(11, 19)}</td><th scope="row">{row.namespace}/{row.name}</th>
+                <tr key={i}><td class="whole">{clock(row.time)}</td><th scope="row">{row.namespace}/{row.name}</th>
                   <td>{row.group ? <a href={href("group", "PodGroup", row.namespace, row.group)}>{row.group}</a> : "–"}</td>
                   <td>{row.node}</td><td>{row.message || row.reason}</td></tr>))}</tbody>
             </table>
@@ -73,7 +110,7 @@ export function HealthScreen() {
         )}
         <Card title="Changes" note="since this process began to watch">
           {page.changes.length === 0 ? <Empty>Nothing became ill or recovered.</Empty> : (
-            <ul class="changes">{page.changes.map((row, i) => <li key={i}><time>{row.time.slice(11, 19)}</time> <span class={`state condition-${row.condition}`}><span aria-hidden="true">{marks[row.condition]}</span> {row.condition}</span> {row.what}</li>)}</ul>
+            <ul class="changes">{page.changes.map((row, i) => <li key={i}><time>{clock(row.time)}</time> <Condition of={row.condition} /> {row.what}</li>)}</ul>
           )}
         </Card>
       </>
@@ -81,43 +118,78 @@ export function HealthScreen() {
   );
 }
 
-function Chart({ title, series }: { title: string; series: { label: string; values: number[]; colour: string; dash?: number[] }[] }) {
+interface Series { label: string; values: number[]; colour: string; dash?: number[] }
+
+function Chart({ title, series }: { title: string; series: Series[] }) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const time = pace.value!.time;
   useEffect(() => {
     const element = box.current!, style = getComputedStyle(element);
-    const axis = { stroke: style.getPropertyValue("--muted"), grid: { stroke: style.getPropertyValue("--line"), width: 1 } };
+    const size = parseFloat(style.fontSize), font = `${Math.round(size * 0.86)}px ${style.fontFamily}`;
+    const axis = { stroke: style.getPropertyValue("--muted"), font, grid: { stroke: style.getPropertyValue("--line"), width: 1 } };
+    const height = size * 10;
     chart.current = new uPlot({
-      width: element.clientWidth, height: 170, padding: [8, 8, 0, 0],
-      cursor: { y: false }, axes: [axis, { ...axis, size: 44 }], scales: { y: { range: (_, __, high) => [0, Math.max(high, 1)] } },
+      width: element.clientWidth, height, padding: [8, size * 2.5, 0, 0], legend: { show: false }, cursor: { y: false },
+      axes: [{ ...axis, size: size * 2.4, space: size * 7, values: (_, ticks) => ticks.map((tick) => clock(tick * 1000)) }, { ...axis, size: size * 3.2 }],
+      scales: { y: { range: (_, __, high) => [0, Math.max(high * 1.05, 1)] } },
       series: [{}, ...series.map((row) => ({ label: row.label, stroke: style.getPropertyValue(row.colour), width: 2, dash: row.dash, points: { show: false } }))],
     }, [time, ...series.map((row) => row.values)] as uPlot.AlignedData, element);
-    const resized = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: 170 }));
+    const resized = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
     return () => { resized.disconnect(); chart.current?.destroy(); };
   }, []);
   useEffect(() => { chart.current?.setData([time, ...series.map((row) => row.values)] as uPlot.AlignedData); }, [time]);
   const latest = series.map((row) => `${row.label} ${row.values.at(-1) ?? 0}`).join(", ");
-  return <Card title={title}><div ref={box} class="chart" role="img" aria-label={`${title}; now ${latest}`} /></Card>;
+  return (
+    <Card title={title}>
+      <ul class="legend" aria-label={`${title}, now`}>
+        {series.map((row) => <li key={row.label}><span class={`key line line${row.colour}${row.dash ? " dashed" : ""}`} />{row.label} <strong>{(row.values.at(-1) ?? 0).toLocaleString("en")}</strong></li>)}
+      </ul>
+      <div ref={box} class="chart" role="img" aria-label={`${title}; now ${latest}; the table has the same data`} />
+    </Card>
+  );
+}
+
+function PaceTable({ page }: { page: PacePage }) {
+  const rows = page.time.map((_, i) => page.time.length - 1 - i);
+  return (
+    <Card title="A row a second" note="the latest first">
+      <Rows items={rows} height={30} label="Pace by second"
+        head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Pods that wait</th></tr>}
+        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{page.placed[i]}</td><td class="number">{page.refused[i]}</td><td class="number">{page.bound[i]}</td><td class="number">{page.waiting[i]}</td></tr>} />
+    </Card>
+  );
 }
 
 export function PaceScreen() {
+  const [table, setTable] = useState(false);
   return (
     <Sheet page={pace.value} title="Pace">{(page) => (
       <>
-        <div class="pair">
-          <Chart title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
-          <Chart title="Pods bound a second" series={[{ label: "bound", values: page.bound, colour: "--chart-1" }]} />
+        <div class="tools">
+          <div class="choice" role="group" aria-label="Show as">
+            <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Charts</button>
+            <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
+          </div>
+          <span class="muted">the last ten minutes, by second</span>
         </div>
-        <Chart title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+        {table ? <PaceTable page={page} /> : (
+          <>
+            <div class="pair">
+              <Chart title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
+              <Chart title="Pods bound a second" series={[{ label: "bound", values: page.bound, colour: "--chart-1" }]} />
+            </div>
+            <Chart title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+          </>
+        )}
         <Card title="Latest decisions">
           {page.decisions.length === 0 ? <Empty>There is no decision yet.</Empty> : (
             <table class="plain">
-              <thead><tr><th>Time</th><th>About</th><th>Result</th><th>In words</th></tr></thead>
+              <thead><tr><th>Time</th><th>About</th><th>Result</th><th>Why</th></tr></thead>
               <tbody>{page.decisions.map((row, i) => (
-                <tr key={i}><td class="whole">{row.time.slice(11, 19)}</td><Name screen={row.kind === "Pod" ? "why" : "group"} of={row} />
-                  <td class="whole">{row.result}{row.pods > 1 && ` ${row.pods} pods`}</td><td>{row.text}</td></tr>))}</tbody>
+                <tr key={i}><td class="whole">{clock(row.time)}</td><Name screen={row.kind === "Pod" ? "why" : "group"} of={row} note={row.kind} />
+                  <td class="whole">{row.result}{row.pods > 1 && ` ${row.pods} pods`}</td><td>{row.text || "–"}</td></tr>))}</tbody>
             </table>
           )}
         </Card>

@@ -19,6 +19,9 @@ export function span(seconds: number): string {
   if (s < 129600) return `${Math.round(s / 3600)} h`;
   return `${Math.round(s / 86400)} d`;
 }
+// "14:03:59", of this browser's clock: as all times on the page.
+export function clock(time: string | number): string { return new Date(time).toLocaleTimeString("en-GB"); }
+
 export function plural(count: number, word: string): string {
   return `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 }
@@ -73,29 +76,33 @@ export function Sheet<T>({ page, title, note, children }: {
   );
 }
 
-// Rows of one height, of which only those in sight exist.
+// How large letters are on this screen: 1 at a desk.
+export function rootScale(): number { return parseFloat(getComputedStyle(document.documentElement).fontSize) / 14; }
+
+// Rows of one height (in pixels at a desk), of which only those in sight exist.
 export function Rows<T>({ items, height, row, head, label }: {
   items: T[]; height: number; row(item: T, index: number): ComponentChildren; head: ComponentChildren; label: string;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(800);
+  const tall = height * rootScale();
   useEffect(() => {
     const element = box.current!;
     const resized = new ResizeObserver(() => setRoom(element.clientHeight));
     resized.observe(element);
     return () => resized.disconnect();
   }, []);
-  const first = Math.max(0, Math.floor(top / height) - 5), last = Math.min(items.length, first + Math.ceil(room / height) + 10);
+  const first = Math.max(0, Math.floor(top / tall) - 5), last = Math.min(items.length, first + Math.ceil(room / tall) + 10);
   return (
     <div class="rows" ref={box} tabIndex={0} role="region" aria-label={label}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
       <table aria-rowcount={items.length}>
         <thead>{head}</thead>
         <tbody>
-          <Spacer height={first * height} />
+          <Spacer height={first * tall} />
           {items.slice(first, last).map((item, i) => row(item, first + i))}
-          <Spacer height={(items.length - last) * height} />
+          <Spacer height={(items.length - last) * tall} />
         </tbody>
       </table>
     </div>

@@ -23,50 +23,60 @@ interface Part { w: number; h: number; place(x: number, y: number): void }
 
 const widthsTried = 48;
 
-interface Rows { at: { x: number; y: number }[]; w: number; h: number }
-function rows(parts: Part[], gap: number, widest: number): Rows {
-  const at: { x: number; y: number }[] = [];
+// Parts one after the other, in rows of at most `widest`; `take` gets the corner of each. The size of all.
+function rows(parts: Part[], gap: number, widest: number, take?: (part: number, x: number, y: number) => void): { w: number; h: number } {
   let x = 0, y = 0, rowHeight = 0, w = 0;
-  for (const part of parts) {
+  for (let i = 0; i < parts.length; ++i) {
+    const part = parts[i];
     if (x > 0 && x + part.w > widest + 1e-6) {
       x = 0;
       y += rowHeight + gap;
       rowHeight = 0;
     }
-    at.push({ x, y });
+    take?.(i, x, y);
     x += part.w + gap;
     rowHeight = Math.max(rowHeight, part.h);
     w = Math.max(w, x - gap);
   }
-  return { at, w, h: y + rowHeight };
+  return { w, h: y + rowHeight };
 }
 
-// Rows of parts in the shape that is drawn largest in a frame `aspect` times as wide as high.
-function flow(parts: Part[], gap: number, aspect: number): Part {
-  const area = parts.reduce((sum, part) => sum + (part.w + gap) * (part.h + gap), 0);
-  const middle = Math.sqrt(area * aspect), least = Math.max(0, ...parts.map((part) => part.w));
-  let best: Rows = rows(parts, gap, Math.max(middle, least));
-  const scale = (shape: Rows) => Math.min(aspect / shape.w, 1 / shape.h);
-  for (let i = 0; i < widthsTried; ++i) {
-    const tried = rows(parts, gap, Math.max(least, middle * (0.5 + (1.5 * i) / widthsTried)));
-    if (scale(tried) > scale(best) * 1.001) best = tried;
-  }
-  const { at } = best;
+// Rows of parts in the shape that is drawn largest in a frame `aspect` times as wide as high. Racks are often
+// alike, so `widths` keeps what was found for parts of the same sizes.
+function flow(parts: Part[], gap: number, aspect: number, widths: Map<string, number>): Part {
+  const sizes = `${gap} ${aspect} ${parts.map((part) => `${part.w},${part.h}`).join(" ")}`;
+  let widest = widths.get(sizes);
+  if (widest === undefined) widths.set(sizes, (widest = bestWidth(parts, gap, aspect)));
   return {
-    w: best.w,
-    h: best.h,
-    place: (left, top) => parts.forEach((part, i) => part.place(left + at[i].x, top + at[i].y)),
+    ...rows(parts, gap, widest),
+    place: (left, top) => { rows(parts, gap, widest, (i, x, y) => parts[i].place(left + x, top + y)); },
   };
+}
+
+function bestWidth(parts: Part[], gap: number, aspect: number): number {
+  const area = parts.reduce((sum, part) => sum + (part.w + gap) * (part.h + gap), 0);
+  const least = parts.reduce((most, part) => Math.max(most, part.w), 0), middle = Math.sqrt(area * aspect);
+  const scale = (width: number) => {
+    const { w, h } = rows(parts, gap, width);
+    return Math.min(aspect / w, 1 / h);
+  };
+  let widest = Math.max(middle, least), best = scale(widest);
+  for (let i = 0; i < widthsTried; ++i) {
+    const width = Math.max(least, middle * (0.5 + (1.5 * i) / widthsTried)), tried = scale(width);
+    if (tried > best * 1.001) [widest, best] = [width, tried];
+  }
+  return widest;
 }
 
 interface Domain { children: Map<string, Domain>; nodes: number[] }
 
-export function makePlan(floor: Floor, aspect = 1.7): Plan {
+export function makePlan(floor: Floor, aspect: number): Plan {
   const { layout } = floor;
   const plan: Plan = {
     width: 0, height: 0, areas: [], nodes: layout.nodes.map(() => ({ x: 0, y: 0, w: 0, h: 0 })),
     x: new Float32Array(floor.cells), y: new Float32Array(floor.cells),
   };
+  const frame = { aspect, widths: new Map<string, number>() };
   const root: Domain = { children: new Map(), nodes: [] };
   const shared = new Set(layout.shared);
   const pools: number[] = [];
@@ -80,9 +90,9 @@ export function makePlan(floor: Floor, aspect = 1.7): Plan {
     }
     domain.nodes.push(node);
   });
-  const parts = [domainPart(floor, plan, root, [], aspect)];
-  if (pools.length > 0) parts.push(framed(plan, nodesPart(floor, plan, pools, aspect), "shared pools", 1, []));
-  const all = flow(parts.filter((part) => part.h > 0), 2, aspect);
+  const parts = [domainPart(floor, plan, root, [], frame)];
+  if (pools.length > 0) parts.push(framed(plan, nodesPart(floor, plan, pools, frame), "shared pools", 1, []));
+  const all = flow(parts.filter((part) => part.h > 0), 2, aspect, frame.widths);
   plan.width = all.w;
   plan.height = all.h;
   all.place(0, 0);
@@ -90,15 +100,17 @@ export function makePlan(floor: Floor, aspect = 1.7): Plan {
   return plan;
 }
 
-function domainPart(floor: Floor, plan: Plan, domain: Domain, path: string[], aspect: number): Part {
+interface Frame { aspect: number; widths: Map<string, number> }
+
+function domainPart(floor: Floor, plan: Plan, domain: Domain, path: string[], frame: Frame): Part {
   const parts: Part[] = [];
   for (const [value, child] of domain.children)
-    parts.push(domainPart(floor, plan, child, [...path, value], aspect));
+    parts.push(domainPart(floor, plan, child, [...path, value], frame));
   if (domain.nodes.length > 0) {
-    const own = nodesPart(floor, plan, domain.nodes, path.length === floor.layout.levels.length ? 0.8 : aspect);
+    const own = nodesPart(floor, plan, domain.nodes, path.length === floor.layout.levels.length ? { ...frame, aspect: 0.8 } : frame);
     parts.push(domain.children.size > 0 ? framed(plan, own, "without label", path.length + 1, path) : own);
   }
-  const inside = flow(parts, 1.2, aspect);
+  const inside = flow(parts, 1.2, frame.aspect, frame.widths);
   if (path.length === 0) return inside;
   const level = floor.layout.levels[path.length - 1]?.name ?? "";
   return framed(plan, inside, `${level} ${path[path.length - 1]}`, path.length, path);
@@ -116,8 +128,8 @@ function framed(plan: Plan, inside: Part, label: string, level: number, path: st
   };
 }
 
-function nodesPart(floor: Floor, plan: Plan, nodes: number[], aspect: number): Part {
-  return flow(nodes.map((node) => nodePart(floor, plan, node)), nodeGap, aspect);
+function nodesPart(floor: Floor, plan: Plan, nodes: number[], frame: Frame): Part {
+  return flow(nodes.map((node) => nodePart(floor, plan, node)), nodeGap, frame.aspect, frame.widths);
 }
 
 function nodePart(floor: Floor, plan: Plan, node: number): Part {

@@ -1,6 +1,6 @@
 // What the screens show, kept up to date from the stream of events.
 
-import { effect, signal } from "@preact/signals";
+import { batch, effect, signal } from "@preact/signals";
 import { Refused, getBytes, getJson, listen, signIn } from "./api.ts";
 import { type Delta, Floor, type Layout, type Owner } from "./floor.ts";
 import { type Plan, makePlan } from "./plan.ts";
@@ -44,8 +44,15 @@ export interface RoomPage {
     out: number; freeNodes: number; stranded: number;
   }[];
 }
+export interface Reservation {
+  purpose: "Overtaken" | "Preemption" | "Nomination" | "Replacement" | "Relocation" | "Successor";
+  kind: Owner["kind"]; namespace: string; name: string; until: string; nodeCount: number; nodes: string[];
+  devices: number; cells: [number, number][];
+}
+export interface ReservationsPage { total: number; rooms: Reservation[] }
 export interface HealthPage {
   total: number;
+  reportingNodes: number;
   nodes: { node: string; condition: string; reason: string; since: string; devices: number; inUse: number }[];
   devices: {
     node: string; driver: string; device: string; condition: string; reason: string; since: string;
@@ -70,6 +77,7 @@ export const floorChanges = signal(0); // grows with every change of a cell
 export const waiting = signal<WaitingPage | null>(null);
 export const groups = signal<GroupsPage | null>(null);
 export const room = signal<RoomPage | null>(null);
+export const reservations = signal<ReservationsPage | null>(null);
 export const health = signal<HealthPage | null>(null);
 export const pace = signal<PacePage | null>(null);
 
@@ -87,19 +95,34 @@ export function href(screen: string, ...rest: string[]): string {
 }
 export function go(screen: string, ...rest: string[]): void { location.hash = href(screen, ...rest); }
 
-let pending: Delta[] | null = null; // deltas that came while the floor was read
+// Of the frame that the map fills, about: width by height. The floor is laid out for it.
+const aspect = signal(frameAspect());
+function frameAspect(): number {
+  return Math.round(Math.min(4, Math.max(0.5, (innerWidth - 34) / Math.max(200, innerHeight - 220))) * 10) / 10;
+}
 
+let pending: Delta[] | null = null; // deltas that came while the floor was read
+let early: Promise<Layout> | null = null; // asked for before the stream of events is there
+
+// The layout and the places of its devices are found while the cells are on their way. Cells are asked for once
+// deltas arrive, so that none is missed.
 async function readFloor(): Promise<void> {
   pending = [];
-  const layout = await getJson<Layout>("floor");
-  const next = floor.value && floor.value.layout.version === layout.version ? floor.value : new Floor(layout);
-  const same = next.read(await getBytes("floor/cells"));
+  const asked = early ?? getJson<Layout>("floor"), cells = getBytes("floor/cells");
+  early = null;
+  cells.catch(() => {}); // it is awaited below
+  const layout = await asked;
+  const known = floor.value?.layout.version === layout.version;
+  const next = known ? floor.value! : new Floor(layout), where = known ? plan.value : makePlan(next, aspect.peek());
+  const same = next.read(await cells);
   const deltas: Delta[] = pending ?? [];
   pending = null;
-  if (!same || !deltas.every((delta) => next.apply(delta))) return void setTimeout(readFloor, 200);
-  if (next !== floor.value) plan.value = makePlan(next);
-  floor.value = next;
-  ++floorChanges.value;
+  if (!same || !deltas.every((delta) => next.apply(delta))) return void setTimeout(() => void again(readFloor), 200);
+  batch(() => {
+    plan.value = where;
+    floor.value = next;
+    ++floorChanges.value;
+  });
 }
 
 function takeDelta(delta: Delta): void {
@@ -108,9 +131,9 @@ function takeDelta(delta: Delta): void {
   else void again(readFloor);
 }
 
-const pages: Record<string, { value: unknown }> = { waiting, groups, room, health, pace };
+const pages: Record<string, { value: unknown }> = { waiting, groups, room, reservations, health, pace };
 const screenPages: Record<string, string[]> = {
-  floor: ["waiting", "health"], why: ["waiting"], group: ["groups", "waiting"], room: ["room"], health: ["health"],
+  floor: ["waiting", "health", "reservations"], why: ["waiting"], group: ["groups", "waiting"], room: ["room", "reservations"], health: ["health"],
   pace: ["pace"],
 };
 async function readPages(names: string[]): Promise<void> {
@@ -135,10 +158,14 @@ function take(event: string, data: string): void {
 
 export async function run(): Promise<void> {
   addEventListener("hashchange", () => { route.value = parseRoute(); });
+  addEventListener("resize", () => { aspect.value = frameAspect(); });
+  effect(() => { const shape = aspect.value, now = floor.peek(); if (now) plan.value = makePlan(now, shape); });
   effect(() => { const names = shown(); if (link.peek() === "live") void again(() => readPages(names)); });
   for (let delay = 500;; delay = Math.min(delay * 2, 8000)) {
     try {
       await signIn();
+      early = getJson<Layout>("floor");
+      early.catch(() => {}); // the stream has the same answer
       await listen((event, data) => { delay = 500; take(event, data); });
     } catch (error) {
       if (error instanceof Refused && error.status < 500 && error.status !== 429) {

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Refused, getJson } from "./api.ts";
-import { FloorTable, Legend, modes } from "./floor_screen.tsx";
+import { FloorTable, Legend, OwnerLegend, modes, useOwnerColours } from "./floor_screen.tsx";
 import { type DeviceState, type Difference, type Moment, type Overview, type Shown, type Waited, show, steps, timeText } from "./history.ts";
 import { FloorMap } from "./map.tsx";
-import { Card, Empty, Name, plural } from "./parts.tsx";
+import { Card, Empty, Name, clock, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
 import type { Decision } from "./store.ts";
 
@@ -61,7 +61,7 @@ function Curves({ overview, at, mark }: { overview: Overview; at: number; mark: 
   const used = points((sample) => sample[1], devices);
   return (
     <svg class="curves" viewBox={`0 0 ${w} ${h}`} preserveAspectRatio="none" role="img"
-      aria-label={`Devices in use and entries that wait from ${timeText(from)} to ${timeText(to)}; every instant has the numbers`}>
+      aria-label={`Devices in use and entries that wait from ${timeText(from)} to ${timeText(to)}; the numbers of the chosen instant are below the heading`}>
       {samples.length > 0 && <polygon class="curve-used" points={`${used} ${w},${h} ${x(samples[0][0])},${h}`} />}
       <polyline class="curve-waiting" points={points((sample) => sample[5], waiting)} />
       {gaps.map(([a, b]) => <rect key={a} class="curve-gap" x={x(a)} y="0" width={Math.max(2, Number(x(b)) - Number(x(a)))} height={h}><title>not recorded</title></rect>)}
@@ -82,7 +82,7 @@ function Decisions({ rows, title }: { rows: Decision[]; title: string }) {
   return (
     <Card title={title}>
       <ul class="events">{rows.map((row, i) => (
-        <li key={i}><time>{row.time.slice(11, 19)} UTC</time> <strong>{row.result}{row.pods > 1 && `, ${row.pods} pods`}</strong> {row.namespace}/{row.name}
+        <li key={i}><time>{clock(row.time)}</time> <strong>{row.result}{row.pods > 1 && `, ${row.pods} pods`}</strong> {row.namespace}/{row.name}
           {row.text && <p class="muted">{row.text}</p>}</li>))}</ul>
     </Card>
   );
@@ -175,13 +175,14 @@ export function TimeScreen() {
   const changed = compares ? difference.devices.rows : null;
   const nodes = new Set(changed?.map((row) => `${row.node}/${row.device}`));
   const lit = useCallback((cell: number) => nodes.has(`${shown!.floor.nodeName(cell)}/${shown!.floor.device(cell).name}`), [changed, shown]);
+  const colours = useOwnerColours(shown?.floor, shown?.moment.time ?? 0, mode === "owner");
   if (!overview) return <Empty>{unread || "The history is being read."}</Empty>;
   if (!overview.from) return <Empty>Nothing is recorded yet.</Empty>;
   const end = Math.max(overview.to, overview.from + 1000);
   return (
     <div class="screen">
       <h1>Time <span class="instant">{timeText(at)}{chosen === null && " · the latest"}</span> <span class="muted">{overview.onDisk ? "kept on disk" : "kept in memory"} since {timeText(overview.from)}</span></h1>
-      <ul class="legend curve-key" aria-label="Curves"><li><span class="key fill-used" />devices in use</li><li><span class="key key-waiting" />what waits</li>{overview.gaps.length > 0 && <li><span class="key fill-quiet" />not recorded</li>}</ul>
+      <ul class="legend curve-key" aria-label="Curves"><li><span class="key fill-used" />devices in use</li><li><span class="key key-waiting" />what waits</li>{shown && sums.map((name, i) => <li key={name}><strong>{shown.moment.sums[i + 1].toLocaleString("en")}</strong> {name}</li>)}{overview.gaps.length > 0 && <li><span class="key fill-quiet" />not recorded</li>}</ul>
       <Curves overview={overview} at={at} mark={mark} />
       <input class="slider" type="range" min={overview.from} max={end} step={1} value={at} aria-label="Instant" aria-valuetext={timeText(at)}
         onInput={(event) => setChosen(Number(event.currentTarget.value))} />
@@ -205,10 +206,11 @@ export function TimeScreen() {
         </div>
       </div>
       {(problem || different) && <p class="muted" role="alert">{problem || different}</p>}
+      {mode === "owner" && <OwnerLegend colours={colours} />}
       <div class="stage then">
         {!shown ? <Empty>The floor is being read.</Empty>
           : table ? <FloorTable now={shown.floor} lit={changed && lit} />
-            : <FloorMap now={shown.floor} plan={shown.plan} version={shown.moment.time} mode={mode} lit={changed && lit} open={() => {}} />}
+            : <FloorMap now={shown.floor} plan={shown.plan} version={shown.moment.time} mode={mode} slots={colours.slots} lit={changed && lit} open={() => {}} />}
         {compares ? <DifferencePane difference={difference} /> : shown && <MomentPane moment={shown.moment} />}
       </div>
     </div>

@@ -66,6 +66,13 @@ export function useExplanation(kind: string, namespace: string, name: string, ve
 
 const stateMarks: Record<Waiting["state"], string> = { Gated: "‖", Binding: "→", Unschedulable: "!", Queued: "…" };
 
+// Around the origin, by state: a point, a circle, a square, a triangle.
+const circle = (r: number) => `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+const shapes: Record<Waiting["state"], (r: number) => string> = {
+  Unschedulable: circle, Queued: (r) => circle(r * 0.6), Gated: (r) => `M${-r} ${-r}h${2 * r}v${2 * r}h${-2 * r}z`,
+  Binding: (r) => `M0 ${-r}L${r} ${r}H${-r}z`,
+};
+
 // Age against size; both axes are logarithmic.
 function Scatter({ entries, chosen }: { entries: Waiting[]; chosen?: Waiting }) {
   const w = 420, h = 150, left = 34, bottom = 22;
@@ -78,15 +85,15 @@ function Scatter({ entries, chosen }: { entries: Waiting[]; chosen?: Waiting }) 
     <svg class="scatter" viewBox={`0 0 ${w} ${h}`} role="img" aria-label="Age and size of everything that waits; the list has the same data">
       <line x1={left} y1={h - bottom} x2={w - 6} y2={h - bottom} class="axis" />
       <line x1={left} y1={6} x2={left} y2={h - bottom} class="axis" />
-      <text x={w - 8} y={h - 6} text-anchor="end">older · {span(oldest)}</text>
+      <text x={w - 8} y={h - 6} text-anchor="end">waits for {span(oldest)}</text>
       <text x={left} y={h - 6}>1 s</text>
-      <text x={left - 6} y={14} text-anchor="end">{most}</text>
+      <text x={left + 6} y={14}>{most} devices or pods</text>
       <text x={left - 6} y={h - bottom} text-anchor="end">1</text>
       {entries.map((entry, i) => (
         <g key={`${entry.kind}/${entry.namespace}/${entry.name}`} class={`dot-${entry.state} ${entry === chosen ? "chosen" : ""}`}
           onClick={() => go("why", entry.kind, entry.namespace, entry.name)}>
           <title>{entry.namespace}/{entry.name}</title>
-          <circle cx={x(ages[i])} cy={y(sizes[i])} r={entry === chosen ? 7 : 4.5} />
+          <path d={shapes[entry.state](entry === chosen ? 7 : 5)} transform={`translate(${x(ages[i]).toFixed(1)} ${y(sizes[i]).toFixed(1)})`} />
         </g>
       ))}
     </svg>

@@ -13,7 +13,7 @@ void SuccessorRooms::keep(const api::Pod& leaving, model::NodeId node, model::Sc
   const PodMaker maker = maker_of(leaving);
   maker_of_[leaving.meta.uid] = maker;
   ends_.emplace(until, leaving.meta.uid);
-  rooms_[maker].push_back({leaving.meta.uid, node, std::move(hold), until});
+  rooms_[maker].push_back({leaving.meta.name, leaving.meta.uid, node, std::move(hold), until});
 }
 
 SuccessorRooms::Passed SuccessorRooms::passed_by(std::span<const api::Pod* const> waiting) const {

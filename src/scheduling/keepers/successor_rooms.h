@@ -1,5 +1,5 @@
-// Rooms of pods that leave their nodes and that their controllers make again: each is kept until a new pod of
-// the same controller, or of the same group, has a place.
+// Rooms of pods that leave their nodes and that their controllers make again. Each room is kept until a new
+// pod of the same controller, or of the same group, has a place.
 //
 // A room is a hold against equal and lower priorities. The new pods of its owner pass it, and each of them
 // tries a node with such a room first. After a restart nothing is known here: the new pods are placed like
@@ -7,6 +7,7 @@
 // most kSuccessorRoomsMax rooms.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <list>
@@ -25,7 +26,7 @@ namespace berth::scheduling {
 
 inline constexpr std::size_t kSuccessorRoomsMax = 16'384;
 
-// Who makes the pod again. Members of a group are made for the group, whoever makes them.
+// Who makes the pod again. Members of a group are made for the group, no matter who makes them.
 struct PodMaker {
   std::string ns, group, controller;  // the controller's UID; empty: of a member
   auto operator<=>(const PodMaker&) const = default;
@@ -57,10 +58,23 @@ class SuccessorRooms {
   // True if a room ended because its time is over.
   bool expire(Time now);
   std::optional<Time> next_time() const;
+  // Calls visit(maker, name of a pod that leaves, holds, when the last room ends) for each maker.
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (const auto& [maker, rooms] : rooms_) {
+      std::vector<model::HoldId> holds;
+      Time until;
+      for (const Room& room : rooms) {
+        holds.push_back(room.hold.id());
+        until = std::max(until, room.until);
+      }
+      visit(maker, rooms.front().leaving, holds, until);
+    }
+  }
 
  private:
   struct Room {
-    std::string leaving_uid;
+    std::string leaving, leaving_uid;
     model::NodeId node;
     model::ScopedHold hold;
     Time until;
