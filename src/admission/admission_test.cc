@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "admission/configuration_rules.h"
+#include "admission/mutation.h"
 #include "admission/policy.h"
 #include "admission/policy_rules.h"
 #include "admission/review.h"
@@ -193,8 +194,8 @@ TEST(MatchConditions, WhatIsNoConditionIsNamed) {
 TEST(Review, HasEveryMemberInTheOrderOfTheReference) {
   Attributes attributes = attributes_of(Operation::Update, {"apps", "v1", "deployments"}, "scale");
   attributes.name = "web";
-  attributes.user = "me";
-  attributes.groups = {"g"};
+  attributes.user.name = "me";
+  attributes.user.groups = {"g"};
   attributes.options = json(R"({"kind":"UpdateOptions"})");
   const Json request =
       request_of(attributes, {{"apps", "v1beta1", "deployments"}, {"autoscaling", "v1", "Scale"}});
@@ -281,7 +282,8 @@ TEST(Review, RefusalsHaveTheWordsOfTheReference) {
 }
 
 PolicyVerdict verdict_of(const std::string& spec, const std::string& params = "null") {
-  const PolicyPtr policy = read_policy(json(R"({"metadata":{"name":"p"},"spec":)" + spec + "}"));
+  const PolicyPtr policy =
+      read_policy(json(R"({"metadata":{"name":"p"},"spec":)" + spec + "}"), Phase::Validating);
   const Json object = json(R"({"metadata":{"name":"a"},"spec":{"replicas":6}})"), none, given = json(params),
              ns = json(R"({"metadata":{"name":"default","labels":{"team":"x"}}})");
   const Attributes attributes = attributes_of(Operation::Create, {"apps", "v1", "deployments"});
@@ -379,7 +381,8 @@ TEST(Policy, AnnotatesTheAudit) {
 // A policy cannot hold up the server: what all of them may cost on one request is bounded.
 TEST(Policy, EndsWithItsBudget) {
   const PolicyPtr policy = read_policy(
-      json(R"j({"metadata":{"name":"p"},"spec":{"validations":[{"expression":"[1, 2].all(x, x < 9)"}]}})j"));
+      json(R"j({"metadata":{"name":"p"},"spec":{"validations":[{"expression":"[1, 2].all(x, x < 9)"}]}})j"),
+      Phase::Validating);
   const Json object = json("{}"), none;
   const Attributes attributes = attributes_of(Operation::Create, {"", "v1", "pods"});
   const Json request = request_of(attributes, {attributes.resource, attributes.kind});
@@ -390,6 +393,9 @@ TEST(Policy, EndsWithItsBudget) {
             "run"});
   EXPECT_EQ(cost_left, 0u);
 }
+
+constexpr PolicyKind kPolicy{Phase::Validating, false}, kBinding{Phase::Validating, true},
+    kMutatingPolicy{Phase::Mutating, false}, kMutatingBinding{Phase::Mutating, true};
 
 std::string policy_problems(PolicyKind kind, const std::string& spec) {
   Json object = json(R"({"metadata":{"name":"p"},"spec":)" + spec + "}");
@@ -409,34 +415,133 @@ TEST(Policy, DefaultsKeepTheOrderOfTheType) {
   const std::string selectors = R"("namespaceSelector":{},"objectSelector":{},)",
                     rules = R"("resourceRules":[{"resourceNames":["a"],"operations":["*"],"scope":"*"}],)";
   EXPECT_EQ(
-      with_defaults(PolicyKind::Policy,
+      with_defaults(kPolicy,
                     R"({"matchConstraints":{"resourceRules":[{"resourceNames":["a"],"operations":["*"]}]},)"
                     R"("variables":[]})"),
       R"({"matchConstraints":{)" + selectors + rules +
           R"("matchPolicy":"Equivalent"},"failurePolicy":"Fail","variables":[]})");
   EXPECT_EQ(
-      with_defaults(PolicyKind::Binding, R"({"matchResources":{},"validationActions":["Deny"]})"),
+      with_defaults(kBinding, R"({"matchResources":{},"validationActions":["Deny"]})"),
       R"({"matchResources":{)" + selectors + R"("matchPolicy":"Equivalent"},"validationActions":["Deny"]})");
 }
 
 TEST(Policy, WhatIsWrongIsNamed) {
   const std::string match = R"("matchConstraints":{"resourceRules":[)" +
                             rule_text(R"("CREATE")", R"("apps")", R"("v1")", R"("deployments")", "*") + "]}";
-  EXPECT_EQ(policy_problems(PolicyKind::Policy, "{" + match + R"(,"validations":[{"expression":"true"}]})"),
-            "");
+  EXPECT_EQ(policy_problems(kPolicy, "{" + match + R"(,"validations":[{"expression":"true"}]})"), "");
   EXPECT_EQ(
-      policy_problems(PolicyKind::Policy, "{" + match + "}"),
+      policy_problems(kPolicy, "{" + match + "}"),
       "[spec.validations: Required value: validations or auditAnnotations must contain at least one item, "
       "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one "
       "item]");
   EXPECT_EQ(
-      policy_problems(PolicyKind::Policy, R"({"validations":[{"expression":"1"}]})"),
+      policy_problems(kPolicy, R"({"validations":[{"expression":"1"}]})"),
       "[spec.matchConstraints: Required value, spec.validations[0].expression: Invalid value: \"1\": must "
       "evaluate to bool but got int]");
-  EXPECT_EQ(policy_problems(PolicyKind::Binding, R"({"policyName":"p","validationActions":["Deny"]})"), "");
-  EXPECT_EQ(policy_problems(PolicyKind::Binding, R"({"paramRef":{"name":"a"}})"),
+  EXPECT_EQ(policy_problems(kBinding, R"({"policyName":"p","validationActions":["Deny"]})"), "");
+  EXPECT_EQ(policy_problems(kBinding, R"({"paramRef":{"name":"a"}})"),
             "[spec.policyName: Required value, spec.paramRef.parameterNotFoundAction: Required value, "
             "spec.validationActions: Required value: at least one validation action is required]");
+}
+
+// What the one mutation makes of a Deployment with six replicas, as JSON, or why it makes nothing.
+std::string made_by(const std::string& type, const std::string& expression) {
+  const std::string member = type == kJsonPatch ? "jsonPatch" : "applyConfiguration";
+  const Json spec = Json::object(
+      {{"variables",
+        Json::array({Json::object({{"name", "count"}, {"expression", "object.spec.replicas"}})})},
+       {"mutations", Json::array({Json::object(
+                         {{"patchType", type}, {member, Json::object({{"expression", expression}})}})})}});
+  const PolicyPtr policy = read_policy(
+      Json::object({{"metadata", Json::object({{"name", "p"}})}, {"spec", spec}}), Phase::Mutating);
+  const Json object = json(R"({"metadata":{"name":"a"},"spec":{"replicas":6}})"), none;
+  const Attributes attributes = attributes_of(Operation::Create, {"apps", "v1", "deployments"});
+  const Json request = request_of(attributes, {attributes.resource, attributes.kind});
+  std::uint64_t cost_left = kPolicyCostMax;
+  const Result<Json> made =
+      patch_made_by(*policy, policy->mutations.front(), {request, object, none, none, none}, cost_left);
+  return made ? to_string(*made) : made.error().message();
+}
+
+TEST(Mutation, MakesConfigurations) {
+  const auto made = [](const std::string& expression) { return made_by("ApplyConfiguration", expression); };
+  EXPECT_EQ(made("Object{metadata: Object.metadata{labels: {'a': 'b'}}, spec: Object.spec{replicas: "
+                 "variables.count + 1}}"),
+            R"({"metadata":{"labels":{"a":"b"}},"spec":{"replicas":7}})");
+  EXPECT_EQ(made("Object{spec: Object.spec{containers: [Object.spec.containers{name: 'c'}], ?paused: "
+                 "object.?spec.?paused}}"),
+            R"({"spec":{"containers":[{"name":"c"}]}})");
+  EXPECT_EQ(made("Object{spec: Object.spec{copy: object.spec, d: duration('1h'), b: b'ab', n: null, u: 1u}}"),
+            R"({"spec":{"copy":{"replicas":6},"d":"3600s","b":"YWI=","n":null,"u":1}})");
+  EXPECT_EQ(made("Object{spec: Object.status{replicas: 1}}"),
+            "type mismatch: unexpected type name \"Object.status\", expected \"Object.spec\", which matches "
+            "field name path from root Object type");
+  EXPECT_EQ(made("{'spec': 1}"), "must evaluate to Object but got map(string, int)");
+  EXPECT_EQ(made("Object{spec: object.absent}"),
+            "expression 'Object{spec: object.absent}' resulted in error: no such key: absent");
+  EXPECT_EQ(made("Object{spec: {1: 2}}"),
+            "the value of the expression has a map with the key 1, which is no text");
+  EXPECT_EQ(made("Object{spec: type(1)}"),
+            "the value of the expression has a type, which JSON does not have");
+}
+
+TEST(Mutation, MakesJsonPatches) {
+  const auto made = [](const std::string& expression) { return made_by("JSONPatch", expression); };
+  EXPECT_EQ(
+      made("[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('a/b'), value: "
+           "Object.metadata{x: [Object.metadata.x{y: 1}]}}, JSONPatch{op: 'move', from: '/a', path: '/b'}]"),
+      R"([{"op":"add","path":"/metadata/labels/a~1b","value":{"x":[{"y":1}]}},)"
+      R"({"op":"move","from":"/a","path":"/b"}])");
+  EXPECT_EQ(
+      made("[JSONPatch{op: 'add', path: '/spec', value: Object.spec{a: Object.b{}}}]"),
+      "type mismatch: unexpected type name \"Object.b\", expected \"Object.spec.a\", which matches field "
+      "name path from root Object type");
+  EXPECT_EQ(made("[]"), "must evaluate to list(JSONPatch) but got list(dyn)");
+  EXPECT_EQ(made("has(object.spec.absent) ? [JSONPatch{op: 'remove', path: '/spec/absent'}] : []"), "[]");
+}
+
+// An expression of few parts may name one of them often.
+TEST(Mutation, MakesNoGiants) {
+  std::string text = "'" + std::string(1000, 'x') + "'";
+  const std::string many = "lists.range(4000).map(i, " + text + ")";
+  EXPECT_EQ(made_by("ApplyConfiguration", "Object{spec: " + many + "}"),
+            "the value of the expression has more than 3145728 bytes");
+}
+
+TEST(Mutation, WhatIsWrongWithAPolicyIsNamed) {
+  const std::string match = R"("matchConstraints":{"resourceRules":[)" +
+                            rule_text(R"("CREATE")", R"("apps")", R"("v1")", R"("deployments")", "*") + "]}";
+  const auto problems = [&](const std::string& mutation) {
+    return policy_problems(kMutatingPolicy,
+                           "{" + match + R"(,"reinvocationPolicy":"Never","mutations":[)" + mutation + "]}");
+  };
+  const std::string first = "spec.mutations[0].";
+  EXPECT_EQ(problems(R"({"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'test'}]"}})"),
+            "");
+  EXPECT_EQ(problems(R"({"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{}"}})"),
+            "");
+  EXPECT_EQ(problems(R"({"jsonPatch":{"expression":"[]"}})"), first + "patchType: Required value");
+  EXPECT_EQ(
+      problems(R"({"patchType":"Merge"})"),
+      first +
+          R"(patchType: Unsupported value: "Merge": supported values: "ApplyConfiguration", "JSONPatch")");
+  EXPECT_EQ(problems(R"({"patchType":"JSONPatch","applyConfiguration":{"expression":"Object{}"}})"),
+            "[" + first + "jsonPatch: Required value: must be specified when patchType is JSONPatch, " +
+                first +
+                R"(applyConfiguration: Invalid value: "{applyConfiguration}": must not be specified when )"
+                "patchType is JSONPatch]");
+  EXPECT_EQ(
+      problems(R"({"patchType":"ApplyConfiguration","applyConfiguration":{"expression":" 1 "}})"),
+      first + R"(applyConfiguration.expression: Invalid value: "1": must evaluate to Object but got int)");
+  EXPECT_EQ(policy_problems(kMutatingPolicy, "{" + match + "}"),
+            "[spec.mutations: Required value: mutations must contain at least one item, "
+            "spec.reinvocationPolicy: Required value]");
+  const std::string deletes = R"({"policyName":"p","matchResources":{"resourceRules":[)" +
+                              rule_text(R"("DELETE")", R"("")", R"("v1")", R"("pods")", "*") + "]}}";
+  EXPECT_EQ(policy_problems(kMutatingBinding, deletes),
+            R"(spec.matchResources.resourceRules.operations: Unsupported value: "DELETE": supported values: )"
+            R"("*", "CONNECT", "CREATE", "UPDATE")");
+  EXPECT_EQ(policy_problems(kMutatingBinding, R"({"policyName":"p"})"), "");
 }
 
 std::string problems(const std::string& members) {

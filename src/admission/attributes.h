@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/json.h"
+#include "rbac/user.h"
 
 namespace berth::admission {
 
@@ -32,9 +31,7 @@ struct Attributes {
   std::string subresource;
   std::string ns;    // of a Namespace: its own name
   std::string name;  // empty until a generated one is known
-  std::string user, uid;
-  std::vector<std::string> groups;
-  std::map<std::string, std::vector<std::string>> extra;
+  rbac::User user;
   bool dry_run = false;
   Json options;  // CreateOptions, UpdateOptions, PatchOptions or DeleteOptions
 };

@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "cel/environment.h"
 #include "cel/evaluator.h"
+#include "cel/patch_types.h"
 
 namespace berth::admission {
 namespace {
@@ -46,17 +47,25 @@ void declare_request(cel::Environment& environment) {
                               {"options", cel::simple_type(TypeKind::Dyn)}});
 }
 
+std::string other_type(std::string_view wanted, const std::string& type) {
+  return type == wanted ? "" : "must evaluate to " + std::string(wanted) + " but got " + type;
+}
+
 // Why a value of this type cannot be the result; empty where it can.
 std::string result_problem(ResultKind wanted, const std::string& type) {
   switch (wanted) {
     case ResultKind::Bool:
-      return type == "bool" ? "" : "must evaluate to bool but got " + type;
+      return other_type("bool", type);
     case ResultKind::String:
-      return type == "string" ? "" : "must evaluate to string but got " + type;
+      return other_type("string", type);
     case ResultKind::StringOrNull:
       return type == "string" || type == "null_type"
                  ? ""
                  : "must evaluate to one of [string null_type] but got " + type;
+    case ResultKind::Object:
+      return other_type(cel::kObjectType, type);
+    case ResultKind::JsonPatch:
+      return other_type("list(" + std::string(cel::kJsonPatchType) + ")", type);
     case ResultKind::Any:
       return "";
   }
@@ -70,6 +79,15 @@ const cel::Environment& admission_library() {
     cel::Environment library;
     cel::declare_standard_library(library);
     declare_request(library);
+    return library;
+  }();
+  return kLibrary;
+}
+
+const cel::Environment& mutation_library() {
+  static const cel::Environment kLibrary = [] {
+    cel::Environment library = cel::Environment::extending(admission_library());
+    cel::declare_patch_types(library);
     return library;
   }();
   return kLibrary;

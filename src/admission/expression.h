@@ -36,6 +36,8 @@ void declare_inputs(cel::Environment& environment, bool has_params);
 std::vector<cel::Value> values_of(const ExpressionInputs& inputs, bool has_params);
 // The functions and types, without variables.
 const cel::Environment& admission_library();
+// The same, and what the mutations of a policy make (cel/patch_types.h).
+const cel::Environment& mutation_library();
 // The environment of matchConditions of webhooks.
 const cel::Environment& condition_environment();
 
@@ -45,7 +47,8 @@ struct Expression {
   std::optional<cel::Program> program;
 };
 
-enum class ResultKind : std::uint8_t { Bool, String, StringOrNull, Any };
+// Object and JsonPatch: a configuration, and a list of operations.
+enum class ResultKind : std::uint8_t { Bool, String, StringOrNull, Object, JsonPatch, Any };
 // `environment` outlives the expression.
 Expression compiled(const cel::Environment& environment, std::string_view text, ResultKind result);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "admission/policy_evaluation.h"
 #include "base/ascii.h"
 #include "cel/environment.h"
 
@@ -9,10 +10,6 @@ namespace berth::admission {
 namespace {
 
 using cel::Value;
-
-constexpr std::string_view kOutOfBudget =
-    "validation failed due to running out of cost budget, no further "
-    "validation rules will be run";
 
 // The type of a variable with this result; dyn where its name says too little.
 cel::TypeRef variable_type(const Expression& expression) {
@@ -38,9 +35,9 @@ cel::TypeRef variable_type(const Expression& expression) {
   return is_known ? cel::parse_type(type) : cel::simple_type(cel::TypeKind::Dyn);
 }
 
-cel::Environment& add_environment(Policy& policy, const std::vector<cel::Field>* variables) {
-  cel::Environment& environment =
-      policy.environments.emplace_back(cel::Environment::extending(admission_library()));
+cel::Environment& add_environment(Policy& policy, const std::vector<cel::Field>* variables,
+                                  const cel::Environment& library = admission_library()) {
+  cel::Environment& environment = policy.environments.emplace_back(cel::Environment::extending(library));
   declare_inputs(environment, policy.has_params());
   if (!variables) return environment;
   environment.declare_object(std::string(kVariablesType), *variables);
@@ -62,89 +59,23 @@ std::vector<cel::Field> read_variables(Policy& policy, const JsonArray& variable
   return fields;
 }
 
-// The values of variables, each evaluated when it is first read. Owner: one
-// verdict.
-class LazyVariables final : public cel::MapSource {
- public:
-  LazyVariables(const Policy& policy, std::uint64_t& cost_left)
-      : policy_(policy), cost_left_(cost_left), values_(policy.variables.size()) {}
-  // `values` are those of every expression, these variables among them.
-  void use(std::span<const Value> values) { inputs_ = values; }
-
-  std::size_t size() const override { return values_.size(); }
-  Value key_at(std::size_t index) const override {
-    return Value::borrow_string(policy_.variables[index].name);
-  }
-  bool find(const Value& key, Value& out) const override {
-    if (!key.is(cel::Kind::String)) return false;
-    for (std::size_t i = values_.size(); i-- > 0;)
-      if (policy_.variables[i].name == key.as_text()) {
-        out = value_at(i);
-        return true;
-      }
-    return false;
-  }
-
- private:
-  Value value_at(std::size_t index) const {
-    const PolicyVariable& variable = policy_.variables[index];
-    if (values_[index]) return *values_[index];
-    // Not kept: an expression that begins nearer to the variable may read it.
-    if (open_ == kPolicyVariableNestingMax)
-      return Value::error("composited variable " + to_string(Json(variable.name)) +
-                          " is read through more than " + std::to_string(kPolicyVariableNestingMax) +
-                          " others");
-    // What it is to itself: `dyn(variables)` and a second variable of its name get past the compiler.
-    values_[index] = Value::error("composited variable " + to_string(Json(variable.name)) + " reads itself");
-    ++open_;
-    values_[index] = evaluated(variable);
-    --open_;
-    return *values_[index];
-  }
-
-  Value evaluated(const PolicyVariable& variable) const {
-    const std::string name = to_string(Json(variable.name));
-    if (!variable.expression.program)
-      return Value::error("composited variable " + name +
-                          " fails to compile: " + variable.expression.problem);
-    const cel::EvalResult result = variable.expression.program->evaluate(
-        inputs_, {.limit = std::min(cost_left_, cel::kSelectorCostMax)});
-    cost_left_ -= std::min(cost_left_, result.cost);
-    if (result.ok()) return result.value();
-    return Value::error("composited variable " + name + " fails to evaluate: " + result.failure().text);
-  }
-
-  const Policy& policy_;
-  std::uint64_t& cost_left_;
-  std::span<const Value> inputs_;
-  mutable std::vector<std::optional<Value>> values_;
-  mutable std::size_t open_ = 0;  // variables that are being evaluated
-};
-
 // One verdict while it is made.
 class Judgement {
  public:
   Judgement(const Policy& policy, const ExpressionInputs& inputs, std::uint64_t& cost_left)
-      : policy_(policy),
-        cost_left_(cost_left),
-        variables_(policy, cost_left),
-        values_(values_of(inputs, policy.has_params())),
-        condition_values_(values_) {
-    values_.push_back(Value::borrow_map(variables_));
-    variables_.use(values_);
-  }
+      : policy_(policy), inputs_(inputs), evaluation_(policy, inputs, cost_left) {}
 
   PolicyVerdict verdict() {
-    const MatchResult match = policy_.conditions.evaluate(condition_values_);
+    const MatchResult match = policy_.conditions.evaluate(values_of(inputs_, policy_.has_params()));
     if (match.match == Match::No) return {};
     if (match.match == Match::Failed) {
       fail(0, match.errors);
       return std::move(verdict_);
     }
-    for (std::size_t i = 0; i < policy_.validations.size() && !is_out_of_budget_; ++i)
+    for (std::size_t i = 0; i < policy_.validations.size() && !evaluation_.is_out_of_budget(); ++i)
       validate(i, policy_.validations[i]);
     for (const AuditExpression& annotation : policy_.annotations)
-      if (!is_out_of_budget_) annotate(annotation);
+      if (!evaluation_.is_out_of_budget()) annotate(annotation);
     return std::move(verdict_);
   }
 
@@ -153,24 +84,9 @@ class Judgement {
     if (!policy_.ignores_failures) verdict_.denials.push_back({index, std::move(why), ""});
   }
 
-  // Nothing, and why, when there is no value.
-  std::optional<Value> evaluate(const Expression& expression, std::string& why) {
-    if (!expression.program) {
-      why = error_text(expression, nullptr);
-      return std::nullopt;
-    }
-    const cel::EvalResult result =
-        expression.program->evaluate(values_, {.limit = std::min(cost_left_, cel::kSelectorCostMax)});
-    is_out_of_budget_ = result.cost > cost_left_ || cost_left_ == 0;
-    cost_left_ -= std::min(cost_left_, result.cost);
-    if (!is_out_of_budget_ && result.ok()) return result.value();
-    why = is_out_of_budget_ ? std::string(kOutOfBudget) : error_text(expression, &result.failure());
-    return std::nullopt;
-  }
-
   void validate(std::size_t index, const Validation& validation) {
     std::string why;
-    const std::optional<Value> value = evaluate(validation.expression, why);
+    const std::optional<Value> value = evaluation_.value_of(validation.expression, why);
     if (!value) return fail(index, std::move(why));
     if (value->is_true()) return;
     verdict_.denials.push_back(
@@ -180,7 +96,7 @@ class Judgement {
   std::string message_of(const Validation& validation) {
     std::string message, why;
     if (validation.message_expression)
-      if (const std::optional<Value> value = evaluate(*validation.message_expression, why);
+      if (const std::optional<Value> value = evaluation_.value_of(*validation.message_expression, why);
           value && value->is(cel::Kind::String))
         message = trimmed(value->as_text());
     if (message.size() > kPolicyMessageBytesMax || message.find('\n') != std::string::npos) message.clear();
@@ -191,7 +107,7 @@ class Judgement {
 
   void annotate(const AuditExpression& annotation) {
     std::string why;
-    const std::optional<Value> value = evaluate(annotation.expression, why);
+    const std::optional<Value> value = evaluation_.value_of(annotation.expression, why);
     if (!value) {
       if (!policy_.ignores_failures) verdict_.annotation_errors.push_back(std::move(why));
       return;
@@ -204,13 +120,41 @@ class Judgement {
   }
 
   const Policy& policy_;
-  std::uint64_t& cost_left_;
-  LazyVariables variables_;
-  std::vector<Value> values_;
-  const std::vector<Value> condition_values_;
+  const ExpressionInputs& inputs_;
+  PolicyEvaluation evaluation_;
   PolicyVerdict verdict_;
-  bool is_out_of_budget_ = false;
 };
+
+void read_validations(Policy& policy, const Json& spec, const cel::Environment& environment) {
+  for (const Json& one : spec.items_at("validations")) {
+    if (policy.validations.size() == kPolicyExpressionsMax) break;
+    Validation validation;
+    validation.expression = compiled(environment, one.string_at("expression"), ResultKind::Bool);
+    if (const std::string_view text = one.string_at("messageExpression"); !text.empty())
+      validation.message_expression = compiled(environment, text, ResultKind::String);
+    validation.message = one.string_at("message");
+    validation.reason = one.string_at("reason");
+    policy.validations.push_back(std::move(validation));
+  }
+  for (const Json& one : spec.items_at("auditAnnotations"))
+    if (policy.annotations.size() < kAuditAnnotationsMax)
+      policy.annotations.push_back(
+          {std::string(one.string_at("key")),
+           compiled(environment, one.string_at("valueExpression"), ResultKind::StringOrNull)});
+}
+
+void read_mutations(Policy& policy, const Json& spec, const cel::Environment& environment) {
+  policy.may_run_again = spec.string_at("reinvocationPolicy") == "IfNeeded";
+  for (const Json& one : spec.items_at("mutations")) {
+    if (policy.mutations.size() == kPolicyExpressionsMax) break;
+    const bool applies = one.string_at("patchType") == kApplyConfiguration;
+    const std::string_view text =
+        one.part(applies ? "applyConfiguration" : "jsonPatch").string_at("expression");
+    policy.mutations.push_back(
+        {applies ? PatchKind::ApplyConfiguration : PatchKind::JsonPatch,
+         compiled(environment, text, applies ? ResultKind::Object : ResultKind::JsonPatch)});
+  }
+}
 
 std::optional<ParamReference> read_params(const Json& reference) {
   if (!reference.is_object()) return std::nullopt;
@@ -225,7 +169,7 @@ std::optional<ParamReference> read_params(const Json& reference) {
 
 }  // namespace
 
-PolicyPtr read_policy(const Json& policy) {
+PolicyPtr read_policy(const Json& policy, Phase phase) {
   const Json& spec = policy.part("spec");
   auto read = std::make_shared<Policy>();
   read->name = policy.part("metadata").string_at("name");
@@ -235,22 +179,10 @@ PolicyPtr read_policy(const Json& policy) {
   read->ignores_failures = spec.string_at("failurePolicy") == "Ignore";
   read->conditions = MatchConditions(add_environment(*read, nullptr), spec.items_at("matchConditions"));
   const std::vector<cel::Field> fields = read_variables(*read, spec.items_at("variables"));
-  const cel::Environment& environment = add_environment(*read, &fields);
-  for (const Json& one : spec.items_at("validations")) {
-    if (read->validations.size() == kPolicyExpressionsMax) break;
-    Validation validation;
-    validation.expression = compiled(environment, one.string_at("expression"), ResultKind::Bool);
-    if (const std::string_view text = one.string_at("messageExpression"); !text.empty())
-      validation.message_expression = compiled(environment, text, ResultKind::String);
-    validation.message = one.string_at("message");
-    validation.reason = one.string_at("reason");
-    read->validations.push_back(std::move(validation));
-  }
-  for (const Json& one : spec.items_at("auditAnnotations"))
-    if (read->annotations.size() < kAuditAnnotationsMax)
-      read->annotations.push_back(
-          {std::string(one.string_at("key")),
-           compiled(environment, one.string_at("valueExpression"), ResultKind::StringOrNull)});
+  if (phase == Phase::Validating)
+    read_validations(*read, spec, add_environment(*read, &fields));
+  else
+    read_mutations(*read, spec, add_environment(*read, &fields, mutation_library()));
   return read;
 }
 

@@ -1,9 +1,9 @@
-// ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding, compiled, and
-// their verdict on a request.
+// The admission policies of both phases and their bindings, compiled; and the verdict of a validating one on
+// a request (mutation.h: what a mutating one makes of an object).
 //
-// Immutable once compiled, shared by threads. Bounds: kPolicyVariablesMax,
-// kPolicyVariableNestingMax, kPolicyExpressionsMax; CEL's cost of one request as `cost_left` says. Source:
-// KEP-3488; policy/validating of k8s.io/apiserver 1.37.
+// Immutable once compiled, shared by threads. Bounds: kPolicyVariablesMax, kPolicyVariableNestingMax,
+// kPolicyExpressionsMax; CEL's cost of one request as `cost_left` says. Source: KEP-3488 and KEP-3962;
+// policy/validating and policy/mutating of k8s.io/apiserver 1.37.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "admission/match.h"
 #include "admission/match_conditions.h"
 #include "admission/review.h"
+#include "admission/webhook.h"
 #include "base/json.h"
 
 namespace berth::admission {
@@ -44,6 +45,15 @@ struct AuditExpression {
   Expression expression;
 };
 
+inline constexpr std::string_view kApplyConfiguration = "ApplyConfiguration", kJsonPatch = "JSONPatch";
+enum class PatchKind : std::uint8_t { ApplyConfiguration, JsonPatch };
+
+struct Mutation {
+  PatchKind kind = PatchKind::ApplyConfiguration;
+  Expression expression;
+};
+
+// `validations` and `annotations` are of a validating policy, `mutations` of a mutating one.
 struct Policy {
   std::string name;
   MatchCriteria match;
@@ -53,6 +63,8 @@ struct Policy {
   std::vector<PolicyVariable> variables;
   std::vector<Validation> validations;
   std::vector<AuditExpression> annotations;
+  std::vector<Mutation> mutations;
+  bool may_run_again = false;  // reinvocationPolicy IfNeeded
   // One for the conditions, one for each variable, one for what may name all of
   // them: programs refer to them.
   std::deque<cel::Environment> environments;
@@ -71,12 +83,13 @@ struct PolicyBinding {
   std::string name, policy;
   MatchCriteria match;
   std::optional<ParamReference> params;
-  bool denies = false, warns = false, audits = false;  // validationActions
-  Json actions;                                        // the same as they are written
+  // validationActions, which a mutating policy has not.
+  bool denies = false, warns = false, audits = false;
+  Json actions;  // the same as they are written
 };
 
 // Stored objects, which have their defaults.
-PolicyPtr read_policy(const Json& policy);
+PolicyPtr read_policy(const Json& policy, Phase phase);
 PolicyBinding read_policy_binding(const Json& binding);
 
 struct PolicyDenial {
@@ -90,7 +103,7 @@ struct PolicyVerdict {
   std::vector<std::string> annotation_errors;  // each denies, whatever the binding's actions
 };
 
-// What the policy says of one request with one parameter. A failure is a denial
+// What a validating policy says of one request with one parameter. A failure is a denial
 // unless the policy ignores it.
 PolicyVerdict judge(const Policy& policy, const ExpressionInputs& inputs, std::uint64_t& cost_left);
 

@@ -32,8 +32,10 @@ void set_match_defaults(Json* match) {
     for (Json& rule : api::items(*match, list)) api::put_default(rule, rule_type, "scope", "*");
 }
 
+template <Phase phase>
 void set_policy_defaults(Json& policy) {
-  static const api::TypeInfo& type = type_of("ValidatingAdmissionPolicySpec");
+  static const api::TypeInfo& type =
+      type_of(phase == Phase::Validating ? "ValidatingAdmissionPolicySpec" : "MutatingAdmissionPolicySpec");
   if (Json* spec = api::present(policy, "spec")) api::put_default(*spec, type, "failurePolicy", "Fail");
   set_match_defaults(api::present_at(policy, {"spec", "matchConstraints"}));
 }
@@ -168,8 +170,54 @@ void check_what_is_said(FieldErrors& errors, const Policy& policy, const Json& s
   check_annotations(errors, policy, annotations, path.child("auditAnnotations"));
 }
 
-FieldErrors policy_problems(const Json& object, bool checks_conditions) {
-  const PolicyPtr policy = read_policy(object);
+// Nothing mutates a delete.
+void check_operations(FieldErrors& errors, const Json& match, const FieldPath& path) {
+  constexpr std::string_view kMutated[] = {"*", "CONNECT", "CREATE", "UPDATE"};
+  for (const Json& rule : match.items_at("resourceRules"))
+    for (const Json& operation : rule.items_at("operations"))
+      if (std::none_of(std::begin(kMutated), std::end(kMutated),
+                       [&](std::string_view known) { return operation == Json(known); }))
+        errors.push_back(
+            api::not_supported(path.child("resourceRules").child("operations"), operation, kMutated));
+}
+
+void check_mutation(FieldErrors& errors, const Mutation& mutation, const Json& given, const FieldPath& path) {
+  const std::string_view type = given.string_at("patchType");
+  if (type.empty()) return errors.push_back(api::required(path.child("patchType")));
+  if (type != kApplyConfiguration && type != kJsonPatch)
+    return check_choice(errors, given, "patchType", {kApplyConfiguration, kJsonPatch}, path);
+  constexpr std::string_view kMembers[] = {"applyConfiguration", "jsonPatch"};
+  const bool applies = type == kApplyConfiguration;
+  const std::string member(kMembers[applies ? 0 : 1]), other(kMembers[applies ? 1 : 0]);
+  const std::string when = " when patchType is " + std::string(type);
+  const FieldPath expression = path.child(member).child("expression");
+  if (!given.part(member).is_object())
+    errors.push_back(api::required(path.child(member), "must be specified" + when));
+  else if (is_blank(mutation.expression.text))
+    errors.push_back(api::required(expression));
+  else if (!mutation.expression.problem.empty())
+    errors.push_back(
+        api::invalid(expression, trimmed(mutation.expression.text), mutation.expression.problem));
+  if (given.part(other).is_object())
+    errors.push_back(api::invalid(path.child(other), "{" + other + "}", "must not be specified" + when));
+}
+
+void check_mutations(FieldErrors& errors, const Policy& policy, const Json& spec, const FieldPath& path) {
+  const JsonArray& mutations = spec.items_at("mutations");
+  const FieldPath list = path.child("mutations");
+  if (mutations.empty()) errors.push_back(api::required(list, "mutations must contain at least one item"));
+  if (mutations.size() > kPolicyExpressionsMax)
+    errors.push_back(api::too_many(list, mutations.size(), kPolicyExpressionsMax));
+  for (std::size_t i = 0; i < policy.mutations.size() && !errors.full(); ++i)
+    check_mutation(errors, policy.mutations[i], mutations[i], list.index(i));
+  if (spec.string_at("reinvocationPolicy").empty())
+    errors.push_back(api::required(path.child("reinvocationPolicy")));
+  else
+    check_choice(errors, spec, "reinvocationPolicy", {"IfNeeded", "Never"}, path);
+}
+
+FieldErrors policy_problems(const Json& object, Phase phase, bool checks_conditions) {
+  const PolicyPtr policy = read_policy(object, phase);
   const Json& spec = object.part("spec");
   const FieldPath path("spec");
   FieldErrors errors;
@@ -183,23 +231,29 @@ FieldErrors policy_problems(const Json& object, bool checks_conditions) {
     check_match(errors, match, path.child("matchConstraints"));
   if (match.is_object() && match.items_at("resourceRules").empty())
     errors.push_back(api::required(path.child("matchConstraints").child("resourceRules")));
+  if (phase == Phase::Mutating) check_operations(errors, match, path.child("matchConstraints"));
   if (checks_conditions)
     check_conditions(errors, spec.items_at("matchConditions"), policy->environments.front(),
                      path.child("matchConditions"));
   check_variables(errors, *policy, spec.items_at("variables"), path.child("variables"));
-  check_what_is_said(errors, *policy, spec, path);
+  if (phase == Phase::Validating)
+    check_what_is_said(errors, *policy, spec, path);
+  else
+    check_mutations(errors, *policy, spec, path);
   return errors;
 }
 
+template <Phase phase>
 FieldErrors validate_policy(const Json& policy, const api::RuleContext&) {
-  return policy_problems(policy, true);
+  return policy_problems(policy, phase, true);
 }
 
+template <Phase phase>
 FieldErrors validate_policy_update(const Json& next, const Json& old, const api::RuleContext&) {
   const Json &spec = next.part("spec"), &before = old.part("spec");
   const bool is_same = spec.part("matchConditions") == before.part("matchConditions") &&
                        spec.part("paramKind") == before.part("paramKind");
-  return policy_problems(next, !is_same);
+  return policy_problems(next, phase, !is_same);
 }
 
 void check_params(FieldErrors& errors, const Json& params, const FieldPath& path) {
@@ -239,6 +293,7 @@ void check_actions(FieldErrors& errors, const JsonArray& actions, const FieldPat
   if (actions.empty()) errors.push_back(api::required(path, "at least one validation action is required"));
 }
 
+template <Phase phase>
 FieldErrors validate_binding(const Json& binding, const api::RuleContext&) {
   const Json& spec = binding.part("spec");
   const FieldPath path("spec");
@@ -252,39 +307,57 @@ FieldErrors validate_binding(const Json& binding, const api::RuleContext&) {
   check_params(errors, spec.part("paramRef"), path.child("paramRef"));
   if (const Json* match = spec.find("matchResources"); match && match->is_object())
     check_match(errors, *match, path.child("matchResources"));
-  check_actions(errors, spec.items_at("validationActions"), path.child("validationActions"));
+  if (phase == Phase::Validating)
+    check_actions(errors, spec.items_at("validationActions"), path.child("validationActions"));
+  else
+    check_operations(errors, spec.part("matchResources"), path.child("matchResources"));
   return errors;
 }
 
+template <Phase phase>
 FieldErrors validate_binding_update(const Json& next, const Json&, const api::RuleContext& ctx) {
-  return validate_binding(next, ctx);
+  return validate_binding<phase>(next, ctx);
 }
 
-api::KindRules made_rules(PolicyKind kind) {
-  const bool is_policy = kind == PolicyKind::Policy;
-  api::KindRules rules = api::rules_of(kRegistrationGroup, is_policy ? kPolicies : kPolicyBindings);
+template <Phase phase>
+api::KindRules made_rules(bool is_binding) {
+  const std::string_view plural = plural_of({phase, is_binding});
+  api::KindRules rules = api::rules_of(kRegistrationGroup, plural);
   rules.group = kRegistrationGroup;
-  rules.resource = is_policy ? kPolicies : kPolicyBindings;
+  rules.resource = plural;
   rules.has_generation = true;
   rules.needs_version_on_update = true;
-  rules.set_defaults = is_policy ? set_policy_defaults : set_binding_defaults;
-  rules.validate_create = is_policy ? validate_policy : validate_binding;
-  rules.validate_update = is_policy ? validate_policy_update : validate_binding_update;
+  rules.set_defaults = is_binding ? set_binding_defaults : set_policy_defaults<phase>;
+  rules.validate_create = is_binding ? validate_binding<phase> : validate_policy<phase>;
+  rules.validate_update = is_binding ? validate_binding_update<phase> : validate_policy_update<phase>;
   return rules;
+}
+
+template <Phase phase>
+const api::KindRules& rules_of_phase(bool is_binding) {
+  static const api::KindRules kPolicy = made_rules<phase>(false), kBinding = made_rules<phase>(true);
+  return is_binding ? kBinding : kPolicy;
 }
 
 }  // namespace
 
-PolicyKind policy_kind_of(const api::ResourceInfo& resource) {
-  if (resource.group != kRegistrationGroup) return PolicyKind::None;
-  if (resource.plural == kPolicies) return PolicyKind::Policy;
-  return resource.plural == kPolicyBindings ? PolicyKind::Binding : PolicyKind::None;
+std::string_view plural_of(PolicyKind kind) {
+  if (kind.phase == Phase::Mutating)
+    return kind.is_binding ? "mutatingadmissionpolicybindings" : "mutatingadmissionpolicies";
+  return kind.is_binding ? "validatingadmissionpolicybindings" : "validatingadmissionpolicies";
+}
+
+std::optional<PolicyKind> policy_kind_of(const api::ResourceInfo& resource) {
+  if (resource.group != kRegistrationGroup) return std::nullopt;
+  for (const Phase phase : {Phase::Mutating, Phase::Validating})
+    for (const bool is_binding : {false, true})
+      if (resource.plural == plural_of({phase, is_binding})) return PolicyKind{phase, is_binding};
+  return std::nullopt;
 }
 
 const api::KindRules& policy_rules(PolicyKind kind) {
-  static const api::KindRules kPolicy = made_rules(PolicyKind::Policy),
-                              kBinding = made_rules(PolicyKind::Binding);
-  return kind == PolicyKind::Policy ? kPolicy : kBinding;
+  return kind.phase == Phase::Mutating ? rules_of_phase<Phase::Mutating>(kind.is_binding)
+                                       : rules_of_phase<Phase::Validating>(kind.is_binding);
 }
 
 }  // namespace berth::admission

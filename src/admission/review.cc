@@ -19,18 +19,6 @@ Json resource_json(const GroupVersionResource& resource) {
       {{"group", resource.group}, {"version", resource.version}, {"resource", resource.resource}});
 }
 
-Json user_json(const Attributes& attributes) {
-  const auto list = [](const std::vector<std::string>& texts) {
-    return JsonArray(texts.begin(), texts.end());
-  };
-  Json user = Json::object();
-  if (!attributes.user.empty()) user["username"] = attributes.user;
-  if (!attributes.uid.empty()) user["uid"] = attributes.uid;
-  if (!attributes.groups.empty()) user["groups"] = list(attributes.groups);
-  for (const auto& [key, values] : attributes.extra) user["extra"][key] = list(values);
-  return user;
-}
-
 Error invalid_answer(std::string why) {
   return Error(ErrorCode::Invalid, "received invalid webhook response: " + std::move(why));
 }
@@ -118,7 +106,7 @@ Json request_of(const Attributes& attributes, const SeenAs& seen) {
   if (!attributes.name.empty()) request["name"] = attributes.name;
   if (!attributes.ns.empty()) request["namespace"] = attributes.ns;
   request["operation"] = name_of(attributes.operation);
-  request["userInfo"] = user_json(attributes);
+  request["userInfo"] = rbac::user_info(attributes.user);
   request["dryRun"] = attributes.dry_run;
   request["options"] = attributes.options;
   return request;

@@ -38,7 +38,7 @@ struct ReviewAnswer {
   AuditAnnotations annotations;
 };
 
-// Refuses what is no answer to the review `uid`; the message goes on after "failed calling webhook … : ".
+// Refuses what is no answer to the review `uid`; the message continues after "failed calling webhook … : ".
 Result<ReviewAnswer> read_answer(const Webhook& webhook, std::string_view uid, std::string_view body);
 
 // A refusal in the words of the reference.

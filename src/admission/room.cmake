@@ -1,1 +1,1 @@
-berth_room(NAME admission ROOMS base api cel crd)
+berth_room(NAME admission ROOMS base api rbac cel crd)

@@ -1,4 +1,4 @@
-// The seam of admission: what a part of the program beside the API server changes and refuses of an object
+// The seam of admission: what a part of the program outside the API server changes and refuses of an object
 // that is created or updated.
 //
 // Implementations are pure and thread-safe. Source: Kubernetes' admission chain (mutating, then validating).

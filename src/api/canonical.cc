@@ -162,7 +162,9 @@ void append_member(JsonObject& out, const FieldInfo& field, Json value) {
 
 Result<std::string> canonical_quantity(std::string_view text) {
   const Result<Quantity> parsed = parse_quantity(text);
-  return parsed ? Result<std::string>(parsed->text()) : Result<std::string>(bad_quantity(text));
+  if (parsed) return parsed->text();
+  const bool too_large = parsed.error().code() == ErrorCode::TooLarge;
+  return too_large ? invalid_document(parsed.error().message()) : bad_quantity(text);
 }
 
 Result<std::string> canonical_time(std::string_view text) {

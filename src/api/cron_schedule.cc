@@ -224,4 +224,33 @@ std::optional<Time> CronSchedule::latest(Time after, Time now) const {
   return std::nullopt;
 }
 
+// Between two changes of the offset, the zone's clocks are UTC's with a constant added.
+std::optional<Time> CronSchedule::next(Time after, const TimeZone& zone) const {
+  if (every_) return next(after);
+  Time begin = after, exclusive = after;
+  for (int changes = 0; changes < kZoneChangesMax; ++changes) {
+    const Duration offset = zone.offset_at(begin);
+    const std::optional<Time> local = next(exclusive + offset), change = zone.next_change(begin);
+    if (!local) return std::nullopt;
+    if (!change || *local - offset < *change) return *local - offset;
+    begin = *change;
+    exclusive = *change - Duration::seconds(1);
+  }
+  return std::nullopt;
+}
+
+std::optional<Time> CronSchedule::latest(Time after, Time now, const TimeZone& zone) const {
+  if (every_) return latest(after, now);
+  Time until = now;
+  for (int changes = 0; changes < kZoneChangesMax && until > after; ++changes) {
+    const Duration offset = zone.offset_at(until);
+    const std::optional<Time> change = zone.last_change(until);
+    const Time exclusive = change ? std::max(after, *change - Duration::seconds(1)) : after;
+    if (const auto local = latest(exclusive + offset, until + offset)) return *local - offset;
+    if (!change) return std::nullopt;
+    until = *change - Duration::micros(1);
+  }
+  return std::nullopt;
+}
+
 }  // namespace berth::api

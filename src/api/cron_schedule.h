@@ -1,4 +1,4 @@
-// The times of spec.schedule of a CronJob, in UTC.
+// The times of spec.schedule of a CronJob, in UTC or in a time zone.
 //
 // Immutable, any thread. Cost: next() and latest() look at up to kDaysSearchedMax days, a few nanoseconds
 // each. Source: github.com/robfig/cron v3, ParseStandard, whose error texts parse() has.
@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "api/time_zone.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -23,9 +24,15 @@ class CronSchedule {
   std::optional<Time> next(Time after) const;
   // The last time after `after` and not after `now`. Those of "@every" are counted from `after`.
   std::optional<Time> latest(Time after, Time now) const;
+  // The same by the clocks of a zone: what a change of the offset skips does not come, what it repeats comes
+  // twice.
+  std::optional<Time> next(Time after, const TimeZone& zone) const;
+  std::optional<Time> latest(Time after, Time now, const TimeZone& zone) const;
 
   // How many days are searched: five years.
   static constexpr int kDaysSearchedMax = 5 * 366;
+  // How many changes of a zone's offset are looked at; no zone has more than four a year.
+  static constexpr int kZoneChangesMax = 64;
 
  private:
   bool has_day(std::int64_t day) const;  // since 1970-01-01

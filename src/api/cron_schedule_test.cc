@@ -65,6 +65,39 @@ TEST(CronSchedule, RefusesAsTheReferenceDoes) {
   }
 }
 
+// Clocks of New York go forward at 07:00 UTC on 14 March 2027, and back at 06:00 UTC on 7 November.
+TEST(CronSchedule, FollowsTheClocksOfAZone) {
+  const struct {
+    const char *zone, *schedule, *after, *next;
+  } cases[] = {
+      {"America/New_York", "30 8 * * *", "2027-01-10T13:30:00Z", "2027-01-11T13:30:00Z"},
+      {"America/New_York", "30 8 * * *", "2027-07-10T00:00:00Z", "2027-07-10T12:30:00Z"},
+      {"America/New_York", "30 2 * * *", "2027-03-13T07:30:00Z", "2027-03-15T06:30:00Z"},  // skipped
+      {"America/New_York", "0 3 * * *", "2027-03-14T06:59:00Z", "2027-03-14T07:00:00Z"},
+      {"America/New_York", "30 1 * * *", "2027-11-07T05:00:00Z", "2027-11-07T05:30:00Z"},
+      {"America/New_York", "30 1 * * *", "2027-11-07T05:30:00Z", "2027-11-07T06:30:00Z"},  // repeated
+      {"Asia/Kolkata", "0 0 1 * *", "2027-01-15T00:00:00Z", "2027-01-31T18:30:00Z"},
+      {"UTC", "0 0 1 * *", "2027-01-15T00:00:00Z", "2027-02-01T00:00:00Z"},
+      {"America/New_York", "@every 90s", "2027-01-10T13:30:00Z", "2027-01-10T13:31:30Z"},
+      {"America/New_York", "59 23 31 2 *", "2027-01-10T13:30:00Z", nullptr},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.schedule);
+    const auto next =
+        CronSchedule::parse(test.schedule).value().next(at(test.after), TimeZone::find(test.zone).value());
+    EXPECT_EQ(next ? format_time(*next) : "none", test.next ? test.next : "none");
+  }
+}
+
+TEST(TimeZones, AreRefusedAsTheReferenceDoes) {
+  for (const char* name :
+       {"Europe/Atlantis", "../etc/passwd", "-x", "a b", "Fixed/UTC+01:00:00", "localtime"})
+    EXPECT_EQ(TimeZone::find(name).error().message(), "unknown time zone " + std::string(name));
+  EXPECT_EQ(TimeZone::find("local").error().message(),
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+  EXPECT_EQ(TimeZone::find("").error().message(), "timeZone must be nil or non-empty string");
+}
+
 // The latest time is the last of those that next() gives one after the other.
 TEST(CronSchedule, TheLatestTimeIsTheLastOfASeries) {
   const char* schedules[] = {"*/7 * * * *", "0 3,17 * * 1-5", "30 2 13 * 5", "0 0 1 */5 *", "@every 45m"};
@@ -78,6 +111,13 @@ TEST(CronSchedule, TheLatestTimeIsTheLastOfASeries) {
       std::optional<Time> last;
       for (auto next = schedule.next(after); next && *next <= now; next = schedule.next(*next)) last = next;
       EXPECT_EQ(schedule.latest(after, now), last) << text << " after " << format_time(after);
+      // Its clocks go back on 15 February 2026.
+      const TimeZone zone = TimeZone::find("Africa/Casablanca").value();
+      const Time begin = after + Duration::seconds(30 * 86400), end = now + Duration::seconds(30 * 86400);
+      last.reset();
+      for (auto next = schedule.next(begin, zone); next && *next <= end; next = schedule.next(*next, zone))
+        last = next;
+      EXPECT_EQ(schedule.latest(begin, end, zone), last) << text << " after " << format_time(begin);
     }
   }
 }

@@ -1,9 +1,9 @@
-// A cache of typed objects by their bytes: a version that arrives again, as the response to a write and as
-// the event of a watch, or in several processes of a simulated world, is decoded once.
+// A cache of typed objects, found by kind and JSON bytes: a version that arrives again is decoded once.
 //
-// By kind and bytes, so a cached result equals that of decode_typed(); only the shared `raw` may be another,
-// equal one, or is not kept. Any thread; decoding happens without the lock. Bounded in bytes of JSON; oldest
-// evicted first. Cost of a hit: a hash and a comparison of the bytes.
+// A version arrives again in a write's response and its watch event, and in several processes of a simulated
+// world. A result equals that of decode_typed(); only the shared `raw` may be another, equal one, or absent.
+// Any thread; decoding happens without the lock. Bounded in bytes of JSON; oldest evicted first. Cost of a
+// hit: a hash and a comparison of the bytes.
 #pragma once
 
 #include <deque>
@@ -22,8 +22,8 @@ inline constexpr std::size_t kParsedVersionsBytesMax = 256 * 1024;  // of text t
 inline constexpr std::size_t kDecodedVersionsBytesMax = 512 * 1024;
 
 // Which kinds' objects keep their text. Controllers, agents and plans read fields there that have no typed
-// form. A scheduler and a binder do so for what they write back (ResourceClaims, BindRequests) and for kinds
-// without a typed form: all other texts, the greater part of a view of pods and nodes, need no memory there.
+// form. A scheduler and a binder keep it for what they write back (ResourceClaims, BindRequests) and for
+// kinds without a typed form. They drop all other texts, most of a view of pods and nodes.
 enum class Texts : std::uint8_t { OfAllKinds, OfWhatBindingReads };
 
 class DecodedVersions {

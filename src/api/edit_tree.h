@@ -1,9 +1,9 @@
 // A document while many edits are made to it, wherever they are: what a JSON patch works on.
 //
 // A node is a value as it was given until an edit reaches into it; then its members or elements are nodes.
-// Cost: reaching into a value the first time is linear in its members or elements; after that a member is
-// found, set or erased in O(1), an element in O(elements / kElementsChunk), so that no list of edits is
-// quadratic. Owner: one patch, one thread.
+// Cost: the first edit inside a value is linear in its members or elements. After that a member is found, set
+// or erased in O(1), an element in O(elements / kElementsChunk). So no list of edits is quadratic. Owner: one
+// patch, one thread.
 #pragma once
 
 #include <cstddef>

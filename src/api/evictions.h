@@ -1,4 +1,4 @@
-// What evictions are told by, and which of them a PodDisruptionBudget refuses.
+// How evictions are recognized, and which of them a PodDisruptionBudget refuses.
 //
 // Pure. Source: core/v1 PodCondition; the eviction subresource of kube-apiserver 1.37.
 #pragma once

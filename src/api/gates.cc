@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "base/assert.h"
+#include "base/nearest_names.h"
 
 namespace berth::api {
 namespace {
@@ -61,21 +61,6 @@ std::size_t row_of(std::string_view name) {
   return static_cast<std::size_t>(found - std::begin(kGates));
 }
 
-// Levenshtein distance, for "did you mean".
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
 // A name that is this many edits away from the nearest gate is no misspelling of it.
 constexpr std::size_t kEditsMax = 4;
 
@@ -84,7 +69,7 @@ std::string hint_for(std::string_view name) {
   const GateInfo* nearest = nullptr;
   std::size_t edits = kEditsMax;
   for (const GateInfo& gate : kGates)
-    if (const std::size_t here = distance(name, gate.name); here < edits) {
+    if (const std::size_t here = edit_distance(name, gate.name); here < edits) {
       nearest = &gate;
       edits = here;
     }

@@ -8,8 +8,8 @@
 
 namespace berth::api {
 
-// The operations that make `after` of `before`: add and remove of members and, at the end of a list, of
-// elements; any other change of a list's length replaces the list. Empty for equal documents.
+// The operations that turn `before` into `after`: add and remove of members, and of elements at the end of a
+// list. Any other change of a list's length replaces the list. Empty for equal documents.
 JsonArray json_patch_between(const Json& before, const Json& after);
 
 }  // namespace berth::api

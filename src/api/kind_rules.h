@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,14 @@ struct Rejection {
   std::string message;
 };
 
+// Whether a new pod gets its service account and the volume with the account's token. Source: the admission
+// plugin ServiceAccount of Kubernetes 1.37.
+enum class PodAccounts {
+  AsGiven,   // no: nobody makes accounts
+  Assumed,   // an account that is absent counts as one without settings
+  Required,  // only `default` does, which a controller makes soon after its namespace; for others 403
+};
+
 struct RuleContext {
   const Gates& gates;
   CelCheck check_cel;  // never null
@@ -45,10 +54,14 @@ struct RuleContext {
   std::string_view request_group = {};
   // The groups of `user`.
   std::span<const std::string> user_groups = {};
+  // Its UID, and its extras; null: it has none.
+  std::string_view user_uid = {};
+  const std::map<std::string, std::vector<std::string>>* user_extra = nullptr;
   // Lists that the body has without items (Decoded::empty_lists); known for POST and PUT only.
   std::span<const std::string> empty_lists = {};
   // The resource of the request, in its version; null where the rules are asked without one.
   const ResourceInfo* resource = nullptr;
+  PodAccounts pod_accounts = PodAccounts::AsGiven;
 };
 
 // How metadata.name is checked.
@@ -78,7 +91,7 @@ struct KindRules {
   // Deleting without a propagationPolicy orphans dependents (Job).
   bool orphans_by_default = false;
   bool draws_name = false;  // without a name it gets a UUID
-  // A further subresource whose writes are those of the status ("approval"); RuleContext tells which it is.
+  // A further subresource whose writes are those of the status ("approval"); RuleContext names it.
   std::string_view status_writer = {};
 
   void (*set_defaults)(Json& object) = nullptr;

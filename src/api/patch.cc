@@ -205,7 +205,7 @@ class JsonPatch {
   static Status test(const Spot& spot, const Json& value) {
     EditNode* found = spot.value();
     if (found ? found->equals(value) : value.is_null()) return {};
-    return rejected("a test failed");
+    return rejected(std::string(kPatchTestFailed));
   }
 
   Status move(const Json& operation) {

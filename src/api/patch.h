@@ -26,7 +26,10 @@ enum class PatchType { Json, Merge, StrategicMerge, Apply };
 // By media type without parameters; nothing for any other.
 std::optional<PatchType> patch_type_of(std::string_view media_type);
 
-// RFC 6902 with the reference's leniencies: replacing an absent member adds it, what stands before a path's
+// The cause of the error of a patch whose `test` operation failed.
+inline constexpr std::string_view kPatchTestFailed = "a test failed";
+
+// RFC 6902 with the reference's leniencies: replacing an absent member adds it, what is before a path's
 // first slash is ignored, negative indexes count from the end.
 Result<Json> apply_json_patch(const Json& document, std::string_view patch);
 Result<Json> apply_merge_patch(Json document, std::string_view patch);

@@ -1,8 +1,8 @@
 // Lists and watch events in Kubernetes' protobuf: their objects cut out without decoding them, and written.
 //
-// Pure, any thread. Cost: linear in the bytes of the messages around the objects, which are skipped. Source:
-// meta/v1 ListMeta, ObjectMeta and WatchEvent; apimachinery's protobuf serializer: a list is one body, a
-// watch is frames of four bytes of length (big endian) and a WatchEvent without the prefix "k8s\0".
+// A list is one body. A watch is a sequence of frames: four bytes of length (big endian), then a WatchEvent
+// without the prefix "k8s\0". Pure, any thread. Cost: linear in the bytes of the messages around the objects,
+// which are skipped. Source: meta/v1 ListMeta, ObjectMeta and WatchEvent; apimachinery's protobuf serializer.
 #pragma once
 
 #include <cstddef>

@@ -63,8 +63,6 @@ bool has_controller(const ResourceInfo& resource) {
       {"autoscaling", ""},
       {"networking.k8s.io", ""},
       {"discovery.k8s.io", ""},
-      {"admissionregistration.k8s.io", "mutatingadmissionpolicies"},
-      {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings"},
       {"certificates.k8s.io", "clustertrustbundles"},
       {"certificates.k8s.io", "podcertificaterequests"},
       {"flowcontrol.apiserver.k8s.io", ""},

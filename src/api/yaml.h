@@ -29,8 +29,8 @@ struct YamlDocument {
   std::vector<std::string> duplicate_keys;
 };
 
-// How errors tell the line: counted from one, with the document; or as Go's reader does for the same text,
-// which leaves the first line out and is one line early for what it calls the parser's errors.
+// How errors count lines. Counted: from one, with the document's number. AsGo: as Go's reader does for the
+// same text. It leaves out the first line, and is one line early for what it calls the parser's errors.
 enum class YamlLines { Counted, AsGo };
 
 // The documents of `text`. `file` appears only in errors: "pods.yaml: document 2, line 14: did not find …".

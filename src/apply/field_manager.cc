@@ -39,13 +39,6 @@ const FieldSet& system_fields() {
   return kFields;
 }
 
-std::string joined(const std::vector<std::string>& errors) {
-  if (errors.size() == 1) return errors.front();
-  std::string text = "errors:";
-  for (const std::string& error : errors) text += "\n  " + error;
-  return text;
-}
-
 // The oldest Update entries of a version become one, until few enough are left.
 void cap_update_managers(ManagedFields& managed) {
   std::vector<ManagerId> updaters;
@@ -190,8 +183,7 @@ Conflicts FieldManager::release(ManagedFields& managed, const ManagerId* self, c
 }
 
 ApplyResult FieldManager::applied(const Json& live_object, const Json& config, bool force) const {
-  if (const std::vector<std::string> errors = schema_.errors_of(config); !errors.empty())
-    return NotTyped{joined(errors)};
+  if (std::string problem = schema_.problem_of(config); !problem.empty()) return NotTyped{std::move(problem)};
   Json live_copy;
   const Json& live = without_managed_fields(live_object, live_copy);
   ManagedFields managed = ManagedFields::from_json(managed_fields_of(live_object)).value_or({});
@@ -270,7 +262,7 @@ std::optional<FieldSet> FieldManager::last_applied_fields(const Json& live) cons
   if (text.empty()) return std::nullopt;
   const Result<Json> last = parse_json(text);
   if (!last || last->string_at("apiVersion") != write_.api_version) return std::nullopt;
-  if (!schema_.errors_of(*last).empty()) return std::nullopt;
+  if (!schema_.problem_of(*last).empty()) return std::nullopt;
   const Comparison change = compare(schema_, *last, live);
   return fields_of(schema_, *last).without(change.modified).without(change.added).without(change.removed);
 }

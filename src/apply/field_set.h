@@ -1,10 +1,10 @@
 // Sets of fields of a document: what a manager owns, what a write changed.
 //
 // A field is a path of elements from the root: `.spec.containers[name="c"].image`. A set may hold a path and
-// paths below it; it holds no node that leads nowhere. Cost of the algebra: linear in both sets; what is
-// taken from a set that is given away costs O(n + m log n), and a union with an empty set nothing. Values,
-// any thread. Source: FieldsV1 of meta/v1 and sigs.k8s.io/structured-merge-diff, whose order and texts these
-// are.
+// paths below it; it holds no node that leads nowhere. The algebra costs time linear in both sets. Removing
+// from a set that the caller gives away costs O(n + m log n); a union with an empty set costs nothing.
+// Values, any thread. Source: FieldsV1 of meta/v1 and sigs.k8s.io/structured-merge-diff, whose order and
+// texts these are.
 #pragma once
 
 #include <algorithm>
@@ -87,14 +87,14 @@ class FieldSet {
   FieldSet united(FieldSet other) const&;
   FieldSet united(FieldSet other) &&;
   FieldSet intersected(const FieldSet& other) const;
-  // Without the paths of `other`; what stands below them stays.
+  // Without the paths of `other`; what is below them stays.
   FieldSet without(const FieldSet& other) const&;
   FieldSet without(const FieldSet& other) &&;
   // Without the paths of `other` and everything below them.
   FieldSet without_subtrees(const FieldSet& other) const&;
   FieldSet without_subtrees(const FieldSet& other) &&;
 
-  // Every path, a node's members before what stands below them.
+  // Every path, a node's members before what is below them.
   void for_each(const std::function<void(const FieldPath& path)>& visit) const;
 
   // FieldsV1: {"f:spec":{".":{},"f:replicas":{}}}.

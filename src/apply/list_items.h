@@ -1,4 +1,4 @@
-// The items of a list that are told apart, by their elements.
+// The items of a list that can be distinguished, by their elements.
 //
 // Views into the list; pure, any thread. Cost: O(n log n).
 #pragma once

@@ -13,7 +13,7 @@ namespace berth::apply {
 
 enum class Operation : std::uint8_t { Apply, Update };
 
-// What tells entries apart. An applier is the same one in every version.
+// What distinguishes entries. An applier is the same one in every version.
 struct ManagerId {
   std::string manager;
   Operation operation = Operation::Update;

@@ -178,10 +178,13 @@ Result<PathElement> Schema::key_of(const Json& item) const {
   return PathElement{PathElement::Type::Key, {}, Json(JsonObject(std::move(keys)))};
 }
 
-std::vector<std::string> Schema::errors_of(const Json& value) const {
+std::string Schema::problem_of(const Json& value) const {
   std::vector<std::string> errors;
   add_errors(value, "", errors);
-  return errors;
+  if (errors.size() == 1) return errors.front();
+  std::string text;
+  for (const std::string& error : errors) text += (text.empty() ? "errors:\n  " : "\n  ") + error;
+  return text;
 }
 
 void Schema::add_errors(const Json& value, const std::string& path, std::vector<std::string>& errors) const {

@@ -1,5 +1,5 @@
 // How server-side apply sees the type table, or the schema of a custom resource: which values have one owner,
-// and what tells list items apart.
+// and what distinguishes list items.
 //
 // Views into either; pure, any thread. Source: x-kubernetes-list-type, -list-map-keys and -map-type of
 // Kubernetes' OpenAPI. A value of a custom object without a schema has one owner.
@@ -37,12 +37,12 @@ class Schema {
     return custom_ ? Schema(custom_->items.get(), false) : Schema(nullptr, field_, true);
   }
 
-  // Tells an item of a Set or Items from the others. Refuses (Invalid) an item that has no key at all.
+  // Identifies an item of a Set or Items among the others. Refuses (Invalid) an item that has no key at all.
   Result<PathElement> element_of(const Json& item) const;
 
-  // Why the value does not fit the type, with its path (".data.a: expected string, got …"), as far as the
-  // structure is concerned: kinds of values, unknown fields, keys of items and items that repeat.
-  std::vector<std::string> errors_of(const Json& value) const;
+  // Why the value's structure does not fit the type, with its path (".data.a: expected string, got …"): kinds
+  // of values, unknown fields, keys of items, repeated items. Nothing else is checked. Empty where it fits.
+  std::string problem_of(const Json& value) const;
 
  private:
   Schema(const api::TypeInfo* type, const api::FieldInfo* field, bool is_item)

@@ -199,10 +199,36 @@ Json prune_items(const Schema& schema, const Json& list, const FieldSet& unwante
   return kept.empty() ? Json() : Json(std::move(kept));
 }
 
+// Appends the paths of lists, maps and structs that have one owner.
+void add_single_owners(const Schema& schema, const Json& value, const std::string& path,
+                       std::vector<std::string>& paths) {
+  if (!value.is_object() && !value.is_array()) return;
+  const Form form = schema.form();
+  if (form == Form::Leaf) return paths.push_back(path);
+  if (form == Form::Struct)
+    for (const JsonMember& member : value.as_object())
+      if (const std::optional<Schema> below = schema.member(member.key))
+        add_single_owners(*below, member.value, path + "." + member.key, paths);
+  if (form == Form::Items)
+    for (std::size_t i = 0; i < value.as_array().size(); ++i)
+      add_single_owners(schema.item(), value.as_array()[i], path + "[" + std::to_string(i) + "]", paths);
+}
+
 }  // namespace
 
 Json merged(const Schema& schema, const Json& live, const Json& config) {
   return merge_values(schema, &live, &config).value_or(Json::object());
+}
+
+Result<Json> merged_by_policy(const Schema& schema, const Json& live, const Json& config) {
+  if (const std::string problem = schema.problem_of(config); !problem.empty())
+    return Error(ErrorCode::Invalid, "failed to convert patch object to typed object: " + problem);
+  std::vector<std::string> paths;
+  add_single_owners(schema, config, "", paths);
+  if (paths.empty()) return merged(schema, live, config);
+  std::string text = "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ";
+  for (const std::string& path : paths) text += (&path == &paths.front() ? "" : ", ") + path;
+  return Error(ErrorCode::Invalid, std::move(text));
 }
 
 FieldSet fields_of(const Schema& schema, const Json& document) {

@@ -10,7 +10,7 @@
 
 namespace berth::apply {
 
-// What turns `before` into `after`. A field that has come or gone stands there with everything below it.
+// What turns `before` into `after`. A field that has come or gone is there with everything below it.
 struct Comparison {
   FieldSet added, modified, removed;
 
@@ -22,11 +22,15 @@ Comparison compare(const Schema& schema, const Json& before, const Json& after);
 // `live` with every field of `config` set. Items keep the order of `config`, those of `live` alone their
 // place among them.
 Json merged(const Schema& schema, const Json& live, const Json& config);
+// The same without owners, as mutating policies do it. Refuses (Invalid) a configuration that does not fit
+// the schema, or that sets a list, a map or a struct which has one owner: the members that it leaves out
+// would go.
+Result<Json> merged_by_policy(const Schema& schema, const Json& live, const Json& config);
 
 // Every field that the document gives a value to.
 FieldSet fields_of(const Schema& schema, const Json& document);
 
-// Without the fields of `unwanted`, and without what stands below them. What loses all members becomes null.
+// Without the fields of `unwanted`, and without what is below them. What loses all members becomes null.
 Json without_fields(const Schema& schema, const Json& document, const FieldSet& unwanted);
 
 // Adds the named fields on the way to each field of the set: owning `.spec.replicas` then means `.spec` too.

@@ -33,18 +33,65 @@ TEST(Quantity, CanonicalTextIsWhatTheApiServerWrites) {
   }
 }
 
+TEST(Quantity, LargeAmountsAreExact) {
+  const struct {
+    const char* written;
+    const char* canonical;
+  } kCases[] = {
+      {"1e30", "1e30"},
+      {"1e1000", "10e999"},
+      {"-12.5e40", "-125e39"},
+      {"1000000000000000000000000000000", "1000000000000E"},
+      {"1000E", "1000E"},  // Kubernetes writes "1"
+      {"9223372036854775808", "9223372036854775808"},
+      {"85070591730234615865843651858", "85070591730234615865843651858"},
+      {"9999999999999999999999999999999999999G", "9999999999999999999999999999999999999G"},
+      {"1.000000000000000000000000000000000001e60", "1000000000000000000000000000000000001e24"},
+      // With a binary suffix the API's cap is 2^63-1.
+      {"7Ei", "7Ei"},
+      {"8Ei", "9223372036854775807"},
+      {"9007199254740992Ki", "9223372036854775807"},
+      {"-88888888888888888889.2551511888Pi", "-9223372036854775807"},
+      {"302980586400218551067964203660.1216573005Mi", "9223372036854775807"},
+      {"99999999999999999999999999999999999999999999999999Ki", "9223372036854775807"},
+      {"1.2345678901234567890123456789Ei", "1423359869420436337655244274n"},
+  };
+  for (const auto& [written, canonical] : kCases) {
+    const Result<Quantity> quantity = parse_quantity(written);
+    ASSERT_TRUE(quantity.ok()) << written;
+    EXPECT_EQ(quantity->text(), canonical) << written;
+    EXPECT_EQ(*parse_quantity(canonical), *quantity) << written;
+  }
+  // What cannot be exact is refused, and says so.
+  for (const char* text : {"12345678901234567890123456789012345678901", "1e1001", "1e99999999999", "1e-1001",
+                           "1.00000000000000000000000000000000000000001Ei"})
+    EXPECT_EQ(parse_quantity(text).error().code(), ErrorCode::TooLarge) << text;
+}
+
 TEST(Quantity, RefusesWhatIsNoQuantity) {
-  for (const char* text : {"", "1x", "1 Gi", "--1", "1e", "1.2.3", "0x10", "NaN", "1KiB"})
+  for (const char* text :
+       {"", "1x", "1 Gi", "--1", "1e", "1.2.3", "0x10", "NaN", "1KiB", "Pi", "e-12", "1e+-3"})
     EXPECT_FALSE(parse_quantity(text).ok()) << text;
 }
 
-TEST(Quantity, ComparesByValueAndSaturates) {
+TEST(Quantity, ComparesAndAddsByValue) {
   EXPECT_EQ(*parse_quantity("1Gi"), *parse_quantity("1073741824"));
-  const Quantity saturated = *parse_quantity("-88888888888888888889.2551511888Pi");
-  EXPECT_EQ(*parse_quantity(saturated.text()), saturated);
-  EXPECT_LT(*parse_quantity("999m"), *parse_quantity("1"));
-  EXPECT_GT(*parse_quantity("1e200"), *parse_quantity("100E"));
+  // In ascending order.
+  const char* const kAscending[] = {"-1e200", "-2e100", "-1e100", "-1",    "0",     "999m", "1",
+                                    "100E",   "8e28",   "9e28",   "1e100", "2e100", "1e200"};
+  for (std::size_t i = 0; i + 1 < std::size(kAscending); ++i) {
+    const Quantity less = *parse_quantity(kAscending[i]), more = *parse_quantity(kAscending[i + 1]);
+    EXPECT_LT(less, more) << kAscending[i];
+    EXPECT_GT(more, less) << kAscending[i];
+    EXPECT_TRUE((more - more).is_zero());
+  }
+  EXPECT_EQ((*parse_quantity("8e28") + *parse_quantity("8e28")).text(), "160e27");
+  EXPECT_EQ((*parse_quantity("1e30") - *parse_quantity("999999999999999999999999999999")).text(), "1");
   EXPECT_EQ(parse_quantity("1e200")->ceil_units(), INT64_MAX);
+  EXPECT_EQ(parse_quantity("-1e200")->ceil_millis(), INT64_MIN);
+  EXPECT_TRUE(parse_quantity("1e200")->is_integer());
+  EXPECT_FALSE(parse_quantity("50000000000000000000000000000.5")->is_integer());
+  EXPECT_DOUBLE_EQ(parse_quantity("1e200")->approximate(), 1e200);
 }
 
 TEST(Time, RoundTripsAndRefuses) {

@@ -43,7 +43,7 @@ class SteadyClock final : public Clock {
   std::atomic<std::int64_t> offset_micros_;
 };
 
-// A clock that moves only when it is told to. One thread.
+// A clock that moves only when its owner moves it. One thread.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Time start) : now_(start) {}

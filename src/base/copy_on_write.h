@@ -1,9 +1,9 @@
 // A value that copies share until one of them is written.
 //
-// Copy: O(1), one atomic increment. A copy may be read, copied, written and destroyed on its own thread
-// whatever other threads do with theirs; one object of this class is no safer than a T. Reading never changes
-// anything. A `const T&` from read() is valid until this object is written or destroyed, also when no other
-// copy shares it.
+// Copy: O(1), one atomic increment. Any thread may read, copy, write and destroy its own copy while other
+// threads use theirs. One object of this class is no safer than a T. Reading never changes anything. A
+// `const T&` from read() is valid until this object is written or destroyed, also when no other copy shares
+// it.
 #pragma once
 
 #include <atomic>

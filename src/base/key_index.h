@@ -1,4 +1,4 @@
-// Positions of texts in a list: an open-addressed hash table beside the list that owns the texts.
+// Positions of texts in a list: an open-addressed hash table next to the list that owns the texts.
 //
 // find, add: O(1), however often a text is repeated: only its first position is kept. erase: O(n), as in the
 // list.

@@ -3,64 +3,145 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <optional>
 
 namespace berth {
 namespace {
 
-// Twice the limit still fits.
-constexpr __int128 kLimit = (static_cast<__int128>(1) << 126) - 1;
+using Format = Quantity::Format;
+
+constexpr int kExponentMax = 1000;
+// A larger number with a binary suffix is this one, as in the API.
+constexpr __int128 kBinaryUnitsMax = INT64_MAX;
+constexpr int kNanoDigits = 9;
+constexpr __int128 kNanos = 1000000000;  // in a unit
+constexpr __int128 kBinaryNanosMax = kBinaryUnitsMax * kNanos;
 
 struct Suffix {
   std::string_view text;
   int exponent;  // of 10, or of 2 when binary
-  Quantity::Format format;
+  Format format;
 };
 
 constexpr std::array<Suffix, 16> kSuffixes = {{
-    {"n", -9, Quantity::Format::DecimalSI},
-    {"u", -6, Quantity::Format::DecimalSI},
-    {"m", -3, Quantity::Format::DecimalSI},
-    {"", 0, Quantity::Format::DecimalSI},
-    {"k", 3, Quantity::Format::DecimalSI},
-    {"M", 6, Quantity::Format::DecimalSI},
-    {"G", 9, Quantity::Format::DecimalSI},
-    {"T", 12, Quantity::Format::DecimalSI},
-    {"P", 15, Quantity::Format::DecimalSI},
-    {"E", 18, Quantity::Format::DecimalSI},
-    {"Ki", 10, Quantity::Format::BinarySI},
-    {"Mi", 20, Quantity::Format::BinarySI},
-    {"Gi", 30, Quantity::Format::BinarySI},
-    {"Ti", 40, Quantity::Format::BinarySI},
-    {"Pi", 50, Quantity::Format::BinarySI},
-    {"Ei", 60, Quantity::Format::BinarySI},
+    {"n", -9, Format::DecimalSI},
+    {"u", -6, Format::DecimalSI},
+    {"m", -3, Format::DecimalSI},
+    {"", 0, Format::DecimalSI},
+    {"k", 3, Format::DecimalSI},
+    {"M", 6, Format::DecimalSI},
+    {"G", 9, Format::DecimalSI},
+    {"T", 12, Format::DecimalSI},
+    {"P", 15, Format::DecimalSI},
+    {"E", 18, Format::DecimalSI},
+    {"Ki", 10, Format::BinarySI},
+    {"Mi", 20, Format::BinarySI},
+    {"Gi", 30, Format::BinarySI},
+    {"Ti", 40, Format::BinarySI},
+    {"Pi", 50, Format::BinarySI},
+    {"Ei", 60, Format::BinarySI},
 }};
+constexpr int kDecimalSuffixMax = 18;
 
-__int128 times(__int128 value, __int128 factor) {
-  __int128 product = 0;
-  if (__builtin_mul_overflow(value, factor, &product) || product > kLimit) return kLimit;
-  return product;
+// Of a number as it is written: mantissa · 10^-decimals, and more if `inexact`.
+struct Digits {
+  __int128 mantissa = 0;
+  int decimals = 0;  // negative: zeros that the mantissa lacks
+  bool inexact = false;
+  bool any = false;  // a number without digits is 0
+};
+
+Digits read_digits(std::string_view& rest) {
+  constexpr __int128 kFull = (static_cast<__int128>(1) << 126) / 10 - 1;
+  Digits read;
+  bool after_point = false;
+  for (; !rest.empty(); rest.remove_prefix(1)) {
+    const char c = rest.front();
+    if (c == '.' && !after_point) {
+      after_point = true;
+      continue;
+    }
+    if (c < '0' || c > '9') break;
+    read.any = true;
+    if (read.mantissa <= kFull) {
+      read.mantissa = read.mantissa * 10 + (c - '0');
+      read.decimals += after_point;
+    } else {
+      read.inexact |= c != '0';
+      read.decimals -= !after_point;
+    }
+  }
+  for (; read.decimals > 0 && !read.inexact && read.mantissa % 10 == 0; --read.decimals) read.mantissa /= 10;
+  return read;
 }
 
-// ceil(value / 10^digits)
-__int128 shrink(__int128 value, int digits) {
-  bool inexact = false;
-  for (; digits > 0 && value > 0; --digits) {
+// The suffix of an exponent; nothing if it is none.
+std::optional<Suffix> exponent_suffix(std::string_view rest) {
+  if (rest.size() < 2 || (rest.front() != 'e' && rest.front() != 'E')) return std::nullopt;
+  std::string_view number = rest.substr(1);
+  if (number.front() == '+' && !number.starts_with("+-")) number.remove_prefix(1);
+  int power = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), power);
+  if (end != number.data() + number.size() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error != std::errc()) power = number.front() == '-' ? -kExponentMax - 1 : kExponentMax + 1;
+  return Suffix{rest, power, Format::DecimalExponent};
+}
+
+std::optional<Suffix> suffix_of(std::string_view rest) {
+  const auto* found = std::find_if(kSuffixes.begin(), kSuffixes.end(),
+                                   [&](const Suffix& candidate) { return candidate.text == rest; });
+  return found == kSuffixes.end() ? exponent_suffix(rest) : std::optional(*found);
+}
+
+// |value| / 10^digits, rounded away from zero; `inexact`: the value is a little larger.
+__int128 shrink(__int128 value, int digits, bool inexact = false) {
+  for (; digits > 0 && value != 0; --digits) {
     inexact |= value % 10 != 0;
     value /= 10;
   }
   return value + (inexact ? 1 : 0);
 }
 
-__int128 scale_by_ten(__int128 value, int exponent) {
-  if (exponent < 0) return shrink(value, -exponent);
-  for (; exponent > 0 && value < kLimit && value > 0; --exponent) value = times(value, 10);
-  return value;
+// The API has no fast path for these suffixes, and its slow one wants a digit.
+bool wants_digits(const Suffix& suffix) {
+  return suffix.format == Format::BinarySI ? suffix.exponent > 40 : suffix.exponent < -9;
+}
+
+// Nano units of `read` · 2^exponent without what is inexact, at most those of kBinaryUnitsMax.
+__int128 binary_nanos(const Digits& read, int exponent) {
+  if (read.mantissa == 0) return 0;
+  if (read.decimals < 0) return kBinaryNanosMax;
+  if (read.decimals == 0)
+    return read.mantissa > kBinaryUnitsMax >> exponent ? kBinaryNanosMax
+                                                       : kNanos * (read.mantissa << exponent);
+  __int128 one = 1;  // what the mantissa counts as one unit
+  for (int i = 0; i < read.decimals; ++i) one *= 10;
+  __int128 whole = read.mantissa / one, rest = read.mantissa % one;
+  for (; exponent > 0 && whole < kBinaryUnitsMax; --exponent) {
+    whole = 2 * whole + (2 * rest >= one ? 1 : 0);
+    rest = 2 * rest % one;
+  }
+  if (whole >= kBinaryUnitsMax) return kBinaryNanosMax;
+  for (int i = 0; i < kNanoDigits; ++i) {
+    rest *= 10;
+    whole = whole * 10 + rest / one;
+    rest %= one;
+  }
+  return whole + (rest > 0 ? 1 : 0);
 }
 
 Error invalid_quantity(std::string_view text) {
   return Error(ErrorCode::Invalid, "\"" + std::string(text.substr(0, 64)) +
                                        "\" is no quantity: write a number with at most one suffix, such as "
                                        "500m, 2, 1.5Gi or 3e6");
+}
+
+Error too_many_digits(std::string_view text) {
+  return Error(ErrorCode::TooLarge, "\"" + std::string(text.substr(0, 64)) + "\" has more than " +
+                                        std::to_string(Quantity::kDigitsMax) +
+                                        " significant digits, or an exponent beyond " +
+                                        std::to_string(kExponentMax) + ": write a rounded amount");
 }
 
 __int128 ceil_div(__int128 value, __int128 by) {
@@ -86,97 +167,87 @@ std::string digits_of(__int128 value) {
   return text;
 }
 
-std::string_view suffix_for(Quantity::Format format, int exponent) {
+std::string_view suffix_for(Format format, int exponent) {
   for (const Suffix& suffix : kSuffixes)
     if (suffix.exponent == exponent && (exponent == 0 || suffix.format == format)) return suffix.text;
   return "";
 }
 
-}  // namespace
-
-Quantity operator+(Quantity a, Quantity b) {
-  return Quantity::nanos(std::clamp(a.nanos_ + b.nanos_, -kLimit, kLimit),
-                         a.is_zero() ? b.format_ : a.format_);
+// mantissa · 10^exponent with the largest exponent that is a multiple of 3 and has a suffix.
+std::string decimal_text(__int128 mantissa, int exponent, Format format) {
+  for (; mantissa % 1000 == 0; exponent += 3) mantissa /= 1000;
+  for (; exponent % 3 != 0 && mantissa % 10 == 0; ++exponent) mantissa /= 10;
+  int shown = exponent - ((exponent % 3) + 3) % 3;
+  if (format != Format::DecimalExponent) shown = std::min(shown, kDecimalSuffixMax);
+  std::string text = digits_of(mantissa).append(static_cast<std::size_t>(exponent - shown), '0');
+  if (format != Format::DecimalExponent) return text.append(suffix_for(Format::DecimalSI, shown));
+  return shown == 0 ? text : text + "e" + std::to_string(shown);
 }
 
-Quantity operator-(Quantity a, Quantity b) {
-  return Quantity::nanos(std::clamp(a.nanos_ - b.nanos_, -kLimit, kLimit),
-                         a.is_zero() ? b.format_ : a.format_);
+}  // namespace
+
+Quantity Quantity::normal(__int128 digits, int zeros, Format format) {
+  for (; digits > kNanosMax || digits < -kNanosMax; ++zeros)
+    digits = digits / 10 + (digits % 10 > 0 ? 1 : digits % 10 < 0 ? -1 : 0);
+  constexpr __int128 kSpare = kNanosMax / 10;
+  for (; zeros > 0 && digits <= kSpare && digits >= -kSpare; --zeros) digits *= 10;
+  return Quantity(digits, digits == 0 ? 0 : zeros, format);
+}
+
+Quantity operator+(Quantity a, Quantity b) {
+  const Format format = a.is_zero() ? b.format_ : a.format_;
+  if (a.zeros_ < b.zeros_) std::swap(a, b);
+  const __int128 smaller =
+      b.digits_ < 0 ? -shrink(-b.digits_, a.zeros_ - b.zeros_) : shrink(b.digits_, a.zeros_ - b.zeros_);
+  return Quantity::normal(a.digits_ + smaller, a.zeros_, format);
 }
 
 std::int64_t Quantity::ceil_units() const {
-  return clamp(ceil_div(nanos_, kNano));
+  return clamp(ceil_div(nanos(), kNano));
 }
 std::int64_t Quantity::ceil_millis() const {
-  return clamp(ceil_div(nanos_, kNano / 1000));
+  return clamp(ceil_div(nanos(), kNano / 1000));
+}
+double Quantity::approximate() const {
+  const double nanos = static_cast<double>(digits_);
+  return zeros_ == 0 ? nanos / 1e9 : nanos * std::pow(10.0, zeros_ - kNanoDigits);
 }
 
 std::string Quantity::text() const {
-  if (nanos_ == 0) return "0";
-  __int128 mantissa = nanos_ / kNano;
-  if (format_ == Format::BinarySI && is_integer() && (mantissa >= 1024 || mantissa <= -1024)) {
+  if (digits_ == 0) return "0";
+  __int128 mantissa = digits_ / kNano;
+  if (format_ == Format::BinarySI && !is_beyond_nanos() && is_integer() &&
+      (mantissa >= 1024 || mantissa <= -1024)) {
     int exponent = 0;
     for (; mantissa % 1024 == 0 && exponent < 60; exponent += 10) mantissa /= 1024;
     return digits_of(mantissa).append(suffix_for(Format::BinarySI, exponent));
   }
-  mantissa = nanos_;
-  int exponent = -9;
-  for (; mantissa % 1000 == 0 && exponent < 18; exponent += 3) mantissa /= 1000;
-  if (format_ == Format::DecimalExponent)
-    return digits_of(mantissa) + (exponent == 0 ? "" : "e" + std::to_string(exponent));
-  return digits_of(mantissa).append(suffix_for(Format::DecimalSI, exponent));
+  return decimal_text(digits_, zeros_ - kNanoDigits, format_);
 }
 
 Result<Quantity> parse_quantity(std::string_view text) {
   if (text.empty()) return invalid_quantity(text);
   std::string_view rest = text;
-  const bool negative = !rest.empty() && rest.front() == '-';
-  if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) rest.remove_prefix(1);
+  const bool negative = rest.front() == '-';
+  if (rest.front() == '-' || rest.front() == '+') rest.remove_prefix(1);
 
-  __int128 mantissa = 0;
-  int decimals = 0, dropped = 0;
-  bool after_point = false, inexact = false;
-  for (; !rest.empty(); rest.remove_prefix(1)) {
-    const char c = rest.front();
-    if (c == '.' && !after_point) {
-      after_point = true;
-      continue;
-    }
-    if (c < '0' || c > '9') break;
-    if (mantissa <= kLimit / 10) {
-      mantissa = mantissa * 10 + (c - '0');
-      decimals += after_point;
-    } else {
-      inexact |= c != '0';
-      dropped += !after_point;
-    }
-  }
-  mantissa += inexact ? 1 : 0;
-
-  int exponent = 9 + dropped - decimals;
-  Quantity::Format format = Quantity::Format::DecimalSI;
-  const bool has_exponent = rest.size() > 1 && (rest.front() == 'e' || rest.front() == 'E') && rest != "Ei";
-  if (has_exponent) {
-    std::string_view number = rest.substr(1);
-    if (number.front() == '+') number.remove_prefix(1);
-    int power = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), power);
-    if (error != std::errc() || end != number.data() + number.size() || power > 1000 || power < -1000)
-      return invalid_quantity(text);
-    exponent += power;
-    format = Quantity::Format::DecimalExponent;
+  const Digits read = read_digits(rest);
+  const std::optional<Suffix> suffix = suffix_of(rest);
+  if (!suffix || (!read.any && wants_digits(*suffix))) return invalid_quantity(text);
+  if (suffix->exponent < -kExponentMax || suffix->exponent > kExponentMax) return too_many_digits(text);
+  __int128 digits = 0;
+  int zeros = 0;
+  if (suffix->format == Format::BinarySI) {
+    if (read.decimals > Quantity::kDigitsMax) return too_many_digits(text);
+    digits = binary_nanos(read, suffix->exponent);
+    if (read.inexact && digits < kBinaryNanosMax) return too_many_digits(text);
   } else {
-    const auto* suffix = std::find_if(kSuffixes.begin(), kSuffixes.end(),
-                                      [&](const Suffix& candidate) { return candidate.text == rest; });
-    if (suffix == kSuffixes.end()) return invalid_quantity(text);
-    format = suffix->format;
-    if (format == Quantity::Format::BinarySI)
-      mantissa = times(mantissa, static_cast<__int128>(1) << suffix->exponent);
-    else
-      exponent += suffix->exponent;
+    zeros = kNanoDigits + suffix->exponent - read.decimals;
+    if (zeros > kNanoDigits + kExponentMax || (zeros > 0 && read.inexact)) return too_many_digits(text);
+    digits = shrink(read.mantissa, -zeros, read.inexact);
+    zeros = std::max(zeros, 0);
   }
-  const __int128 nanos = std::min(scale_by_ten(mantissa, exponent), kLimit);
-  return Quantity::nanos(negative ? -nanos : nanos, format);
+  return Quantity::normal(negative ? -digits : digits, zeros, suffix->format);
 }
 
 }  // namespace berth

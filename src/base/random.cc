@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/assert.h"
+#include "base/safe_alphabet.h"
 
 namespace berth {
 
@@ -27,9 +28,8 @@ std::string Random::uuid() {
 }
 
 std::string Random::name_suffix(std::size_t length) {
-  static constexpr char kAlphabet[] = "bcdfghjklmnpqrstvwxz2456789";
   std::string suffix(length, ' ');
-  for (char& c : suffix) c = kAlphabet[below(sizeof kAlphabet - 1)];
+  for (char& c : suffix) c = kSafeAlphabet[below(kSafeAlphabet.size())];
   return suffix;
 }
 

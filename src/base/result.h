@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// The kinds of failure that callers tell apart. Kubernetes status reasons map onto these.
+// The kinds of failure that callers distinguish. Kubernetes status reasons map onto these.
 enum class ErrorCode {
   Invalid,      // the input breaks a rule; the path names the field
   NotFound,     // the object does not exist

@@ -1,4 +1,4 @@
-// Base64, hexadecimal digits, UTF-8, text files and LruMap.
+// Base64, hexadecimal digits, UTF-8, text files, nearest names and LruMap.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,12 +7,23 @@
 #include "base/base64.h"
 #include "base/hex.h"
 #include "base/lru_map.h"
+#include "base/nearest_names.h"
 #include "base/printable.h"
 #include "base/text_file.h"
 #include "base/utf8.h"
 
 namespace berth {
 namespace {
+
+TEST(NearestNames, AreTheMostSimilarBestFirst) {
+  EXPECT_EQ(edit_distance("", "gpu"), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(nearest_names("gpu-lagre", {"gpu-small", "nic", "gpu-large"}), Names{"gpu-large"});
+  EXPECT_EQ(nearest_names("gpu", {"tpu", "gpus", "cpu", "gru"}), (Names{"cpu", "gpus", "gru"}));
+  EXPECT_EQ(nearest_names("gpu", {"accelerator"}), Names{});
+  EXPECT_EQ(nearest_names(std::string(kNearestBytesMax + 1, 'g'), {"g"}), Names{});
+}
 
 TEST(Base64, EncodesAndDecodes) {
   const std::pair<std::string, std::string> pairs[] = {

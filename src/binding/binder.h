@@ -2,11 +2,11 @@
 // barrier → binding → Succeeded. Decider of the engine; keys are BindRequests.
 //
 // The step of a request is derived from the live objects and its status, so every step may run again after a
-// crash. Nothing blocks: a wait is a deadline plus the changes that end it. The failure of a placement is
-// recorded in status (step RollingBack), its resources are released, then it is Failed and terminal: the
-// binder does not retry it, the scheduler decides again. Memory between runs holds only what a crash may
-// lose: the class of a refused write, and a pending event. Cost of a run: O(claims of the pod), for the
-// leader of a gang O(claims of all members). Source: the Binder document; KEP-5007.
+// crash. Nothing blocks: a wait is a deadline plus the changes that end it. If a placement fails, the binder
+// records that in status (step RollingBack) and releases its resources; then the request is Failed. Failed is
+// terminal: the scheduler decides again, the binder does not retry. Memory between runs holds only what a
+// crash may lose: the class of a refused write, and a pending event. Cost of a run: O(claims of the pod), for
+// the leader of a gang O(claims of all members). Source: the Binder document; KEP-5007.
 #pragma once
 
 #include <map>
@@ -56,9 +56,9 @@ class Binder final : public client::Reconciler {
   // Decisions that were seen committed, and have requests that have not ended.
   std::size_t known_commits() const { return commits_.size(); }
 
-  // Within a process, the commit of a gang and the failure of a member exclude each other: a gang is not
-  // committed while a member fails or will be refused, and no member fails while the commit is written.
-  // Between processes the versions do that in part (docs/reliability.md, "What is not promised").
+  // Within a process, the commit of a gang and the failure of a member exclude each other. A gang is not
+  // committed while a member fails or will be refused. No member fails while the commit is written. Between
+  // processes the versions do that in part (docs/reliability.md, "What is not promised").
   bool gives_up(const api::BindRequest& request, Time now) const;
   // Not decided yet, as its Lease is being read.
   bool awaits_lease(const api::BindRequest& request, Time now) const;

@@ -1,13 +1,14 @@
 // Deallocates claims that no pod uses while a pod that names the claim is unschedulable: the allocation may
 // restrict the pod to the wrong nodes.
 //
-// The scheduler deallocates at once what only one refused pod holds. This reconciler handles the rest: a
-// claim reserved for several pods that all wait, a reservation that outlived its attempt, an idle claim that
-// is one of several reasons against a pod, and the claim for extended resources that an attempt left behind.
+// The scheduler deallocates at once what only one refused pod holds. This reconciler handles the rest: claims
+// that several waiting pods have reserved, and reservations that outlived their attempt. It also handles idle
+// claims that are one of several reasons against a pod, and an attempt's leftover claim for extended
+// resources.
 //
-// Reconciler; keys are ResourceClaims. It never touches a claim that another consumer has reserved or that
-// an unfinished BindRequest carries. Memory: the time since when each claim is seen idle; a crash restarts
-// it. Source: kube-scheduler's DynamicResources, PostFilter.
+// Reconciler; keys are ResourceClaims. It never touches a claim that another consumer has reserved or that an
+// unfinished BindRequest carries. Memory: the time since when each claim is seen idle; a crash restarts it.
+// Source: kube-scheduler's DynamicResources, PostFilter.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
-// The claim for a pod's extended resources in the binding process: created with a name derived from the pod,
-// so that a repeated create finds the first one's claim; written to the pod's status before the binding;
-// deleted if the placement fails. Source: KEP-5004.
+// The claim for a pod's extended resources in the binding process. Its name is derived from the pod, so a
+// repeated create finds the first one's claim. The pod's status names it before the binding. It is deleted if
+// the placement fails. Source: KEP-5004.
 #pragma once
 
 #include "binding/plugin.h"

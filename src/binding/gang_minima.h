@@ -1,5 +1,5 @@
-// Whether what is left of a gang's decision reaches the minimum of every group that it would bind pods of: of
-// its PodGroup, or in a tree of each of its PodGroups and of all groups above these.
+// Whether the rest of a gang's decision reaches the minimum of every group whose pods it would bind. These
+// are its PodGroup, or in a tree each of its PodGroups and all groups above them.
 //
 // Pure. Cost: O(pods of the gang, or of the tree). Source: KEP-4671 (gang), KEP-6012 (trees).
 #pragma once

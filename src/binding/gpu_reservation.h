@@ -1,10 +1,10 @@
 // Reservation pods: on a cluster, one pod holds the GPU of each GPU group, so that kubelet gives it to nobody
-// else and tells which device it is.
+// else and reports which device it is.
 //
 // A reservation pod is the register of its group. Each user has an entry with the size of its share, added on
-// the pod's version before the user is bound: so the sum never exceeds one GPU, whoever decides. It is made
-// without a node and bound on its version, so a create that lands late takes no GPU. It is
-// deleted on its version as well, once no entry stands for a pod that can still use it: an entry that was
+// the pod's version before the user is bound. So the sum of all deciders' users never exceeds one GPU. The
+// pod is made without a node and bound on its version, so a create that lands late takes no GPU. It is
+// deleted on its version as well, once no entry is of a pod that can still use it: an entry that was
 // added unseen refuses the delete. Users' pods are never deleted. docs/gpu-sharing.md#reservation-pods.
 //
 // Pure, as plugins and reconcilers are. Cost: O(users of the GPU).
@@ -18,7 +18,7 @@ inline constexpr std::string_view kGpuReservationKeeperName = "gpu-reservation-k
 
 // An entry: this prefix and the UID of the user; its value is "0.50 namespace/name".
 inline constexpr std::string_view kGpuUserPrefix = "gpu-user.scheduling.berth.dev/";
-// On a reservation pod: the device, where its container writes it; else kubelet's pod status tells it.
+// On a reservation pod: the device, where its container writes it; else kubelet's pod status names it.
 inline constexpr std::string_view kGpuDeviceAnnotation = "scheduling.berth.dev/gpu-device";
 // On a user: the devices of its groups, in their order, with commas between them.
 inline constexpr std::string_view kGpuDevicesAnnotation = "scheduling.berth.dev/gpu-devices";

@@ -2,19 +2,19 @@
 // not wait stays in its memory (`bindRequests: WhenWaiting`).
 //
 // A client between the engines and the API server. It keeps a BindRequest as a value at its create
-// (client/request_writes.h). A request whose status says that it waits, retries, failed or that writes of
-// plugins follow its binding becomes an object before that status is written, and stays one, so it survives
-// the process and others see it. Kept requests are marked (BindRequest::in_memory) and are in the lists and
-// watches of BindRequests; an object of the same name replaces them. They are lost with the process; only
-// writes in flight may still land. A late binding succeeds, or finds the pod bound, as kube-scheduler's;
-// devices are sealed first (SchedulerOptions::records_in_memory, docs/reliability.md).
+// (client/request_writes.h). A request becomes an object before its status says that it waits, retries or
+// failed, or that writes of plugins follow its binding. It stays one, so it survives the process and others
+// see it. Kept requests are marked (BindRequest::in_memory) and are in the lists and watches of BindRequests;
+// an object of the same name replaces them. They are lost with the process; only writes in flight may still
+// land. A late binding succeeds, or finds the pod bound, as kube-scheduler's; devices are sealed first
+// (SchedulerOptions::records_in_memory, docs/reliability.md).
 //
 // Members of a gang's decision with a barrier get a record first: those of one namespace that are submitted
 // close together share one object (api::gang_record_object; kGangRecordInterval). Their creates are answered
-// when it is stored, and the next process continues from it. It is deleted with its last member.
-// A request is deleted when it has ended: a bound pod stands for itself.
-// Changes reach the receivers at flush(), those of one step together.
-// Thread-safe. Cost: about a microsecond a write. Source: docs/reliability.md, "Records in memory".
+// when it is stored, and the next process continues from it. It is deleted with its last member. A request is
+// deleted when it has ended, because the bound pod shows the result. Changes reach the receivers at flush(),
+// those of one step together. Thread-safe. Cost: about a microsecond a write. Source: docs/reliability.md,
+// "Records in memory".
 #pragma once
 
 #include <cstddef>

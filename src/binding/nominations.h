@@ -1,5 +1,5 @@
 // Writes status.nominatedNodeName of pods whose binding waits: for devices, for the gang barrier, for the
-// next attempt. It tells an autoscaler the expected node (KEP-5278).
+// next attempt. It shows an autoscaler the expected node (KEP-5278).
 //
 // Whether to write follows from the request's status, which says that it waits, and from the pod. The write
 // is a hint, so its failure does not count against the binding. It names the pod's version and is part of

@@ -83,7 +83,7 @@ struct BinderOptions {
   bool gpu_sharing = false;  // pods may ask for fractions of GPUs (gpu_requests.h)
   GpuReservations gpu_reservations = GpuReservations::Ledger;
   std::string gpu_reservation_image = "registry.k8s.io/pause:3.10";
-  // From when this process first saw the decision until the reservation pod tells its device.
+  // From when this process first saw the decision until the reservation pod reports its device.
   Duration gpu_reservation_timeout = Duration::seconds(40);
   PluginRegistry registry = PluginRegistry::in_tree();
   std::vector<std::string> plugins = {};  // of `registry`, in this order; empty: all
@@ -133,8 +133,8 @@ class Plugin {
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
   // Everything that the plugin refuses about the pod, at once; empty: nothing. Called when a pod is created
-  // or updated (admission.h) and, because annotations change and admission may be off, in each run before
-  // pre_bind(): keep it cheap for pods that do not concern the plugin.
+  // or updated (admission.h). Also called in each run before pre_bind(), because annotations change and
+  // admission may be off. Keep it cheap for pods that do not concern the plugin.
   virtual api::FieldErrors validate(const api::Pod&, const BinderOptions&) const { return {}; }
   // The document of a pod that is being created, with the plugin's changes; validate() sees the result. Pure,
   // and without effect on its own result: the API server may call a webhook again.
@@ -147,10 +147,10 @@ class Plugin {
   // before. rollback() undoes them.
   virtual std::vector<client::Write> before_binding(const BindContext&) const { return {}; }
   // Writes after a successful binding, before the request is Succeeded: in one chain with the binding, or
-  // later if that chain broke. They are carried out at least once, by another process after a crash, and not
-  // again once the request is Succeeded: more than once only if a process ends or a later write of the chain
-  // is not accepted, so a repetition must do no harm, and they name no version of the pod. Not called for a
-  // pod that is deleted before they are carried out. Refused writes are given up after kPostBindAttemptsMax.
+  // later if that chain broke. They are carried out at least once, by another process after a crash, and
+  // never after the request is Succeeded. They repeat only if a process ends or a later write of the chain is
+  // not accepted. So a repetition must do no harm, and they name no version of the pod. Not called for a pod
+  // that is deleted before they are carried out. Refused writes are given up after kPostBindAttemptsMax.
   virtual std::vector<client::Write> post_bind(const BindContext&) const { return {}; }
   // Writes that release what this request still holds; empty: everything is released.
   virtual std::vector<client::Chain> rollback(const BindContext&) const { return {}; }

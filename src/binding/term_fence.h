@@ -1,11 +1,11 @@
 // Detects BindRequests that a scheduler wrote after another had replaced it.
 //
-// A watch shows BindRequests in the order in which they were stored: a request of an earlier term that was
-// stored after the first request of its Lease's present term is refused before any step. Earlier ones are
-// valid. Which term is the present one only the Lease says, which nobody but schedulers may write: a request
-// of another term than the known one waits for a read of its Lease that was begun after it appeared. What a
-// request says of itself changes nothing: a term that its Lease does not have counts for nothing. Requests
-// that name no Lease (of an earlier release, or made by hand) are not fenced.
+// A watch shows BindRequests in the order in which they were stored. A request of an earlier term is late if
+// it was stored after the first request of its Lease's present term. A late request is refused before any
+// step; earlier ones are valid. Only the Lease says which term is the present one, and only schedulers may
+// write it. A request of a term other than the known one waits for a read of its Lease that began after it
+// appeared. What a request says of itself changes nothing: a term that its Lease does not have counts for
+// nothing. Requests that name no Lease (of an earlier release, or made by hand) are not fenced.
 //
 // A process that decides and binds without a Lease names itself in its decisions. It refuses those of others
 // that no binder has begun: an earlier process may have sent them long ago.

@@ -22,8 +22,8 @@ struct WriteFailure {
   bool of_addition = false;
 };
 
-// The worst failure of an outcome. None if the attempt only raced: a conflict, on other objects than the
-// request's pod also NotFound, AlreadyExists or a lost answer (the object was read again), or any failure of
+// The worst failure of an outcome. None if the attempt only raced: a conflict, or on objects other than the
+// request's pod NotFound, AlreadyExists or a lost answer (the object was read again). None for any failure of
 // the request's own status, which could not be recorded there. Writes after the binding do not count.
 std::optional<WriteFailure> write_failure_of(const client::Outcome& outcome, const BindWrites& writes,
                                              const api::ObjectKey& pod);

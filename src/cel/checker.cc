@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/nearest_names.h"
 #include "cel/messages.h"
 
 namespace berth::cel {
@@ -186,8 +187,9 @@ class Checker {
       types_.assign(dyn, target);
       return dyn;
     }
-    const std::vector<Field>* fields =
-        target->kind == TypeKind::Object ? environment_.fields_of(target->name) : nullptr;
+    const bool is_object = target->kind == TypeKind::Object;
+    if (is_object && environment_.is_open_message(target->name)) return dyn;
+    const std::vector<Field>* fields = is_object ? environment_.fields_of(target->name) : nullptr;
     if (!fields) {
       fault(node.offset, "type '" + shown(target) + "' does not support field selection");
       return dyn;
@@ -334,7 +336,7 @@ class Checker {
     for (std::size_t i = 0; i < node.args.size(); ++i) {
       const TypeRef wanted = message_field(node, fields, node.fields[i]);
       if (wanted)
-        expect(*node.args[i], wanted);
+        expect(*node.args[i], node.optional_entries[i] ? optional_type(wanted) : wanted);
       else
         fault(node.entry_offsets[i], "undefined field '" + node.fields[i] + "'");
     }
@@ -344,6 +346,7 @@ class Checker {
   TypeRef message_field(const Node& node, const std::vector<Field>& fields, const std::string& name) const {
     for (const Field& field : fields)
       if (field.name == name) return field.type;
+    if (environment_.is_open_message(node.name)) return simple_type(TypeKind::Dyn);
     const int declared = environment_.field_index(node.name, name);
     return declared < 0 ? nullptr
                         : (*environment_.fields_of(node.name))[static_cast<std::size_t>(declared)].type;

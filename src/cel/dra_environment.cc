@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/nearest_names.h"
 #include "cel/estimate.h"
 #include "cel/libraries.h"
 
@@ -89,7 +90,9 @@ std::string unknown_domain_hint(std::string_view domain, std::string_view id, st
 
 std::string unknown_id_hint(std::string_view domain, std::string_view id, std::vector<std::string> known) {
   const std::vector<std::string> near = nearest_names(id, known);
-  if (!near.empty()) return "nearest in domain '" + std::string(domain) + "': " + quoted_list(near);
+  if (!near.empty())
+    return "domain '" + std::string(domain) + "' has no '" + std::string(id) +
+           "'; nearest: " + quoted_list(near);
   const bool all = known.size() <= kNearestMax;
   if (!all) known.resize(kNearestMax);
   return "domain '" + std::string(domain) + "' has " + quoted_list(known) + (all ? "" : " and others");

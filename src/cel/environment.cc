@@ -54,21 +54,6 @@ Overload overload_of(const FunctionRow& row) {
   return overload;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 bool Overload::accepts(std::span<const Value> args) const {
@@ -83,13 +68,18 @@ void Environment::declare_variable(std::string name, TypeRef type) {
 }
 
 void Environment::declare_object(std::string name, std::vector<Field> fields) {
-  Object object{std::move(fields), {}};
+  Object object{.fields = std::move(fields), .by_name = {}};
   object.by_name.resize(object.fields.size());
   std::iota(object.by_name.begin(), object.by_name.end(), 0U);
   std::sort(object.by_name.begin(), object.by_name.end(), [&object](std::uint32_t a, std::uint32_t b) {
     return object.fields[a].name < object.fields[b].name;
   });
   objects_[std::move(name)] = std::move(object);
+}
+
+void Environment::declare_message(std::string name, std::vector<Field> fields) {
+  declare_object(name, std::move(fields));
+  objects_[std::move(name)].is_message = true;
 }
 
 void Environment::declare_functions(std::span<const FunctionRow> rows) {
@@ -120,6 +110,16 @@ int Environment::field_index(std::string_view object, std::string_view field) co
       found->by_name.begin(), found->by_name.end(), field,
       [found](std::uint32_t position, std::string_view name) { return found->fields[position].name < name; });
   return at != found->by_name.end() && found->fields[*at].name == field ? static_cast<int>(*at) : -1;
+}
+
+bool Environment::is_message(std::string_view name) const {
+  const Object* declared = object(name);
+  return declared ? declared->is_message : is_open_message(name);
+}
+
+bool Environment::is_open_message(std::string_view name) const {
+  if (open_root_.empty()) return base_ && base_->is_open_message(name);
+  return name.starts_with(open_root_) && (name.size() == open_root_.size() || name[open_root_.size()] == '.');
 }
 
 const std::vector<Overload>* Environment::functions(std::string_view name) const {
@@ -161,23 +161,6 @@ void declare_standard_library(Environment& environment) {
   environment.declare_functions(url_rows());
   environment.declare_functions(named_format_rows());
   environment.declare_functions(authorization_rows());
-}
-
-std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names) {
-  std::vector<std::pair<std::size_t, std::string>> ranked;
-  if (name.size() > kNearestBytesMax) return {};
-  for (std::string& candidate : names) {
-    const std::size_t longest = std::max(name.size(), candidate.size());
-    const std::size_t shortest = std::min(name.size(), candidate.size());
-    if ((longest - shortest) * 5 > longest * 2) continue;
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance * 5 <= longest * 2) ranked.emplace_back(distance, std::move(candidate));
-  }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<std::string> nearest;
-  for (auto& [distance, candidate] : ranked)
-    if (nearest.size() < kNearestMax) nearest.push_back(std::move(candidate));
-  return nearest;
 }
 
 }  // namespace berth::cel

@@ -83,6 +83,10 @@ class Environment {
   // Variables are numbered in the order of declaration.
   void declare_variable(std::string name, TypeRef type);
   void declare_object(std::string name, std::vector<Field> fields);
+  // An object type whose literals make values (messages.h).
+  void declare_message(std::string name, std::vector<Field> fields);
+  // The message types `root`, `root.a`, `root.a.b` and so on. Their fields have any name and are dynamic.
+  void declare_open_messages(std::string root) { open_root_ = std::move(root); }
   void declare_functions(std::span<const FunctionRow> rows);
 
   // What estimates know of the sizes of the variables: of `variable` alone, or of each when it is empty.
@@ -101,6 +105,9 @@ class Environment {
   const std::vector<Field>* fields_of(std::string_view object) const;
   // The position in fields_of(); -1 when there is no such field.
   int field_index(std::string_view object, std::string_view field) const;
+  // Whether literals of the type make values; whether their fields are open.
+  bool is_message(std::string_view name) const;
+  bool is_open_message(std::string_view name) const;
   const std::vector<Overload>* functions(std::string_view name) const;
 
   // Every declared name that may have been meant by an unknown one.
@@ -111,10 +118,12 @@ class Environment {
   const Environment* base_ = nullptr;
   const SizedType* sizes_ = nullptr;
   std::string sized_variable_;
+  std::string open_root_;  // empty: no open messages
   std::vector<Field> variables_;
   struct Object {
     std::vector<Field> fields;
     std::vector<std::uint32_t> by_name;  // positions of fields
+    bool is_message = false;
   };
   const Object* object(std::string_view name) const;
 
@@ -124,10 +133,5 @@ class Environment {
 
 // CEL's own operators and functions, and the libraries that Kubernetes adds.
 void declare_standard_library(Environment& environment);
-
-// Up to `kNearestMax` of `names` that are most similar to `name`, best first; dissimilar names are left out,
-// and nothing is similar to a name of more than kNearestBytesMax.
-inline constexpr std::size_t kNearestMax = 3, kNearestBytesMax = 100;
-std::vector<std::string> nearest_names(std::string_view name, std::vector<std::string> names);
 
 }  // namespace berth::cel

@@ -1,9 +1,9 @@
 // The largest possible cost of an expression, from its tree and the declared sizes of its variables.
 //
 // Pure. Cost: one walk, plus a search of the declared sizes for each operand. Saturates instead of
-// overflowing. Source: cel-go's checker/cost.go (0.29) with the estimates of its libraries and of
-// k8s.io/apiserver 1.37, whose sums decide which expressions an API server accepts: also where they look
-// wrong, they are followed.
+// overflowing. An API server accepts an expression by these sums, so they follow the source even where it
+// looks wrong. Source: cel-go's checker/cost.go (0.29) with the estimates of its libraries and of
+// k8s.io/apiserver 1.37.
 #pragma once
 
 #include <cstdint>

@@ -176,7 +176,7 @@ bool Evaluator::find_in(const Node& node, const Value& target, const Value& key,
       out = target.as_object().field(i);
       return true;
     }
-    fault = Value::error("no such field '" + text_of(key) + "'");
+    fault = Value::error(fields ? "no such field '" + text_of(key) + "'" : "no such key: " + text_of(key));
   } else {
     fault = Value::error("no such key: " + text_of(key));
   }
@@ -373,12 +373,20 @@ Value Evaluator::map(const Node& node) {
 
 Value Evaluator::message(const Node& node) {
   cost_ += kMessageCost;
-  std::vector<Value> values;
-  for (const NodeRef& arg : node.args) {
-    values.push_back(evaluate(*arg));
-    if (values.back().is_error()) return values.back();
+  std::vector<MessageField> fields;
+  for (std::size_t i = 0; i < node.args.size(); ++i) {
+    Value value = evaluate(*node.args[i]);
+    if (value.is_error()) return value;
+    if (node.optional_entries[i]) {
+      if (!value.is(Kind::Optional))
+        return Value::error("cannot initialize optional entry '" + node.fields[i] +
+                            "' from non-optional value");
+      if (!value.has_inner()) continue;
+      value = Value(value.inner());
+    }
+    fields.push_back({node.fields[i], std::move(value)});
   }
-  return message_value(node, values);
+  return message_value(node.name, std::move(fields), environment_);
 }
 
 Value Evaluator::comprehension(const Node& node) {

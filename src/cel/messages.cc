@@ -1,5 +1,6 @@
 #include "cel/messages.h"
 
+#include <algorithm>
 #include <array>
 
 namespace berth::cel {
@@ -36,7 +37,34 @@ Value zero_of(TypeKind kind) {
   }
 }
 
+std::int64_t int_field(const std::vector<MessageField>& fields, std::string_view name) {
+  for (const MessageField& field : fields)
+    if (field.name == name) return field.value.as_int();
+  return 0;
+}
+
 }  // namespace
+
+const Value* Message::find(std::string_view name) const {
+  for (const MessageField& field : fields_)
+    if (field.name == name) return &field.value;
+  return nullptr;
+}
+
+Value Message::field(std::size_t index) const {
+  const Field& declared = (*declared_)[index];
+  if (const Value* value = find(declared.name)) return *value;
+  return declared.type->kind == TypeKind::String ? Value::of_string("") : Value();
+}
+
+bool Message::equals(const ObjectSource& other) const {
+  const auto* message = dynamic_cast<const Message*>(&other);
+  if (!message || type_ != message->type_ || fields_.size() != message->fields_.size()) return false;
+  return std::all_of(fields_.begin(), fields_.end(), [&](const MessageField& field) {
+    const Value* theirs = message->find(field.name);
+    return theirs && equal(field.value, *theirs);
+  });
+}
 
 TypeRef message_type(std::string_view name, const Environment& environment, std::vector<Field>& fields) {
   for (const WrapperName& wrapper : kWrappers) {
@@ -49,23 +77,23 @@ TypeRef message_type(std::string_view name, const Environment& environment, std:
     fields = {{"seconds", simple_type(TypeKind::Int)}, {"nanos", simple_type(TypeKind::Int)}};
     return simple_type(kind);
   }
-  return environment.fields_of(name) ? object_type(std::string(name)) : nullptr;
+  const bool is_declared = environment.fields_of(name) || environment.is_open_message(name);
+  return is_declared ? object_type(std::string(name)) : nullptr;
 }
 
-Value message_value(const Node& node, std::span<const Value> values) {
+Value message_value(const std::string& name, std::vector<MessageField> fields,
+                    const Environment& environment) {
   for (const WrapperName& wrapper : kWrappers)
-    if (wrapper.name == node.name) return values.empty() ? zero_of(wrapper.primitive) : values[0];
-  const bool is_timestamp = node.name == simple_type(TypeKind::Timestamp)->name;
-  if (!is_timestamp && node.name != simple_type(TypeKind::Duration)->name)
-    return Value::error("unknown type '" + node.name + "'");
-  std::int64_t seconds = 0, nanos = 0;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    (node.fields[i] == "seconds" ? seconds : nanos) = values[i].as_int();
+    if (wrapper.name == name) return fields.empty() ? zero_of(wrapper.primitive) : fields[0].value;
+  if (environment.is_message(name))
+    return Value::of_object(std::make_shared<Message>(name, std::move(fields), environment.fields_of(name)));
+  const bool is_timestamp = name == simple_type(TypeKind::Timestamp)->name;
+  if (!is_timestamp && name != simple_type(TypeKind::Duration)->name)
+    return Value::error("unknown type '" + name + "'");
+  const std::int64_t seconds = int_field(fields, "seconds"), nanos = int_field(fields, "nanos");
   if (nanos < 0 || nanos > 999999999) return Value::error("nanos out of range");
   if (is_timestamp) return Value::of_instant({seconds, static_cast<std::int32_t>(nanos)});
   std::int64_t total = 0;
-  if (node.name != simple_type(TypeKind::Duration)->name)
-    return Value::error("unknown type '" + node.name + "'");
   if (__builtin_mul_overflow(seconds, INT64_C(1000000000), &total) ||
       __builtin_add_overflow(total, nanos, &total))
     return Value::error("duration overflow");

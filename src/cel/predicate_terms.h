@@ -1,5 +1,5 @@
-// A device selector as logic over terms, each with the attributes that it reads: a term that reads one
-// attribute needs one evaluation for every distinct value of that attribute, not one for every device.
+// A device selector as logic over terms, each with the attributes that it reads. A term that reads one
+// attribute needs one evaluation for each distinct value of it, not one for every device.
 //
 // Cost: one walk of the tree; a term is evaluated by the tree walker. Threads: immutable, shared. The results
 // of the terms combine to the program's: && and || absorb an error of one side, as in CEL.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cel/dra_environment.h"
+#include "cel/patch_types.h"
 
 namespace berth::cel {
 namespace {
@@ -178,6 +179,45 @@ TEST(Evaluation, Libraries) {
   for (const auto& [text, expected] : kCases) EXPECT_EQ(answer(text), expected) << text;
 }
 
+std::string patch_answer(std::string_view text) {
+  Environment environment = Environment::extending([]() -> const Environment& {
+    static const Environment kLibrary = [] {
+      Environment library;
+      declare_standard_library(library);
+      declare_patch_types(library);
+      return library;
+    }();
+    return kLibrary;
+  }());
+  const auto compiled = compile(environment, text, ResultRule::Any);
+  if (const auto* error = std::get_if<CompileError>(&compiled)) return "compile: " + error->message;
+  const Program& program = std::get<Program>(compiled);
+  const EvalResult result = program.evaluate({});
+  if (!result.ok()) return "error: " + result.failure().text;
+  return program.result_type() + " " + debug_text(result.value());
+}
+
+TEST(Messages, LiteralsOfPatchesMakeValues) {
+  const struct {
+    const char *text, *answer;
+  } rows[] = {{"Object{spec: Object.spec{replicas: 3, anything: 'x'}}", "Object Object{}"},
+              {"true ? [JSONPatch{op: 'add', path: '/a', value: 1}] : []", "list(JSONPatch) [JSONPatch{}]"},
+              {"Object{a: 1} == Object{a: 1}", "bool true"},
+              {"Object{a: 1} == Object{a: 1, b: 2}", "bool false"},
+              {"Object{?a: optional.none()} == Object{}", "bool true"},
+              {"Object{?a: optional.of(1)} == Object{a: 1}", "bool true"},
+              {"Object{?a: dyn(1)}", "error: cannot initialize optional entry 'a' from non-optional value"},
+              {"Object{?a: 1}", "compile: expected type 'optional_type(dyn)' but found 'int'"},
+              {"Object{a: 1}.a", "error: no such key: a"},
+              {"JSONPatch{op: 'add'}.op + JSONPatch{}.path", "string \"add\""},
+              {"JSONPatch{op: 1}", "compile: expected type 'string' but found 'int'"},
+              {"JSONPatch{ops: ''}", "compile: undefined field 'ops'"},
+              {"Objects{}", "compile: undeclared reference to 'Objects' (in container '')"},
+              {"jsonpatch.escapeKey('a/b~c')", "string \"a~1b~0c\""}};
+  for (const auto& row : rows)
+    EXPECT_EQ(patch_answer(row.text).substr(0, std::string_view(row.answer).size()), row.answer) << row.text;
+}
+
 TEST(Compilation, MessagesNameWhatWasProbablyMeant) {
   const Case kCases[] = {
       {"devise.driver == 'a'",
@@ -234,7 +274,7 @@ TEST(MissingKeys, TheTextOfKubernetesComesFirstAndWhatWasMeantAfterIt) {
        "'gpu.exmaple.com' is read as a domain, and this device has none of that name; did you mean "
        "device.attributes['gpu.example.com'].model?"},
       {"device.attributes['gpu.example.com'].modle == 'A100'", "modle",
-       "nearest in domain 'gpu.example.com': 'model'"},
+       "domain 'gpu.example.com' has no 'modle'; nearest: 'model'"},
       {"device.attributes['gpu.example.com'].zzzzzz == 'A100'", "zzzzzz",
        "domain 'gpu.example.com' has 'driverVersion', 'healthy', 'model' and others"},
       {"device.attributes['vendor.io'].zzzzzz == 1", "zzzzzz", "domain 'vendor.io' has 'index'"},

@@ -26,6 +26,7 @@ bool looks_like_quantity(std::string_view text) {
 Value quantity(Args a, Runtime&) {
   const Result<Quantity> parsed = parse_quantity(a[0].as_text());
   if (parsed.ok()) return Value::of_quantity(*parsed);
+  if (parsed.error().code() == ErrorCode::TooLarge) return Value::error(parsed.error().message());
   if (!looks_like_quantity(a[0].as_text()))
     return Value::error(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");

@@ -163,9 +163,9 @@ class Value {
 };
 
 // CEL equality: numbers by value across kinds, NaN unequal, containers by content. Different kinds are
-// unequal, but a value of a library (quantity, semver, URL, IP…) on the left has no overload for another
-// kind: that is an error of ==, and no match anywhere else. As in cel-go, it also ends no comparison of
-// containers.
+// unequal. A value of a library (quantity, semver, URL, IP…) on the left has no overload for another kind.
+// That is an error of ==, and no match anywhere else.
+// As in cel-go, it also ends no comparison of containers.
 enum class Equality : std::uint8_t { Different, Same, NoOverload };
 Equality equality(const Value& a, const Value& b);
 inline bool equal(const Value& a, const Value& b) {

@@ -75,6 +75,7 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
   server_options.dashboard = [owner = component.get()] { return owner->dashboard(); };
   server_options.metrics = [owner = component.get()] { return owner->metrics(); };
   server_options.token_key = TRY(component->token_key());
+  server_options.pod_accounts = component->options_.pod_accounts;
   component->server_ = std::make_unique<server::ApiServer>(
       server::Registry::Dependencies{*component->store_, *component->pool_, component->clock_,
                                      component->random_, gates, dra::check_cel,
@@ -135,6 +136,7 @@ Status ApiServerComponent::start() {
                                         certificates_.ca.certificate_pem};
     server_->sign_certificates(certificates_.ca);
   }
+  if (options_.fills_token_secrets) server_->fill_token_secrets(certificates_.ca.certificate_pem);
   TRY(bind(std::move(transport)));
   url_ = url_of(options_.insecure ? "http" : "https",
                 reachable_address(listen_, options_.tls_names, machine_), transport_->local().port);

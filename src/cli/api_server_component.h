@@ -40,8 +40,10 @@ struct ServerOptions {
   bool accept_data_loss = false;
   bool insecure = false;
   bool warn_unacted = false;
-  bool collect_custom_garbage = false;  // server::ApiServerOptions
-  std::vector<std::string> unacted;     // the same
+  bool collect_custom_garbage = false;                        // server::ApiServerOptions
+  std::vector<std::string> unacted;                           // the same
+  bool fills_token_secrets = false;                           // server::ApiServer
+  api::PodAccounts pod_accounts = api::PodAccounts::AsGiven;  // the same
 };
 
 class LineFile;
@@ -90,7 +92,7 @@ class ApiServerComponent {
   std::string dashboard();
   explicit ApiServerComponent(ServerOptions options);
   Result<server::Certificates> certificates() const;
-  // Kept beside the certificates, or made anew at every start.
+  // Kept with the certificates, or made again at every start.
   Result<server::TokenKey> token_key() const;
   void renew_certificates();
   Status bind(server::TransportOptions transport);

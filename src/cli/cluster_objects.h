@@ -1,6 +1,6 @@
 // Every object of a cluster that a decision reads, for commands that decide about a live cluster.
 //
-// Lists are read in pages of kObjectsOfAPage. A list whose version the server forgets meanwhile begins again.
+// Lists are read in pages of kObjectsOfAPage. A list whose version the server has forgotten begins again.
 #pragma once
 
 #include <functional>

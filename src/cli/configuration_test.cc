@@ -279,7 +279,7 @@ TEST(Configuration, RefusesFlagsByTheirName) {
            {"scheduler.withBinder", {"yes"}, "--with-binder: \"yes\" is neither true nor false"},
            {"binding.backoffLimit", {"4x"}, "--bind-backoff-limit: \"4x\" is no whole number"},
            {"logging.format", {"xml"}, "--log-format: \"xml\" is none of text, json"},
-           {"scheduler.schedulerNames", {"a", "a"}, "--scheduler-name: \"a\" stands there twice"},
+           {"scheduler.schedulerNames", {"a", "a"}, "--scheduler-name: \"a\" is there twice"},
        }) {
     const Result<Configuration> config =
         effective_configuration(Component::Scheduler, "", {{row_of(wrong.path), wrong.texts}});

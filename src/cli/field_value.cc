@@ -104,8 +104,7 @@ Status set(const ListField& field, const std::vector<std::string>& texts, Config
                    " to " + std::to_string(field.max));
   for (const std::string& text : texts) {
     if (text.empty()) return refused("an entry is empty");
-    if (std::count(texts.begin(), texts.end(), text) > 1)
-      return refused(in_quotes(text) + " stands there twice");
+    if (std::count(texts.begin(), texts.end(), text) > 1) return refused(in_quotes(text) + " is there twice");
     if (Status checked = check_text(field.rule, text); !checked) return checked;
   }
   configuration.*field.member = texts;

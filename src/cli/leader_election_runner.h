@@ -31,7 +31,7 @@ class LeaderElectionRunner {
   // For everything but the Lease: it writes as long as this process leads.
   client::ApiClient& fenced_client() { return fenced_; }
   // Closes the fence and releases the Lease, waiting at most `limit` for the response. Does nothing while a
-  // write is unanswered: it could land beside the next leader's writes, so that leader waits until the Lease
+  // write is unanswered: it could land among the next leader's writes, so that leader waits until the Lease
   // has expired.
   void release(Duration limit);
 

@@ -1,8 +1,8 @@
 // Objects of another server: what that server set is taken out, and owners are found again by kind and name.
 //
-// Every server gives objects UIDs of its own. An object whose owner has a UID that no object here has is
-// garbage: the garbage collector would delete it within a second, as the ResourceSlices of a real driver,
-// which their Node owns.
+// Every server gives objects UIDs of its own. If no object here has the owner's UID, the garbage collector
+// deletes the object within a second. ResourceSlices of a real driver would go that way: their Node owns
+// them.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct AdoptedManifests {
   std::vector<std::string> warnings;  // with file and line: owners that are nowhere
 };
 
-// An owner is found when it is among the manifests, in the store, or one of the simulated nodes node-1 to
-// node-`nodes`; a reference to any other is dropped, with a warning.
+// Finds an owner among the manifests, in the store, or among the simulated nodes node-1 to node-`nodes`.
+// Drops a reference to any other, with a warning.
 AdoptedManifests adopt_manifests(std::vector<Manifest> manifests, const store::Store& store,
                                  std::size_t nodes);
 

@@ -1,4 +1,4 @@
-// `berth node-agent` beside a kubelet: reads the health streams of the node's DRA drivers and writes its
+// `berth node-agent` next to a kubelet: reads the health streams of the node's DRA drivers and writes its
 // NodeDeviceHealth. Touches none of the kubelet's sockets, files and statuses.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 namespace berth::cli {
 
-// Files that a server has open beside its connections, generously.
+// Files that a server has open besides its connections, generously.
 inline constexpr std::size_t kOtherFilesMax = 256;
 
 // Raises the soft limit of open files to the hard one. Refuses (Unavailable), after that, a limit that is too

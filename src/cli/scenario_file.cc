@@ -158,8 +158,9 @@ class ScenarioReader {
 
   Status read_generator(const YamlPlace& generator) {
     if (!generator.present()) return {};
-    TRY(generator.has_only({"statistics", "load", "every", "runs", "constrainedPercent", "gangs", "within"},
-                           "a generator"));
+    TRY(generator.has_only(
+        {"statistics", "load", "every", "runs", "constrainedPercent", "gangs", "within", "prefers"},
+        "a generator"));
     const std::string statistics = TRY(required_text(generator.at("statistics"), "openb"));
     if (statistics != "openb")
       return generator.at("statistics").refused("is \"" + statistics + "\": openb is known");
@@ -175,10 +176,14 @@ class ScenarioReader {
     if (generator.at("every").present()) draw.every = TRY(not_negative(generator.at("every")));
     if (generator.at("runs").present()) draw.runs = TRY(not_negative(generator.at("runs")));
     if (TRY(generator.at("gangs").flag(false))) draw.gangs = simulate::Gangs::Drawn;
-    draw.within = TRY(generator.at("within").text(""));
+    draw.topology = TRY(read_topology(generator));
     if (scenario_.trace.gpus() == 0)
       return generator.refused("needs nodes with gpus: the load is a part of them");
     return {};
+  }
+
+  static Result<simulate::GangTopology> read_topology(const YamlPlace& gangs) {
+    return simulate::GangTopology{TRY(gangs.at("within").text("")), TRY(gangs.at("prefers").text(""))};
   }
 
   Result<PodShape> read_shape(const YamlPlace& series) const {
@@ -216,9 +221,9 @@ class ScenarioReader {
     if (series.at("runs").present()) runs = TRY(not_negative(series.at("runs")));
     const std::int64_t count = TRY(whole_between(series.at("count"), 1, 1, kScenarioPodsMax));
     const YamlPlace gang = series.at("gang"), pod = series.at("pod");
-    TRY(gang.has_only({"pods", "within"}, "a gang"));
+    TRY(gang.has_only({"pods", "within", "prefers"}, "a gang"));
     const std::int64_t pods = TRY(whole_between(gang.at("pods"), 1, 1, kScenarioPodsMax));
-    const std::string within = TRY(gang.at("within").text(""));
+    const simulate::GangTopology topology = TRY(read_topology(gang));
     if ((pods_ += count * pods) > kScenarioPodsMax)
       return series.at("count").refused("brings the pods to " + std::to_string(pods_) + ": at most " +
                                         std::to_string(kScenarioPodsMax));
@@ -230,7 +235,7 @@ class ScenarioReader {
           return series.at(field).refused("says what pod says already: give one of them");
     for (std::int64_t i = 0; i < count; ++i) {
       const std::string each = count == 1 ? name : name + "-" + std::to_string(i);
-      Arrival arrival = pod.present() ? Arrival{} : simulate::equal_pods(each, shape, pods, within);
+      Arrival arrival = pod.present() ? Arrival{} : simulate::equal_pods(each, shape, pods, topology);
       arrival.at = at + every * i;
       arrival.runs = runs;
       if (pod.present()) {

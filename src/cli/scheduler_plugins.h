@@ -25,8 +25,8 @@ struct SchedulerPlugin {
 std::vector<SchedulerPlugin> scheduler_plugins(const placement::PluginSet& set);
 
 // Reads `plugins` of a profile. Adds a note for each plugin that stays enabled although '*' disables it.
-// Refuses unknown plugins, plugins at points that they do not have, repeated ones, and sets that Berth
-// cannot run: a filter without its preFilter, a score without its preScore, half of a binding.
+// Refuses unknown plugins, plugins at points that they do not have, and repeated ones. Refuses sets that
+// Berth cannot run: a filter without its preFilter, a score without its preScore, half of a binding.
 Result<placement::EnabledPlugins> read_plugins(const YamlPlace& plugins,
                                                const std::vector<SchedulerPlugin>& known,
                                                std::vector<std::string>& notes);

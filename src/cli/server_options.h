@@ -8,8 +8,8 @@
 
 namespace berth::cli {
 
-// Fills in the data directory (none in memory, else the given one, else the user's state directory) and the
-// kubeconfig: the given file, else one in the data directory, else one in a new temporary folder.
+// Fills in the data directory: none in memory, else the given one, else the user's state directory. Fills in
+// the kubeconfig: the given file, else one in the data directory, else one in a new temporary folder.
 ServerOptions server_options(const Configuration& configuration);
 
 // "$XDG_STATE_HOME/berth", else "~/.local/state/berth".

@@ -1,8 +1,8 @@
 // /healthz, /livez, /readyz, /metrics and further pages of a component.
 //
-// Plain HTTP on loopback. On any other address, for a kubelet's probes and Prometheus: TLS with a self-signed
-// certificate made at the start, like kube-scheduler's, and only those four pages; /metrics only for those
-// whom the API server lets read them (metrics_access.h).
+// Plain HTTP on loopback. Any other address, for a kubelet's probes and Prometheus, has only those four
+// pages. It uses TLS with a self-signed certificate made at the start, like kube-scheduler's. The API server
+// decides who may read /metrics there (metrics_access.h).
 #pragma once
 
 #include <functional>

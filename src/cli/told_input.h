@@ -1,4 +1,4 @@
-// Reads the manifests of a command, and tells on standard error what was left out or looks wrong.
+// Reads the manifests of a command, and reports on standard error what was left out or looks wrong.
 #pragma once
 
 #include <string>

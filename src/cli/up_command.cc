@@ -116,6 +116,10 @@ void warn(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) tell("warning: " + warning);
 }
 
+bool makes_accounts(const plane::ControlPlaneOptions& options) {
+  return plane::runs_controller(plane::kServiceAccountControllerName, options.controller_names);
+}
+
 Status serve(const Configuration& config, const Plugins& plugins, plane::ControlPlaneOptions options,
              ApiServerComponent& component, const std::vector<Manifest>& manifests, const api::Gates& gates,
              const StopSignal& stop) {
@@ -137,6 +141,7 @@ Status serve(const Configuration& config, const Plugins& plugins, plane::Control
     warn(store_lasting_status(lasting, *own));
     return {};
   }));
+  if (makes_accounts(options)) component.server().require_accounts();
   component.serve();
   SimulatedNodes nodes(component.store());
   // Before the plane: no pod starts without what the agents remember of its node's drivers.
@@ -180,6 +185,9 @@ int run_up(const Configuration& configuration, const Plugins& plugins) {
   server.collect_custom_garbage =
       plane::runs_controller(plane::kGarbageCollectorName, options.controller_names);
   server.pod_admission = admission->get();
+  server.fills_token_secrets = plane::runs_controller(plane::kTokenControllerName, options.controller_names);
+  // Manifests may be of a cluster whose accounts they lack.
+  if (makes_accounts(options)) server.pod_accounts = api::PodAccounts::Assumed;
   Result<std::unique_ptr<ApiServerComponent>> component = ApiServerComponent::open(std::move(server), gates);
   if (!component) return complain(component.error());
   const AdoptedManifests adopted = adopt_manifests(std::move(*manifests), (*component)->store(),

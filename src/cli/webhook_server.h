@@ -1,6 +1,6 @@
 // The binder's admission webhook: AdmissionReviews over HTTPS (server/admission_review.h).
 //
-// Every replica serves it, whoever leads: an answer depends on the request alone. The certificate is read
+// Every replica serves it, leader or not: an answer depends on the request alone. The certificate is read
 // again when its files change; open connections keep the one that they began with.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Writes of a ResourceClaim, most of them of its status. Each names the claim's UID.
 //
-// A write that removes something is conditional on the version that was seen: a consumer that was added
-// meanwhile is not lost, and a write that arrives late (its answer was given up) is refused.
+// A write that removes something is conditional on the version that was seen. So a consumer that another
+// writer adds is not lost, and a write that arrives after its answer was given up is refused.
 #pragma once
 
 #include <span>
@@ -18,11 +18,11 @@ Write clear_allocation(const api::ResourceClaim& claim);
 // Removes all consumers but these.
 Write keep_consumers(const api::ResourceClaim& claim, std::span<const api::ClaimConsumer> consumers);
 
-// Adds a consumer, whatever other consumers are added and removed meanwhile: many writers add to one claim
-// without a conflict. Applies only while the allocation is exactly the one seen; the server refuses it (422)
-// when that is another or gone, when the claim is being deleted or full, and for a consumer that is in the
-// list. The claim that was seen is allocated and has a consumer, for JSON patch appends to lists only. Cost:
-// decodes the claim.
+// Adds a consumer, whatever other consumers are added and removed at the same time: many writers add to one
+// claim without a conflict. Applies only while the allocation is exactly the one seen. The server refuses it
+// (422) if the allocation differs or is gone, or if the claim is being deleted or full. It also refuses a
+// consumer that is in the list. The claim that was seen is allocated and has a consumer, for JSON patch
+// appends to lists only. Cost: decodes the claim.
 Write add_consumer(const api::ResourceClaim& claim, const api::ClaimConsumer& consumer);
 
 // On an unallocated claim or a free volume: the latest decision or term that was given up before it had got

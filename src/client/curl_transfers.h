@@ -1,8 +1,8 @@
 // Requests over HTTP/1.1 with libcurl: watches, servers without HTTP/2, and whatever goes through a proxy.
 //
-// Owner: one fetcher's thread. A connection carries one request at a time and is kept for the next.
-// Cost: perform() visits the transfers that have bytes or a deadline, by libcurl's socket interface on epoll:
-// libcurl's own loop asks the kernel about each of some thirty open watches whenever one of them has news.
+// Owner: one fetcher's thread. A connection carries one request at a time and is kept for the next. Cost:
+// perform() visits only transfers that have bytes or a deadline, by libcurl's socket interface on epoll.
+// libcurl's own loop would ask the kernel about each of some thirty open watches when one of them has news.
 #pragma once
 
 #include <poll.h>
@@ -32,7 +32,7 @@ class CurlTransfers {
   void begin(std::unique_ptr<FetchJob> job);
   // Ends a stream that is open.
   void cancel(HttpFetcher::StreamId id);
-  // Moves the bytes that can be moved, tells receivers and finishes what has ended or is silent for too long.
+  // Moves the bytes that can be moved, calls receivers and finishes what has ended or is silent for too long.
   void perform();
   // Sleeps until there is work here, one of `others` is ready (its revents are set then) or `longest` is
   // over.

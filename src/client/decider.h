@@ -14,7 +14,7 @@
 
 namespace berth::client {
 
-// One write. Its failure is told to the decider; the engine retries only what was not sent, was throttled
+// One write. Its failure is reported to the decider; the engine retries only what was not sent, was throttled
 // (429) or met a server error (5xx), with backoff.
 struct Write {
   ApiRequest request;
@@ -24,18 +24,18 @@ struct Write {
   // These reasons count as success: the wanted state is there already (NotFound for a delete, AlreadyExists
   // for a create with a deterministic name).
   std::vector<std::string> fine_reasons = {};
-  // For a Get that guards the rest of its chain: when the object that is answered bears this UID, the chain
-  // ends here as not accepted and the key runs again, with that object in its view.
+  // For a Get that guards the rest of its chain. If the object in the answer has this UID, the chain ends
+  // here as not accepted; the key runs again with that object in its view.
   std::string stop_if_uid = {};
   // For a Get that a reconciler asks for: on_outcome() is called with its answer also when it was accepted.
   bool answer_to_decider = false;
   // A disruption budget refuses an eviction with 429; with this the engine does not send it again.
   bool budget_refusal_is_final = false;
-  // What the stored object says once this write, a Create with a name or an Update on a version, has been
-  // carried out, and says after no other write. With it the write is followed until its fate is known: a lost
-  // answer, AlreadyExists and Conflict are settled by reading the object, and a write that is not there yet
-  // is sent again for as long as an earlier copy may still land. Not bounded in attempts: the delay is
-  // (kWriteBackoffCap), and the term of the process.
+  // What the stored object says after this write, and after no other. For a Create with a name, or an Update
+  // on a version. With it the engine follows the write until its outcome is known. It settles a lost answer,
+  // AlreadyExists and Conflict by reading the object. It sends an absent write again for as long as an
+  // earlier copy may still arrive.
+  // Attempts end with the process's term; kWriteBackoffCap bounds their delay.
   struct Mark {
     std::vector<std::string_view> path;  // static lifetime
     std::string text;
@@ -156,7 +156,7 @@ Write merge_patch(const api::ObjectKey& key, Json patch, std::string_view uid, s
 // RFC 6902. `operations` bear their own guards: a failed test changes nothing, and is refused with 422.
 Write json_patch(const api::ObjectKey& key, const Json& operations, std::string subresource = "");
 // One condition of the object's status, by type; an empty reason or message takes away what stood there.
-// Stands on the version of `seen`: one that lands late does not take back what was told since.
+// Conditional on the version of `seen`: a late one does not take back what was reported since.
 Write condition_patch(const api::ObjectKey& key, const api::ObjectMeta& seen,
                       const api::Condition& condition);
 // The same of several at once, each of its own type.

@@ -29,9 +29,9 @@ bool may_evict(const api::DeviceTaintRule& rule, const api::ResourceClaim& claim
 // is `all`, else the pod alone. Source: KEP-5710's rule for preemption; 1.37's eviction does not apply it.
 std::vector<const api::Pod*> disrupted_with(const View& view, const api::Pod& pod);
 
-// The earliest untolerated NoExecute taint of the devices of the pod and of those that are disrupted with it,
-// from slices of the newest generation and from `rules`; nothing for a pod that is unbound or terminating or
-// when there is no such device. Cost: O(devices of the pools), for each of these pods.
+// The earliest untolerated NoExecute taint on the devices of the pod and of pods disrupted with it. Taints
+// come from slices of the newest generation and from `rules`. Nothing for a pod that is unbound or
+// terminating, or without such a taint. Cost: O(devices of the pools), for each of these pods.
 std::optional<DeviceEviction> device_eviction(const View& view, const api::Pod& pod,
                                               const TaintRuleList& rules);
 

@@ -1,6 +1,6 @@
 // Requests to an API server over HTTP/2: as a rule on one connection, which is made when it is needed.
 //
-// Owner: one fetcher's thread. A connection that is lost or told to go (GOAWAY) is followed by another when
+// Owner: one fetcher's thread. A connection that is lost or sent away (GOAWAY) is followed by another when
 // something waits. Each connection makes the next one wait longer (kReconnectPause to kReconnectPauseMax)
 // until an answer has come.
 #pragma once

@@ -1,7 +1,7 @@
 // One HTTP/2 connection to an API server, which carries many requests at a time: nghttp2 over a TlsStream.
 //
 // Owner: an Http2Client, on its thread. Requests that are begun in one call leave in as few TLS records and
-// sends as they fit; answers come in reads of up to kTlsReadBytes. Cost: some microseconds a request beside
+// sends as they fit; answers come in reads of up to kTlsReadBytes. Cost: some microseconds a request besides
 // TLS. Source: RFC 9113 (5.1.2 concurrent streams, 6.8 GOAWAY, 8.7 what a refused stream means).
 #pragma once
 
@@ -54,9 +54,9 @@ class Http2Connection {
   // The socket, and until when to wait for it at most.
   pollfd awaited() const { return stream_->awaited(); }
   Time wakes_at() const;
-  // Moves all bytes that can be moved, begins what waits, ends what is late. `ready`: poll's answer. A fetch
-  // whose stream was refused, or is above the last one of a GOAWAY, is NotSent; any other that has no whole
-  // answer when its stream or the connection ends is Lost.
+  // Moves all bytes that can be moved, begins what waits, ends what is late. `ready`: poll's answer. NotSent:
+  // a fetch whose stream was refused or is above the last one of a GOAWAY. Lost: any other fetch without a
+  // whole answer when its stream or the connection ends.
   void work(short ready);
   // Everything under way is Lost.
   void end(std::string trouble);

@@ -30,7 +30,7 @@ struct WatchPacing {
 };
 
 // `clock` outlives the client, subscriptions end before it. A subscription is not destroyed by its receiver's
-// own call. `server_time` (or null) is told of every answer before its receiver, and outlives the client.
+// own call. `server_time` (or null) gets every answer before its receiver, and outlives the client.
 // A resource that was never listed and is not served (404) has no objects (WatchReceiver::on_not_served) and
 // is listed again after absent_pause. Once it was listed, a 404 is a failure like any other refusal: what is
 // known stays. Refuses what HttpFetcher refuses.

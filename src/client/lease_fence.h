@@ -1,7 +1,7 @@
 // Stops the writes of a process that does not hold its Lease any more.
 //
-// The renew deadline of the Lease is checked when a write leaves the process, not when it was decided: a
-// process that slept through its deadline sends nothing when it wakes, whichever of its threads runs first.
+// The Lease's renew deadline is checked when a write leaves the process, not when it was decided. So a
+// process that slept through its deadline sends nothing when it wakes, whichever thread runs first.
 // Source: client-go's leader election (a leader that cannot renew in time ends); Lamport, leases need a
 // clock.
 #pragma once

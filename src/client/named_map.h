@@ -29,7 +29,7 @@ struct NamedKeyView {
   friend auto operator<=>(const NamedKeyView&, const NamedKeyView&) = default;
 };
 
-// Not noexcept: libstdc++ then keeps hashes beside entries and does not compute those of neighbours again.
+// Not noexcept: libstdc++ then keeps hashes with entries and does not compute those of neighbours again.
 struct NamedKeyHash {
   using is_transparent = void;
   std::size_t operator()(const NamedKeyView& key) const {

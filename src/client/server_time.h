@@ -1,11 +1,11 @@
 // How far an API server's clock is from this machine's, measured from the Date headers of its answers.
 //
-// A Date has whole seconds, cut, and is made between the leaving of the request and the arrival of the
-// answer's head: an answer says in which interval the offset lies, one second plus the round trip wide. An
-// offset inside the interval stays, so clocks that agree are left alone; another becomes the middle. Promise:
-// after the first answer now() is at most 1 s + kDatedRoundTripMax off, after a later list at most
-// kClockErrorMax more; what both clocks drift apart between two lists comes on top. Source: Cristian,
-// probabilistic clock synchronisation.
+// The server makes a Date while the request is under way, and cuts it to whole seconds. So an answer gives an
+// interval for the offset, one second plus the round trip wide. An offset inside the interval stays, so
+// clocks that agree are left alone; another becomes the middle. Promise: after the first answer now() is at
+// most 1 s + kDatedRoundTripMax off, after a later list at most kClockErrorMax more. The drift of both clocks
+// between two lists is added to that.
+// Source: Cristian, probabilistic clock synchronisation.
 #pragma once
 
 #include <mutex>

@@ -67,7 +67,9 @@ inline constexpr std::string_view kSimulatedPodsName = "simulated-pods";
 // Whether the containers of a bound pod may start; until then they are created. A signal about the pod's node
 // follows when the answer changes for another reason than the view.
 using ContainersMayStart = std::function<bool(const View&, const api::Pod&)>;
-std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start);
+// `job_duration`: how long containers of Jobs run that do not say it; zero: for ever.
+std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start,
+                                                        Duration job_duration = {});
 
 // The Node object of the n-th simulated node (from 1).
 Json simulated_node_object(std::size_t n);

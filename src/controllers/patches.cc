@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/evictions.h"
+#include "base/safe_alphabet.h"
 #include "base/stable_hash.h"
 
 namespace berth::controllers {
@@ -50,18 +51,14 @@ client::Effects delete_disrupted(const api::ObjectKey& key, const api::Pod& pod,
 
 std::string derived_name(std::string_view first, std::string_view second, std::string_view seed) {
   constexpr std::size_t kPartsBytesMax = 55, kHashCharacters = 5;
-  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words
   if (first.size() + second.size() > kPartsBytesMax) {
     const std::size_t short_max = kPartsBytesMax / 2;
     const std::size_t first_max = std::max(short_max, kPartsBytesMax - std::min(second.size(), short_max));
     first = first.substr(0, first_max);
     second = second.substr(0, kPartsBytesMax - first.size());
   }
-  std::string name = std::string(first) + "-" + std::string(second) + "-";
-  std::uint64_t hash = stable_hash(seed);
-  for (std::size_t i = 0; i < kHashCharacters; ++i, hash /= kAlphabet.size())
-    name += kAlphabet[hash % kAlphabet.size()];
-  return name;
+  return std::string(first) + "-" + std::string(second) + "-" +
+         safe_digits(stable_hash(seed), kHashCharacters);
 }
 
 }  // namespace berth::controllers

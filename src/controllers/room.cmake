@@ -1,2 +1,2 @@
-berth_room(NAME controllers ROOMS base api client workloads TEST_LINK berth_engine_testing
+berth_room(NAME controllers ROOMS base api client rbac workloads TEST_LINK berth_engine_testing
   MUSEUM claim_release.cc)

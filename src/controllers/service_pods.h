@@ -60,7 +60,7 @@ class ServicePods {
   void on_service(const View& view, const Delta& delta, Keys& keys) const;
   void on_pod(const Delta& delta, Keys& keys) const;
 
-  // Engines tell changes through const interests. By namespace and name; those with a selector.
+  // Engines report changes through const interests. By namespace and name; those with a selector.
   mutable std::map<std::string, std::map<std::string, Service>, std::less<>> services_;
 };
 

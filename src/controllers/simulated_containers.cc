@@ -68,11 +68,11 @@ std::optional<Duration> sleep_time(const std::string& text) {
 std::optional<ContainersEnd> end_of_command(const std::vector<std::string>& words) {
   const std::string_view command = file_name(words.front());
   if (command == "sleep" && words.size() == 2)
-    if (const auto time = sleep_time(words[1])) return ContainersEnd{*time, 0};
-  if (command == "false") return ContainersEnd{{}, 1};
+    if (const auto time = sleep_time(words[1])) return ContainersEnd{.after = *time};
+  if (command == "false") return ContainersEnd{.after = {}, .exit_code = 1};
   if (command == "exit") {
     const std::int64_t code = words.size() > 1 ? api::to_int(words[1]).value_or(-1) : 0;
-    if (code >= 0 && code <= kExitCodeMax) return ContainersEnd{{}, code};
+    if (code >= 0 && code <= kExitCodeMax) return ContainersEnd{.after = {}, .exit_code = code};
   }
   if (contains(kQuickCommands, command)) return ContainersEnd{};
   return std::nullopt;
@@ -88,7 +88,8 @@ std::optional<ContainersEnd> end_of_line(std::string_view line) {
     if (words.empty()) continue;
     const auto next = end_of_command(words);
     if (!next) return std::nullopt;
-    end = {end.after + next->after, next->exit_code};
+    end.after = end.after + next->after;
+    end.exit_code = next->exit_code;
     if (words.front() == "exit") break;
   }
   return end;
@@ -106,9 +107,8 @@ std::optional<ContainersEnd> end_of_container(const Json& container) {
 
 // The pod runs as long as its longest container, and fails with the first code that is not 0.
 std::optional<ContainersEnd> end_of_commands(const api::Pod& pod) {
-  const bool may_end = pod.restart_policy == "Never" || pod.restart_policy == "OnFailure";
   const auto has = [&](std::string_view member) { return pod.raw->find(member) != std::string::npos; };
-  if (!may_end || !(has("\"command\":") || has("\"args\":"))) return std::nullopt;
+  if (!has("\"command\":") && !has("\"args\":")) return std::nullopt;
   const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
   if (!document) return std::nullopt;
   ContainersEnd all;
@@ -118,8 +118,7 @@ std::optional<ContainersEnd> end_of_commands(const api::Pod& pod) {
     all.after = std::max(all.after, end->after);
     if (all.exit_code == 0) all.exit_code = end->exit_code;
   }
-  // A kubelet would restart them, until they succeed.
-  if (all.exit_code != 0 && pod.restart_policy == "OnFailure") return std::nullopt;
+  all.restarts = pod.restart_policy == "Always" || (pod.restart_policy == "OnFailure" && all.exit_code != 0);
   return all;
 }
 
@@ -131,10 +130,14 @@ std::int64_t exit_code_of(const api::Pod& pod) {
 
 }  // namespace
 
-std::optional<ContainersEnd> end_of_containers(const api::Pod& pod) {
+std::optional<ContainersEnd> end_of_containers(const api::Pod& pod, Duration job_duration) {
   if (const auto after = annotated_duration(pod.meta, kRunTimeAnnotation))
-    return ContainersEnd{*after, exit_code_of(pod)};
-  return end_of_commands(pod);
+    return ContainersEnd{.after = *after, .exit_code = exit_code_of(pod)};
+  if (const auto end = end_of_commands(pod)) return end;
+  const api::OwnerReference* owner = pod.meta.controller();
+  const bool is_of_job = owner && owner->kind == "Job" && owner->api_version.starts_with("batch/");
+  if (job_duration == Duration() || !is_of_job) return std::nullopt;
+  return ContainersEnd{.after = job_duration};
 }
 
 bool is_missing_image(std::string_view image) {

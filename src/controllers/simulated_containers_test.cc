@@ -8,7 +8,7 @@ namespace berth::controllers {
 namespace {
 
 struct EndCase {
-  const char *policy, *containers, *end;  // "seconds:code"; null: they go on
+  const char *policy, *containers, *end;  // "seconds:code", and ":again"; null: they go on
 };
 
 TEST(SimulatedContainers, EndAsTheirCommandsSay) {
@@ -27,8 +27,8 @@ TEST(SimulatedContainers, EndAsTheirCommandsSay) {
       {"Never", R"([{"command":["sleep","1"]},{"command":["sh","-c","sleep 4; exit 7"]}])", "4:7"},
       {"Never", R"([{"command":["sleep","1"]},{"command":["nginx"]}])", nullptr},
       {"OnFailure", R"([{"command":["true"]}])", "0:0"},
-      {"OnFailure", R"([{"command":["false"]}])", nullptr},
-      {"Always", R"([{"command":["true"]}])", nullptr},
+      {"OnFailure", R"([{"command":["false"]}])", "0:1:again"},
+      {"Always", R"([{"command":["true"]}])", "0:0:again"},
   };
   for (const EndCase& test : cases) {
     Json object = *parse_json(R"({"metadata":{"name":"p"},"spec":{}})");
@@ -40,6 +40,7 @@ TEST(SimulatedContainers, EndAsTheirCommandsSay) {
     if (end) text = to_string(Json(end->after.seconds_f())) + ":" + std::to_string(end->exit_code);
     const auto whole = text.find(".0:");
     if (whole != std::string::npos) text.erase(whole, 2);
+    if (end && end->restarts) text += ":again";
     EXPECT_EQ(text, test.end ? test.end : "") << test.containers;
   }
 }
@@ -53,6 +54,22 @@ TEST(SimulatedContainers, AnnotationsComeFirst) {
   ASSERT_TRUE(end);
   EXPECT_EQ(end->after, Duration::seconds(9));
   EXPECT_EQ(end->exit_code, 3);
+}
+
+TEST(SimulatedContainers, ThoseOfJobsMayHaveADuration) {
+  const auto end_of = [](const char* owner_kind, const char* command) {
+    Json object = *parse_json(R"({"metadata":{"name":"p","ownerReferences":[{"apiVersion":"batch/v1",
+        "name":"o","uid":"u","controller":true}]},"spec":{"restartPolicy":"Never","containers":[{}]}})");
+    object["metadata"]["ownerReferences"].as_array()[0]["kind"] = owner_kind;
+    object["spec"]["containers"].as_array()[0]["command"] = Json::array({command});
+    return end_of_containers(api::decode_pod(object, std::make_shared<const std::string>(to_string(object))),
+                             Duration::seconds(7));
+  };
+  ASSERT_TRUE(end_of("Job", "train"));
+  EXPECT_EQ(end_of("Job", "train")->after, Duration::seconds(7));
+  EXPECT_EQ(end_of("Job", "train")->exit_code, 0);
+  EXPECT_EQ(end_of("Job", "false")->exit_code, 1);
+  EXPECT_FALSE(end_of("MPIJob", "train"));
 }
 
 TEST(SimulatedContainers, ImagesThatCannotBePulled) {

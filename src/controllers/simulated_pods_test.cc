@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "api/types/gpu_share.h"
 #include "controllers/controllers.h"
 #include "controllers/simulated.h"
@@ -28,6 +31,28 @@ struct SimulatedPods : ::testing::Test {
     fixture.run_until_idle();
   }
   const Json& status() { return *fixture.api.find(Kind::Pod, "d", "p")->find("status"); }
+  // Writes that are no events.
+  std::size_t writes() const {
+    return static_cast<std::size_t>(
+        std::count_if(fixture.api.log.begin(), fixture.api.log.end(),
+                      [](const std::string& line) { return line.find("events") == std::string::npos; }));
+  }
+  // "Reason: message xCOUNT" of each event, in the order of their first occurrence.
+  std::vector<std::string> events() const {
+    std::vector<std::string> texts;
+    for (const Json* event : fixture.api.all({"", "v1", "events"}))
+      texts.push_back(std::string(event->string_at("reason")) + ": " +
+                      std::string(event->string_at("message")) + " x" +
+                      std::to_string(event->int_at("count")));
+    return texts;
+  }
+  void put_pod(const std::string& spec, const std::string& conditions = "[]") {
+    fixture.api.put(Kind::Pod,
+                    R"({"metadata":{"namespace":"d","name":"q","uid":"u2"},"spec":{"nodeName":"node-1",)" +
+                        spec + R"(},"status":{"phase":"Pending","conditions":)" + conditions + "}}");
+    fixture.run_until_idle();
+  }
+  const Json& status_of_q() { return *fixture.api.find(Kind::Pod, "d", "q")->find("status"); }
   std::string conditions() {
     std::string text;
     for (const Json& condition : status().items_at("conditions"))
@@ -55,7 +80,7 @@ TEST_F(SimulatedPods, ABoundPodRuns) {
   EXPECT_NE(init[0].find_path({"state", "terminated"}), nullptr);
   EXPECT_NE(init[1].find_path({"state", "running"}), nullptr);
   fixture.advance(Duration::minutes(60));
-  EXPECT_EQ(fixture.api.log.size(), 1u);
+  EXPECT_EQ(writes(), 1u);
 }
 
 TEST_F(SimulatedPods, AReservationPodGetsAGpuOfItsOwn) {
@@ -120,7 +145,7 @@ TEST_F(SimulatedPods, ContainersAreCreatedUntilTheyMayStart) {
   const Json patch = Json::object({{"status", Json::object({{"containerStatuses", statuses}})}});
   fixture.api.change(Kind::Pod, "d", "p", to_string(patch));
   fixture.advance(Duration::seconds(5));
-  EXPECT_EQ(fixture.api.log.size(), 1u) << "created once";
+  EXPECT_EQ(writes(), 1u) << "created once";
   may_start = true;
   fixture.engine.wake(kSimulatedPodsName, {Kind::Node, "", "node-1", {}});
   fixture.run_until_idle();
@@ -173,11 +198,11 @@ constexpr const char* kDeleted =
 
 TEST_F(SimulatedPods, ADeletedPodGoesInOneWrite) {
   begin();
-  const std::size_t before = fixture.api.log.size();
+  const std::size_t before = writes();
   fixture.api.change(Kind::Pod, "d", "p", kDeleted);
   fixture.run_until_idle();
   EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "p"), nullptr);
-  EXPECT_EQ(fixture.api.log.size(), before + 1);
+  EXPECT_EQ(writes(), before + 1);
 }
 
 // What a Job with podReplacementPolicy Failed waits for.
@@ -190,7 +215,7 @@ TEST_F(SimulatedPods, ADeletedPodThatAFinalizerHoldsHasFailed) {
     fixture.run_until_idle();
     fixture.api.change(Kind::Pod, "d", "held", kDeleted);
     fixture.run_until_idle();
-    const std::size_t writes = fixture.api.log.size();
+    const std::size_t before = writes();
     const Json* pod = fixture.api.find(Kind::Pod, "d", "held");
     ASSERT_NE(pod, nullptr);
     EXPECT_EQ(pod->part("status").string_at("phase"), "Failed");
@@ -198,7 +223,7 @@ TEST_F(SimulatedPods, ADeletedPodThatAFinalizerHoldsHasFailed) {
     const Json& state = pod->part("status").items_at("containerStatuses").front().part("state");
     EXPECT_EQ(state.part("terminated").int_at("exitCode"), 137);
     fixture.advance(Duration::minutes(1));
-    EXPECT_EQ(fixture.api.log.size(), writes);
+    EXPECT_EQ(writes(), before);
     fixture.api.remove(api::ref_of(Kind::Pod), "d", "held");
     fixture.run_until_idle();
   }
@@ -245,12 +270,102 @@ TEST_F(SimulatedPods, AnImageThatCannotBePulledIsToldAndAnotherOneStarts) {
   EXPECT_NE(state().find("running"), std::string::npos) << state();
 }
 
+// The first restart is at once; the waits before further ones double.
+TEST_F(SimulatedPods, ContainersThatFailRestartWithABackOff) {
+  begin();
+  put_pod(R"("restartPolicy":"Always","containers":[{"name":"c","image":"app:1",)"
+          R"("command":["sh","-c","sleep 5; exit 3"]}])");
+  const auto said = [&] {
+    const Json& container = status_of_q().items_at("containerStatuses").at(0);
+    return std::to_string(container.int_at("restartCount")) + " " + to_string(container.part("state"));
+  };
+  const auto waits = [](const char* restarts, const char* delay) {
+    return std::string(restarts) + R"( {"waiting":{"reason":"CrashLoopBackOff","message":"back-off )" +
+           delay + R"t( restarting failed container=c pod=q_d(u2)"}})t";
+  };
+  EXPECT_EQ(said(), R"(0 {"running":{"startedAt":"2027-01-15T08:00:00Z"}})");
+  fixture.advance(Duration::seconds(5));
+  EXPECT_EQ(said(), R"(1 {"running":{"startedAt":"2027-01-15T08:00:05Z"}})");
+  const Json last = status_of_q().items_at("containerStatuses").at(0).part("lastState").part("terminated");
+  EXPECT_EQ(last.int_at("exitCode"), 3);
+  EXPECT_EQ(last.string_at("startedAt"), "2027-01-15T08:00:00Z");
+  fixture.advance(Duration::seconds(5));
+  EXPECT_EQ(said(), waits("1", "10s"));
+  EXPECT_EQ(status_of_q().string_at("phase"), "Running");
+  fixture.advance(Duration::seconds(9));
+  EXPECT_EQ(said(), waits("1", "10s"));
+  fixture.advance(Duration::seconds(1));
+  EXPECT_EQ(said(), R"(2 {"running":{"startedAt":"2027-01-15T08:00:20Z"}})");
+  for (const auto& [restarts, delay, seconds] : {std::tuple("2", "20s", 20),
+                                                 {"3", "40s", 40},
+                                                 {"4", "1m20s", 80},
+                                                 {"5", "2m40s", 160},
+                                                 {"6", "5m0s", 300},
+                                                 {"7", "5m0s", 300}}) {
+    fixture.advance(Duration::seconds(5));
+    EXPECT_EQ(said(), waits(restarts, delay));
+    fixture.advance(Duration::seconds(seconds));
+  }
+  const std::vector<std::string> told = events();
+  EXPECT_TRUE(std::any_of(told.begin(), told.end(), [](const std::string& text) {
+    return text.starts_with("BackOff: Back-off restarting failed container c in pod q_d(u2) x");
+  }));
+}
+
+TEST_F(SimulatedPods, OnFailureRestartsUntilTheContainersSucceed) {
+  begin();
+  put_pod(R"("restartPolicy":"OnFailure","containers":[{"name":"c","image":"app:1","command":["true"]}])");
+  EXPECT_EQ(status_of_q().string_at("phase"), "Succeeded");
+  put_pod(R"("restartPolicy":"OnFailure","containers":[{"name":"c","image":"app:1","command":["false"]}])");
+  EXPECT_EQ(status_of_q().string_at("phase"), "Running");
+  EXPECT_EQ(status_of_q().items_at("containerStatuses").at(0).int_at("restartCount"), 1);
+}
+
+TEST_F(SimulatedPods, AReadinessGateHoldsThePodUnready) {
+  begin();
+  put_pod(R"("readinessGates":[{"conditionType":"example.com/a"},{"conditionType":"example.com/b"}],)"
+          R"("containers":[{"name":"c","image":"app:1"}])",
+          R"([{"type":"example.com/a","status":"False"}])");
+  const auto ready = [&] {
+    for (const Json& condition : status_of_q().items_at("conditions"))
+      if (condition.string_at("type") == "Ready")
+        return std::string(condition.string_at("status")) + " " + std::string(condition.string_at("reason")) +
+               ": " + std::string(condition.string_at("message"));
+    return std::string();
+  };
+  EXPECT_EQ(
+      ready(),
+      R"(False ReadinessGatesNotReady: the status of pod readiness gate "example.com/a" is not "True", but )"
+      R"(False, corresponding condition of pod readiness gate "example.com/b" does not exist.)");
+  EXPECT_TRUE(status_of_q().items_at("containerStatuses").at(0).bool_at("ready"));
+  fixture.api.change(Kind::Pod, "d", "q",
+                     R"({"status":{"conditions":[{"type":"example.com/a","status":"True"},
+      {"type":"example.com/b","status":"True"},{"type":"Ready","status":"False"},
+      {"type":"ContainersReady","status":"True","lastTransitionTime":"2027-01-15T08:00:00Z"}]}})");
+  fixture.run_until_idle();
+  EXPECT_EQ(ready(), "True : ");
+}
+
+TEST_F(SimulatedPods, TellWhatAKubeletTells) {
+  begin();
+  const auto told = events();
+  const std::string pulled = "\" already present on machine and can be accessed by the pod x1";
+  for (const std::string& text :
+       {std::string("Created: Container created x3"), std::string("Started: Container started x3"),
+        "Pulled: Container image \"app:1" + pulled, "Pulled: Container image \"init:1" + pulled})
+    EXPECT_NE(std::find(told.begin(), told.end(), text), told.end()) << text;
+  fixture.api.change(Kind::Pod, "d", "p", kDeleted);
+  fixture.run_until_idle();
+  const auto after = events();
+  EXPECT_NE(std::find(after.begin(), after.end(), "Killing: Stopping container c x1"), after.end());
+}
+
 TEST_F(SimulatedPods, SayWhichSpecTheySaw) {
   begin();
   fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"generation":1},"status":{"phase":"Pending"}})");
   fixture.run_until_idle();
   EXPECT_EQ(status().int_at("observedGeneration"), 1);
-  const std::size_t before = fixture.api.log.size();
+  const std::size_t before = writes();
   // As the server orders the members.
   fixture.api.change(Kind::Pod, "d", "p", R"({"metadata":{"generation":2},"status":null})");
   fixture.api.change(
@@ -259,7 +374,7 @@ TEST_F(SimulatedPods, SayWhichSpecTheySaw) {
           "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
   fixture.run_until_idle();
   EXPECT_EQ(status().int_at("observedGeneration"), 2);
-  EXPECT_EQ(fixture.api.log.size(), before + 1);
+  EXPECT_EQ(writes(), before + 1);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ struct DefinitionBudget {
 
 inline constexpr std::size_t kErrorsMax = 100;  // that are named
 
-// The errors of one walk, which asks is_full() before it goes on.
+// The errors of one walk, which asks is_full() before it continues.
 class BoundedErrors {
  public:
   bool is_full() const { return errors_.size() >= kErrorsMax || errors_.full(); }

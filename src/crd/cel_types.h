@@ -21,8 +21,8 @@
 namespace berth::crd {
 
 // A member's name in an expression: "a.b" is a__dot__b, "in" is __in__. Nothing for names that have none.
-// Expressions may also name a member by its keyword (self.namespace for self.__namespace__), where the
-// grammar takes one after a dot; the estimate of costs knows only the escaped name, as in Kubernetes.
+// After a dot, expressions may name a member by its keyword, too: self.namespace for self.__namespace__. The
+// estimate of costs knows only the escaped name, as in Kubernetes.
 std::optional<std::string> escaped(std::string_view name);
 std::string unescaped(std::string_view identifier);
 

@@ -15,7 +15,7 @@
 
 namespace berth::crd {
 
-// `path` is where the value stands ("status"), empty for a whole object. What an update leaves as it was in
+// `path` is where the value is ("status"), empty for a whole object. What an update leaves as it was in
 // `old` (null: a create) is not judged again; items of lists are the same ones by their keys only.
 api::FieldErrors check_value(const Json& value, const Json* old, const Schema& schema, const LazyPath& path,
                              ObjectBudget& budget);

@@ -41,13 +41,15 @@ Result<std::string> gunzipped(std::string_view bytes, std::size_t bytes_max) {
   stream.avail_in = static_cast<uInt>(bytes.size());
   std::string out;
   int state = Z_OK;
-  while (state == Z_OK && out.size() < bytes_max) {
+  while ((state == Z_OK || stream.avail_in > 0) && out.size() < bytes_max) {
+    if (state == Z_STREAM_END) inflateReset(&stream);  // a file may have several members
     const std::size_t begin = out.size();
     out.resize(std::min(bytes_max, begin + kChunkBytes));
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + begin);
     stream.avail_out = static_cast<uInt>(out.size() - begin);
     state = inflate(&stream, Z_NO_FLUSH);
     out.resize(out.size() - stream.avail_out);
+    if (state != Z_OK && state != Z_STREAM_END) break;
   }
   inflateEnd(&stream);
   if (state != Z_STREAM_END && out.size() < bytes_max)

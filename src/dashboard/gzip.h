@@ -11,8 +11,8 @@ namespace berth::dashboard {
 
 // Cost: about 10 ms a megabyte.
 std::string gzipped(std::string_view bytes);
-// At most the first `bytes_max` of what was compressed. Refuses what is no gzip, or was damaged or cut before
-// these.
+// At most the first `bytes_max` of what was compressed, of all members of the file. Refuses what is no gzip,
+// or was damaged or cut before these.
 Result<std::string> gunzipped(std::string_view bytes, std::size_t bytes_max);
 
 // What is sent to many: compressed at most once, when somebody first asks for it. Thread-safe.

@@ -27,11 +27,14 @@ class HealthPage {
   // Notes a pod that now has to leave, by its condition DisruptionTarget, since its node or a device of it is
   // ill or gone.
   void note_pod(const api::Pod* before, const api::Pod& after, Time now);
-  // {"total","reportingNodes","nodes":[{"node","condition","reason","since","devices","inUse"}],
-  // "devices":[{"node","driver","device","condition","reason","since","owner"}],"changes":[{"time","what",
-  // "condition"}],"moved":[{"time","namespace","name","group","node","reason","message"}]}. `total`: nodes,
-  // and devices that are worse than their node; both are listed, at most kIllShownMax each. `reportingNodes`:
-  // those with a NodeDeviceHealth. The latest change and the latest pod first.
+  // `total`: nodes, and devices that are worse than their node; both are listed, at
+  // most kIllShownMax each. `reportingNodes`: those with a NodeDeviceHealth. The latest change and the latest
+  // pod first.
+  //
+  //     {"total","reportingNodes","nodes":[{"node","condition","reason","since","devices","inUse"}],
+  //      "devices":[{"node","driver","device","condition","reason","since","owner"}],
+  //      "changes":[{"time","what","condition"}],
+  //      "moved":[{"time","namespace","name","group","node","reason","message"}]}
   Json page(const client::View& view, const Floor& floor) const;
 
  private:

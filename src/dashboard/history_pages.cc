@@ -114,8 +114,7 @@ std::string device_key(const LayoutNames::Name& name) {
 }
 
 Owner owner_at(const HistoryState& state, CellId cell) {
-  const auto known = state.owners.find(state.cells[cell].owner);
-  return known == state.owners.end() ? Owner{} : known->second;
+  return owner_in(state, state.cells[cell].owner);
 }
 
 // Calls on_pair(name, cell before, cell after) for every device; none where it was not there.

@@ -28,7 +28,7 @@ class SegmentStore {
   };
   // Its first bytes, at most `bytes_max`.
   virtual Result<Beginning> read_beginning(const std::string& name, std::size_t bytes_max) const = 0;
-  // Replaces it as a whole: a process that dies meanwhile leaves the old one.
+  // Replaces it as a whole: a process that dies before the end leaves the old one.
   virtual Status write(const std::string& name, std::string_view bytes) = 0;
   virtual Status append(const std::string& name, std::string_view bytes) = 0;
   virtual void remove(const std::string& name) = 0;

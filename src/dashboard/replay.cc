@@ -18,11 +18,6 @@ bool are_ints(const Json& row, std::size_t count) {
                      [](const Json& number) { return number.is_int() && number.as_int() >= 0; });
 }
 
-Owner owner_in(const HistoryState& state, OwnerId id) {
-  const auto known = state.owners.find(id);
-  return known == state.owners.end() ? Owner{} : known->second;
-}
-
 Status put_owners(const Json& line, std::map<OwnerId, Owner>& owners) {
   for (const Json& row : line.items_at("owners")) {
     if (!are_ints(row, 2) || row.as_array().size() != 4 || !row.as_array()[2].is_string() ||
@@ -135,6 +130,11 @@ bool is_change(const Json& line) {
 }
 
 }  // namespace
+
+Owner owner_in(const HistoryState& state, OwnerId id) {
+  const auto known = state.owners.find(id);
+  return known == state.owners.end() ? Owner{} : known->second;
+}
 
 Result<HistoryState> replay(std::string_view lines, std::int64_t until_ms) {
   HistoryState state;

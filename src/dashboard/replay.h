@@ -40,6 +40,9 @@ struct HistoryState {
   std::int64_t previous_ms = 0, next_ms = 0;
 };
 
+// Of nobody without a name where the state has none of this number.
+Owner owner_in(const HistoryState& state, OwnerId id);
+
 // Refuses lines that are no history, or of which none is as early as the instant.
 Result<HistoryState> replay(std::string_view lines, std::int64_t until_ms);
 

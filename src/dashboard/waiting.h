@@ -19,12 +19,13 @@ using PendingPods = std::set<client::NamedKey>;
 // Whether the pod waits for a scheduler of one of these names; empty: of any.
 bool waits(const api::Pod& pod, const std::vector<std::string>& schedulers);
 
-// {"asOf","total","entries":[{"kind","namespace","name","since","priority","pods","bound","minimum",
-// "devices","state","decided","reason","sentence","explanation",
-// "refused":[{"plugin","nodes","reason","examples"}]}]}:
-// the first kWaitingShownMax, those first whose age times size is the greatest. `devices` is what the pods
+// The first kWaitingShownMax entries, the greatest product of age and size first. `devices` is what the pods
 // still lack; `state` is Gated, Binding, Unschedulable or Queued. The fields from `decided` on are absent
 // without a decision.
+//
+//     {"asOf","total","entries":[{"kind","namespace","name","since","priority","pods","bound","minimum",
+//      "devices","state","decided","reason","sentence","explanation",
+//      "refused":[{"plugin","nodes","reason","examples"}]}]}
 Json waiting_page(const client::View& view, const PendingPods& pending, const DecisionNotes& notes, Time now);
 
 }  // namespace berth::dashboard

@@ -98,9 +98,9 @@ class Allocator {
   // devices.
   AllocationVerdict allocate(const AllocationRequest& compiled, model::NodeId node,
                              Explain explain = Explain::Words);
-  // Whether a request of `chosen`, decided for the only claim of `compiled`, has allocationMode All and would
-  // get a device of this node now that it does not have, free or not. False while a pool of the node cannot
-  // be used. Cost: the selectors of slices that changed, then O(devices).
+  // Whether a request of `chosen` has allocationMode All and would now get one more device of this node, free
+  // or not. `chosen` was decided for the only claim of `compiled`. False while a pool of the node cannot be
+  // used. Cost: the selectors of slices that changed, then O(devices).
   bool wants_more(const AllocationRequest& compiled, model::NodeId node, const api::Allocation& chosen);
   // Changes whenever the verdict on any request could change on this node: labels and features, slices,
   // reservations in a pool that the node sees, also by undo. Device classes belong to the compiled spec.

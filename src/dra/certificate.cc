@@ -65,7 +65,7 @@ std::string to_words(const Certificate& certificate) {
     case CertificateKind::Class:
       break;
   }
-  return "device class " + subject + " does not exist";
+  return "device class " + subject + " does not exist" + certificate.hint;
 }
 
 }  // namespace berth::dra

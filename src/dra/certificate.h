@@ -44,7 +44,7 @@ struct Certificate {
   Quantity have;
   std::vector<std::string> items;  // at most kCertificateItemsMax, in search order
   Proof proof = Proof::Numbers;
-  std::string hint = {};  // Match with a have of 0: names of attributes that were probably meant
+  std::string hint = {};  // Class, or Match with a have of 0: names that were probably meant
 };
 inline constexpr std::size_t kCertificateItemsMax = 32;
 

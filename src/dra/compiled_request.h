@@ -70,7 +70,7 @@ struct CompiledAllocationRequest final : AllocationRequest {
 // Compiled specs that are cached; beyond it the cache is cleared, and known specs get new numbers.
 inline constexpr std::size_t kCompiledSpecsMax = 4096;
 
-// Distinct kinds of sub-requests; beyond it all compiled specs are dropped and kinds are numbered anew.
+// Distinct kinds of sub-requests; beyond it all compiled specs are dropped and kinds are numbered again.
 inline constexpr std::size_t kKindsMax = 16 * kCompiledSpecsMax;
 
 // Compiled claims by spec.

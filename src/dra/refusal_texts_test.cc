@@ -148,6 +148,42 @@ const std::string kCards =
     R"({"name":"g1","attributes":{"productName":{"string":"H100"},"index":{"int":1}},)"
     R"("capacity":{"memory":{"value":"80Gi"}}}])";
 
+TEST(RefusalTexts, ACapacityThatIsTooSmallIsNamedWithItsAmounts) {
+  const auto shared = [](const std::string& policy) {
+    return R"("devices":[{"name":"g0","allowMultipleAllocations":true,)"
+           R"("capacity":{"memory":{"value":"40Gi")" +
+           policy + "}}}]";
+  };
+  const std::string whole = R"("devices":[{"name":"g0","capacity":{"memory":{"value":"40Gi"}}}])";
+  const std::string range =
+      shared(R"(,"requestPolicy":{"default":"4Gi","validRange":{"min":"4Gi","max":"19Gi","step":"4Gi"}})");
+  const std::string values =
+      shared(R"(,"requestPolicy":{"default":"8Gi","validValues":["8Gi","32Gi","64Gi"]})");
+  const auto asks = [](const std::string& name, const std::string& amount) {
+    return request(R"(,"capacity":{"requests":{")" + name + R"(":")" + amount + R"("}})");
+  };
+  struct Case {
+    std::string devices, claim;
+    const char* reason;
+  };
+  for (const Case& one : std::vector<Case>{
+           {whole, asks("memory", "80Gi"), "g0 on w1: its capacity memory is 40Gi, 80Gi is asked for"},
+           {whole, asks("memroy", "8Gi"), "g0 on w1: it has no capacity memroy (nearest: memory)"},
+           {whole, asks("gpu.test/memory", "8Gi"),
+            "g0 on w1: it has no capacity gpu.test/memory (nearest: memory)"},
+           {shared(""), asks("cores", "8"), "g0 on w1: it has no capacity cores"},
+           {range, asks("memory", "18Gi"),
+            "g0 on w1: a share of its capacity memory is 16Gi at most, 18Gi is asked for"},
+           {values, asks("memory", "65Gi"),
+            "g0 on w1: a share of its capacity memory is 64Gi at most, 65Gi is asked for"},
+           {values, asks("memory", "33Gi"),
+            "g0 on w1: capacity memory has 40Gi of 40Gi left, 64Gi is needed (33Gi, rounded up)"},
+           {shared(""), asks("memory", "41Gi"),
+            "g0 on w1: capacity memory has 40Gi of 40Gi left, 41Gi is needed"},
+       })
+    EXPECT_EQ(refusal_of({slice_text("a", 1, 1, one.devices)}, one.claim).reason, one.reason);
+}
+
 TEST(RefusalTexts, TheSelectorThatRefusesIsNamedWithANearValue) {
   struct Case {
     std::string more;

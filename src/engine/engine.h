@@ -1,11 +1,11 @@
 // Runs deciders: feeds them from watches, carries out their effects, reports the results to them.
 //
 // Owner: the thread or simulator that calls step(). Owns no thread and reads no clock. Other threads access
-// only the mailbox. Cost: a run of a key costs a few microseconds besides the decider's own; no step scans
-// all keys. Promises: no decider runs before all lists that were requested after the start of the term have
-// arrived; a key never runs twice at once, nor while its writes are in flight; the responses to its writes
-// are in the view before it runs again. A follower keeps the view, and nothing that grows with deleted
-// objects.
+// only the mailbox. Cost: a run of a key costs a few microseconds more than the decider's own; no step scans
+// all keys. No decider runs before all lists that were requested after the start of the term have arrived. A
+// key never runs twice at once, nor while its writes are in flight. The responses to its writes are in the
+// view before it runs again.
+// A follower keeps the view, and nothing that grows with deleted objects.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace berth::engine {
 
 inline constexpr std::size_t kRunsPerStepMax = 512;      // keys
 inline constexpr std::size_t kDecisionsPerStepMax = 64;  // of the stateful decider
-// The same beside reconcilers, which wait meanwhile: a decision about a large group takes some 100 ms.
+// The same in addition to reconcilers, which wait for it: a decision about a large group takes some 100 ms.
 inline constexpr std::size_t kSharedDecisionsPerStepMax = 8;
 
 struct EngineOptions {
@@ -70,8 +70,8 @@ class Engine final : private ViewPort {
     receive();
     return work(now);
   }
-  // The two halves of step(), for callers that read the time in between: messages are then handled at a time
-  // that was read later, as a response may have set that clock.
+  // The two halves of step(), for callers that read the time in between. A response may set that clock, so
+  // messages are then handled at a time that was read after they arrived.
   void receive();
   bool work(Time now);
   // When step() must be called next if no message arrives before.

@@ -33,9 +33,9 @@ inline constexpr std::size_t kEventsWaitingMax = kEventSeriesMax / 2;
 inline constexpr std::uint64_t kBusyWritesPerSecond = 200;
 inline constexpr std::int64_t kBusyEventsDivisor = 5;
 
-// Whether events yield to writes. Zero: they do not, and events beyond kEventsInFlightMax are dropped. Else
-// `per_second` are sent, the others wait; once writes have paused for `pause`, `burst` more are sent at once,
-// and as many again as had time to return at the same rate. What arrives in a pause is often the next load:
+// Whether events yield to writes. If `per_second` is zero they do not, and events beyond kEventsInFlightMax
+// are dropped. Else `per_second` are sent, and the others wait. Once writes have paused for `pause`, `burst`
+// more are sent at once; the burst refills at the same rate. What arrives in a pause is often the next load:
 // 2,000 events between the gangs of a queue cost the API server more than the gangs' own writes.
 struct EventPacing {
   std::int64_t per_second = 0;
@@ -66,7 +66,7 @@ class EventRecorder {
   void note(client::EventNote note, Time now);
   void on_answer(const ClientAnswer& answer, Time now);
 
-  // Sends as many waiting events as permitted beside these writes.
+  // Sends as many waiting events as permitted with these writes.
   void send_waiting(const WritesSent& writes, Time now);
   // When send_waiting() should be called next, apart from responses.
   std::optional<Time> next_wake() const;

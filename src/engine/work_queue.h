@@ -62,7 +62,7 @@ class WorkQueue {
 
  private:
   struct Hash {
-    // Not noexcept: libstdc++ then keeps hashes beside keys and does not compute those of neighbours again.
+    // Not noexcept: libstdc++ then keeps hashes with keys and does not compute those of neighbours again.
     std::size_t operator()(const WorkKey& key) const;
   };
   void enqueue(Entry& entry);

@@ -60,7 +60,7 @@ Json explain_group(const GroupFacts& facts, Time now);
 // that of the policy which names the group.
 Json explain_tree(const TreeFacts& facts, Time now);
 
-// Whether the pod's status, or its node's report of the device of a claim, tells of one that is not Healthy.
+// Whether the pod's status, or its node's report of the device of a claim, has one that is not Healthy.
 bool has_unhealthy_device(const PodFacts& facts);
 
 enum class Detail { Table, Wide };

@@ -27,11 +27,11 @@ struct Question {
 };
 
 // The result of explain_pod or explain_group for the object. Refuses an object that does not exist (NotFound,
-// naming the namespace of one with its name), and fails with the first page that cannot be read. Cost: for a
-// pod one read each for itself, its record, group, bind request, claims and node's device health, and its
-// events without a record;
-// for a group one list of the pods and one of the bind requests of its namespace; for a tree of groups the
-// lists of both kinds of groups, too.
+// naming the namespace of one with its name), and fails with the first page that cannot be read.
+//
+// Cost for a pod: one read each for the pod, its record, group, bind request, claims and node's device
+// health; without a record also its events. Cost for a group: one list of the pods and one of the bind
+// requests of its namespace. A tree of groups adds the lists of both kinds of groups.
 Result<Json> answer(const Question& question, const PageReaders& read, Time now);
 
 }  // namespace berth::explain

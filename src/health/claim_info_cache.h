@@ -1,12 +1,12 @@
 // Decides which claims of a node its DRA drivers prepare and unprepare, and remembers what they answered.
 //
-// Owner: one thread. Pure: time is passed in. A claim is prepared while a pod of the node needs it, by each
-// driver of its devices that is known on the node, and unprepared once no pod needs it any more. What a
-// driver is asked, and for which pods, is in infos() when due() returns: a checkpoint that is written then,
-// before the calls are made and anybody is told, survives a crash at any point. After a restart a claim of it
-// is still prepared where its answer was kept, or it is prepared again, or unprepared. A claim has one call
-// in flight a driver. Once its unpreparing has begun it takes no new pod until that is done. Cost of due():
-// O(claims of the node). Source: kubelet's DRA manager of 1.37 (PrepareResources, UnprepareResources).
+// Owner: one thread. Pure: time is passed in. Each driver of a claim's devices that is known on the node
+// prepares the claim while a pod of the node needs it, and unprepares it after that. When due() returns,
+// infos() has what each driver will be asked, and for which pods. A checkpoint of it, written before the
+// calls are made and reported, survives a crash at any point. After a restart a claim of it is still prepared
+// where its answer was kept, or it is prepared again, or unprepared. A claim has one call in flight a driver.
+// Once its unpreparing has begun it takes no new pod until that is done. Cost of due(): O(claims of the
+// node). Source: kubelet's DRA manager of 1.37 (PrepareResources, UnprepareResources).
 #pragma once
 
 #include <optional>

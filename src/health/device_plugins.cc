@@ -53,7 +53,7 @@ std::string registration_problem(const PluginRegistration& registration) {
   const std::string& endpoint = registration.endpoint;
   if (endpoint.empty() || endpoint.front() == '.' || endpoint.find('/') != std::string::npos ||
       endpoint.find('\0') != std::string::npos || endpoint.size() > kEndpointBytesMax)
-    return "endpoint: is the file name of a socket beside the one that was called";
+    return "endpoint: is the file name of a socket next to the one that was called";
   return "";
 }
 

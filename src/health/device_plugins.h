@@ -2,8 +2,8 @@
 //
 // Owner: one thread, on which `post` also delivers every response of the client. Reads no clock. The newest
 // registration of a resource replaces the one before, whose late messages are ignored. When a plugin's stream
-// ends nothing of it is allocatable any more; its devices keep their health for the health timeout, as a
-// plugin that is updated registers again, then they are Unknown; after kResourceForgottenAfter they are
+// ends, none of its devices is allocatable any more. They keep their health for the health timeout, because a
+// plugin that is updated registers again. Then they are Unknown, and after kResourceForgottenAfter they are
 // dropped. Source: kubelet's device manager, KEP-4680 ("distinguish unhealthy devices and when device plugin
 // was unregistered").
 #pragma once

@@ -99,7 +99,7 @@ class HealthCache {
 
   KeptDrivers kept(Time now) const;
   // Called once, on an empty cache. `passed`: the time since `kept` was made; nothing when it is not known
-  // (another boot, a clock that went backwards): then no report counts and every device is Unknown until its
+  // (another boot, a clock that went backwards). Then no report counts, and every device is Unknown until its
   // next one. Otherwise devices are shown as before until the deadline that they had.
   void restore(const KeptDrivers& kept, std::optional<Duration> passed, Time now);
   // When expire() must be called next.

@@ -1,5 +1,5 @@
-// The newest health of every node that has plugins: from the threads that receive it to the reconciler that
-// writes it; and back, the pods of the nodes whose devices are allocated here.
+// The newest health of every node that has plugins: receivers write it, the reconciler reads it. In return it
+// has the pods of the nodes whose devices are allocated here.
 //
 // Thread-safe; holds its lock only for a look-up. Nodes without a plugin have no entry.
 #pragma once
@@ -21,7 +21,7 @@ namespace berth::health {
 enum class NodeRole {
   // A guest: it reads health streams, and leaves sockets, registrations, claims and statuses to the kubelet.
   BesideKubelet,
-  // No kubelet registers the node's DRA drivers and tells their health: the agent does both.
+  // No kubelet registers the node's DRA drivers and reports their health: the agent does both.
   RegistersDrivers,
   // No kubelet at all: agents play it. They register device plugins too, allocate their devices to the pods
   // of
@@ -44,7 +44,7 @@ class HealthFeed {
   // The same for those who are not woken.
   Snapshot peek(std::string_view node) const;
 
-  // A simulated node exists, or does not any more. Tells on_nodes().
+  // A simulated node exists, or does not any more. Informs on_nodes().
   enum class Presence { Here, Gone };
   void put_node(const std::string& node, Presence presence);
   std::vector<std::string> nodes() const;

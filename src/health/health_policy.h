@@ -1,14 +1,14 @@
 // Acts on device health, where a DeviceHealthPolicy says so: the reconciler "device-health-policy", one key a
 // policy.
 //
-// A device of the policy's driver that matched for `holdFor` gets a DeviceTaintRule of the policy; the rule
-// goes when the device was Healthy for `recoverAfter` in one piece, with its node, or with the policy, which
-// owns it. What follows from a rule is the device-taint eviction's and the scheduler's. Budgets bound how
-// many rules have the effect NoExecute at once; a device beyond them gets NoSchedule. Unknown never ends a
-// rule, and begins one only for a policy of `health: Unknown`. Periods begin anew with the process. Reads the
-// feed of the agents in this process, and the NodeDeviceHealths of agents elsewhere, of nodes that exist.
-// Cost of a run: O(nodes + devices of nodes that changed + matching devices + rules); all devices when the
-// policy changed or a device is not reported any more.
+// A device of the policy's driver that matched for `holdFor` gets a DeviceTaintRule of the policy. The rule
+// is deleted when the device was Healthy for `recoverAfter` without a break, or with its node or the policy,
+// its owner. The device-taint eviction and the scheduler act on rules. Budgets bound how many rules have the
+// effect NoExecute at once; a device beyond them gets NoSchedule. Unknown never ends a rule, and begins one
+// only for a policy of `health: Unknown`. A new process starts all periods again. Reads the feed of the
+// agents in this process, and the NodeDeviceHealths of agents elsewhere, of nodes that exist. Cost of a run:
+// O(nodes + devices of nodes that changed + matching devices + rules); all devices when the policy changed or
+// a device is not reported any more.
 #pragma once
 
 #include <memory>

@@ -144,8 +144,8 @@ TEST_F(Plugins, RefusedRegistrationsHearWhy) {
        "and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "
        "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
       {"v1beta1", "../x.sock", kResource,
-       "endpoint: is the file name of a socket beside the one that was called"},
-      {"v1beta1", "", kResource, "endpoint: is the file name of a socket beside the one that was called"},
+       "endpoint: is the file name of a socket next to the one that was called"},
+      {"v1beta1", "", kResource, "endpoint: is the file name of a socket next to the one that was called"},
   };
   for (const Case& c : cases)
     EXPECT_EQ(registration_problem({c.version, c.endpoint, c.resource}), c.sentence) << c.resource;

@@ -3,8 +3,8 @@
 //
 // Owner: one thread, on which `post` also delivers every answer. Answers of calls in flight call their copy
 // of `post` after the agent is gone, too; it drops them. Reads no clock. Publishes a snapshot after every
-// change that readers see. A device, and what a container holds, is in the checkpoint before it is shown, a
-// claim before a driver is asked to prepare it; other changes follow within kCheckpointPeriod, repeated
+// change that readers see. The checkpoint has a device, and what a container holds, before they are shown. It
+// has a claim before a driver is asked to prepare it. Other changes follow within kCheckpointPeriod, repeated
 // reports within kHeartbeatCheckpointPeriod.
 #pragma once
 

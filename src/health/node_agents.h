@@ -29,9 +29,9 @@ struct NodeAgentsOptions {
 class NodeAgents {
  public:
   // Creates <nodes_dir>/<node>/plugins_registry, .../plugins and .../device-plugins (see socket_watcher.h),
-  // and <nodes_dir>/.health for the checkpoints, whose devices are in the feed when it returns; beside a
-  // kubelet only the latter. `feed` and `clock` outlive it. Refuses a folder that cannot be created or
-  // watched; warns when the paths are too long for unix sockets.
+  // and <nodes_dir>/.health for the checkpoints, whose devices are in the feed when it returns. Next to a
+  // kubelet it creates only the latter. `feed` and `clock` outlive it. Refuses a folder that cannot be
+  // created or watched; warns when the paths are too long for unix sockets.
   static Result<std::unique_ptr<NodeAgents>> start(NodeAgentsOptions options, HealthFeed& feed,
                                                    const Clock& clock);
   // Ends the streams, joins the thread and writes the checkpoints.

@@ -3,13 +3,13 @@
 // Owner: one thread, on which `post` also delivers every response of the client. Reads no clock. The stream
 // of a driver's newest instance is read; that of the previous one is kept until the newer one's first message
 // or kHandOverMax. A plugin that sends too much or malformed data loses its stream and is contacted again
-// after a backoff; its reports age meanwhile. Claims are the newest instance's too. Source: kubelet
+// after a backoff; its reports age until then. Claims are the newest instance's too. Source: kubelet
 // pluginmanager and DRA manager, KEP-4680.
 //
-// Beside a kubelet it is the second reader of a stream, and answers no registration. Some drivers have one
-// channel for all their streams: a message reaches one reader then. Such a driver shows by gaps (no report
-// within kGuestFirstReportMax of a new stream; devices that were silent beyond their deadline and are
-// reported again, kGuestGapsMax times); its stream is then closed for kGuestBackoffBase, doubled each time.
+// On a node with a kubelet it is the second reader of a stream, and answers no registration. Some drivers
+// have one channel for all their streams: a message reaches one reader then. Gaps show such a driver: no
+// report within kGuestFirstReportMax of a new stream, or kGuestGapsMax times a device that reports again
+// after silence beyond its deadline. Its stream is then closed for kGuestBackoffBase, doubled each time.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ inline constexpr int kMessagesPerSecondMax = 200;  // of one driver
 inline constexpr Duration kGuestFirstReportMax = Duration::seconds(30);
 inline constexpr int kGuestGapsMax = 2;
 inline constexpr Duration kGuestBackoffBase = Duration::minutes(1), kGuestBackoffMax = Duration::minutes(60);
-// A stream without a gap for so long has the driver's trust again: backoffs begin anew.
+// A stream without a gap for so long has the driver's trust again: backoffs start again.
 inline constexpr Duration kGuestCalm = Duration::minutes(10);
 
 class NodePlugins {

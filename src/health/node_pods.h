@@ -1,4 +1,4 @@
-// The pods of a node as its agent needs them, and the node's amounts as its device plugins tell them. Pure.
+// The pods of a node as its agent needs them, and the node's amounts as its device plugins report them. Pure.
 #pragma once
 
 #include "client/view.h"
@@ -16,9 +16,9 @@ bool requests_extended(const api::Pod& pod);
 // or its allocation or reservation.
 std::optional<std::vector<NeededClaim>> needed_claims(const client::View& view, const api::Pod& pod);
 
-// Whether the pod's containers may start: every claim is prepared by those of its drivers that are known on
-// the pod's node, and no plugin is there that may be another one. Always where no agent prepares claims
-// (HealthFeed::serves).
+// Whether the pod's containers may start: each claim is prepared by all of its drivers that are known on the
+// pod's node. False while a new plugin on the node has not said whether it is another of them. Always true
+// where no agent prepares claims (HealthFeed::serves).
 bool containers_may_start(const HealthFeed& feed, const client::View& view, const api::Pod& pod);
 
 // The patch of the node's status that gives capacity (every device) and allocatable (the healthy ones of a

@@ -1,6 +1,6 @@
 // A NodeDeviceHealth object: what it says of a node's devices, and how it is read.
 //
-// Pure. Written by the agent beside a kubelet (report_publisher.h), read by the policies (health_policy.h).
+// Pure. Written by the agent next to a kubelet (report_publisher.h), read by the policies (health_policy.h).
 // Bounds: api/types/node_device_health.h; devices that are not Healthy come first, so those beyond a bound
 // are healthy ones as long as there are some.
 #pragma once
@@ -28,7 +28,7 @@ using SilentDrivers = std::map<std::string, std::string_view>;
 SilentDrivers silent_drivers(const HealthSnapshot& health);
 // spec of the object, without `observed`; absent members are null, as a merge patch needs them.
 Json report_spec(const ReportedDevices& devices, const SilentDrivers& silent);
-// The devices of an object, whoever wrote it; entries that are no device are left out.
+// The devices of an object, no matter who wrote it; entries that are no device are left out.
 ReportedDevices read_report(const Json& object);
 // What readers of a feed see.
 std::shared_ptr<const HealthSnapshot> snapshot_of(const ReportedDevices& devices);

@@ -31,7 +31,7 @@ struct PluginInfo {
   std::vector<std::string> services;
 };
 
-// The services whose streams tell the health of devices: the versions of the health service of DRA drivers,
+// The services whose streams report the health of devices: the versions of the health service of DRA drivers,
 // and ListAndWatch of a device plugin, whose devices have no pool.
 enum class HealthService : std::uint8_t { V1, V1Alpha1, Kep, DevicePlugin };
 

@@ -1,8 +1,8 @@
 // Writes a node's NodeDeviceHealth: which request is due next.
 //
-// Owner: one thread. Pure: no I/O, no clock. Sends one request at a time, and a write only when the report
-// changed, at most one in kReportPeriod, or to renew it (kReportRenewPeriod): readers believe no report that
-// is older than kReportSilenceMax. Safe when an answer is lost: every write says everything. An object that
+// Owner: one thread. Pure: no I/O, no clock. Sends one request at a time. Writes only a report that changed,
+// at most once in kReportPeriod, and renews it after kReportRenewPeriod: readers believe no report that is
+// older than kReportSilenceMax. Safe when an answer is lost: every write says everything. An object that
 // somebody deleted is made again; it is owned by the Node. `since` survives a restart, as it is read back.
 #pragma once
 

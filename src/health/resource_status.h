@@ -16,7 +16,7 @@ namespace berth::health {
 // Sorted, so that equal states give equal text.
 using ResourceStatus = std::map<std::string, std::map<std::string, DeviceHealth>>;
 
-// Which entries of a status the agent writes: beside a kubelet those of device plugins are kubelet's.
+// Which entries of a status the agent writes: next to a kubelet those of device plugins are kubelet's.
 enum class OwnEntries { Claims, All };
 
 // For one container. A device that occurs twice under one name has its worst health. Claims that are not

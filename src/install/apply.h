@@ -36,7 +36,7 @@ Status wait_established(const ServerCall& call, const Json& definition,
 enum class Definitions { KeepWhileUsed, Delete };
 // Deletes the object if it has Berth's label; Unchanged when it has not, does not exist or is being deleted.
 // A CustomResourceDefinition stays while it has objects, unless `definitions` says otherwise; that of
-// NodeDeviceHealths, which agents write anew, never does.
+// NodeDeviceHealths, which agents write again, never does.
 Result<Applied> remove_object(const ServerCall& call, const Json& object, Definitions definitions);
 
 }  // namespace berth::install

@@ -1,9 +1,9 @@
 // The rights of each component of Berth on a cluster, as one table: its rows become roles, the access reviews
 // of `berth doctor`, and the table of docs/install.md.
 //
-// Constant data, any thread. A row that no component uses, or a use that no row grants, is a mistake: a test
-// compares reads with the watches of the loops (cli/install_test.cc), and another one all rights with an
-// audit log of a real API server (tests/cluster/install).
+// Constant data, any thread. A row that no component uses, or a use that no row grants, is a mistake. One
+// test compares reads with the watches of the loops (cli/install_test.cc). Another compares all rights with
+// an audit log of a real API server (tests/cluster/install).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 #include "model/affinities.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/key_bytes.h"
 #include "model/selector_bytes.h"
@@ -25,6 +27,18 @@ std::string post(std::string_view key, std::string_view value) {
   return std::string(key).append(1, '\0').append(value);
 }
 
+// The places where a pod finds the term: a label with one of its values; none: every pod looks there.
+std::vector<std::string> posts_of(const api::PodAffinityTerm& term) {
+  const auto& asked = term.pods.requirements();
+  const auto one = std::find_if(asked.begin(), asked.end(), [](const api::LabelRequirement& requirement) {
+    return requirement.op == api::LabelOperator::In;
+  });
+  std::vector<std::string> posts;
+  if (one == asked.end()) return posts;
+  for (const std::string& value : one->values) posts.push_back(post(one->key, value));
+  return posts;
+}
+
 // An API server gives every namespace this label; plans and standbys may lack the object.
 api::StringMap labels_of(const std::string& name, const api::Namespace* live) {
   return live ? live->meta.labels : api::StringMap{{std::string(kNamespaceName), name}};
@@ -36,30 +50,53 @@ std::size_t affinity_terms_of(const api::Pod& pod) {
   return pod.required_affinity.size() + pod.required_anti_affinity.size() + pod.preferred_affinity.size();
 }
 
-std::vector<std::string> Affinities::posts_of(const api::PodAffinityTerm& term) {
-  const auto& asked = term.pods.requirements();
-  const auto one = std::find_if(asked.begin(), asked.end(), [](const api::LabelRequirement& requirement) {
-    return requirement.op == api::LabelOperator::In;
-  });
-  std::vector<std::string> posts;
-  if (one == asked.end()) return posts;
-  for (const std::string& value : one->values) posts.push_back(post(one->key, value));
-  return posts;
+std::string beyond_affinity_bounds(const api::Pod& pod) {
+  const std::size_t terms = affinity_terms_of(pod);
+  if (terms <= std::min(kAffinityKeysMax, kAffinityTermsAlikeMax)) return "";
+  const std::string in_terms = "terms of spec.affinity between pods";
+  if (terms > kAffinityTermsMax) return "more than " + std::to_string(kAffinityTermsMax) + " " + in_terms;
+  std::set<std::string_view> keys;
+  std::set<std::string> known;
+  std::map<std::pair<std::string_view, std::string>, std::size_t> alike;  // by key, and label with value
+  bool many_alike = false;
+  const auto count = [&](const api::PodAffinityTerm& term) {
+    keys.insert(term.topology_key);
+    if (!known.insert(bytes_of(term)).second) return;
+    std::vector<std::string> posts = posts_of(term);
+    if (posts.empty()) posts.emplace_back();
+    for (std::string& one : posts)
+      many_alike |= ++alike[{term.topology_key, std::move(one)}] > kAffinityTermsAlikeMax;
+  };
+  std::for_each(pod.required_affinity.begin(), pod.required_affinity.end(), count);
+  std::for_each(pod.required_anti_affinity.begin(), pod.required_anti_affinity.end(), count);
+  for (const api::PodPreference& one : pod.preferred_affinity) count(one.term);
+  if (keys.size() > kAffinityKeysMax)
+    return "more than " + std::to_string(kAffinityKeysMax) + " topology keys in " + in_terms;
+  if (many_alike)
+    return "more than " + std::to_string(kAffinityTermsAlikeMax) + " different " + in_terms +
+           " that ask for the same label and value, or for none,";
+  return "";
 }
 
 TermUses Affinities::add(const api::Pod& pod) {
   TermUses uses;
-  if (!pod.bound() && affinity_terms_of(pod) > kAffinityTermsMax) return uses;
-  for (const api::PodAffinityTerm& term : pod.required_affinity)
-    uses.push_back(use_of(term, TermKind::Affinity, 0));
-  for (const api::PodAffinityTerm& term : pod.required_anti_affinity)
-    uses.push_back(use_of(term, TermKind::AntiAffinity, 0));
+  if (!pod.bound() && !beyond_affinity_bounds(pod).empty()) return uses;
+  std::map<std::pair<TermKind, TermId>, std::size_t> known;  // places in `uses`
+  const auto use = [&](const api::PodAffinityTerm& term, TermKind kind, std::int32_t weight) {
+    const TermId id = id_of(term);
+    const auto [at, added] = known.try_emplace({kind, id}, uses.size());
+    if (!added) return void(uses[at->second].weight += weight);
+    ++terms_[id.index()].carriers[static_cast<std::size_t>(kind)];
+    uses.push_back({id, kind, weight});
+  };
+  for (const api::PodAffinityTerm& term : pod.required_affinity) use(term, TermKind::Affinity, 0);
+  for (const api::PodAffinityTerm& term : pod.required_anti_affinity) use(term, TermKind::AntiAffinity, 0);
   for (const api::PodPreference& one : pod.preferred_affinity)
-    uses.push_back(use_of(one.term, TermKind::Preference, one.weight));
+    use(one.term, TermKind::Preference, static_cast<std::int32_t>(one.weight));
   return uses;
 }
 
-TermUse Affinities::use_of(const api::PodAffinityTerm& term, TermKind kind, std::int64_t weight) {
+TermId Affinities::id_of(const api::PodAffinityTerm& term) {
   std::string bytes = bytes_of(term);
   TermId id;
   if (const auto known = ids_.find(bytes); known != ids_.end()) {
@@ -79,8 +116,7 @@ TermUse Affinities::use_of(const api::PodAffinityTerm& term, TermKind kind, std:
     if (term.reads_namespaces()) by_namespace_.push_back(id);
     terms_[id.index()] = {term, std::move(bytes), {}};
   }
-  ++terms_[id.index()].carriers[static_cast<std::size_t>(kind)];
-  return {id, kind, static_cast<std::int32_t>(weight)};
+  return id;
 }
 
 void Affinities::remove(const TermUses& uses) {

@@ -1,10 +1,10 @@
-// Terms of inter-pod affinity: each distinct one that a live pod carries, with its carriers counted, found by
-// the pods that it means; and the labels of namespaces, which terms may select by.
+// Terms of inter-pod affinity that live pods carry, each distinct one once with a count of its carriers. A
+// pod finds the terms that select it. Also the labels of namespaces, by which terms may select.
 //
 // Owner: one Cluster, on one thread. Terms are equal when they mean the same pods and name the same topology
-// key, so all replicas of a workload carry one. Cost: a pod that comes or goes O(its terms); meaning()
-// a look-up for each of the pod's labels, and a match for each term that asks for this label and value, or
-// for no value at all. Memory: some 300 bytes a distinct term. Source: kube-scheduler's InterPodAffinity.
+// key, so all replicas of a workload carry one. Cost: O(its terms) for a pod that comes or goes. meaning()
+// costs a look-up for each label of the pod, and a match for each term that asks for this label with this
+// value or any. Memory: some 300 bytes a distinct term. Source: kube-scheduler's InterPodAffinity.
 #pragma once
 
 #include <array>
@@ -21,9 +21,12 @@ namespace berth::model {
 
 using TermId = DenseId<struct TermTag>;
 
-// Terms that are read of one pod. A waiting pod with more is not placed, so that what others read of it does
-// not grow with it.
-inline constexpr std::size_t kAffinityTermsMax = 64;
+// What is read of the terms of one pod: so many terms and topology keys, and so many different terms of a key
+// that ask for the same label and value, or for none. A waiting pod with more is not placed. So a pass over
+// all pods compares each with at most kAffinityTermsAlikeMax terms for each of its labels.
+inline constexpr std::size_t kAffinityTermsMax = 4096;
+inline constexpr std::size_t kAffinityKeysMax = 64;
+inline constexpr std::size_t kAffinityTermsAlikeMax = 64;
 
 enum class TermKind : std::uint8_t { Affinity, AntiAffinity, Preference };
 
@@ -37,10 +40,13 @@ struct TermUse {
 using TermUses = std::vector<TermUse>;
 
 std::size_t affinity_terms_of(const api::Pod& pod);
+// Which of these bounds the pod passes, as what it sets; empty: none.
+std::string beyond_affinity_bounds(const api::Pod& pod);
 
 class Affinities {
  public:
-  // The terms of a live pod; none of one that waits with more than kAffinityTermsMax.
+  // The terms of a live pod, in the order of its spec. Equal ones are one, and weights of preferences are
+  // added up. None of a pod that waits and has more than is read.
   TermUses add(const api::Pod& pod);
   void remove(const TermUses& uses);
   // Null: it is gone.
@@ -50,7 +56,7 @@ class Affinities {
   }
 
   const api::PodAffinityTerm& term(TermId id) const { return terms_[id.index()].term; }
-  // Equal for equal terms, whoever carries them.
+  // Equal for equal terms, no matter which pods carry them.
   const std::string& bytes(TermId id) const { return terms_[id.index()].bytes; }
   // Changes when a term selects other namespaces, because their labels changed.
   std::uint64_t namespaces_stamp() const { return namespaces_stamp_; }
@@ -68,9 +74,8 @@ class Affinities {
     std::string bytes;
     std::array<std::uint32_t, 3> carriers = {};  // by TermKind
   };
-  TermUse use_of(const api::PodAffinityTerm& term, TermKind kind, std::int64_t weight);
-  // The places where a pod finds the term: a label with one of its values; none: every pod looks there.
-  static std::vector<std::string> posts_of(const api::PodAffinityTerm& term);
+  // Makes a row for a new term, which nobody carries yet.
+  TermId id_of(const api::PodAffinityTerm& term);
 
   std::vector<Row> terms_;
   std::vector<TermId> free_;

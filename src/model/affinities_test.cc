@@ -108,17 +108,50 @@ TEST(Affinities, OnlyANamespaceThatATermSelectsOtherwiseCounts) {
   EXPECT_FALSE(put(namespace_of("n", "t"))) << "nobody asks";
 }
 
-// A pod that waits with more terms than are read takes no part; one with a place does.
-TEST(Affinities, TooManyTermsOfAWaitingPodAreNotRead) {
-  Affinities affinities;
+// `count` terms, each of key z<i mod keys>, for the value v<i mod values> of `app`; without a value for all.
+std::string many_terms(std::size_t count, std::size_t keys, std::size_t values) {
   std::string terms;
-  for (std::size_t i = 0; i <= kAffinityTermsMax; ++i)
-    terms += std::string(i == 0 ? "" : ",") + R"({"topologyKey":"z)" + std::to_string(i) +
-             R"(","labelSelector":{}})";
-  api::Pod pod = pod_of("one", "", terms);
-  EXPECT_TRUE(affinities.add(pod).empty());
-  pod.node_name = "n";
-  EXPECT_EQ(affinities.add(pod).size(), kAffinityTermsMax + 1);
+  for (std::size_t i = 0; i < count; ++i)
+    terms += std::string(i == 0 ? "" : ",") + R"({"topologyKey":"z)" + std::to_string(i % keys) +
+             R"(","labelSelector":{)" +
+             (values == 0 ? "" : R"("matchLabels":{"app":"v)" + std::to_string(i % values) + "\"}") + "}}";
+  return terms;
+}
+
+// A pod that waits with more than is read takes no part; one with a place does.
+TEST(Affinities, TooManyTermsOfAWaitingPodAreNotRead) {
+  const std::string of_one_key = R"({"topologyKey":"z","labelSelector":{"matchExpressions":[)";
+  std::string alike;  // different terms without a value
+  for (std::size_t i = 0; i <= kAffinityTermsAlikeMax; ++i)
+    alike += (i == 0 ? "" : ",") + of_one_key + R"({"key":"k)" + std::to_string(i) +
+             R"(","operator":"Exists"}]}})";
+  const struct {
+    std::string terms;
+    const char* beyond;  // "": all are read
+    std::size_t distinct;
+  } kCases[] = {
+      {many_terms(1000, 1, 1000), "", 1000},
+      {many_terms(1000, 1, 1), "", 1},
+      {many_terms(1000, 1, 0), "", 1},
+      {many_terms(kAffinityTermsMax, 8, 4096), "", 4096},
+      {many_terms(kAffinityTermsMax + 1, 1, 1), "more than 4096 terms of spec.affinity between pods", 1},
+      {many_terms(kAffinityKeysMax, 64, 0), "", 64},
+      {many_terms(kAffinityKeysMax + 1, 65, 0),
+       "more than 64 topology keys in terms of spec.affinity between pods", 65},
+      {alike,
+       "more than 64 different terms of spec.affinity between pods that ask for the same label and value, or "
+       "for none,",
+       65},
+  };
+  for (const auto& one : kCases) {
+    Affinities affinities;
+    api::Pod pod = pod_of("one", "", one.terms);
+    EXPECT_EQ(beyond_affinity_bounds(pod), one.beyond);
+    const bool is_read = *one.beyond == '\0';
+    EXPECT_EQ(affinities.add(pod).size(), is_read ? one.distinct : 0) << one.beyond;
+    pod.node_name = "n";
+    EXPECT_EQ(affinities.add(pod).size(), one.distinct) << one.beyond;
+  }
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // The cluster in memory as columns: nodes, pods, device pools, claims, and the source of each ledger entry.
 //
 // Owner: one decider, on one thread. Fed by View deltas in any order of kinds. A pod's place and a claim's
-// allocation are a pure function of the live objects, the live bind requests and the open assumptions, in
-// this precedence: live object, bind request (first by name), assumption (first by pod UID), late allocation.
-// So a rebuild gives the same state. Cost: a delta O(what it names and, for a slice, the slices of its pool);
-// lookups by name O(1), of pools and devices O(log n), by id an index. An id stays with its object; rows of
-// pods and claims are reused once no object, request or assumption names them.
+// allocation are a pure function of objects, bind requests and assumptions, so a rebuild gives the same
+// state. Precedence: live object, live bind request (first by name), open assumption (first by pod UID), late
+// allocation. Cost: a delta O(what it names; for a slice, the slices of its pool). Lookups cost O(1) by name,
+// O(log n) for pools and devices, an index by id. An id stays with its object. Rows of pods and claims are
+// reused once no object, request or assumption names them.
 #pragma once
 
 #include <map>

@@ -308,5 +308,43 @@ TEST(Ledger, AHoldBindsEntriesBelowItsPriority) {
   EXPECT_EQ(cluster.to_text(), before);
 }
 
+// Which holds an entry passes: hold by hold, from the rule alone.
+TEST(Ledger, LiftsTheHoldsThatDoNotBind) {
+  ClusterFixture world;
+  world.put(api::Kind::Node, node("n1"));
+  Ledger& ledger = world.cluster.ledger();
+  const NodeId n1 = world.cluster.find_node("n1");
+  std::vector<ScopedHold> holds;
+  for (int i = 0; i < 12; ++i) {
+    Hold hold{i % 4, {{{n1, ResourceAmounts{{kCpu, 1 << i}}, nullptr, {}}, {}}}, {}, {}};
+    hold.binds_equals = i % 3 == 0;
+    holds.emplace_back(ledger, std::move(hold));
+  }
+  const auto binds = [&](const ScopedHold& one, std::int32_t priority, const HoldsPassed& passed) {
+    const Hold& hold = one.hold();
+    const bool came_first =
+        passed.own && *passed.own <= one.id() && hold.priority <= ledger.holds().at(*passed.own).priority;
+    if (came_first || passed.backfilled == one.id() || std::ranges::count(passed.rooms, one.id()) > 0)
+      return false;
+    return hold.priority > priority ||
+           (hold.priority == priority && hold.binds_equals && passed.open != one.id());
+  };
+  for (std::int32_t priority = -1; priority < 5; ++priority)
+    for (std::size_t at = 0; at < holds.size(); ++at) {
+      const HoldId one = holds[at].id(), other = holds[(at * 5 + 3) % holds.size()].id();
+      const std::vector<HoldId> rooms = {other, one};
+      for (const HoldsPassed& passed :
+           {HoldsPassed{}, HoldsPassed{.own = one}, HoldsPassed{.own = one, .open = other},
+            HoldsPassed{.open = one, .backfilled = other}, HoldsPassed{.backfilled = one, .rooms = rooms}}) {
+        std::int64_t kept = 0;
+        for (std::size_t i = 0; i < holds.size(); ++i)
+          if (binds(holds[i], priority, passed)) kept += 1 << i;
+        Ledger::Transaction transaction(ledger);
+        transaction.lift_holds(priority, passed);
+        EXPECT_EQ(amount_in(ledger.node(n1).requested, kCpu), kept) << priority << " " << at;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace berth::model

@@ -41,9 +41,9 @@ struct GpuGroupChoice {
   std::int32_t hundredths_used = 0;  // the sum of what is taken of the others
 };
 
-// The groups for `devices` shares of this size, one GPU each: first the existing ones in which it fits, the
-// fullest first (of equally full ones by name), then new ones on `free_gpus`. None if there are too few. A
-// negative `free_gpus` means that a hold waits for GPUs in use: a group that only it has is no GPU yet.
+// The groups for `devices` shares of this size, one GPU each. Existing groups in which it fits come first:
+// the fullest, then by name. Then come new groups on `free_gpus`. None if there are too few. A negative
+// `free_gpus` means that a hold waits for GPUs in use: a group that only it has is no GPU yet.
 std::optional<GpuGroupChoice> choose_gpu_groups(const GpuGroups& groups, std::int64_t free_gpus,
                                                 std::int32_t hundredths, std::uint32_t devices);
 

@@ -225,6 +225,7 @@ Ledger::HoldId Ledger::add(Hold hold) {
     leaving_.insert(pod);
     if (const NodeId node = node_of(pod); node.valid()) changes_.note(node);
   }
+  holds_by_priority_.emplace(hold.priority, next_hold_);
   holds_.emplace(next_hold_, std::move(hold));
   return next_hold_++;
 }
@@ -238,7 +239,28 @@ void Ledger::release(HoldId hold) {
     leaving_.erase(leaving_.find(pod));
     if (const NodeId node = node_of(pod); node.valid()) changes_.note(node);
   }
+  holds_by_priority_.erase({found->second.priority, hold});
   holds_.erase(found);
+}
+
+// Ascending.
+std::vector<HoldId> Ledger::not_binding(std::int32_t priority, const HoldsPassed& passed) const {
+  const std::optional<std::int32_t> own =
+      passed.own ? std::optional(holds_.at(*passed.own).priority) : std::nullopt;
+  const auto end = holds_by_priority_.upper_bound({std::max(priority, own.value_or(priority)), UINT32_MAX});
+  std::vector<HoldId> passes;
+  for (auto at = holds_by_priority_.begin(); at != end; ++at) {
+    const auto [of_hold, id] = *at;
+    const bool came_first = own && *passed.own <= id && of_hold <= *own;
+    const bool equal_is_bound = of_hold == priority && passed.open != id && holds_.at(id).binds_equals;
+    if (came_first || (of_hold <= priority && !equal_is_bound)) passes.push_back(id);
+  }
+  std::ranges::copy_if(passed.rooms, std::back_inserter(passes),
+                       [&](HoldId id) { return holds_.contains(id); });
+  if (passed.backfilled && holds_.contains(*passed.backfilled)) passes.push_back(*passed.backfilled);
+  std::ranges::sort(passes);
+  passes.erase(std::ranges::unique(passes).begin(), passes.end());
+  return passes;
 }
 
 void Ledger::charge_hold(const Hold& hold, int sign) {
@@ -297,7 +319,7 @@ void Ledger::add_consumed(DeviceId device, const std::vector<CapacityAmount>& am
                                [](const CapacityAmount& a, CapacityId id) { return a.capacity < id; });
     if (at == consumed.end() || at->capacity != entry.capacity)
       at = consumed.insert(at, {entry.capacity, {}});
-    at->amount = Quantity::nanos(at->amount.nanos() + sign * entry.amount.nanos());
+    at->amount = sign > 0 ? at->amount + entry.amount : at->amount - entry.amount;
     if (at->amount.is_zero()) consumed.erase(at);
   }
 }
@@ -472,15 +494,9 @@ void Ledger::Transaction::remove_claim(ClaimId claim) {
 }
 
 void Ledger::Transaction::lift_holds(std::int32_t priority, const HoldsPassed& passed) {
-  const std::optional<HoldId> own = passed.own;
-  for (const auto& [id, hold] : ledger_.holds_) {
-    const bool came_first = own && *own <= id && hold.priority <= ledger_.holds_.at(*own).priority;
-    const bool equal_is_bound = hold.priority == priority && hold.binds_equals && passed.open != id;
-    const bool binds = hold.priority > priority || equal_is_bound;
-    const bool is_room = std::ranges::find(passed.rooms, id) != passed.rooms.end();
-    if (binds && !came_first && !is_room && passed.backfilled != id) continue;
+  for (const HoldId id : ledger_.not_binding(priority, passed)) {
     ledger_.record({Undo::Hold, id, 0, 0, 0});
-    ledger_.charge_hold(hold, -1);
+    ledger_.charge_hold(ledger_.holds_.at(id), -1);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "model/changes.h"
@@ -130,9 +131,11 @@ class Ledger {
   std::vector<ClaimReservationPtr> claims_;
   std::vector<std::int32_t> users_;  // by claim
   std::set<PodId> pods_with_volumes_;
+  std::vector<HoldId> not_binding(std::int32_t priority, const HoldsPassed& passed) const;
   std::map<HoldId, Hold> holds_;
-  std::multimap<PodId, NodeId> expected_;  // of holds that are charged
-  std::multiset<PodId> leaving_;           // for any hold
+  std::set<std::pair<std::int32_t, HoldId>> holds_by_priority_;  // the same
+  std::multimap<PodId, NodeId> expected_;                        // of holds that are charged
+  std::multiset<PodId> leaving_;                                 // for any hold
   HoldId next_hold_ = 0;
   std::uint64_t stamp_ = 0;
   Changes changes_;
@@ -173,7 +176,7 @@ class Ledger::Transaction {
   // Removes the pod's charge (or the claim's reservation), as preemption tries it.
   void remove_pod(PodId pod);
   void remove_claim(ClaimId claim);
-  // Takes back what holds keep from others, where they do not bind an entry of this priority.
+  // Takes back what holds keep from others, where they do not bind an entry of this priority: O(those).
   void lift_holds(std::int32_t priority, const HoldsPassed& passed);
   // Marks the device as in use, so that the allocator avoids it; exclude() leaves its counters free for
   // others.

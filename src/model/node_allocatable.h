@@ -22,7 +22,7 @@ struct AllocatedClaim {
 };
 
 // Null when the devices consume nothing. Claims that consume nothing are left out. An error ends the attempt:
-// a device is gone beside one that consumes, or an amount cannot be computed.
+// a device is gone while another one consumes, or an amount cannot be computed.
 Result<NodeAllocatablePtr> node_allocatable(const Cluster& cluster, const api::Pod& pod,
                                             const std::vector<AllocatedClaim>& claims);
 

@@ -1,9 +1,9 @@
 // Which pods are replicas of one workload: the selectors of Services, and of the ReplicationControllers,
 // ReplicaSets and StatefulSets that control pods.
 //
-// Owner: one Cluster, on one thread. Cost: a change one parse of its object, none where its generation stays;
-// selector_of() a look-up for each label of the pod, and a match for each Service that has this label as its
-// first by key. Memory: one selector an object. Source: kube-scheduler's helper.DefaultSelector.
+// Owner: one Cluster, on one thread. Cost: a change parses its object once, or not at all if its generation
+// is the same. selector_of() costs a look-up for each label of the pod, and a match for each Service whose
+// first label by key it is. Memory: one selector an object. Source: kube-scheduler's helper.DefaultSelector.
 #pragma once
 
 #include <array>

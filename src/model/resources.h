@@ -121,8 +121,8 @@ class ResourceNames {
   Names<ResourceId> names_;
 };
 
-// Amounts of kCpuUnasked and kMemoryUnasked with which a waiting pod counts in scores: those of its charges,
-// but for pods with pod-level requests, whose containers have floors only while the pod waits. Source:
+// The parts of kCpuUnasked and kMemoryUnasked that count in scores while a pod waits. They are those of its
+// charges, except with pod-level requests: their containers have floors only while the pod waits. Source:
 // kube-scheduler's calculatePodResourceRequest and getNonMissingContainerRequests.
 ResourceAmounts waiting_floors(const api::Pod& pod);
 

@@ -21,7 +21,7 @@ DecisionCore::DecisionCore(model::Cluster& cluster, dra::SelectorEvaluator& sele
       signature_cache_(pod_cycle_, domains_),
       group_cycle_(profiles_, domains_, signature_cache_, options.placements, options.proof_nodes_max),
       tree_cycle_(group_cycle_, profiles_, domains_, options.placements),
-      victim_search_(pod_cycle_),
+      victim_search_(pod_cycle_, domains_),
       group_victim_search_(group_cycle_, victim_search_),
       tree_victim_search_(tree_cycle_, victim_search_),
       pod_proof_nodes_max_(options.pod_proof_nodes_max) {
@@ -409,6 +409,7 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   GroupInput input;
   input.group = &group;
   input.waiting = std::move(members.waiting);
+  input.foreign = members.foreign;
   input.placed = std::move(members.placed);
   input.occupied = std::move(members.occupied);
   input.recorded = std::move(members.recorded);
@@ -417,7 +418,7 @@ GroupInput group_input(const api::PodGroup& group, GroupMembers members,
   input.joins = std::move(members.joinable);
   for (const api::Pod* pod : input.waiting) {
     AvoidSet avoid = avoid_of(*pod);
-    if (!avoid.nodes.empty()) input.avoid[pod->meta.uid] = std::move(avoid.nodes);
+    if (!avoid.nodes.empty()) input.avoid[pod->meta.uid] = AvoidedNodes(std::move(avoid.nodes));
     input.hidden.insert(input.hidden.end(), avoid.devices.begin(), avoid.devices.end());
   }
   std::sort(input.waiting.begin(), input.waiting.end(), before_in_queue);

@@ -86,7 +86,7 @@ class DecisionCore {
   // rooms that are kept for them, claims, volumes or a policy are, and those of more members than
   // kMembersComparedMax. Cost: the prefilters of each member.
   std::string likeness_of(const SchedulingContext& context, const GroupInput& input);
-  // The changes that bring a node closer to taking the pod, or one of the pods, whoever refuses it.
+  // The changes that bring a node closer to taking the pod, or one of the pods, whichever plugin refuses it.
   PodHints interests_of(const SchedulingContext& context, std::span<const api::Pod* const> pods) const;
   PodHints interests_of(const SchedulingContext& context, const api::Pod& pod) const {
     const api::Pod* const one = &pod;

@@ -51,7 +51,7 @@ enum class Signing : std::uint8_t { Unsigned, Signed };
 class SignPlugin : public Plugin {
  public:
   // After the prefilters: writes everything that the plugin reads of the pod and of its claims, as
-  // fragments. Unsigned: nothing is cached for this pod, and every node is judged anew.
+  // fragments. Unsigned: nothing is cached for this pod, and every node is judged again.
   virtual Signing sign(const PodQuery&, PodSignature&) const { return Signing::Unsigned; }
   // After the prefilters: adds what the plugin reads of other nodes than the one it judges.
   virtual void add_scope(const PodQuery&, FilterScope&) const {}
@@ -113,7 +113,7 @@ class DomainScore : public SignPlugin {
 // judged again because another one changed.
 class NormalizedScore : public SignPlugin {
  public:
-  // None: nothing tells nodes apart now, and all of them get score_of_all().
+  // None: nothing distinguishes nodes now, and all of them get score_of_all().
   virtual std::optional<Comparison> compare(const PodQuery& query) const = 0;
   virtual std::int64_t score_of_all() const { return 0; }
 };
@@ -176,11 +176,11 @@ struct PluginSet {
   bool preempts = true;       // DefaultPreemption: victims are searched for
   std::uint32_t profile = 0;  // its index; pods of different profiles share no verdicts
 
-  // The events that may help the pod, whoever refuses it.
+  // The events that may help the pod, whichever plugin refuses it.
   std::uint32_t events_for(const api::Pod& pod) const;
   // What the pod waits for: of the plugins that refused it, so that what others refuse later is no matter.
   PodHints hints_for(const PodQuery& query, const FitError& refusal) const;
-  // What brings a node closer to taking the pod, whoever refuses it.
+  // What brings a node closer to taking the pod, whichever plugin refuses it.
   void add_interests(const SchedulingContext& context, const api::Pod& pod, PodHints& hints) const;
   // Those that may refuse a pod.
   std::vector<const Plugin*> refusers() const;

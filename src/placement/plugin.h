@@ -19,9 +19,9 @@ class Plugin {
   virtual std::string_view name() const = 0;
   // After which events a pod that it refused is tried again.
   virtual QueueingHint events_to_register() const { return {}; }
-  // What brings a node closer to taking the pod, whoever refused it: for a pod that may have others evicted,
-  // and for members of groups. Named only for a pod that events_to_register() concerns; may name changes more
-  // closely.
+  // What brings a node closer to taking the pod, whichever plugin refused it. For a pod that may have others
+  // evicted, and for members of groups. Named only for a pod that events_to_register() concerns; may name
+  // changes more closely.
   virtual void add_interests(const SchedulingContext&, const api::Pod&, PodHints& hints) const;
   // The same for the pod of the query, which it refused on some nodes: often still more closely.
   virtual void add_hints(const PodQuery& query, const FitError& refusal, PodHints& hints) const;

@@ -42,7 +42,7 @@ class PluginBench {
     begin(pod);
     return answer(index.choose(state, {}), index);
   }
-  // The same, with every node judged anew.
+  // The same, with every node judged again.
   std::string choose_anew(const api::Pod& pod) {
     begin(pod);
     const std::vector<NodeId>& nodes = domains.nodes(cluster);

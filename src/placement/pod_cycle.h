@@ -28,8 +28,8 @@ class PodCycle {
   // After prepare(): the best of `nodes` (by name) without those in `avoid` (ascending). None if the pod fits
   // nowhere or the attempt failed. Of several candidates the scores are kube-scheduler's totals.
   NodeId choose(CycleState& state, std::span<const NodeId> nodes, std::span<const NodeId> avoid) const;
-  // After begin(): the node that keeps room for the pod, else the one that status.nominatedNodeName names, if
-  // it is one of `nodes`, not in `avoid`, and takes the pod; it is not compared with others. Otherwise none,
+  // After begin(): the node that keeps room for the pod, else the one that status.nominatedNodeName names. It
+  // must be one of `nodes`, not in `avoid`, and take the pod; it is not compared with others. Otherwise none,
   // and the state is as after begin(). Source: kube-scheduler's evaluateNominatedNode.
   NodeId choose_nominated(CycleState& state, std::span<const NodeId> nodes,
                           std::span<const NodeId> avoid) const;
@@ -55,8 +55,8 @@ class PodCycle {
     std::int64_t weight = 1;
     std::string_view plugin = {};
   };
-  // After prepare(): how nodes are compared for the pod. Returns what each node gets of the scores that tell
-  // no nodes apart now.
+  // After prepare(): how nodes are compared for the pod. Returns what each node gets of the scores that
+  // distinguish no nodes now.
   std::int64_t add_comparisons(const PodQuery& query, std::vector<WeightedComparison>& comparisons) const;
   // What a plugin gives each candidate: 0..100, before its weight.
   struct PluginScores {

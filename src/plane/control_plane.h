@@ -41,7 +41,8 @@ struct ControlPlaneOptions {
   std::vector<std::string> controller_names = {"*"};
   std::string root_ca;  // PEM certificate of the API server's CA, published in every namespace; empty: not
   bool simulated_nodes = true;
-  bool health_policies = false;  // on what agents elsewhere report; beside controllers they run anyway
+  Duration simulated_job_duration;  // of the Jobs' containers there that do not say theirs; zero: for ever
+  bool health_policies = false;     // on what agents elsewhere report; beside controllers they run anyway
   BindRequests bind_requests = BindRequests::Always;
   // Names this process in its decisions, so that a write of an earlier one that lands late is known. Empty
   // where it holds a Lease, or where the API server ends with it.
@@ -54,7 +55,7 @@ struct ControlPlaneOptions {
   health::HealthFeed* health = nullptr;
   // Receives every decision, on the scheduler's thread; outlives the control plane. Null: none.
   scheduling::DecisionLog* decisions = nullptr;
-  // Follows the cluster on an engine of its own, whoever leads; writes nothing. Outlives the control plane.
+  // Follows the cluster on an engine of its own, leader or not; writes nothing. Outlives the control plane.
   // Null: none.
   client::StatefulDecider* observer = nullptr;
   // Shared with other control planes of one program that read the same texts. Null: not shared.
@@ -62,9 +63,9 @@ struct ControlPlaneOptions {
 };
 
 api::Texts texts_read_by(const ControlPlaneOptions& options);
-// Resources that may be missing, in order that a scheduler works with an older ClusterRole: those that say
-// which pods are replicas, without which pods are spread less evenly; groups of other projects, without which
-// their pods wait; and, where only an observer reads them, reports of device health. Not Topologies and
+// Resources that may be missing, so that a scheduler works with an older ClusterRole. Without those that say
+// which pods are replicas, pods are spread less evenly. Without groups of other projects, their pods wait.
+// Reports of device health may be missing where only an observer reads them. Not Topologies and
 // PlacementPolicies: what they require must not be passed over.
 std::vector<api::ResourceRef> optional_resources(const ControlPlaneOptions& options);
 

@@ -22,6 +22,7 @@ std::vector<ControllerName> all_names() {
   for (const controllers::ControllerRow& row : controllers::controller_rows()) add(row.name, row.alias);
   for (const workloads::WorkloadRow& row : workloads::workload_rows()) add(row.name, row.alias);
   add(workloads::kRootCaPublisher.name, workloads::kRootCaPublisher.alias);
+  add(kTokenControllerName, "serviceaccount-token");
   return all;
 }
 

@@ -11,6 +11,9 @@
 namespace berth::plane {
 
 inline constexpr std::string_view kGarbageCollectorName = "garbage-collector-controller";
+inline constexpr std::string_view kServiceAccountControllerName = "serviceaccount-controller";
+// Of the API server itself, which has the key (server/token_secrets.h).
+inline constexpr std::string_view kTokenControllerName = "serviceaccount-token-controller";
 
 // The full names, each once.
 std::vector<std::string_view> controller_names();

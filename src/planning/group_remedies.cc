@@ -80,7 +80,7 @@ class GroupRemedySearch final : public RemedySearch {
     if (!plan || plan->victims.empty()) return;
     for (const auto* victims : {&plan->victims, &plan->awaited})
       for (const placement::PreemptionVictim& victim : *victims)
-        placement::remove_victim(offline.cluster(), victim.pod, transaction);
+        placement::remove_victim(offline.cluster(), victim.pod, model::GroupClaims::Freed, transaction);
     ++tries;
     if (core.place_group(context, input_, transaction).kind != GroupOutcome::Kind::Placed) return;
     add(evict_step(plan->victims, plan->placement));

@@ -112,7 +112,7 @@ Status OfflineCluster::gather(std::vector<Document> documents) {
     if (metadata.string_at("resourceVersion").empty()) metadata["resourceVersion"] = "1";
     if (document.kind == api::Kind::Pod && !document.trouble.empty()) troubles_[key] = document.trouble;
     if (!documents_.try_emplace({document.kind, key}, std::move(document.object)).second)
-      return Error(ErrorCode::Exists, "metadata.name", text + " stands in the input twice");
+      return Error(ErrorCode::Exists, "metadata.name", text + " is in the input twice");
   }
   return {};
 }

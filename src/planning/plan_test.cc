@@ -392,12 +392,12 @@ TEST(Plan, AGangWithAMemberThatFitsNowhereHasItsProof) {
   EXPECT_TRUE(g.certificate()->words.starts_with("pod b alone: ")) << g.certificate()->words;
 }
 
-// A field that is not honoured: more terms between pods than are read.
+// A field that is not honoured: more topology keys in terms between pods than are read.
 TEST(Plan, AFieldThatIsNotHonouredProvesNothing) {
   std::string affinity = ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [";
-  for (std::size_t i = 0; i <= model::kAffinityTermsMax; ++i)
-    affinity += std::string(i == 0 ? "" : ", ") + "{topologyKey: zone, labelSelector: {matchLabels: {i: x" +
-                std::to_string(i) + "}}}";
+  for (std::size_t i = 0; i <= model::kAffinityKeysMax; ++i)
+    affinity += std::string(i == 0 ? "" : ", ") + "{topologyKey: zone" + std::to_string(i) +
+                ", labelSelector: {matchLabels: {i: x}}}";
   affinity += "]}}";
   const Plan plan = plan_of(documents_of(std::string(kCluster) + pod("alone", affinity) + gang("g", 2) +
                                          pod("a", kInGang) + pod("b", affinity + kInGang)));
@@ -514,6 +514,7 @@ TEST(Plan, WhatRefusesAPodBeforeAnyNodeIsProved) {
   const std::optional<Proof> odd = decision_of(plan, "b").certificate();
   ASSERT_TRUE(odd) << decision_of(plan, "b").message();
   EXPECT_EQ(odd->kind + odd->request + odd->items.at(0), "Classrnosuch");
+  EXPECT_EQ(odd->words, "device class nosuch does not exist (existing: gpu)");
   EXPECT_EQ(to_string(to_json(plan, Verdicts::None).items_at("decisions").at(1).part("refused")),
             R"([{"plugin":"DynamicResources","id":"DeviceClassMissing","reason":"request r: device class )"
             R"(nosuch does not exist","nodes":2,"examples":[]}])");
@@ -706,7 +707,7 @@ TEST(Plan, TheSameObjectTwiceIsAnError) {
   options.gates = &gates;
   const Result<Plan> plan = make_plan(documents_of(pod("a", "") + pod("a", "")), options, selectors);
   ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.error().text(), "metadata.name: Pod default/a stands in the input twice");
+  EXPECT_EQ(plan.error().text(), "metadata.name: Pod default/a is in the input twice");
 }
 
 TEST(Plan, TheOrderOfTheInputNeverMatters) {

@@ -22,7 +22,7 @@ Ended ended_by(const VictimPlan& plan, const model::Cluster& cluster,
   const auto before = transaction.savepoint();
   for (const auto* pods : {&plan.victims, &plan.awaited})
     for (const placement::PreemptionVictim& victim : *pods)
-      placement::remove_victim(cluster, victim.pod, transaction);
+      placement::remove_victim(cluster, victim.pod, model::GroupClaims::Kept, transaction);
   Ended ended;
   for (const model::Step& step : transaction.take_since(before).steps)
     if (const auto* removed = std::get_if<model::RemovePod>(&step))

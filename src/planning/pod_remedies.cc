@@ -154,7 +154,7 @@ class PodRemedySearch final : public RemedySearch {
     model::Ledger::Transaction transaction(offline.cluster().ledger());
     for (const auto* pods : {&plan->victims, &plan->awaited})
       for (const placement::PreemptionVictim& victim : *pods)
-        placement::remove_victim(offline.cluster(), victim.pod, transaction);
+        placement::remove_victim(offline.cluster(), victim.pod, model::GroupClaims::Freed, transaction);
     if (core.decide_pod(context, pod_, {}, transaction).refusal) return std::nullopt;
     return evict_step(plan->victims, node_name(plan->node));
   }

@@ -1,9 +1,9 @@
 // What would make a refused pod or group fit: changes of nodes, evictions, more nodes, other devices, a
 // smaller group.
 //
-// Pure: each candidate is applied to the objects, the pod or the group is decided again, and the change is
-// undone; only what places it is a remedy, and every step of a remedy is needed. Cost: at most
-// kRemedyTriesMax decisions.
+// Pure: it applies each candidate to the objects, decides the pod or the group again, and undoes the change.
+// A candidate that places it is a remedy; every step of a remedy is needed. Cost: at most kRemedyTriesMax
+// decisions.
 #pragma once
 
 #include <vector>

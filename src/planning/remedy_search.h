@@ -104,9 +104,9 @@ class RemedySearch {
   const placement::SchedulingContext& context;
 };
 
-// Nodes in the order of what they lack for the pod, least first, at most kNearNodesMax: conditions that are
-// not met, then the sum of missing resources in parts of what is asked, then names. `nodes`: those that
-// count.
+// The nodes that lack least for the pod, least first, at most kNearNodesMax. Ordered by the number of
+// conditions that are not met, then by the sum of missing resources as parts of what is asked, then by name.
+// `nodes`: those that count.
 std::vector<std::string> nearest_nodes(const model::Cluster& cluster, const api::Pod& pod,
                                        std::span<const model::NodeId> nodes);
 

@@ -159,7 +159,7 @@ class TreeRemedySearch final : public RemedySearch {
     const std::string who = std::string(placement::group_kind(stuck.composite)) + " " + stuck.name;
     out.nearest = {stuck.nearest,
                    {stuck.room ? "for " + who + " it " + with_room(*stuck.room, stuck.needed)
-                               : "it does not take " + who + " beside the other groups"}};
+                               : "it does not take " + who + " next to the other groups"}};
   }
 
   void evict() {
@@ -176,7 +176,7 @@ class TreeRemedySearch final : public RemedySearch {
     if (!plan || plan->victims.empty()) return;
     for (const auto* victims : {&plan->victims, &plan->awaited})
       for (const placement::PreemptionVictim& victim : *victims)
-        placement::remove_victim(offline.cluster(), victim.pod, transaction);
+        placement::remove_victim(offline.cluster(), victim.pod, model::GroupClaims::Freed, transaction);
     ++tries;
     if (core.place_tree(context, input_, transaction).kind != GroupOutcome::Kind::Placed) return;
     add(evict_step(plan->victims, plan->placement));

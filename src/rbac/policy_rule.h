@@ -21,6 +21,8 @@ struct Attributes {
   std::string_view ns;     // empty: the cluster scope
   std::string_view name;
   std::string_view path = {};  // set: no resource
+  // The node that a list, a watch or a deletecollection selects by spec.nodeName; empty: none.
+  std::string_view selected_node = {};
 
   // "binding", or empty.
   std::string_view subresource() const;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
+
 namespace berth::rbac {
 
 inline constexpr std::string_view kMasters = "system:masters";
@@ -28,6 +30,9 @@ struct User {
   // Whether no rule limits this user.
   bool is_administrator() const { return is_in(kMasters); }
 };
+
+// A UserInfo of authentication.k8s.io/v1; empty members are left off, but for the name.
+Json user_info(const User& user);
 
 // "system:serviceaccount:NAMESPACE:NAME"
 inline std::string service_account_user(std::string_view ns, std::string_view name) {

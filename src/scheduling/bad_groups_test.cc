@@ -44,6 +44,25 @@ TEST_F(BadGroups, MembersOfAnotherPriorityAreNamed) {
   expect_good_is_placed();
 }
 
+TEST_F(BadGroups, AMemberOfAnotherSchedulerIsNamed) {
+  bench_.put_group("bad", 2);
+  bench_.put_pod({"bad-0", "1", "bad"});
+  bench_.put(Kind::Pod, R"({"metadata":{"name":"bad-1","namespace":"default","uid":"uid-bad-1"},"spec":)"
+                        R"({"schedulerName":"another","schedulingGroup":{"podGroupName":"bad"},)"
+                        R"("containers":[{"name":"c"}]},"status":{"phase":"Pending"}})");
+  put_good();
+  bench_.run();
+  EXPECT_NE(told("bad").find("all pods in a single pod group should have the same scheduler name, got "
+                             "another and "),
+            std::string::npos)
+      << told("bad");
+  expect_good_is_placed();
+  // Enough members are ours.
+  bench_.put_pod({"bad-2", "1", "bad"});
+  bench_.run();
+  for (const char* pod : {"bad-0", "bad-2"}) EXPECT_NE(bench_.node_of(pod), "") << pod;
+}
+
 TEST_F(BadGroups, ALevelThatNoNodeHasIsNamed) {
   bench_.put_group("bad", 2, "row");
   for (const char* pod : {"bad-0", "bad-1"}) bench_.put_pod({pod, "1", "bad"});

@@ -48,16 +48,18 @@ void put_driver_that_must_be_there(TestBench& bench) {
 }
 
 const BadPod kBadPods[] = {
-    {"1,000 terms",
-     {"bad", "1", "", affinity(1000, R"({"matchLabels":{"app":"a"}})")},
+    {"1,000 terms", {"bad", "1", "", affinity(1000, R"({"matchLabels":{"app":"a"}})")}, "n2", ""},
+    {"5,000 terms",
+     {"bad", "1", "", affinity(5000, R"({"matchLabels":{"app":"a"}})")},
      "",
-     "pod sets more than 64 terms of spec.affinity between pods, which Berth does not honour"},
+     "pod sets more than 4096 terms of spec.affinity between pods, which Berth does not honour"},
     {"an operator that does not exist",
      {"bad", "1", "",
       affinity(1, R"({"matchExpressions":[{"key":"app","operator":"Near","values":["a"]}]})")},
      "n2",
      ""},
     {"2^63 cpus", {"bad", "9223372036854775808"}, "", "0/2 nodes are available: 2 Insufficient cpu."},
+    {"1e30 cpus", {"bad", "1e30"}, "", "0/2 nodes are available: 2 Insufficient cpu."},
     {"2^64 bytes of memory",
      {"bad", "1", "", "", "18446744073709551616"},
      "",

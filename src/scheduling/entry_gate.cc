@@ -115,6 +115,7 @@ void EntryGate::tell_group_scheduled(const client::View& view, const api::PodGro
 }
 
 void EntryGate::reconsider_group(const client::View& view, const EntityKey& key, Time now) {
+  short_groups_.erase(key);
   if (loop_.entry_of_group(view, key.ns, key.name) != key) return leave_queue(key, now);
   const GroupMembers members = members_of(view, key);
   for (const api::BindRequest* request : members.broken) loop_.withdrawals.want(*request, now);
@@ -133,7 +134,26 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
   if (!closed) return enqueue(entry, now);
   loop_.forget_room(key, now);  // a gated entry gets no reservation
   loop_.queue.gate(key, entry.priority, entry.since);
+  if (const auto* held = std::get_if<placement::GroupGate>(&*closed);
+      held && held->kind == placement::GroupGate::Kind::TooFewMembers)
+    short_groups_.insert_or_assign(key, *held);
   log_gate(key, *closed, now);
+}
+
+bool EntryGate::join_short_group(const client::View& view, const EntityKey& key,
+                                 const std::vector<std::string>& pods, Time now) {
+  const auto found = short_groups_.find(key);
+  if (found == short_groups_.end()) return false;
+  placement::GroupGate& held = found->second;
+  held.alive += static_cast<std::int32_t>(pods.size());
+  if (held.alive >= held.wanted) return false;
+  for (const std::string& name : pods) {
+    const api::Pod* pod = view.pods.find(key.ns, name);
+    if (!pod || pod->group != key.name || !loop_.wants_place(view, *pod) || gate(view, *pod, now))
+      return false;
+  }
+  log_gate(key, held, now);
+  return true;
 }
 
 // A fault is told, but not that owners are being read: that takes a moment.
@@ -187,13 +207,13 @@ std::optional<placement::GateReason> EntryGate::gate(const client::View& view, c
 }
 
 void EntryGate::reconsider(const client::View& view, Time now) {
-  for (const EntityKey& key : loop_.dirty.take()) {
+  for (const auto& [key, joined] : loop_.dirty.take()) {
     if (key.kind == EntityKind::Pod)
       reconsider_pod(view, key, now);
-    else if (key.kind == EntityKind::Group)
-      reconsider_group(view, key, now);
-    else
+    else if (key.kind == EntityKind::CompositeGroup)
       reconsider_tree(view, key, now);
+    else if (joined.empty() || !join_short_group(view, key, joined, now))
+      reconsider_group(view, key, now);
   }
 }
 

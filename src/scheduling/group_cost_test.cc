@@ -35,17 +35,19 @@ class GroupCost : public testing::Test {
     bench_.emplace(std::move(options));
     bench_->put_node({"n1", "1"});
     bench_->put_group("g", kMembersOfTheGroup);
-    for (int i = 0; i < kMembersOfTheGroup; ++i)
-      bench_->put(api::Kind::Pod, R"({"metadata":{"namespace":"default","generation":1,"name":")" +
-                                      member(i) +
-                                      R"("},"spec":{"schedulerName":"berth","schedulingGroup":)"
-                                      R"({"podGroupName":"g"},"containers":[{"name":"c","resources":)"
-                                      R"({"requests":{"cpu":"1"}}}]},"status":{"phase":"Pending"}})");
+    for (int i = 0; i < kMembersOfTheGroup; ++i) put_member("g", member(i));
     bench_->run();
     EXPECT_FALSE(bench_->message_of(member(0)).empty()) << "the group is refused";
     looks_ = 0;
   }
   static std::string member(int i) { return "p" + std::to_string(i); }
+  void put_member(const std::string& group, const std::string& name) {
+    bench_->put(api::Kind::Pod,
+                R"({"metadata":{"namespace":"default","generation":1,"name":")" + name +
+                    R"("},"spec":{"schedulerName":"berth","schedulingGroup":{"podGroupName":")" + group +
+                    R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},)"
+                    R"("status":{"phase":"Pending"}})");
+  }
   // A watch shows the pod with this change, and the scheduler decides.
   template <class Change>
   void change(int i, Change change) {
@@ -63,6 +65,37 @@ TEST_F(GroupCost, ReportsOfMembersLookAtNobody) {
   for (int i = 0; i < kMembersOfTheGroup; ++i)
     change(i, [](Json& pod) { pod["status"]["qosClass"] = "Burstable"; });
   EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(GroupCost, AMemberThatArrivesIsLookedAtAlone) {
+  bench_->put_group("late", kMembersOfTheGroup);
+  for (int i = 0; i + 1 < kMembersOfTheGroup; ++i) {
+    put_member("late", "late" + std::to_string(i));
+    bench_->decide();
+    ASSERT_EQ(looks_, i + 1);
+  }
+  put_member("late", "last");
+  bench_->run();
+  EXPECT_GE(looks_, 2 * kMembersOfTheGroup - 1) << "now the group is tried";
+  EXPECT_FALSE(bench_->message_of("late0").empty());
+  EXPECT_FALSE(bench_->message_of("last").empty());
+}
+
+// A member that left before the group is complete does not count.
+TEST_F(GroupCost, ArrivalsAreCountedAfterOthersLeft) {
+  bench_->put_group("late", 3);
+  put_member("late", "a");
+  bench_->decide();
+  put_member("late", "b");
+  bench_->decide();
+  bench_->erase(api::Kind::Pod, "a");
+  bench_->decide();
+  put_member("late", "c");
+  bench_->run();
+  EXPECT_TRUE(bench_->message_of("c").empty()) << "two of three";
+  put_member("late", "a");
+  bench_->run();
+  EXPECT_FALSE(bench_->message_of("c").empty()) << "refused: the node takes one";
 }
 
 TEST_F(GroupCost, AChangeThatMattersLooksAtAll) {

@@ -186,7 +186,10 @@ void Intake::pod_changed(const client::View& view, const client::Delta& delta, T
     return;
   if (before) loop_.dirty.insert(loop_.entry_of(view, *before));
   if (!after) return;
-  loop_.dirty.insert(loop_.entry_of(view, *after));
+  if (const EntityKey entry = loop_.entry_of(view, *after); !before && entry.kind == EntityKind::Group)
+    loop_.dirty.joined(entry, after->meta.name);
+  else
+    loop_.dirty.insert(entry);
   if (!before && !after->group.empty()) loop_.queue.wake_one(loop_.entry_of(view, *after), now);
   // Terms and constraints read the pod's own labels, too; backfill reads its expected duration.
   const auto duration_of = [](const api::Pod& pod) {

@@ -18,9 +18,10 @@ std::vector<model::NodeId> together(std::span<const model::NodeId> a, std::span<
 
 void avoid_too(std::span<const model::NodeId> nodes, GroupInput& input) {
   if (nodes.empty()) return;
+  const placement::AvoidedNodes more({nodes.begin(), nodes.end()});
   for (const api::Pod* member : input.waiting) {
-    std::vector<model::NodeId>& of_member = input.avoid[member->meta.uid];
-    of_member = together(of_member, nodes);
+    placement::AvoidedNodes& of_member = input.avoid[member->meta.uid];
+    of_member = of_member.with(more);
   }
 }
 

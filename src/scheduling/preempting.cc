@@ -1,6 +1,8 @@
 // The part of Scheduler that has pods of lower priority evicted for a refused one.
+#include <algorithm>
 #include <set>
 
+#include "api/types/claim_consumer.h"
 #include "base/name_list.h"
 #include "placement/preemption/eligibility.h"
 #include "placement/preemption/victims.h"
@@ -112,10 +114,11 @@ void Scheduler::begin_preemption(const SchedulingContext& context, const EntityK
       under_way.victims.push_back(
           {client::key_of(api::Kind::Pod, meta), victim.uid, loop_.cluster.node(node).name, victim.refused});
     }
-  for (const model::ClaimId claim : found.claims)
-    under_way.claims.push_back(
-        {client::key_of(api::Kind::ResourceClaim, loop_.cluster.claim(claim).live->meta),
-         loop_.cluster.claim(claim).live->meta.uid});
+  for (const model::ClaimId id : found.claims) {
+    const api::ResourceClaim& claim = *loop_.cluster.claim(id).live;
+    under_way.claims.push_back({client::key_of(api::Kind::ResourceClaim, claim.meta), claim.meta.uid,
+                                std::ranges::any_of(claim.reserved_for, api::is_group)});
+  }
   // They are tried again: another node takes them, or their refusal clears the nomination.
   for (const auto& [name, place] : under_way.places)
     for (const EntityKey& lower : loop_.nominations.below(under_way.priority, loop_.cluster.find_node(place)))
@@ -200,7 +203,11 @@ void Scheduler::end_preemptions(Time now) {
 
 client::Effects Scheduler::evict(const client::View& view, Time now) {
   return loop_.evictions.due(view, now,
-                             [&](const api::BindRequest& request) { loop_.withdrawals.want(request, now); });
+                             {[&](const api::BindRequest& request) { loop_.withdrawals.want(request, now); },
+                              [&](const api::ObjectKey& claim) {
+                                const model::ClaimId id = loop_.cluster.find_claim(claim.ns, claim.name);
+                                return id.valid() && loop_.cluster.ledger().users(id) > 0;
+                              }});
 }
 
 }  // namespace berth::scheduling

@@ -517,6 +517,79 @@ TEST_F(Preempts, ADeviceIsWaitedForAfterItsPod) {
   EXPECT_EQ(bench.node_of("high"), node);
 }
 
+// The only device is that of the claim "c" of the group "g" with this priority; `members` run and use it. The
+// pod "high" with priority 10 asks for a device.
+void put_claim_of_a_group(TestBench& bench, int priority, const std::vector<std::string>& members) {
+  bench.put_node({"n1"});
+  bench.put_slice("s", "n1", 1);
+  bench.put_class("gpu", "true");
+  bench.put(api::Kind::PodGroup,
+            R"({"metadata":{"name":"g","namespace":"default","uid":"uid-g"},"spec":{"priority":)" +
+                std::to_string(priority) + R"(,"schedulingPolicy":{"basic":{}},)" +
+                R"("resourceClaims":[{"name":"dev","resourceClaimName":"c"}]}})");
+  bench.put_claim("c", "gpu");
+  Json claim = *parse_json(*bench.view.claims.find("default", "c")->raw);
+  claim["status"] = *parse_json(
+      R"({"allocation":{"devices":{"results":[{"request":"r","driver":"gpu.example.com","pool":"pool-s",)"
+      R"("device":"d0"}]}},"reservedFor":[{"apiGroup":"scheduling.k8s.io","resource":"podgroups",)"
+      R"("name":"g","uid":"uid-g"}]})");
+  bench.put_json(api::Kind::ResourceClaim, std::move(claim));
+  for (const std::string& member : members)
+    bench.put_pod(
+        {member, "1", "g", R"(,"nodeName":"n1","resourceClaims":[{"name":"dev","resourceClaimName":"c"}])"});
+  bench.put_claim("high", "gpu");
+  bench.put_pod(
+      {"high", "1", "", with_priority(10, R"(,"resourceClaims":[{"name":"c","resourceClaimName":"high"}])")});
+}
+
+// Its controller would keep it until the group is gone.
+TEST_F(Preempts, TheClaimOfAGroupIsGivenBackWithItsLastMember) {
+  put_claim_of_a_group(bench, 0, {"a", "b"});
+  const auto is_allocated = [&] { return bench.view.claims.find("default", "c")->allocation.has_value(); };
+  bench.run();
+  EXPECT_EQ(bench.evictions.size(), 2u);
+  EXPECT_EQ(nominated("high"), "n1");
+  bench.erase(api::Kind::Pod, "a");
+  bench.run();
+  EXPECT_TRUE(is_allocated()) << "b uses it";
+  bench.erase(api::Kind::Pod, "b");
+  bench.run();
+  EXPECT_FALSE(is_allocated());
+  EXPECT_EQ(bench.node_of("high"), "n1");
+  EXPECT_EQ(bench.evictions.size(), 2u);
+}
+
+// As after a restart between the last eviction and the return of the claim.
+TEST_F(Preempts, AClaimThatAGroupKeepsWithoutMembersIsGivenBack) {
+  put_claim_of_a_group(bench, 0, {});
+  bench.run();
+  EXPECT_TRUE(bench.evictions.empty());
+  EXPECT_EQ(bench.node_of("high"), "n1");
+}
+
+TEST_F(Preempts, AClaimOfAGroupOfTheSamePriorityStays) {
+  put_claim_of_a_group(bench, 10, {});
+  bench.run();
+  EXPECT_EQ(bench.node_of("high"), "");
+  EXPECT_TRUE(bench.view.claims.find("default", "c")->allocation.has_value());
+}
+
+// Without need of devices a group keeps them for its next members.
+TEST_F(Preempts, WhoAsksForNoDeviceLeavesTheClaimOfAGroup) {
+  put_claim_of_a_group(bench, 0, {});
+  bench.put_node({"n1", "1"});
+  bench.erase(api::Kind::Pod, "high");
+  bench.put_pod(
+      {"a", "1", "g", R"(,"nodeName":"n1","resourceClaims":[{"name":"dev","resourceClaimName":"c"}])"});
+  bench.put_pod({"big", "1", "", with_priority(10)});
+  bench.run();
+  EXPECT_EQ(bench.evictions.size(), 1u);
+  bench.erase(api::Kind::Pod, "a");
+  bench.run();
+  EXPECT_EQ(bench.node_of("big"), "n1");
+  EXPECT_TRUE(bench.view.claims.find("default", "c")->allocation.has_value());
+}
+
 TEST_F(Preempts, ARefusalByABudgetGivesThePlanUp) {
   bench.put_node({"n1"});
   bench.put(

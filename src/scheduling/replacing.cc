@@ -181,10 +181,10 @@ void Scheduler::find_spare(const SchedulingContext& context, const GroupInput& i
                            std::span<const LostPlace> lost) {
   const GroupKey key = key_of(input);
   GroupInput within = input;
-  const std::vector<model::NodeId> outside =
+  const placement::AvoidedNodes outside(
       input.group->parent.empty()
           ? std::vector<model::NodeId>()
-          : placement::outside_of_tree(context.view, loop_.cluster, loop_.owners.questions(), *input.group);
+          : placement::outside_of_tree(context.view, loop_.cluster, loop_.owners.questions(), *input.group));
   std::vector<const api::Pod*> pods;
   for (const LostPlace& place : lost) {
     pods.push_back(place.pod);

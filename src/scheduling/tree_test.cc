@@ -143,7 +143,7 @@ TEST(Trees, TheGroupThatFindsNoRoomIsNamed) {
   const Row rows[] = {
       {"no rack takes the second group", "", "rack", 3,
        "pod group default/root waits: the cluster does not take the 4 more pods it needs; PodGroup b needs 3 "
-       "more pods beside the other groups, and s comes closest with room for 2 by cpu, memory and pod "
+       "more pods next to the other groups, and s comes closest with room for 2 by cpu, memory and pod "
        "slots."},
       {"no block takes both", "rack", "", 2,
        "pod group default/root waits: none of 2 domains of rack takes the 3 more pods it needs; s comes "
@@ -154,7 +154,7 @@ TEST(Trees, TheGroupThatFindsNoRoomIsNamed) {
       {"no node has the label", "zone", "", 1, "pod group default/root waits: no node has the label zone."},
       {"no node has the label of a group", "", "zone", 1,
        "pod group default/root waits: the cluster does not take the 2 more pods it needs; PodGroup b needs 1 "
-       "more pod beside the other groups, and no node there has the label zone."},
+       "more pod next to the other groups, and no node there has the label zone."},
   };
   for (const Row& row : rows) {
     TreeBench bench;
@@ -197,6 +197,28 @@ TEST(Trees, AGroupThatComesLaterJoinsTheTree) {
   bench.run();
   EXPECT_EQ(bench.placed(), "a-0 b-0 b-1");
   EXPECT_EQ(bench.request_of("b-0")->group.size, 2);
+}
+
+TEST(Trees, AGroupThatBeginsDoesNotJoinADecisionAtTheBarrier) {
+  TreeBench bench;
+  bench.put_node({"n1", "8"});
+  bench.put_composite("root", 1);
+  bench.put_child("a", 2, "root");
+  bench.put_pods("a", 2);
+  bench.run();
+  ASSERT_EQ(bench.placed(), "a-0 a-1");
+  bench.put_pod({"a-2", "1", "a"});
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1 a-2");
+  EXPECT_EQ(bench.request_of("a-2")->decision_id, bench.request_of("a-0")->decision_id);
+  bench.put_child("b", 2, "root");
+  bench.put_pods("b", 2);
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1 a-2");
+  bench.commit("root", "a-0");
+  bench.run();
+  EXPECT_EQ(bench.placed(), "a-0 a-1 a-2 b-0 b-1");
+  EXPECT_NE(bench.request_of("b-0")->decision_id, bench.request_of("a-0")->decision_id);
 }
 
 TEST(Trees, AChildThatIsShortHoldsNobodyWhereTheParentNeedsItNot) {

@@ -21,7 +21,7 @@ void keep_rooms_of_victims(LoopState& loop, DecisionCore& core, const Scheduling
   {
     model::Ledger::Transaction transaction(loop.cluster.ledger());
     for (const placement::PreemptionVictim& victim : found.victims)
-      placement::remove_victim(loop.cluster, victim.pod, transaction);
+      placement::remove_victim(loop.cluster, victim.pod, model::GroupClaims::Kept, transaction);
     std::size_t tried = 0;
     for (const placement::PreemptionVictim& victim : found.victims) {
       const api::Pod& pod = *loop.cluster.pod(victim.pod).live;

@@ -35,6 +35,22 @@ class VictimRooms : public testing::Test {
     bench.run();
     ASSERT_EQ(bench.evictions, std::vector<std::string>{"evict victim"});
   }
+  // The preemptor is deleted after the evictions were sent, and before the API has answered.
+  void preemptor_goes_while_evictions_are_under_way(bool accepted) {
+    put_pod("high", "3", "", R"(,"priority":10,"nodeSelector":{"disk":"n1"})");
+    client::Effects effects = bench.decide();
+    for (; effects.decision_id != kEvictionWrites; effects = bench.decide()) bench.carry_out(effects);
+    EXPECT_EQ(holds(), 2U);
+    bench.erase(api::Kind::Pod, "high");
+    bench.run();
+    client::Outcome outcome{effects.decision_id, {}};
+    for (const client::Chain& chain : effects.chains) outcome.chains.push_back({chain.key, accepted, 0, {}});
+    bench.scheduler.on_outcome(bench.view, outcome, bench.now);
+    bench.run();
+  }
+  std::ptrdiff_t preempted() const {
+    return std::ranges::count(bench.events, "Preempted", &client::EventNote::reason);
+  }
   std::size_t holds() const { return bench.scheduler.cluster().ledger().holds().size(); }
 
   TestBench bench;
@@ -95,19 +111,21 @@ TEST_F(VictimRooms, AreKeptForSoManyVictimsOfAPlan) {
 }
 
 TEST_F(VictimRooms, AVictimThatIsSparedKeepsNoRoom) {
-  put_pod("high", "3", "", R"(,"priority":10,"nodeSelector":{"disk":"n1"})");
-  client::Effects effects = bench.decide();
-  while (effects.decision_id != kEvictionWrites) {
-    bench.carry_out(effects);
-    effects = bench.decide();
-  }
-  EXPECT_EQ(holds(), 2U);
-  bench.erase(api::Kind::Pod, "high");
-  client::Outcome outcome{effects.decision_id, {}};
-  for (const client::Chain& chain : effects.chains) outcome.chains.push_back({chain.key, false, 0, {}});
-  bench.scheduler.on_outcome(bench.view, outcome, bench.now);
-  bench.run();
+  preemptor_goes_while_evictions_are_under_way(false);
   EXPECT_EQ(holds(), 0U);
+  EXPECT_EQ(preempted(), 0);
+}
+
+TEST_F(VictimRooms, AVictimWhoseEvictionIsAcceptedAfterItsPlanHasEndedKeepsItsRoom) {
+  preemptor_goes_while_evictions_are_under_way(true);
+  EXPECT_EQ(holds(), 1U) << "of the successor";
+  EXPECT_EQ(preempted(), 1);
+  bench.erase(api::Kind::Pod, "victim");
+  put_pod("rival", "3", "", R"(,"nodeSelector":{"disk":"n2"})");
+  put_pod("next", "3", "rs");
+  bench.run();
+  EXPECT_EQ(bench.node_of("rival"), "");
+  EXPECT_EQ(bench.node_of("next"), "n2");
 }
 
 }  // namespace

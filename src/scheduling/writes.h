@@ -19,7 +19,7 @@ using placement::BindRequestDraft;
 client::Chain bind_chain(const client::View& view, const BindRequestDraft& binding,
                          const api::BindGroup& group, const std::string& decision, const LoopState& loop);
 
-// Puts writes that renew the claims' reservations before the BindRequest: a claim that is already reserved
+// Puts writes that renew the claims' reservations before the BindRequest. A claim that is already reserved
 // for the pod may look idle, and a deallocation of it may be in flight. `renewed`: claims that this decision
 // has renewed.
 void renew_reservations(const client::View& view, const BindRequestDraft& binding,

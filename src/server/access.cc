@@ -1,15 +1,19 @@
 #include "server/access.h"
 
+#include "api/gates.h"
 #include "base/ascii.h"
 #include "base/time.h"
 #include "rbac/escalation.h"
 #include "server/admission_notes.h"
 #include "server/certificate_signer.h"
+#include "server/claim_status_access.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 
 namespace berth::server {
 namespace {
+
+constexpr std::string_view kGranularStatus = "DRAResourceClaimGranularStatusAuthorization";
 
 // Errors may be shown by browsers.
 std::string without_markup(std::string_view text) {
@@ -75,18 +79,19 @@ std::vector<const rbac::PolicyRule*> pointers_to(const std::vector<rbac::PolicyR
 
 ApiResult<void> Access::authorize(const User& user, const rbac::Attributes& asked) {
   if (user.is_administrator()) return {};
-  const PolicyPtr policy = this->policy();
-  if (policy->allows(user, asked)) return {};
+  if (policy()->allows(user, asked)) return {};
+  const rbac::Decision decision = decide(user, asked);
+  if (decision.allowed) return {};
   const std::string_view plural = std::string_view(asked.resource).substr(0, asked.resource.find('/'));
   return forbidden({asked.group, plural}, asked.name,
-                   with_reason(without_markup(sentence(user, asked)), policy->decide(user, asked).reason));
+                   with_reason(without_markup(sentence(user, asked)), decision.reason));
 }
 
 ApiResult<void> Access::authorize_path(const User& user, std::string_view method, std::string_view path) {
   if (user.is_administrator()) return {};
   const std::string verb = to_lower(method);
   const rbac::Decision decision =
-      policy()->decide(user, {.verb = verb, .group = "", .resource = "", .ns = "", .name = "", .path = path});
+      decide(user, {.verb = verb, .group = "", .resource = "", .ns = "", .name = "", .path = path});
   if (decision.allowed) return {};
   return ApiStatus{.code = 403,
                    .reason = "Forbidden",
@@ -96,7 +101,13 @@ ApiResult<void> Access::authorize_path(const User& user, std::string_view method
 }
 
 rbac::Decision Access::decide(const User& user, const rbac::Attributes& asked) {
-  return user.is_administrator() ? rbac::Decision{true, ""} : policy()->decide(user, asked);
+  if (user.is_administrator()) return {true, ""};
+  rbac::Decision by_role = policy()->decide(user, asked);
+  const std::optional<std::string> node = by_role.allowed ? std::nullopt : node_of(user);
+  if (!node) return by_role;
+  rbac::Decision by_node = nodes_.decide(*node, asked);
+  if (by_node.allowed || by_role.reason.empty()) return by_node;
+  return {false, by_node.reason.empty() ? by_role.reason : by_node.reason + "\n" + by_role.reason};
 }
 
 void Access::noted(const ObjectTarget& target) {
@@ -145,12 +156,15 @@ std::vector<std::shared_ptr<const Value>> Access::read(std::string_view plural, 
 }
 
 ApiResult<void> Access::check_write(const ObjectTarget& target, const WriteOptions& options,
-                                    const Json& object, const Json* before) {
+                                    const Json* object, const Json* before) {
   // A write without notes is the server's own.
   if (!options.notes) return {};
   const HttpRequest& request = options.notes->request();
   const User& user = request.user;
   const std::string_view group = target.resource->group;
+  if (const std::optional<std::string> node = node_of(user))
+    TRY(nodes_.check_write(*node, target, object, before));
+  if (!object) return {};
   // A PUT, or an apply: so far it was only asked whether the user may change the object.
   if (!before && request.method != "POST")
     TRY(authorize(user, {.verb = "create",
@@ -158,8 +172,24 @@ ApiResult<void> Access::check_write(const ObjectTarget& target, const WriteOptio
                          .resource = std::string(target.resource->plural),
                          .ns = target.ns,
                          .name = target.name}));
-  if (group == rbac::kGroup) return check_grant(user, target, object, before);
-  return group == kCertificatesGroup ? check_certificate(user, target, object, before) : ApiResult<void>();
+  if (group == rbac::kGroup) return check_grant(user, target, *object, before);
+  return group == kCertificatesGroup ? check_certificate(user, target, *object, before) : ApiResult<void>();
+}
+
+api::FieldErrors Access::status_errors(const ObjectTarget& target, const WriteOptions& options,
+                                       const Json& next, const Json& before) {
+  const bool of_claim = target.resource->plural == "resourceclaims" && target.subresource == "status";
+  if (!of_claim || !options.notes || !registry_.dependencies().gates.enabled(kGranularStatus)) return {};
+  const HttpRequest& request = options.notes->request();
+  return claim_status_errors(*this, request.user, request.method == "PUT" ? "update" : "patch", target, next,
+                             before);
+}
+
+ApiResult<void> Access::check_body(const ObjectTarget& target, const WriteOptions& options,
+                                   const Json& body) const {
+  const std::optional<std::string> node =
+      options.notes ? node_of(options.notes->request().user) : std::nullopt;
+  return node ? nodes_.check_body(*node, target, body) : ApiResult<void>();
 }
 
 ApiResult<void> Access::check_grant(const User& user, const ObjectTarget& target, const Json& object,

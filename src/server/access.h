@@ -17,6 +17,7 @@
 
 #include "rbac/policy.h"
 #include "server/http.h"
+#include "server/node_access.h"
 #include "server/object_target.h"
 #include "server/status.h"
 
@@ -30,7 +31,7 @@ using PolicyPtr = std::shared_ptr<const rbac::Policy>;
 class Access {
  public:
   // `registry` outlives it.
-  explicit Access(const Registry& registry) : registry_(registry) {}
+  explicit Access(const Registry& registry) : registry_(registry), nodes_(registry) {}
 
   // 403 in the reference's words unless `user` may.
   ApiResult<void> authorize(const User& user, const rbac::Attributes& asked);
@@ -43,12 +44,21 @@ class Access {
 
   // An object was written.
   void noted(const ObjectTarget& target);
-  // Refuses (403) an update that creates its object for one who may not `create` it; a role or a binding that
-  // grants what its writer does not have, unless the writer may `escalate` or `bind`; the decision on a
-  // request for a certificate, or its certificate, of one who may not `approve` or `sign` for its signer; and
-  // such a request for the administrators' group. `before`: null for a create. Other writes pass.
-  ApiResult<void> check_write(const ObjectTarget& target, const WriteOptions& options, const Json& object,
+  // Refuses (403) these writes; `before` is null for a create, `object` for a delete:
+  //   - what a node may not write (node_access.h);
+  //   - an update that creates its object, for one who may not `create` it;
+  //   - a role or a binding with rights that its writer lacks, unless the writer may `escalate` or `bind`;
+  //   - the decision on a request for a certificate, by one who may not `approve` for its signer;
+  //   - the certificate of such a request, by one who may not `sign` for its signer;
+  //   - such a request for the administrators' group.
+  // Other writes pass.
+  ApiResult<void> check_write(const ObjectTarget& target, const WriteOptions& options, const Json* object,
                               const Json* before);
+  // The parts of a ResourceClaim's status that the writer may not change (claim_status_access.h).
+  api::FieldErrors status_errors(const ObjectTarget& target, const WriteOptions& options, const Json& next,
+                                 const Json& before);
+  // The same as check_write() of the body of a subresource that is no part of its object.
+  ApiResult<void> check_body(const ObjectTarget& target, const WriteOptions& options, const Json& body) const;
 
  private:
   template <class Value>
@@ -67,6 +77,7 @@ class Access {
                              const std::vector<const rbac::PolicyRule*>& granted);
 
   const Registry& registry_;
+  const NodeAccess nodes_;
   // Writes of roles and bindings, and how many of them the policy has seen.
   std::atomic<std::uint64_t> written_{1}, read_to_{0};
   std::mutex mutex_;

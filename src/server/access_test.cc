@@ -254,6 +254,207 @@ TEST_F(AccessTest, ReviewsSayWhatRolesSay) {
   EXPECT_EQ(rules.find("evaluationError"), nullptr);
 }
 
+// The status of a claim has parts of several writers.
+class ClaimStatusTest : public AccessTest {
+ protected:
+  ClaimStatusTest() {
+    const std::string claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    make(claims, R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[
+        {"name":"r","exactly":{"deviceClassName":"gpu"}}]}}})");
+    make(kClusterRoles, R"({"metadata":{"name":"writer"},"rules":[
+        {"verbs":["patch"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims/status"]}]})");
+    make(kClusterRoleBindings, binding_to("writers", "ClusterRole", "writer", driver.name));
+  }
+  std::string patch(const User& user, const std::string& status) {
+    return ask(user, "PATCH", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status",
+               R"({"status":)" + status + "}")
+        .message();
+  }
+  void grant(const std::string& name, const std::string& verb, const std::string& resource,
+             const std::string& more = "") {
+    make(kClusterRoles, R"({"metadata":{"name":")" + name + R"("},"rules":[{"verbs":[")" + verb +
+                            R"("],"apiGroups":["resource.k8s.io"],"resources":[")" + resource + "\"]" + more +
+                            "}]}");
+    make(kClusterRoleBindings, binding_to(name, "ClusterRole", name, driver.name));
+  }
+
+  const User driver{
+      "system:serviceaccount:default:driver", {}, "", {{"authentication.kubernetes.io/node-name", {"n"}}}};
+  const std::string allocation = R"({"allocation":{"devices":{"results":[
+      {"request":"r","driver":"d.example.com","pool":"p","device":"gpu-0"}]},
+      "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[
+        {"key":"metadata.name","operator":"In","values":["n"]}]}]}}})";
+  const std::string devices = R"({"devices":[{"driver":"d.example.com","pool":"p","device":"gpu-0",
+      "data":{"a":1}}]})";
+};
+
+TEST_F(ClaimStatusTest, AnAllocationTakesTheRightToBind) {
+  EXPECT_EQ(
+      patch(driver, allocation),
+      "ResourceClaim.resource.k8s.io \"c\" is invalid: status.allocation: Forbidden: changing "
+      "status.allocation or status.reservedFor requires resource=\"resourceclaims/binding\", "
+      "verb=\"patch\" permission: resourceclaims.resource.k8s.io is forbidden: User "
+      "\"system:serviceaccount:default:driver\" cannot patch resource \"resourceclaims/binding\" in API "
+      "group \"resource.k8s.io\" at the cluster scope");
+  grant("binder", "patch", "resourceclaims/binding");
+  EXPECT_EQ(patch(driver, allocation), "");
+}
+
+TEST_F(ClaimStatusTest, TheStatusOfADeviceIsItsDrivers) {
+  ASSERT_EQ(patch(root, allocation), "");
+  EXPECT_NE(patch(driver, devices)
+                .find("verb=\"[associated-node:patch arbitrary-node:patch]\" permission: "
+                      "resourceclaims.resource.k8s.io \"d.example.com\" is forbidden: User "
+                      "\"system:serviceaccount:default:driver\" cannot associated-node:patch resource "
+                      "\"resourceclaims/driver\""),
+            std::string::npos)
+      << patch(driver, devices);
+  grant("other", "associated-node:patch", "resourceclaims/driver", R"(,"resourceNames":["e.example.com"])");
+  EXPECT_NE(patch(driver, devices), "") << "that is another driver";
+  grant("own", "associated-node:patch", "resourceclaims/driver", R"(,"resourceNames":["d.example.com"])");
+  User elsewhere = driver;
+  elsewhere.extra.begin()->second = {"m"};
+  EXPECT_NE(patch(elsewhere, devices).find("verb=\"[arbitrary-node:patch]\""), std::string::npos);
+  EXPECT_EQ(patch(driver, devices), "");
+}
+
+// Of the node n, whose kubelet and drivers act as its user.
+class NodeAccessTest : public AccessTest {
+ protected:
+  NodeAccessTest() {
+    make("/api/v1/nodes", R"({"metadata":{"name":"n"}})");
+    make(kPods, R"({"metadata":{"name":"here"},"spec":{"nodeName":"n","serviceAccountName":"robot",
+        "containers":[{"name":"c","image":"i","envFrom":[{"configMapRef":{"name":"settings"}}]}],
+        "volumes":[{"name":"v","secret":{"secretName":"key"}},
+                   {"name":"w","persistentVolumeClaim":{"claimName":"disk"}}],
+        "resourceClaims":[{"name":"gpu","resourceClaimName":"mine"}]}})");
+    make(kPods, R"({"metadata":{"name":"elsewhere"},"spec":{"nodeName":"m",
+        "containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","secret":{"secretName":"other"}}]}})");
+    for (const char* name : {"key", "other"})
+      make(kSecrets, R"({"metadata":{"name":")" + std::string(name) + "\"}}");
+    make("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"settings"}})");
+    make("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"robot"}})");
+    make(kSlices, slice("m-0", "m"));
+  }
+  static std::string slice(const std::string& name, const std::string& on) {
+    return R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":"d.example.com","nodeName":")" + on +
+           R"(","pool":{"name":")" + on + R"(","generation":1,"resourceSliceCount":1}}})";
+  }
+  int code(const std::string& method, const std::string& path, const std::string& body = "") {
+    return ask(node, method, path, body).code;
+  }
+  std::string message(const std::string& method, const std::string& path, const std::string& body = "") {
+    return ask(node, method, path, body).message();
+  }
+
+  const User node{"system:node:n", {"system:nodes"}};
+  const std::string kSecrets = "/api/v1/namespaces/default/secrets";
+  const std::string kSlices = "/apis/resource.k8s.io/v1/resourceslices";
+};
+
+TEST_F(NodeAccessTest, ReadsWhatItsPodsReferTo) {
+  EXPECT_EQ(code("GET", kSecrets + "/key"), 200);
+  EXPECT_EQ(
+      message("GET", kSecrets + "/other"),
+      "secrets \"other\" is forbidden: User \"system:node:n\" cannot get resource \"secrets\" in API group "
+      "\"\" in the namespace \"default\": no relationship found between node 'n' and this object");
+  EXPECT_EQ(code("GET", kSecrets), 403);
+  EXPECT_EQ(code("GET", kSecrets + "?fieldSelector=metadata.name=key"), 200);
+  EXPECT_EQ(code("DELETE", kSecrets + "/key"), 403);
+  EXPECT_EQ(code("GET", "/api/v1/namespaces/default/configmaps/settings"), 200);
+  EXPECT_EQ(code("GET", "/api/v1/namespaces/default/serviceaccounts/robot"), 200);
+  EXPECT_EQ(code("GET", "/api/v1/namespaces/default/persistentvolumeclaims/disk"), 404);
+  EXPECT_EQ(code("GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/mine"), 404);
+  EXPECT_EQ(code("GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/gpu"), 403)
+      << "that is its name in the pod";
+  EXPECT_EQ(code("GET", "/api/v1/namespaces/default/services"), 200) << "as the role system:node says";
+  EXPECT_EQ(ask({"system:node:n", {}}, "GET", kSecrets + "/key").code, 403) << "the group makes it a node";
+}
+
+TEST_F(NodeAccessTest, ReadsAndWritesItsOwnPods) {
+  EXPECT_EQ(code("GET", std::string(kPods) + "/here"), 200);
+  EXPECT_EQ(code("GET", std::string(kPods) + "/elsewhere"), 403);
+  EXPECT_EQ(code("GET", "/api/v1/pods"), 403);
+  EXPECT_EQ(code("GET", "/api/v1/pods?fieldSelector=spec.nodeName=n"), 200);
+  const std::string running = R"({"status":{"phase":"Running"}})";
+  EXPECT_EQ(code("PATCH", std::string(kPods) + "/here/status", running), 200);
+  EXPECT_EQ(message("PATCH", std::string(kPods) + "/elsewhere/status", running),
+            "pods \"elsewhere\" is forbidden: node \"n\" can only update pod status for pods with "
+            "spec.nodeName set to itself");
+  EXPECT_EQ(message("PATCH", std::string(kPods) + "/here/status", R"({"metadata":{"labels":{"a":"b"}}})"),
+            "pods \"here\" is forbidden: node \"n\" cannot update labels through pod status");
+  EXPECT_EQ(
+      message("DELETE", std::string(kPods) + "/elsewhere"),
+      "pods \"elsewhere\" is forbidden: node \"n\" can only delete pods with spec.nodeName set to itself");
+  EXPECT_EQ(
+      message("POST", std::string(kPods) + "/elsewhere/eviction", R"({"metadata":{"name":"elsewhere"}})"),
+      "pods \"elsewhere\" is forbidden: node n can only evict pods with spec.nodeName set to itself");
+  EXPECT_EQ(
+      message("POST", kPods, R"({"metadata":{"name":"new"},"spec":{"nodeName":"n",
+                    "containers":[{"name":"c","image":"i"}]}})"),
+      "pods \"new\" is forbidden: pod does not have \"kubernetes.io/config.mirror\" annotation, node \"n\" "
+      "can only create mirror pods");
+}
+
+TEST_F(NodeAccessTest, MirrorPodsAreItsOwnAndReferToNothing) {
+  const std::string uid(ask(root, "GET", "/api/v1/nodes/n").body.part("metadata").string_at("uid"));
+  const auto mirror = [&](const std::string& owner, const std::string& more) {
+    return message("POST", kPods,
+                   R"({"metadata":{"name":"m","annotations":{"kubernetes.io/config.mirror":"h"},)"
+                   R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","controller":true,"name":")" +
+                       owner + R"(","uid":")" + uid +
+                       R"("}]},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}])" + more +
+                       "}}");
+  };
+  const std::string refused = "pods \"m\" is forbidden: node \"n\" can ";
+  EXPECT_EQ(mirror("m", ""), refused + "only create pods with an owner reference set to itself");
+  EXPECT_EQ(mirror("n", R"(,"volumes":[{"name":"v","secret":{"secretName":"other"}}])"),
+            refused + "not create pods that reference secrets");
+  EXPECT_EQ(mirror("n", ""), "");
+}
+
+TEST_F(NodeAccessTest, WritesItsOwnNodeWithoutTaintsAndLabelsOfOthers) {
+  EXPECT_EQ(code("GET", "/api/v1/nodes/n"), 200);
+  EXPECT_EQ(code("GET", "/api/v1/nodes"), 403);
+  EXPECT_EQ(message("PATCH", "/api/v1/nodes/m", "{}"), "nodes \"m\" not found");
+  make("/api/v1/nodes", R"({"metadata":{"name":"m"}})");
+  EXPECT_EQ(message("PATCH", "/api/v1/nodes/m", R"({"metadata":{"labels":{"a":"b"}}})"),
+            "nodes \"m\" is forbidden: node \"n\" is not allowed to modify node \"m\"");
+  EXPECT_EQ(
+      code("PATCH", "/api/v1/nodes/n", R"({"metadata":{"labels":{"a":"b","kubernetes.io/os":"linux"}}})"),
+      200);
+  EXPECT_EQ(message("PATCH", "/api/v1/nodes/n", R"({"metadata":{"labels":{"x.k8s.io/a":"b",
+                    "node-restriction.kubernetes.io/a":"b"}}})"),
+            "nodes \"n\" is forbidden: is not allowed to modify labels: node-restriction.kubernetes.io/a, "
+            "x.k8s.io/a");
+  EXPECT_EQ(message("PATCH", "/api/v1/nodes/n", R"({"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}})"),
+            "nodes \"n\" is forbidden: node \"n\" is not allowed to modify taints");
+}
+
+TEST_F(NodeAccessTest, PublishesTheSlicesOfItsOwnDevices) {
+  EXPECT_EQ(code("POST", kSlices, slice("n-0", "n")), 201);
+  EXPECT_EQ(
+      message("POST", kSlices, slice("m-1", "m")),
+      "resourceslices.resource.k8s.io \"m-1\" is forbidden: can only create ResourceSlice with the same "
+      "NodeName as the requesting node");
+  EXPECT_EQ(code("GET", kSlices), 403);
+  EXPECT_EQ(code("GET", kSlices + "?fieldSelector=spec.nodeName=n"), 200);
+  EXPECT_EQ(code("GET", kSlices + "/m-0"), 403);
+  EXPECT_EQ(code("DELETE", kSlices + "/m-0"), 403);
+  EXPECT_EQ(code("DELETE", kSlices + "?fieldSelector=spec.nodeName=n"), 200);
+  EXPECT_EQ(ask(root, "GET", kSlices + "/n-0").code, 404);
+}
+
+TEST_F(NodeAccessTest, KeepsItsLease) {
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+  EXPECT_EQ(code("POST", leases, R"({"metadata":{"name":"n"}})"), 201);
+  EXPECT_EQ(message("POST", leases, R"({"metadata":{"name":"m"}})"),
+            "leases.coordination.k8s.io \"m\" is forbidden: can only access node lease with the same name as "
+            "the requesting node");
+  EXPECT_EQ(code("GET", leases), 403);
+  EXPECT_EQ(code("GET", leases + "/n"), 200);
+}
+
 TEST_F(AccessTest, BootstrapRolesAreMadeOnceAndMended) {
   const store::Revision before = store->revision();
   EXPECT_TRUE(server.make_bootstrap_roles().ok());

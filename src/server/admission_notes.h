@@ -1,4 +1,4 @@
-// What one request is to admission webhooks beside its objects, and what they said of it.
+// What one request is to admission webhooks besides its objects, and what they said of it.
 //
 // Owner: the request (ResourceCall). Thread-safe: webhooks answer side by side. Source: audit annotations and
 // warnings of k8s.io/apiserver 1.37.

@@ -26,44 +26,31 @@ const api::ResourceInfo* row_of_kind(const ServedSet& served, const admission::P
 
 }  // namespace
 
-ApiResult<void> PolicyRun::check(const std::vector<BoundPolicy>& policies) {
-  for (const BoundPolicy& bound : policies) judge_policy(bound);
-  if (!audited_.empty())
-    write_.notes->annotate("validation.policy.admission.k8s.io/validation_failure",
-                           to_string(Json(audited_)));
-  if (denials_.empty()) return {};
-  write_.notes->refuse(denials_.front().policy->name);
-  return refusal(denials_.front());
-}
-
-void PolicyRun::judge_policy(const BoundPolicy& bound) {
-  const ApiResult<Seen> seen = seen_through(bound.policy->match);
-  if (!seen) return fail(*bound.policy, nullptr, seen.error().message);
+void PolicyRun::for_each_binding(const BoundPolicy& bound, const UseBinding& use) {
+  const admission::Policy& policy = *bound.policy;
+  const ApiResult<Seen> seen = seen_through(policy.match);
+  if (!seen) return fail(policy, nullptr, seen.error().message);
   if (!*seen) return;
   for (const admission::PolicyBinding& binding : bound.bindings) {
     const ApiResult<Seen> is_bound = seen_through(binding.match);
     if (!is_bound) {
-      fail(*bound.policy, &binding, is_bound.error().message);
+      fail(policy, &binding, is_bound.error().message);
       continue;
     }
     if (!*is_bound) continue;
-    if (const ApiResult<void> done = evaluate(bound, binding, *seen); !done)
-      fail(*bound.policy, &binding, done.error().message);
+    const ApiResult<std::vector<Json>> params = params_of(policy, binding);
+    const ApiResult<void> used = params ? use(binding, *seen, *params) : ApiResult<void>(params.error());
+    if (!used) fail(policy, &binding, used.error().message);
   }
-  publish(*bound.policy);
 }
 
-ApiResult<void> PolicyRun::evaluate(const BoundPolicy& bound, const admission::PolicyBinding& binding,
-                                    Seen seen) {
-  const std::vector<Json> params = TRY(params_of(*bound.policy, binding));
-  if (params.empty()) return {};
+ApiResult<Json> PolicyRun::seen_namespace() const {
   const bool is_in_namespace = write_.target.resource->namespaced && !attributes_.ns.empty();
-  const Json request = request_json(seen), object = TRY(shown(seen, write_.object)),
-             old = TRY(shown(seen, write_.old)), ns = is_in_namespace ? TRY(namespace_object()) : Json();
-  for (const Json& param : params)
-    take(bound, binding,
-         admission::judge(*bound.policy, {request, object, old, param, ns, authorizer()}, cost_left_));
-  return {};
+  return is_in_namespace ? namespace_object() : ApiResult<Json>(Json());
+}
+
+std::string PolicyRun::shown_name() const {
+  return attributes_.name.empty() ? "Unknown" : attributes_.name;
 }
 
 ApiResult<std::vector<Json>> PolicyRun::params_of(const admission::Policy& policy,
@@ -118,9 +105,45 @@ ApiResult<std::vector<Json>> PolicyRun::found_params(const api::ResourceInfo& ro
   return params;
 }
 
-void PolicyRun::take(const BoundPolicy& bound, const admission::PolicyBinding& binding,
-                     admission::PolicyVerdict verdict) {
-  const admission::Policy& policy = *bound.policy;
+void PolicyRun::fail(const admission::Policy& policy, const admission::PolicyBinding* binding,
+                     std::string why) {
+  if (policy.ignores_failures) return;
+  denials_.push_back({&policy, binding,
+                      (binding ? "failed to configure binding: " : "failed to configure policy: ") + why,
+                      ""});
+}
+
+ApiResult<void> PolicyValidation::check(const std::vector<BoundPolicy>& policies) {
+  for (const BoundPolicy& bound : policies) {
+    const admission::Policy& policy = *bound.policy;
+    for_each_binding(
+        bound, [&](const admission::PolicyBinding& binding, Seen seen, const std::vector<Json>& params) {
+          return evaluate(policy, binding, seen, params);
+        });
+    publish(policy);
+  }
+  if (!audited_.empty())
+    write_.notes->annotate("validation.policy.admission.k8s.io/validation_failure",
+                           to_string(Json(audited_)));
+  if (denials_.empty()) return {};
+  write_.notes->refuse(denials_.front().policy->name);
+  return refusal(denials_.front());
+}
+
+ApiResult<void> PolicyValidation::evaluate(const admission::Policy& policy,
+                                           const admission::PolicyBinding& binding, Seen seen,
+                                           const std::vector<Json>& params) {
+  if (params.empty()) return {};
+  const Json request = request_json(seen), object = TRY(shown(seen, write_.object)),
+             old = TRY(shown(seen, write_.old)), ns = TRY(seen_namespace());
+  for (const Json& param : params)
+    take(policy, binding,
+         admission::judge(policy, {request, object, old, param, ns, authorizer()}, cost_left_));
+  return {};
+}
+
+void PolicyValidation::take(const admission::Policy& policy, const admission::PolicyBinding& binding,
+                            admission::PolicyVerdict verdict) {
   for (admission::PolicyDenial& denial : verdict.denials) {
     if (binding.warns)
       write_.notes->warn("Validation failed for ValidatingAdmissionPolicy '" + policy.name +
@@ -143,7 +166,7 @@ void PolicyRun::take(const BoundPolicy& bound, const admission::PolicyBinding& b
 }
 
 // Several bindings may give one key different values.
-void PolicyRun::publish(const admission::Policy& policy) {
+void PolicyValidation::publish(const admission::Policy& policy) {
   for (const auto& [key, values] : std::exchange(annotations_, {})) {
     std::string all;
     for (const std::string& value : values) all += (all.empty() ? "" : ", ") + value;
@@ -151,20 +174,11 @@ void PolicyRun::publish(const admission::Policy& policy) {
   }
 }
 
-void PolicyRun::fail(const admission::Policy& policy, const admission::PolicyBinding* binding,
-                     std::string why) {
-  if (policy.ignores_failures) return;
-  denials_.push_back({&policy, binding,
-                      (binding ? "failed to configure binding: " : "failed to configure policy: ") + why,
-                      ""});
-}
-
-ApiStatus PolicyRun::refusal(const Denial& denial) const {
+ApiStatus PolicyValidation::refusal(const Denial& denial) const {
   std::string message = "ValidatingAdmissionPolicy '" + denial.policy->name + "'";
   if (denial.binding) message += " with binding '" + denial.binding->name + "'";
   message += " denied request: " + denial.message;
-  const std::string name = attributes_.name.empty() ? "Unknown" : attributes_.name;
-  ApiStatus status = forbidden(write_.target.resource_name(), name, message);
+  ApiStatus status = forbidden(write_.target.resource_name(), shown_name(), message);
   status.reason = denial.reason.empty() ? "Invalid" : denial.reason;
   status.code = code_of(status.reason);
   status.causes.push_back({"", std::move(message), ""});

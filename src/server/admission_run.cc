@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "api/decode.h"
 #include "api/patch.h"
 #include "api/served_kinds.h"
-#include "server/admission_versions.h"
+#include "server/admission_mutation.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
 #include "server/registry.h"
@@ -56,10 +55,7 @@ admission::Attributes attributes_of(const AdmissionWrite& write) {
   attributes.name = target.name;
   if (attributes.name.empty()) attributes.name = metadata_of(write.object).string_at("name");
   attributes.ns = is_namespace(target) ? attributes.name : target.ns;
-  attributes.user = request.user.name;
-  attributes.uid = request.user.uid;
-  attributes.groups = request.user.groups;
-  attributes.extra = request.user.extra;
+  attributes.user = request.user;
   attributes.dry_run = write.dry_run;
   attributes.options =
       write.operation == Operation::Delete ? write.options : options_of(write.operation, request);
@@ -187,6 +183,12 @@ ApiResult<Json> AdmissionRun::shown(Seen seen, const Json& document) const {
   return seen_document(write_.target, *seen, document);
 }
 
+ApiResult<Json> AdmissionRun::written(Seen seen, Json patched, const Json& before,
+                                      UnknownMembers unknown) const {
+  if (write_.body_type) return written_body(*write_.body_type, std::move(patched), before, unknown);
+  return written_document(write_.target, *seen, std::move(patched), before, unknown);
+}
+
 void AdmissionRun::count(const Question& question, int code, Refusal refusal, bool failed_open) {
   const Time now = owner_.registry_.dependencies().clock.monotonic();
   owner_.metrics_.observe(*question.webhook, {.operation = write_.operation,
@@ -269,10 +271,36 @@ AdmissionRun::Outcome AdmissionRun::judge(const Question& question, const Webhoo
   return outcome;
 }
 
-MutatingRun::MutatingRun(AdmissionWebhooks& owner, AdmissionWrite write, AdmitAgain admit_again, Mutated done)
+MutatingRun::MutatingRun(AdmissionWebhooks& owner, AdmissionWrite write,
+                         std::unique_ptr<PolicyMutation> policies, AdmitAgain admit_again, Mutated done)
     : AdmissionRun(owner, std::move(write), Phase::Mutating),
+      policies_(std::move(policies)),
       admit_again_(std::move(admit_again)),
       done_(std::move(done)) {}
+
+MutatingRun::~MutatingRun() = default;
+
+void MutatingRun::start() {
+  if (run_policies()) go_on();
+}
+
+bool MutatingRun::run_policies() {
+  if (!policies_ || write_.object.is_null()) return true;
+  ApiResult<Json> object = policies_->run(write_.object);
+  if (!object) {
+    done_(object.error());
+    return false;
+  }
+  if (!(*object == write_.object)) take_change(*std::move(object));
+  return true;
+}
+
+void MutatingRun::take_change(Json object) {
+  write_.object = std::move(object);
+  is_changed_ = true;
+  call_again_.merge(may_be_called_again_);
+  may_be_called_again_.clear();
+}
 
 void MutatingRun::go_on() {
   do {
@@ -295,41 +323,26 @@ void MutatingRun::take(const Question& question, const Outcome& outcome) {
   const admission::Webhook& webhook = *question.webhook;
   bool is_changed = false;
   if (!outcome.patch.is_null() && !outcome.refusal) {
-    const ApiResult<bool> applied = apply(question, outcome.patch);
-    if (!applied) return done_(refuse(question, Refusal::Internal, applied.error()));
+    ApiResult<Json> patched = apply(question, outcome.patch);
+    if (!patched) return done_(refuse(question, Refusal::Internal, patched.error()));
     count(question, kOkCode, Refusal::None);
-    is_changed = *applied;
+    is_changed = !(*patched == write_.object);
+    if (is_changed) take_change(*std::move(patched));
   }
   annotate(webhook, is_changed, outcome);
   if (outcome.refusal) return done_(*outcome.refusal);
-  if (is_changed) {
-    is_changed_ = true;
-    call_again_.merge(may_be_called_again_);
-    may_be_called_again_.clear();
-  }
   if (webhook.may_be_called_again) may_be_called_again_.insert(&webhook);
   ++next_;
   go_on();
 }
 
-ApiResult<bool> MutatingRun::apply(const Question& question, const Json& patch) {
+ApiResult<Json> MutatingRun::apply(const Question& question, const Json& patch) const {
   if (write_.object.is_null())
     return internal_error("admission webhook " + to_string(Json(question.webhook->name)) +
                           " attempted to modify the object, which is not supported for this operation");
   Result<Json> patched = api::apply_json_patch(question.object, to_string(patch));
   if (!patched) return internal_error(patched.error().message());
-  Json next;
-  if (write_.body_type) {
-    Result<api::Decoded> decoded =
-        api::decode_document(*write_.body_type, *std::move(patched), question.object);
-    if (!decoded) return internal_error(decoded.error().message());
-    next = std::move(decoded->document);
-  } else {
-    next = TRY(written_document(write_.target, *question.seen, *std::move(patched), question.object));
-  }
-  if (next == write_.object) return false;
-  write_.object = std::move(next);
-  return true;
+  return written(question.seen, *std::move(patched), question.object, UnknownMembers::Dropped);
 }
 
 void MutatingRun::annotate(const admission::Webhook& webhook, bool is_changed, const Outcome& outcome) const {
@@ -342,7 +355,8 @@ void MutatingRun::annotate(const admission::Webhook& webhook, bool is_changed, c
                                                       {"mutated", is_changed}})));
 }
 
-// The kind's own admission may change what webhooks made; then those that want it are called again.
+// The kind's own admission, and policies, may change what webhooks made; then those that want it are called
+// again.
 bool MutatingRun::begin_second_round() {
   if (round_ > 0 || !is_changed_) {
     done_(std::move(write_.object));
@@ -357,7 +371,7 @@ bool MutatingRun::begin_second_round() {
   write_.object = *std::move(admitted);
   round_ = 1;
   next_ = 0;
-  return true;
+  return run_policies();
 }
 
 ValidatingRun::ValidatingRun(AdmissionWebhooks& owner, AdmissionWrite write, Validated done)

@@ -1,4 +1,4 @@
-// The way of one write through the webhooks of a phase.
+// The way of one write through the webhooks of a phase, and through the mutating policies before them.
 //
 // A run belongs to its own callbacks and ends with them. MutatingRun is on one thread at a time;
 // ValidatingRun's calls come back on any threads. Source: the dispatchers of k8s.io/apiserver 1.37
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "admission/review.h"
+#include "server/admission_versions.h"
 #include "server/admission_webhooks.h"
 #include "server/user_authorizer.h"
 
@@ -33,6 +34,8 @@ class AdmissionRun {
   ApiResult<Json> namespace_object() const;
   Json request_json(Seen seen) const;
   ApiResult<Json> shown(Seen seen, const Json& document) const;
+  // The document of the write that a patch of `before`, which shown() returned, has made.
+  ApiResult<Json> written(Seen seen, Json patched, const Json& before, UnknownMembers unknown) const;
   // What expressions ask about the user of the write; no longer than this run.
   cel::Value authorizer() const;
 
@@ -77,20 +80,29 @@ class AdmissionRun {
   const Time ends_at_;                                             // monotonic
 };
 
+class PolicyMutation;
+
 class MutatingRun final : public AdmissionRun, public std::enable_shared_from_this<MutatingRun> {
  public:
-  MutatingRun(AdmissionWebhooks& owner, AdmissionWrite write, AdmitAgain admit_again, Mutated done);
-  void start() { go_on(); }
+  // `policies` is null for none.
+  MutatingRun(AdmissionWebhooks& owner, AdmissionWrite write, std::unique_ptr<PolicyMutation> policies,
+              AdmitAgain admit_again, Mutated done);
+  ~MutatingRun();
+  void start();
 
  private:
+  // False, and `done` was called, when a policy refuses.
+  bool run_policies();
   void go_on();
   void take(const Question& question, const Outcome& outcome);
-  // Whether the object is another one now.
-  ApiResult<bool> apply(const Question& question, const Json& patch);
+  // The object as the webhook's patch leaves it.
+  ApiResult<Json> apply(const Question& question, const Json& patch) const;
+  void take_change(Json object);
   // False, and `done` was called, when there is none.
   bool begin_second_round();
   void annotate(const admission::Webhook& webhook, bool is_changed, const Outcome& outcome) const;
 
+  const std::unique_ptr<PolicyMutation> policies_;
   const AdmitAgain admit_again_;
   const Mutated done_;
   std::size_t next_ = 0;

@@ -41,16 +41,23 @@ ApiResult<Json> seen_document(const ObjectTarget& target, const api::ResourceInf
 }
 
 ApiResult<Json> written_document(const ObjectTarget& target, const api::ResourceInfo& seen, Json patched,
-                                 const Json& before) {
+                                 const Json& before, UnknownMembers unknown) {
   if (seen.custom) {
     Result<crd::ShapedObject> shaped = crd::shaped(*crd::served_version(seen), std::move(patched));
     if (!shaped) return internal_error(shaped.error().message());
     return to_storage(*target.resource,
                       TRY(between_versions(target, seen, *target.resource, std::move(shaped->document))));
   }
-  Result<api::Decoded> decoded = api::decode_document(seen.type(), std::move(patched), before);
+  return to_storage(seen, TRY(written_body(seen.type(), std::move(patched), before, unknown)));
+}
+
+ApiResult<Json> written_body(const api::TypeInfo& type, Json patched, const Json& before,
+                             UnknownMembers unknown) {
+  Result<api::Decoded> decoded = api::decode_document(type, std::move(patched), before);
   if (!decoded) return internal_error(decoded.error().message());
-  return to_storage(seen, std::move(decoded->document));
+  if (unknown == UnknownMembers::Refused && !decoded->strict_errors.empty())
+    return internal_error(api::strict_error_text(decoded->strict_errors));
+  return std::move(decoded->document);
 }
 
 }  // namespace berth::server

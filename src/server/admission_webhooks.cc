@@ -2,8 +2,7 @@
 
 #include "admission/configuration_rules.h"
 #include "admission/policy_rules.h"
-#include "server/admission_policies.h"
-#include "server/admission_run.h"
+#include "server/admission_mutation.h"
 #include "server/registry.h"
 
 namespace berth::server {
@@ -24,8 +23,8 @@ AdmissionWebhooks::AdmissionWebhooks(Registry& registry, Access& access, const S
       calls_(registry.dependencies().executor) {}
 
 void AdmissionWebhooks::noted(const ObjectTarget& target) {
-  const bool configures = admission::phase_of(*target.resource) ||
-                          admission::policy_kind_of(*target.resource) != admission::PolicyKind::None;
+  const bool configures =
+      admission::phase_of(*target.resource) || admission::policy_kind_of(*target.resource);
   if (configures) ++written_;
 }
 
@@ -43,13 +42,14 @@ void AdmissionWebhooks::compile_again() {
   const std::lock_guard lock(mutex_);
   const std::uint64_t written = written_;
   if (compiled_to_ == written) return;
-  policies_ = std::make_shared<const std::vector<BoundPolicy>>(compile_policies());
   for (const admission::Phase phase : {admission::Phase::Mutating, admission::Phase::Validating}) {
     auto made = std::make_shared<const Hooks>(compile(phase));
+    std::vector<BoundPolicy> bound = compile_policies(phase);
     // Written once: a write that began before reads it at any moment, and must not find it false between.
-    const bool has_policies = phase == admission::Phase::Validating && !policies_->empty();
-    has_hooks_[place_of(phase)] = has_policies || !made->empty();
+    has_hooks_[place_of(phase)] = !bound.empty() || !made->empty();
     hooks_[place_of(phase)] = std::move(made);
+    policies_[place_of(phase)] =
+        bound.empty() ? nullptr : std::make_shared<const std::vector<BoundPolicy>>(std::move(bound));
   }
   compiled_to_ = written;
 }
@@ -62,16 +62,16 @@ std::vector<store::ObjectPtr> AdmissionWebhooks::stored(std::string_view plural)
 }
 
 // A policy without a binding has no effect.
-std::vector<BoundPolicy> AdmissionWebhooks::compile_policies() {
+std::vector<BoundPolicy> AdmissionWebhooks::compile_policies(admission::Phase phase) {
   std::map<std::string, std::vector<admission::PolicyBinding>> bindings;  // by policy
-  for (const store::ObjectPtr& object : stored(admission::kPolicyBindings))
+  for (const store::ObjectPtr& object : stored(admission::plural_of({phase, true})))
     if (const Result<Json> document = registry_.document_of(*object)) {
       admission::PolicyBinding binding = admission::read_policy_binding(*document);
       bindings[binding.policy].push_back(std::move(binding));
     }
   std::vector<BoundPolicy> policies;
-  auto before = std::exchange(compiled_policies_, {});
-  for (const store::ObjectPtr& object : stored(admission::kPolicies)) {
+  auto before = std::exchange(compiled_policies_[place_of(phase)], {});
+  for (const store::ObjectPtr& object : stored(admission::plural_of({phase, false}))) {
     const std::string& name = object->key.name;
     const auto bound = bindings.find(name);
     if (bound == bindings.end()) continue;
@@ -80,17 +80,17 @@ std::vector<BoundPolicy> AdmissionWebhooks::compile_policies() {
     if (known != before.end() && known->second.first == object->revision)
       policy = known->second.second;
     else if (const Result<Json> document = registry_.document_of(*object))
-      policy = admission::read_policy(*document);
+      policy = admission::read_policy(*document, phase);
     if (!policy) continue;
-    compiled_policies_[name] = {object->revision, policy};
+    compiled_policies_[place_of(phase)][name] = {object->revision, policy};
     policies.push_back({std::move(policy), std::move(bound->second)});
   }
   return policies;
 }
 
-AdmissionWebhooks::PoliciesPtr AdmissionWebhooks::policies() {
+AdmissionWebhooks::PoliciesPtr AdmissionWebhooks::policies(admission::Phase phase) {
   const std::lock_guard lock(mutex_);
-  return policies_;
+  return policies_[place_of(phase)];
 }
 
 // The store lists by name, which is the order of configurations.
@@ -116,12 +116,17 @@ AdmissionWebhooks::HooksPtr AdmissionWebhooks::hooks(admission::Phase phase) {
 }
 
 void AdmissionWebhooks::mutate(AdmissionWrite write, AdmitAgain admit_again, Mutated done) {
-  std::make_shared<MutatingRun>(*this, std::move(write), std::move(admit_again), std::move(done))->start();
+  std::unique_ptr<PolicyMutation> mutation;
+  if (PoliciesPtr bound = policies(admission::Phase::Mutating))
+    mutation = std::make_unique<PolicyMutation>(*this, write, std::move(bound));
+  std::make_shared<MutatingRun>(*this, std::move(write), std::move(mutation), std::move(admit_again),
+                                std::move(done))
+      ->start();
 }
 
 void AdmissionWebhooks::validate(AdmissionWrite write, Validated done) {
-  if (const PoliciesPtr policies = this->policies(); !policies->empty())
-    if (const ApiResult<void> allowed = PolicyRun(*this, write).check(*policies); !allowed)
+  if (const PoliciesPtr bound = policies(admission::Phase::Validating))
+    if (const ApiResult<void> allowed = PolicyValidation(*this, write).check(*bound); !allowed)
       return done(allowed);
   std::make_shared<ValidatingRun>(*this, std::move(write), std::move(done))->start();
 }

@@ -1,7 +1,7 @@
-// MutatingWebhookConfigurations, ValidatingWebhookConfigurations and ValidatingAdmissionPolicies, carried
-// out.
+// MutatingWebhookConfigurations, ValidatingWebhookConfigurations, and the admission policies of both phases,
+// carried out.
 //
-// Nobody waits for a webhook: the rest of a write goes on when its answer has come, on the executor or on the
+// No thread waits for a webhook. The rest of a write runs when the answer has come, on the executor or on the
 // lane of the definition that converts its objects. Without a configuration a write costs two atomic reads.
 // Owner: ApiServer. Thread-safe. Bounds: those of WebhookCalls; kAdmissionTimeMax for the webhooks of one
 // try. Source: pkg/admission/plugin/webhook of k8s.io/apiserver 1.37.
@@ -61,12 +61,12 @@ class AdmissionWebhooks {
   AdmissionWebhooks(Registry& registry, Access& access, const ServedResources& served,
                     WebhookServices services);
 
-  // Whether any webhook of the phase may see such a write: most writes end here. A write without notes is the
-  // server's own, which none sees.
+  // Whether any webhook or policy of the phase may see such a write: most writes end here. A write without
+  // notes is the server's own, which none sees.
   bool may_see(admission::Phase phase, const ObjectTarget& target, const WriteOptions& options);
 
-  // Calls the webhooks that see the write, one after the other. `done` gets the object with their changes, or
-  // a refusal; inline when none sees it.
+  // Asks the policies, then calls the webhooks that see the write, one after the other. `done` gets the
+  // object with their changes, or a refusal; inline when none sees it.
   void mutate(AdmissionWrite write, AdmitAgain admit_again, Mutated done);
   // Asks the policies, then calls the webhooks that see the write side by side. `done` gets the first refusal
   // by their order.
@@ -92,10 +92,11 @@ class AdmissionWebhooks {
   using PoliciesPtr = std::shared_ptr<const std::vector<BoundPolicy>>;
 
   HooksPtr hooks(admission::Phase phase);
-  PoliciesPtr policies();
+  // Null for none.
+  PoliciesPtr policies(admission::Phase phase);
   void compile_again();
   Hooks compile(admission::Phase phase);
-  std::vector<BoundPolicy> compile_policies();
+  std::vector<BoundPolicy> compile_policies(admission::Phase phase);
   std::vector<store::ObjectPtr> stored(std::string_view plural) const;
 
   Registry& registry_;
@@ -110,8 +111,9 @@ class AdmissionWebhooks {
   std::mutex mutex_;
   HooksPtr hooks_[2];                            // by phase
   std::map<std::string, Compiled> compiled_[2];  // by phase and configuration
-  PoliciesPtr policies_;
-  std::map<std::string, std::pair<store::Revision, admission::PolicyPtr>> compiled_policies_;  // by name
+  PoliciesPtr policies_[2];                      // by phase; null for none
+  // By phase and name.
+  std::map<std::string, std::pair<store::Revision, admission::PolicyPtr>> compiled_policies_[2];
 };
 
 }  // namespace berth::server

@@ -39,6 +39,7 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
       access_(registry_),
       tokens_(options.token_key ? std::make_unique<ServiceAccountTokens>(registry_, *options.token_key)
                                 : nullptr),
+      token_secrets_(tokens_ ? std::make_unique<TokenSecrets>(registry_, *tokens_) : nullptr),
       served_(world.gates, conversions_),
       custom_(registry_, served_),
       garbage_(registry_, served_),
@@ -52,6 +53,8 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
                  options_.warn_unacted, options_.unacted) {
   registry_.set_access(access_);
   registry_.set_certificate_signer(signer_);
+  if (token_secrets_) registry_.set_token_secrets(*token_secrets_);
+  registry_.set_pod_accounts(options_.pod_accounts);
   if (options_.collect_custom_garbage) registry_.set_foreground_hold(garbage_);
   if (options_.calls_admission_webhooks) registry_.set_admission_webhooks(webhooks_);
 }
@@ -67,6 +70,10 @@ Status ApiServer::make_default_objects() {
 
 Status ApiServer::make_bootstrap_roles() {
   return server::make_bootstrap_roles(registry_);
+}
+
+void ApiServer::fill_token_secrets(std::string ca) {
+  if (token_secrets_) token_secrets_->begin(std::move(ca));
 }
 
 // Before anything is served.

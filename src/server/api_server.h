@@ -25,6 +25,7 @@
 #include "server/request_path.h"
 #include "server/resource_handler.h"
 #include "server/service_account_tokens.h"
+#include "server/token_secrets.h"
 #include "server/watch_hub.h"
 
 namespace berth::server {
@@ -54,6 +55,8 @@ struct ApiServerOptions {
   WebhookServices webhook_services = {};
   // Signs the tokens of service accounts; none: there are no tokens.
   std::optional<TokenKey> token_key = {};
+  // Of pods that are created before require_accounts().
+  api::PodAccounts pod_accounts = api::PodAccounts::AsGiven;
 };
 
 class ApiServer final : public HttpHandler {
@@ -70,6 +73,11 @@ class ApiServer final : public HttpHandler {
   Status make_bootstrap_roles();
   // From here on the objects that describe this server are kept (own_objects.h). Waits for the store.
   void keep_own_objects(ServerAddress address);
+  // From here on a pod is refused whose service account does not exist. Where pods have accounts only.
+  void require_accounts() { registry_.set_pod_accounts(api::PodAccounts::Required); }
+  // From here on Secrets for tokens are filled in; `ca`: the certificate (PEM) of the cluster's CA, or empty.
+  // Nothing without a key for tokens.
+  void fill_token_secrets(std::string ca);
   // From here on approved requests for certificates are signed by `ca`.
   void sign_certificates(Identity ca) { signer_.begin(std::move(ca)); }
   // Watch timeouts and bookmarks, lists that take too long, own objects, and what deleted definitions leave
@@ -80,7 +88,8 @@ class ApiServer final : public HttpHandler {
     lists_.tick(monotonic_now);
     custom_.tick();
     own_.tick(monotonic_now);
-    signer_.tick();
+    signer_.tick(monotonic_now);
+    if (token_secrets_) token_secrets_->tick(monotonic_now);
     if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
     webhooks_.tick();
   }
@@ -113,6 +122,7 @@ class ApiServer final : public HttpHandler {
   Registry registry_;
   Access access_;
   const std::unique_ptr<ServiceAccountTokens> tokens_;  // or null
+  const std::unique_ptr<TokenSecrets> token_secrets_;   // null without tokens
   std::string url_;                                     // where clients reach the server, once it is known
   ServedResources served_;
   CustomResources custom_;

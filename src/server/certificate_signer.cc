@@ -129,7 +129,12 @@ std::string subject_problem(const Json& spec) {
   return "use of " + std::string(kClientSigner) + " signer with system:masters group is not allowed";
 }
 
-void CertificateSigner::tick() {
+void CertificateSigner::tick(Time monotonic_now) {
+  if (has_failed_ && monotonic_now >= next_retry_) {
+    has_failed_ = false;
+    next_retry_ = monotonic_now + kSigningRetry;
+    seen_ = 0;
+  }
   const std::uint64_t written = written_;
   if (!ca_ || seen_ == written) return;
   store::ListQuery query;
@@ -164,10 +169,11 @@ void CertificateSigner::sign(const store::Object& stored, const Json& request) {
     return canonical(target, std::move(next), current);
   };
   registry_.modify(target, change, std::move(options),
-                   [name = stored.key.name](const ApiResult<Answer>& made) {
-                     if (!made)
-                       log(LogLevel::Warning, "a certificate could not be stored",
-                           {{"request", name}, {"error", made.error().message}});
+                   [this, name = stored.key.name](const ApiResult<Answer>& made) {
+                     if (made) return;
+                     has_failed_ = true;
+                     log(LogLevel::Warning, "a certificate could not be stored",
+                         {{"request", name}, {"error", made.error().message}});
                    });
 }
 

@@ -2,9 +2,10 @@
 //
 // Signers: kube-apiserver-client, kube-apiserver-client-kubelet and kubelet-serving of kubernetes.io;
 // requests of other signers are left to whoever serves them. Level-triggered: a run looks at every request
-// that is approved, has no certificate and has not failed, and writes its certificate or the condition
-// Failed. Owner: ApiServer. Thread-safe where it says so. Cost of a run without news: an atomic read; of one
-// with news, a list of the requests. Source: pkg/controller/certificates/signer of Kubernetes 1.37.
+// that is approved, has no certificate and has not failed. It writes the certificate or the condition
+// Failed; what the store could not take is tried again. Owner: ApiServer. Thread-safe where it says so. Cost
+// of a run without news: an atomic read; of one with news, a list of the requests. Source:
+// pkg/controller/certificates/signer of Kubernetes 1.37.
 #pragma once
 
 #include <atomic>
@@ -20,6 +21,8 @@ namespace berth::server {
 inline constexpr std::string_view kCertificatesGroup = "certificates.k8s.io";
 // Of one run; the next one continues.
 inline constexpr std::size_t kSignaturesPerRunMax = 64;
+// Between a write that failed and the next look at all requests.
+inline constexpr Duration kSigningRetry = Duration::seconds(5);
 // Of a certificate whose request asks for no time; a request gets at most as much.
 inline constexpr Duration kSignedValidity = Duration::minutes(365 * 24 * 60);
 
@@ -35,7 +38,7 @@ class CertificateSigner {
     if (target.resource->group == kCertificatesGroup) ++written_;
   }
   // About every 200 ms.
-  void tick();
+  void tick(Time monotonic_now);
 
  private:
   void sign(const store::Object& stored, const Json& request);
@@ -44,6 +47,8 @@ class CertificateSigner {
   std::optional<Identity> ca_;
   std::atomic<std::uint64_t> written_{1};
   std::uint64_t seen_ = 0;
+  std::atomic<bool> has_failed_{false};  // a write since the last look at all requests
+  Time next_retry_;
 };
 
 // Why the request does not get a certificate from the signer, in Kubernetes' words; empty: it does. Signers

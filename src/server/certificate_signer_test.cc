@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "server/test_bench.h"
+#include "store/simulated_disk.h"
 
 namespace berth::server {
 namespace {
@@ -61,7 +62,8 @@ Parsed parsed(const std::string& pem) {
 
 class CertificateSignerTest : public testing::Test, protected ServerBench {
  protected:
-  CertificateSignerTest() : ca(generate_certificates({}, clock.now())->ca) {
+  explicit CertificateSignerTest(store::StoreOptions options = {}, store::Disk* disk = nullptr)
+      : ServerBench(std::move(options), {}, disk), ca(generate_certificates({}, clock.now())->ca) {
     EXPECT_TRUE(server.make_bootstrap_roles().ok());
     server.sign_certificates(ca);
   }
@@ -126,6 +128,28 @@ TEST_F(CertificateSignerTest, AnApprovedRequestGetsACertificate) {
   EXPECT_EQ(X509_check_ca(issued.get()), 0);
   time_t end = (clock.now() + Duration::seconds(3600)).whole_seconds();
   EXPECT_EQ(ASN1_TIME_cmp_time_t(X509_get0_notAfter(issued.get()), end), 0);
+}
+
+struct OneDisk {
+  store::SimulatedDisk disk{1};
+};
+
+class SignerOnADisk : protected OneDisk, public CertificateSignerTest {
+ protected:
+  SignerOnADisk() : CertificateSignerTest({.directory = "store"}, &disk) {}
+};
+
+TEST_F(SignerOnADisk, TriesAgainWhatTheStoreCouldNotTake) {
+  ASSERT_EQ(request(root, "c", kClientRequest, "kubernetes.io/kube-apiserver-client", kClientUsages).code,
+            201);
+  ASSERT_EQ(approve(root, "c").code, 200);
+  disk.fill(true);
+  const std::string large = R"({"metadata":{"name":"a"},"data":{"k":")" + std::string(500'000, 'x') + "\"}}";
+  ASSERT_EQ(ask(root, "POST", "/api/v1/namespaces/default/configmaps", large).code, 500);
+  EXPECT_EQ(result_of("c"), "");
+  disk.fill(false);
+  clock.advance(kSigningRetry);
+  EXPECT_TRUE(result_of("c").starts_with("-----BEGIN CERTIFICATE-----"));
 }
 
 struct Judged {

@@ -40,7 +40,7 @@ class ClusterKinds : public testing::Test {
     request.method = std::move(method);
     request.path = std::move(path);
     request.body = body;
-    request.user = {"eve", std::move(groups)};
+    request.user = {"eve", std::move(groups), "42", {{"team", {"a", "b"}}}};
     if (request.method == "PATCH") request.headers = {{"Content-Type", "application/merge-patch+json"}};
     const auto exchange = std::make_shared<Collected>();
     bench.server.handle(std::move(request), exchange);
@@ -178,6 +178,138 @@ TEST_F(ClusterKinds, PodsAreAdmittedByTheirRuntimeClass) {
   EXPECT_EQ(ask("PATCH", classes + "/kata", R"({"handler":"runc"})").code, 422) << "it is immutable";
 }
 
+TEST_F(ClusterKinds, TheDeadlineOfAPodHasABound) {
+  EXPECT_EQ(
+      pod("p", R"("activeDeadlineSeconds":2147483648)").message(),
+      "Pod \"p\" is invalid: spec.activeDeadlineSeconds: Invalid value: 2147483648: must be between 1 and "
+      "2147483647, inclusive");
+  EXPECT_EQ(pod("p", R"("activeDeadlineSeconds":2147483647)").code, 201);
+}
+
+class PodAccountTest : public ClusterKinds {
+ protected:
+  PodAccountTest() { bench.server.require_accounts(); }
+  void account(const std::string& name, const std::string& more) {
+    EXPECT_EQ(ask("POST", "/api/v1/namespaces/default/serviceaccounts",
+                  R"({"metadata":{"name":")" + name + "\"" + more + "}")
+                  .code,
+              201);
+  }
+  // Of a pod that is admitted.
+  Json spec(const std::string& name, const std::string& asked) {
+    const Told made = pod(name, asked);
+    EXPECT_EQ(made.code, 201) << made.message();
+    return made.body.part("spec");
+  }
+  static std::string mounts(const Json& spec, std::string_view list = "containers") {
+    return to_string(spec.items_at(list).front().part("volumeMounts"));
+  }
+};
+
+// Before a controller has made it, too.
+TEST_F(PodAccountTest, WhoNamesNoneRunsAsDefaultWithItsToken) {
+  const Json made = spec("p", R"("initContainers":[{"name":"i","image":"i"}])");
+  EXPECT_EQ(made.string_at("serviceAccountName"), "default");
+  EXPECT_EQ(made.string_at("serviceAccount"), "default");
+  ASSERT_EQ(made.items_at("volumes").size(), 1u);
+  const Json& volume = made.items_at("volumes").front();
+  const std::string name(volume.string_at("name"));
+  EXPECT_EQ(name.size(), std::string("kube-api-access-").size() + 5);
+  EXPECT_EQ(volume.part("projected"), *parse_json(R"({"sources":[
+      {"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},
+      {"configMap":{"name":"kube-root-ca.crt","items":[{"key":"ca.crt","path":"ca.crt"}]}},
+      {"downwardAPI":{"items":[{"path":"namespace",
+        "fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"}}]}}],"defaultMode":420})"));
+  const std::string mount = R"([{"name":")" + name +
+                            R"(","readOnly":true,"mountPath":)"
+                            R"("/var/run/secrets/kubernetes.io/serviceaccount"}])";
+  EXPECT_EQ(mounts(made), mount);
+  EXPECT_EQ(mounts(made, "initContainers"), mount);
+  EXPECT_NE(spec("q", R"("priority":0)").items_at("volumes").front().string_at("name"), name);
+}
+
+TEST_F(PodAccountTest, AnAbsentAccountIsRefused) {
+  EXPECT_EQ(pod("p", R"("serviceAccountName":"robot")").message(),
+            "pods \"p\" is forbidden: error looking up service account default/robot: serviceaccount "
+            "\"robot\" not found");
+  account("robot", "}");
+  EXPECT_EQ(spec("p", R"("serviceAccount":"robot")").string_at("serviceAccountName"), "robot");
+}
+
+TEST_F(PodAccountTest, ThePodAndThenTheAccountChooseWhetherTheTokenIsMounted) {
+  account("quiet", R"(},"automountServiceAccountToken":false)");
+  EXPECT_EQ(spec("a", R"("serviceAccountName":"quiet")").find("volumes"), nullptr);
+  EXPECT_NE(spec("b", R"("serviceAccountName":"quiet","automountServiceAccountToken":true)").find("volumes"),
+            nullptr);
+  EXPECT_EQ(spec("c", R"("automountServiceAccountToken":false)").find("volumes"), nullptr);
+}
+
+TEST_F(PodAccountTest, WhatThePodMountsItselfStays) {
+  const char* const own = R"({"name":"c","image":"i","volumeMounts":[{"name":"v",
+      "mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]})";
+  const Told made = ask("POST", kPods,
+                        R"({"metadata":{"name":"p"},"spec":{"containers":[)" + std::string(own) +
+                            R"(],"volumes":[{"name":"v"}]}})");
+  ASSERT_EQ(made.code, 201) << made.message();
+  EXPECT_EQ(made.body.part("spec").items_at("volumes").size(), 1u);
+  const Json given = spec("q", R"("volumes":[{"name":"kube-api-access-mine"}])");
+  EXPECT_EQ(given.items_at("volumes").size(), 1u);
+  EXPECT_NE(mounts(given).find("kube-api-access-mine"), std::string::npos);
+}
+
+TEST_F(PodAccountTest, PullSecretsAreTheAccountsUnlessThePodHasItsOwn) {
+  account("puller", R"(},"imagePullSecrets":[{"name":"registry"}])");
+  EXPECT_EQ(to_string(spec("a", R"("serviceAccountName":"puller")").part("imagePullSecrets")),
+            R"([{"name":"registry"}])");
+  EXPECT_EQ(to_string(spec("b", R"("serviceAccountName":"puller","imagePullSecrets":[{"name":"own"}])")
+                          .part("imagePullSecrets")),
+            R"([{"name":"own"}])");
+}
+
+TEST_F(PodAccountTest, AnAccountMayLimitTheSecretsOfItsPods) {
+  account("strict", R"(,"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}},
+      "secrets":[{"name":"listed"}])");
+  const std::string as = R"("serviceAccountName":"strict",)", not_listed = " is not allowed because service ";
+  const std::pair<const char*, const char*> kRefused[] = {
+      {R"("volumes":[{"name":"v","secret":{"secretName":"s"}}])", "volume with secret.secretName=\"s\""},
+      {R"("initContainers":[{"name":"i","image":"i","env":[{"name":"E","valueFrom":{"secretKeyRef":
+          {"name":"s","key":"k"}}}]}])",
+       "init container i with envVar E referencing secret.secretName=\"s\""},
+      {R"("initContainers":[{"name":"i","image":"i","envFrom":[{"secretRef":{"name":"s"}}]}])",
+       "init container i with envFrom referencing secret.secretName=\"s\""},
+      {R"("imagePullSecrets":[{"name":"s"}])", "imagePullSecrets[0].name=\"s\""}};
+  for (const auto& [asked, what] : kRefused)
+    EXPECT_EQ(pod("p", as + asked).message().find("pods \"p\" is forbidden: " + (what + not_listed)), 0u)
+        << pod("p", as + asked).message();
+  spec("p", as + R"("volumes":[{"name":"v","secret":{"secretName":"listed"}}])");
+  const Told added = ask("PATCH", kPods + "/p/ephemeralcontainers", R"({"spec":{"ephemeralContainers":[
+      {"name":"e","image":"i","envFrom":[{"secretRef":{"name":"s"}}]}]}})");
+  EXPECT_EQ(added.message(),
+            "pods \"p\" is forbidden: ephemeral container e with envFrom referencing secret.secretName=\"s\""
+            " is not allowed because service account strict does not reference that secret");
+}
+
+TEST_F(PodAccountTest, AMirrorPodHasNoAccount) {
+  const auto mirror = [&](const std::string& more) {
+    return ask("POST", kPods,
+               R"({"metadata":{"name":"m","annotations":{"kubernetes.io/config.mirror":"h"}},"spec":{)"
+               R"("nodeName":"n","containers":[{"name":"c","image":"i"}])" +
+                   more + "}}");
+  };
+  const std::string refused = "pods \"m\" is forbidden: a mirror pod may not ";
+  EXPECT_EQ(mirror(R"(,"serviceAccountName":"default")").message(), refused + "reference service accounts");
+  EXPECT_EQ(mirror(R"(,"volumes":[{"name":"v","secret":{"secretName":"s"}}])").message(),
+            refused + "reference secrets");
+  EXPECT_EQ(mirror(R"(,"volumes":[{"name":"v","projected":{"sources":[
+                {"serviceAccountToken":{"path":"t"}}]}}])")
+                .message(),
+            refused + "use ServiceAccountToken volume projections");
+  const Told made = mirror("");
+  EXPECT_EQ(made.code, 201) << made.message();
+  EXPECT_EQ(made.body.part("spec").find("serviceAccountName"), nullptr);
+  EXPECT_EQ(made.body.part("spec").find("volumes"), nullptr);
+}
+
 class SigningRequests : public ClusterKinds {
  protected:
   static std::string pem(const std::string& type, const std::string& der) {
@@ -206,7 +338,8 @@ TEST_F(SigningRequests, SayWhoAskedAndDoNotChange) {
   const Json& spec = made.body.part("spec");
   EXPECT_EQ(spec.string_at("username"), "eve");
   EXPECT_EQ(spec.items_at("groups"), (JsonArray{"system:masters", "system:authenticated"}));
-  EXPECT_FALSE(spec.find("uid"));
+  EXPECT_EQ(spec.string_at("uid"), "42");
+  EXPECT_EQ(to_string(spec.part("extra")), R"({"team":["a","b"]})");
   const Told changed = ask("PATCH", kRequests + "/c", R"({"metadata":{"labels":{"a":"b"}},
     "spec":{"signerName":"example.com/other"},"status":{"certificate":"eA=="}})");
   EXPECT_EQ(changed.code, 200);

@@ -12,7 +12,7 @@ namespace berth::server {
 // The condition of this type in a status; null without one.
 const Json* find_condition(const Json& status, std::string_view type);
 bool condition_is_true(const Json& status, std::string_view type);
-// The place of the object's condition of this type: the one that stands there, or a new null at the end.
+// The place of the object's condition of this type: the one that is there, or a new null at the end.
 Json& condition_place(Json& object, std::string_view type);
 
 }  // namespace berth::server

@@ -1,10 +1,10 @@
 // Calls of the conversion webhooks of custom resources.
 //
-// Whoever converts waits for the answer, so only threads of the definition's lane do: a request of a resource
-// with a webhook is handled there from its beginning, and so are the answers to its writes and the turns of
-// its watches. Owner: ApiServer. Thread-safe. Cost: one call for each kConversionBatchBytes of objects in
-// another version; objects in the wanted version cost nothing. Source: apiextensions-apiserver 1.37,
-// conversion/webhook_converter.go; TLS and HTTP are those of client::HttpFetcher.
+// A conversion waits for the answer, so only threads of the definition's lane convert. A request of a
+// resource with a webhook is handled on that lane from its beginning. So are the answers to its writes and
+// the turns of its watches. Owner: ApiServer. Thread-safe. Cost: one call for each kConversionBatchBytes of
+// objects in another version; objects in the wanted version cost nothing. Source: apiextensions-apiserver
+// 1.37, conversion/webhook_converter.go; TLS and HTTP are those of client::HttpFetcher.
 #pragma once
 
 #include <map>

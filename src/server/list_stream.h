@@ -1,10 +1,10 @@
 // One LIST under way: one state of a resource, made as its peer reads it.
 //
-// A turn looks at kListTurnMax objects or makes kListChunkBytes, then others have theirs; so a list keeps its
-// cursor, at most kStreamFillBytes of unsent text and one chunk, whatever there is to list. A page with a
-// limit is selected first, because its metadata says where it ends; a body of protobuf is measured first,
-// because it begins with its size. A list that is done within its first turn is answered in one piece.
-// Owner: ListLane, which calls its turns one at a time, of a target with a webhook on its lane.
+// A turn looks at kListTurnMax objects or makes kListChunkBytes; then other lists have their turns. So a list
+// of any length keeps its cursor, at most kStreamFillBytes of unsent text, and one chunk. A page with a limit
+// is selected first, because its metadata says where it ends. A body of protobuf is measured first, because
+// it begins with its size. A list that is done within its first turn is answered in one piece. Owner:
+// ListLane, which calls its turns one at a time, of a target with a webhook on its lane.
 #pragma once
 
 #include <algorithm>

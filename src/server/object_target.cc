@@ -27,8 +27,7 @@ const api::KindRules& rules_of(const api::ResourceInfo& resource) {
   if (resource.custom) return crd::object_rules();
   if (crd::is_definition(resource)) return crd::definition_rules();
   if (const auto phase = admission::phase_of(resource)) return admission::configuration_rules(*phase);
-  if (const auto kind = admission::policy_kind_of(resource); kind != admission::PolicyKind::None)
-    return admission::policy_rules(kind);
+  if (const auto kind = admission::policy_kind_of(resource)) return admission::policy_rules(*kind);
   const api::ResourceInfo& stored = storage_of(resource);
   return api::rules_of(stored.group, stored.plural);
 }

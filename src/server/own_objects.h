@@ -1,4 +1,4 @@
-// The objects that describe this server to its clients, as kube-apiserver keeps them: the Service
+// The objects that describe this server to its clients, as kube-apiserver keeps them. These are the Service
 // `kubernetes` with its Endpoints and EndpointSlice, the ServiceCIDR of Services' addresses, and one
 // APIService for each group version that is served.
 //

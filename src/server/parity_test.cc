@@ -226,6 +226,23 @@ TEST_F(Parity, TraitsOfStoredKinds) {
          {"POST", kPolicies, {}, kJson, R"({"metadata":{"name":"a"}})", 201, R"("generation":1)"}});
 }
 
+TEST_F(Parity, CronJobsNameAKnownTimeZone) {
+  const std::string kCrons = "/apis/batch/v1/namespaces/default/cronjobs";
+  const auto cron = [](const std::string& name, const std::string& zone) {
+    return R"({"metadata":{"name":")" + name + R"("},"spec":{"schedule":"0 0 * * *","timeZone":")" + zone +
+           R"(","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":)"
+           R"([{"name":"c","image":"i"}]}}}}}})";
+  };
+  check({{"POST", kCrons, {}, kJson, cron("a", "Europe/Berlin"), 201, R"("timeZone":"Europe/Berlin")"},
+         {"POST",
+          kCrons,
+          {},
+          kJson,
+          cron("b", "Europe/Atlantis"),
+          422,
+          R"(unknown time zone Europe/Atlantis","field":"spec.timeZone")"}});
+}
+
 TEST_F(Parity, DefaultsOfStoredKinds) {
   const std::string kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
   const std::string kTemplates = "/api/v1/namespaces/default/podtemplates";

@@ -13,7 +13,9 @@ namespace {
 
 constexpr const char* kQuotasPlural = "resourcequotas";
 constexpr std::size_t kBatchMax = 1024;  // creates that are charged together
-constexpr int kChargeTriesMax = 8;       // batches that lost a race with another write of a quota
+constexpr std::size_t kWaitingMax =
+    16 * 1024;                      // creates of one namespace that wait for the batch before them
+constexpr int kChargeTriesMax = 8;  // batches that lost a race with another write of a quota
 
 const api::ResourceInfo& quota_row() {
   static const api::ResourceInfo& row = *api::find_resource("", "v1", kQuotasPlural);
@@ -112,12 +114,15 @@ void QuotaCharges::charge(const ObjectTarget& target, const Json& object, bool d
   Waiting waiting{
       target, api::quota_charge(resource.group, resource.plural, object), {}, dry_run, std::move(then), ""};
   if (waiting.charge.is_pod) waiting.unset = api::unset_amounts(object);
+  bool is_full = false;
   {
     const std::lock_guard lock(mutex_);
     const auto [entry, is_first] = waiting_.try_emplace(target.ns);
-    entry->second.push_back(std::move(waiting));
-    if (!is_first) return;
+    is_full = entry->second.size() >= kWaitingMax;
+    if (!is_full) entry->second.push_back(std::move(waiting));
+    if (!is_first && !is_full) return;
   }
+  if (is_full) return waiting.then(too_many_requests());
   run(target.ns);
 }
 

@@ -4,6 +4,7 @@
 #include "server/admission_webhooks.h"
 #include "server/certificate_signer.h"
 #include "server/metadata.h"
+#include "server/token_secrets.h"
 
 namespace berth::server {
 
@@ -35,12 +36,15 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
     return found;
   };
   api::RuleContext ctx{
-      dependencies_.gates, dependencies_.check_cel, dependencies_.clock.now(), options.user, read, list};
+      dependencies_.gates, dependencies_.check_cel, dependencies_.clock.now(), options.user.name, read, list};
   ctx.subresource = target.subresource;
   ctx.request_group = target.resource->group;
-  ctx.user_groups = options.user_groups;
+  ctx.user_groups = options.user.groups;
+  ctx.user_uid = options.user.uid;
+  ctx.user_extra = &options.user.extra;
   ctx.empty_lists = options.empty_lists;
   ctx.resource = target.resource;
+  ctx.pod_accounts = pod_accounts_;
   return ctx;
 }
 
@@ -53,6 +57,7 @@ void Registry::note_written(const ObjectTarget& target) const {
   if (webhooks_) webhooks_->noted(target);
   if (access_) access_->noted(target);
   if (signer_) signer_->noted(target);
+  if (token_secrets_) token_secrets_->noted(target);
 }
 
 void Registry::keep(const store::Object& object, Json written) {

@@ -5,6 +5,7 @@
 // Responses to writes come on the store's committer thread and must only be enqueued.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -33,6 +34,7 @@ inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateN
 class Access;
 class AdmissionWebhooks;
 class CertificateSigner;
+class TokenSecrets;
 struct AdmissionWrite;
 
 // Who else may still need an owner that is being deleted in the foreground.
@@ -40,7 +42,7 @@ class ForegroundHold {
  public:
   virtual ~ForegroundHold() = default;
   // Asked when a loop of this process is about to remove the finalizer, because the dependents that it knows
-  // of are gone: true keeps it, and then its removal is the holder's. Any thread.
+  // of are gone. True keeps it; then the holder has to remove it. Any thread.
   virtual bool holds(const ObjectTarget& target, const store::Object& owner) = 0;
 };
 
@@ -53,7 +55,7 @@ class Registry {
     Random& random;
     const api::Gates& gates;
     api::CelCheck check_cel;
-    // Beside the rules of the kind; outlives the registry. Null: none.
+    // In addition to the rules of the kind; outlives the registry. Null: none.
     const api::Admission* pod_admission = nullptr;
   };
   Registry(Dependencies dependencies, std::size_t recent_documents_bytes)
@@ -76,13 +78,16 @@ class Registry {
   void set_foreground_hold(ForegroundHold& hold) { foreground_hold_ = &hold; }
   // The same; without them no webhook is called.
   void set_admission_webhooks(AdmissionWebhooks& webhooks) { webhooks_ = &webhooks; }
-  // The same; without it whoever may write a role may grant anything.
+  // The same; without it everyone who may write a role may grant anything.
   void set_access(Access& access) { access_ = &access; }
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
+  void set_token_secrets(TokenSecrets& secrets) { token_secrets_ = &secrets; }
+  // For pods that are created from then on; any thread, at any time.
+  void set_pod_accounts(api::PodAccounts accounts) { pod_accounts_ = accounts; }
 
-  // Passes the body of a subresource that is no part of the object (Binding, Eviction) by the webhooks, and
-  // calls `then` with what they made of it, or a refusal; inline when none may see it.
+  // Passes the body of a subresource that is no part of the object (Binding, Eviction) through the webhooks.
+  // Calls `then` with their result, or a refusal; inline when no webhook may see it.
   void admit_body(ObjectTarget target, const api::TypeInfo& type, Json body, const WriteOptions& options,
                   std::function<void(ApiResult<Json>)> then);
 
@@ -106,7 +111,7 @@ class Registry {
   ApiResult<void> try_remove(const std::shared_ptr<Removal>& removal);
   ApiResult<void> finish_remove(const std::shared_ptr<Removal>& removal);
 
-  // The webhooks between these steps: each calls them, or goes on at once when none may see the write.
+  // The webhooks between these steps: each calls them, or continues at once when none may see the write.
   ApiResult<void> mutate_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> validate_create(const std::shared_ptr<Creation>& creation);
   ApiResult<void> mutate_update(const std::shared_ptr<Update>& update);
@@ -151,6 +156,8 @@ class Registry {
   AdmissionWebhooks* webhooks_ = nullptr;
   Access* access_ = nullptr;
   CertificateSigner* signer_ = nullptr;
+  TokenSecrets* token_secrets_ = nullptr;
+  std::atomic<api::PodAccounts> pod_accounts_{api::PodAccounts::AsGiven};
   QuotaCharges quota_charges_{*this};
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight

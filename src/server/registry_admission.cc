@@ -2,6 +2,7 @@
 // write, and else when they have answered.
 #include "api/type_table.h"
 #include "crd/served_version.h"
+#include "server/access.h"
 #include "server/metadata.h"
 #include "server/object_versions.h"
 #include "server/registry_steps.h"
@@ -178,6 +179,9 @@ ApiResult<void> Registry::ask_about_removal(const std::shared_ptr<Removal>& remo
 
 void Registry::admit_body(ObjectTarget target, const api::TypeInfo& type, Json body,
                           const WriteOptions& options, std::function<void(ApiResult<Json>)> then) {
+  if (access_)
+    if (const ApiResult<void> allowed = access_->check_body(target, options, body); !allowed)
+      return then(allowed.error());
   const bool mutates = may_see(Phase::Mutating, target, options);
   const bool validates = may_see(Phase::Validating, target, options);
   if (!mutates && !validates) return then(std::move(body));

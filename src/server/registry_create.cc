@@ -80,7 +80,7 @@ ApiResult<void> Registry::check_create(const std::shared_ptr<Creation>& creation
   const ObjectTarget& target = creation->target;
   Json& object = creation->object;
   const api::KindRules& rules = rules_of(target);
-  if (access_) TRY(access_->check_write(target, creation->options, object, nullptr));
+  if (access_) TRY(access_->check_write(target, creation->options, &object, nullptr));
   const api::RuleContext ctx = context(target, creation->options);
   if (rules.prepare_create) rules.prepare_create(object, ctx);
   api::FieldErrors errors = api::validate_new(object, target.resource->namespaced, rules, ctx);

@@ -39,6 +39,7 @@ ApiResult<void> Registry::try_remove(const std::shared_ptr<Removal>& removal) {
   if (!before) return internal_error("stored object does not parse");
   if (rules.admit_delete)
     TRY(check_admission(target, rules.admit_delete(*before, context(target, removal->write_options))));
+  if (access_) TRY(access_->check_write(target, removal->write_options, nullptr, &*before));
   removal->current = current;
   removal->before = *before;
   return ask_about_removal(removal);

@@ -1,5 +1,5 @@
-// The state of a write between its steps: registry_create.cc, registry_update.cc and registry_delete.cc go on
-// where registry_admission.cc, which asks the webhooks, comes back.
+// The state of a write between its steps: registry_create.cc, registry_update.cc and registry_delete.cc
+// continue where registry_admission.cc, which asks the webhooks, comes back.
 //
 // Owner: the callbacks of the write; one step at a time.
 #pragma once

@@ -64,7 +64,7 @@ ApiResult<void> Registry::try_update(const std::shared_ptr<Update>& update) {
 }
 
 ApiResult<void> Registry::check_update(const std::shared_ptr<Update>& update) {
-  if (access_) TRY(access_->check_write(update->target, update->options, update->next, &update->before));
+  if (access_) TRY(access_->check_write(update->target, update->options, &update->next, &update->before));
   TRY(apply_rules(*update, update->next, update->before));
   return validate_update(update);
 }
@@ -231,7 +231,9 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   if (!binds && !status_only && raises_generation(target, rules, next, before))
     metadata_of(next)["generation"] = metadata_of(before).int_at("generation") + 1;
 
-  api::FieldErrors errors = api::validate_meta_update(next, before, rules);
+  api::FieldErrors errors;
+  if (access_) errors = access_->status_errors(target, update.options, next, before);
+  api::append(errors, api::validate_meta_update(next, before, rules));
   const auto validate = status_only ? rules.validate_status_update : rules.validate_update;
   if (validate && !binds) api::append(errors, validate(next, before, ctx));
   if (const api::Admission* admission = admission_of(target))

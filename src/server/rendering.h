@@ -26,8 +26,8 @@ struct Rendering {
   enum class Include { None, Metadata, Object } include = Include::Metadata;  // Table rows
 };
 
-// By the media types that the client accepts, the preferred one first: Tables are not in protobuf, nor are
-// objects of custom resources and of Berth's own kinds, but their metadata. 406 when none is supported.
+// By the media types that the client accepts, the preferred one first. Tables are not in protobuf. Nor are
+// objects of custom resources and of Berth's own kinds, but their metadata is. 406 when none is supported.
 // Source: apiserver/pkg/endpoints/handlers/negotiation.
 ApiResult<Rendering> rendering_of(const HttpRequest& request, const ObjectTarget& target);
 // Of a Status: JSON when the client accepts only what a Status cannot be.

@@ -31,26 +31,37 @@ std::string with_subresource(std::string text, const ObjectTarget& target) {
   return target.subresource.empty() ? text : text + "/" + target.subresource;
 }
 
-// The one object that a list or a watch selects by its name, which a role may name; else empty.
-std::string selected_name(const ResourceCall& call) {
+// What a request about many objects selects and rights are about: one object by its name, those of a node.
+struct Selected {
+  std::string name, node;
+};
+
+Selected selected_by(const ResourceCall& call) {
+  Selected selected;
   const bool reads_many = call.verb == "list" || call.verb == "watch";
   const std::string* selector = call.request.parameter("fieldSelector");
-  if (!reads_many || !selector || !call.target.name.empty()) return "";
+  if ((!reads_many && call.verb != "deletecollection") || !selector || !call.target.name.empty())
+    return selected;
   const Result<std::vector<api::FieldRequirement>> requirements = api::parse_field_requirements(*selector);
-  if (!requirements) return "";
-  for (const api::FieldRequirement& requirement : *requirements)
-    if (requirement.label == "metadata.name" && requirement.equal) return requirement.value;
-  return "";
+  if (!requirements) return selected;
+  for (const api::FieldRequirement& requirement : *requirements) {
+    if (!requirement.equal) continue;
+    if (requirement.label == "metadata.name" && reads_many && selected.name.empty())
+      selected.name = requirement.value;
+    if (requirement.label == "spec.nodeName") selected.node = requirement.value;
+  }
+  return selected;
 }
 
 // A namespace is in itself: its own RoleBindings say who may read it.
-rbac::Attributes attributes_of(const ResourceCall& call, std::string_view selected_name) {
+rbac::Attributes attributes_of(const ResourceCall& call, const Selected& selected) {
   const ObjectTarget& target = call.target;
   return {.verb = call.verb,
           .group = target.resource->group,
           .resource = with_subresource(std::string(target.resource->plural), target),
           .ns = is_core(target, "namespaces") ? target.name : target.ns,
-          .name = target.name.empty() ? selected_name : std::string_view(target.name)};
+          .name = target.name.empty() ? std::string_view(selected.name) : std::string_view(target.name),
+          .selected_node = selected.node};
 }
 
 // Refuses the list form for one object, and the reverse. Watches and deletes accept either.
@@ -114,7 +125,7 @@ ApiResult<void> ResourceHandler::route(const Call& call) {
   const bool misplaced = !resource.namespaced && !target.ns.empty();
   const bool of_subresource = !target.subresource.empty();
   if (misplaced || (of_subresource && !resource.has_subresource(target.subresource))) return path_not_found();
-  const std::string selected = selected_name(*call);
+  const Selected selected = selected_by(*call);
   TRY(access_.authorize(call->request.user, attributes_of(*call, selected)));
   if (auto warning = deprecation_of(resource)) call->warnings.push_back(*std::move(warning));
   if (!of_subresource && !has_verb(resource, call->verb)) return method_not_allowed();

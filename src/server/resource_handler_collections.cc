@@ -118,7 +118,7 @@ void ResourceHandler::remove_all(const Call& call, ListRequest answer, DeleteOpt
                                  store::ListPage page) {
   if (page.objects.empty()) return lists_.answer(std::move(answer), std::move(page));
   WriteOptions write_options;
-  write_options.user = call->request.user.name;
+  write_options.user = call->request.user;
   write_options = noted(call, std::move(write_options));
   CollectionRemoval::Steps steps;
   steps.remove = [this, call, options = std::move(options), write_options](const store::Object& object,

@@ -123,7 +123,7 @@ ApiResult<void> ResourceHandler::patch(const Call& call) {
 ApiResult<void> ResourceHandler::remove(const Call& call) {
   DeleteOptions options = TRY(read_delete_options(call->request));
   WriteOptions write_options;
-  write_options.user = call->request.user.name;
+  write_options.user = call->request.user;
   registry_.remove(call->target, std::move(options), noted(call, std::move(write_options)),
                    [this, call](ApiResult<Answer> made) {
                      const api::ResourceInfo& resource = *call->target.resource;

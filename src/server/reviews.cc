@@ -14,14 +14,6 @@ JsonArray texts_of(const std::vector<std::string>& texts) {
   return JsonArray(texts.begin(), texts.end());
 }
 
-Json user_info(const User& user) {
-  Json info = Json::object({{"username", user.name}});
-  if (!user.uid.empty()) info["uid"] = user.uid;
-  if (!user.groups.empty()) info["groups"] = texts_of(user.groups);
-  for (const auto& [key, values] : user.extra) info["extra"][key] = texts_of(values);
-  return info;
-}
-
 User subject_of(const Json& spec) {
   return {std::string(spec.string_at("user")), api::decode_strings(spec.items_at("groups"))};
 }
@@ -122,7 +114,7 @@ ApiResult<Json> self_rules(const Json& review, const ReviewContext& context) {
 }
 
 ApiResult<Json> self(const Json&, const ReviewContext& context) {
-  return Json::object({{"userInfo", user_info(context.user)}});
+  return Json::object({{"userInfo", rbac::user_info(context.user)}});
 }
 
 ApiResult<Json> token(const Json& review, const ReviewContext& context) {
@@ -138,7 +130,7 @@ ApiResult<Json> token(const Json& review, const ReviewContext& context) {
   const auto credential = context.tokens->authenticate(text, audiences);
   if (!credential) return refused(credential.error().message());
   return Json::object({{"authenticated", true},
-                       {"user", user_info(credential->user)},
+                       {"user", rbac::user_info(credential->user)},
                        {"audiences", texts_of(credential->audiences)}});
 }
 

@@ -20,6 +20,30 @@ Json reference_to(const store::Object& object) {
   return Json::object({{"name", object.key.name}, {"uid", object.uid}});
 }
 
+// The claims of a token in a Secret.
+struct SecretClaims {
+  const char* ns = "kubernetes.io/serviceaccount/namespace";
+  const char* secret = "kubernetes.io/serviceaccount/secret.name";
+  const char* account = "kubernetes.io/serviceaccount/service-account.name";
+  const char* account_uid = "kubernetes.io/serviceaccount/service-account.uid";
+};
+constexpr SecretClaims kSecretClaims;
+
+bool is_of_secret(const Json& claims) {
+  return claims.string_at("iss") == kSecretTokenIssuer;
+}
+
+// The claims of a Secret's token with those of other tokens that say the same.
+Json common_form(Json claims) {
+  const Json& read = claims;
+  Json account = Json::object(
+      {{"name", read.string_at(kSecretClaims.account)}, {"uid", read.string_at(kSecretClaims.account_uid)}});
+  claims[kPrivateClaims] =
+      Json::object({{"namespace", read.string_at(kSecretClaims.ns)}, {"serviceaccount", std::move(account)}});
+  claims["aud"] = Json::array({kTokenIssuer});
+  return claims;
+}
+
 ApiStatus invalid_request(const api::FieldErrors& errors) {
   return invalid(kTokenRequestGroup, "TokenRequest", "", errors);
 }
@@ -124,11 +148,8 @@ ApiResult<Json> ServiceAccountTokens::issue(const ObjectTarget& target, Json req
                               {std::string(kPrivateClaims), std::move(own)},
                               {"nbf", now.whole_seconds()},
                               {"sub", rbac::service_account_user(target.ns, target.name)}});
-  const Json header = Json::object({{"alg", "ES256"}, {"kid", key_.id()}});
-  std::string token = base64url_encode(to_string(header)) + "." + base64url_encode(to_string(claims));
-  const Result<std::string> signature = key_.sign(token);
-  if (!signature) return internal_error("failed to generate token: " + signature.error().message());
-  token += "." + base64url_encode(*signature);
+  Result<std::string> token = signed_text(claims);
+  if (!token) return internal_error("failed to generate token: " + token.error().message());
   request["kind"] = "TokenRequest";
   request["apiVersion"] = std::string(kTokenRequestGroup) + "/v1";
   Json& metadata = metadata_of(request);
@@ -137,8 +158,25 @@ ApiResult<Json> ServiceAccountTokens::issue(const ObjectTarget& target, Json req
   metadata["uid"] = account.object->uid;
   metadata["creationTimestamp"] = format_time(now);
   request["status"] = Json::object(
-      {{"token", std::move(token)}, {"expirationTimestamp", format_time(now + Duration::seconds(seconds))}});
+      {{"token", *std::move(token)}, {"expirationTimestamp", format_time(now + Duration::seconds(seconds))}});
   return in_api_order(std::move(request));
+}
+
+Result<std::string> ServiceAccountTokens::secret_token(const store::Key& secret,
+                                                       const store::Object& account) const {
+  return signed_text(Json::object({{"iss", kSecretTokenIssuer},
+                                   {kSecretClaims.ns, secret.ns},
+                                   {kSecretClaims.secret, secret.name},
+                                   {kSecretClaims.account, account.key.name},
+                                   {kSecretClaims.account_uid, account.uid},
+                                   {"sub", rbac::service_account_user(secret.ns, account.key.name)}}));
+}
+
+Result<std::string> ServiceAccountTokens::signed_text(const Json& claims) const {
+  const Json header = Json::object({{"alg", "ES256"}, {"kid", key_.id()}});
+  std::string token = base64url_encode(to_string(header)) + "." + base64url_encode(to_string(claims));
+  const std::string signature = TRY(key_.sign(token));
+  return token + "." + base64url_encode(signature);
 }
 
 ApiResult<void> ServiceAccountTokens::bind(const ObjectTarget& account, const Json& reference,
@@ -182,7 +220,7 @@ Result<ServiceAccountTokens::Credential> ServiceAccountTokens::authenticate(
   std::copy_if(audiences.begin(), audiences.end(), std::back_inserter(credential.audiences),
                [&own](const std::string& one) { return rbac::lists(own, one); });
   if (credential.audiences.empty()) return does_not_hold("token audiences are not those that are accepted");
-  TRY(check_objects(*claims));
+  TRY(check_objects(*claims, token));
   credential.user = user_of(*claims);
   return credential;
 }
@@ -220,11 +258,14 @@ Result<ServiceAccountTokens::Claims> ServiceAccountTokens::read(std::string_view
     return kNoToken;
   if (!key_.verifies(token.substr(0, last), part(last + 1, token.size()))) return kNoToken;
   Result<Json> claims = parse_json(part(first + 1, last));
-  if (!claims || claims->string_at("iss") != kTokenIssuer) return kNoToken;
+  if (!claims) return kNoToken;
+  if (is_of_secret(*claims)) return std::make_shared<const Json>(common_form(*claims));
+  if (claims->string_at("iss") != kTokenIssuer) return kNoToken;
   return std::make_shared<const Json>(*std::move(claims));
 }
 
 Status ServiceAccountTokens::check_time(const Json& claims) const {
+  if (is_of_secret(claims)) return {};
   const std::int64_t now = registry_.dependencies().clock.now().whole_seconds();
   const std::int64_t leeway = kTokenLeeway.whole_seconds();
   if (now - leeway > claims.int_at("exp")) return does_not_hold("service account token has expired");
@@ -232,9 +273,11 @@ Status ServiceAccountTokens::check_time(const Json& claims) const {
   return {};
 }
 
-Status ServiceAccountTokens::check_objects(const Json& claims) const {
+Status ServiceAccountTokens::check_objects(const Json& claims, std::string_view token) const {
   const Json& own = claims.part(kPrivateClaims);
   const std::string_view ns = own.string_at("namespace");
+  if (is_of_secret(claims))
+    TRY(check_copy({"secrets", std::string(ns), std::string(claims.string_at(kSecretClaims.secret))}, token));
   TRY(check_object("serviceaccounts", ns, own.part("serviceaccount"), "service account"));
   for (const BoundKind& row : kBoundKinds) {
     const Json* reference = own.find(row.claim);
@@ -243,6 +286,15 @@ Status ServiceAccountTokens::check_objects(const Json& claims) const {
     if (reference && !of_pod) TRY(check_object(row.resource, row.namespaced ? ns : "", *reference, row.what));
   }
   return {};
+}
+
+Status ServiceAccountTokens::check_copy(const store::Key& secret, std::string_view token) const {
+  const store::ObjectPtr object = registry_.store().get(secret);
+  const Result<Json> document = object ? registry_.document_of(*object) : Result<Json>(Json());
+  if (!object || !document || is_deleting(*document)) return does_not_hold(kInvalidated);
+  const Result<std::string> copy = base64_decode(document->part("data").string_at("token"));
+  return copy && *copy == token ? Status()
+                                : does_not_hold("service account token does not match server's copy");
 }
 
 Status ServiceAccountTokens::check_object(std::string_view resource, std::string_view ns,

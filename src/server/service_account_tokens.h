@@ -1,7 +1,8 @@
 // Tokens of service accounts: given out by TokenRequests, and read again as credentials.
 //
 // A token is a JWT (RFC 7519) with Kubernetes' claims. It holds as long as its account, and the Pod, Secret
-// or Node that it is bound to, exist with the same UID: each use looks at the store. Owner: ApiServer.
+// or Node that it is bound to, exist with the same UID; that of a Secret (token_secrets.h), which has no end,
+// as long as the Secret has the same text. Each use looks at the store. Owner: ApiServer.
 // Thread-safe. Cost of a use: a signature for the first one (token_key.h), then a lookup in a cache of
 // kKnownTokensMax tokens whose signature was good. Source: pkg/serviceaccount and
 // registry/core/serviceaccount of Kubernetes 1.37.
@@ -32,6 +33,8 @@ inline constexpr std::int64_t kTokenSecondsMax = std::int64_t{1} << 32;
 inline constexpr Duration kTokenLeeway = Duration::seconds(60);
 // The issuer, and the audience of the API server itself.
 inline constexpr std::string_view kTokenIssuer = "https://kubernetes.default.svc.cluster.local";
+// Of tokens in Secrets.
+inline constexpr std::string_view kSecretTokenIssuer = "kubernetes/serviceaccount";
 
 class ServiceAccountTokens {
  public:
@@ -42,6 +45,9 @@ class ServiceAccountTokens {
   // The TokenRequest with a new token of the account `target`. Refuses an absent account or bound object, one
   // of another UID, a pod of another account, and a lifetime below ten minutes.
   ApiResult<Json> issue(const ObjectTarget& target, Json request) const;
+
+  // A token without an end, of the account, for the Secret of this key. Fails where the key signs nothing.
+  Result<std::string> secret_token(const store::Key& secret, const store::Object& account) const;
 
   struct Credential {
     User user;
@@ -60,9 +66,11 @@ class ServiceAccountTokens {
   using Claims = std::shared_ptr<const Json>;
   Result<Claims> verified(std::string_view token);
   Result<Claims> read(std::string_view token) const;
+  Result<std::string> signed_text(const Json& claims) const;
   Status check_time(const Json& claims) const;
   // Of the account and of what the token is bound to.
-  Status check_objects(const Json& claims) const;
+  Status check_objects(const Json& claims, std::string_view token) const;
+  Status check_copy(const store::Key& secret, std::string_view token) const;
   Status check_object(std::string_view resource, std::string_view ns, const Json& reference,
                       std::string_view what) const;
   ApiResult<void> bind(const ObjectTarget& account, const Json& reference, Json& claims) const;

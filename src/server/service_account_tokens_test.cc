@@ -209,6 +209,72 @@ TEST_F(TokenTest, OthersVerifyThemByThePublishedKey) {
   EXPECT_EQ(header.string_at("kid"), key.string_at("kid"));
 }
 
+class TokenSecretTest : public TokenTest {
+ protected:
+  TokenSecretTest() { server.fill_token_secrets("the CA"); }
+  void run() {
+    clock.advance(Duration::seconds(1));
+    server.tick(clock.monotonic());
+  }
+  // The Secret for a token of the account, once it was looked at.
+  Told secret_of(const std::string& account) {
+    const std::string metadata =
+        R"("metadata":{"name":"t","annotations":{"kubernetes.io/service-account.name":")" + account + "\"}}";
+    make(kSecrets, "{" + metadata + R"(,"type":"kubernetes.io/service-account-token"})");
+    run();
+    return ask("GET", kSecretPath);
+  }
+  static std::string content(const Json& secret, std::string_view key) {
+    return base64_decode(secret.part("data").string_at(key)).value();
+  }
+
+  const std::string kSecrets = "/api/v1/namespaces/default/secrets", kSecretPath = kSecrets + "/t";
+  const std::string kRobot = std::string(kAccounts) + "/robot";
+};
+
+TEST_F(TokenSecretTest, GetsATokenWithoutAnEnd) {
+  const Json secret = secret_of("robot").body;
+  EXPECT_EQ(content(secret, "ca.crt"), "the CA");
+  EXPECT_EQ(content(secret, "namespace"), "default");
+  EXPECT_EQ(secret.part("metadata").part("annotations").string_at("kubernetes.io/service-account.uid"),
+            ask("GET", kRobot).body.part("metadata").string_at("uid"));
+  const std::string token = content(secret, "token");
+  clock.advance(Duration::minutes(365 * 24 * 60));
+  const Json who = ask("POST", kWhoPath, "{}", token).body.part("status").part("userInfo");
+  EXPECT_EQ(who.string_at("username"), "system:serviceaccount:default:robot");
+  const Json review = ask("POST", kTokenReviews, R"({"spec":{"token":")" + token + "\"}}").body;
+  EXPECT_TRUE(review.part("status").bool_at("authenticated")) << to_string(review);
+  run();
+  EXPECT_EQ(ask("GET", kSecretPath).body, secret) << "it is filled in once";
+}
+
+TEST_F(TokenSecretTest, TheTokenEndsWithItsSecret) {
+  const std::string first = content(secret_of("robot").body, "token");
+  EXPECT_EQ(ask("DELETE", kSecretPath).code, 200);
+  EXPECT_EQ(code_of(first), 401);
+  const std::string second = content(secret_of("robot").body, "token");
+  EXPECT_EQ(code_of(second), 201);
+  EXPECT_EQ(code_of(first), 401) << "the Secret of that name has another one";
+}
+
+TEST_F(TokenSecretTest, TheSecretEndsWithItsAccount) {
+  EXPECT_EQ(secret_of("nobody").code, 404) << "as Kubernetes removes what precedes its account";
+  const std::string token = content(secret_of("robot").body, "token");
+  EXPECT_EQ(ask("DELETE", kRobot).code, 200);
+  EXPECT_EQ(code_of(token), 401);
+  run();
+  EXPECT_EQ(ask("GET", kSecretPath).code, 404);
+}
+
+TEST_F(TokenSecretTest, AnAccountDoesNotNameASecretThatIsGone) {
+  EXPECT_EQ(ask("DELETE", kRobot).code, 200);
+  make(kAccounts, R"({"metadata":{"name":"robot"},"secrets":[{"name":"other"},{"name":"t"}]})");
+  secret_of("robot");
+  EXPECT_EQ(ask("DELETE", kSecretPath).code, 200);
+  run();
+  EXPECT_EQ(to_string(ask("GET", kRobot).body.part("secrets")), R"([{"name":"other"}])");
+}
+
 TEST(TokenKey, IsTheSameAfterAReadOfItsFile) {
   const TokenKey key = TokenKey::generate().value();
   const TokenKey again = TokenKey::parse(key.pem().value()).value();

@@ -1,11 +1,11 @@
 // One open watch: the state at its start, then every event after it, as frames (event_frames.h).
 //
-// Owner: WatchHub. The committer's thread only says that there is news, to watches whose selector may want
-// it: a turn on a pool thread costs more than to look. Watches of a node's pods are not even asked about
-// others. Pool threads, one at a time, make frames while the peer takes them: of the state from a cursor, of
-// events from the store's window. So a watch keeps a position and at most kStreamFillBytes of unsent frames
-// and one more, whatever there is to send; one that the window has overtaken is cut, and that is logged.
-// Source: the watch events and bookmarks of k8s.io/apiserver; texts observed.
+// Owner: WatchHub. The committer's thread only announces news, to watches whose selector may want it: a turn
+// on a pool thread costs more than to look. It does not ask watches of a node's pods about other pods. Pool
+// threads, one at a time, make frames while the peer takes them: of the state from a cursor, of events from
+// the store's window. So a watch keeps a position, at most kStreamFillBytes of unsent frames, and one more. A
+// watch that the window has overtaken is cut, and that is logged. Source: the watch events and bookmarks of
+// k8s.io/apiserver; texts observed.
 #pragma once
 
 #include <cstdint>

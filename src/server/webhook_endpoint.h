@@ -41,7 +41,7 @@ struct WebhookEndpoint {
 // A Service's certificate has its name, whatever its address.
 WebhookEndpoint endpoint_of(const crd::WebhookClient& client, const WebhookServices& services);
 
-// What tells the webhook how long the server waits: "?timeout=10s".
+// What informs the webhook how long the server waits: "?timeout=10s".
 std::string timeout_query(Duration timeout);
 // `Post "https://…?timeout=10s": `, which begins the error of a call.
 std::string call_text(const WebhookEndpoint& endpoint, Duration timeout);

@@ -86,8 +86,7 @@ ApiResult<FieldValidation> field_validation_of(const HttpRequest& request, std::
 
 ApiResult<WriteOptions> write_options_of(const HttpRequest& request, std::string_view options_kind) {
   WriteOptions options;
-  options.user = request.user.name;
-  options.user_groups = request.user.groups;
+  options.user = request.user;
   JsonArray asked;
   for (const auto& [key, value] : request.query)
     if (key == "dryRun") asked.emplace_back(value);

@@ -20,8 +20,7 @@ class AdmissionNotes;
 
 struct WriteOptions {
   bool dry_run = false;
-  std::string user;
-  std::vector<std::string> user_groups;
+  User user;
   std::vector<std::string> empty_lists;  // of the body: api::Decoded::empty_lists
   std::string manager;                   // fieldManager, or what User-Agent begins with
   // A loop of this process writes: it is no user, and owns nothing of what it creates.

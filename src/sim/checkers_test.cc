@@ -423,6 +423,35 @@ TEST_F(Checked, AGroupOutsideOfTheDomainThatItsPolicyRequires) {
   expect_broken("I5: pod g-2 is bound in rack-1, and PlacementPolicy one requires rack-0 for its group");
 }
 
+// Decisions that no request records; a Topology comes between them.
+class CheckedInMemory : public Checked {
+ protected:
+  void bind_in_two_racks(const char* levels_in_between) {
+    world_->create(storm_group(Json::object({{"name", "g"}})));
+    world_->create(storm_policy(Json::object({{"name", "one"},
+                                              {"target", "g"},
+                                              {"kind", "PodGroup"},
+                                              {"preferred", "example.com/rack"},
+                                              {"required", "example.com/rack"}})));
+    world_->run_until(world_->now() + Duration::minutes(4));
+    make_pod("g-0", "", "g");
+    bind("g-0", 1);
+    world_->create(storm_topology(Json::object({{"levels", levels_in_between}})));
+    make_pod("g-1", "", "g");
+    bind("g-1", 4);
+  }
+};
+
+TEST_F(CheckedInMemory, AGroupOutsideOfTheDomainThatItsPolicyRequires) {
+  bind_in_two_racks("rack,host");
+  expect_broken("I5: pod g-1 is bound in rack-1, and PlacementPolicy one requires rack-0 for its group");
+}
+
+TEST_F(CheckedInMemory, AGroupWhoseDomainsChangedTheirMeaningIsExcused) {
+  bind_in_two_racks("host,rack");
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+}
+
 // Of members of an elastic gang.
 class CheckedMoves : public Checked {
  protected:
@@ -675,6 +704,40 @@ TEST_F(Checked, AtRestATreeThatWouldFit) {
   EXPECT_TRUE(broken_at_rest(checker_).empty());
   with_children("t", 2);
   expect_at_rest("I10: the tree of CompositePodGroup t waits and would fit");
+}
+
+// Free are 7, 3 and 0 cpus in one rack, 2 in the other.
+TEST_F(Checked, AtRestATreeWhoseGroupsFitOnNodesOfARackInOneWay) {
+  const auto fill = [&](int node, std::int64_t cpu_millis) {
+    const std::string name = "other-" + std::to_string(node);
+    make_pod(name, "", "", cpu_millis);
+    bind(name, node);
+  };
+  fill(1, 9000);
+  fill(2, 13'000);
+  fill(3, 16'000);
+  fill(4, 14'000);
+  const auto add_tree = [&](const std::string& root, int groups) {
+    world_->create(
+        storm_composite(Json::object({{"name", root}, {"min", groups}, {"topology", "example.com/rack"}})));
+    for (int i = 0; i < groups; ++i)
+      world_->create(storm_group(Json::object({{"name", root + "-" + std::to_string(i)},
+                                               {"min", 1},
+                                               {"parent", root},
+                                               {"topology", "kubernetes.io/hostname"}})));
+  };
+  const auto waits_in_vain = [&] {
+    return std::ranges::any_of(broken_at_rest(checker_),
+                               [](const std::string& one) { return one.starts_with("I10: the tree of"); });
+  };
+  add_tree("of-three", 1);
+  for (const char* pod : {"of-three-0-a", "of-three-0-b", "of-three-0-c"})
+    make_pod(pod, "", "of-three-0", 3000);
+  EXPECT_FALSE(waits_in_vain());
+  add_tree("of-two", 2);
+  make_pod("of-two-0-a", "", "of-two-0", 3000);
+  make_pod("of-two-1-a", "", "of-two-1", 7000);
+  expect_at_rest("I10: the tree of CompositePodGroup of-two waits and would fit");
 }
 
 TEST_F(Checked, AtRestAGangThatWouldFitInOneRack) {

@@ -1,5 +1,5 @@
-// I12: no entry is overtaken for ever. The entry with the highest priority of all that wait is bound within
-// kOvertakenMax of lower priorities being bound, if it would fit without the lower priorities that end by
+// I12: no entry is overtaken for ever. Take the entry with the highest priority of all that wait. It is bound
+// within kOvertakenMax of lower priorities being bound, if it would fit without those of them that end by
 // themselves. A claim that is reserved for a PodGroup does not end with its pods.
 //
 // A restarted scheduler knows nothing of the time before, so the time starts again; it also starts again when

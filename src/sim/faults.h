@@ -42,8 +42,8 @@ class FaultyClient final : public client::ApiClient {
   void set_rates(FaultRates rates) { rates_ = rates; }
   // By plural name of the resource.
   const std::map<std::string, WriteCounts, std::less<>>& counts() const { return counts_; }
-  // The process behind this client dies at its `nth` write from now to `resource` (plural; any when empty):
-  // that one and all later ones are not carried out and get no response. 0: it is alive again.
+  // The process behind this client dies at its `nth` write from now to `resource` (plural; any when empty).
+  // That write and all later ones are not carried out and get no response. 0: it is alive again.
   void die_at_write(std::uint64_t nth, std::string resource) {
     writes_to_live_ = nth;
     deadly_resource_ = std::move(resource);

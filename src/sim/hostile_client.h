@@ -1,5 +1,5 @@
-// An API client of one process in virtual time: requests and responses take time, get lost, arrive late or
-// are refused; watches lag, break, repeat events and list again from older states.
+// An API client of one process in virtual time. Requests and responses take time, get lost, arrive late or
+// are refused. Watches lag, break, repeat events and list again from older states.
 //
 // Owner: one process of a simulated world, on one thread. Destroying the client kills its process: it
 // receives nothing any more, and requests that it sent still arrive. Keeps the promises of client-go and the

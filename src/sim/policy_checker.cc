@@ -27,13 +27,13 @@ void PolicyChecker::policy_event(const std::string& name, const Json* object, Ti
 void PolicyChecker::topology_event(const std::string& name, const Json* object, Time now) {
   if (name != "default") return;
   const std::string text = object ? to_string(object->part("spec")) : "";
-  if (text == levels_text_) return;
-  levels_text_ = text;
-  levels_since_ = now;
-  levels_.clear();
+  if (text == topologies_.back().text) return;
+  topologies_.back().until = now;
+  Levels& present = topologies_.emplace_back();
+  present.text = text;
   if (!object) return;
   for (const Json& level : object->part("spec").items_at("levels"))
-    levels_.emplace_back(level.string_at("name"), level.string_at("nodeLabel"));
+    present.rows.emplace_back(level.string_at("name"), level.string_at("nodeLabel"));
 }
 
 std::vector<std::string> PolicyChecker::groups_of(const Policy& policy) const {
@@ -53,15 +53,27 @@ std::vector<const StoredPod*> PolicyChecker::members_of(std::span<const std::str
   return members;
 }
 
-// The labels of the level and of the broader ones; empty: there is no such level.
-std::vector<std::string> PolicyChecker::keys_of(const std::string& level) const {
+// The labels of the level and of the broader ones; empty: there is no such level, and the group waits.
+std::vector<std::string> PolicyChecker::Levels::keys_of(const std::string& level) const {
   std::vector<std::string> keys;
-  for (const auto& [name, label] : levels_) {
+  for (const auto& [name, label] : rows) {
     keys.push_back(label);
     if (name == level || label == level) return keys;
   }
-  if (levels_.empty() && level.find('/') != std::string::npos) return {level};
+  if (rows.empty() && level.find('/') != std::string::npos) return {level};
   return {};
+}
+
+// The same by every Topology that was there at `known` or later; empty also if these differ.
+std::vector<std::string> PolicyChecker::keys_of(const std::string& level, Time known) const {
+  std::vector<std::string> keys;
+  for (const Levels& one : topologies_) {
+    if (&one != &topologies_.back() && one.until < known) continue;
+    std::vector<std::string> own = one.keys_of(level);
+    if (!own.empty() && !keys.empty() && own != keys) return {};
+    if (!own.empty()) keys = std::move(own);
+  }
+  return keys;
 }
 
 std::string PolicyChecker::domain_of(const StoredPod& pod, const std::vector<std::string>& keys) const {
@@ -79,8 +91,8 @@ std::string PolicyChecker::domain_of(const StoredPod& pod, const std::vector<std
 std::string PolicyChecker::placed(const StoredPod& pod, Time known,
                                   const std::function<bool(const std::string&)>& relabelled) const {
   for (const auto& [name, policy] : policies_) {
-    if (policy.required.empty() || known < policy.since || known < levels_since_) continue;
-    const std::vector<std::string> keys = keys_of(policy.required);
+    if (policy.required.empty() || known < policy.since) continue;
+    const std::vector<std::string> keys = keys_of(policy.required, known);
     const std::vector<std::string> groups = groups_of(policy);
     if (keys.empty() || std::ranges::find(groups, pod.group) == groups.end()) continue;
     std::set<std::string> domains;

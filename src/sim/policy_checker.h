@@ -36,14 +36,20 @@ class PolicyChecker {
   };
   std::vector<std::string> groups_of(const Policy& policy) const;
   std::vector<const StoredPod*> members_of(std::span<const std::string> groups) const;
-  std::vector<std::string> keys_of(const std::string& level) const;
+  std::vector<std::string> keys_of(const std::string& level, Time known) const;
   std::string domain_of(const StoredPod& pod, const std::vector<std::string>& keys) const;
 
   const StoredState& state_;
   std::map<std::string, Policy> policies_;
-  std::vector<std::pair<std::string, std::string>> levels_;  // of the default Topology: name and label
-  std::string levels_text_;
-  Time levels_since_;
+  // Of the default Topology.
+  struct Levels {
+    std::vector<std::pair<std::string, std::string>> rows;  // name and label
+    std::string text;
+    Time until = {};  // of an earlier version
+
+    std::vector<std::string> keys_of(const std::string& level) const;
+  };
+  std::vector<Levels> topologies_{1};  // every version; the last one is the present
 };
 
 }  // namespace berth::sim

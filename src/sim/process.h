@@ -1,5 +1,5 @@
 // One operating-system process of a simulated world: components of the control plane behind a hostile
-// network, with a clock of its own and, when it is one of several, a Lease.
+// network, with a clock of its own. One of several processes also has a Lease.
 //
 // Owner: one HostileWorld, on one thread. A killed process leaves only the requests that it had sent. A
 // process that stops leading exits at once and is restarted, like kube-scheduler.

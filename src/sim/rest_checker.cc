@@ -17,6 +17,17 @@ constexpr std::int64_t kReservedMax = 256;  // pods of one claim
 enum class NodeOrder { FirstName, LastName, MostFreeCpu };
 constexpr std::array kNodeOrders = {NodeOrder::FirstName, NodeOrder::LastName, NodeOrder::MostFreeCpu};
 
+// A topology key and a value of it; without a key every node.
+struct Inside {
+  std::string key, domain;
+
+  bool has(const StoredNode& node) const {
+    if (key.empty()) return true;
+    const auto label = node.labels.find(key);
+    return label != node.labels.end() && label->second == domain;
+  }
+};
+
 // The final state, and what a naive placement takes of it. Copied for each trial.
 class Room {
  public:
@@ -38,15 +49,14 @@ class Room {
   }
 
   // Places the pod on the first node of the domain that fits. False: none does, and nothing is taken.
-  bool place(const StoredPod& pod, const std::string& key, const std::string& domain,
-             NodeOrder order = NodeOrder::FirstName) {
+  bool place(const StoredPod& pod, const Inside& domain, NodeOrder order = NodeOrder::FirstName) {
+    return place(pod, {}, domain, order);
+  }
+  bool place(const StoredPod& pod, const Inside& outer, const Inside& domain, NodeOrder order) {
     for (const std::string& name : nodes_in(order)) {
       Free& free = free_.at(name);
       const StoredNode& node = state_.nodes.at(name);
-      if (!key.empty()) {
-        const auto label = node.labels.find(key);
-        if (label == node.labels.end() || label->second != domain) continue;
-      }
+      if (!outer.has(node) || !domain.has(node)) continue;
       if (free.cpu_millis < pod.cpu_millis || free.pods < 1) continue;
       const auto volumes = state_.volumes.reach(
           pod.volume_claims, name,
@@ -140,10 +150,12 @@ class Room {
   std::map<std::string, std::string> shared_;  // claims that this trial allocates, with their node
 };
 
-std::set<std::string> domains_of(const StoredState& state, const std::string& key) {
+std::set<std::string> domains_of(const StoredState& state, const std::string& key, const Inside& outer = {}) {
   std::set<std::string> domains;
-  for (const auto& [name, node] : state.nodes)
-    if (const auto label = node.labels.find(key); label != node.labels.end()) domains.insert(label->second);
+  for (const auto& [name, node] : state.nodes) {
+    const auto label = node.labels.find(key);
+    if (label != node.labels.end() && outer.has(node)) domains.insert(label->second);
+  }
   if (key.empty()) domains.insert("");
   return domains;
 }
@@ -155,7 +167,7 @@ bool fit_in(const StoredState& state, std::vector<const StoredPod*> pods, const 
   const auto all_fit = [&](NodeOrder order) {
     Room room(state);
     return std::all_of(pods.begin(), pods.end(),
-                       [&](const StoredPod* pod) { return room.place(*pod, key, domain, order); });
+                       [&](const StoredPod* pod) { return room.place(*pod, {key, domain}, order); });
   };
   if (pods.size() == 1) return all_fit(NodeOrder::FirstName);
   const auto fits_anyhow = [&] { return std::all_of(kNodeOrders.begin(), kNodeOrders.end(), all_fit); };
@@ -219,7 +231,7 @@ class RestCheck {
     if (group && !key.empty())
       if (const Members members = count_members(*group); members.running > 0) domains = members.domains;
     for (const std::string& domain : domains)
-      if (Room(state_).place(pod, key, domain))
+      if (Room(state_).place(pod, {key, domain}))
         return say_fits(pod, "I10: pod " + pod.name + " waits and would fit");
   }
 
@@ -273,7 +285,7 @@ class RestCheck {
                             std::to_string(members.waiting.size()) + " members and would fit");
     }
   }
-  // A tree of which nothing runs, and all is there. Keys are on its root, or on its groups of pods.
+  // A tree of which nothing runs, and all is there. Keys are on its root, and on its groups of pods.
   void check_tree(const StoredComposite& root) {
     if (!root.parent.empty() || !has_children(root)) return;
     const std::vector<const StoredGroup*> groups = groups_under(state_, root.name);
@@ -286,7 +298,7 @@ class RestCheck {
     }
     if (members.empty()) return;
     for (const std::string& domain : domains_of(state_, root.key))
-      if (tree_fits(root, domain, groups, members))
+      if (tree_fits({root.key, domain}, groups, members))
         return say_fits(*members.front().waiting.front(),
                         "I10: the tree of CompositePodGroup " + root.name + " waits and would fit");
   }
@@ -302,24 +314,29 @@ class RestCheck {
     return children >= composite.min;
   }
   // Every pod, whichever order nodes are taken in.
-  bool tree_fits(const StoredComposite& root, const std::string& domain,
-                 const std::vector<const StoredGroup*>& groups, const std::vector<Members>& members) const {
+  bool tree_fits(const Inside& of_root, const std::vector<const StoredGroup*>& groups,
+                 const std::vector<Members>& members) const {
     return std::all_of(kNodeOrders.begin(), kNodeOrders.end(), [&](NodeOrder order) {
-      std::optional<Room> room(std::in_place, state_);
-      for (std::size_t i = 0; i < groups.size(); ++i) {
-        const std::string& key = root.key.empty() ? groups[i]->key : root.key;
-        const std::set<std::string> domains =
-            root.key.empty() ? domains_of(state_, key) : std::set<std::string>{domain};
-        const bool placed = std::any_of(domains.begin(), domains.end(), [&](const std::string& own) {
-          Room trial = *room;
-          for (const StoredPod* pod : members[i].waiting)
-            if (!trial.place(*pod, key, own, order)) return false;
-          room.emplace(trial);
-          return true;
-        });
-        if (!placed) return false;
-      }
-      return true;
+      const TreeTrial trial{of_root, groups, members, order};
+      return groups_fit(trial, 0, Room(state_));
+    });
+  }
+  struct TreeTrial {
+    const Inside& of_root;
+    const std::vector<const StoredGroup*>& groups;
+    const std::vector<Members>& members;
+    NodeOrder order;
+  };
+  // The groups from this one on: every choice of their domains.
+  bool groups_fit(const TreeTrial& tree, std::size_t at, const Room& room) const {
+    if (at == tree.groups.size()) return true;
+    const std::string& key = tree.groups[at]->key;
+    const std::set<std::string> domains = domains_of(state_, key, tree.of_root);
+    return std::any_of(domains.begin(), domains.end(), [&](const std::string& own) {
+      Room trial = room;
+      for (const StoredPod* pod : tree.members[at].waiting)
+        if (!trial.place(*pod, tree.of_root, {key, own}, tree.order)) return false;
+      return groups_fit(tree, at + 1, trial);
     });
   }
   template <class T>

@@ -272,6 +272,7 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
   refused_ -= is_refused(before);
   if (before && (!same || (after->deleting && !before->deleting))) pod_lost(*before);
   if (!after) return;
+  if (!same) created_at_[after->uid] = now_;
   if (same && !before->node.empty() && before->node != after->node)
     say("I7: pod " + after->name + " moved from " + before->node + " to " + after->node);
   if (after->node.empty() && after->scheduled == "True")
@@ -326,8 +327,10 @@ void SafetyChecker::pod_bound(const StoredPod& pod) {
   if (group->min > 0 && begun_.try_emplace(group->uid, min_behind(pod, *group)).second)
     check_gang_of(pod, *group);
   if (!group->key.empty()) check_domain_of(pod, *group);
-  if (const Time* decided = find(decided_at_, pod.uid))
-    say_if(policies_.placed(pod, *decided - kUnknowing, tree_excuses().relabelled));
+  // A decision that no request records is younger than its pod.
+  const Time* decided = find(decided_at_, pod.uid);
+  if (!decided) decided = find(created_at_, pod.uid);
+  if (decided) say_if(policies_.placed(pod, *decided - kUnknowing, tree_excuses().relabelled));
   if (group->parent.empty()) return;
   say_if(trees_.begun(pod, tree_excuses()));
   say_if(trees_.placed(pod, tree_excuses()));

@@ -1,11 +1,12 @@
 // What must hold after every single write, checked from the stored JSON at the write.
 //
-// Sentences begin with the invariant: I1 devices, shares, counters and compatibility groups; I2 a claim's
-// requests; I3 a bound pod's claims; I4 a gang begins whole; I5 one topology domain; I7 a pod is bound once,
-// and within its node's allocatable; I8 terms of leaders; I15 writes of an object; I16 repairs of models; I17
-// conditions and phases are true; I18 moves. Includes the sentences of ConductChecker. Actions of users,
-// drivers and rivals are excused: see Excuses in the .cc file. Owner: one storm. Cost: some microseconds a
-// write.
+// Sentences begin with the invariant:
+//   - I1 devices, shares, counters and compatibility groups; I2 a claim's requests; I3 a bound pod's claims;
+//   - I4 a gang begins whole; I5 one topology domain;
+//   - I7 a pod is bound once, and within its node's allocatable; I8 terms of leaders;
+//   - I15 writes of an object; I16 repairs of models; I17 conditions and phases are true; I18 moves.
+// Includes the sentences of ConductChecker. Actions of users, drivers and rivals are excused: see Excuses in
+// the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
 
 #include <algorithm>
@@ -139,6 +140,7 @@ class SafetyChecker {
   std::vector<std::string> broken_;
   std::set<std::string> rivalled_;             // UIDs of claims
   std::map<std::string, std::int64_t> begun_;  // by UID of the group: its minimum then
+  std::map<std::string, Time> created_at_;     // by UID of a pod
   std::map<std::string, Time> decided_at_;     // by UID of a pod: when its latest request was written
   std::map<std::string, std::int64_t> min_when_decided_;    // by UID of a pod: of its group
   std::map<std::string, std::int64_t> min_when_committed_;  // by decision: of its group

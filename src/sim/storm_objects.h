@@ -1,10 +1,12 @@
 // The objects of storms: a cluster of racks with several kinds of devices, and what users request of it.
 //
-// Pure. Device kinds, by their attribute `type`: `gpu` (whole ones that differ in model, memory, firmware,
-// NUMA node, links and board; one on odd nodes is degraded, by a taint), `mig-1g`, `vgpu` and `whole` (one
-// more GPU a node, partitioned in one of these ways), `shared-nic` and `nic` (of the same lanes: shares of
-// one, or the other), `uplink` (any node, shares), `fabric` (any node, with binding conditions). A need is a
-// row of storm_needs.h.
+// Pure. Device kinds, by their attribute `type`:
+//   - `gpu`: whole ones that differ in model, memory, firmware, NUMA node, links and board; one on odd nodes
+//     is degraded, by a taint;
+//   - `mig-1g`, `vgpu` and `whole`: one more GPU a node, partitioned in one of these ways;
+//   - `shared-nic` and `nic`: of the same lanes: shares of one, or the other;
+//   - `uplink` (any node, shares) and `fabric` (any node, with binding conditions).
+// A need is a row of storm_needs.h.
 #pragma once
 
 #include <string>

@@ -20,6 +20,8 @@ constexpr int kMembersMin = 2, kMembersMore = 7;
 constexpr int kTreesMin = 5, kTreesMore = 5;
 constexpr int kReplicaSetsMin = 3, kReplicaSetsMore = 3;
 constexpr int kPoliciesMin = 6, kPoliciesMore = 8;
+constexpr int kWideMin = 2, kWideMore = 2, kWideMembersMore = 3;
+constexpr int kTightTreesMin = 2, kTightTreesMore = 2;
 constexpr int kPodsMin = 215;
 constexpr int kAimedMin = 10, kAimedMore = 6;
 // Seeds with volumes and devices that fall ill, with steps of their own random numbers: others stay as they
@@ -63,6 +65,7 @@ class Maker {
     if (plan_.seed % kVolumesOneIn == kVolumesFrom) make_volumes_and_health();
     if (plan_.seed % kDeletedLeasesOneIn == kDeletedLeasesFrom && plan_.schedulers > 0) make_deleted_leases();
     if (plan_.seed >= kPolicySeeds) make_policies();
+    if (plan_.seed >= kPolicySeeds) make_tight_racks();
     if (plan_.seed >= kMovingSeeds) make_replicas();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
@@ -364,6 +367,96 @@ class Maker {
       failed.append("forMs", 5'000 + below(50'000));
     }
   }
+
+  // Steps of their own random numbers: others stay as they are.
+  void make_tight_racks() {
+    random_ = SeededRandom(chance_of(plan_.seed, "tight racks", 0));
+    if (plan_.racks > 1)
+      for (int i = kWideMin + pick(kWideMore); i > 0; --i) make_wide("wide-" + std::to_string(i));
+    for (int i = kTightTreesMin + pick(kTightTreesMore); i > 0; --i)
+      make_tight_tree("tight-" + std::to_string(i));
+  }
+  // A gang or a tree of more members than a rack takes, of which a few are enough, and a policy that keeps it
+  // in one rack: who does not read `required` spreads it. PolicyChecker excuses decisions soon after a
+  // policy.
+  void make_wide(const std::string& name) {
+    constexpr std::int64_t kPoliciesMs = 20'000, kFromMs = 180'000;
+    const bool tree = chance(50);
+    JsonObject& policy = step(below(kPoliciesMs), "policy");
+    policy.append("name", "policy-of-" + name);
+    policy.append("target", name);
+    policy.append("kind", tree ? "CompositePodGroup" : "PodGroup");
+    policy.append("preferred", "example.com/rack");
+    policy.append("required", "example.com/rack");
+    const std::int64_t at = kFromMs + below(kArrivalsMs - kFromMs), run_s = 10 + below(20);
+    const int groups = tree ? 2 : 1;
+    if (tree) make_parent(at, name, groups, "", "");
+    const int members = plan_.nodes_per_rack * plan_.gpus_per_node + 1 + pick(kWideMembersMore);
+    for (int i = 0; i < groups; ++i) {
+      const std::string group = tree ? name + "-" + std::to_string(i) : name;
+      FullGroup words{group, tree ? name : "", 1, (members + i) / groups};
+      words.need = "one-gpu";
+      make_full_group(at, words, run_s);
+    }
+  }
+  // Its groups, each on one node, take all GPUs of a rack, or all but one: those that are devices, or those
+  // that are a resource of the nodes.
+  void make_tight_tree(const std::string& root) {
+    const std::int64_t at = below(kArrivalsMs), run_s = 10 + below(20);
+    const bool devices = chance(50);
+    const int gpus = devices ? plan_.gpus_per_node : kStormNodeGpus;
+    std::vector<int> sizes;
+    for (int node = 0; node < plan_.nodes_per_rack; ++node) {
+      const int first = 1 + pick(gpus);
+      sizes.push_back(first);
+      if (first < gpus) sizes.push_back(gpus - first);
+    }
+    if (chance(30)) --*std::ranges::max_element(sizes);
+    const bool deep = sizes.size() > 2 && chance(30);
+    const std::string inner = root + "-inner";
+    const int groups = static_cast<int>(sizes.size());
+    make_parent(at, root, deep ? groups - 1 : groups, "", "example.com/rack");
+    if (deep) make_parent(at, inner, 2, root, "");
+    for (int i = 0; i < groups; ++i) {
+      const int size = sizes[static_cast<std::size_t>(i)];
+      FullGroup words{root + "-" + std::to_string(i), deep && i < 2 ? inner : root, size, size};
+      words.topology = "kubernetes.io/hostname";
+      if (devices) words.need = "one-gpu";
+      make_full_group(at, words, run_s);
+    }
+  }
+  struct FullGroup {
+    std::string name, parent;
+    int min = 1, members = 1;
+    std::string need = {}, topology = {};  // without a need one of the node's GPUs
+  };
+  void make_full_group(std::int64_t at, const FullGroup& words, std::int64_t run_s) {
+    JsonObject& group = step(at, "group");
+    group.append("name", words.name);
+    group.append("min", std::int64_t{words.min});
+    if (!words.topology.empty()) group.append("topology", words.topology);
+    if (!words.parent.empty()) group.append("parent", words.parent);
+    for (int i = 0; i < words.members; ++i) {
+      JsonObject& made = step(at + 1, "pod");
+      made.append("name", words.name + "-" + std::to_string(i));
+      made.append("group", words.name);
+      if (words.need.empty())
+        made.append("gpus", std::int64_t{1});
+      else
+        made.append("need", words.need);
+      made.append("cpuMillis", std::int64_t{100});
+      made.append("runS", run_s);
+    }
+  }
+  void make_parent(std::int64_t at, const std::string& name, int groups, const std::string& parent,
+                   const std::string& topology) {
+    JsonObject& made = step(at, "composite");
+    made.append("name", name);
+    made.append("min", std::int64_t{groups});
+    if (!topology.empty()) made.append("topology", topology);
+    if (!parent.empty()) made.append("parent", parent);
+  }
+
   bool requires_rack(const std::string& policy) const {
     return chance_of(plan_.seed, policy + "/required", 0) % 2 == 0;
   }

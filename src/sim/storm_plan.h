@@ -31,7 +31,7 @@ struct StormPlan {
 inline constexpr Duration kStormHeals = Duration::seconds(480);
 // From then on everything must be at rest.
 inline constexpr Duration kStormRests = Duration::seconds(300);
-// Pods that wait beside room reserved for a higher priority must be placed by then, one after the other.
+// Pods that wait next to room reserved for a higher priority must be placed by then, one after the other.
 inline constexpr Duration kStormRestsMax = Duration::seconds(1800);
 
 // Plans of these seeds and of higher ones are in_memory; of the others have trees of groups.

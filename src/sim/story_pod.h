@@ -12,7 +12,7 @@ namespace berth::sim {
 //  names.
 Json story_pod(const Json& words);
 
-// A simulated node: {labels: {}, capacity: {nvidia.com/gpu: "4"}} beside its hostname, 32 cpu, 128 Gi and
+// A simulated node: {labels: {}, capacity: {nvidia.com/gpu: "4"}} besides its hostname, 32 cpu, 128 Gi and
 // 110 pods.
 Json story_node(const Json& words, const std::string& name);
 

@@ -107,7 +107,7 @@ std::string TreeChecker::told(const StoredComposite* before, const StoredComposi
                               const Excuses& excuses) const {
   const bool was = before && before->uid == after.uid && before->scheduled == "True";
   const std::string who = "I17: CompositePodGroup " + after.name;
-  if (was && after.scheduled != "True") return who + " is no longer told as scheduled";
+  if (was && after.scheduled != "True") return who + " is no longer reported as scheduled";
   if (after.scheduled != "True" || was || !after.committed.empty()) return "";
   // The outcome is on the root; a group under it may be told as soon as that is committed.
   for (const StoredComposite* above = find(state_.composites, after.parent); above;
@@ -130,7 +130,7 @@ std::vector<std::string> TreeChecker::broken(const Excuses& excuses) const {
                           progress(children_with_minimum(composite, Count::Bound, excuses), composite.min));
     else if (composite.scheduled != "True" && !gone_.contains(name) &&
              has_minimum(composite, Count::Bound, none))
-      sentences.push_back("I17: " + who + " is bound and is not told as scheduled");
+      sentences.push_back("I17: " + who + " is bound and is not reported as scheduled");
   }
   return sentences;
 }

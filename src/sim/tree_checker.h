@@ -2,7 +2,7 @@
 //
 // I4: of a tree that has begun, each group with bound pods has its minimum, and so has each group above it.
 // I5: members under a group with a topology key are in one domain. I10: a tree that waits would not fit.
-// I17: a group of groups is told as scheduled when it is. Excused: members that users deleted or whose node
+// I17: a group of groups is called scheduled when it is. Excused: members that users deleted or whose node
 // was removed, groups that users deleted, edited minima, relabelled nodes. Owner: SafetyChecker.
 #pragma once
 

@@ -13,7 +13,7 @@
 
 namespace berth::simulate {
 
-// Node affinities that are told apart, in the order of their first pods; later ones accept all nodes.
+// Node affinities that are distinguished, in the order of their first pods; later ones accept all nodes.
 inline constexpr std::size_t kMeteredAffinitiesMax = 64;
 
 class FragmentationMeter {

@@ -36,7 +36,7 @@ void add_waiting(Script& script, const std::string& name, std::int64_t gpus) {
 
 std::vector<Document> gang(const std::string& name, std::int64_t pods, std::int64_t gpus,
                            const std::string& within = "") {
-  return equal_pods(name, {1000, 1024, gpus}, pods, within).objects;
+  return equal_pods(name, {1000, 1024, gpus}, pods, {within}).objects;
 }
 
 template <class Answer>

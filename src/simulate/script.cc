@@ -33,6 +33,17 @@ Json affinity_to(const PodShape& shape) {
                                        Json::object({{"nodeSelectorTerms", Json::array({term})}})}})}});
 }
 
+// One value of the label for the group, if a value has room.
+Document wish_document(const std::string& group, const std::string& label) {
+  const Json target = Json::object({{"group", "scheduling.k8s.io"}, {"kind", "PodGroup"}, {"name", group}});
+  return {
+      Kind::PlacementPolicy,
+      Json::object({{"apiVersion", api::ref_of(Kind::PlacementPolicy).api_version()},
+                    {"kind", "PlacementPolicy"},
+                    {"metadata", Json::object({{"name", group}, {"namespace", kNamespace}})},
+                    {"spec", Json::object({{"targetRef", target}, {"preferred", Json::array({label})}})}})};
+}
+
 }  // namespace
 
 Document node_document(const std::string& name, const NodeShape& shape) {
@@ -99,14 +110,15 @@ Document group_document(const std::string& name, std::int64_t pods, const std::s
 }
 
 Arrival equal_pods(const std::string& name, const PodShape& shape, std::int64_t pods,
-                   const std::string& within) {
+                   const GangTopology& topology) {
   Arrival arrival;
-  arrival.alike = std::to_string(pods) + "/" + within + "/" + shape.text();
+  arrival.alike = std::to_string(pods) + "/" + topology.within + "/" + topology.prefers + "/" + shape.text();
   if (pods == 1) {
     arrival.objects.push_back(pod_document(name, shape, ""));
     return arrival;
   }
-  arrival.objects.push_back(group_document(name, pods, within, shape.priority));
+  arrival.objects.push_back(group_document(name, pods, topology.within, shape.priority));
+  if (!topology.prefers.empty()) arrival.objects.push_back(wish_document(name, topology.prefers));
   for (std::int64_t i = 0; i < pods; ++i)
     arrival.objects.push_back(pod_document(name + "-" + std::to_string(i), shape, name));
   return arrival;

@@ -71,8 +71,13 @@ planning::Document pod_document(const std::string& name, const PodShape& shape, 
 planning::Document group_document(const std::string& name, std::int64_t pods, const std::string& within,
                                   std::int64_t priority);
 
+// Labels of nodes; empty: of none.
+struct GangTopology {
+  std::string within = {};   // of which all pods of a group have one value
+  std::string prefers = {};  // the same as a wish: the group has a PlacementPolicy
+};
 // One pod `name`, or a group `name` of pods `name`-0, `name`-1, … . Its time is still to be set.
 Arrival equal_pods(const std::string& name, const PodShape& shape, std::int64_t pods,
-                   const std::string& within);
+                   const GangTopology& topology);
 
 }  // namespace berth::simulate

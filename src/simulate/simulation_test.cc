@@ -77,6 +77,25 @@ TEST(Simulation, AGangStartsAsAWholeAndItsRacksAreCounted) {
   EXPECT_EQ(result.racks_minimum, 2);
 }
 
+// Two racks of two nodes. A pod is on one of them when the gangs arrive.
+TEST(Simulation, AGangPrefersOneRackAndWaitsForNone) {
+  const auto racks_of_gang = [](std::int64_t pods) {
+    Script script;
+    for (const auto& [name, rack] :
+         {std::pair{"a0", "rack-a"}, {"b0", "rack-b"}, {"a1", "rack-a"}, {"b1", "rack-b"}})
+      script.objects.push_back(node_document(name, {32'000, 65'536, 4, {{"rack", rack}}}));
+    script.rack_label = "rack";
+    arrive(script, "first", 0, {}, {1000, 1024, 3});
+    script.arrivals.push_back(equal_pods("gang", {1000, 1024, 4}, pods, {.prefers = "rack"}));
+    script.arrivals.back().at = Duration::seconds(1);
+    const RunResult result = run(script);
+    EXPECT_EQ(result.placed, pods + 1);
+    return result.racks_mean;
+  };
+  EXPECT_EQ(racks_of_gang(2), 1);
+  EXPECT_EQ(racks_of_gang(3), 2);
+}
+
 // The second failure keeps b away when the first ends at 20.
 TEST(Simulation, ANodeReturnsAfterTheLastOfItsFailures) {
   Script script = two_nodes();

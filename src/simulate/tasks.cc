@@ -130,7 +130,7 @@ Status add_drawn_arrivals(const Trace& trace, const Draw& draw, Script& script) 
       return Error(
           ErrorCode::TooLarge, "",
           "the load needs more than " + std::to_string(kScriptObjectsMax) + " pods: a smaller one is needed");
-    script.arrivals.push_back(equal_pods("task-" + std::to_string(count), task, size, draw.within));
+    script.arrivals.push_back(equal_pods("task-" + std::to_string(count), task, size, draw.topology));
     script.arrivals.back().at = draw.every * count;
     script.arrivals.back().runs = draw.runs;
   }

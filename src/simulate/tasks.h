@@ -13,7 +13,7 @@
 
 namespace berth::simulate {
 
-// The label that tells the model of a node's GPUs.
+// The label that names the model of a node's GPUs.
 inline constexpr std::string_view kModelLabel = "nvidia.com/gpu.product";
 
 struct TraceNode {
@@ -42,7 +42,7 @@ struct Draw {
   Duration every = Duration::seconds(1);  // between arrivals
   std::optional<Duration> runs = {};      // none: nothing leaves
   Gangs gangs = Gangs::None;
-  std::string within = {};  // the label of which a group keeps to one value; empty: anywhere
+  GangTopology topology = {};
 };
 
 void add_nodes(const Trace& trace, Script& script);

@@ -30,7 +30,7 @@ inline Script two_nodes() {
 inline void arrive(Script& script, const std::string& name, std::int64_t at_s,
                    std::optional<std::int64_t> runs_s, const PodShape& shape, std::int64_t pods = 1,
                    const std::string& within = "") {
-  Arrival arrival = equal_pods(name, shape, pods, within);
+  Arrival arrival = equal_pods(name, shape, pods, {within});
   arrival.at = Duration::seconds(at_s);
   if (runs_s) arrival.runs = Duration::seconds(*runs_s);
   script.arrivals.push_back(std::move(arrival));

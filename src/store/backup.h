@@ -21,15 +21,15 @@ struct BackupContents {
 };
 
 // Copies what `directory` holds into the new file `file`: one state, that of a commit during the call. The
-// server's writes go on, its checkpoints wait. NotFound: there is no store. Exists: `file` is there already.
+// server still writes; its checkpoints wait. NotFound: there is no store. Exists: `file` is there already.
 // Unavailable: another backup runs, or the log was replaced during each of kBackupTriesMax copies. Cost:
 // reads the database and its log, reads the copy.
 Result<BackupContents> back_up(const std::string& directory, const std::string& file, Disk& disk);
 inline constexpr int kBackupTriesMax = 5;
 
-// Makes `directory`, which must not hold a store (Exists), from `file`. Its versions go on behind both those
-// of the backup and `at_least`: the caller passes one that no earlier store there gave out, so that clients
-// of before the backup's loss see that their versions are gone.
+// Makes `directory`, which must not hold a store (Exists), from `file`. Its versions continue after those of
+// the backup and after `at_least`. The caller passes one that no earlier store there gave out, so clients
+// from before the loss see that their versions are gone.
 Result<BackupContents> restore(const std::string& file, const std::string& directory, Revision at_least,
                                Disk& disk);
 

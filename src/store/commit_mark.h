@@ -1,9 +1,9 @@
-// The file beside a database that says whether there is one, whether its log is a part of it, and up to which
-// revision commits were acknowledged: what is in neither database nor log any more is missed by it.
+// The file next to a database. It says whether there is a database, whether its log is a part of it, and up
+// to which revision commits were acknowledged. It shows what database and log have lost.
 //
 // A revision is written after its commit is durable and before anybody hears of it. That write is not synced:
-// it survives the end of the process; a power cut may leave an earlier revision, never a later one than the
-// commits that are durable. Two records take turns: the one that was synced stays until the other one is.
+// it survives the end of the process. After a power cut the file may have an earlier revision, never a later
+// one than the durable commits. Two records take turns: the one that was synced stays until the other one is.
 // Owner: SqliteLog, one thread. Cost of a revision: one write of 48 bytes.
 #pragma once
 

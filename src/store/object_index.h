@@ -1,7 +1,7 @@
 // Every current object, and the window of past events for watches and lists of old revisions.
 //
 // Owner: the committer, the only writer. Any thread may read: a reader holds the lock shared while it takes a
-// snapshot or finds one object, never while it iterates, filters or waits; the committer holds it exclusively
+// snapshot or finds one object, never while it iterates, filters or waits. The committer holds it exclusively
 // while it enters one commit, which is already durable. So readers wait microseconds, and never for the disk.
 // A list of an old revision and a new watch copy pointers to the events since then under the lock.
 #pragma once

@@ -27,8 +27,8 @@ class SimulatedDisk final : public Disk {
   // Cuts the power right before the `count`-th change (write, truncate, sync, create, remove, rename) from
   // now, counted from 1; until power_on() every call fails.
   void cut_power_before_change(std::uint64_t count);
-  // Cuts the power if it is still on, then decides for each unsynced write, in order, whether it reached the
-  // medium: all of it, nothing, or a random subset of its sectors. Clears pending faults and releases all
+  // Cuts the power if it is still on. Then decides for each unsynced write, in order, how much of it reached
+  // the medium: all of it, nothing, or a random subset of its sectors. Clears pending faults and releases all
   // locks.
   void power_on();
   // The `count`-th operation (reads too) from now, counted from 1, fails once and changes nothing.

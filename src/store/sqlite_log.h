@@ -21,7 +21,7 @@ namespace berth::store {
 std::string database_of(const std::string& directory);
 // The write-ahead log of a database.
 std::string log_of(const std::string& database);
-// The file beside a database that says whether there is one, and whether its log is a part of it.
+// The file next to a database that says whether there is one, and whether its log is a part of it.
 std::string mark_of(const std::string& database);
 // The file whose lock a backup of the database holds while it copies: checkpoints wait, within a bound.
 std::string backup_lock_of(const std::string& database);
@@ -36,10 +36,10 @@ class SqliteLog {
   virtual ~SqliteLog() = default;
 
   // Opens or makes the file `database`, in a directory that exists, and keeps it locked. Refuses one that
-  // another opener holds (Unavailable), a newer schema and a foreign file (Unsupported), and unless
-  // `accept_loss` one that has lost commits (Gone): its database or log is missing, the log is damaged before
-  // its end, or both end before the newest acknowledged commit (commit_mark.h). When that is accepted, the
-  // revisions go on behind the lost ones. An older schema is upgraded.
+  // another opener holds (Unavailable), and a newer schema or a foreign file (Unsupported). Unless
+  // `accept_loss` it refuses one that has lost commits (Gone). Then its database or log is missing, the log
+  // is damaged before its end, or both end before the newest acknowledged commit (commit_mark.h). If loss is
+  // accepted, the revisions continue after the lost ones. An older schema is upgraded.
   static Result<std::unique_ptr<SqliteLog>> open(const std::string& database, Disk& disk,
                                                  std::size_t log_bytes_max, bool accept_loss);
 

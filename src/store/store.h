@@ -31,8 +31,8 @@ struct WriteRequest {
 };
 
 // Create of an existing key: Exists. Update or Delete of an absent key: NotFound. Another version: Conflict.
-// Unavailable: too many writes wait. Forbidden: the disk is full, and the message is kNoSpace; writes go on
-// once there is room. Internal: the disk failed; the store then refuses every later write. A write that
+// Unavailable: too many writes wait. Forbidden: the disk is full, and the message is kNoSpace, until
+// there is room. Internal: the disk failed; the store then refuses every later write. A write that
 // failed with either of the last two may still have reached the disk, and shows up later.
 using WriteResult = Result<ObjectPtr>;
 
@@ -62,7 +62,7 @@ class WatchSink {
   // `progress`: every event up to this revision, of any resource, has been delivered. Called once a commit,
   // also without events when only other resources changed, and once at the start with the past events.
   virtual void on_events(std::span<const WatchEventPtr> events, Revision progress) = 0;
-  // Asked once. Beside past events, a watch of one resource then hears only of those that pass.
+  // Asked once. Besides past events, a watch of one resource then hears only of those that pass.
   virtual MemberFilter filter() const { return {}; }
 };
 
@@ -122,7 +122,7 @@ struct StoreOptions {
   std::size_t batch_writes_max = 1'024;                // writes of one group commit
   std::size_t log_bytes_max =
       16 * 1024 * 1024;  // of the journal's write-ahead log before it is tidied under load
-  // Goes on with what is left of a directory that has lost something; without it, opening is refused.
+  // Continues with what is left of a directory that has lost something; without it, opening is refused.
   bool accept_data_loss = false;
   // What a store in memory begins with. Absent: the microseconds since 1970, which an earlier one cannot have
   // reached, so that its clients see that theirs is gone; 0 when synchronous.
@@ -142,7 +142,7 @@ class Store {
   virtual void submit(WriteRequest write, std::function<void(WriteResult)> done) = 0;
   // Waits for the outcome. Deadlocks in a callback of this store.
   WriteResult write(WriteRequest write);
-  // Runs `work`. What is written meanwhile is decided, visible and answered as always, but durable only when
+  // Runs `work`. What is written during it is decided, visible and answered as always, but durable only when
   // this returns, all of it or none: for a start, before others are served. When `work` refuses, or the disk
   // does, that is the error, nothing of it is durable, and the store takes no more writes.
   virtual Status together(const std::function<Status()>& work) = 0;

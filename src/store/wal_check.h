@@ -1,7 +1,7 @@
 // What SQLite's write-ahead log holds, read without SQLite: whether commits lie behind a damage.
 //
 // SQLite takes a log up to the first frame whose checksum is wrong, and says nothing of the rest. The rest of
-// the last commit, which nobody was told of, is what a power cut leaves; more than that is a loss.
+// the last commit, which nobody was informed of, is what a power cut leaves; more than that is a loss.
 // Pure but for reading. Cost: linear in the log. Source: sqlite.org/fileformat2.html#walformat.
 #pragma once
 

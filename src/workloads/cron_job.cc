@@ -56,10 +56,6 @@ Json new_job(const Parsed& cron, Time scheduled) {
                        {"spec", wanted.part("spec")}});
 }
 
-bool is_utc(std::string_view zone) {
-  return zone.empty() || zone == "UTC" || zone == "Etc/UTC";
-}
-
 // One run of a CronJob's key.
 class CronRun {
  public:
@@ -87,10 +83,11 @@ class CronRun {
   }
 
   void start_due() {
-    const std::string zone(cron_.spec().string_at("timeZone"));
-    if (!is_utc(zone))
+    const std::string name(cron_.spec().string_at("timeZone"));
+    const Result<api::TimeZone> zone = api::TimeZone::find(name.empty() ? "UTC" : name);
+    if (!zone)
       return report(true, "UnknownTimeZone",
-                    "invalid timeZone: \"" + zone + "\": schedules are read in UTC alone");
+                    "invalid timeZone: " + to_string(Json(name)) + ": " + zone.error().message());
     const std::string text(cron_.spec().string_at("schedule"));
     const Result<CronSchedule> schedule = CronSchedule::parse(text);
     if (!schedule)
@@ -98,8 +95,9 @@ class CronRun {
                     "unparseable schedule: \"" + text + "\" : " + schedule.error().text());
     const Time since = last_.is_set() ? last_ : cron_.meta.created;
     if (!since.is_set()) return;  // it was never stored
-    const std::optional<Time> due = schedule->latest(since, now_);
-    if (const auto next = schedule->next(due ? *due : since)) effects_.wake_at = *next + kAfterSchedule;
+    const std::optional<Time> due = schedule->latest(since, now_, *zone);
+    if (const auto next = schedule->next(due ? *due : since, *zone))
+      effects_.wake_at = *next + kAfterSchedule;
     if (due) start(*due);
   }
 

@@ -7,7 +7,7 @@
 
 namespace berth::workloads {
 
-// The time after which a rollout that does not progress is told; nothing for none.
+// The time after which a rollout that does not progress is reported; nothing for none.
 std::optional<Duration> progress_deadline(const Rollout& rollout);
 
 // Progressing, with lastUpdateTime; unchanged while status and reason stay.

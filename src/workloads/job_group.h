@@ -20,7 +20,7 @@ struct JobGroup {
 };
 
 // Adds the creates of what is missing, Workload before PodGroup, and the change of the gang's size. An object
-// of another owner that has the name is left alone: an event tells it, and no pod is made.
+// of another owner that has the name is left alone: an event reports it, and no pod is made.
 JobGroup keep_job_group(const View& view, const Parsed& job, Effects& effects);
 
 }  // namespace berth::workloads

@@ -1,10 +1,15 @@
 #include "workloads/job_verdict.h"
 
+#include <algorithm>
+
 #include "api/serialized.h"
 #include "workloads/conditions.h"
 
 namespace berth::workloads {
 namespace {
+
+// A deadline that no Job lives to see: what is beyond it counts as this much.
+constexpr std::int64_t kDeadlineSecondsMax = std::int64_t{1000} * 365 * 24 * 3600;
 
 // Restarts of containers of the pods that run. Only a pod that is not ready may restart again and again.
 std::int64_t restarts_of(const JobState& state) {
@@ -56,7 +61,7 @@ std::optional<Verdict> failure_of(const JobState& state, Time now, Effects& effe
   const Json* deadline = spec.find("activeDeadlineSeconds");
   const Time started = api::decode_time(state.job.status().string_at("startTime"));
   if (deadline && deadline->is_int() && started.is_set() && !spec.bool_at("suspend")) {
-    const Time end = started + Duration::seconds(deadline->as_int());
+    const Time end = started + Duration::seconds(std::min(deadline->as_int(), kDeadlineSecondsMax));
     if (now >= end) return Verdict{"DeadlineExceeded", "Job was active longer than specified deadline"};
     wake_by(effects, end);
   }

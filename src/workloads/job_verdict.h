@@ -15,7 +15,7 @@ inline constexpr std::string_view kJobSuspended = "Suspended";
 
 // Has the condition Complete or Failed.
 bool is_finished(const Parsed& job);
-// Why the Job is to end without success; nothing while it goes on. `effects` receives its deadline.
+// Why the Job is to end without success; nothing while it continues. `effects` receives its deadline.
 std::optional<Verdict> failure_of(const JobState& state, Time now, Effects& effects);
 // Why no further pod is needed; nothing while some are.
 std::optional<Verdict> success_of(const JobState& state);

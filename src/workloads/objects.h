@@ -57,7 +57,7 @@ client::Write replace_other(const api::ObjectKey& key, const Json& object);
 
 // The members of `wanted` that differ from `standing`; null in `wanted` means absent. Nothing when none does.
 std::optional<Json> difference(const Json& standing, const JsonObject& wanted);
-// Brings the status of `object` to `wanted` on its version; nothing when it stands so.
+// Brings the status of `object` to `wanted` on its version; nothing when it is so.
 std::optional<client::Write> status_write(const Parsed& object, const JsonObject& wanted);
 
 // 0 is absent, as Go's omitempty has it.

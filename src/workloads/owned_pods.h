@@ -1,4 +1,4 @@
-// The pods of the owners of one kind, kept up to date by the changes that the engine tells.
+// The pods of the owners of one kind, kept up to date by the changes that the engine reports.
 //
 // Owner: one Reconciler, on the engine's thread. Derived from the view. Cost of a change: O(log n), and for a
 // pod without a controller the match of each owner in its namespace; of(): O(1). Without it a run of one of
@@ -52,7 +52,7 @@ class OwnedPods {
   std::vector<std::string> uids_of(const api::ObjectKey& owner) const;
 
   // Of sequences of a living owner's names whose pods were seen to go. Without them names would come back,
-  // and whoever waits for a pod to go would see its successor. Lost with the process.
+  // and a client that waits for a pod to go would see its successor. Lost with the process.
   const NextNumbers& next_numbers(std::string_view uid) const;
 
   // The pods without a controller that the owner selects; and the names of the owners that select this one.
@@ -83,7 +83,7 @@ class OwnedPods {
   const api::ResourceRef resource_;
   const std::string kind_;
   const OwnershipRules rules_;
-  // Engines tell changes through const interests.
+  // Engines report changes through const interests.
   mutable std::map<std::string, ByName, std::less<>> by_owner_;                      // by UID
   mutable std::map<api::ObjectKey, std::set<std::string>> uids_;                     // of those in by_owner_
   mutable std::map<std::string, std::map<std::string, Owner>, std::less<>> owners_;  // by namespace and name

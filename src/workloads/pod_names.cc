@@ -1,11 +1,11 @@
 #include "workloads/pod_names.h"
 
+#include "base/safe_alphabet.h"
 #include "base/stable_hash.h"
 
 namespace berth::workloads {
 namespace {
 
-constexpr std::string_view kSafeAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words
 constexpr std::size_t kSuffixCharacters = 5, kPrefixBytesMax = 63 - kSuffixCharacters;
 constexpr std::uint64_t kCount64 = NumberedNames::kCount;
 // Coprime to 27^5, near the golden section of it: consecutive numbers look unlike each other.
@@ -30,11 +30,7 @@ NumberedNames::NumberedNames(std::string_view prefix, std::string_view seed)
       offset_(static_cast<std::uint32_t>(stable_hash(seed) % kCount64)) {}
 
 std::string NumberedNames::name(std::uint32_t n) const {
-  std::uint64_t code = (n % kCount64 * kStride + offset_) % kCount64;
-  std::string name = prefix_;
-  for (std::size_t i = 0; i < kSuffixCharacters; ++i, code /= kSafeAlphabet.size())
-    name += kSafeAlphabet[code % kSafeAlphabet.size()];
-  return name;
+  return prefix_ + safe_digits((n % kCount64 * kStride + offset_) % kCount64, kSuffixCharacters);
 }
 
 std::optional<std::uint32_t> NumberedNames::number_of(std::string_view name) const {

@@ -15,7 +15,7 @@ namespace berth::workloads {
 
 class NumberedNames {
  public:
-  // `seed` is the owner's UID, with what tells apart sequences of one owner. Long prefixes are cut.
+  // `seed` is the owner's UID, with what distinguishes sequences of one owner. Long prefixes are cut.
   NumberedNames(std::string_view prefix, std::string_view seed);
 
   // There are as many different names as kCount; n counts modulo it.

@@ -25,9 +25,9 @@ struct PodsOfOwner {
   const OwnedPods::NextNumbers& next_numbers;
 };
 
-// The names of the next `count` pods: they go on after the highest number that `standing` of the owner's pods
-// bear or that a pod which is gone had, or after `begin`. They leave out names of other pods of the
-// namespace.
+// The names of the next `count` pods. Numbers follow `begin` and the highest number that one of the owner's
+// pods (`standing`) has or a deleted one had.
+// They leave out names of other pods of the namespace.
 std::vector<std::string> next_names(const View& view, std::string_view ns, const NumberedNames& names,
                                     const PodsOfOwner& standing, std::uint32_t begin, std::size_t count);
 

@@ -39,14 +39,14 @@ std::span<const WorkloadRow> workload_rows();
 inline constexpr WorkloadRow kRootCaPublisher{"root-ca-certificate-publisher-controller",
                                               "root-ca-cert-publisher", nullptr};
 std::unique_ptr<client::Reconciler> make_root_ca_publisher(std::string certificate);
-// By a list of names as kube-controller-manager's --controllers has it: a name or alias is on, '-name' is
-// off, '*' is on for what is not named; '-*', which Kubernetes does not take, undoes '*'.
+// By a list of names as kube-controller-manager's --controllers has it. A name or alias is on, '-name' is
+// off, '*' is on for all others. '-*', which Kubernetes does not take, undoes '*'.
 bool is_enabled(std::string_view name, std::string_view alias, std::span<const std::string> names);
 inline bool is_enabled(const WorkloadRow& row, std::span<const std::string> names) {
   return is_enabled(row.name, row.alias, names);
 }
 
-// At most so many pods are created, and deleted, in one run of an owner's key; the next run goes on.
+// At most so many pods are created, and deleted, in one run of an owner's key; the next run continues.
 inline constexpr std::size_t kPodsPerRunMax = 500;
 // The first of them, while nothing says that they are accepted: each run may make as many again as stand.
 inline constexpr std::size_t kFirstPodsMax = 16;

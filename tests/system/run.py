@@ -457,6 +457,15 @@ def namespaces_have_an_account(k):
     for made in ("serviceaccount/default", "configmap/kube-root-ca.crt"):
         has(k("wait", "--for=create", made, "-n", "accounts", "--timeout=10s"), "condition met")
     has(k("get", "configmap", "kube-root-ca.crt", "-n", "accounts", "-o", "yaml"), "BEGIN CERTIFICATE")
+    k("run", "tenant", "--image=web:1", "-n", "accounts")
+    spec = k.json("get", "pod", "tenant", "-n", "accounts")["spec"]
+    expect(spec["serviceAccountName"] == "default", str(spec))
+    expect(spec["volumes"][0]["name"].startswith("kube-api-access-"), str(spec))
+    nobody = json.dumps({"spec": {"serviceAccountName": "nobody"}})
+    has(
+        k.refused("run", "guest", "--image=web:1", "-n", "accounts", f"--overrides={nobody}"),
+        'serviceaccount "nobody" not found',
+    )
     k("delete", "namespace", "accounts")
 
 
@@ -537,6 +546,7 @@ def services_and_secrets(k):
     has(k("create", "service", "clusterip", "svc", "--tcp=80:8080"), "service/svc created")
     cells = row(k("get", "service", "svc"), "svc")
     expect(cells[1] == "ClusterIP" and cells[2].startswith("10.96.") and cells[4] == "80/TCP", str(cells))
+    k("wait", "--for=create", f"ipaddress/{cells[2]}", "--timeout=10s")
     has(k("create", "secret", "generic", "s", "--from-literal=p=text"), "secret/s created")
     expect(row(k("get", "secret", "s"), "s")[1:3] == ["Opaque", "1"], "type and count")
     has(k("create", "job", "work", "--image=i:1"), "job.batch/work created")
@@ -596,6 +606,7 @@ def roles_decide(k):
         "is attempting to grant RBAC permissions not currently held",
     )
     has(k("auth", "can-i", "create", "deployments.apps", as_operator), "yes")
+    has(k("get", "clusterrole", "admin", "-o", "jsonpath={.rules[*].resources}"), "deployments")
 
 
 @check
@@ -616,8 +627,17 @@ def tokens_of_accounts(k):
     has(with_token(k, token, "auth", "whoami"), "system:serviceaccount:default:robot")
     has(with_token(k.refused, token, "get", "pods"), 'User "system:serviceaccount:default:robot" cannot list')
     has(with_token(k, token, "get", "--raw", "/openid/v1/jwks"), '"alg":"ES256"')
+    annotations = {"kubernetes.io/service-account.name": "robot"}
+    secret = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+              "metadata": {"name": "robot-token", "annotations": annotations}}
+    k("create", "-f", "-", stdin=json.dumps(secret))
+    k("wait", "--for=jsonpath={.data.token}", "secret/robot-token", "--timeout=10s")
+    lasting = base64.b64decode(k.json("get", "secret", "robot-token")["data"]["token"]).decode()
+    has(with_token(k, lasting, "auth", "whoami"), "system:serviceaccount:default:robot")
     k("delete", "serviceaccount", "robot")
-    has(with_token(k.refused, token, "get", "pods"), "must be logged in")
+    for ended in (token, lasting):
+        has(with_token(k.refused, ended, "get", "pods"), "must be logged in")
+    k("wait", "--for=delete", "secret/robot-token", "--timeout=10s")
 
 
 @check

@@ -58,7 +58,8 @@ class World:
 
     def begin(self):
         for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations",
-                     "validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+                     "validatingadmissionpolicybindings", "validatingadmissionpolicies",
+                     "mutatingadmissionpolicybindings", "mutatingadmissionpolicies"):
             self.call("DELETE", CONFIGURATIONS + kind)
         self.call("DELETE", MAPS)
         self.webhook.forget()
@@ -466,13 +467,13 @@ def configurations_are_exempt_and_checked(world):
         expect(part + ": " in refused["message"], part + " in " + refused["message"])
 
 
-def bind_policy(world, spec, binding):
-    policies = CONFIGURATIONS + "validatingadmissionpolicies"
+def bind_policy(world, spec, binding, phase="validating", name="limit"):
     rules = {"resourceRules": [{**ANY_RULE, "operations": ["CREATE", "UPDATE"]}]}
-    policy = {"metadata": {"name": "limit"}, "spec": {"matchConstraints": rules, **spec}}
-    for path, body in ((policies, policy),
-                       (CONFIGURATIONS + "validatingadmissionpolicybindings",
-                        {"metadata": {"name": "limit-here"}, "spec": {"policyName": "limit", **binding}})):
+    policy = {"metadata": {"name": name}, "spec": {"matchConstraints": rules, **spec}}
+    for path, body in ((phase + "admissionpolicies", policy),
+                       (phase + "admissionpolicybindings",
+                        {"metadata": {"name": name + "-here"}, "spec": {"policyName": name, **binding}})):
+        path = CONFIGURATIONS + path
         made = world.call("POST", path, body)
         expect(made.get("kind") != "Status", made)
 
@@ -526,6 +527,75 @@ def a_policy_asks_who_may(world):
     expect_equal(world.make("asked")["kind"], "ConfigMap", "answer")
 
 
+def mutate_by(world, name, *expressions, binding=None, **spec):
+    """A policy with these mutations: JSON patches begin with a bracket."""
+    mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}} if text.startswith("[") else
+                 {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
+                 for text in expressions]
+    bind_policy(world, {"mutations": mutations, "reinvocationPolicy": "Never", **spec}, binding or {},
+                "mutating", name)
+
+
+def a_policy_changes_what_is_stored(world):
+    world.make("marks", data={"team": "red"})
+    mutate_by(world, "marks",
+              "Object{metadata: Object.metadata{labels: {'team': params.data.team}},"
+              " data: {'size': variables.size}}",
+              "[JSONPatch{op: 'add', path: '/data/' + jsonpatch.escapeKey('seen'),"
+              " value: object.data.size}]",
+              "[JSONPatch{op: 'test', path: '/data/size', value: 'x'},"
+              " JSONPatch{op: 'remove', path: '/data'}]",
+              variables=[{"name": "size", "expression": "string(size(object.data))"}],
+              matchConditions=[{"name": "some", "expression": "object.metadata.name != 'left'"}],
+              paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+              binding={"paramRef": {"name": "marks", "namespace": "default",
+                                    "parameterNotFoundAction": "Deny"}})
+    made = world.make("marked", data={"a": "1"}, metadata={"labels": {"x": "y"}})
+    expect_equal((made["data"], made["metadata"]["labels"]),
+                 ({"a": "1", "size": "1", "seen": "1"}, {"x": "y", "team": "red"}), "answer")
+    expect_equal(world.call("GET", MAPS + "/marked")["data"], made["data"], "stored")
+    expect_equal(world.make("left", data={"a": "1"})["data"], {"a": "1"}, "a condition that is false")
+    changed = world.call("PATCH", MAPS + "/marked", {"data": {"b": "2"}}, "application/merge-patch+json")
+    expect_equal(changed["data"]["size"], "4", "an update")
+
+
+def policies_come_before_webhooks_and_run_again(world):
+    add = "[JSONPatch{op: 'add', path: '/data/%s', value: string(size(object.data))}]"
+    mutate_by(world, "again", add % "again", reinvocationPolicy="IfNeeded")
+    mutate_by(world, "once", add % "once")
+    world.webhook.act("/add", add_key("hook", "1"))
+    world.register("mutating", "m", world.hook("/add"))
+    expect_equal(world.make("counted", data={"a": "1"})["data"],
+                 {"a": "1", "again": "4", "once": "2", "hook": "1"}, "answer")
+    expect_equal(len(world.webhook.asked("/add")), 1, "calls")
+
+
+def a_policy_that_cannot_change_refuses_or_is_ignored(world):
+    prefix = "policy 'p' with binding 'p-here' denied request: "
+    for expression, message in (
+            ("Object{data: Object.data{a: object.absent}}",
+             "expression 'Object{data: Object.data{a: object.absent}}' resulted in error: "
+             "no such key: absent"),
+            ("Object{data: Object.spec{}}", "type mismatch: unexpected type name \"Object.spec\", expected "
+             "\"Object.data\", which matches field name path from root Object type"),
+            ("Object{daat: 1}", "error applying patch: failed to convert patch object to typed object: "
+             ".daat: field not declared in schema"),
+            ("[JSONPatch{op: 'remove', path: '/data/b'}]", "JSON Patch: nothing to remove at b")):
+        mutate_by(world, "p", expression)
+        refused = world.make("refused", data={"a": "1"})
+        expect_equal((refused["code"], refused["reason"], refused["message"]),
+                     (403, "Invalid", prefix + message), expression)
+        expect_equal(world.audited("refused")["refusedBy"], "p", "audit")
+        world.begin()
+        mutate_by(world, "p", expression, failurePolicy="Ignore")
+        expect_equal(world.make("ignored", data={"a": "1"})["data"], {"a": "1"}, expression)
+        world.begin()
+    mutate_by(world, "p", "[JSONPatch{op: 'add', path: '/daat', value: 1}]", failurePolicy="Ignore")
+    refused = world.make("refused")
+    expect_equal((refused["code"], refused["message"]), (
+        500, "Internal error occurred: strict decoding error: unknown field \"daat\""), "unknown member")
+
+
 def main():
     options = suite.options(__doc__)
     world = World(options.berth)
@@ -566,6 +636,9 @@ CASES = [
     a_policy_denies_with_its_message,
     a_policy_warns_and_audits,
     a_policy_asks_who_may,
+    a_policy_changes_what_is_stored,
+    policies_come_before_webhooks_and_run_again,
+    a_policy_that_cannot_change_refuses_or_is_ignored,
 ]
 
 if __name__ == "__main__":

@@ -1,21 +1,18 @@
 """Prose that is read once: short sentences and lines, plain words, rooms' pages of one screen.
 
-tools/prose.txt lists the refused words, tools/prose-ratchet.txt the counts that are left; these only fall.
+tools/prose.txt lists the refused words.
 """
-import collections
 import pathlib
 import re
 
-from .tree import Finding, room_of
+from .tree import Finding
 
 NAME = "prose"
 SENTENCE_WORDS_MAX = 30
 LINE_MAX = 110
 ROOM_PAGE_WORDS_MAX = 250
 REFUSED_WORDS = pathlib.Path(__file__).resolve().parent.parent / "prose.txt"
-RATCHET = "tools/prose-ratchet.txt"
 ROOM_PAGE = re.compile(r"src/.*README\.md$")
-PLACES_SHOWN_MAX = 5
 
 FENCE = re.compile(r"^([ ]*)(```+|~~~+).*?^\1?\2\s*?$", re.S | re.M)
 INDENTED = re.compile(r"(?:(?<=\n\n)|\A)(?:(?:    |\t)[^\n]*\n(?:[ \t]*\n)*)+", re.M)
@@ -116,12 +113,13 @@ def long_lines(text):
             yield number
 
 
-def refused_words():
-    """(pattern, what to say)"""
+def refused_words(place):
+    """(pattern, what to say) of `pages` or of `comments`"""
     for line in REFUSED_WORDS.read_text().splitlines():
         if line.strip() and not line.startswith("#"):
-            word, remedy = (field.strip() for field in line.split("|"))
-            yield re.compile(rf"\b{word}\b", re.I), remedy
+            word, remedy, *places = (field.strip() for field in line.split("|"))
+            if not places or place in places:
+                yield re.compile(rf"\b{word}\b", re.I), remedy
 
 
 def comments(text):
@@ -133,60 +131,39 @@ def comments(text):
 def faults_of_page(path, text, words):
     """(subject, line, message, remedy)"""
     prose = prose_of(text)
-    for start, _, count in long_sentences(prose):
-        yield ("sentences", line_of(text, start),
-               f"a sentence of {count} words, at most {SENTENCE_WORDS_MAX}", "make it two, or a list")
+    yield from faults_of_sentences(prose, "a sentence", "make it two, or a list")
     for number in long_lines(text):
         yield "lines", number, f"a line of more than {LINE_MAX} columns", "break it"
-    for pattern, remedy in words:
-        for match in pattern.finditer(HEADING.sub(blank, prose)):
-            yield "words", line_of(text, match.start()), f"'{match[0]}'", remedy
+    yield from faults_of_words(HEADING.sub(blank, prose), words)
     if ROOM_PAGE.match(path) and (count := plain_words(text)) > ROOM_PAGE_WORDS_MAX:
         yield "page", 1, f"{count} words, at most {ROOM_PAGE_WORDS_MAX}", "move to docs/ what users need"
 
 
-def faults_of_header(text):
-    written = comments(text)
-    for start, _, count in long_sentences(prose_of(written)):
-        yield ("sentences", line_of(written, start),
-               f"a comment's sentence of {count} words, at most {SENTENCE_WORDS_MAX}", "make it two")
+def faults_of_header(text, words):
+    """(subject, line, message, remedy)"""
+    prose = prose_of(comments(text))
+    yield from faults_of_sentences(prose, "a comment's sentence", "make it two")
+    yield from faults_of_words(prose, words)
 
 
-def faults(tree):
-    """{(path, or a room's headers; subject): [(path, line, message, remedy)]}"""
-    found = collections.defaultdict(list)
-    words = list(refused_words())
-    for path in tree.matching("*.md"):
-        for subject, *fault in faults_of_page(path, tree.text(path), words):
-            found[path, subject].append((path, *fault))
-    for path in tree.written_sources:
-        if path.endswith(".h") and path.startswith("src/"):
-            for subject, *fault in faults_of_header(tree.text(path)):
-                found[f"src/{room_of(path)}/*.h", subject].append((path, *fault))
-    return found
+def faults_of_words(prose, words):
+    for pattern, remedy in words:
+        for match in pattern.finditer(prose):
+            yield "words", line_of(prose, match.start()), f"'{match[0]}'", remedy
 
 
-def ratchet(tree):
-    """{(path, subject): (count, line)}"""
-    rows = {}
-    if RATCHET in tree.files:
-        for number, line in enumerate(tree.text(RATCHET).splitlines(), 1):
-            if line.strip() and not line.startswith("#"):
-                path, subject, count = (field.strip() for field in line.split("|"))
-                rows[path, subject] = (int(count), number)
-    return rows
+def faults_of_sentences(prose, what, remedy):
+    for start, _, count in long_sentences(prose):
+        yield ("sentences", line_of(prose, start), f"{what} of {count} words, at most {SENTENCE_WORDS_MAX}",
+               remedy)
 
 
 def run(tree):
-    found, allowed = faults(tree), ratchet(tree)
-    for key, places in found.items():
-        limit = allowed.get(key, (0, 0))[0]
-        if len(places) <= limit:
-            continue
-        known = f" (one of {len(places)}; {RATCHET} allows {limit})" if limit else ""
-        for path, line, message, remedy in places if not limit else places[:PLACES_SHOWN_MAX]:
-            yield Finding(path, line, NAME, message + known, remedy)
-    for (path, subject), (limit, line) in allowed.items():
-        if (count := len(found.get((path, subject), ()))) < limit:
-            yield Finding(RATCHET, line, NAME, f"{path} has {count} {subject}, the row allows {limit}",
-                          f"write {count}" if count else "remove the row")
+    words = list(refused_words("pages"))
+    found = [(path, fault) for path in tree.matching("*.md")
+             for fault in faults_of_page(path, tree.text(path), words)]
+    words = list(refused_words("comments"))
+    headers = [path for path in tree.written_sources if path.endswith(".h") and path.startswith("src/")]
+    found += [(path, fault) for path in headers for fault in faults_of_header(tree.text(path), words)]
+    for path, (_, line, message, remedy) in found:
+        yield Finding(path, line, NAME, message, remedy)

@@ -56,8 +56,13 @@ void prepare_signing(Json& object, const RuleContext& ctx) {
   if (!spec) return;
   for (std::string_view field : {"username", "uid", "groups", "extra"}) spec->as_object().erase(field);
   if (!ctx.user.empty()) put(*spec, type, "username", ctx.user);
-  if (ctx.user_groups.empty()) return;
-  put(*spec, type, "groups", JsonArray(ctx.user_groups.begin(), ctx.user_groups.end()));
+  if (!ctx.user_uid.empty()) put(*spec, type, "uid", ctx.user_uid);
+  if (!ctx.user_groups.empty())
+    put(*spec, type, "groups", JsonArray(ctx.user_groups.begin(), ctx.user_groups.end()));
+  if (!ctx.user_extra || ctx.user_extra->empty()) return;
+  Json extra = Json::object();
+  for (const auto& [key, values] : *ctx.user_extra) extra[key] = JsonArray(values.begin(), values.end());
+  put(*spec, type, "extra", std::move(extra));
 }
 
 void keep_spec(Json& next, const Json& old, const RuleContext&) {

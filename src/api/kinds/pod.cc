@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
 constexpr std::string_view kUnreachable = "node.kubernetes.io/unreachable";
 constexpr int kDefaultTolerationSeconds = 300;
+constexpr std::int64_t kDeadlineSecondsMax = 2147483647;
 constexpr std::string_view kPriorityClasses = "priorityclasses.scheduling.k8s.io";
 
 // The default reaction of a pod to an absent kubelet: eviction after five minutes.
@@ -88,6 +89,7 @@ void label_by_node(Json& pod, const RuleContext& ctx) {
 
 std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
   label_by_node(pod, ctx);
+  if (auto refused = admit_account(pod, ctx)) return refused;
   static const TypeInfo& type = core_type("PodSpec");
   const auto refuse = [](std::string message) { return Rejection{403, "Forbidden", std::move(message)}; };
   Json& spec = pod["spec"];
@@ -114,7 +116,7 @@ std::optional<Rejection> admit_create(Json& pod, const RuleContext& ctx) {
 }
 
 // Every write of a pod passes this: defaults that were set once are restored when a patch omits them.
-std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleContext&) {
+std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleContext& ctx) {
   static const TypeInfo& type = core_type("PodSpec");
   Json& spec = next["spec"];
   add_default_toleration(spec, kNotReady);
@@ -122,7 +124,7 @@ std::optional<Rejection> admit_update(Json& next, const Json& old, const RuleCon
   for (std::string_view key : {"priority", "preemptionPolicy"})
     if (const Json* given = present_at(old, {"spec", key}); given && !present(spec, key))
       put(spec, type, key, *given);
-  return std::nullopt;
+  return ctx.subresource == "ephemeralcontainers" ? admit_ephemeral_secrets(next, ctx) : std::nullopt;
 }
 
 Json gated_condition(Time now) {
@@ -518,7 +520,8 @@ FieldErrors check_pod_spec(const FieldPath& path, const Json& spec, std::string_
   append(errors,
          check_spread(path.child("topologySpreadConstraints"), items(&spec, "topologySpreadConstraints")));
   append(errors, check_names(path, spec, {"serviceAccountName", "nodeName"}, dns_subdomain_problems));
-  if (const Json* deadline = present(spec, "activeDeadlineSeconds"); deadline && deadline->as_int() < 1)
+  const Json* deadline = present(spec, "activeDeadlineSeconds");
+  if (deadline && (deadline->as_int() < 1 || deadline->as_int() > kDeadlineSecondsMax))
     errors.push_back(invalid(path.child("activeDeadlineSeconds"), *deadline,
                              "must be between 1 and 2147483647, inclusive"));
   append(errors, check_names(path, spec, {"hostname", "subdomain"}, dns_label_problems));

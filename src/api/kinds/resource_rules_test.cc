@@ -228,7 +228,7 @@ TEST_F(Rules, ARecordOfAGangHasMembersAndNoPodOfItsOwn) {
   const std::string member = R"({"podName":"p","podUID":"u","selectedNode":"n"})";
   EXPECT_EQ(errors(R"("members":[)" + member + "]"), "");
   EXPECT_EQ(errors(R"("podName":"p","members":[)" + member + "]"),
-            "spec.podName: Forbidden: may not be set beside members\n");
+            "spec.podName: Forbidden: may not be set together with members\n");
   EXPECT_EQ(errors(R"("members":[{"podName":"p","podUID":"u"}])"),
             "spec.members[0].selectedNode: Required value\n");
   EXPECT_EQ(

@@ -125,7 +125,7 @@ FieldErrors check_record(const FieldPath& path, const Json& spec) {
   FieldErrors errors = check_count(path.child("members"), members.size(), kMembersMax);
   for (const std::string_view field : {"podName", "podUID", "selectedNode"})
     if (!text_at(spec, field).empty())
-      errors.push_back(forbidden(path.child(field), "may not be set beside members"));
+      errors.push_back(forbidden(path.child(field), "may not be set together with members"));
   for (std::size_t i = 0; i < std::min(members.size(), kMembersMax); ++i) {
     const FieldPath at = path.child("members").index(i);
     append(errors, check_spec(at, members[i]));

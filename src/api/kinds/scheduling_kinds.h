@@ -13,7 +13,7 @@ KindRules composite_pod_group_rules();
 // The scheduler owns spec and replaces only a failed decision, as a whole; the binder owns status.
 KindRules bind_request_rules();
 KindRules device_health_policy_rules();
-// An agent beside a kubelet writes it as a whole; nothing here refers to it.
+// An agent next to a kubelet writes it as a whole; nothing here refers to it.
 KindRules node_device_health_rules();
 KindRules topology_rules();
 KindRules placement_policy_rules();

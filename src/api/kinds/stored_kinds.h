@@ -20,6 +20,11 @@ void adjust_cluster_role_bindings(KindRules& rules);
 // What the class of a new pod adds to it (overhead, nodeSelector, tolerations), or why it is refused.
 std::optional<Rejection> admit_runtime_class(Json& pod, const RuleContext& ctx);  // runtime_class.cc
 
+// What its service account gives to a new pod, or why it is refused: the account is absent, or does not list
+// a secret that the pod reads. Ephemeral containers are refused for such a secret too.
+std::optional<Rejection> admit_account(Json& pod, const RuleContext& ctx);                  // pod_account.cc
+std::optional<Rejection> admit_ephemeral_secrets(const Json& pod, const RuleContext& ctx);  // pod_account.cc
+
 // What the LimitRanges of its namespace give to a new pod, or why they refuse it; and a claim of a volume.
 std::optional<Rejection> admit_limits(Json& pod, const RuleContext& ctx);                // limit_range.cc
 std::optional<Rejection> admit_claim_limits(const Json& claim, const RuleContext& ctx);  // limit_range.cc

@@ -152,6 +152,10 @@ FieldErrors check_cron_job(const Json& job, const Json* old) {
     if (const Result<CronSchedule> read = CronSchedule::parse(schedule); !read)
       errors.push_back(invalid(path.child("schedule"), schedule, read.error().text()));
   }
+  if (const Json* zone = spec.find("timeZone");
+      zone && zone->is_string() && !(old && old->part("spec").string_at("timeZone") == zone->as_string()))
+    if (const Result<TimeZone> found = TimeZone::find(zone->as_string()); !found)
+      errors.push_back(invalid(path.child("timeZone"), *zone, found.error().message()));
   append(errors, check_one_of(path.child("concurrencyPolicy"), spec.string_at("concurrencyPolicy"),
                               {"Allow", "Forbid", "Replace"}));
   for (const std::string_view field :

@@ -85,7 +85,7 @@ inline constexpr std::string_view kBenignConditionsFailed = "BenignConditionsFai
 inline constexpr std::string_view kProvisioningFailed = "ProvisioningFailed";
 inline constexpr std::string_view kVolumeBindingTimeout = "VolumeBindingTimeout";
 inline constexpr std::string_view kVolumeTaken = "VolumeTaken";
-// Other pods have taken the GPU share meanwhile.
+// Other pods have taken the GPU share in the meantime.
 inline constexpr std::string_view kGpuShareTaken = "GpuShareTaken";
 // Neither the node nor the devices of the request have failed.
 bool is_blameless(std::string_view reason);
@@ -111,7 +111,7 @@ struct BindGroup {
   std::string domain = {};  // group_domain.h; empty: the group has no topology
 };
 
-// A Lease: its UID tells it from an earlier or later one of the same name.
+// A Lease: its UID differs from that of an earlier or later one of the same name.
 struct LeaseIdentity {
   std::string ns, name, uid;
   bool empty() const { return uid.empty(); }

@@ -1,11 +1,11 @@
 // The outcome of a gang's decision, for all its members at once.
 //
-// It is a condition of the PodGroup, or of the CompositePodGroup at the root of its tree, written on its
-// resourceVersion: one durable register that the binder writes and that binder and scheduler read. It
-// outlives every member, every BindRequest and every process. Committed before the first binding of the
-// decision; from then on members are bound, and never released because of each other. Aborted: no member is
-// bound by this decision. A group has one undecided decision at a time. Earlier releases wrote an annotation
-// instead; it is still read.
+// It is a condition of the PodGroup, or of the CompositePodGroup at the root of its tree. The binder writes
+// it on the group's resourceVersion; binder and scheduler read it. It outlives every member, every
+// BindRequest and every process. Committed: written before the first binding of the decision; from then on
+// members are bound, and never released because of each other. Aborted: no member is bound by this decision.
+// A group has one undecided decision at a time. Earlier releases wrote an annotation instead; it is still
+// read.
 #pragma once
 
 #include <string>
@@ -44,7 +44,7 @@ GangOutcome gang_outcome(const GangRegister& group, std::string_view decision_id
 // stays.
 Condition gang_condition(const GangRegister& group, std::string_view decision_id, GangOutcome outcome,
                          Time now);
-// Kubernetes' condition of a group of groups or of pods, as the scheduler and the gang barrier tell it.
+// Kubernetes' condition of a group of groups or of pods, as the scheduler and the gang barrier report it.
 Condition scheduled_condition(const GangRegister& group, bool scheduled, const std::string& reason,
                               const std::string& message, Time now);
 bool is_scheduled(const GangRegister& group);

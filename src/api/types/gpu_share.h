@@ -64,7 +64,7 @@ std::optional<std::uint64_t> parse_whole_number(std::string_view text);
 bool asks_for_gpu_share(const ObjectMeta& pod);
 // None for a pod that asks for no share, or whose annotations break the rules (docs/binder.md#gpu-requests).
 std::optional<GpuShareRequest> gpu_share_request(const ObjectMeta& pod);
-// The request as hundredths of a GPU of this node, memory rounded up. None if the node does not tell the
+// The request as hundredths of a GPU of this node, memory rounded up. None if the node does not name the
 // memory of its GPUs, or one has less.
 std::optional<std::int32_t> gpu_hundredths(const GpuShareRequest& request, const StringMap& node_labels);
 

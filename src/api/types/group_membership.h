@@ -41,7 +41,7 @@ std::string to_text(const MadeFrom& made_from);
 // Nothing for an object that nobody made so.
 std::optional<MadeFrom> made_from(const ObjectMeta& meta);
 
-// The name of the group that stands for a part of a KAI PodGroup.
+// The name of the group that represents a part of a KAI PodGroup.
 std::string kai_subgroup_name(std::string_view group, std::string_view subgroup);
 
 }  // namespace berth::api

@@ -1,5 +1,5 @@
-// NodeDeviceHealth of scheduling.berth.dev/v1alpha1: what a node's drivers say about its devices, told by an
-// agent beside the node's kubelet. Named like the node, and owned by it.
+// NodeDeviceHealth of scheduling.berth.dev/v1alpha1: what a node's drivers say about its devices, by an
+// agent next to the node's kubelet. Named like the node, and owned by it.
 #pragma once
 
 #include "api/kinds.h"

@@ -12,7 +12,7 @@ struct ContainerClaim {
   std::string request;  // empty: every request of the claim
 };
 
-// What the node gives to a container or a pod that was resized in place. None: the status does not tell.
+// What the node gives to a container or a pod that was resized in place. None: the status does not say.
 // Source: KEP-1287, KEP-5419.
 struct ReportedRequests {
   std::optional<ResourceMap> allocated, actual;
@@ -165,10 +165,10 @@ struct Pod {
   bool bound() const { return !node_name.empty(); }
 };
 
-// The pod's charge on a node: containers, init containers, sidecars, overhead, pod-level requests and what
-// its node reports of a resize, by the rules of core/v1 (docs/scheduling.md#requests), and what its devices
-// consume of the node, which pod-level requests cover. Without the pod slot itself. `floors` count for each
-// container that does not name the resource.
+// The pod's charge on a node, by the rules of core/v1 (docs/scheduling.md#requests), without the pod slot. It
+// covers containers, init containers, sidecars, overhead, pod-level requests, and the node's report of a
+// resize. `by_devices` is what its devices consume of the node; a pod-level request includes it. `floors`
+// count for each container that does not name the resource.
 ResourceMap effective_requests(const Pod& pod, const NodeAllocatableClaims& by_devices = {},
                                const ResourceMap& floors = {});
 // Whether an update of the pod changes its charge. Cost: O(1) unless it may.

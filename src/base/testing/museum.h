@@ -1,5 +1,5 @@
-// What a defect of the museum breaks, in tests that are compiled twice: into their room's program, where the
-// rule has to hold, and into museum_test, where each defect has to break it (base/known_defects.h).
+// What a defect of the museum breaks, in tests that are compiled twice. In their room's program the rule must
+// hold. In museum_test each defect must break it (base/known_defects.h).
 #pragma once
 
 #include <gtest/gtest.h>

@@ -52,14 +52,14 @@ class Fetching {
     fetcher->submit(std::move(fetch), [&](HttpReply reply) { inbox.put(std::move(reply)); });
     return inbox.take();
   }
-  // Those that come later are told by their target, in the order in which they end.
+  // Those that come later are reported by their target, in the order in which they end.
   void begin(HttpFetch fetch) {
     std::string target = fetch.target;
     fetcher->submit(std::move(fetch), [this, target = std::move(target)](HttpReply reply) {
       ended.put({target, std::move(reply)});
     });
   }
-  // What a stream tells, a line each.
+  // What a stream reports, a line each.
   StreamCallbacks listener() {
     return {.on_status = [this](int status,
                                 const HttpHeaders&) { heard.put("status " + std::to_string(status)); },

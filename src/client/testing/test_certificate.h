@@ -1,4 +1,4 @@
-// A key and a self-signed certificate for 127.0.0.1 and "server.test", made anew for each test.
+// A key and a self-signed certificate for 127.0.0.1 and "server.test", a new one for each test.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ struct FloorRoom {
   Floor floor;
   std::uint64_t version = 0;
 
-  // An object with the members `body` beside its metadata, which also has the members `meta`.
+  // An object with the members `body` besides its metadata, which also has the members `meta`.
   void put(api::Kind kind, std::string_view ns, std::string_view name, std::string_view body,
            std::string_view meta = "");
   void erase(api::Kind kind, std::string_view ns, std::string_view name);

@@ -2,9 +2,9 @@
 // reads, and the results of rows follow from their codes.
 //
 // Owner: one selector set of an Inventory, on one thread. Cost: an evaluation of a term per new value, then
-// about 0.05 ns a device and comparison; a term that reads several attributes costs one look-up a device, and
-// one that may read everything one evaluation per distinct device. Results are the tree walker's, device by
-// device, errors and the cost limit included. Source: KEP-4381; docs/performance.md.
+// about 0.05 ns a device and comparison. A term that reads several attributes costs one look-up a device. A
+// term that may read everything costs one evaluation per distinct device. Results are the tree walker's,
+// device by device, errors and the cost limit included. Source: KEP-4381; docs/performance.md.
 #pragma once
 
 #include <unordered_map>

@@ -116,6 +116,7 @@ ValueKey key_of(const Quantity& amount, std::string& scratch) {
   const ToKey to_key{scratch};
   to_key.append(amount.nanos());
   to_key.append(amount.format());
+  if (amount.is_beyond_nanos()) scratch += amount.text();
   return to_key.encoded();
 }
 
@@ -139,7 +140,8 @@ bool is_key_of(const ValueKey& key, const Quantity& amount) {
   if (key.form != Form::Encoded || key.text[0] != 'q') return false;
   std::memcpy(&nanos, key.text.data() + kAmountAt, sizeof nanos);
   std::memcpy(&format, key.text.data() + kFormatAt, sizeof format);
-  return nanos == amount.nanos() && format == amount.format();
+  return nanos == amount.nanos() && format == amount.format() &&
+         key.text.substr(kFormatAt + sizeof format) == (amount.is_beyond_nanos() ? amount.text() : "");
 }
 
 ValueKey key_of(const Value& scalar) {

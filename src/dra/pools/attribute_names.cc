@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cel/environment.h"
+#include "base/nearest_names.h"
 
 namespace berth::dra {
 namespace {
@@ -27,9 +27,9 @@ std::string nearest_attributes_text(const std::string& attribute, const std::set
   // Domains are long: by id first, so that a slip in a short id is not lost among them.
   if (near.empty())
     for (const std::string& name : names) ids.emplace_back(id_of(name));
-  for (const std::string& id : cel::nearest_names(id_of(attribute), ids))
+  for (const std::string& id : nearest_names(id_of(attribute), ids))
     for (const std::string& name : names)
-      if (id_of(name) == id && near.size() < cel::kNearestMax) near.push_back(name);
+      if (id_of(name) == id && near.size() < kNearestMax) near.push_back(name);
   std::string text;
   for (const std::string& name : near) text += (text.empty() ? " (nearest: " : ", ") + name;
   return text.empty() ? text : text + ")";

@@ -92,6 +92,18 @@ Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, cons
   return std::optional(std::move(amounts));
 }
 
+std::optional<Quantity> largest_share(const api::CapacityPolicy& policy) {
+  if (!policy.range_min) {
+    const auto most = std::max_element(policy.valid_values.begin(), policy.valid_values.end());
+    return most == policy.valid_values.end() ? std::nullopt : std::optional(*most);
+  }
+  if (!policy.range_max) return std::nullopt;
+  const __int128 step = policy.range_step ? policy.range_step->nanos() : 0;
+  if (step <= 0) return policy.range_max;
+  const __int128 min = policy.range_min->nanos(), max = policy.range_max->nanos();
+  return Quantity::nanos(min + (max - min) / step * step, policy.range_max->format());
+}
+
 Result<bool> large_enough(const api::Device& device, const CapacityMap& requested) {
   TRY(no_negatives(requested));
   if (!has_all(device, requested)) return false;

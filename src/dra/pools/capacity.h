@@ -18,6 +18,9 @@ using CapacityMap = std::map<std::string, Quantity>;
 // or a negative request.
 Result<std::optional<CapacityMap>> share_amounts(const api::Device& device, const CapacityMap& requested);
 
+// The largest amount that the policy gives to one share; none: the policy has no bound.
+std::optional<Quantity> largest_share(const api::CapacityPolicy& policy);
+
 // Whether a device that is allocated as a whole has the requested amounts.
 Result<bool> large_enough(const api::Device& device, const CapacityMap& requested);
 

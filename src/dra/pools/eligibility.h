@@ -1,7 +1,7 @@
 // The first rule that makes one device unusable for one request, by itself.
 //
-// Reads the node and the ledger only, never the choices of a search: a device that is refused here is refused
-// in every search, unless a device draws a negative amount from a counter (such pools pass here).
+// Reads the node and the ledger only, never the choices of a search. So a device that is refused here is
+// refused in every search. Pools in which a device draws a negative amount from a counter pass here.
 #pragma once
 
 #include "dra/compiled_request.h"
@@ -39,8 +39,8 @@ struct EligibilityCheck {
 const api::Taint* untolerated(const api::Device& device, const std::vector<api::Toleration>& tolerations);
 // What all shares of the device together consume of a capacity.
 Quantity consumed_of(const model::DeviceUse& use, model::CapacityId capacity);
-// Why no request can use the device on this node, whatever is free: a gate that is off, a feature that the
-// node lacks, or a node selector that an allocation cannot represent. Empty for a usable device.
+// Why no request can use the device on this node, whatever is free. Reasons: a gate that is off, a feature
+// that the node lacks, a node selector that an allocation cannot represent. Empty for a usable device.
 std::string_view refusal_of(const Slice& slice, const api::Device& device, const DeviceGates& gates,
                             const model::NodeRow& node);
 // The nodes that can use the device once it is allocated.

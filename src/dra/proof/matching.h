@@ -1,5 +1,5 @@
-// The needed devices that fit at once: an assignment of slots (one needed device each) to places (devices
-// that could serve), kept complete while the search fixes slots one by one.
+// The needed devices that fit at once: an assignment of slots to places, kept complete while the search fixes
+// slots one by one. A slot is one needed device; a place is a device that could serve.
 //
 // A relaxation: it knows who accepts what, the multiplicity of a place, and how many places of a bottleneck a
 // shared counter can feed together; nothing else. When it cannot be completed, there is no solution, and the

@@ -20,6 +20,7 @@ void append(std::uint32_t number, std::string& key) {
 void append(Quantity amount, std::string& key) {
   const __int128 nanos = amount.nanos();
   key.append(reinterpret_cast<const char*>(&nanos), sizeof nanos);
+  if (amount.is_beyond_nanos()) key.append(amount.text()).append(1, '\0');
 }
 
 }  // namespace
@@ -127,6 +128,7 @@ void Problem::count_multiplicity(const CompiledAllocationRequest& compiled) {
       if (amount <= Quantity()) continue;
       const Quantity left = device.capacity.at(name).value -
                             consumed_of(use, eligibility_check_.cluster.capacities().find(name));
+      if (left.is_beyond_nanos()) continue;
       const __int128 times = left.nanos() / amount.nanos();
       if (times < multiplicity[place])
         multiplicity[place] = static_cast<std::uint32_t>(std::max<__int128>(times, 0));

@@ -51,8 +51,8 @@ class Problem {
   Problem(const CompiledAllocationRequest& compiled, const EligibilityCheck& eligibility_check,
           const ConstraintValues& values, const Collected& collected);
 
-  // A device in play would end the attempt with an error, or has a negative draw beside positive ones, so
-  // that the order of trials matters: only the plain search order is right.
+  // The order of trials matters, so only the plain search order is right. A device in play would end the
+  // attempt with an error, or has negative draws as well as positive ones.
   bool may_err = false;
 
   std::vector<DeviceRef> places;        // in search order

@@ -14,15 +14,16 @@ TrialResult DeviceTrial::check_capacity(RequestRef at, DeviceRef place, Pick& pi
   const Result<bool> enough = large_enough(context_.devices->device_at(place), requested);
   if (!enough) return fail(capacity_error(context_, at, place, enough.error()));
   if (*enough) return TrialResult::Passed;
-  return refuse(at, place, [] { return std::string("its capacity is smaller than asked for"); });
+  return refuse(at, place,
+                [&] { return small_capacity_text(context_.devices->device_at(place), false, requested); });
 }
 
 TrialResult DeviceTrial::check_share(RequestRef at, DeviceRef place, Pick& pick) {
   const api::Device& device = context_.devices->device_at(place);
-  Result<std::optional<CapacityMap>> amounts = share_amounts(device, context_.sub(at).spec->capacity);
+  const CapacityMap& requested = context_.sub(at).spec->capacity;
+  Result<std::optional<CapacityMap>> amounts = share_amounts(device, requested);
   if (!amounts) return fail(capacity_error(context_, at, place, amounts.error()));
-  if (!*amounts)
-    return refuse(at, place, [] { return std::string("it has no share of the asked capacity"); });
+  if (!*amounts) return refuse(at, place, [&] { return small_capacity_text(device, true, requested); });
   const model::DeviceUse& use = context_.cluster.ledger().device(context_.devices->id_at(place));
   for (const auto& [name, amount] : **amounts) {
     Quantity total = amount + consumed_of(use, context_.cluster.capacities().find(name));
@@ -31,10 +32,11 @@ TrialResult DeviceTrial::check_share(RequestRef at, DeviceRef place, Pick& pick)
       const auto taken = other.consumed.find(name);
       if (taken != other.consumed.end()) total += taken->second;
     }
-    const Quantity& whole = device.capacity.at(name).value;
-    if (total > whole && !context_.leaves_out(CertificateKind::Capacity))
-      return refuse(at, place,
-                    [&] { return short_capacity_text(name, whole - (total - amount), whole, amount); });
+    const api::DeviceCapacity& whole = device.capacity.at(name);
+    if (total > whole.value && !context_.leaves_out(CertificateKind::Capacity))
+      return refuse(at, place, [&] {
+        return short_capacity_text(name, whole, whole.value - (total - amount), amount, requested);
+      });
   }
   pick.share = true;
   pick.consumed = std::move(**amounts);

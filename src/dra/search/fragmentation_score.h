@@ -30,7 +30,7 @@ struct AllocationScore {
 
 class FragmentationScore {
  public:
-  // `devices` must not change meanwhile. No pool of it has a device with a negative draw.
+  // `devices` must not change in that time. No pool of it has a device with a negative draw.
   FragmentationScore(const model::Cluster& cluster, NodeDevices& devices);
 
   // Takes the device, or a share of these amounts; checks nothing.

@@ -22,6 +22,12 @@ std::string counted_groups(const NodePool& pool, const std::vector<std::uint32_t
   return (groups.size() == 1 ? "group " : "groups ") + names_of_groups(pool, groups);
 }
 
+std::string missing_capacity_text(const api::Device& device, const std::string& name) {
+  std::set<std::string> names;
+  for (const auto& [own, capacity] : device.capacity) names.insert(own);
+  return "it has no capacity " + name + nearest_attributes_text(name, names);
+}
+
 }  // namespace
 
 std::string path_of(const NodeDevices& devices, DeviceRef place) {
@@ -55,10 +61,31 @@ std::string derivation_error(const SearchContext& context, DeviceRef place, cons
          " failed: " + error;
 }
 
-std::string short_capacity_text(const std::string& name, const Quantity& left, const Quantity& whole,
-                                const Quantity& amount) {
-  return "capacity " + name + " has " + left.text() + " of " + whole.text() + " left, " + amount.text() +
-         " is needed";
+std::string small_capacity_text(const api::Device& device, bool shared, const CapacityMap& requested) {
+  for (const auto& [name, amount] : requested) {
+    const auto found = device.capacity.find(name);
+    if (found == device.capacity.end()) return missing_capacity_text(device, name);
+    const api::DeviceCapacity& capacity = found->second;
+    if (!shared && amount > capacity.value)
+      return "its capacity " + name + " is " + capacity.value.text() + ", " + amount.text() + " is asked for";
+    if (!shared || !capacity.policy || amount == capacity.policy->default_value) continue;
+    const std::optional<Quantity> most = largest_share(*capacity.policy);
+    if (most && amount > *most)
+      return "a share of its capacity " + name + " is " + most->text() + " at most, " + amount.text() +
+             " is asked for";
+  }
+  return "its capacity is smaller than asked for";
+}
+
+std::string short_capacity_text(const std::string& name, const api::DeviceCapacity& capacity,
+                                const Quantity& left, const Quantity& amount, const CapacityMap& requested) {
+  std::string text = "capacity " + name + " has " + left.text() + " of " + capacity.value.text() + " left, " +
+                     amount.text() + " is needed";
+  const auto asked = requested.find(name);
+  if (asked == requested.end())
+    return text + (capacity.policy && capacity.policy->default_value ? " (its default" : " (all of it") +
+           ": the request names no amount)";
+  return asked->second == amount ? text : text + " (" + asked->second.text() + ", rounded up)";
 }
 
 std::string group_text(const NodePool& pool, const std::string& node, const CounterDraw& draw,

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "dra/pools/capacity.h"
 #include "dra/search/search_context.h"
 
 namespace berth::dra {
@@ -22,8 +23,11 @@ std::string constraint_error(const SearchContext& context, RequestRef at, Device
 std::string derivation_error(const SearchContext& context, DeviceRef place, const std::string& attribute,
                              const std::string& error);
 
-std::string short_capacity_text(const std::string& name, const Quantity& left, const Quantity& whole,
-                                const Quantity& amount);
+// Of a device, or of a share of one, that is too small even when nothing is taken from it.
+std::string small_capacity_text(const api::Device& device, bool shared, const CapacityMap& requested);
+// `amount`: what a share takes for the request, which may be more than `requested` names.
+std::string short_capacity_text(const std::string& name, const api::DeviceCapacity& capacity,
+                                const Quantity& left, const Quantity& amount, const CapacityMap& requested);
 std::string group_text(const NodePool& pool, const std::string& node, const CounterDraw& draw,
                        const GroupState& held);
 std::string short_counter_text(const NodePool& pool, const std::string& node, std::uint32_t counter,

@@ -2,9 +2,9 @@
 // requests are interchangeable, and which states are no-goods.
 //
 // Owner: one SymmetrySearch, for one run. Each rule prunes only branches without a solution, so the first
-// solution is that of the plain order. Interchangeable devices may be pruned because exchanging two devices
-// of a class (or two requests that ask the same) turns a solution into a solution: one with the later device
-// in this position gives one with the earlier device, which was tried.
+// solution is that of the plain order. Why: two devices of a class, or two requests that ask the same, can
+// change places in any solution. So a solution with the later device in this position implies one with the
+// earlier device, which was tried.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@ namespace berth::engine::testing {
 class MarkedCreate {
  public:
   explicit MarkedCreate(std::vector<InjectedFault> faults);
-  // spec.said of the pod that the API has, whoever made it; empty: none.
+  // spec.said of the pod that the API has, no matter who made it; empty: none.
   std::string said() const;
 
   EngineFixture fixture;

@@ -1,9 +1,9 @@
-// Which pods with devices would have to move so that whole domains have no device in use, or so that a group
-// that waits fits; and where each of them would go.
+// Which pods with devices would have to move, and where each would go. The goal: whole domains have no device
+// in use, or a group that waits fits.
 //
 // Pure: the transaction is left as it was. Each move is tried after those before it, in their order, with the
-// ordinary decision: the pod leaves its node and finds another one outside of the domains that are emptied
-// and of those that are whole. No move takes a gang below its minimum, or asks a PodDisruptionBudget for more
+// ordinary decision. The pod leaves its node and finds another one, outside of domains that are emptied and
+// of those that are whole. No move takes a gang below its minimum, or asks a PodDisruptionBudget for more
 // than it permits now. First room is made for what waits, each time in the domain with the fewest moves. Then
 // domains are emptied, those with the fewest moves for their size first; counts of devices rule domains out
 // before any pod is tried. Owner: one DecisionCore, one thread. Cost: O(pods with devices), and a decision a

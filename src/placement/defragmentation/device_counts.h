@@ -23,7 +23,7 @@ inline constexpr std::string_view kAcceleratorResources[] = {
 
 class DeviceCounts {
  public:
-  // Outlived by the cluster, whose nodes and slices do not change meanwhile.
+  // Outlived by the cluster, whose nodes and slices do not change in its lifetime.
   explicit DeviceCounts(const model::Cluster& cluster);
 
   std::int64_t offered(model::NodeId node) const;

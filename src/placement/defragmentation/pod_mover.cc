@@ -151,7 +151,7 @@ model::Plan PodMover::steps_since(model::Ledger::Transaction::Savepoint from) co
 }
 
 bool PodMover::place_alone(PodMove& move, std::span<const NodeId> avoid) {
-  remove_victim(cluster_, move.pod, transaction_);
+  remove_victim(cluster_, move.pod, model::GroupClaims::Kept, transaction_);
   const auto before = transaction_.savepoint();
   if (!core_.place_pod(context_, *cluster_.pod(move.pod).live, avoid, transaction_)) return false;
   move.room = steps_since(before);
@@ -170,15 +170,16 @@ std::optional<StayReason> PodMover::place_members(const MoveUnit& unit, std::spa
   input.waiting.clear();
   set_wish(input, answer.wish ? std::move(answer.wish) : std::make_shared<const GroupWish>());
   std::vector<const api::Pod*> leaving;
+  const AvoidedNodes avoided({avoid.begin(), avoid.end()});
   for (const PodId pod : unit.pods) {
     leaving.push_back(cluster_.pod(pod).live.get());
-    input.avoid[leaving.back()->meta.uid].assign(avoid.begin(), avoid.end());
+    input.avoid[leaving.back()->meta.uid] = avoided;
   }
   const ReplacementScope scope = unit.as_one ? ReplacementScope::Group : ReplacementScope::Domain;
   const ReplacementAnswer found =
       find_replacement(core_.group_cycle(), {context_, input, leaving}, scope, transaction_);
   if (!found.plan || found.plan->rooms.size() != unit.pods.size()) return StayReason::NoRoom;
-  for (const PodId pod : unit.pods) remove_victim(cluster_, pod, transaction_);
+  for (const PodId pod : unit.pods) remove_victim(cluster_, pod, model::GroupClaims::Kept, transaction_);
   for (const ReplacementRoom& room : found.plan->rooms) {
     cluster_.redo(room.plan, transaction_);
     const PodId pod = cluster_.find_pod(group.meta.ns, room.pod->meta.name);
@@ -229,7 +230,7 @@ std::optional<PodMover::Placed> PodMover::place(const WaitingEntity& waiting) {
 }
 
 void PodMover::remove(std::span<const PodId> pods) {
-  for (const PodId pod : pods) remove_victim(cluster_, pod, transaction_);
+  for (const PodId pod : pods) remove_victim(cluster_, pod, model::GroupClaims::Kept, transaction_);
 }
 
 void PodMover::undo(const Mark& mark) {

@@ -20,7 +20,7 @@ namespace berth::placement {
 // Pods of one look: the newest ones. With fewer than the least nothing is known.
 inline constexpr std::size_t kWorkloadPodsMax = 1024;
 inline constexpr std::size_t kWorkloadPodsMin = 64;
-// Node affinities that are told apart, the most frequent ones; other pods count as if they accepted all
+// Node affinities that are distinguished, the most frequent ones; other pods count as if they accepted all
 // nodes.
 inline constexpr std::size_t kWorkloadAffinitiesMax = 32;
 // A look replaces the mix if more pods than this ask for something else than before.
@@ -59,9 +59,9 @@ class LearnedWorkload {
   // Of a pod with GPUs.
   bool accepts_any_model(const api::Pod& pod) const;
   std::uint64_t affinities_of(const model::Cluster& cluster, model::NodeId node) const;
-  // The larger, the more useful what is left of the node: FGD's measure, a full node rather than an empty
-  // one, no GPU without CPU for it, and no scarce model for a pod that takes any. `room`: before the
-  // placement, which fits.
+  // The larger, the more useful the rest of the node: FGD's measure. It prefers a full node to an empty one,
+  // no GPU without CPU for it, and no scarce model for a pod that takes any. `room`: before the placement,
+  // which fits.
   std::int64_t points_on(const GpuRoom& room, std::uint64_t affinities, const ScoredDemand& scored) const;
   // How full the node is then: 0 for the largest empty one, kPackingPoints for a full one.
   std::int64_t packing_points(const GpuRoom& after) const;

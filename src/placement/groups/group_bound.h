@@ -1,12 +1,12 @@
 // The most members of a group that nodes take together, whatever their order and choices: the proof that a
 // refused group does not fit.
 //
-// Members are alike when filters, scores and devices read the same of them. For each kind of members it adds
-// up what every node would take of this kind alone, by filters, resources and devices; the kinds' sums,
-// each at most the number of its members, are the bound. Owner: one GroupCycle::run, on one thread; the
-// transaction is as before the first member. Cost: the filters, and for devices a few searches, a node and
-// kind; at most `nodes_max` of them. Where these are too few, the sums by filters and resources that the
-// topology keeps from attempt to attempt: O(nodes that changed), all of them for a kind that is new.
+// Members are alike when filters, scores and devices read the same of them. For each kind it adds up what
+// every node would take of this kind alone, by filters, resources and devices. The bound is the sum over
+// kinds, each at most the number of its members. Owner: one GroupCycle::run, on one thread; the transaction
+// is as before the first member. Cost: the filters, and for devices a few searches, a node and kind; at most
+// `nodes_max` of them. Where these are too few, it takes the sums by filters and resources that the topology
+// keeps between attempts: O(nodes that changed), or all nodes for a new kind.
 #pragma once
 
 #include <optional>

@@ -41,7 +41,15 @@ std::string members_error(std::span<const api::Pod* const> members, std::int32_t
 std::string group_error(const GroupInput& input) {
   std::vector<const api::Pod*> members = input.waiting;
   members.insert(members.end(), input.placed.begin(), input.placed.end());
-  return members_error(members, input.group->priority);
+  std::string error = members_error(members, input.group->priority);
+  return error.empty() ? foreign_error(input) : error;
+}
+
+std::string foreign_error(const GroupInput& input) {
+  if (!input.foreign || input.waiting.empty()) return {};
+  if (input.scheduled + std::ssize(input.waiting) >= input.group->minimum()) return {};
+  return with_subjects(reason_row("MemberSchedulerDiffers").text, input.foreign->scheduler_name,
+                       input.waiting.front()->scheduler_name);
 }
 
 Result<std::vector<std::int64_t>> placement_totals(const PluginSet& plugins, const ScoringQuestion& question,
@@ -327,9 +335,8 @@ std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const Pla
 }
 
 NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod) {
-  const auto own = run.input.avoid.find(pod.meta.uid);
-  const std::span<const NodeId> avoid =
-      own == run.input.avoid.end() ? std::span<const NodeId>() : std::span<const NodeId>(own->second);
+  const AvoidedNodes avoided = avoided_by(run.input.avoid, pod.meta.uid);
+  const std::span<const NodeId> avoid = avoided.nodes();
   pods_.begin(state_, run.context, pod, &run.transaction);
   const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (nominated.valid()) return nominated;

@@ -158,5 +158,7 @@ bool before_in_queue(const api::Pod* a, const api::Pod* b);
 // The rule that the members violate, in Kubernetes' words; empty: none.
 std::string members_error(std::span<const api::Pod* const> members, std::int32_t priority);
 std::string group_error(const GroupInput& input);
+// The same of a gang that lacks members which another scheduler must place.
+std::string foreign_error(const GroupInput& input);
 
 }  // namespace berth::placement

@@ -25,15 +25,21 @@ std::vector<std::vector<model::ClaimId>> open_claims(const model::Cluster& clust
 
 }  // namespace
 
-GroupDevices::GroupDevices(const SchedulingContext& context, std::span<const api::Pod* const> members)
+std::set<model::ClaimId> GroupDevices::claims_of_several(const model::Cluster& cluster,
+                                                         std::span<const api::Pod* const> pods) {
+  std::set<model::ClaimId> one, several;
+  for (const auto& own : open_claims(cluster, pods))
+    for (const model::ClaimId claim : own)
+      if (!one.insert(claim).second) several.insert(claim);
+  return several;
+}
+
+GroupDevices::GroupDevices(const SchedulingContext& context, std::span<const api::Pod* const> members,
+                           const std::set<model::ClaimId>& shared)
     : context_(context), cluster_(context.cluster) {
-  const std::vector<std::vector<model::ClaimId>> claims = open_claims(cluster_, members);
-  std::map<model::ClaimId, int> users;
-  for (const auto& own : claims)
-    for (const model::ClaimId claim : own) ++users[claim];
   std::optional<ByKind> least;
-  for (std::vector<model::ClaimId> own : claims) {
-    std::erase_if(own, [&](model::ClaimId claim) { return users[claim] > 1; });
+  for (std::vector<model::ClaimId>& own : open_claims(cluster_, members)) {
+    std::erase_if(own, [&](model::ClaimId claim) { return shared.contains(claim); });
     const ByKind asks = asks_of(own);
     if (!least) least = asks;
     for (auto& [kind, count] : *least) {
@@ -44,6 +50,13 @@ GroupDevices::GroupDevices(const SchedulingContext& context, std::span<const api
   if (!least) return;
   for (const auto& [kind, count] : *least)
     if (count > 0) asks_.push_back({kind, count});
+}
+
+std::string GroupDevices::demand() const {
+  std::string text;
+  for (const Ask& one : asks_)
+    text += one.kind.first + " " + std::to_string(one.kind.second) + " " + std::to_string(one.count) + "\n";
+  return text;
 }
 
 GroupDevices::ByKind GroupDevices::asks_of(const std::vector<model::ClaimId>& claims) {

@@ -1,14 +1,15 @@
 // How many members of a group a node takes at most by its free devices.
 //
-// Devices count by their driver where the classes and selectors of the requests name it, and all together;
-// where these say more than a driver, also by whether they pass them. Owner: one decision. Cost: O(devices of
-// the node), once a node; by selectors on kNodesBySelectorsMax nodes at most.
+// Devices are counted together, and by driver where classes and selectors of the requests name it. Where
+// these name more than a driver, devices are also counted by whether they pass them. Owner: one decision.
+// Cost: O(devices of the node), once a node; by selectors on kNodesBySelectorsMax nodes at most.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,11 +25,20 @@ inline constexpr std::size_t kNodesBySelectorsMax = 16'384;
 
 class GroupDevices {
  public:
-  // Both outlive it.
-  GroupDevices(const SchedulingContext& context, std::span<const api::Pod* const> members);
+  // Both outlive it. `shared`: claims whose devices are not counted.
+  GroupDevices(const SchedulingContext& context, std::span<const api::Pod* const> members,
+               const std::set<model::ClaimId>& shared);
+  GroupDevices(const SchedulingContext& context, std::span<const api::Pod* const> members)
+      : GroupDevices(context, members, claims_of_several(context.cluster, members)) {}
+
+  // Claims without devices that more than one of the pods uses.
+  static std::set<model::ClaimId> claims_of_several(const model::Cluster& cluster,
+                                                    std::span<const api::Pod* const> pods);
 
   // Whether each member takes some devices that no other member shares.
   bool limits() const { return !asks_.empty(); }
+  // Equal for groups whose members take equally many devices of every node.
+  std::string demand() const;
   // Members; `most` where devices limit nothing.
   std::int64_t room(model::NodeId node, std::int64_t most);
   // Devices that the nodes lack for so many members, at least; 0: unknown, or none.

@@ -1,5 +1,5 @@
-// How many members of a group a node takes at most, by cpu, memory, pod slots and, if the filters read the
-// same of every member, their verdict: the bound that rules placements out.
+// How many members of a group a node takes at most, by cpu, memory and pod slots: the bound that rules
+// placements out. It adds the filters' verdict if they read the same of every member.
 //
 // Owner: one GroupCycle::run, on one thread. Cost: the first call signs every member; a node one pass over
 // the members' requests, and the filters where they are alike.

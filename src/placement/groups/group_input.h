@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "client/decider.h"
+#include "placement/avoided_nodes.h"
 #include "placement/placements.h"
 #include "placement/pod_query.h"
 #include "placement/refusal/refusal.h"
@@ -26,15 +26,16 @@ struct GroupPreemptionPlan;  // preemption/cheapest_victims.h
 struct GroupInput {
   const api::PodGroup* group = nullptr;
   std::vector<const api::Pod*> waiting;  // members to place: priority, age, name
+  const api::Pod* foreign = nullptr;     // a member that another scheduler must place; null: none
   std::vector<const api::Pod*> placed;   // members with a place, bound or on their way
   std::vector<NodeId> occupied;          // their nodes
   std::vector<std::string> recorded;     // their domains (group_domain.h), or empty
   std::vector<std::string> levels;       // keys that it and those above it require, or their policies
   std::int32_t scheduled = 0;  // members that count for minCount: bound, committed, or at the barrier
   std::string joins;           // the decision at the barrier that the new members join; empty: none
-  std::map<std::string, std::vector<NodeId>> avoid;  // by pod UID; ascending
-  std::vector<model::DeviceId> hidden;               // devices that no member may use
-  GroupWishPtr wish;                                 // null: no policy names the group
+  AvoidedByPod avoid;
+  std::vector<model::DeviceId> hidden;  // devices that no member may use
+  GroupWishPtr wish;                    // null: no policy names the group
   // Of some members of the group: so many must find a place. None: as many as the group's minimum asks for.
   std::optional<std::int32_t> needs = std::nullopt;
   bool node_by_node = false;  // a member goes where the one before it went, if it fits

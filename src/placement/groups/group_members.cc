@@ -44,6 +44,8 @@ class Sorting {
                                           : std::string(pod.meta.annotation(api::kGroupDomainAnnotation)));
     } else if (!request && questions_.ours(pod)) {
       members_.waiting.push_back(&pod);
+    } else if (!request && (!members_.foreign || pod.meta.name < members_.foreign->meta.name)) {
+      members_.foreign = &pod;
     }
     if (pod.bound()) {
       ++members_.scheduled;

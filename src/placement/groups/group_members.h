@@ -22,6 +22,7 @@ struct GroupMembers {
   std::vector<const api::Pod*> placed;          // they have a node in the ledger
   std::vector<model::NodeId> occupied;          // of `placed`, in the same order
   std::vector<std::string> recorded;            // the same: their domains (group_domain.h), or empty
+  const api::Pod* foreign = nullptr;            // the first without a node that is not ours; null: none
   std::int32_t alive = 0;                       // neither finished nor being deleted
   std::int32_t scheduled = 0;                   // bound or committed
   std::int32_t ever_bound = 0;                  // finished ones included

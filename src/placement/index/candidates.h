@@ -1,14 +1,14 @@
 // The nodes that may take a pod of one signature, with their scores: the best one whose domains accept it.
 //
-// A node has a key, its score or none, and each DomainRule accepts or refuses its domain. The domains of the
-// rule with the fewest are tournaments of their nodes' keys, and the best of them play the final, so that
-// such a domain is refused or accepted in one path. Other rules, and all where every domain has few nodes,
-// give their verdicts to the nodes one by one. Where nodes are compared, the groups are cells: nodes of
-// one domain of each coarse key, and with equal values and equal amounts of the other keys. So the nodes of
-// a cell score the same in every comparison, and best() compares the cells. Owner: one cached signature, one
-// thread. Columns are by slot of NodeOrder. Cost: set() O(log n); a changed domain O(log n), or that for each
-// of its nodes; with comparisons best() O(cells). Memory: 16 bytes a node, with rules 35 and for each group
-// 200.
+// A node has a key, its score or none, and each DomainRule accepts or refuses its domain. Each domain of the
+// rule with the fewest is a tournament of its nodes' keys; the best of them play the final. So one path
+// refuses or accepts such a domain. Other rules, and all where every domain has few nodes, give their
+// verdicts to the nodes one by one. Where nodes are compared, the groups are cells: nodes of one domain of
+// each coarse key, and with equal values and equal amounts of the other keys. So the nodes of a cell score
+// the same in every comparison, and best() compares the cells.
+// Owner: one cached signature, one thread. Columns are by slot of NodeOrder. Cost: set() O(log n); a changed
+// domain O(log n), or that for each of its nodes; with comparisons best() O(cells). Memory: 16 bytes a node,
+// with rules 35 and for each group 200.
 #pragma once
 
 #include <map>

@@ -42,7 +42,7 @@ class ComparedNodes {
   std::size_t size() const { return nodes_.size(); }
   std::size_t nodes(std::size_t at) const { return nodes_[at]; }
   std::int64_t value(std::size_t at, std::size_t column) const { return values_[at * columns_ + column]; }
-  // By a count that tells domains apart; none: the nodes are in no domain.
+  // By a count that distinguishes domains; none: the nodes are in no domain.
   DomainValueId domain(std::size_t at, std::size_t count) const { return domain_ids_[at * domains_ + count]; }
 
  private:

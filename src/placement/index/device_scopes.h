@@ -16,7 +16,7 @@
 
 namespace berth::placement {
 
-// Slices and devices with further scopes are left out; truncated() tells.
+// Slices and devices with further scopes are left out; truncated() says so.
 inline constexpr std::size_t kDeviceScopesMax = 1024;
 
 // A set of nodes by id.

@@ -1,5 +1,5 @@
-// Chooses among the nodes of one placement for members that are alike, without judging all nodes for each:
-// the scores of the nodes are kept per pod signature, and only changed nodes are judged again.
+// Chooses among the nodes of one placement for members that are alike, without judging all nodes for each.
+// The scores of the nodes are kept per pod signature, and only changed nodes are judged again.
 //
 // Kept for pods whose verdict on a node depends on nothing but this node: without rules about domains,
 // comparisons of nodes and preferences of lazy filters. The answer equals that of PodCycle::choose. Owner:

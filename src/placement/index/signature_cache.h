@@ -1,7 +1,7 @@
 // Chooses among all nodes without judging all: the verdicts of filters, scores and lazy filters on every
 // node are cached per pod signature, and only changed nodes are judged again.
 //
-// A pod that a plugin does not sign is judged anew on every node. Verdicts that depend on other nodes are
+// A pod that a plugin does not sign is judged again on every node. Verdicts that depend on other nodes are
 // renewed by their FilterScope. The answer equals that of PodCycle::choose over all nodes. Owner: the
 // scheduler, one thread; reads include the open transaction. Cost: a choice O(changed nodes · log n), where
 // a node that joined or left is one that changed; a new signature one pass over all nodes. Memory: some 30

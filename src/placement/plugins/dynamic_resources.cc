@@ -2,6 +2,8 @@
 // devices. Source: KEP-4381; kube-scheduler's plugin for the texts.
 #include <algorithm>
 
+#include "base/name_list.h"
+#include "base/nearest_names.h"
 #include "dra/allocator.h"
 #include "dra/gates.h"
 #include "placement/claims.h"
@@ -72,6 +74,20 @@ bool has_rival(const model::Cluster& cluster, const model::ClaimReservation& res
                      });
 }
 
+// Device classes whose names are compared with one that does not exist, the first by name.
+constexpr std::size_t kClassesComparedMax = 256;
+
+// "nearest: gpu-large", else the first classes that there are: "existing: big, small".
+std::string class_hint(const model::Cluster& cluster, std::string_view missing) {
+  std::vector<std::string> names;
+  for (const auto& [name, device_class] : cluster.classes())
+    if (names.size() < kClassesComparedMax) names.push_back(name);
+  if (names.empty()) return "the cluster has no device class";
+  const std::vector<std::string> near = nearest_names(missing, names);
+  return near.empty() ? "existing: " + first_names(names, kNearestMax, cluster.classes().size())
+                      : "nearest: " + first_names(near, near.size());
+}
+
 class DynamicResourcesClaims final : public PreFilter {
  public:
   std::string_view name() const override { return kDynamicResources; }
@@ -124,7 +140,7 @@ class DynamicResourcesClaims final : public PreFilter {
       for (const api::DeviceRequest& request : claim->requests)
         for (const api::DeviceSubRequest& one : request.alternatives)
           if (!query.context->cluster.classes().contains(one.device_class))
-            return missing_class(*claim, request, one);
+            return missing_class(query.context->cluster, *claim, request, one);
     }
     return std::nullopt;
   }
@@ -134,15 +150,17 @@ class DynamicResourcesClaims final : public PreFilter {
     return request.prioritized ? request.name + "/" + one.name : request.name;
   }
 
-  static dra::Certificate missing_class(const api::ResourceClaim& claim, const api::DeviceRequest& request,
-                                        const api::DeviceSubRequest& one) {
+  static dra::Certificate missing_class(const model::Cluster& cluster, const api::ResourceClaim& claim,
+                                        const api::DeviceRequest& request, const api::DeviceSubRequest& one) {
     return {dra::CertificateKind::Class,
             claim.meta.name,
             request.prioritized ? name_of(request, one) : one.name,
             one.device_class,
             Quantity::of(1),
             Quantity(),
-            {one.device_class}};
+            {one.device_class},
+            dra::Proof::Numbers,
+            " (" + class_hint(cluster, one.device_class) + ")"};
   }
 
   static dra::Certificate full_claim(const api::ResourceClaim& claim, std::size_t consumers) {
@@ -159,8 +177,8 @@ class DynamicResourcesClaims final : public PreFilter {
     for (const api::DeviceRequest& request : claim.requests)
       for (const api::DeviceSubRequest& one : request.alternatives) {
         if (query.context->cluster.classes().contains(one.device_class)) continue;
-        diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name_of(request, one),
-                                    one.device_class);
+        diagnosis.refuse_everywhere(reason_row("DeviceClassMissing"), name_of(request, one), one.device_class,
+                                    class_hint(query.context->cluster, one.device_class));
         return false;
       }
     return true;

@@ -53,8 +53,8 @@ Result<NodeRequest> allocation_request_for(const PodQuery& query, NodeId node);
 void sign_extended_resources(const PodQuery& query, PodSignature& signature);
 Signing sign_extended_claim(const PodQuery& query, PodSignature& signature);
 
-// The claim's requests and the pod's mappings for the resources in `class_by_name`, by Kubernetes' rules:
-// ordinary init containers reuse devices of later containers and of sidecars; sidecars add to the sum.
+// The claim's requests and the pod's mappings for the resources in `class_by_name`, by Kubernetes' rules.
+// Ordinary init containers reuse devices of later containers and of sidecars; sidecars add to the sum.
 api::ExtendedClaim extended_claim(const api::Pod& pod,
                                   const std::map<std::string, std::string>& class_by_name);
 

@@ -34,10 +34,9 @@ constexpr Reason kRepelledByPod = {
 
 constexpr std::uint32_t kEventsOfNodes = kEventNodeAdded | kEventNodeChanged;
 
-bool means_all(const Affinities& affinities, const std::vector<api::PodAffinityTerm>& terms,
-               const api::Pod& pod) {
-  return std::all_of(terms.begin(), terms.end(),
-                     [&](const api::PodAffinityTerm& term) { return affinities.means(term, pod); });
+bool means_all(const Affinities& affinities, const std::vector<TermUse>& uses, const api::Pod& pod) {
+  return std::all_of(uses.begin(), uses.end(),
+                     [&](const TermUse& use) { return affinities.means(affinities.term(use.term), pod); });
 }
 
 // Of pods that the term means.
@@ -78,24 +77,23 @@ class PodAffinity final : public DomainFilter {
     const OwnTerms own = own_terms(query, TermKind::Affinity);
     if (own.uses.empty() || !signature.begin("PodAffinity")) return Signing::Signed;
     signature.put(bytes_of_terms(query, own.uses));
-    signature.put(may_start(query) ? 1u : 0u);
+    signature.put(may_start(query, own) ? 1u : 0u);
     return Signing::Signed;
   }
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
     const OwnTerms own = own_terms(query, TermKind::Affinity);
     if (own.uses.empty()) return;
     const Affinities& affinities = query.context->cluster.affinities();
-    const api::Pod& pod = *query.pod;
     const std::string bytes = "PodAffinity" + bytes_of_terms(query, own.uses);
     for (const std::string_view key : own.keys) {
       DomainRule& rule = rules.emplace_back();
       rule.topology_key = key;
       rule.amount_bytes = bytes;
-      rule.amount =
-          sum_over_pods(query, CountedPods::Placed, [&affinities, &pod](const model::PodRow& other) {
-            return means_all(affinities, pod.required_affinity, *other.live) ? 1 : 0;
-          });
-      rule.accepted = [first = may_start(query)](const DomainTotals& totals) {
+      rule.amount = sum_over_pods(query, CountedPods::Placed,
+                                  [&affinities, uses = own.uses](const model::PodRow& other) {
+                                    return means_all(affinities, uses, *other.live) ? 1 : 0;
+                                  });
+      rule.accepted = [first = may_start(query, own)](const DomainTotals& totals) {
         AmountRange range;
         if (!first || totals.sum > 0) range.least = 1;
         return range;
@@ -106,8 +104,8 @@ class PodAffinity final : public DomainFilter {
   }
 
  private:
-  static bool may_start(const PodQuery& query) {
-    return means_all(query.context->cluster.affinities(), query.pod->required_affinity, *query.pod);
+  static bool may_start(const PodQuery& query, const OwnTerms& own) {
+    return means_all(query.context->cluster.affinities(), own.uses, *query.pod);
   }
 };
 
@@ -140,11 +138,10 @@ class PodAntiAffinity final : public DomainFilter {
       rule.topology_key = key;
       rule.amount_bytes = "PodAntiAffinity" + bytes_of_terms(query, uses);
       rule.amount =
-          sum_over_pods(query, CountedPods::AndExpected, [&affinities, uses](const model::PodRow& other) {
-            return std::any_of(uses.begin(), uses.end(), [&](const TermUse& use) {
-              return affinities.means(affinities.term(use.term), *other.live);
-            });
-          });
+          sum_over_pods(query, CountedPods::AndExpected,
+                        [matcher = TermMatcher(affinities, std::move(uses))](const model::PodRow& other) {
+                          return matcher.any(*other.live) ? 1 : 0;
+                        });
       rule.accepted = none_of_it;
       rule.refused = &kAntiAffinityBroken;
     }

@@ -64,17 +64,15 @@ class InterPodPreference final : public DomainScore {
       DomainCount& count = counts.emplace_back();
       count.topology_key = key;
       count.amount_bytes = bytes_of(query, terms, hard_weight());
-      count.amount =
-          sum_over_pods(query, CountedPods::Placed,
-                        [&affinities, terms = terms, hard = hard_weight()](const model::PodRow& other) {
-                          std::int64_t sum = 0;
-                          for (const TermUse& use : terms.own)
-                            if (affinities.means(affinities.term(use.term), *other.live)) sum += use.weight;
-                          for (const TermUse& use : other.terms)
-                            if (std::binary_search(terms.of_others.begin(), terms.of_others.end(), use.term))
-                              sum += weight_of(use, hard);
-                          return sum;
-                        });
+      count.amount = sum_over_pods(query, CountedPods::Placed,
+                                   [own = TermMatcher(affinities, terms.own), of_others = terms.of_others,
+                                    hard = hard_weight()](const model::PodRow& other) {
+                                     std::int64_t sum = own.weight(*other.live);
+                                     for (const TermUse& use : other.terms)
+                                       if (std::binary_search(of_others.begin(), of_others.end(), use.term))
+                                         sum += weight_of(use, hard);
+                                     return sum;
+                                   });
     }
   }
 

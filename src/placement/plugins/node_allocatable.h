@@ -1,5 +1,5 @@
 // What the devices of a pod's claims take of the node itself (KEP-5517), as a part of the DynamicResources
-// filter: devices are chosen first, then the pod and what they take must fit, as in kube-scheduler 1.37.
+// filter. Devices are chosen first; then the pod and their consumption must fit, as in kube-scheduler 1.37.
 #pragma once
 
 #include "placement/plugins/dynamic_resources.h"

@@ -14,10 +14,8 @@ class AffinityTermsRead final : public PreFilter {
  public:
   std::string_view name() const override { return kInterPodAffinity; }
   void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
-    if (model::affinity_terms_of(*query.pod) > model::kAffinityTermsMax)
-      diagnosis.refuse_everywhere(
-          reason_row("FieldNotHonoured"),
-          "more than " + std::to_string(model::kAffinityTermsMax) + " terms of spec.affinity between pods");
+    if (std::string beyond = model::beyond_affinity_bounds(*query.pod); !beyond.empty())
+      diagnosis.refuse_everywhere(reason_row("FieldNotHonoured"), std::move(beyond));
   }
 };
 
@@ -43,6 +41,45 @@ OwnTerms own_terms(const PodQuery& query, model::TermKind kind) {
     if (std::find(own.keys.begin(), own.keys.end(), key) == own.keys.end()) own.keys.push_back(key);
   }
   return own;
+}
+
+TermMatcher::TermMatcher(const model::Affinities& affinities, std::vector<model::TermUse> uses)
+    : affinities_(&affinities) {
+  for (const model::TermUse& use : uses) {
+    const std::vector<std::string> posts = facts::posts_of(affinities.term(use.term).pods);
+    const bool anywhere = uses.size() < kIndexedFrom || (!posts.empty() && posts.front() == facts::kAnyPost);
+    if (anywhere) of_any_.push_back(use);
+    for (const std::string& post : posts)
+      if (!anywhere) by_post_[post].push_back(use);
+  }
+}
+
+std::int64_t TermMatcher::weight(const api::Pod& pod) const {
+  std::int64_t sum = 0;
+  find(pod, [&](const model::TermUse& use) {
+    sum += use.weight;
+    return false;
+  });
+  return sum;
+}
+
+bool TermMatcher::any(const api::Pod& pod) const {
+  return find(pod, [](const model::TermUse&) { return true; });
+}
+
+template <class IsEnough>
+bool TermMatcher::find(const api::Pod& pod, const IsEnough& is_enough) const {
+  const auto look = [&](const std::vector<model::TermUse>& uses) {
+    return std::ranges::any_of(uses, [&](const model::TermUse& use) {
+      return affinities_->means(affinities_->term(use.term), pod) && is_enough(use);
+    });
+  };
+  if (look(of_any_)) return true;
+  if (by_post_.empty()) return false;
+  return std::ranges::any_of(pod.meta.labels, [&](const auto& label) {
+    const auto at = by_post_.find(facts::post_of(label.first, label.second));
+    return at != by_post_.end() && look(at->second);
+  });
 }
 
 std::string bytes_of_terms(const PodQuery& query, std::span<const model::TermUse> uses) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "placement/framework.h"
@@ -24,6 +25,27 @@ struct OwnTerms {
   std::vector<std::string_view> keys;
 };
 OwnTerms own_terms(const PodQuery& query, model::TermKind kind);
+
+// Which of these terms mean a pod. Cost: a look-up for each of the pod's labels, and a match for each term
+// that asks for this label and value, or for no value at all; below kIndexedFrom terms a match for each.
+// `affinities` outlives this and keeps the terms.
+class TermMatcher {
+ public:
+  static constexpr std::size_t kIndexedFrom = 9;
+
+  TermMatcher(const model::Affinities& affinities, std::vector<model::TermUse> uses);
+  bool any(const api::Pod& pod) const;
+  // Of those that mean the pod, together.
+  std::int64_t weight(const api::Pod& pod) const;
+
+ private:
+  template <class IsEnough>
+  bool find(const api::Pod& pod, const IsEnough& is_enough) const;
+
+  const model::Affinities* affinities_;
+  std::vector<model::TermUse> of_any_;
+  std::unordered_map<std::string, std::vector<model::TermUse>> by_post_;
+};
 
 // Names the terms, and what those that read labels of namespaces select now.
 std::string bytes_of_terms(const PodQuery& query, std::span<const model::TermUse> uses);

@@ -11,8 +11,8 @@ namespace berth::placement::plugins {
 
 inline constexpr std::string_view kPodTopologySpread = "PodTopologySpread";
 
-// Constraints of a pod that count together, valid as long as the pod and the plugin: nodes without the label
-// of one of them do not count for any, if `all_labels`.
+// Constraints of a pod that count together. If `all_labels`, a node that lacks the label of one of them
+// counts for none. Valid as long as the pod and the plugin.
 struct SpreadGroup {
   std::span<const api::SpreadConstraint> constraints;
   bool all_labels = true;

@@ -1,5 +1,5 @@
-// What pods with volumes wait for, and what changes of volumes, claims, classes, capacities and drivers
-// bring: by storage class, with the size where one is asked for, and by CSI driver.
+// The facts that pods with volumes wait for, and those that changes of volumes, claims, classes, capacities
+// and drivers bring. A fact names a storage class, with the size where one is asked for, or a CSI driver.
 //
 // A pod's own claims, and volumes that they name or that are kept for them, need no facts: their pods are
 // tried after every change of them. Source: kube-scheduler's hints of VolumeBinding and NodeVolumeLimits.

@@ -35,8 +35,8 @@ class CheapestVictims {
                {preemptor.members().group->priority, PodId::none(), any_asks_for_devices(preemptor.members()),
                 kGroupVictimsTriedMax},
                transaction),
-        rooms_(groups, context, preemptor.members(), preemptor.wanted(), preemptor.placements(),
-               transaction) {}
+        rooms_(groups, context, preemptor.members(), preemptor.wanted(), preemptor.placements(), transaction),
+        returns_(single.return_budget()) {}
 
   std::optional<GroupPreemptionPlan> run(NoVictimsFound& why_not);
 
@@ -72,7 +72,8 @@ class CheapestVictims {
   Removed with_exchanges(const Units& units, Removed best, const UnitSet& order);
   Removed reprieved(const Units& units, const UnitSet& from, const UnitSet& order);
   UnitSet without_spare(const Units& units, UnitSet removed);
-  std::uint32_t refused_later(const Chosen& chosen);
+  void add_returns(Chosen& chosen);
+  void assume_no_better(const Chosen& best, Worth& worth) const;
   std::optional<GroupPreemptionPlan> plan(const Chosen& chosen);
   void say_why_not(NoVictimsFound& why_not);
 
@@ -86,8 +87,8 @@ class CheapestVictims {
   VictimUnits units_;
   const DomainRooms rooms_;
   std::size_t steps_ = 0;
-  std::size_t returns_ = 0;  // victims of which it was asked whom they evict
-  bool ended_ = false;       // a check used its budget up
+  ReturnBudget returns_;
+  bool ended_ = false;  // a check used its budget up
   std::size_t domain_steps_max_ = kGroupPreemptionStepsMax;
   // Of the domain that is tried:
   std::size_t domain_steps_end_ = 0;
@@ -283,17 +284,26 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_domain(const Worth& 
   return try_nodes(domain.nodes);
 }
 
-// Evictions that budgets refuse, by the victims when they come back, once the members have their places.
-std::uint32_t CheapestVictims::refused_later(const Chosen& chosen) {
-  if (context_.view.disruption_budgets.all().empty()) return 0;
+// What the returns of the victims add to their cost, once the members have their places.
+void CheapestVictims::add_returns(Chosen& chosen) {
+  PreemptionCost& cost = chosen.worth.cost;
+  cost.without_room = cost.victims;
   at_ = chosen.worth.placement;
   effort_ = chosen.effort;
   units_.remove(chosen.victims, all_of(chosen.victims));
-  std::uint32_t refused = 0;
-  if (place(preemptor_.wanted() - chosen.worth.left_out) > 0)
-    refused = single_.refused_later(context_, chosen.victims, returns_, transaction_);
+  if (place(preemptor_.wanted() - chosen.worth.left_out) > 0) {
+    const VictimReturns returns = single_.returns_of(context_, chosen.victims, returns_, transaction_);
+    cost.refused_later = returns.refused;
+    cost.without_room -= returns.placed;
+  }
   units_.restore();
-  return refused;
+}
+
+// Of victims that are not asked about.
+void CheapestVictims::assume_no_better(const Chosen& best, Worth& worth) const {
+  if (returns_.sets > 0) return;
+  worth.cost.refused_later = best.worth.cost.refused_later;
+  worth.cost.without_room = best.worth.cost.without_room;
 }
 
 std::optional<GroupPreemptionPlan> CheapestVictims::plan(const Chosen& chosen) {
@@ -326,11 +336,14 @@ std::optional<GroupPreemptionPlan> CheapestVictims::run(NoVictimsFound& why_not)
   const std::vector<Worth> bounds = rooms_.has_victims() ? this->bounds() : std::vector<Worth>{};
   domain_steps_max_ /= std::max<std::size_t>(1, bounds.size());
   for (const Worth& bound : bounds) {
-    if (over() || (best && best->worth <= bound)) break;
+    Worth at_least = bound;
+    if (best) assume_no_better(*best, at_least);
+    if (over() || (best && best->worth <= at_least)) break;
     auto chosen = try_domain(bound);
+    if (best && chosen) assume_no_better(*best, chosen->worth);
     const auto is_better = [&] { return chosen && (!best || chosen->worth < best->worth); };
     if (!is_better()) continue;
-    chosen->worth.cost.refused_later = refused_later(*chosen);
+    if (returns_.sets > 0) add_returns(*chosen);
     if (is_better()) best = std::move(chosen);
   }
   std::optional<GroupPreemptionPlan> found;

@@ -3,12 +3,12 @@
 //
 // Pure: it tries victims in the caller's transaction and undoes everything. Domain first: pods of lower
 // priority are removed from all nodes, priority by priority, and what each node takes then is added up for
-// each domain. That gives the priority that must go there at least, and how many pods. The domains come in
-// the order of this bound; in each, all units of lower priority are removed, and as many as possible are
-// taken back, with the members placed anew each time. So the victims are minimal, and they are where the
-// members go. Owner: one DecisionCore, on one thread. Cost: O(pods) for the bounds; then the members of each
-// check, at most kGroupPreemptionStepsMax. Source: KEP-5710, kube-scheduler 1.37, which tries the placement
-// that scores best on an emptied cluster, and keeps it.
+// each domain. That gives the priority that must go there at least, and how many pods. Domains come in the
+// order of this bound. In each, all units of lower priority are removed; then as many as possible return,
+// with the members placed again each time. So the victims are minimal, and they are where the members go.
+// Owner: one DecisionCore, on one thread. Cost: O(pods) for the bounds; then the members of each check, at
+// most kGroupPreemptionStepsMax. Source: KEP-5710, kube-scheduler 1.37, which tries the placement that scores
+// best on an emptied cluster, and keeps it.
 #pragma once
 
 #include <map>

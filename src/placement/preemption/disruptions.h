@@ -14,7 +14,7 @@ namespace berth::placement {
 
 class Disruptions {
  public:
-  // Outlived by the view, which does not change meanwhile.
+  // Outlived by the view, which does not change in its lifetime.
   explicit Disruptions(const client::View& view) : view_(&view) {}
 
   // Counts the eviction of the pod. False: after those counted before, the API would refuse it.

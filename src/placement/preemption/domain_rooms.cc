@@ -47,7 +47,7 @@ DomainRooms::DomainRooms(GroupCycle& groups, const SchedulingContext& context, c
   const auto before = transaction_.savepoint();
   sweep(groups, input);
   transaction_.roll_back_to(before);
-  for (auto& [id, node] : by_node_) rate(node);
+  for (Node& node : rows_) rate(node);
   sort_nodes();
 }
 
@@ -56,6 +56,9 @@ void DomainRooms::gather(std::span<const Placement* const> placements) {
     nodes_.insert(nodes_.end(), placement->nodes.begin(), placement->nodes.end());
   std::ranges::sort(nodes_);
   nodes_.erase(std::ranges::unique(nodes_).begin(), nodes_.end());
+  row_of_.assign(cluster_.nodes().size(), kNoRow);
+  for (std::size_t row = 0; row < nodes_.size(); ++row)
+    row_of_[nodes_[row].index()] = static_cast<std::uint32_t>(row);
   for (const NodeId node : nodes_)
     for (const PodId pod : cluster_.ledger().node(node).pods) {
       const Evictability kind = evictability(cluster_, pod, context_.now);
@@ -90,7 +93,7 @@ std::int64_t DomainRooms::free_devices(NodeId node) const {
   const auto is_free = [&](model::DeviceId device) {
     const auto& holders = cluster_.ledger().device(device).holders;
     const bool idle = !holders.empty() && std::ranges::all_of(holders, [&](model::ClaimId claim) {
-      return is_idle(cluster_, claim);
+      return is_idle(context_, claim, priority_);
     });
     return idle || !cluster_.ledger().busy(device);
   };
@@ -114,7 +117,7 @@ std::vector<std::int64_t> DomainRooms::rooms(GroupCycle& groups, const GroupInpu
 void DomainRooms::remove_below(std::int64_t priority, std::size_t& next, std::vector<NodeId>& changed) const {
   changed.clear();
   for (; next < victims_.size() && victims_[next].priority < priority; ++next) {
-    remove_victim(cluster_, victims_[next].pod, transaction_);
+    remove_victim(cluster_, victims_[next].pod, model::GroupClaims::Freed, transaction_);
     changed.push_back(victims_[next].node);
   }
   std::ranges::sort(changed);
@@ -122,14 +125,16 @@ void DomainRooms::remove_below(std::int64_t priority, std::size_t& next, std::ve
 }
 
 void DomainRooms::remove_all() const {
-  for (const Victim& one : victims_) remove_victim(cluster_, one.pod, transaction_);
+  for (const Victim& one : victims_)
+    remove_victim(cluster_, one.pod, model::GroupClaims::Freed, transaction_);
 }
 
 // Removes the victims level by level, and counts the nodes that changed again.
 void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
+  rows_.resize(nodes_.size());
   for (const Victim& one : victims_) {
     if (one.priority == PreemptionCost::kNobody) continue;
-    Node& node = by_node_[one.node];
+    Node& node = row(one.node);
     ++node.victims;
     node.prices.push_back({one.priority, one.lost});
     node.lost += one.lost;
@@ -146,7 +151,7 @@ void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
   remove_below(ceiling(0), next, changed);
   const std::vector<std::int64_t> now = rooms(groups, input, nodes_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Node& node = by_node_[nodes_[i]];
+    Node& node = rows_[i];
     node.now = node.room = now[i];
     for (const model::ResourceAmount& one : least_)
       node.free.push_back(free_of(cluster_.node(nodes_[i]), cluster_.ledger().node(nodes_[i]), one.resource));
@@ -155,7 +160,7 @@ void DomainRooms::sweep(GroupCycle& groups, const GroupInput& input) {
     remove_below(ceiling(level + 1), next, changed);
     const std::vector<std::int64_t> freed = rooms(groups, input, changed);
     for (std::size_t i = 0; i < changed.size(); ++i) {
-      Node& node = by_node_[changed[i]];
+      Node& node = row(changed[i]);
       if (freed[i] <= node.room) continue;
       node.gains.push_back({level, freed[i] - node.room});
       node.room = freed[i];
@@ -191,8 +196,8 @@ void DomainRooms::rate(Node& node) const {
 // name.
 void DomainRooms::sort_nodes() {
   std::vector<std::pair<NodeId, Node*>> gaining;
-  for (auto& [id, node] : by_node_)
-    if (!node.gains.empty()) gaining.emplace_back(id, &node);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (!rows_[i].gains.empty()) gaining.emplace_back(nodes_[i], &rows_[i]);
   std::ranges::sort(gaining, [&](const auto& a, const auto& b) {
     const Node &x = *a.second, &y = *b.second;
     if (x.gains.front().level != y.gains.front().level) return x.gains.front().level < y.gains.front().level;
@@ -206,13 +211,13 @@ void DomainRooms::sort_nodes() {
 }
 
 std::size_t DomainRooms::turn(NodeId node) const {
-  const auto found = by_node_.find(node);
-  return found == by_node_.end() ? SIZE_MAX : found->second.turn;
+  const std::uint32_t at = rows_.empty() || !node.valid() ? kNoRow : row_of_[node.index()];
+  return at == kNoRow ? SIZE_MAX : rows_[at].turn;
 }
 
 std::size_t DomainRooms::victims(const Placement& placement) const {
   std::size_t count = 0;
-  for (const NodeId node : placement.nodes) count += static_cast<std::size_t>(by_node_.at(node).victims);
+  for (const NodeId node : placement.nodes) count += static_cast<std::size_t>(row(node).victims);
   return count;
 }
 
@@ -222,7 +227,7 @@ std::optional<DomainRooms::Bound> DomainRooms::bound(const Placement& placement,
   std::vector<std::int64_t> gains(levels_.size());
   const auto all = static_cast<std::int64_t>(wanted);
   for (const NodeId id : placement.nodes) {
-    const Node& node = by_node_.at(id);
+    const Node& node = row(id);
     room = std::min(all, room + std::min(all, node.now));
     for (const Gain& one : node.gains) gains[one.level] += std::min(all, one.members);
     if (node.best_members * best_victims <= best_members * node.best_victims) continue;
@@ -251,7 +256,7 @@ PreemptionCost DomainRooms::least_cost(const Placement& placement, std::size_t l
   std::vector<std::int64_t> priorities;
   std::vector<__int128> lost;
   for (const NodeId id : placement.nodes) {
-    const Node& node = by_node_.at(id);
+    const Node& node = row(id);
     for (const Price& one : node.prices) {
       if (node.gains.empty() || one.priority >= above) continue;
       priorities.push_back(one.priority);
@@ -277,7 +282,7 @@ std::vector<NodeId> DomainRooms::cheapest(const Placement& placement, std::size_
   std::ranges::sort(nodes, {}, [&](NodeId node) { return turn(node); });
   std::size_t room = 0, kept = 0;
   for (; kept < nodes.size() && room < members; ++kept) {
-    const Node& node = by_node_.at(nodes[kept]);
+    const Node& node = row(nodes[kept]);
     room += static_cast<std::size_t>(
         std::min<std::int64_t>(node.room - node.now, static_cast<std::int64_t>(members_)));
   }

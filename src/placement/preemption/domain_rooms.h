@@ -1,12 +1,11 @@
-// What each node and each domain would take of a group if pods up to a priority were gone: which priority
-// must go in a domain at least, and how many pods.
+// What each node and each domain would take of a group if pods up to a priority were gone. From it follow the
+// priority that must go in a domain at least, and how many pods.
 //
 // Owner: one decision's search, on one thread; the transaction is as it was after each call. Cost: O(pods of
 // the nodes), and the filters of the members on each node once for each priority that it frees. Rooms are
 // upper bounds (GroupCycle::rooms), and devices are counted where each belongs to one node.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,7 +15,7 @@
 
 namespace berth::placement {
 
-// Priorities that are told apart; of more, neighbours count as the lower one.
+// Priorities that are distinguished; of more, neighbours count as the lower one.
 inline constexpr std::size_t kPriorityLevelsMax = 32;
 // Victims of one node that are counted one by one for its price.
 inline constexpr std::int64_t kVictimsRatedMax = 64;
@@ -72,6 +71,10 @@ class DomainRooms {
     __int128 lost = 0;          // work of all of them
   };
 
+  static constexpr std::uint32_t kNoRow = UINT32_MAX;
+  Node& row(NodeId node) { return rows_[row_of_[node.index()]]; }
+  const Node& row(NodeId node) const { return rows_[row_of_[node.index()]]; }
+
   void gather(std::span<const Placement* const> placements);
   void read_members(const GroupCycle& groups, const GroupInput& input);
   void sweep(GroupCycle& groups, const GroupInput& input);
@@ -94,7 +97,8 @@ class DomainRooms {
   std::vector<Victim> victims_;   // ascending
   std::vector<std::int64_t> levels_;
   bool waits_for_bindings_ = false;
-  std::map<NodeId, Node> by_node_;
+  std::vector<std::uint32_t> row_of_;  // by node; kNoRow: of no placement
+  std::vector<Node> rows_;             // of nodes_; none without victims
 };
 
 }  // namespace berth::placement

@@ -21,7 +21,7 @@ void add_counted(const model::Cluster& cluster, const DomainRule& rule, NodeId n
   for (const PodId pod : pods) {
     if (counted.size() >= kFarPodsMax) return;
     const auto before = transaction.savepoint();
-    remove_victim(cluster, pod, transaction);
+    remove_victim(cluster, pod, model::GroupClaims::Kept, transaction);
     if (rule.amount(node) != all) counted.push_back(pod);
     transaction.roll_back_to(before);
   }

@@ -1,5 +1,5 @@
-// Pods on other nodes whose eviction may make a node take a pod: those that a rule about a domain counts, and
-// those that use a ReadWriteOncePod volume of the pod.
+// Pods on other nodes whose eviction may make a node take a pod. They are pods that a rule about a domain
+// counts, and pods that use a ReadWriteOncePod volume of the pod.
 //
 // Cost: for each rule that refuses the node a what-if for each pod on the nodes of its domain that count; at
 // most kFarPodsMax pods. kube-scheduler evicts only on the node itself.

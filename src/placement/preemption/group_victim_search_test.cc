@@ -391,6 +391,20 @@ TEST(GroupVictimSearch, WhoComesBackEvictsInTurn) {
   }
 }
 
+// One node a rack. Pod 0 needs a whole node; pod 1 fits beside pod 2, once it has left its node.
+TEST(GroupVictimSearch, WhoFitsElsewhereGoes) {
+  for (const bool again : {false, true}) {
+    const Racks world{.racks = 3,
+                      .nodes = 1,
+                      .members = 1,
+                      .cpu = 3,
+                      .pods = {{.node = 0, .priority = 1, .cpu = 4, .again = again, .started = 5},
+                               {.node = 1, .priority = 1, .cpu = 2, .again = again, .started = 1},
+                               {.node = 2, .priority = 9, .cpu = 2}}};
+    EXPECT_EQ(search_racks(world), std::set<std::size_t>{again ? 1U : 0U});
+  }
+}
+
 // Racks that are full of pods of one cpu and of this priority, by rack.
 Racks full_racks(int nodes, std::initializer_list<int> priorities) {
   Racks world;
@@ -482,23 +496,24 @@ TEST(GroupVictimSearch, LosesTheLeastWork) {
 
 // ---- whom victims evict when they come back ----
 
-// Budget, the budget for those evicted in turn, highest priority, sum of priorities, number.
-using CascadePrice = std::tuple<int, int, int, int, int>;
+// Budget, the budget for those evicted in turn, highest priority, without room, number, sum of priorities.
+using CascadePrice = std::tuple<int, int, int, int, int, int>;
 
-CascadePrice cascade_price(const Racks& world, const std::set<std::size_t>& gone, int later) {
+CascadePrice cascade_price(const Racks& world, const std::set<std::size_t>& gone, const Returned& returned) {
   const auto [refused, top, lost, number] = price_of(world, gone);
   int sum = 0;
   for (const std::size_t at : gone) sum += world.pods[at].priority;
-  return {refused, later, top, number, sum};
+  return {refused, returned.refused, top, returned.without_room, number, sum};
 }
 
 // The judge: in a cluster that was built without the victims the gang takes its places; then each victim with
 // a controller is a new pod, the most important first, and is decided by itself.
-int refused_in_turn(const Racks& world, const std::set<std::size_t>& gone) {
+Returned returns_of(const Racks& world, const std::set<std::size_t>& gone) {
   std::vector<std::size_t> returning;
   for (const std::size_t at : gone)
     if (world.pods[at].again) returning.push_back(at);
-  if (returning.empty()) return 0;
+  Returned returned{0, static_cast<int>(gone.size())};
+  if (returning.empty()) return returned;
   std::ranges::stable_sort(returning, std::greater(),
                            [&](std::size_t at) { return world.pods[at].priority; });
   GangDecision decision(world, gone);
@@ -506,15 +521,15 @@ int refused_in_turn(const Racks& world, const std::set<std::size_t>& gone) {
   model::Ledger::Transaction transaction(decision.bench->cluster.ledger());
   const GroupOutcome placed = decision.core->place_group(context, decision.input(), transaction);
   EXPECT_EQ(placed.kind, GroupOutcome::Kind::Placed);
-  int refused = 0;
   Preempting preempting;
   preempting.searches = true;
   for (const std::size_t at : returning) {
     const api::Pod& pod = *decision.bench->view.pods.find("ns", name_of_pod(at));
     const PodDecision decided = decision.core->decide_pod(context, pod, {}, transaction, preempting);
-    if (decided.preemption) refused += static_cast<int>(decided.preemption->cost.refused);
+    if (decided.preemption) returned.refused += static_cast<int>(decided.preemption->cost.refused);
+    if (decided.node.valid()) --returned.without_room;
   }
-  return refused;
+  return returned;
 }
 
 // What the cheapest sets of one rack cost; several may cost the same but for what they evict in turn.
@@ -529,7 +544,7 @@ std::vector<CascadePrice> cheapest_in_rack(const Racks& world, int rack) {
     for (std::size_t i = 0; i < there.size(); ++i)
       if ((subset >> i & 1) != 0) gone.insert(there[i]);
     if (!is_allowed(world, gone) || !gang_fits(world, gone)) continue;
-    const CascadePrice price = cascade_price(world, gone, 0);
+    const CascadePrice price = cascade_price(world, gone, {});
     if (best && *best < price) continue;
     if (!best || price < *best) sets.clear();
     best = price;
@@ -537,7 +552,7 @@ std::vector<CascadePrice> cheapest_in_rack(const Racks& world, int rack) {
   }
   std::vector<CascadePrice> prices;
   for (const std::set<std::size_t>& gone : sets)
-    prices.push_back(cascade_price(world, gone, refused_in_turn(world, gone)));
+    prices.push_back(cascade_price(world, gone, returns_of(world, gone)));
   return prices;
 }
 
@@ -589,9 +604,9 @@ TEST(GroupVictimSearch, CountsWhomVictimsEvictInTurn) {
     if (!plan) continue;
     const std::set<std::size_t> gone = victims_of(*plan);
     ASSERT_FALSE(gone.empty());
-    const int later = refused_in_turn(world, gone);
-    EXPECT_EQ(static_cast<int>(plan->cost.refused_later), later) << text_of(world);
-    const CascadePrice price = cascade_price(world, gone, later);
+    const Returned returned = returns_of(world, gone);
+    EXPECT_EQ(static_cast<int>(plan->cost.refused_later), returned.refused) << text_of(world);
+    const CascadePrice price = cascade_price(world, gone, returned);
     const auto& own = by_rack[world.pods[*gone.begin()].node / world.nodes];
     EXPECT_TRUE(std::ranges::find(own, price) != own.end()) << text_of(world);
     EXPECT_LE(price, *dearest_best) << text_of(world);

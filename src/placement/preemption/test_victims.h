@@ -19,6 +19,12 @@ inline std::string checkpoint_json(int saved) {
          "\"}";
 }
 
+// Of victims that come back: the evictions that the budget refuses, of those that they cause. And the victims
+// that do not come back, or that have no place then.
+struct Returned {
+  int refused = 0, without_room = 0;
+};
+
 // The class "gpu" of every device, and a budget for pods with the label guarded=yes, of which it permits as
 // many disruptions.
 inline void put_class_and_budget(PluginBench& bench, int permitted) {

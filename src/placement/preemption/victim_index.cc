@@ -106,6 +106,7 @@ void VictimIndex::read(const SchedulingContext& context, NodeId node) {
         kind == Evictability::EndsSoon ? PreemptionCost::kNobody : priority_of(context.view, pod);
     const bool devices = holds_devices(ledger, charge);
     const Time started = start_of(pod);
+    row.returns |= kind != Evictability::EndsSoon && pod.meta.controller() && pod.group.empty();
     add(row.all, priority, charge, devices, started);
     if (kind == Evictability::EndsSoon ||
         (!is_tied_to_node(context.view, pod) && !is_protected(context.view, pod)))
@@ -116,7 +117,7 @@ void VictimIndex::read(const SchedulingContext& context, NodeId node) {
   for (const model::PoolId pool : cluster.pools_of(node))
     for (const auto& [name, device] : cluster.pool(pool).devices)
       for (const model::ClaimId claim : ledger.device(device).holders)
-        row.idle = row.idle || is_idle(cluster, claim);
+        row.idle = row.idle || is_idle(context, claim, INT64_MAX);
   if (row.all_cheap) row.cheap.clear();
   sum_up(row.all);
   sum_up(row.cheap);
@@ -217,6 +218,7 @@ std::int64_t VictimIndex::lowest() const {
 
 void VictimIndex::count_lowest(const Row& row, int by) {
   idle_ += row.idle ? by : 0;
+  returning_ += row.returns ? by : 0;
   if (row.all.empty()) return;
   const auto at = lowest_.try_emplace(row.all.front().priority, 0).first;
   at->second += by;

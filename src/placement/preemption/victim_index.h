@@ -29,9 +29,9 @@ class VictimIndex {
   };
   // A cost below which no set of victims on the node makes room; none: not even all of them do.
   std::optional<PreemptionCost> bound(const model::Cluster& cluster, NodeId node, const Demand& demand) const;
-  // What victims on the node lose at least, when none of them is above the priority `top`: by the number of
-  // pods that have to go for each resource that lacks. Cost: O(pods of the node · resources asked for). Work
-  // is lost as time passes, so nothing is kept.
+  // The least that victims on the node lose when none of them is above the priority `top`. It counts the pods
+  // that must go for each missing resource. Cost: O(pods of the node · resources asked for). Work is lost as
+  // time passes, so nothing is kept.
   static __int128 least_lost(const SchedulingContext& context, NodeId node, const Demand& demand,
                              std::int64_t top);
   // Whether the node has a pod below the priority that can be evicted, now or once it is bound, or ends soon.
@@ -42,6 +42,8 @@ class VictimIndex {
   // The lowest priority of such a pod, kNobody for one that ends soon or for an idle claim;
   // INT64_MAX: there is none.
   std::int64_t lowest() const;
+  // Whether one of them has a controller that makes it anew, as a pod alone.
+  bool any_returns() const { return returning_ > 0; }
 
  private:
   // Of the pods of one priority, and of all below it.
@@ -59,6 +61,7 @@ class VictimIndex {
     Levels cheap;           // without those that are tied or protected by a budget
     bool all_cheap = true;  // then `cheap` is empty
     bool idle = false;      // a claim that nobody uses any more holds a device of the node
+    bool returns = false;   // a pod of any_returns()
   };
   static void add(Levels& levels, std::int64_t priority, const model::PodCharge& charge, bool devices,
                   Time started);
@@ -71,7 +74,7 @@ class VictimIndex {
 
   std::vector<Row> rows_;                       // by node
   std::map<std::int64_t, std::size_t> lowest_;  // of each node, with the number of nodes
-  int idle_ = 0;                                // nodes
+  int idle_ = 0, returning_ = 0;                // nodes
   std::vector<std::shared_ptr<const api::DisruptionBudget>> budgets_;  // as protection_ knows them
   std::uint64_t protection_ = 0;
   bool fresh_ = true;

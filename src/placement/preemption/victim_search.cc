@@ -15,27 +15,30 @@ using UnitSet = VictimUnits::UnitSet;
 // Victims that come back.
 class Returns {
  public:
-  // `count`: victims that were asked about.
-  Returns(const PodCycle& pods, const VictimIndex& index, CycleState& state, const SchedulingContext& context,
-          std::size_t& count, model::Ledger::Transaction& transaction)
+  Returns(const PodCycle& pods, const VictimIndex& index, SignatureCache& nodes, CycleState& state,
+          const SchedulingContext& context, ReturnBudget& budget, model::Ledger::Transaction& transaction)
       : pods_(pods),
         index_(index),
+        nodes_(nodes),
         state_(state),
         context_(context),
-        count_(count),
+        budget_(budget),
         transaction_(transaction) {}
 
-  std::uint32_t refused_by(const Units& victims);
+  bool over() const { return budget_.sets == 0; }
+  VictimReturns of(const Units& victims);
 
  private:
-  std::uint32_t refused_by(PodId victim);
-  bool has_few_nodes(const api::Pod& pod, const std::vector<NodeId>& nodes);
+  bool place(const api::Pod& pod);
+  std::uint32_t refused_by(const api::Pod& pod);
+  bool has_few_nodes(const api::Pod& pod);
 
   const PodCycle& pods_;
   const VictimIndex& index_;
+  SignatureCache& nodes_;
   CycleState& state_;
   const SchedulingContext& context_;
-  std::size_t& count_;
+  ReturnBudget& budget_;
   model::Ledger::Transaction& transaction_;
 };
 
@@ -79,7 +82,8 @@ class Search {
   std::vector<Bound> bounds(std::span<const RefusedByNode> nodes) const;
   std::optional<Chosen> best_of(std::span<const RefusedByNode> nodes);
   std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at);
-  std::uint32_t refused_later(NodeId node, const Units& victims);
+  void add_returns(NodeId node, Chosen& chosen);
+  void assume_no_better(const PreemptionCost& best, PreemptionCost& cost) const;
   bool counts_lost_work() const { return context_.victim_scoring == VictimScoring::LeastLostWork; }
   UnitSet minimal_set(NodeId node, const Units& units);
   bool fits(NodeId node);
@@ -216,56 +220,73 @@ NoVictimsFound Search::why_not(std::span<const RefusedByNode> nodes) const {
   return found;
 }
 
-// Once the pod is on the node.
-std::uint32_t Search::refused_later(NodeId node, const Units& victims) {
-  if (!returns_ || context_.view.disruption_budgets.all().empty()) return 0;
-  std::uint32_t refused = 0;
-  if (fits_without(node, victims, all_of(victims)) && pods_.reserve(state_, node, transaction_))
-    refused = returns_->refused_by(victims);
+// What the returns of the victims add to their cost, once the pod is on the node.
+void Search::add_returns(NodeId node, Chosen& chosen) {
+  chosen.cost.without_room = chosen.cost.victims;
+  if (fits_without(node, chosen.victims, all_of(chosen.victims)) &&
+      pods_.reserve(state_, node, transaction_)) {
+    const VictimReturns returns = returns_->of(chosen.victims);
+    chosen.cost.refused_later = returns.refused;
+    chosen.cost.without_room -= returns.placed;
+  }
   units_.restore();
-  return refused;
 }
 
-std::uint32_t Returns::refused_by(const Units& victims) {
-  std::uint32_t refused = 0;
-  for (const VictimUnit& unit : victims)
-    if (!unit.of_group && !unit.ends_soon && !unit.pods.empty()) refused += refused_by(unit.pods.front());
-  return refused;
+// A pod without a controller does not come back, and members of groups come back together.
+VictimReturns Returns::of(const Units& victims) {
+  VictimReturns returns;
+  std::size_t tried = 0;
+  for (const VictimUnit& unit : victims) {
+    if (unit.of_group || unit.ends_soon || unit.pods.empty()) continue;
+    api::Pod pod = *context_.cluster.pod(unit.pods.front()).live;
+    if (!pod.meta.controller() || !pod.group.empty()) continue;
+    if (tried++ == kReturnsMax) break;
+    pod.extended_claim.clear();
+    if (place(pod))
+      ++returns.placed;
+    else
+      returns.refused += refused_by(pod);
+  }
+  budget_.sets -= std::min(budget_.sets, returns.placed > 0 ? 1 : kVainReturnSets);
+  return returns;
 }
 
 // Devices are sought on each of them.
-bool Returns::has_few_nodes(const api::Pod& pod, const std::vector<NodeId>& nodes) {
+bool Returns::has_few_nodes(const api::Pod& pod) {
   pods_.begin(state_, context_, pod, &transaction_);
-  if (!pods_.prepare(state_)) return false;
-  state_.candidates = nodes;
+  if (!pods_.prepare(state_)) return true;
+  state_.candidates.clear();
+  for (const auto& [name, node] : context_.cluster.live_nodes()) state_.candidates.push_back(node);
   pods_.filter_only(state_);
   return state_.candidates.size() <= kReturnNodesMax;
 }
 
-// A pod without a controller does not come back. One that fits takes its place, for those that come after it.
-std::uint32_t Returns::refused_by(PodId victim) {
-  const api::Pod& gone = *context_.cluster.pod(victim).live;
-  const bool evicts = gone.meta.controller() && gone.group.empty() && gone.preemption_policy != "Never" &&
-                      index_.lowest() < gone.priority;
-  if (!evicts || count_++ >= kReturnsMax) return 0;
-  api::Pod pod = gone;
-  pod.extended_claim.clear();
-  std::vector<NodeId> nodes;
-  for (const auto& [name, node] : context_.cluster.live_nodes()) nodes.push_back(node);
-  if (asks_for_devices(pod) && !has_few_nodes(pod, nodes)) return 0;
+// One that fits takes its place, for those that come after it.
+bool Returns::place(const api::Pod& pod) {
+  if (asks_for_devices(pod) && !has_few_nodes(pod)) return true;
   pods_.begin(state_, context_, pod, &transaction_);
-  if (!pods_.prepare(state_)) return 0;
-  if (const NodeId node = pods_.choose(state_, nodes, {}); node.valid()) {
-    (void)pods_.reserve(state_, node, transaction_);
-    return 0;
-  }
-  std::vector<RefusedByNode> refused;
-  for (std::size_t i = 0; i < state_.diagnosis.size(); ++i)
-    refused.push_back(SignatureCache::refused_for(state_.diagnosis, state_.diagnosis.row(i)));
+  const NodeId node = nodes_.choose(state_, {});
+  return node.valid() && pods_.reserve(state_, node, transaction_).has_value();
+}
+
+// Of a pod that place() found no node for.
+std::uint32_t Returns::refused_by(const api::Pod& pod) {
+  const bool evicts = !context_.view.disruption_budgets.all().empty() && pod.preemption_policy != "Never" &&
+                      index_.lowest() < pod.priority;
+  if (!evicts || budget_.searches == 0) return 0;
+  --budget_.searches;
+  const std::vector<RefusedByNode> refused = nodes_.refused(state_);
   NoVictimsFound why_not;
   const auto plan =
       Search(pods_, index_, state_, nullptr, context_, pod, {}, transaction_).run(refused, why_not);
   return plan ? plan->cost.refused : 0;
+}
+
+// Of sets that are not asked about.
+void Search::assume_no_better(const PreemptionCost& best, PreemptionCost& cost) const {
+  if (!returns_ || !returns_->over()) return;
+  cost.refused_later = best.refused_later;
+  cost.without_room = best.without_room;
 }
 
 std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nodes) {
@@ -278,15 +299,17 @@ std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nod
   std::size_t tried = 0;
   while (!heap.empty() && checks_ < kPreemptionChecksMax && !(far_ && tried++ == kFarNodesMax)) {
     std::ranges::pop_heap(heap, later);
-    const Bound next = heap.back();
+    Bound next = heap.back();
     heap.pop_back();
+    if (best) assume_no_better(best->cost, next.cost);
     if (best && later(next, {best->cost, best->at})) break;
     auto chosen = try_node(nodes[next.at], next.at);
+    if (best && chosen) assume_no_better(best->cost, chosen->cost);
     const auto is_better = [&] {
       return chosen && (!best || later({best->cost, best->at}, {chosen->cost, chosen->at}));
     };
     if (!is_better()) continue;
-    chosen->cost.refused_later = refused_later(nodes[next.at].node, chosen->victims);
+    if (returns_ && !returns_->over()) add_returns(nodes[next.at].node, *chosen);
     if (is_better()) best = std::move(chosen);
   }
   return best;
@@ -325,15 +348,19 @@ std::optional<PreemptionPlan> VictimSearch::find(const SchedulingContext& contex
                                                  std::span<const NodeId> avoid,
                                                  model::Ledger::Transaction& transaction,
                                                  NoVictimsFound& why_not) {
-  std::size_t count = 0;
-  Returns returns(pods_, index_, returning_, context, count, transaction);
+  ReturnBudget budget = return_budget();
+  Returns returns(pods_, index_, return_nodes_, returning_, context, budget, transaction);
   return Search(pods_, index_, state_, &returns, context, pod, avoid, transaction).run(nodes, why_not);
 }
 
-std::uint32_t VictimSearch::refused_later(const SchedulingContext& context, const VictimUnits::Units& victims,
-                                          std::size_t& returns, model::Ledger::Transaction& transaction) {
-  if (context.view.disruption_budgets.all().empty()) return 0;
-  return Returns(pods_, index_, returning_, context, returns, transaction).refused_by(victims);
+// Without any victim that may come back nothing is to be asked.
+ReturnBudget VictimSearch::return_budget() const {
+  return {.sets = index_.any_returns() ? kReturnSetsMax : 0};
+}
+
+VictimReturns VictimSearch::returns_of(const SchedulingContext& context, const VictimUnits::Units& victims,
+                                       ReturnBudget& budget, model::Ledger::Transaction& transaction) {
+  return Returns(pods_, index_, return_nodes_, returning_, context, budget, transaction).of(victims);
 }
 
 }  // namespace berth::placement

@@ -1,16 +1,16 @@
 // Finds the pods of lower priority whose eviction makes room for one that fits nowhere.
 //
 // Pure: it tries victims in the caller's transaction and undoes everything. On one node after the other it
-// removes all pods of lower priority, and takes back as many as it can: first those that could not come back,
-// then those whose budget refuses the eviction, then the others, the most important first. So the victims are
-// minimal. Nodes come in the order of a lower bound of their cost (VictimIndex), and the search ends where
-// the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a rule about a
-// zone counts, or that use the pod's volume, go as well (far_victims.h). Where budgets protect pods, a victim
-// whose controller makes it anew is placed again in the what-if, with devices if it asks for some; if it
-// needs victims itself, those that budgets refuse count. Owner: one DecisionCore, on one thread. Cost: a
-// bound for each node, and O(victims · log pods) checks of one node for each node tried; at most
-// kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries a tenth of the nodes, and
-// frees no devices.
+// removes all pods of lower priority, and takes back as many as it can. Pods that could not come back return
+// first, then those whose budget refuses the eviction, then the others, the most important first. So the
+// victims are minimal. Nodes come in the order of a lower bound of their cost (VictimIndex), and the search
+// ends where the bound cannot be below the best. Where no node's own pods are enough, pods elsewhere that a
+// rule about a zone counts, or that use the pod's volume, go as well (far_victims.h). The what-if places each
+// victim again that its controller makes again, with the devices it asks for. A victim that finds room costs
+// less. Where budgets protect pods, one that needs victims itself adds those that budgets refuse. Owner: one
+// DecisionCore, on one thread. Cost: a bound for each node, and O(victims · log pods) checks of one node for
+// each node tried; at most kPreemptionChecksMax. Source: kube-scheduler 1.37, DefaultPreemption, which tries
+// a tenth of the nodes, and frees no devices.
 #pragma once
 
 #include <optional>
@@ -28,10 +28,17 @@ namespace berth::placement {
 inline constexpr std::size_t kPreemptionChecksMax = 4096;
 // Nodes that are tried with victims on other nodes.
 inline constexpr std::size_t kFarNodesMax = 64;
-// Victims of one decision of which it is asked whom they evict when they come back. One that asks for devices
+// Victims of one set that are placed again; the others count as those without room. One that asks for devices
 // is not placed where more nodes than this might take it but for those; it counts as one that fits.
 inline constexpr std::size_t kReturnsMax = 16;
 inline constexpr std::size_t kReturnNodesMax = 256;
+// Sets of victims of one decision that are placed again; one of which nobody fits counts as so many. Of the
+// other sets it is assumed that they are no better.
+inline constexpr std::size_t kReturnSetsMax = 16, kVainReturnSets = 4;
+// Victims of one decision of which it is asked whom they evict when they come back.
+inline constexpr std::size_t kReturnSearchesMax = 16;
+// Of the cache of what nodes say to them.
+inline constexpr std::size_t kReturnBytesMax = std::size_t{16} << 20;
 
 // The pod gets the node once the victims are gone.
 struct PreemptionPlan : VictimPlan {
@@ -46,10 +53,23 @@ struct NoVictimsFound {
   bool waits_for_bindings = false;  // a pod that is being bound could be a victim once it is
 };
 
+// What becomes of victims when their controllers make them anew.
+struct VictimReturns {
+  std::uint32_t refused = 0;  // evictions that budgets refuse, of those that they cause
+  std::uint32_t placed = 0;   // victims
+};
+
+// What is left of one decision's budgets.
+struct ReturnBudget {
+  std::size_t sets = 0;
+  std::size_t searches = kReturnSearchesMax;
+};
+
 class VictimSearch {
  public:
-  // It outlives this.
-  explicit VictimSearch(const PodCycle& pods) : pods_(pods) {}
+  // Both outlive this.
+  VictimSearch(const PodCycle& pods, DomainIndex& domains)
+      : pods_(pods), return_nodes_(pods, domains, kReturnBytesMax) {}
 
   // Whether any pod of lower priority could be evicted or ends soon. Before the transaction tries anything.
   bool may_find(const SchedulingContext& context, std::int32_t priority);
@@ -58,15 +78,17 @@ class VictimSearch {
   std::optional<PreemptionPlan> find(const SchedulingContext& context, const api::Pod& pod,
                                      std::span<const RefusedByNode> nodes, std::span<const NodeId> avoid,
                                      model::Ledger::Transaction& transaction, NoVictimsFound& why_not);
-  // After may_find(), in a transaction without these victims and with the preemptor at its place: the
-  // evictions that budgets refuse, of those that the victims cause when their controllers make them anew.
-  // Who comes back is placed in the transaction. `returns`: so far in this decision, at most kReturnsMax.
-  std::uint32_t refused_later(const SchedulingContext& context, const VictimUnits::Units& victims,
-                              std::size_t& returns, model::Ledger::Transaction& transaction);
+  // After may_find().
+  ReturnBudget return_budget() const;
+  // In a transaction without these victims and with the preemptor at its place. They are placed in it, the
+  // most important first.
+  VictimReturns returns_of(const SchedulingContext& context, const VictimUnits::Units& victims,
+                           ReturnBudget& budget, model::Ledger::Transaction& transaction);
 
  private:
   const PodCycle& pods_;
   VictimIndex index_;
+  SignatureCache return_nodes_;
   CycleState state_, returning_;
 };
 

@@ -221,16 +221,16 @@ std::optional<std::vector<Running>> judge_node(const FullCluster& world, int nod
   return order;
 }
 
-// The evictions that the budget refuses, of those that the victims cause when they come back: each is decided
-// in a cluster in which the preemptor has its node and they are new pods.
-std::int64_t refused_later(const FullCluster& world, int node, const std::vector<Running>& victims) {
+// Each is decided in a cluster in which the preemptor has its node and they are new pods.
+Returned returns_of(const FullCluster& world, int node, const std::vector<Running>& victims) {
   std::set<std::string> gone;
   std::vector<Running> returning;
   for (const Running& pod : victims) {
     gone.insert(pod.name);
     if (pod.again || pod.daemon) returning.push_back(pod);
   }
-  if (returning.empty()) return 0;
+  Returned returned{0, static_cast<int>(victims.size())};
+  if (returning.empty()) return returned;
   const auto bench = build(world, gone, returning);
   DecisionCore core(bench->cluster, bench->selectors, {});
   const SchedulingContext context{bench->view, bench->cluster, core.allocator()};
@@ -239,15 +239,15 @@ std::int64_t refused_later(const FullCluster& world, int node, const std::vector
   for (const auto& [name, id] : bench->cluster.live_nodes())
     if (name != node_name(node)) others.push_back(id);
   EXPECT_TRUE(core.place_pod(context, *bench->view.pods.find("ns", "high"), others, transaction).has_value());
-  std::int64_t refused = 0;
   Preempting preempting;
   preempting.searches = true;
   for (const Running& pod : returning) {
     const PodDecision decision =
         core.decide_pod(context, *bench->view.pods.find("ns", pod.name), {}, transaction, preempting);
-    if (decision.preemption) refused += decision.preemption->cost.refused;
+    if (decision.preemption) returned.refused += static_cast<int>(decision.preemption->cost.refused);
+    if (decision.node.valid()) --returned.without_room;
   }
-  return refused;
+  return returned;
 }
 
 Judged judge(const FullCluster& world, bool far) {
@@ -262,10 +262,12 @@ Judged judge(const FullCluster& world, bool far) {
       sum += pod.priority + (std::int64_t{1} << 31);
       if (pod.priority == victims->front().priority) earliest = std::min<std::int64_t>(earliest, pod.started);
     }
+    const Returned returned = returns_of(world, node, *victims);
     const std::vector<std::int64_t> cost = {daemons,
                                             static_cast<std::int64_t>(refused_of(world, *victims).size()),
-                                            refused_later(world, node, *victims),
+                                            returned.refused,
                                             victims->front().priority,
+                                            returned.without_room,
                                             sum,
                                             static_cast<std::int64_t>(victims->size()),
                                             -earliest};
@@ -288,7 +290,7 @@ Judged search(const FullCluster& world) {
   bench->context.now = victims_time(kVictimsNow);
   bench->context.victim_scoring = world.scoring;
   const api::Pod& pod = *bench->view.pods.find("ns", "high");
-  VictimSearch victims(bench->pods);
+  VictimSearch victims(bench->pods, bench->domains);
   model::Ledger::Transaction transaction(bench->cluster.ledger());
   bench->begin(pod);
   EXPECT_FALSE(bench->index.choose(bench->state, {}).valid());
@@ -524,6 +526,26 @@ const Row kByHand[] = {
       2,
       1},
      "n0: a"},
+    {"a pod that fits elsewhere goes, although another started later",
+     {3,
+      {{"a", 0, 1, 4, 5, -1, false, false, false, 0, true},
+       {"b", 1, 1, 2, 1, -1, false, false, false, 0, true},
+       {"c", 2, 9, 2, 0}},
+      {},
+      0,
+      0,
+      3},
+     "n1: b"},
+    {"nobody fits elsewhere: the one that started last goes",
+     {3,
+      {{"a", 0, 1, 4, 5, -1, false, false, false, 0, true},
+       {"b", 1, 1, 2, 1, -1, false, false, false, 0, true},
+       {"c", 2, 9, 3, 0}},
+      {},
+      0,
+      0,
+      3},
+     "n0: a"},
     {"anti-affinity in a zone: the pod on the other node goes, and the full node stays as it is",
      {2, {{"a", 0, 0, 1, 0, -1, true}, {"b", 1, 9, 1, 0}, {"c", 0, 9, 3, 0}}, {}, 0, 0, 2, 0, 0, true, 1},
      "n1: a"},
@@ -572,7 +594,7 @@ TEST(VictimSearch, TakesOfAGangWhatItsMinimumLeaves) {
         R"({"host":"n0"},"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
             std::string(row.cpu) + R"("}}}]}})");
     const api::Pod& pod = *bench.view.pods.find("ns", "high");
-    VictimSearch victims(bench.pods);
+    VictimSearch victims(bench.pods, bench.domains);
     model::Ledger::Transaction transaction(bench.cluster.ledger());
     bench.begin(pod);
     ASSERT_FALSE(bench.index.choose(bench.state, {}).valid());

@@ -64,11 +64,12 @@ VictimUnits::VictimUnits(const SchedulingContext& context, Preemptor preemptor,
 
 void VictimUnits::remove(const Units& units, const UnitSet& removed) {
   transaction_.roll_back_to(base_);
+  const model::GroupClaims claims = preemptor_.devices ? model::GroupClaims::Freed : model::GroupClaims::Kept;
   for (const std::size_t at : removed)
     if (units[at].claim.valid())
       transaction_.remove_claim(units[at].claim);
     else
-      for (const PodId pod : units[at].pods) remove_victim(cluster_, pod, transaction_);
+      for (const PodId pod : units[at].pods) remove_victim(cluster_, pod, claims, transaction_);
 }
 
 std::vector<PodId> VictimUnits::members_of(const api::PodGroup& group) const {
@@ -163,7 +164,7 @@ void VictimUnits::add_idle_claims(std::span<const NodeId> nodes, Units& units) {
   const auto look = [&](model::PoolId pool) {
     for (const auto& [name, device] : cluster_.pool(pool).devices)
       for (const model::ClaimId claim : cluster_.ledger().device(device).holders)
-        if (is_idle(cluster_, claim)) idle.insert(claim);
+        if (is_idle(context_, claim, preemptor_.priority)) idle.insert(claim);
   };
   for (const NodeId node : nodes)
     for (const model::PoolId pool : cluster_.pools_of(node)) look(pool);

@@ -59,9 +59,12 @@ Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
 std::int32_t priority_of(const client::View& view, const api::Pod& pod) {
   if (pod.group.empty()) return pod.priority;
   const api::PodGroup* group = view.pod_groups.find(pod.meta.ns, pod.group);
-  if (!group) return pod.priority;
-  const std::vector<const api::CompositePodGroup*> above = client::groups_above(view, *group);
-  return above.empty() ? group->priority : above.back()->priority;
+  return group ? priority_of(view, *group) : pod.priority;
+}
+
+std::int32_t priority_of(const client::View& view, const api::PodGroup& group) {
+  const std::vector<const api::CompositePodGroup*> above = client::groups_above(view, group);
+  return above.empty() ? group.priority : above.back()->priority;
 }
 
 bool is_tied_to_node(const client::View& view, const api::Pod& pod) {
@@ -75,25 +78,30 @@ Time start_of(const api::Pod& pod) {
   return pod.started.is_set() ? pod.started : Time::from_micros(INT64_MAX);
 }
 
-void remove_victim(const model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction) {
+void remove_victim(const model::Cluster& cluster, PodId pod, model::GroupClaims group_claims,
+                   model::Ledger::Transaction& transaction) {
   const model::PodCharge& charge = cluster.ledger().charge(pod);
   const NodeId node = charge.node;
   const bool shares = charge.gpu_share != nullptr;
-  cluster.remove(pod, model::GroupClaims::Kept, transaction);
+  cluster.remove(pod, group_claims, transaction);
   if (!shares || !node.valid()) return;
   const std::vector<PodId> left = cluster.ledger().node(node).pods;
   for (const PodId id : left)
     if (const auto& live = cluster.pod(id).live; live && holds_gpu_alone(cluster.ledger().node(node), *live))
-      cluster.remove(id, model::GroupClaims::Kept, transaction);
+      cluster.remove(id, group_claims, transaction);
 }
 
-bool is_idle(const model::Cluster& cluster, model::ClaimId claim) {
+bool is_idle(const SchedulingContext& context, model::ClaimId claim, std::int64_t priority) {
+  const model::Cluster& cluster = context.cluster;
   const model::ClaimRow& row = cluster.claim(claim);
   if (!row.live || cluster.ledger().users(claim) > 0) return false;
   if (row.late.allocation) return true;
   if (!row.live->allocation) return false;
   return std::ranges::none_of(row.live->reserved_for, [&](const api::ClaimConsumer& consumer) {
-    if (api::is_group(consumer)) return true;
+    if (api::is_group(consumer)) {
+      const api::PodGroup* group = context.view.pod_groups.find(row.key.ns, consumer.name);
+      return group && group->meta.uid == consumer.uid && priority_of(context.view, *group) >= priority;
+    }
     const PodId pod = cluster.find_pod(row.key.ns, consumer.name);
     const auto& live = pod.valid() ? cluster.pod(pod).live : nullptr;
     return live && live->meta.uid == consumer.uid && !live->finished();

@@ -31,6 +31,7 @@ constexpr bool gives_room(Evictability kind) {
 
 // Its group's, or that of the root of its tree, where it has one.
 std::int32_t priority_of(const client::View& view, const api::Pod& pod);
+std::int32_t priority_of(const client::View& view, const api::PodGroup& group);
 // A pod that replaces it could only run on the same node: of a DaemonSet, with a local volume, or bound to
 // the node by name.
 bool is_tied_to_node(const client::View& view, const api::Pod& pod);
@@ -40,11 +41,14 @@ Time start_of(const api::Pod& pod);
 // Whether it is a reservation pod and nobody else has a share of its GPU on the node.
 bool holds_gpu_alone(const model::NodeUse& use, const api::Pod& pod);
 // In a what-if the pod is gone, with each claim that nobody else uses, and with the reservation pods of GPUs
-// that nobody else shares.
-void remove_victim(const model::Cluster& cluster, PodId pod, model::Ledger::Transaction& transaction);
+// that nobody else shares. `group_claims`: whether a claim of a PodGroup goes with the last member that uses
+// it.
+void remove_victim(const model::Cluster& cluster, PodId pod, model::GroupClaims group_claims,
+                   model::Ledger::Transaction& transaction);
 
-// Whether nobody uses the allocated claim any more: its controller is about to give its devices back.
-bool is_idle(const model::Cluster& cluster, model::ClaimId claim);
+// Whether nobody uses the allocated claim any more. Its controller is about to give its devices back, or it
+// is kept for groups whose priorities are below this one.
+bool is_idle(const SchedulingContext& context, model::ClaimId claim, std::int64_t priority);
 
 // Pods that are evicted together or not at all; or a claim that nobody uses any more.
 struct VictimUnit {
@@ -65,14 +69,15 @@ int turn_of(const VictimUnit& unit);
 bool more_important(const model::Cluster& cluster, const VictimUnit& a, const VictimUnit& b);
 
 // What a set of victims costs; the smaller one is chosen. Source: kube-scheduler's pickOneNodeForPreemption,
-// after `tied`; `lost` is 0 there.
+// after `tied`; `lost` and `without_room` are 0 there.
 struct PreemptionCost {
   std::uint32_t tied = 0;
   std::uint32_t refused = 0;        // evictions beyond what budgets permit
   std::uint32_t refused_later = 0;  // the same, of those that victims cause when they come back
   std::int64_t top = kNobody;
-  __int128 lost = 0;  // work (lost_work.h)
-  __int128 sum = 0;   // of priorities, each made positive
+  __int128 lost = 0;               // work (lost_work.h)
+  std::uint32_t without_room = 0;  // victims that do not come back, or for which no room is elsewhere
+  __int128 sum = 0;                // of priorities, each made positive
   std::uint32_t victims = 0;
   std::int64_t age = 0;  // minus the earliest start among those with the highest priority
 

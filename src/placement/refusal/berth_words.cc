@@ -166,7 +166,8 @@ std::string explain_pod(const Refusal& refusal) {
   std::string text = waits(refusal.of.ns, refusal.of.name);
   if (refusal.result == DecisionResult::Error) return nodes.hint.empty() ? "" : text + nodes.hint + ".";
   if (refusal.node_count == 0) return text + "the cluster has no node.";
-  if (!nodes.everywhere.empty()) return text + nodes.everywhere + ".";
+  if (!nodes.everywhere.empty())
+    return text + nodes.everywhere + (nodes.hint.empty() ? "." : " (" + nodes.hint + ").");
   if (!refusal.placement.empty()) text += "in " + refusal.placement + " ";
   bool first = true;
   for (const RefusedFor& refused : nodes.reasons) {
@@ -176,10 +177,10 @@ std::string explain_pod(const Refusal& refusal) {
   return text + "." + preemption_text(refusal);
 }
 
-// "PodGroup decode needs 4 pods beside the other groups, and r2 comes closest with room for 2 by …"
+// "PodGroup decode needs 4 pods next to the other groups, and r2 comes closest with room for 2 by …"
 std::string stuck_text(const StuckGroup& stuck) {
   std::string text = std::string(group_kind(stuck.composite)) + " " + stuck.name + " needs " +
-                     count_text(stuck.needed, "more pod") + " beside the other groups, and ";
+                     count_text(stuck.needed, "more pod") + " next to the other groups, and ";
   if (stuck.room && !stuck.nearest.empty())
     return text + stuck.nearest + " comes closest with room for " + std::to_string(*stuck.room) +
            " by cpu, memory and pod slots";

@@ -15,8 +15,8 @@ namespace berth::placement {
 // Members of one decision that are explained, the first in their order.
 inline constexpr std::size_t kMembersExplainedMax = 8;
 
-// "pod default/train-7 waits: 2 of 4 nodes lack cpu (it asks for 8; n2 comes closest with 3500m free); …"; of
-// an Error what was probably meant, empty if nothing is known.
+// "pod default/train-7 waits: 2 of 4 nodes lack cpu (it asks for 8; n2 comes closest with 3500m free); …".
+// For an Error, what was probably meant; empty if nothing is known.
 std::string explanation_of(const Refusal& refusal);
 // Of a member of a refused group: its own and the group's. `own`: of the placement that takes most members;
 // null if it fits there or was not tried.

@@ -1,6 +1,7 @@
 #include "placement/refusal/diagnosis.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -38,9 +39,11 @@ ReasonId Diagnosis::lack_of(const Reason& row, model::ResourceId resource, std::
   return known(row, resource_name, {}, resource);
 }
 
-void Diagnosis::refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second) {
+void Diagnosis::refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second,
+                                  std::string hint) {
   everywhere_row_ = &row;
   everywhere_ = with_subjects(row.text, subject, second);
+  hint_ = std::move(hint);
   ended_by_ = row.plugin;
   unproved_ = row.unproved;
 }

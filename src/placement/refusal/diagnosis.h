@@ -38,7 +38,8 @@ class Diagnosis {
   // Adds a reason to the node that was refused last; the harder FilterStatus of the two counts.
   void add_reason(ReasonId reason);
   // The pod fits no node: a PreFilter's message.
-  void refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second = {});
+  void refuse_everywhere(const Reason& row, std::string_view subject, std::string_view second = {},
+                         std::string hint = {});
   // Ends the attempt with an error: "running … filter plugin: …". Only the first error is kept.
   void fail(std::string_view plugin, std::string message, std::string hint = {});
 
@@ -83,7 +84,7 @@ class Diagnosis {
   const Reason* everywhere_row_ = nullptr;
   std::string everywhere_;
   std::string error_;
-  std::string hint_;  // of the error
+  std::string hint_;  // of either
   std::string_view ended_by_;
   std::string_view unproved_;
 };

@@ -45,7 +45,7 @@ struct RefusedFor {
 
 struct FitError {
   std::string error;       // ended the attempt
-  std::string hint;        // ours, about the error
+  std::string hint;        // ours, about `error` or `everywhere`
   std::string everywhere;  // holds for every node: Kubernetes' text
   const Reason* everywhere_row = nullptr;
   std::uint32_t unresolvable = 0;

@@ -48,7 +48,7 @@ struct WishShortage {
   std::size_t values = 0;         // different ones on free devices
 };
 
-// Of a tree: the group that finds no room beside the others.
+// Of a tree: the group that finds no room next to the others.
 struct StuckGroup {
   std::string name;
   bool composite = false;

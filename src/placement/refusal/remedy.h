@@ -1,4 +1,4 @@
-// What would make a refused pod or group fit, as data. Whoever looks for remedies tries each before naming
+// What would make a refused pod or group fit, as data. A search for remedies tries each before naming
 // it; berth_words.h puts it into words.
 #pragma once
 

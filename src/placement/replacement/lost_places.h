@@ -1,7 +1,7 @@
 // Which members of a group have lost their place: the node failed, or a device of theirs.
 //
-// Pure. A place is lost where the node is deleted, where the pod does not tolerate a NoExecute taint of its
-// node or of one of its devices for ever, or where the node has not been Ready for kNotReadyGrace. Nodes that
+// Pure. A place is lost when its node is deleted or has not been Ready for kNotReadyGrace. It is also lost
+// when the pod does not tolerate for ever a NoExecute taint of its node or of one of its devices. Nodes that
 // fail together count together: once one member has lost its place, so has every other whose node is not
 // ready. Cost: O(members and their taints), with devices O(devices of their pools).
 #pragma once

@@ -1,7 +1,9 @@
 #include "placement/replacement/replacement.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "placement/plugins/node_inclusion.h"
 #include "placement/replacement/lost_places.h"
@@ -11,10 +13,12 @@
 namespace berth::placement {
 namespace {
 
+// Ascending.
 std::vector<NodeId> failing_nodes(const model::Cluster& cluster) {
   std::vector<NodeId> nodes;
   for (const auto& [name, node] : cluster.live_nodes())
     if (is_failing(*cluster.node(node).live)) nodes.push_back(node);
+  std::ranges::sort(nodes);
   return nodes;
 }
 
@@ -22,11 +26,16 @@ std::vector<NodeId> failing_nodes(const model::Cluster& cluster) {
 void avoid_failing(const model::Cluster& cluster, GroupInput& input) {
   const std::vector<NodeId> failing = failing_nodes(cluster);
   if (failing.empty()) return;
+  std::map<std::pair<AvoidedNodes, std::vector<NodeId>>, AvoidedNodes> known;
   for (const api::Pod* pod : input.waiting) {
-    std::vector<NodeId>& avoided = input.avoid[pod->meta.uid];
+    std::vector<NodeId> tolerated;
     for (const NodeId node : failing)
-      if (plugins::tolerates_taints(*pod, *cluster.node(node).live)) avoided.push_back(node);
-    std::ranges::sort(avoided);
+      if (plugins::tolerates_taints(*pod, *cluster.node(node).live)) tolerated.push_back(node);
+    if (tolerated.empty()) continue;
+    AvoidedNodes& avoided = input.avoid[pod->meta.uid];
+    const auto [at, is_new] = known.try_emplace({avoided, tolerated});
+    if (is_new) at->second = avoided.with(AvoidedNodes(std::move(tolerated)));
+    avoided = at->second;
   }
 }
 

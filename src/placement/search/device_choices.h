@@ -30,7 +30,7 @@ using DeviceChoice = std::vector<ClaimDevices>;
 
 class DeviceChoices {
  public:
-  // Devices of which a choice takes other numbers than another one. Nothing: the first choice stands for all.
+  // Devices of which a choice takes other numbers than another one. Nothing: the first choice represents all.
   enum class Vary : std::uint8_t { Nothing, SharedPools, Everything };
   using Visit = std::function<bool(const DeviceChoice&)>;
 

@@ -13,7 +13,7 @@ namespace berth::placement {
 namespace {
 
 // What members of a kind have in common.
-using KindKey = std::tuple<std::size_t, std::uint32_t, std::vector<model::ClaimId>, std::vector<NodeId>>;
+using KindKey = std::tuple<std::size_t, std::uint32_t, std::vector<model::ClaimId>, AvoidedNodes>;
 
 class Maker {
  public:
@@ -45,9 +45,8 @@ class Maker {
     for (const GangPart& one : question_.parts) problem_.needed.push_back(one.needed);
     for (std::size_t member = 0; member < problem_.size; ++member) {
       while (member == end) end += question_.parts[++part].size;
-      const auto avoided = question_.avoid.find(question_.waiting[member]->meta.uid);
       KindKey key{part, question_.alike[member], devices_.shared_claims_of(member),
-                  avoided == question_.avoid.end() ? std::vector<NodeId>() : avoided->second};
+                  avoided_by(question_.avoid, question_.waiting[member]->meta.uid)};
       const auto at = known.emplace(std::move(key), problem_.kinds.size()).first;
       if (at->second == problem_.kinds.size()) problem_.kinds.emplace_back().part = part;
       problem_.kinds[at->second].members.push_back(member);
@@ -128,14 +127,12 @@ class Maker {
       problem_.unproved = state_.diagnosis.unproved();
     if (!possible || state_.over()) return;
     const std::vector<bool> allowed = nodes_of(kind.part);
-    const auto found = question_.avoid.find(pod.meta.uid);
-    const std::span<const NodeId> avoided =
-        found == question_.avoid.end() ? std::span<const NodeId>() : found->second;
+    const AvoidedNodes avoided = avoided_by(question_.avoid, pod.meta.uid);
     std::vector<std::pair<std::int64_t, std::uint32_t>> by_score;
     std::uint32_t node = 0;
     for (std::size_t i = 0; i < state_.candidates.size(); ++i) {
       while (problem_.nodes[node] != state_.candidates[i]) ++node;
-      const bool avoids = std::ranges::binary_search(avoided, state_.candidates[i]);
+      const bool avoids = std::ranges::binary_search(avoided.nodes(), state_.candidates[i]);
       if (!avoids && (allowed.empty() || allowed[node])) by_score.emplace_back(-state_.scores[i], node);
     }
     std::sort(by_score.begin(), by_score.end());

@@ -5,12 +5,11 @@
 // on all nodes.
 #pragma once
 
-#include <map>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "placement/avoided_nodes.h"
 #include "placement/pod_cycle.h"
 #include "placement/search/gang_devices.h"
 
@@ -60,12 +59,12 @@ struct GangQuestion {
   const SchedulingContext& context;
   model::Ledger::Transaction& transaction;
   std::span<const api::Pod* const> waiting;
-  const std::map<std::string, std::vector<NodeId>>& avoid;  // by pod UID
-  const std::vector<std::uint32_t>& alike;                  // by member: equal signatures
-  std::span<const GangPart> parts;                          // of all members; one: its nodes are not read
+  const AvoidedByPod& avoid;
+  const std::vector<std::uint32_t>& alike;  // by member: equal signatures
+  std::span<const GangPart> parts;          // of all members; one: its nodes are not read
 };
 
-// In the state of the open transaction. The budget may end meanwhile: the problem is then of no use.
+// In the state of the open transaction. The budget may end before it is built: the problem is then of no use.
 GangProblem make_gang_problem(const GangQuestion& question, std::span<const NodeId> nodes,
                               GangDevices& devices, CycleState& state, Budget& budget);
 

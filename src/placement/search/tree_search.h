@@ -1,10 +1,10 @@
 // Places a group on a set of nodes: depth first, with undo, until every choice was tried or the budget ends.
 //
-// Kinds in the order of the problem, the members of one kind on nodes in non-decreasing order, best scores
-// first; of nodes that are equal in every respect only the first is tried. A state in which the rest failed
-// is remembered (equal nodes in any order), and so are devices for the same members on the same nodes. A
-// state that sums of amounts or devices refute is left at once. Owner: one search of a group, on one thread.
-// Cost: steps of the budget. "No" is a proof unless it says why not.
+// It takes kinds in the order of the problem, and places the members of one kind on nodes in non-decreasing
+// order, best scores first. Of nodes that are equal in every respect it tries only the first. A state in
+// which the rest failed is remembered (equal nodes in any order), and so are devices for the same members on
+// the same nodes. A state that sums of amounts or devices refute is left at once. Owner: one search of a
+// group, on one thread. Cost: steps of the budget. "No" is a proof unless it says why not.
 #pragma once
 
 #include <functional>

@@ -48,7 +48,7 @@ TreeWorld random_device_world(std::uint64_t seed);
 // Steps of one judgement; beyond, it is unknown.
 inline constexpr std::size_t kTreeJudgeStepsMax = 300'000;
 
-// Whether the minima of the tree fit beside the occupants, by trying every node for every pod and every
+// Whether the minima of the tree fit next to the occupants, by trying every node for every pod and every
 // choice of children; none: too many to try.
 std::optional<bool> fits_by_trying_all(const TreeWorld& world);
 

@@ -51,7 +51,7 @@ class TreeRun {
   TreeOutcome run() {
     if (placer_.unplaced() == 0) return refuse();
     if (placer_.has_minimum(0)) return grow_only();
-    if (!placer_.is_ready(0)) return refuse();
+    if (!placer_.is_ready(0)) return refuse_short();
     find_candidates();
     for (std::size_t i = 0; i < candidates_.size() && error_.empty(); ++i)
       if (try_ground(candidates_[i], candidates_.size() - i)) break;
@@ -153,6 +153,14 @@ class TreeRun {
     if (!winner.is_applied) context_.cluster.redo(winner.plan, transaction_);
     winner.outcome.kind = GroupOutcome::Kind::Placed;
     return std::move(winner.outcome);
+  }
+
+  // Too few members or children exist, or are ours.
+  TreeOutcome refuse_short() {
+    for (const TreeNode& node : input_.nodes)
+      if (std::string error = foreign_error(node.group); !error.empty())
+        return error_outcome(input_, std::move(error));
+    return refuse();
   }
 
   TreeOutcome grow_only() {

@@ -122,6 +122,34 @@ TEST(TreesAtTheirBounds, ManyGroupsAreProvedNotToFitByCounts) {
   EXPECT_EQ(outcome.refusal->group->unproved, "");
 }
 
+// Groups of two, three and four pods with one device each, of which no two groups ask for as much cpu: they
+// fill racks of nine devices, or one device is missing.
+TreeWorld groups_of_devices(int trios, int missing) {
+  TreeWorld world{{}, {"block", 3 * trios, {}, {}}};
+  for (int i = 0; i < trios; ++i) world.nodes.push_back({0, i, 900, {9 - (i == 0 ? missing : 0), 0}});
+  for (const int size : {2, 3, 4})
+    for (int i = 0; i < trios; ++i) {
+      TreeSpec& group = world.tree.children.emplace_back(gang("rack", size, size));
+      group.pods.assign(static_cast<std::size_t>(size), static_cast<int>(world.tree.children.size()));
+      group.devices = 1;
+    }
+  return world;
+}
+
+TEST(TreesAtTheirBounds, GroupsThatFillRacksWithTheirDevicesArePlaced) {
+  TreeBench bench(groups_of_devices(5, 0));
+  const TreeOutcome outcome = bench.decide();
+  EXPECT_EQ(outcome.kind, GroupOutcome::Kind::Placed);
+  EXPECT_EQ(bench.complaint_about(outcome), "");
+}
+
+TEST(TreesAtTheirBounds, OneDeviceTooFewIsProvedByCounts) {
+  TreeBench bench(groups_of_devices(5, 1));
+  const TreeOutcome outcome = bench.decide();
+  ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
+  EXPECT_EQ(outcome.refusal->group->unproved, "");
+}
+
 // Leaves the range of scores.
 class TooHigh final : public PlacementScorer {
  public:

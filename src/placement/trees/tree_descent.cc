@@ -14,15 +14,33 @@ void put_bytes(Number number, std::string& key) {
 
 }  // namespace
 
-TreeDescent::TreeDescent(TreeGrounds& grounds, std::span<const TreeUnit> units,
-                         std::span<GroupFit* const> kinds, Budget& budget, const Moves& moves)
+std::int64_t TreeDevices::count(const Placement& placement) {
+  const auto [at, is_new] = counted_.try_emplace(&placement, 0);
+  if (is_new)
+    for (const NodeId node : placement.nodes) at->second += devices_.room(node, kFitCountMax);
+  return at->second;
+}
+
+std::int64_t TreeDevices::known(const Placement& placement) const {
+  const auto found = counted_.find(&placement);
+  return found == counted_.end() ? kFitCountMax : found->second;
+}
+
+void TreeDevices::forget() {
+  devices_.forget();
+  counted_.clear();
+}
+
+TreeDescent::TreeDescent(TreeGrounds& grounds, std::span<const TreeUnit> units, const TreeCounts& counts,
+                         Budget& budget, const Moves& moves)
     : grounds_(grounds),
       units_(units),
-      kinds_(kinds),
+      kinds_(counts.kinds),
+      devices_(counts.devices),
       budget_(budget),
       moves_(moves),
       strict_(units.size(), 1),
-      counts_(kinds.size(), std::vector<const topology::FitCounts*>(grounds.chain_count())) {
+      counts_(kinds_.size(), std::vector<const topology::FitCounts*>(grounds.chain_count())) {
   find_strict();
 }
 
@@ -145,37 +163,46 @@ const topology::FitCounts& TreeDescent::counts(std::size_t kind, std::size_t cha
   return *known;
 }
 
-// Members of the kind that still fit there.
-std::int64_t TreeDescent::free(std::size_t kind, const Ground& ground) {
+// Members that still fit there.
+std::int64_t TreeDescent::free(Column column, const Ground& ground) {
   const topology::DomainId domain = TreeGrounds::domain_of(*ground.placement);
-  const std::int64_t all = counts(kind, ground.chain).sum(domain);
+  const std::int64_t all = column < kinds_.size() ? counts(column, ground.chain).sum(domain)
+                                                  : device_room(column - kinds_.size(), *ground.placement);
   const std::vector<std::int64_t>& used = used_[ground.chain];
-  const std::size_t cell = domain.index() * kinds_.size() + kind;
+  const std::size_t cell = domain.index() * column_count() + column;
   return cell < used.size() ? all - used[cell] : all;
 }
 
+std::int64_t TreeDescent::device_room(std::size_t devices, const Placement& placement) const {
+  return effort_ == TreeEffort::ByPlacing ? devices_[devices]->known(placement)
+                                          : devices_[devices]->count(placement);
+}
+
+// Where members are placed, kinds are counted again.
 void TreeDescent::use(const TreeUnit& unit, const Ground& ground, std::int64_t sign) {
-  if (!is_counted(unit) || effort_ == TreeEffort::ByPlacing) return;
-  for (const Ground& outer : grounds_.around(ground)) {
-    std::vector<std::int64_t>& used = used_[outer.chain];
-    const std::size_t cell = TreeGrounds::domain_of(*outer.placement).index() * kinds_.size() + *unit.kind;
-    if (used.size() <= cell) used.resize(std::max(cell + 1, used.size() * 2));
-    used[cell] += sign * unit.needed;
-  }
+  visit_columns(unit, [&](Column column) {
+    if (column < kinds_.size() && effort_ == TreeEffort::ByPlacing) return;
+    for (const Ground& outer : grounds_.around(ground)) {
+      std::vector<std::int64_t>& used = used_[outer.chain];
+      const std::size_t cell = TreeGrounds::domain_of(*outer.placement).index() * column_count() + column;
+      if (used.size() <= cell) used.resize(std::max(cell + 1, used.size() * 2));
+      used[cell] += sign * unit.needed;
+    }
+  });
 }
 
 // Of the unit and all below it, as far as they are counted.
 TreeDescent::Needs TreeDescent::needs_of(std::size_t at) const {
   Needs needs;
   for (std::size_t i = at; i < units_[at].end; ++i)
-    if (is_counted(units_[i])) needs[*units_[i].kind] += units_[i].needed;
+    visit_columns(units_[i], [&](Column column) { needs[column] += units_[i].needed; });
   return needs;
 }
 
-// Of the kind that is shortest of room.
+// Of what is shortest.
 std::int64_t TreeDescent::spare(const Needs& needs, const Ground& ground) {
   std::int64_t least = kFitCountMax;
-  for (const auto& [kind, members] : needs) least = std::min(least, free(kind, ground) - members);
+  for (const auto& [column, members] : needs) least = std::min(least, free(column, ground) - members);
   return least;
 }
 
@@ -215,12 +242,12 @@ void TreeDescent::put_fewest_siblings_first(std::size_t at, std::vector<Candidat
   std::ranges::stable_sort(all, {}, &Candidate::siblings);
 }
 
-// Of domains inside one domain that take as many of every kind.
+// Of domains inside one domain that take as many of every kind and with every demand.
 void TreeDescent::keep_one_of_equals(std::vector<Candidate>& all) {
   std::set<std::vector<std::int64_t>> seen;
   std::erase_if(all, [&](const Candidate& one) {
     std::vector<std::int64_t> rooms;
-    for (std::size_t kind = 0; kind < kinds_.size(); ++kind) rooms.push_back(free(kind, one.ground));
+    for (Column column = 0; column < column_count(); ++column) rooms.push_back(free(column, one.ground));
     return !seen.insert(std::move(rooms)).second;
   });
 }
@@ -233,16 +260,24 @@ void TreeDescent::note_stuck(std::size_t at, std::span<const Candidate> candidat
   nearest_spare_ = most == candidates.end() ? INT64_MIN : most->spare;
 }
 
-// Of the siblings from this one on, groups of one kind that choose their domains: whether the domains that
-// take the smallest of them have too little room together, or too few places for groups of its size.
 bool TreeDescent::is_refuted(std::size_t at) {
   const TreeUnit& unit = units_[at];
-  if (!is_counted(unit) || !unit.parent || !grounds_.chooses(unit.node)) return false;
+  if (!unit.parent || !grounds_.chooses(unit.node)) return false;
+  bool refuted = false;
+  visit_columns(unit, [&](Column column) { refuted = refuted || is_short_of(column, at); });
+  return refuted;
+}
+
+// Of the siblings from this one on, groups that are counted so and choose their domains: whether the domains
+// that take the smallest of them have too little room together, or too few places for groups of its size.
+bool TreeDescent::is_short_of(Column column, std::size_t at) {
+  const TreeUnit& unit = units_[at];
   const std::size_t end = units_[*unit.parent].end;
   std::vector<std::int64_t> needs;
   for (std::size_t i = at; i < end; ++i) {
-    if (units_[i].kind != unit.kind || grounds_.chain_of(units_[i].node) != grounds_.chain_of(unit.node))
-      return false;
+    bool counted = false;
+    visit_columns(units_[i], [&](Column own) { counted |= own == column; });
+    if (!counted || grounds_.chain_of(units_[i].node) != grounds_.chain_of(unit.node)) return false;
     needs.push_back(units_[i].needed);
   }
   std::ranges::sort(needs);
@@ -253,7 +288,7 @@ bool TreeDescent::is_refuted(std::size_t at) {
   if (sum == 0) return false;
   std::int64_t room = 0, places = 0;
   for (const Placement* one : grounds_.candidates(unit.node, ground_above(at))) {
-    const std::int64_t here = free(*unit.kind, {grounds_.chain_of(unit.node), one});
+    const std::int64_t here = free(column, {grounds_.chain_of(unit.node), one});
     if (here >= needs.front()) room += here;
     places += std::max<std::int64_t>(0, here) / needs.front();
   }
@@ -263,7 +298,11 @@ bool TreeDescent::is_refuted(std::size_t at) {
 // Everything that decides whether the rest finds room: which composite groups are where, and of domains with
 // members what they take and what was taken. Domains that are equal in this stand for each other.
 std::string TreeDescent::state_key(std::size_t at) const {
-  std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::int64_t>> taken;
+  struct Taken {
+    const Placement* placement = nullptr;
+    std::vector<std::int64_t> members;  // by column; the last: they are counted in no kind
+  };
+  std::map<std::pair<std::size_t, std::uint32_t>, Taken> taken;
   std::string key;
   put_bytes(at, key);
   for (const std::size_t i : touched_) {
@@ -274,12 +313,14 @@ std::string TreeDescent::state_key(std::size_t at) const {
       put_bytes(placed_[i], key);
       continue;
     }
-    auto& of_kinds = taken[{ground.chain, domain}];
-    of_kinds.resize(kinds_.size() + 1);
-    of_kinds[std::min(*units_[i].kind, kinds_.size())] += units_[i].needed;
+    Taken& there = taken[{ground.chain, domain}];
+    there.placement = ground.placement;
+    there.members.resize(column_count() + 1);
+    visit_columns(units_[i], [&](Column column) { there.members[column] += units_[i].needed; });
+    if (!is_counted(units_[i])) there.members.back() += units_[i].needed;
   }
   std::vector<std::string> parts;
-  for (const auto& [where, of_kinds] : taken) {
+  for (const auto& [where, there] : taken) {
     std::string& part = parts.emplace_back();
     const topology::Tree& tree = grounds_.topology(where.first).tree();
     put_bytes(where.first, part);
@@ -287,9 +328,13 @@ std::string TreeDescent::state_key(std::size_t at) const {
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
       const topology::FitCounts* const counts = counts_[kind][where.first];
       put_bytes(counts ? counts->sum(topology::DomainId(where.second)) : kFitCountMax, part);
-      put_bytes(of_kinds[kind], part);
+      put_bytes(there.members[kind], part);
     }
-    if (of_kinds.back() > 0) put_bytes(where.second, part);  // not counted: like no other
+    for (std::size_t devices = 0; devices < devices_.size(); ++devices) {
+      put_bytes(device_room(devices, *there.placement), part);
+      put_bytes(there.members[kinds_.size() + devices], part);
+    }
+    if (there.members.back() > 0) put_bytes(where.second, part);  // not counted: like no other
   }
   std::ranges::sort(parts);
   for (const std::string& part : parts) key += part;

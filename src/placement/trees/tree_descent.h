@@ -3,9 +3,10 @@
 //
 // Groups that ask for more come first, and try the domain that fits most tightly, or where siblings are
 // spread the one with the fewest of them. A search by counts decides where alone (how many members of a kind
-// a domain takes), and places the members at its end. Where that misleads, because kinds share nodes or
-// members choose devices, each group is placed as it is reached, and then all members at once, with all their
-// choices. Equal domains are tried once in a search by counts, and a state that counts refuted is remembered.
+// a domain takes, and how many with equal demands for devices), and places the members at its end. Where that
+// misleads, because kinds share nodes or devices must match, each group is placed as it is reached, and then
+// all members at once, with all their choices. Equal domains are tried once in a search by counts, and a
+// state that counts refuted is remembered.
 // Owner: one TreeCycle::run, on one thread. Cost: steps of the budget; each unit is a level of the recursion.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "placement/groups/group_devices.h"
 #include "placement/search/budget.h"
 #include "placement/trees/tree_grounds.h"
 
@@ -33,7 +35,7 @@ inline constexpr std::size_t kTreeSharesOfChoices = 8;
 inline constexpr std::size_t kTreePlacingsMax = 4'096;
 // The same of one check of a search for victims, which makes many.
 inline constexpr std::size_t kTreeCheckStepsMax = 8'192, kTreeCheckPlacingsMax = 1'024;
-// Kinds of members that are counted; groups of further kinds are only tried.
+// Kinds of members that are counted, and demands for devices; groups of further ones are only tried.
 inline constexpr std::size_t kTreeKindsMax = 16;
 
 // A group that must find a place now.
@@ -44,6 +46,33 @@ struct TreeUnit {
   std::int64_t needed = 0;            // members, or children
   std::int64_t left = 0;              // later siblings
   std::optional<std::size_t> kind;    // of the members, not counted from kTreeKindsMax on; none: a composite
+  std::optional<std::size_t> devices = std::nullopt;  // the demand of each member; none: it is not counted
+};
+
+// How many members with one demand for devices domains take, by the devices that are free before members of
+// the search are placed.
+class TreeDevices {
+ public:
+  explicit TreeDevices(GroupDevices devices) : devices_(std::move(devices)), demand_(devices_.demand()) {}
+
+  const std::string& demand() const { return demand_; }
+  // Not while members of the search have places.
+  std::int64_t count(const Placement& placement);
+  // What was counted; kFitCountMax: nothing was.
+  std::int64_t known(const Placement& placement) const;
+  // Devices were taken or given back before the next search.
+  void forget();
+
+ private:
+  GroupDevices devices_;
+  const std::string demand_;
+  std::map<const Placement*, std::int64_t> counted_;  // only looked up
+};
+
+// What is counted of members.
+struct TreeCounts {
+  std::span<GroupFit* const> kinds;       // how many of a kind a domain takes
+  std::span<TreeDevices* const> devices;  // how many with a demand
 };
 
 enum class TreeEffort : std::uint8_t { ByCounts, ByPlacing, Together };
@@ -61,9 +90,9 @@ class TreeDescent {
     std::function<std::int64_t(const TreeUnit&, const Ground&)> siblings_before = nullptr;
   };
 
-  // All outlive it. The first unit has all others below it. `kinds`: how many members a domain takes.
-  TreeDescent(TreeGrounds& grounds, std::span<const TreeUnit> units, std::span<GroupFit* const> kinds,
-              Budget& budget, const Moves& moves);
+  // All outlive it. The first unit has all others below it.
+  TreeDescent(TreeGrounds& grounds, std::span<const TreeUnit> units, const TreeCounts& counts, Budget& budget,
+              const Moves& moves);
 
   // `of_parent`: of the first unit's parent. `own`: of the first unit, if it is chosen already.
   bool run(TreeEffort effort, const Ground& of_parent, const Ground* own);
@@ -86,7 +115,9 @@ class TreeDescent {
     std::int64_t spare = 0;     // members that still fit beyond those that are asked for
     std::int64_t siblings = 0;  // of the unit that are there, if they are spread
   };
-  using Needs = std::map<std::size_t, std::int64_t>;  // members by kind
+  // Kinds, then demands for devices.
+  using Column = std::size_t;
+  using Needs = std::map<Column, std::int64_t>;  // members
   void find_strict();
   bool go_on(std::size_t at);
   bool skip(std::size_t at);
@@ -98,13 +129,21 @@ class TreeDescent {
   void put_fewest_siblings_first(std::size_t at, std::vector<Candidate>& all) const;
   Needs needs_of(std::size_t at) const;
   std::int64_t spare(const Needs& needs, const Ground& ground);
-  std::int64_t free(std::size_t kind, const Ground& ground);
+  std::int64_t free(Column column, const Ground& ground);
   const topology::FitCounts& counts(std::size_t kind, std::size_t chain);
+  std::int64_t device_room(std::size_t devices, const Placement& placement) const;
   void use(const TreeUnit& unit, const Ground& ground, std::int64_t sign);
   bool is_counted(const TreeUnit& unit) const { return unit.kind && *unit.kind < kinds_.size(); }
+  std::size_t column_count() const { return kinds_.size() + devices_.size(); }
+  template <class Visit>
+  void visit_columns(const TreeUnit& unit, const Visit& visit) const {
+    if (is_counted(unit)) visit(*unit.kind);
+    if (unit.devices) visit(kinds_.size() + *unit.devices);
+  }
   void remember_failure(std::string key);
   void keep_one_of_equals(std::vector<Candidate>& all);
   bool is_refuted(std::size_t at);
+  bool is_short_of(Column column, std::size_t at);
   std::string state_key(std::size_t at) const;
   const Ground& ground_above(std::size_t at) const;
   void note_stuck(std::size_t at, std::span<const Candidate> candidates);
@@ -112,6 +151,7 @@ class TreeDescent {
   TreeGrounds& grounds_;
   const std::span<const TreeUnit> units_;
   const std::span<GroupFit* const> kinds_;
+  const std::span<TreeDevices* const> devices_;
   Budget& budget_;
   const Moves& moves_;
 
@@ -121,7 +161,7 @@ class TreeDescent {
   std::vector<std::uint8_t> strict_;                             // by unit: nothing below it may be left out
   std::vector<std::optional<Ground>> grounds_of_;                // by unit
   std::vector<std::int64_t> placed_;                             // by unit: children
-  std::vector<std::vector<std::int64_t>> used_;                  // by chain; by domain and kind
+  std::vector<std::vector<std::int64_t>> used_;                  // by chain; by domain and column
   std::vector<std::size_t> touched_;                             // units with a ground, in their order
   std::vector<std::vector<const topology::FitCounts*>> counts_;  // by kind and chain
   std::unordered_set<std::string> failed_;

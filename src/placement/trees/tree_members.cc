@@ -45,6 +45,7 @@ class TreeWalk {
       if (node.group) groups.push_back(&node.members);
     join_groups(view_, groups);
     count();
+    hold_beginning();
     return std::move(tree_);
   }
 
@@ -67,6 +68,19 @@ class TreeWalk {
             members_of_one(view_, cluster_, questions_, child.group->meta.ns, child.group->meta.name);
       else
         add_children(index, child.composite->meta.name, level + 1);
+    }
+  }
+
+  // A group that begins cannot join the decision at the barrier: the barrier may commit before it knows of
+  // the group, and would bind its members whatever its minimum.
+  void hold_beginning() {
+    const std::string decision = tree_.joinable();
+    if (decision.empty()) return;
+    for (TreeMember& node : tree_.nodes) {
+      GroupMembers& members = node.members;
+      if (!node.group || !node.tried || members.waiting.empty() || members.unsettled) continue;
+      if (members.at_barrier == 0 && !node.scheduled)
+        members.unsettled = {UnsettledGate::Kind::OthersAtBarrier, decision};
     }
   }
 

@@ -2,7 +2,7 @@
 // members, and which of them may be tried.
 //
 // A tree has one decision under way, as a group has (groups/group_members.h). A child that has too few
-// members of its own is not tried, and counts for nothing in its parent; the others are tried when their
+// members of its own is not tried, and counts for nothing in its parent. The others are tried when their
 // parent has its minimum without it. Source: KEP-6012, and GangScheduling.PreEnqueue of kube-scheduler 1.37.
 #pragma once
 

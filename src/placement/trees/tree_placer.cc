@@ -17,6 +17,7 @@ TreePlacer::TreePlacer(GroupCycle& groups, const PluginSet& plugins, TreeGrounds
       states_(input.nodes.size()),
       before_(input.nodes.size()) {
   find_kinds(plugins);
+  find_devices();
   reset();
 }
 
@@ -37,6 +38,31 @@ void TreePlacer::find_kinds(const PluginSet& plugins) {
     fits_.push_back(std::move(fit));
     if (kinds_.size() < kTreeKindsMax) kinds_.push_back(fits_.back().get());
   }
+}
+
+void TreePlacer::find_devices() {
+  std::vector<const api::Pod*> with_claims;
+  for (const TreeNode& node : input_.nodes)
+    std::ranges::copy_if(node.group.waiting, std::back_inserter(with_claims),
+                         [](const api::Pod* pod) { return !pod->claims.empty(); });
+  if (with_claims.empty()) return;
+  const std::set<model::ClaimId> shared = GroupDevices::claims_of_several(context_.cluster, with_claims);
+  for (std::size_t node = 0; node < input_.nodes.size(); ++node) find_devices(node, shared);
+}
+
+// What members of several groups share is counted nowhere.
+void TreePlacer::find_devices(std::size_t node, const std::set<model::ClaimId>& shared) {
+  GroupDevices devices(context_, input_.nodes[node].group.waiting, shared);
+  if (!devices.limits()) return;
+  const std::string demand = devices.demand();
+  const auto known =
+      std::ranges::find_if(devices_, [&](const TreeDevices* one) { return one->demand() == demand; });
+  const auto index = static_cast<std::size_t>(known - devices_.begin());
+  if (index == kTreeKindsMax) return;
+  states_[node].devices = index;
+  if (known != devices_.end()) return;
+  device_counts_.push_back(std::make_unique<TreeDevices>(std::move(devices)));
+  devices_.push_back(device_counts_.back().get());
 }
 
 void TreePlacer::reset() {
@@ -84,6 +110,7 @@ void TreePlacer::add_units(std::size_t node, std::optional<std::size_t> parent, 
   units.push_back({node, parent, 0, needed, left, std::nullopt});
   if (input_.nodes[node].is_group()) {
     units[at].kind = states_[node].kind.value_or(kTreeKindsMax);
+    units[at].devices = states_[node].devices;
   } else {
     const std::vector<std::size_t> children = children_of(input_.nodes[node], needed, which);
     for (std::size_t i = 0; i < children.size(); ++i)
@@ -126,6 +153,7 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
   unproved_ = kSearchBudgetEnded;
   if (units.size() > kTreeUnitsMax) return false;
   unproved_ = {};
+  for (TreeDevices* const one : devices_) one->forget();
   for (const TreeEffort effort : {TreeEffort::ByCounts, TreeEffort::ByPlacing, TreeEffort::Together}) {
     BudgetShare steps(effort == TreeEffort::ByPlacing ? placings_ : descents_, shares);
     BudgetShare choices(choices_, shares);
@@ -139,7 +167,7 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
       moves.siblings_before = [&](const TreeUnit& unit, const Ground& ground) {
         return siblings_there(unit.node, ground);
       };
-    TreeDescent descent(grounds_, units, kinds_, steps.budget(), moves);
+    TreeDescent descent(grounds_, units, {kinds_, devices_}, steps.budget(), moves);
     running = &descent;
     if (descent.run(effort, of_parent, own)) {
       keep(units, descent);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,9 +60,12 @@ class TreePlacer {
  private:
   struct State {
     std::optional<Ground> ground;
-    std::optional<std::size_t> kind;  // of a group with waiting members
+    std::optional<std::size_t> kind;     // of a group with waiting members
+    std::optional<std::size_t> devices;  // the same, if devices limit it: the demand of each member
   };
   void find_kinds(const PluginSet& plugins);
+  void find_devices();
+  void find_devices(std::size_t node, const std::set<model::ClaimId>& shared);
   bool place_minima(std::size_t node, const Ground& of_parent, const Ground* own, std::size_t shares);
   bool descend(std::span<const TreeUnit> units, const Ground& of_parent, const Ground* own,
                std::size_t shares);
@@ -87,6 +91,8 @@ class TreePlacer {
   model::Ledger::Transaction& transaction_;
   std::vector<std::unique_ptr<GroupFit>> fits_;  // by kind
   std::vector<GroupFit*> kinds_;
+  std::vector<std::unique_ptr<TreeDevices>> device_counts_;  // by demand
+  std::vector<TreeDevices*> devices_;
   const std::vector<TreeNeed> needs_;  // by node
   std::vector<State> states_;          // the same
   Budget descents_{kTreeDescentStepsMax}, placings_{kTreePlacingsMax}, choices_{kGroupStepsMax};

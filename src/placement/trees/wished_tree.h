@@ -1,8 +1,8 @@
 // The wishes of a tree's root, one after the other: all members in one domain of the first wished level, else
-// of the next one; inside each the sets of devices that all members may have in common.
+// of the next one. Inside each wish it tries the sets of devices that all members may have in common.
 //
-// The first attempt that places every member wins, else the one that places most.
-// Owner: one TreeCycle::run, on one thread. Cost: one attempt for each wish and set of devices.
+// The first attempt that places every member wins, else the one that places most. Owner: one TreeCycle::run,
+// on one thread. Cost: one attempt for each wish and set of devices.
 #pragma once
 
 #include <functional>

@@ -1,10 +1,10 @@
 // Which domains take how many members of a group: a choice by counts alone.
 //
-// The order of plans: fewest domains, then (Balanced) the smallest difference between the largest and the
-// smallest part, then the least waste, which is the room that stays free in the domains used; among equals
-// the fewest domains of each further level, then the first by path. Domains where members have a place are
-// used in any case. Owner: one decision, pure. Cost: a table of kPartsTableMax cells at most; of more
-// domains, or larger rooms, the least waste is sought by exchanging one domain after the other.
+// The best plan has the fewest domains; (Balanced) then the smallest difference between its largest and
+// smallest part; then the least waste, the room that stays free in its domains. Equal plans are ordered by
+// the fewest domains of each further level, then by path. Domains where members have a place are used in any
+// case. Owner: one decision, pure. Cost: a table of kPartsTableMax cells at most; of more domains, or larger
+// rooms, the least waste is sought by exchanging one domain after the other.
 #pragma once
 
 #include <compare>

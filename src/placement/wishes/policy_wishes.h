@@ -38,8 +38,8 @@ struct WishFault {
     ConflictingPolicies,  // `others` name the group as well
     TopologyNotFound,     // `subject`, a Topology
     UnknownLevel,         // `subject`, that `field` names; `others`: the levels that there are
-    // `field` of a policy that names `subject`, a CompositePodGroup; `others`: a group below it that asks for
-    // a domain of its own, or none: it is no field for this group.
+    // `field` of a policy that names `subject`, a CompositePodGroup; the field is not for this group.
+    // `others`: a group below it that asks for a domain of its own, or none.
     NotForComposites,
     OwnersUnread,  // `subject`: an owner of the group that was not read yet
   };

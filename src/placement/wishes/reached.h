@@ -17,7 +17,7 @@ struct WishMember {
   const api::StringMap* node_labels = nullptr;  // of its node
 };
 
-// What stands in a path for a label that the node has not.
+// What is written in a path for a label that the node has not.
 inline constexpr std::string_view kNoDomain = "-";
 
 // "b1/r1": the values of the labels, from the broadest level to this one. A value that two parents have names

@@ -216,13 +216,15 @@ std::optional<SameDevices::Values> SameDevices::placed_values(bool& differ) cons
 std::optional<SameDevices::Values> SameDevices::common(std::span<const MemberOutcome> members) const {
   bool differ = false;
   std::optional<Values> all = placed_values(differ);
-  for (const MemberOutcome& member : members)
+  for (const MemberOutcome& member : members) {
+    if (!member.node.valid()) continue;  // what was tried for it is no decision
     for (const model::ClaimChoice& choice : model::value_of(member.reservation).claims) {
       if (choice.pod_claim != wish_.claim || !choice.allocation) continue;
       Values own = values_of(*choice.allocation);
       differ |= all && *all != own;
       all = std::move(own);
     }
+  }
   if (differ) return std::nullopt;
   return all ? std::move(all) : std::optional(Values{});
 }

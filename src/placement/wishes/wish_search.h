@@ -1,11 +1,11 @@
 // Places a group by what its PlacementPolicy wishes.
 //
-// As many members as fit count first, all of them if possible; then the wishes in their order: one domain for
-// all, by the scores of placements; else the parts of choose_parts() inside the next wished level, what is
-// required, or the cluster. How many members a domain takes is counted (FitCounts, free devices); where
-// placing shows that a count was too high, it is corrected and the parts are chosen again. Members that are
-// not alike are counted by the least that any of them asks; which of them go where is tried.
-// Owner: one GroupCycle::run, on one thread. Cost: steps of the budgets below. Source: PlacementPolicy
+// The number of members that fit counts first: all of them if possible. Then the wishes count in their order:
+// one domain for all, by the scores of placements. Else come the parts of choose_parts() inside the next
+// wished level, the required level, or the cluster. How many members a domain takes is counted (FitCounts,
+// free devices). Where placing shows that a count was too high, it is corrected and the parts are chosen
+// again. Members that are not alike are counted by the least that any of them asks; which of them go where is
+// tried. Owner: one GroupCycle::run, on one thread. Cost: steps of the budgets below. Source: PlacementPolicy
 // (docs/topology.md).
 #pragma once
 

@@ -1,12 +1,12 @@
 // The conditions of waiting pods and groups: each is written until the view shows it.
 //
 // A condition is written at once when its status, reason or class changes, kRefusalsAtOnceMax times in
-// kRefusalWindow; a pod whose preemptions are taken over again and again changes it more often. If only its
-// words changed (numbers that move with every placement of others), it is written at most once in the
-// interval that its owner names, and all of these together at most kRewordsPerSecondMax times a second;
-// `berth explain` has the live words. An event is written with its condition. If only the event's additional
-// words changed, it is written alone, at the rate of rewordings. Events of an earlier process are unknown and
-// are repeated. Owner: the scheduler, one thread. Cost: O(1) a call, O(log n) where something is
+// kRefusalWindow. A pod whose preemptions are taken over again and again changes it more often. If only its
+// words changed (numbers that move with every placement of others), it is written later: at most once in the
+// interval that its owner names. All of these together are written at most kRewordsPerSecondMax times a
+// second. `berth explain` has the live words. An event is written with its condition. If only the event's
+// additional words changed, it is written alone, at the rate of rewordings. Events of an earlier process are
+// unknown and are repeated. Owner: the scheduler, one thread. Cost: O(1) a call, O(log n) where something is
 // to be written. Memory: proportional to the waiting objects.
 #pragma once
 

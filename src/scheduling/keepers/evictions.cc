@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/evictions.h"
+#include "api/types/claim_consumer.h"
+#include "client/claim_writes.h"
 #include "placement/groups/group_members.h"
 #include "placement/preemption/eligibility.h"
 #include "scheduling/writes.h"
@@ -82,11 +84,21 @@ std::vector<EntityKey> Evictions::begin(const EntityKey& key, PreemptionUnderWay
   for (const EntityKey& lower : given_up) forget(lower);
   for (const EvictedPod& victim : plan.victims) {
     Eviction& eviction = evictions_[victim.key];
-    if (eviction.pod.uid != victim.uid) eviction = Eviction{victim, {}, false};
+    if (eviction.pod.uid != victim.uid) {
+      eviction.pod = victim;
+      eviction.plans.clear();
+      eviction.accepted = false;
+    }
     eviction.pod.refused = victim.refused;
     eviction.plans.insert(key);
     if (!eviction.accepted) writes_.want(victim.key, now);
   }
+  for (const AwaitedClaim& claim : plan.claims)
+    if (claim.of_group) {
+      ClaimGivenBack& given = group_claims_[claim.key];
+      if (given.uid != claim.uid) given = {claim.uid, {}, false};
+      given.plans.insert(key);
+    }
   ends_.emplace(plan.until, key);
   plans_.emplace(key, std::move(plan));
   return given_up;
@@ -119,13 +131,25 @@ void Evictions::end(Plans::iterator plan) {
     const auto eviction = evictions_.find(victim.key);
     if (eviction == evictions_.end()) continue;
     eviction->second.plans.erase(plan->first);
-    if (!eviction->second.plans.empty()) continue;
-    writes_.erase(victim.key);
-    if (!eviction->second.accepted) spared_.push_back(eviction->second.pod);
-    evictions_.erase(eviction);
+    if (eviction->second.plans.empty() && eviction->second.asked.empty()) forget_eviction(victim.key);
+  }
+  for (const AwaitedClaim& claim : plan->second.claims) {
+    const auto found = group_claims_.find(claim.key);
+    if (found == group_claims_.end() || found->second.plans.erase(plan->first) == 0) continue;
+    if (!found->second.plans.empty()) continue;
+    group_claims_.erase(found);
+    claim_writes_.erase(claim.key);
   }
   ends_.erase({plan->second.until, plan->first});
   plans_.erase(plan);
+}
+
+// No plan has the victim any more, and no write is under way.
+void Evictions::forget_eviction(const api::ObjectKey& victim) {
+  const auto eviction = evictions_.find(victim);
+  writes_.erase(victim);
+  if (!eviction->second.accepted) spared_.push_back(eviction->second.pod);
+  evictions_.erase(eviction);
 }
 
 bool Evictions::forget(const EntityKey& key) {
@@ -186,19 +210,42 @@ std::optional<client::Chain> Evictions::chain_of(
   return chain;
 }
 
-client::Effects Evictions::due(const client::View& view, Time now,
-                               const std::function<void(const api::BindRequest&)>& withdraw) {
+void Evictions::give_claims_back(const client::View& view, Time now, const EvictionQuestions& questions,
+                                 client::Effects& effects) {
+  for (auto& [claim, given] : group_claims_)
+    if (!given.due && !questions.is_used(claim)) {
+      given.due = true;
+      claim_writes_.want(claim, now);
+    }
+  while (in_flight_ < kEvictionsInFlightMax) {
+    const std::optional<api::ObjectKey> key = claim_writes_.next(now);
+    if (!key) return;
+    const api::ResourceClaim* claim = view.claims.find(key->ns, key->name);
+    if (!claim || claim->meta.uid != group_claims_.at(*key).uid || !claim->allocation) {
+      claim_writes_.erase(*key);
+    } else if (questions.is_used(*key) || !std::ranges::all_of(claim->reserved_for, api::is_group)) {
+      claim_writes_.write_done(*key, false, now);
+    } else {
+      effects.chains.push_back({*key, {client::clear_allocation(*claim)}});
+      ++in_flight_;
+    }
+  }
+}
+
+client::Effects Evictions::due(const client::View& view, Time now, const EvictionQuestions& questions) {
   client::Effects effects;
   effects.events = std::exchange(events_, {});
   while (in_flight_ < kEvictionsInFlightMax) {
     const std::optional<api::ObjectKey> key = writes_.next(now);
     if (!key) break;
-    const Eviction& eviction = evictions_.at(*key);
+    Eviction& eviction = evictions_.at(*key);
     std::optional<client::Chain> chain;
-    if (!eviction.accepted) chain = chain_of(view, eviction, now, withdraw);
+    if (!eviction.accepted) chain = chain_of(view, eviction, now, questions.withdraw);
     const api::Pod* pod = chain || eviction.accepted ? nullptr : placed(view, eviction.pod);
     if (chain) {
       effects.chains.push_back(*std::move(chain));
+      eviction.asked = eviction.pod.uid;
+      eviction.event = preempted(eviction.pod, *eviction.plans.begin(), plans_.at(*eviction.plans.begin()));
       ++in_flight_;
     } else if (pod && !pod->bound()) {
       writes_.write_done(*key, false, now);  // it may get bound all the same
@@ -206,23 +253,29 @@ client::Effects Evictions::due(const client::View& view, Time now,
       writes_.erase(*key);
     }
   }
+  give_claims_back(view, now, questions, effects);
   if (!effects.chains.empty()) effects.decision_id = kEvictionWrites;
   return effects;
 }
 
 std::vector<EntityKey> Evictions::write_done(const client::ChainOutcome& outcome, Time now) {
   if (in_flight_ > 0) --in_flight_;
+  if (outcome.key.kind == api::Kind::ResourceClaim) {
+    if (outcome.ok)
+      claim_writes_.erase(outcome.key);
+    else
+      claim_writes_.write_done(outcome.key, false, now);
+    return {};
+  }
   const auto found = evictions_.find(outcome.key);
   if (found == evictions_.end() || !writes_.write_done(outcome.key, outcome.ok, now)) return {};
   Eviction& eviction = found->second;
-  if (outcome.ok) {
-    eviction.accepted = true;
-    const EntityKey& preemptor = *eviction.plans.begin();
-    events_.push_back(preempted(eviction.pod, preemptor, plans_.at(preemptor)));
-    return {};
-  }
-  if (!refused_by_budget(outcome.last)) return {};
+  const bool is_same = std::exchange(eviction.asked, {}) == eviction.pod.uid;
+  if (outcome.ok) events_.push_back(std::move(eviction.event));
+  eviction.accepted |= outcome.ok && is_same;
   const std::vector<EntityKey> refused(eviction.plans.begin(), eviction.plans.end());
+  if (refused.empty()) forget_eviction(outcome.key);
+  if (outcome.ok || !is_same || !refused_by_budget(outcome.last)) return {};
   for (const EntityKey& key : refused) forget(key);
   return refused;
 }
@@ -231,8 +284,9 @@ std::optional<Time> Evictions::next_time() const {
   std::optional<Time> next;
   for (const auto* times : {&ends_, &delays_})
     if (!times->empty() && (!next || times->begin()->first < *next)) next = times->begin()->first;
-  if (in_flight_ < kEvictionsInFlightMax)
-    if (const auto write = writes_.next_time(); write && (!next || *write < *next)) next = write;
+  for (const RetriedWrites* writes : {&writes_, &claim_writes_})
+    if (in_flight_ < kEvictionsInFlightMax)
+      if (const auto write = writes->next_time(); write && (!next || *write < *next)) next = write;
   return next;
 }
 

@@ -3,11 +3,13 @@
 //
 // A plan lives until its pod is placed or gone, a budget refuses an eviction, or it is over (kPreemptionMax
 // after the last victim's grace). Its room is a hold against equal and lower priorities. Level-triggered:
-// each victim that the view shows alive is evicted, until the API has accepted that once. After a restart
-// nothing is known here; the pods that end on the nominated node count as gone, so the plan is found again. A
-// victim that is not bound yet is withdrawn instead. Owner: the scheduler, one thread. Cost: O(log n) a call.
-// Memory: proportional to the plans under way, at most kPreemptionsMax. Source: kube-scheduler's preemption
-// executor, which deletes past budgets; here only the victims that the plan knows a budget refuses.
+// each victim that the view shows alive is evicted, until the API has accepted that once. A write that is
+// under way when its plan ends still says whether the victim leaves. After a restart nothing is known here;
+// the pods that end on the nominated node count as gone, so the plan is found again. A victim that is not
+// bound yet is withdrawn instead. A claim of a group is given back when its last user has left. Owner: the
+// scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the plans under way, at most
+// kPreemptionsMax. Source: kube-scheduler's preemption executor, which deletes past budgets; here only the
+// victims that the plan knows a budget refuses.
 #pragma once
 
 #include <functional>
@@ -48,6 +50,7 @@ struct EvictedPod {
 struct AwaitedClaim {
   api::ObjectKey key;
   std::string uid;
+  bool of_group = false;  // it would be kept for its group: it is given back once nobody uses it
 };
 
 struct PreemptionUnderWay {
@@ -59,6 +62,11 @@ struct PreemptionUnderWay {
   std::vector<AwaitedClaim> claims;           // that are free with them
   model::ScopedHold hold;
   Time until;
+};
+
+struct EvictionQuestions {
+  std::function<void(const api::BindRequest&)> withdraw;     // that of a victim which is not bound
+  std::function<bool(const api::ObjectKey& claim)> is_used;  // by a pod that has a place, or is decided
 };
 
 class Evictions {
@@ -84,9 +92,8 @@ class Evictions {
   // Whose plan or delay is over; forgotten.
   std::vector<EntityKey> expire(Time now);
 
-  // Writes that are due. `withdraw` is called for the request of a victim that is not bound.
-  client::Effects due(const client::View& view, Time now,
-                      const std::function<void(const api::BindRequest&)>& withdraw);
+  // Writes that are due. Cost: also O(claims of groups that plans wait for).
+  client::Effects due(const client::View& view, Time now, const EvictionQuestions& questions);
   // The result of a write of due(). Returns whose plans a budget refused; forgotten.
   std::vector<EntityKey> write_done(const client::ChainOutcome& outcome, Time now);
   std::optional<Time> next_time() const;
@@ -98,9 +105,19 @@ class Evictions {
     EvictedPod pod;
     std::set<EntityKey> plans;
     bool accepted = false;
+    std::string asked;        // UID of the pod of the write that is under way; empty: there is none
+    client::EventNote event;  // once that write is accepted
+  };
+  struct ClaimGivenBack {
+    std::string uid;
+    std::set<EntityKey> plans;
+    bool due = false;  // since then it is in claim_writes_, or written
   };
   using Plans = std::map<EntityKey, PreemptionUnderWay>;
   void end(Plans::iterator plan);
+  void forget_eviction(const api::ObjectKey& victim);
+  void give_claims_back(const client::View& view, Time now, const EvictionQuestions& questions,
+                        client::Effects& effects);
   void forget_delay(const EntityKey& key);
   std::optional<client::Chain> chain_of(const client::View& view, const Eviction& eviction, Time now,
                                         const std::function<void(const api::BindRequest&)>& withdraw) const;
@@ -110,6 +127,8 @@ class Evictions {
   std::map<EntityKey, Time> delay_of_;  // the same as delays_, of pods that wait
   std::map<api::ObjectKey, Eviction> evictions_;
   RetriedWrites writes_;
+  std::map<api::ObjectKey, ClaimGivenBack> group_claims_;  // that plans wait for
+  RetriedWrites claim_writes_;
   std::size_t in_flight_ = 0;
   std::vector<EvictedPod> spared_;
   std::vector<client::EventNote> events_;  // of accepted evictions

@@ -1,10 +1,10 @@
 // How long the devices of a pod that is gone stay in use for an allocation that may still be written.
 //
-// A pod ends while its BindRequest is under way: the binder may have sent the claim's allocation, or send it
-// before it learns of the end, and the watch of claims may lag. The model keeps the devices until the claim
-// has another version (model::LateAllocation); the binder makes one where the fate of its write is unknown.
-// Where the binder wrote nothing, this keeper gives them free after kLateAllocationMax. Owner: the scheduler,
-// one thread. Cost and memory: proportional to such claims, usually none.
+// A pod may end while its BindRequest is under way. The binder may have sent the claim's allocation, or may
+// send it before it learns of the end, and the watch of claims may lag. The model keeps the devices until the
+// claim has another version (model::LateAllocation); the binder makes one where the fate of its write is
+// unknown. Where the binder wrote nothing, this keeper gives them free after kLateAllocationMax. Owner: the
+// scheduler, one thread. Cost and memory: proportional to such claims, usually none.
 #pragma once
 
 #include <map>

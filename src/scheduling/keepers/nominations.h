@@ -1,8 +1,8 @@
-// The room of waiting pods that status.nominatedNodeName names a node for, whoever wrote it: an autoscaler, a
-// quota system, or this scheduler before a restart.
+// The room of waiting pods that status.nominatedNodeName names a node for. An autoscaler, a quota
+// system, or this scheduler before a restart may have written it.
 //
-// Each is a hold against pods of equal and lower priority until the pod has a place or a plan of its own, is
-// gone, or its nomination is cleared; a refusal clears it. Where the pod fits there, the hold has its
+// Each is a hold against pods of equal and lower priority. It ends when the pod has a place or a plan of its
+// own, is gone, or its nomination is cleared; a refusal clears it. Where the pod fits there, the hold has its
 // devices, too. Gated pods count, members of groups do not. Owner: the scheduler, one thread. Cost: O(log n)
 // a call, and what `find_room` costs. Memory: at most kNominationsMax. Source: kube-scheduler 1.37's
 // nominator, with NominatedNodeNameForExpectation, which keeps no devices.

@@ -2,18 +2,19 @@
 // reservation.
 //
 // A waiting entry is overtaken when an entry that is behind it in the order of the queue is placed. `limit`
-// later it gets a reservation: a hold on what it would take if no pod of lower priority ran, or none of its
-// own where equals overtook it (the scheduler finds it). It binds the entries behind it until the entry is
-// placed or gone, or kKeptMax has passed. A reservation that no pod leaves for kKeptStillMax is idle and
-// helps nobody: it ends, no entry gets one for `limit`, and this entry must be overtaken twice as long before
-// its next one. That one is searched on other nodes first, because the pods on the first nodes may never end.
-// One entry at a time has a reservation: the highest priority first, then the one overtaken longest. Owner:
-// the scheduler, one thread. Cost: O(log n) a call; a placement counts for the first kOvertakenAtOnceMax
-// entries that it overtakes, the next one for those behind them. Memory: proportional to entries that wait.
+// later it gets a reservation: a hold on what it would take if no pod of lower priority ran. Where equals
+// overtook it, pods of its own priority are left out as well (the scheduler finds it). It binds the entries
+// behind it until the entry is placed or gone, or kKeptMax has passed. A reservation that no pod leaves for
+// kKeptStillMax helps nobody, so it ends. Then no entry gets one for `limit`, and this entry must be
+// overtaken twice as long before its next one. That one is searched on other nodes first, because the pods on
+// the first nodes may never end. One entry at a time has a reservation: the highest priority, then the one
+// overtaken longest. Owner: the scheduler, one thread. Cost: O(log n) a call; a placement counts for the
+// first kOvertakenAtOnceMax entries that it overtakes, the next one for those behind them. Memory:
+// proportional to entries that wait.
 //
 // Where expected durations say when the room will be free, the reservation lasts until then, and entries that
-// end before may use the room (backfill). It ends early for a starving entry of a higher priority.
-// Source: backfilling with a reservation for the head job (EASY); kube-scheduler has preemption instead.
+// end before may use the room (backfill). It ends early for a starving entry of a higher priority. Source:
+// backfilling with a reservation for the head job (EASY); kube-scheduler has preemption instead.
 #pragma once
 
 #include <map>

@@ -2,13 +2,13 @@
 // the room that is kept for what waits. Rooms of the moved pods are in SuccessorRooms.
 //
 // At most one set of moves is under way. Level-triggered: a pod of the set that the view shows alive on its
-// node is evicted, through the Eviction API alone, until the API has accepted that; a refusal is repeated
-// with backoff. A member of a gang is asked only while the others are enough for its minimum. A set ends when
-// all its pods have left and have room no more, when its time is over, or when its owner gives it up. After
-// sets in vain the pause before the next search doubles. After a restart nothing is known here: what is
-// evicted already comes back and is placed like any other pod. Owner: the scheduler, one thread. Cost: O(log
-// n) a call; due() O(members of the group) for each eviction. Memory: at most kMovesAtOnceMax pods, and a
-// time for each move of the last hour.
+// node is evicted until the API has accepted that. It is evicted through the Eviction API alone, and a
+// refusal is repeated with backoff. A member of a gang is asked only while the others are enough for its
+// minimum. A set ends when all its pods have left and have room no more, when its time is over, or when its
+// owner gives it up. After sets in vain the pause before the next search doubles. After a restart nothing is
+// known here: what is evicted already comes back and is placed like any other pod. Owner: the scheduler, one
+// thread. Cost: O(log n) a call; due() O(members of the group) for each eviction. Memory: at most
+// kMovesAtOnceMax pods, and a time for each move of the last hour.
 #pragma once
 
 #include <array>

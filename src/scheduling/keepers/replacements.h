@@ -1,12 +1,12 @@
 // Members that leave failed nodes: who is evicted, and the room that is kept for the successors.
 //
 // One replacement a group. Its room is held against equal and lower priorities until the group is whole
-// again, at most kReplacementMax; each member has a room of its own, which ends when a successor has a place.
-// Level-triggered: a member that the view shows alive on a failed node is evicted, through the Eviction API
-// alone, until the API has accepted that; a refusal by a budget is repeated with backoff. After a restart
-// nothing is known here: members that are still there are found again, those that left come as late members.
-// Owner: the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the groups whose policy
-// replaces failed nodes, and to the members under way, at most kReplacedPodsMax.
+// again, at most kReplacementMax. Each member has a room of its own, which ends when a successor has a place.
+// Level-triggered: a member that the view shows alive on a failed node is evicted until the API has accepted
+// that. It is evicted through the Eviction API alone, and a refusal by a budget is repeated with backoff.
+// After a restart nothing is known here: members that are still there are found again, those that left come
+// as late members. Owner: the scheduler, one thread. Cost: O(log n) a call. Memory: proportional to the
+// groups whose policy replaces failed nodes, and to the members under way, at most kReplacedPodsMax.
 #pragma once
 
 #include <list>

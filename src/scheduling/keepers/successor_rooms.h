@@ -1,5 +1,5 @@
-// Rooms of pods that leave their nodes and that their controllers make again: each is kept until a new pod of
-// the same controller, or of the same group, has a place.
+// Rooms of pods that leave their nodes and that their controllers make again. Each room is kept until a new
+// pod of the same controller, or of the same group, has a place.
 //
 // A room is a hold against equal and lower priorities. The new pods of its owner pass it, and each of them
 // tries a node with such a room first. After a restart nothing is known here: the new pods are placed like
@@ -26,7 +26,7 @@ namespace berth::scheduling {
 
 inline constexpr std::size_t kSuccessorRoomsMax = 16'384;
 
-// Who makes the pod again. Members of a group are made for the group, whoever makes them.
+// Who makes the pod again. Members of a group are made for the group, no matter who makes them.
 struct PodMaker {
   std::string ns, group, controller;  // the controller's UID; empty: of a member
   auto operator<=>(const PodMaker&) const = default;

@@ -1,10 +1,10 @@
 // Seals objects against late writes of an earlier process, before a new term decides about devices.
 //
 // If BindRequests are in the memory of a process (binding/memory_requests.h), its successor does not know
-// which claims were about to be allocated and which pods were about to be bound. So each of these objects
-// gets a new version: every claim without an allocation but with the finalizer, which precedes every
-// allocation, and every pod without a node and without a BindRequest that a claim is reserved for. A late
-// allocation or binding then meets Conflict, and the view shows everything that exists.
+// which claims were about to be allocated and which pods were about to be bound. So it gives each of these
+// objects a new version. They are the claims without an allocation but with the finalizer, which precedes
+// every allocation. They are also the pods without a node and without a BindRequest that a claim is reserved
+// for. A late allocation or binding then meets Conflict, and the view shows everything that exists.
 //
 // Owner: the scheduler, one thread. Cost: O(claims) once a term, then O(log n) a call. Memory: proportional
 // to the seals that are left. Source: docs/reliability.md, "Records in memory".

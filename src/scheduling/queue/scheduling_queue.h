@@ -57,7 +57,7 @@ class SchedulingQueue {
   // Moves the first entry of every row that waits for one of `events` out, after the rest of its backoff.
   // The next one of the row follows, unless the same answer comes back.
   void wake(std::uint32_t events, Time now);
-  // The same for one change, whose facts are these; reads_facts_of() tells whether they matter.
+  // The same for one change, whose facts are these; reads_facts_of() says whether they matter.
   bool reads_facts_of(std::uint32_t event) const { return rows_.reads_facts_of(event); }
   void wake(std::uint32_t event, const placement::ChangeFacts& facts, Time now);
   void wake_one(const EntityKey& key, Time now);

@@ -1,5 +1,5 @@
-// Unschedulable entries by what they wait for. Entries that get equal answers share a row, of which one at a
-// time is tried: the first that still fails answers for all, and one that is placed is followed by the next.
+// Unschedulable entries by what they wait for. Entries that get equal answers share a row, and one at a time
+// is tried. The first that still fails answers for all; one that is placed is followed by the next.
 //
 // Every entry of a row would be refused where its head was. So after an event the head alone is tried; what
 // would be placed is placed in the order of the queue, and one attempt more shows that nothing is left.

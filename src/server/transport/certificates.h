@@ -31,9 +31,9 @@ Result<Certificates> generate_certificates(const std::vector<std::string>& hosts
 Status make_certificate_folder(const std::string& directory);
 
 // As above, stored in `directory` (created with mode 0700 when absent) in files of mode 0600. Existing ones
-// are reused; a certificate that is missing, does not match its CA, lacks a host or ends within thirty days
-// is issued anew by the existing CA, so that kubeconfigs stay valid. Refuses (Unavailable) a directory that
-// cannot be read or written, and (Invalid) a CA that does not parse.
+// are reused. The existing CA issues a certificate again if it is missing, does not match the CA, lacks a
+// host or ends within thirty days; so kubeconfigs stay valid. Refuses (Unavailable) a directory that cannot
+// be read or written, and (Invalid) a CA that does not parse.
 Result<Certificates> certificates_in(const std::string& directory, const std::vector<std::string>& hosts,
                                      Time now);
 

@@ -1,8 +1,8 @@
 // Which names a request may call a server by where every request is the administrator's.
 //
-// A page of another site gets a browser to ask such a server under the page's own name, once that name's
-// address is changed to loopback (DNS rebinding); the browser then lets the page read the answers. It cannot
-// change what an address is, nor a name without a dot, which nobody can register.
+// DNS rebinding: a page of another site changes its own name's address to loopback. A browser then asks such
+// a server under that name, and lets the page read the answers. The page can change neither an address nor a
+// name without a dot, which nobody can register.
 #pragma once
 
 #include <span>

@@ -1,10 +1,10 @@
 // The connections without credentials, and which of them goes when there are too many.
 //
-// That is the one that has sent nothing for longest: so a peer that fills the slots with silent connections
-// loses them, and whoever comes and shows a certificate, or asks something, gets in. A peer that has sent
-// something counts as heard kHeardCredit later, so that a storm of silent connections does not overtake a
-// handshake. One that is being answered stays. Times are monotonic. Not thread-safe. Cost: O(log
-// connections).
+// The one goes that has sent nothing for longest. So a peer that fills the slots with silent connections
+// loses them, and a peer that shows a certificate or asks something gets in. A peer that has sent something
+// counts as heard kHeardCredit later, so that a storm of silent connections does not overtake a handshake.
+// One that is being answered stays. Times are monotonic.
+// Not thread-safe. Cost: O(log connections).
 #pragma once
 
 #include <cstddef>

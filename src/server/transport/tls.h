@@ -58,7 +58,7 @@ class TlsSession {
   Step read(std::span<char> into);
   // At most one record: the first 16 KiB.
   Step write(std::string_view bytes);
-  // Whether read() has something to look at that the socket does not tell of.
+  // Whether read() has something to look at that the socket does not show.
   bool holds_input() const;
 
   // The user of the verified client certificate, as in Kubernetes: CN is the name, every O a group. No name

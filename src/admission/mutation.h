@@ -1,0 +1,19 @@
+// What a mutating policy makes of an object: configurations to merge in, and JSON patches.
+//
+// Pure, any thread. Bounds: kMadeJsonBytesMax; CEL's cost as `cost_left` says. Source: KEP-3962;
+// policy/mutating/patch of k8s.io/apiserver 1.37.
+#pragma once
+
+#include <cstdint>
+
+#include "admission/policy.h"
+#include "base/result.h"
+
+namespace berth::admission {
+
+// The configuration, or the list of operations of the JSON patch, that one mutation of the policy makes. An
+// error has the reference's text, as far as the reference can have it.
+Result<Json> patch_made_by(const Policy& policy, const Mutation& mutation, const ExpressionInputs& inputs,
+                           std::uint64_t& cost_left);
+
+}  // namespace berth::admission

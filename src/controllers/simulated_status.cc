@@ -1,0 +1,332 @@
+#include "controllers/simulated_status.h"
+
+#include <algorithm>
+
+#include "api/serialized.h"
+#include "api/types/gpu_share.h"
+#include "base/hex.h"
+#include "base/stable_hash.h"
+#include "controllers/simulated.h"
+#include "controllers/simulated_containers.h"
+
+namespace berth::controllers {
+namespace {
+
+constexpr std::string_view kBackOffReason = "CrashLoopBackOff";
+
+std::string digest_of(std::string_view seed) {
+  std::string digest;
+  for (char part = 'a'; part < 'e'; ++part) digest += hex_of(stable_hash(std::string(seed) + part));
+  return digest;
+}
+
+std::string container_id(const api::Pod& pod, const api::Container& container, std::int64_t restarts) {
+  const std::string run = restarts > 0 ? "/" + std::to_string(restarts) : "";
+  return "containerd://" + digest_of(pod.meta.uid + "/" + container.name + run);
+}
+
+enum class ContainerState { Creating, Running, BackingOff, Ended };
+
+// What all containers of a pod do at one time.
+struct ContainersAre {
+  ContainerState state = ContainerState::Creating;
+  Time started;                           // of Running
+  std::optional<ContainerRun> last = {};  // the run that has just ended
+  bool is_restart = false;
+  Duration delay = {};  // of BackingOff
+};
+
+Json terminated(const ContainerRun& run, const std::string& id) {
+  const bool failed = run.exit_code != 0;
+  return Json::object({{"terminated", Json::object({{"exitCode", run.exit_code},
+                                                    {"reason", failed ? "Error" : "Completed"},
+                                                    {"startedAt", format_time(run.started)},
+                                                    {"finishedAt", format_time(run.ended)},
+                                                    {"containerID", id}})}});
+}
+
+Json waiting(std::string_view reason, std::string message = "") {
+  Json state = Json::object({{"reason", reason}});
+  if (!message.empty()) state["message"] = std::move(message);
+  return Json::object({{"waiting", std::move(state)}});
+}
+
+Json state_json(const api::Pod& pod, const api::Container& container, const ContainersAre& are,
+                const std::string& id) {
+  switch (are.state) {
+    case ContainerState::Creating:
+      return waiting("ContainerCreating");
+    case ContainerState::Running:
+      return Json::object({{"running", Json::object({{"startedAt", format_time(are.started)}})}});
+    case ContainerState::BackingOff:
+      return waiting(kBackOffReason, "back-off " + delay_text(are.delay) + " restarting failed container=" +
+                                         container.name + " pod=" + pod_text(pod));
+    case ContainerState::Ended:
+      return terminated(*are.last, id);
+  }
+  return Json::object();
+}
+
+// `before` is the container's earlier status, or null.
+Json container_status(const api::Pod& pod, const api::Container& container, const ContainersAre& are,
+                      bool ready, const Json& before) {
+  const std::int64_t had = before.int_at("restartCount"), restarts = had + (are.is_restart ? 1 : 0);
+  const std::string id = container_id(pod, container, restarts);
+  Json json = Json::object({{"name", container.name},
+                            {"state", state_json(pod, container, are, id)},
+                            {"lastState", Json::object()},
+                            {"ready", ready},
+                            {"restartCount", restarts},
+                            {"image", container.image},
+                            {"imageID", container.image + "@sha256:" + digest_of(container.image)},
+                            {"containerID", id},
+                            {"started", are.state == ContainerState::Running}});
+  if (are.last && are.state != ContainerState::Ended)
+    json["lastState"] = terminated(*are.last, container_id(pod, container, had));
+  else if (const Json& last = before.part("lastState"); last.is_object())
+    json["lastState"] = last;
+  // A device that a plugin or a driver reported stays known.
+  constexpr std::string_view kHealth = "allocatedResourcesStatus";
+  if (const Json* health = before.find(kHealth)) json[kHealth] = *health;
+  if (are.state != ContainerState::Creating) return json;
+  json["imageID"] = "";
+  json.as_object().erase("containerID");
+  return json;
+}
+
+// A condition after the standing one, whose reason and message a patch would keep.
+Json condition(const api::Pod& pod, std::string_view type, bool status, std::string_view reason, Time since,
+               std::string_view message = "") {
+  Json json = Json::object({{"type", type}, {"status", status ? "True" : "False"}});
+  const api::Condition* standing = api::find_condition(pod.conditions, type);
+  const auto set = [&](std::string_view member, std::string_view text, bool stands) {
+    if (!text.empty())
+      json[member] = text;
+    else if (stands)
+      json[member] = Json();
+  };
+  set("reason", reason, standing && !standing->reason.empty());
+  set("message", message, standing && !standing->message.empty());
+  json["lastTransitionTime"] = format_time(since);
+  return json;
+}
+
+void add_unready(const api::Pod& pod, Time since, JsonArray& conditions) {
+  std::string names;
+  for (const api::Container& container : pod.containers) names += (names.empty() ? "" : " ") + container.name;
+  for (const char* type : {"Ready", "ContainersReady"})
+    conditions.push_back(condition(pod, type, false, "ContainersNotReady", since,
+                                   "containers with unready status: [" + names + "]"));
+}
+
+// Once the pod runs, init containers have succeeded; sidecars run as long as it does.
+JsonArray init_statuses(const api::Pod& pod, const ContainersAre& are, const ContainerRecord& record) {
+  JsonArray all;
+  const ContainerRun done{are.started, are.last ? are.last->ended : are.started, 0};
+  for (const api::Container& container : pod.init_containers) {
+    const Json& before = record.of(container.name);
+    const bool running = container.restartable_init && are.state != ContainerState::Ended;
+    // What a restart of the containers does not touch.
+    const bool is_kept = are.is_restart || are.state == ContainerState::BackingOff;
+    if (is_kept && before.is_object())
+      all.push_back(before);
+    else if (are.state == ContainerState::Creating)
+      all.push_back(container_status(pod, container, are, false, before));
+    else if (running)
+      all.push_back(container_status(pod, container, {ContainerState::Running, are.started}, true, before));
+    else
+      all.push_back(container_status(pod, container, {ContainerState::Ended, are.started, done},
+                                     !container.restartable_init, before));
+  }
+  return all;
+}
+
+void set_host_ip(Json& status, const api::Pod& pod) {
+  const std::string ip = simulated_host_ip(pod.node_name);
+  status["hostIP"] = ip;
+  status["hostIPs"] = Json::array({Json::object({{"ip", ip}})});
+}
+
+void set_containers(Json& status, const api::Pod& pod, const ContainersAre& are,
+                    const ContainerRecord& record) {
+  if (!pod.init_containers.empty()) status["initContainerStatuses"] = init_statuses(pod, are, record);
+  JsonArray all;
+  for (const api::Container& container : pod.containers)
+    all.push_back(container_status(pod, container, are, are.state == ContainerState::Running,
+                                   record.of(container.name)));
+  status["containerStatuses"] = std::move(all);
+}
+
+// The node's device plugin gives each GPU group a device of its own.
+void give_gpu(const api::Pod& reservation, Json& status) {
+  const std::string device = "GPU-" + hex_of(stable_hash(reservation.meta.name));
+  const Json health = Json::object({{"resourceID", device}, {"health", "Healthy"}});
+  for (Json& container : status["containerStatuses"].as_array())
+    container["allocatedResourcesStatus"] =
+        Json::array({Json::object({{"name", api::kGpuResource}, {"resources", Json::array({health})}})});
+}
+
+// Why a pod is not ready whose containers are. Few pods have gates, so the text is searched before it is
+// parsed.
+std::string unready_gates(const api::Pod& pod) {
+  if (pod.raw->find("\"readinessGates\":") == std::string::npos) return "";
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return "";
+  std::string text;
+  for (const Json& gate : document->part("spec").items_at("readinessGates")) {
+    const std::string type(gate.string_at("conditionType")), quoted = to_string(Json(type));
+    const api::Condition* found = api::find_condition(pod.conditions, type);
+    if (found && found->status == "True") continue;
+    text += text.empty() ? "" : ", ";
+    text += found ? "the status of pod readiness gate " + quoted + " is not \"True\", but " + found->status
+                  : "corresponding condition of pod readiness gate " + quoted + " does not exist.";
+  }
+  return text;
+}
+
+Json ready_condition(const api::Pod& pod, Time now) {
+  const std::string unready = unready_gates(pod);
+  return condition(pod, "Ready", unready.empty(), unready.empty() ? "" : "ReadinessGatesNotReady", now,
+                   unready);
+}
+
+Json running_status(const api::Pod& pod, const ContainersAre& running, Time now) {
+  const std::string pod_ip = simulated_pod_ip(pod.meta.uid);
+  JsonArray conditions;
+  for (const char* type : {"PodReadyToStartContainers", "Initialized"})
+    conditions.push_back(condition(pod, type, true, "", now));
+  conditions.push_back(ready_condition(pod, now));
+  conditions.push_back(condition(pod, "ContainersReady", true, "", now));
+  Json status = Json::object({{"phase", "Running"}, {"conditions", std::move(conditions)}});
+  set_host_ip(status, pod);
+  status["podIP"] = pod_ip;
+  status["podIPs"] = Json::array({Json::object({{"ip", pod_ip}})});
+  if (!is_created(pod)) status["startTime"] = format_time(now);
+  set_containers(status, pod, running, ContainerRecord(pod));
+  if (api::is_gpu_reservation(pod)) give_gpu(pod, status);
+  return status;
+}
+
+}  // namespace
+
+Duration restart_delay(std::int64_t restarts, Duration ran) {
+  if (restarts <= 0 || ran >= kRestartDelayMax * 2) return {};
+  Duration delay = kRestartDelay;
+  for (std::int64_t i = 1; i < restarts && delay < kRestartDelayMax; ++i) delay = delay * 2;
+  return std::min(delay, kRestartDelayMax);
+}
+
+ContainerRecord::ContainerRecord(const api::Pod& pod) {
+  if (!is_created(pod)) return;
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (document) status_ = document->part("status");
+}
+
+const Json& ContainerRecord::of(std::string_view container) const {
+  static const Json kNone;
+  for (const std::string_view member : {"containerStatuses", "initContainerStatuses"})
+    for (const Json& status : status_.items_at(member))
+      if (status.string_at("name") == container) return status;
+  return kNone;
+}
+
+std::int64_t ContainerRecord::restarts() const {
+  std::int64_t most = 0;
+  for (const Json& status : status_.items_at("containerStatuses"))
+    most = std::max(most, status.int_at("restartCount"));
+  return most;
+}
+
+bool ContainerRecord::backs_off() const {
+  for (const Json& status : status_.items_at("containerStatuses"))
+    if (status.part("state").part("waiting").string_at("reason") == kBackOffReason) return true;
+  return false;
+}
+
+bool lacks_image(const api::Pod& pod) {
+  return std::any_of(pod.containers.begin(), pod.containers.end(),
+                     [](const api::Container& container) { return is_missing_image(container.image); });
+}
+
+bool is_created(const api::Pod& pod) {
+  return api::find_condition(pod.conditions, "ContainersReady") != nullptr;
+}
+
+Json created_status(const api::Pod& pod, Time now) {
+  const bool has_init = !pod.init_containers.empty();
+  JsonArray conditions = {
+      condition(pod, "PodReadyToStartContainers", false, "", now),
+      condition(pod, "Initialized", !has_init, has_init ? "ContainersNotInitialized" : "", now)};
+  add_unready(pod, now, conditions);
+  Json status = Json::object({{"phase", "Pending"}, {"conditions", std::move(conditions)}});
+  set_host_ip(status, pod);
+  status["startTime"] = format_time(now);
+  set_containers(status, pod, {ContainerState::Creating, now}, ContainerRecord(pod));
+  return status;
+}
+
+Json pull_back_off_status(const api::Pod& pod, Time now) {
+  Json status = created_status(pod, now);
+  JsonArray& containers = status["containerStatuses"].as_array();
+  for (std::size_t i = 0; i < containers.size(); ++i)
+    if (const std::string& image = pod.containers[i].image; is_missing_image(image))
+      containers[i]["state"] = waiting("ImagePullBackOff", "Back-off pulling image \"" + image + "\"");
+  return status;
+}
+
+Json running_status(const api::Pod& pod, Time now) {
+  return running_status(pod, {ContainerState::Running, now}, now);
+}
+
+Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now) {
+  return running_status(pod, {ContainerState::Running, now, last, true}, now);
+}
+
+Json crashed_status(const api::Pod& pod, const ContainerRun& last, Duration delay) {
+  JsonArray conditions;
+  add_unready(pod, last.ended, conditions);
+  Json status = Json::object({{"phase", "Running"}, {"conditions", std::move(conditions)}});
+  set_containers(status, pod, {ContainerState::BackingOff, last.started, last, false, delay},
+                 ContainerRecord(pod));
+  return status;
+}
+
+Json ended_status(const api::Pod& pod, const ContainerRun& last) {
+  const bool failed = last.exit_code != 0;
+  const char* reason = failed ? "PodFailed" : "PodCompleted";
+  JsonArray conditions = {condition(pod, "PodReadyToStartContainers", false, "", last.ended),
+                          condition(pod, "Initialized", true, failed ? "" : reason, last.started),
+                          condition(pod, "Ready", false, reason, last.ended),
+                          condition(pod, "ContainersReady", false, reason, last.ended)};
+  Json status =
+      Json::object({{"phase", failed ? "Failed" : "Succeeded"}, {"conditions", std::move(conditions)}});
+  set_containers(status, pod, {ContainerState::Ended, last.started, last}, ContainerRecord(pod));
+  return status;
+}
+
+Json overdue_status(const api::Pod& pod, const ContainerRun& last) {
+  Json status = ended_status(pod, last);
+  status["reason"] = "DeadlineExceeded";
+  status["message"] = "Pod was active on the node longer than the specified deadline";
+  return status;
+}
+
+std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now) {
+  Json wanted = ready_condition(pod, now);
+  const api::Condition* standing = api::find_condition(pod.conditions, "Ready");
+  if (standing && standing->status == wanted.string_at("status") &&
+      standing->reason == wanted.string_at("reason") && standing->message == wanted.string_at("message"))
+    return std::nullopt;
+  return wanted;
+}
+
+std::string delay_text(Duration delay) {
+  const std::int64_t seconds = delay.whole_seconds(), minutes = seconds / 60;
+  return (minutes > 0 ? std::to_string(minutes) + "m" : "") + std::to_string(seconds % 60) + "s";
+}
+
+std::string pod_text(const api::Pod& pod) {
+  return pod.meta.name + "_" + pod.meta.ns + "(" + pod.meta.uid + ")";
+}
+
+}  // namespace berth::controllers

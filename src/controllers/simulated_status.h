@@ -1,0 +1,72 @@
+// The status that the agent of a simulated node reports of a pod, for patch_status().
+//
+// Pure functions, any thread. Cost: linear in the pod's containers; ContainerRecord parses a pod that has
+// been started before. All containers of a pod begin, end and restart together. Source: the kubelet of
+// Kubernetes 1.37.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "api/types/pod.h"
+#include "base/json.h"
+
+namespace berth::controllers {
+
+// Of a container that is killed: 128 and the number of SIGKILL.
+inline constexpr std::int64_t kKilledExitCode = 137;
+// The wait before a second restart; it doubles with each further one. Containers that ran twice the longest
+// wait begin at once.
+inline constexpr Duration kRestartDelay = Duration::seconds(10), kRestartDelayMax = Duration::minutes(5);
+
+// How long containers wait that were restarted so often and have ended after this time.
+Duration restart_delay(std::int64_t restarts, Duration ran);
+
+// A run of the containers that has ended.
+struct ContainerRun {
+  Time started, ended;
+  std::int64_t exit_code = 0;
+};
+
+// What the agent has reported of a pod's containers before.
+class ContainerRecord {
+ public:
+  explicit ContainerRecord(const api::Pod& pod);
+
+  // The containerStatus; null of a container without one.
+  const Json& of(std::string_view container) const;
+  std::int64_t restarts() const;
+  // Whether they wait for a restart.
+  bool backs_off() const;
+
+ private:
+  Json status_;  // null before the first start
+};
+
+bool lacks_image(const api::Pod& pod);
+// Whether any status of the agent has been reported.
+bool is_created(const api::Pod& pod);
+
+// Of a pod whose containers may not start yet.
+Json created_status(const api::Pod& pod, Time now);
+// Of a pod with an image that cannot be pulled.
+Json pull_back_off_status(const api::Pod& pod, Time now);
+Json running_status(const api::Pod& pod, Time now);
+// Of containers that run again, after `last` or after a wait.
+Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now);
+// Of containers that wait for their restart after `last`.
+Json crashed_status(const api::Pod& pod, const ContainerRun& last, Duration delay);
+// Of a pod that has ended: Failed unless the code is 0.
+Json ended_status(const api::Pod& pod, const ContainerRun& last);
+Json overdue_status(const api::Pod& pod, const ContainerRun& last);
+
+// The condition Ready of a pod whose containers are: its readiness gates must be too. Nothing where the pod
+// says so already.
+std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now);
+
+// "10s", "5m0s": a whole number of seconds below an hour.
+std::string delay_text(Duration delay);
+// "p_ns(uid)".
+std::string pod_text(const api::Pod& pod);
+
+}  // namespace berth::controllers
