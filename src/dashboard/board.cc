@@ -37,7 +37,7 @@ void Board::apply(const client::View& view, const client::Delta& delta, Time now
   if (delta.key.kind == api::Kind::Pod) note_pod(delta, now);
   if (!delta.after) forget(delta.key);
   floor_.apply(view, delta);
-  changed_ = health_changed_ = true;
+  changed_ = floor_changed_ = health_changed_ = true;
 }
 
 void Board::forget(const api::ObjectKey& gone) {
@@ -86,7 +86,9 @@ client::Effects Board::decide(const client::View& view, Time now) {
     next_pages_ = now + period(kPagePeriod, now);
   }
   client::Effects effects;
-  effects.wake_at = changed_ ? std::min({next_second_, next_delta_, next_pages_}) : next_second_;
+  effects.wake_at = next_second_;
+  if (floor_changed_) effects.wake_at = std::min(*effects.wake_at, next_delta_);
+  if (changed_) effects.wake_at = std::min(*effects.wake_at, next_pages_);
   return effects;
 }
 
@@ -103,7 +105,7 @@ void Board::note_reads(Time now) {
 
 void Board::note_reports(Time now) {
   reports_.refresh(now);
-  if (floor_.put_reports(reports_.all())) changed_ = health_changed_ = true;
+  if (floor_.put_reports(reports_.all())) changed_ = floor_changed_ = health_changed_ = true;
 }
 
 // What is counted whether or not anybody reads.
@@ -122,6 +124,7 @@ void Board::note_decisions(const client::View& view, Time now) {
 }
 
 void Board::publish_floor(const client::View& view, Time now) {
+  floor_changed_ = false;
   const bool new_layout = floor_.refresh(view);
   const Floor::Changes changes = floor_.take_changes();
   if (!new_layout && changes.runs.empty() && changes.owners.empty()) return;

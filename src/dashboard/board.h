@@ -75,6 +75,7 @@ class Board final : public client::StatefulDecider {
   std::uint64_t version_ = 0;
   std::uint64_t bound_ = 0;
   bool changed_ = true;         // since the pages were made
+  bool floor_changed_ = true;   // since the floor was published
   bool health_changed_ = true;  // since health was looked at
   Time read_until_;             // not set: nobody has read yet
   Time next_second_, next_delta_, next_pages_;

@@ -79,6 +79,19 @@ TEST(Board, WhoBeginsToReadFindsPagesOfNow) {
   EXPECT_EQ(parse_json(desk.reader.texts["waiting"])->int_at("total"), 2);
 }
 
+TEST(Board, AChangeOfTheFloorDoesNotWaitForTheNextPages) {
+  Desk desk;
+  desk.reader.reads = true;
+  const auto at = [](std::int64_t ms) { return kStart + Duration::millis(ms); };
+  desk.board.decide(desk.view, at(0));
+  desk.change(api::Kind::Pod, "p");
+  desk.board.decide(desk.view, at(900));
+  desk.change(api::Kind::Pod, "q");
+  const client::Effects effects = desk.board.decide(desk.view, at(1000));  // pages are due, the floor is not
+  ASSERT_TRUE(effects.wake_at);
+  EXPECT_EQ(*effects.wake_at, at(1050));
+}
+
 TEST(DecisionNotes, ARefusalIsForgottenWithItsGroup) {
   Desk desk;
   const Owner group{OwnerKind::PodGroup, "ns", "g"};
