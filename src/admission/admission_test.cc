@@ -7,9 +7,11 @@
 #include "admission/policy.h"
 #include "admission/policy_rules.h"
 #include "admission/review.h"
+#include "admission/type_check.h"
 #include "api/gates.h"
 #include "api/test_cel.h"
 #include "base/base64.h"
+#include "crd/resource_schema.h"
 
 namespace berth::admission {
 namespace {
@@ -423,6 +425,57 @@ TEST(Policy, DefaultsKeepTheOrderOfTheType) {
   EXPECT_EQ(
       with_defaults(kBinding, R"({"matchResources":{},"validationActions":["Deny"]})"),
       R"({"matchResources":{)" + selectors + R"("matchPolicy":"Equivalent"},"validationActions":["Deny"]})");
+}
+
+// "place: the first line of what is wrong".
+Texts warnings_of(const std::string& validations, const std::string& resources = R"("deployments")") {
+  const Json policy = json(R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[)" +
+                           rule_text(R"("CREATE")", R"("apps")", R"("v1")", resources, "*") +
+                           R"(]},"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},"variables":[)"
+                           R"({"name":"n","expression":"object.spec.replicas"}],"validations":[)" +
+                           validations + "]}}");
+  const auto of_resource = [](const GroupVersionResource& resource) -> std::optional<KindSchema> {
+    const api::ResourceInfo* row = api::find_resource(resource.group, resource.version, resource.resource);
+    if (!row) return std::nullopt;
+    return KindSchema{std::string(row->kind), crd::schema_of_type(row->type())};
+  };
+  const auto of_kind = [](std::string_view version, std::string_view kind) -> std::optional<crd::Schema> {
+    return crd::schema_of_type(*api::find_kind(version, kind));
+  };
+  Texts texts;
+  for (const Json& warning : expression_warnings(policy, {of_resource, of_kind})) {
+    const std::string_view text = warning.string_at("warning");
+    texts.push_back(std::string(warning.string_at("fieldRef")) + " " +
+                    std::string(text.substr(0, text.find('\n'))));
+  }
+  return texts;
+}
+
+TEST(TypeCheck, NamesWhatNoObjectOfTheKindHas) {
+  const std::string prefix =
+      "spec.validations[0].expression apps/v1, Kind=Deployment: compilation failed: ERROR: <input>:1:";
+  const auto check = [](const std::string& expression, const std::string& resources = R"("deployments")") {
+    return warnings_of(R"({"expression":")" + expression + R"("})", resources);
+  };
+  for (const char* fine :
+       {"object.spec.replicas > 1 && has(object.spec.template.spec.containers[0].image)",
+        "oldObject == null || object.metadata.labels['a'] == 'b'", "variables.n > 1",
+        "object.metadata.creationTimestamp < timestamp('2027-01-01T00:00:00Z')",
+        "params.data.max == request.userInfo.username", "namespaceObject.metadata.name == 'x'",
+        "object.kind == 'Deployment'", "object.spec.template.spec.containers.all(c, c.name != '')"})
+    EXPECT_EQ(check(fine), Texts()) << fine;
+  const Texts absent = check("object.spec.replica > 1");
+  ASSERT_EQ(absent.size(), 1u);
+  EXPECT_TRUE(absent[0].starts_with(prefix + "12: undefined field 'replica'")) << absent[0];
+  EXPECT_EQ(check("object.spec.replicas == '1'"),
+            Texts{prefix + "22: found no matching overload for '_==_' applied to '(int, string)'"});
+  EXPECT_EQ(check("variables.n == '1'").size(), 1u);
+  EXPECT_EQ(check("params.datas.max == '1'").size(), 1u);
+  EXPECT_EQ(check("object.spec.replica > 1", R"("*")"), Texts());
+  EXPECT_EQ(check("object.spec.replica > 1", R"("deployments/status","unknown")"), Texts());
+  // One text for both kinds.
+  EXPECT_EQ(check("object.spec.replica > 1", R"("deployments","daemonsets")").size(), 1u);
+  EXPECT_EQ(warnings_of(R"({"expression":"true","messageExpression":"object.x"})").size(), 1u);
 }
 
 TEST(Policy, WhatIsWrongIsNamed) {

@@ -23,30 +23,6 @@ void declare_texts(cel::Environment& environment, std::string name,
   environment.declare_object(std::move(name), std::move(fields));
 }
 
-void declare_request(cel::Environment& environment) {
-  const TypeRef text = cel::simple_type(TypeKind::String), texts = cel::list_type(text);
-  declare_texts(environment, "kubernetes.GroupVersionKind", {"group", "version", "kind"});
-  declare_texts(environment, "kubernetes.GroupVersionResource", {"group", "version", "resource"});
-  environment.declare_object(
-      "kubernetes.UserInfo",
-      {{"username", text}, {"uid", text}, {"groups", texts}, {"extra", cel::map_type(text, texts)}});
-  const TypeRef kind = cel::object_type("kubernetes.GroupVersionKind");
-  const TypeRef resource = cel::object_type("kubernetes.GroupVersionResource");
-  environment.declare_object("kubernetes.AdmissionRequest",
-                             {{"kind", kind},
-                              {"resource", resource},
-                              {"subResource", text},
-                              {"requestKind", kind},
-                              {"requestResource", resource},
-                              {"requestSubResource", text},
-                              {"name", text},
-                              {"namespace", text},
-                              {"operation", text},
-                              {"userInfo", cel::object_type("kubernetes.UserInfo")},
-                              {"dryRun", cel::simple_type(TypeKind::Bool)},
-                              {"options", cel::simple_type(TypeKind::Dyn)}});
-}
-
 std::string other_type(std::string_view wanted, const std::string& type) {
   return type == wanted ? "" : "must evaluate to " + std::string(wanted) + " but got " + type;
 }
@@ -74,11 +50,35 @@ std::string result_problem(ResultKind wanted, const std::string& type) {
 
 }  // namespace
 
+void declare_request_types(cel::Environment& environment) {
+  const TypeRef text = cel::simple_type(TypeKind::String), texts = cel::list_type(text);
+  declare_texts(environment, "kubernetes.GroupVersionKind", {"group", "version", "kind"});
+  declare_texts(environment, "kubernetes.GroupVersionResource", {"group", "version", "resource"});
+  environment.declare_object(
+      "kubernetes.UserInfo",
+      {{"username", text}, {"uid", text}, {"groups", texts}, {"extra", cel::map_type(text, texts)}});
+  const TypeRef kind = cel::object_type("kubernetes.GroupVersionKind");
+  const TypeRef resource = cel::object_type("kubernetes.GroupVersionResource");
+  environment.declare_object("kubernetes.AdmissionRequest",
+                             {{"kind", kind},
+                              {"resource", resource},
+                              {"subResource", text},
+                              {"requestKind", kind},
+                              {"requestResource", resource},
+                              {"requestSubResource", text},
+                              {"name", text},
+                              {"namespace", text},
+                              {"operation", text},
+                              {"userInfo", cel::object_type("kubernetes.UserInfo")},
+                              {"dryRun", cel::simple_type(TypeKind::Bool)},
+                              {"options", cel::simple_type(TypeKind::Dyn)}});
+}
+
 const cel::Environment& admission_library() {
   static const cel::Environment kLibrary = [] {
     cel::Environment library;
     cel::declare_standard_library(library);
-    declare_request(library);
+    declare_request_types(library);
     return library;
   }();
   return kLibrary;
@@ -102,14 +102,13 @@ const cel::Environment& condition_environment() {
   return kEnvironment;
 }
 
-void declare_inputs(cel::Environment& environment, bool has_params) {
-  const TypeRef dyn = cel::simple_type(TypeKind::Dyn);
-  environment.declare_variable("object", dyn);
-  environment.declare_variable("oldObject", dyn);
+void declare_inputs(cel::Environment& environment, bool has_params, const InputTypes& types) {
+  environment.declare_variable("object", types.object);
+  environment.declare_variable("oldObject", types.object);
   environment.declare_variable("request", cel::object_type("kubernetes.AdmissionRequest"));
   cel::declare_authorizer(environment);
-  environment.declare_variable("namespaceObject", dyn);
-  if (has_params) environment.declare_variable("params", dyn);
+  environment.declare_variable("namespaceObject", cel::simple_type(TypeKind::Dyn));
+  if (has_params) environment.declare_variable("params", types.params);
 }
 
 std::vector<Value> values_of(const ExpressionInputs& inputs, bool has_params) {

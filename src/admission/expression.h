@@ -29,10 +29,18 @@ struct ExpressionInputs {
 
 inline constexpr std::string_view kVariablesType = "kubernetes.variables";
 
+// What is known of the inputs before there are any.
+struct InputTypes {
+  cel::TypeRef object = cel::simple_type(cel::TypeKind::Dyn);  // of oldObject too
+  cel::TypeRef params = cel::simple_type(cel::TypeKind::Dyn);
+};
+
+// The types of `request`.
+void declare_request_types(cel::Environment& environment);
 // Declares what every expression may name: object, oldObject, request,
 // authorizer, namespaceObject; and `params` where a policy has a kind of them.
-// values_of() has their values, in this order.
-void declare_inputs(cel::Environment& environment, bool has_params);
+// values_of() has their values, in this order. The environment has the types of `request`.
+void declare_inputs(cel::Environment& environment, bool has_params, const InputTypes& types = {});
 std::vector<cel::Value> values_of(const ExpressionInputs& inputs, bool has_params);
 // The functions and types, without variables.
 const cel::Environment& admission_library();

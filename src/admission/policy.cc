@@ -35,10 +35,17 @@ cel::TypeRef variable_type(const Expression& expression) {
   return is_known ? cel::parse_type(type) : cel::simple_type(cel::TypeKind::Dyn);
 }
 
+// What the expressions of a policy are compiled with.
+struct Declarations {
+  const cel::Environment& library;
+  InputTypes types = {};
+};
+
 cel::Environment& add_environment(Policy& policy, const std::vector<cel::Field>* variables,
-                                  const cel::Environment& library = admission_library()) {
-  cel::Environment& environment = policy.environments.emplace_back(cel::Environment::extending(library));
-  declare_inputs(environment, policy.has_params());
+                                  const Declarations& declared) {
+  cel::Environment& environment =
+      policy.environments.emplace_back(cel::Environment::extending(declared.library));
+  declare_inputs(environment, policy.has_params(), declared.types);
   if (!variables) return environment;
   environment.declare_object(std::string(kVariablesType), *variables);
   environment.declare_variable("variables", cel::object_type(std::string(kVariablesType)));
@@ -46,11 +53,12 @@ cel::Environment& add_environment(Policy& policy, const std::vector<cel::Field>*
 }
 
 // A variable may name those before it.
-std::vector<cel::Field> read_variables(Policy& policy, const JsonArray& variables) {
+std::vector<cel::Field> read_variables(Policy& policy, const JsonArray& variables,
+                                       const Declarations& declared) {
   std::vector<cel::Field> fields;
   for (const Json& variable : variables) {
     if (policy.variables.size() == kPolicyVariablesMax) break;
-    const cel::Environment& environment = add_environment(policy, &fields);
+    const cel::Environment& environment = add_environment(policy, &fields, declared);
     PolicyVariable read{std::string(variable.string_at("name")),
                         compiled(environment, variable.string_at("expression"), ResultKind::Any)};
     fields.push_back({read.name, variable_type(read.expression)});
@@ -167,9 +175,7 @@ std::optional<ParamReference> read_params(const Json& reference) {
   return params;
 }
 
-}  // namespace
-
-PolicyPtr read_policy(const Json& policy, Phase phase) {
+PolicyPtr read_with(const Json& policy, Phase phase, const Declarations& declared) {
   const Json& spec = policy.part("spec");
   auto read = std::make_shared<Policy>();
   read->name = policy.part("metadata").string_at("name");
@@ -177,13 +183,24 @@ PolicyPtr read_policy(const Json& policy, Phase phase) {
   read->params_version = spec.part("paramKind").string_at("apiVersion");
   read->params_kind = spec.part("paramKind").string_at("kind");
   read->ignores_failures = spec.string_at("failurePolicy") == "Ignore";
-  read->conditions = MatchConditions(add_environment(*read, nullptr), spec.items_at("matchConditions"));
-  const std::vector<cel::Field> fields = read_variables(*read, spec.items_at("variables"));
+  read->conditions =
+      MatchConditions(add_environment(*read, nullptr, declared), spec.items_at("matchConditions"));
+  const std::vector<cel::Field> fields = read_variables(*read, spec.items_at("variables"), declared);
   if (phase == Phase::Validating)
-    read_validations(*read, spec, add_environment(*read, &fields));
+    read_validations(*read, spec, add_environment(*read, &fields, declared));
   else
-    read_mutations(*read, spec, add_environment(*read, &fields, mutation_library()));
+    read_mutations(*read, spec, add_environment(*read, &fields, {mutation_library(), declared.types}));
   return read;
+}
+
+}  // namespace
+
+PolicyPtr read_policy(const Json& policy, Phase phase) {
+  return read_with(policy, phase, {admission_library()});
+}
+
+PolicyPtr read_typed_policy(const Json& policy, const cel::Environment& library, const InputTypes& types) {
+  return read_with(policy, Phase::Validating, {library, types});
 }
 
 PolicyBinding read_policy_binding(const Json& binding) {

@@ -90,6 +90,9 @@ struct PolicyBinding {
 
 // Stored objects, which have their defaults.
 PolicyPtr read_policy(const Json& policy, Phase phase);
+// A validating policy for objects of known types; `library` has those and the types of `request`, and
+// outlives it.
+PolicyPtr read_typed_policy(const Json& policy, const cel::Environment& library, const InputTypes& types);
 PolicyBinding read_policy_binding(const Json& binding);
 
 struct PolicyDenial {
