@@ -74,7 +74,7 @@ planning::Document group_document(const std::string& name, std::int64_t pods, co
 // Labels of nodes; empty: of none.
 struct GangTopology {
   std::string within = {};   // of which all pods of a group have one value
-  std::string prefers = {};  // the same as a wish: the group has a PlacementPolicy
+  std::string prefers = {};  // one value as a wish: a PlacementPolicy; also a level of the Topology default
 };
 // One pod `name`, or a group `name` of pods `name`-0, `name`-1, … . Its time is still to be set.
 Arrival equal_pods(const std::string& name, const PodShape& shape, std::int64_t pods,

@@ -83,10 +83,10 @@ TEST(Simulation, AGangPrefersOneRackAndWaitsForNone) {
     Script script;
     for (const auto& [name, rack] :
          {std::pair{"a0", "rack-a"}, {"b0", "rack-b"}, {"a1", "rack-a"}, {"b1", "rack-b"}})
-      script.objects.push_back(node_document(name, {32'000, 65'536, 4, {{"rack", rack}}}));
-    script.rack_label = "rack";
+      script.objects.push_back(node_document(name, {32'000, 65'536, 4, {{"example.com/rack", rack}}}));
+    script.rack_label = "example.com/rack";
     arrive(script, "first", 0, {}, {1000, 1024, 3});
-    script.arrivals.push_back(equal_pods("gang", {1000, 1024, 4}, pods, {.prefers = "rack"}));
+    script.arrivals.push_back(equal_pods("gang", {1000, 1024, 4}, pods, {.prefers = "example.com/rack"}));
     script.arrivals.back().at = Duration::seconds(1);
     const RunResult result = run(script);
     EXPECT_EQ(result.placed, pods + 1);
