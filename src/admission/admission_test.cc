@@ -476,6 +476,10 @@ TEST(TypeCheck, NamesWhatNoObjectOfTheKindHas) {
   // One text for both kinds.
   EXPECT_EQ(check("object.spec.replica > 1", R"("deployments","daemonsets")").size(), 1u);
   EXPECT_EQ(warnings_of(R"({"expression":"true","messageExpression":"object.x"})").size(), 1u);
+  std::string unknown;
+  for (std::size_t i = 1; i < kResourcesTriedMax; ++i) unknown += "\"a" + std::to_string(i) + "\",";
+  EXPECT_EQ(check("object.spec.replica > 1", unknown + R"("deployments")").size(), 1u);
+  EXPECT_EQ(check("object.spec.replica > 1", unknown + R"("b","deployments")"), Texts());
 }
 
 TEST(Policy, WhatIsWrongIsNamed) {
@@ -559,6 +563,10 @@ TEST(Mutation, MakesNoGiants) {
   const std::string many = "lists.range(4000).map(i, " + text + ")";
   EXPECT_EQ(made_by("ApplyConfiguration", "Object{spec: " + many + "}"),
             "the value of the expression has more than 3145728 bytes");
+  const std::string wrong =
+      made_by("ApplyConfiguration", "Object{spec: lists.range(4000).map(i, Object.b{})}");
+  EXPECT_TRUE(wrong.starts_with("type mismatch: unexpected type name \"Object.b\"")) << wrong;
+  EXPECT_LT(wrong.size(), 2 * kTypeProblemsBytesMax);
 }
 
 TEST(Mutation, WhatIsWrongWithAPolicyIsNamed) {

@@ -14,9 +14,10 @@ const cel::Message* message_in(const Value& value) {
   return value.is(cel::Kind::Object) ? dynamic_cast<const cel::Message*>(&value.as_object()) : nullptr;
 }
 
-// Literals inside of a literal are named after the fields that lead to them. Appends what differs. The value
-// is as deep, and as large, as its JSON may be.
+// Literals inside of a literal are named after the fields that lead to them. Appends what differs, until
+// `problems` has kTypeProblemsBytesMax. The value is as deep, and as large, as its JSON may be.
 void check_type_names(const Value& value, const std::string& expected, std::string& problems) {
+  if (problems.size() >= kTypeProblemsBytesMax) return;
   if (const cel::Message* message = message_in(value)) {
     if (message->type_name() != expected)
       problems += (problems.empty() ? "" : "\n") +

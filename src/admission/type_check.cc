@@ -1,6 +1,5 @@
 #include "admission/type_check.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -19,31 +18,43 @@ std::string text_of(const KindName& name) {
   return group + "/" + version + ", Kind=" + kind;
 }
 
-// The texts of a list, in their order; nothing when one of them has a character of `refused`.
-std::set<std::string> plain_texts(const JsonArray& list, std::string_view refused) {
-  std::set<std::string> texts;
+// The texts of a list, in their order; nothing when one of them has a wildcard.
+std::set<std::string_view> plain_texts(const JsonArray& list) {
+  std::set<std::string_view> texts;
   for (const Json& item : list) {
-    if (!item.is_string() || item.as_string().find_first_of(refused) != std::string::npos) return {};
+    if (!item.is_string() || item.as_string().find('*') != std::string::npos) return {};
     texts.insert(item.as_string());
   }
   return texts;
 }
 
+// The resources that the rules name, without subresources; kResourcesTriedMax of them. Each is there once.
+std::vector<GroupVersionResource> resources_of(const Json& policy) {
+  std::vector<GroupVersionResource> resources;
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> seen;
+  std::size_t tried = 0;
+  for (const Json& rule : policy.part("spec").part("matchConstraints").items_at("resourceRules")) {
+    const std::set<std::string_view> groups = plain_texts(rule.items_at("apiGroups")),
+                                     versions = plain_texts(rule.items_at("apiVersions"));
+    for (const std::string_view group : groups)
+      for (const std::string_view version : versions)
+        for (const Json& resource : rule.items_at("resources")) {
+          if (tried++ == kResourcesTriedMax) return resources;
+          const std::string_view plural = resource.is_string() ? std::string_view(resource.as_string()) : "";
+          if (plural.find_first_of("*/") != std::string_view::npos) continue;
+          if (seen.emplace(group, version, plural).second) resources.push_back({group, version, plural});
+        }
+  }
+  return resources;
+}
+
 // The kinds that the rules name, in order.
 std::map<KindName, crd::Schema> kinds_of(const Json& policy, const KindSchemas& schemas) {
   std::map<KindName, crd::Schema> kinds;
-  for (const Json& rule : policy.part("spec").part("matchConstraints").items_at("resourceRules")) {
-    const std::set<std::string> groups = plain_texts(rule.items_at("apiGroups"), "*"),
-                                versions = plain_texts(rule.items_at("apiVersions"), "*");
-    for (const std::string& group : groups)
-      for (const std::string& version : versions)
-        for (const Json& resource : rule.items_at("resources")) {
-          if (kinds.size() == kTypesCheckedMax) return kinds;
-          const std::string plural = resource.is_string() ? resource.as_string() : "";
-          if (plural.find_first_of("*/") != std::string::npos) continue;
-          if (std::optional<KindSchema> found = schemas.of_resource({group, version, plural}))
-            kinds.emplace(KindName(group, version, found->kind), std::move(found->schema));
-        }
+  for (const GroupVersionResource& resource : resources_of(policy)) {
+    if (kinds.size() == kTypesCheckedMax) break;
+    if (std::optional<KindSchema> found = schemas.of_resource(resource))
+      kinds.emplace(KindName(resource.group, resource.version, found->kind), std::move(found->schema));
   }
   return kinds;
 }

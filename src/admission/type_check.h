@@ -1,6 +1,7 @@
 // What the expressions of a validating policy get wrong for the kinds that its rules name.
 //
-// Pure, any thread. Cost: a compilation of the policy for each kind, of which kTypesCheckedMax are looked at.
+// Pure, any thread. Cost: a compilation of the policy for each kind, of which kTypesCheckedMax are looked at,
+// and a search for each of kResourcesTriedMax resources.
 // Source: policy/validating/typechecking.go of k8s.io/apiserver 1.37.
 #pragma once
 
@@ -15,6 +16,8 @@
 namespace berth::admission {
 
 inline constexpr std::size_t kTypesCheckedMax = 10;
+// Groups times versions times resources of the rules: few of them need be served.
+inline constexpr std::size_t kResourcesTriedMax = 1000;
 
 struct KindSchema {
   std::string kind;

@@ -1,21 +1,9 @@
 #include "api/json_diff.h"
 
+#include "base/json_pointer.h"
+
 namespace berth::api {
 namespace {
-
-// A member's name in a JSON pointer.
-std::string escaped(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    if (c == '~')
-      text += "~0";
-    else if (c == '/')
-      text += "~1";
-    else
-      text += c;
-  }
-  return text;
-}
 
 class Diff {
  public:
@@ -36,9 +24,10 @@ class Diff {
   void compare_members(const std::string& path, const Json& before, const Json& after) {
     for (const JsonMember& member : before.as_object())
       if (!after.find(member.key))
-        operations_.push_back(Json::object({{"op", "remove"}, {"path", path + "/" + escaped(member.key)}}));
+        operations_.push_back(
+            Json::object({{"op", "remove"}, {"path", path + "/" + escaped_pointer_part(member.key)}}));
     for (const JsonMember& member : after.as_object()) {
-      const std::string at = path + "/" + escaped(member.key);
+      const std::string at = path + "/" + escaped_pointer_part(member.key);
       if (const Json* old = before.find(member.key))
         compare(at, *old, member.value);
       else

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/text_file.h"
 
 namespace berth::api {
 namespace {
@@ -23,6 +24,14 @@ bool is_zone_name(std::string_view name) {
     name.remove_prefix(slash + 1);
   }
   return is_zone_word(name);
+}
+
+// LoadTimeZone() keeps every name that it was asked for, so it is asked for no other.
+bool has_file(std::string_view name) {
+  if (name == "UTC") return true;  // it needs none
+  constexpr std::size_t kZoneBytesMax = 1u << 20;
+  const Result<std::string> text = read_text_file("/usr/share/zoneinfo/" + std::string(name), kZoneBytesMax);
+  return text && text->starts_with("TZif");
 }
 
 absl::Time to_absl(Time time) {
@@ -49,7 +58,8 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
                  "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
   auto zone = std::make_shared<Zone>();
   // The zone of this machine is not that of another replica.
-  if (name == "localtime" || !absl::LoadTimeZone(std::string(name), &zone->zone)) return unknown();
+  if (name == "localtime" || !has_file(name) || !absl::LoadTimeZone(std::string(name), &zone->zone))
+    return unknown();
   return TimeZone(std::move(zone));
 }
 

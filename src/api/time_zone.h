@@ -1,7 +1,8 @@
 // Time zones of the IANA database, as the machine's tzdata has them.
 //
-// Immutable and shared, any thread; the machine's files are read when a zone is first found. Source: RFC
-// 8536; the names that Kubernetes takes are those of batch/v1 validation.
+// Immutable and shared, any thread. find() reads a file of some KiB below /usr/share/zoneinfo. Zones that
+// were found stay in memory, no more than the machine has; other names do not. Source: RFC 8536; the names
+// that Kubernetes takes are those of batch/v1 validation.
 #pragma once
 
 #include <memory>

@@ -199,10 +199,10 @@ Json prune_items(const Schema& schema, const Json& list, const FieldSet& unwante
   return kept.empty() ? Json() : Json(std::move(kept));
 }
 
-// Appends the paths of lists, maps and structs that have one owner.
+// Appends the paths of lists, maps and structs that have one owner: the first kSingleOwnersMax.
 void add_single_owners(const Schema& schema, const Json& value, const std::string& path,
                        std::vector<std::string>& paths) {
-  if (!value.is_object() && !value.is_array()) return;
+  if (paths.size() == kSingleOwnersMax || (!value.is_object() && !value.is_array())) return;
   const Form form = schema.form();
   if (form == Form::Leaf) return paths.push_back(path);
   if (form == Form::Struct)
@@ -228,6 +228,7 @@ Result<Json> merged_by_policy(const Schema& schema, const Json& live, const Json
   if (paths.empty()) return merged(schema, live, config);
   std::string text = "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ";
   for (const std::string& path : paths) text += (&path == &paths.front() ? "" : ", ") + path;
+  if (paths.size() == kSingleOwnersMax) text += " and perhaps others";
   return Error(ErrorCode::Invalid, std::move(text));
 }
 

@@ -22,6 +22,9 @@ Comparison compare(const Schema& schema, const Json& before, const Json& after);
 // `live` with every field of `config` set. Items keep the order of `config`, those of `live` alone their
 // place among them.
 Json merged(const Schema& schema, const Json& live, const Json& config);
+
+// An error names this many lists, maps and structs of one owner.
+inline constexpr std::size_t kSingleOwnersMax = 100;
 // The same without owners, as mutating policies do it. Refuses (Invalid) a configuration that does not fit
 // the schema. Refuses one that sets a list, a map or a struct which has one owner: the members that it leaves
 // out would go.

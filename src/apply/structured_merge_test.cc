@@ -152,6 +152,12 @@ TEST(MergeByPolicy, SetsWhatOneFieldOwnsAndNoListsOfOneOwner) {
   EXPECT_EQ(said(R"({"spec":{"nodeSelector":{"a":"b"},"containers":[{"name":"c","args":["x"]}]}})"),
             "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.nodeSelector, "
             ".spec.containers[0].args");
+  JsonArray containers;
+  for (std::size_t i = 0; i < 2 * kSingleOwnersMax; ++i)
+    containers.push_back(Json::object({{"name", "c" + std::to_string(i)}, {"args", Json::array({"x"})}}));
+  const std::string many = said(
+      to_string(Json::object({{"spec", Json::object({{"containers", std::move(containers)}})}})).c_str());
+  EXPECT_TRUE(many.ends_with(", .spec.containers[99].args and perhaps others")) << many;
 }
 
 TEST(FieldsOf, OwnsLeavesItemsAndEmptyMaps) {

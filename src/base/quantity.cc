@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace berth {
 namespace {
@@ -169,7 +170,7 @@ std::string digits_of(__int128 value) {
 
 std::string_view suffix_for(Format format, int exponent) {
   for (const Suffix& suffix : kSuffixes)
-    if (suffix.exponent == exponent && (exponent == 0 || suffix.format == format)) return suffix.text;
+    if (suffix.exponent == exponent && suffix.format == format) return suffix.text;
   return "";
 }
 

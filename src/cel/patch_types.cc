@@ -1,22 +1,13 @@
 #include "cel/patch_types.h"
 
+#include "base/json_pointer.h"
 #include "cel/libraries.h"
 
 namespace berth::cel {
 namespace {
 
-// A text as a part of a JSON pointer.
 Value escape_key(std::span<Value> args, Runtime&) {
-  std::string escaped;
-  for (const char c : args[0].as_text()) {
-    if (c == '/')
-      escaped += "~1";
-    else if (c == '~')
-      escaped += "~0";
-    else
-      escaped += c;
-  }
-  return Value::of_string(std::move(escaped));
+  return Value::of_string(escaped_pointer_part(args[0].as_text()));
 }
 
 constexpr FunctionRow kPatchRows[] = {

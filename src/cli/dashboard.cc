@@ -70,7 +70,7 @@ DashboardServer::DashboardServer(DashboardOptions options, DashboardBoard& board
     : options_(std::move(options)),
       board_(board),
       clock_(clock),
-      explaining_(make_thread_pool(1)),
+      searching_(make_thread_pool(1)),
       reading_(make_thread_pool(1)) {}
 
 Result<std::unique_ptr<DashboardServer>> DashboardServer::open(DashboardOptions options,
@@ -106,7 +106,7 @@ Status DashboardServer::listen() {
 DashboardServer::~DashboardServer() {
   board_.published().close();
   if (pages_) pages_->shut();  // it may have failed to listen
-  explaining_->stop();
+  searching_->stop();
   reading_->stop();
   transport_.reset();
 }
@@ -114,8 +114,9 @@ DashboardServer::~DashboardServer() {
 dashboard::PagesOptions DashboardServer::pages_options() {
   dashboard::PagesOptions options;
   options.explain = [this](const std::string& path, dashboard::WhatIf what_if, auto exchange) {
-    explain(path, what_if, std::move(exchange));
+    answer_later([this, path, what_if] { return explanation(path, what_if); }, std::move(exchange));
   };
+  options.moves = [this](auto exchange) { answer_later([this] { return moves(); }, std::move(exchange)); };
   options.history = [this](dashboard::HistoryQuestion question, auto done) {
     read_history(std::move(question), std::move(done));
   };
@@ -145,23 +146,24 @@ std::optional<std::string> DashboardServer::page(std::string_view path) {
   return page ? std::optional(page->bytes()) : std::nullopt;
 }
 
-void DashboardServer::explain(const std::string& path, dashboard::WhatIf what_if,
-                              std::shared_ptr<server::HttpExchange> exchange) {
-  if (explanations_.fetch_add(1) > kExplanationsWaitingMax) {
-    --explanations_;
-    return exchange->respond(dashboard::refusal(429, "too many explanations are asked for; ask again"));
+void DashboardServer::answer_later(std::function<Result<Json>()> find,
+                                   std::shared_ptr<server::HttpExchange> exchange) {
+  if (searches_.fetch_add(1) > kSearchesWaitingMax) {
+    --searches_;
+    return exchange->respond(
+        dashboard::refusal(429, "too many explanations and moves are asked for; ask again"));
   }
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   exchange->on_close([gone] { *gone = true; });
-  explaining_->post([this, path, what_if, gone, exchange = std::move(exchange)] {
+  searching_->post([this, find = std::move(find), gone, exchange = std::move(exchange)] {
     if (*gone) {  // nobody waits for it
-      --explanations_;
+      --searches_;
       return;
     }
-    const Result<Json> found = explanation(path, what_if);
+    const Result<Json> found = find();
     exchange->respond(found ? dashboard::json_page(200, to_string(*found))
                             : dashboard::refusal(status_of(found.error()), found.error().text()));
-    --explanations_;
+    --searches_;
   });
 }
 
@@ -186,6 +188,11 @@ Result<Json> DashboardServer::explanation(const std::string& path, dashboard::Wh
   if (what_if == dashboard::WhatIf::Yes)
     add_live_what_if(api, options_.decisions, question, clock_.now(), options_.plugins, answer);
   return answer;
+}
+
+Result<Json> DashboardServer::moves() {
+  ServerCalls api = TRY(ServerCalls::open(options_.cluster, "dashboard", clock_));
+  return live_moves(api, options_.decisions, clock_.now(), options_.plugins);
 }
 
 }  // namespace berth::cli

@@ -23,8 +23,8 @@ class MetricsAccess;
 inline constexpr std::string_view kHistoryFolder = "/history";
 // Reads of the history that wait for the one under way; more are refused.
 inline constexpr int kHistoryReadsWaitingMax = 16;
-// Explanations that wait for the one under way; more are refused.
-inline constexpr int kExplanationsWaitingMax = 8;
+// Explanations and searches of moves that wait for the one under way; more are refused.
+inline constexpr int kSearchesWaitingMax = 8;
 // A link for one more browser, for who may read the pages of the API server.
 inline constexpr std::string_view kLinkPage = "/berth/v1alpha1/link";
 
@@ -88,10 +88,11 @@ class DashboardServer {
   DashboardServer(DashboardOptions options, DashboardBoard& board, const Clock& clock);
   Status listen();
   dashboard::PagesOptions pages_options();
-  void explain(const std::string& path, dashboard::WhatIf what_if,
-               std::shared_ptr<server::HttpExchange> exchange);
+  // Responds with what `find` returns, one search at a time on a thread of their own.
+  void answer_later(std::function<Result<Json>()> find, std::shared_ptr<server::HttpExchange> exchange);
   void read_history(dashboard::HistoryQuestion question, std::function<void(Result<Json>)> done);
   Result<Json> explanation(const std::string& path, dashboard::WhatIf what_if);
+  Result<Json> moves();
 
   DashboardOptions options_;
   DashboardBoard& board_;
@@ -100,8 +101,8 @@ class DashboardServer {
   dashboard::Sessions sessions_{random_};
   std::shared_ptr<MetricsAccess> access_;  // null: links, or everybody
   std::shared_ptr<dashboard::Pages> pages_;
-  std::atomic<int> explanations_ = 0;  // that wait or are under way
-  std::unique_ptr<ThreadPool> explaining_;
+  std::atomic<int> searches_ = 0;  // explanations and moves that wait or are under way
+  std::unique_ptr<ThreadPool> searching_;
   std::atomic<int> history_reads_ = 0;
   std::unique_ptr<ThreadPool> reading_;  // the history
   std::unique_ptr<server::Transport> transport_;

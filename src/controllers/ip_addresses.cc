@@ -16,6 +16,8 @@ using workloads::Parsed;
 constexpr std::string_view kFamilyLabel = "ipaddress.kubernetes.io/ip-family";
 constexpr std::string_view kAddressManagedByLabel = "ipaddress.kubernetes.io/managed-by";
 constexpr std::string_view kAllocator = "ipallocator.k8s.io";
+// After this time a Service looks again whether an address that it has still is that of another Service.
+constexpr Duration kOtherOwnerWait = Duration::seconds(10);
 
 const api::ResourceRef& ip_addresses() {
   static const api::ResourceRef kRef{"networking.k8s.io", "v1", "ipaddresses"};
@@ -76,22 +78,27 @@ class IpAddresses final : public client::Reconciler {
   std::vector<client::Interest> interests() const override {
     return {{Kind::Other, services(), wake_by_service}, {Kind::Other, ip_addresses(), wake_by_address}};
   }
-  Effects reconcile(const View& view, const api::ObjectKey& key, Time) override {
-    return key.resource == services() ? of_service(view, key) : of_address(view, key);
+  Effects reconcile(const View& view, const api::ObjectKey& key, Time now) override {
+    return key.resource == services() ? of_service(view, key, now) : of_address(view, key);
   }
 
  private:
-  // Makes what is missing. An address that stands for another object is left alone: one that no Service has
-  // any more goes by its own key, which wakes its Service again.
-  static Effects of_service(const View& view, const api::ObjectKey& key) {
+  // Makes what is missing. An address of another Service is left alone: it goes by its own key when that one
+  // does not have it any more.
+  static Effects of_service(const View& view, const api::ObjectKey& key, Time now) {
     Effects effects;
     const auto service = workloads::find_parsed(view, key);
     if (!service || service->meta.deleting()) return effects;
     for (const std::string& address : addresses_of(*service)) {
-      if (workloads::find_other(view, ip_addresses(), "", address)) continue;
+      const api::ObjectKey address_key = workloads::key_in(ip_addresses(), "", address);
+      if (const auto standing = workloads::find_parsed(view, address_key)) {
+        const auto owner = service_of(*standing);
+        if (owner && *owner != key) effects.wake_at = now + kOtherOwnerWait;
+        continue;
+      }
       client::Write made = workloads::create_other(ip_addresses(), address_object(address, *service));
       made.fine_reasons = {"AlreadyExists"};
-      effects.chains.push_back({workloads::key_in(ip_addresses(), "", address), {}});
+      effects.chains.push_back({address_key, {}});
       effects.then(std::move(made));
     }
     return effects;

@@ -59,5 +59,14 @@ TEST(IpAddresses, OneThatNoServiceHasAnyMoreGoes) {
   EXPECT_EQ(world.addresses(), "10.96.9.9 none\n") << "what others made stays";
 }
 
+TEST(IpAddresses, OneThatAnotherServiceHadIsMadeAnew) {
+  AddressWorld world;
+  world.put_service("a", R"({"type":"ClusterIP","clusterIPs":["10.96.1.1"]})");
+  world.fixture.api.remove(kServiceRef, "d", "a");
+  world.put_service("b", R"({"type":"ClusterIP","clusterIPs":["10.96.1.1"]})");
+  world.fixture.advance(Duration::minutes(1));
+  EXPECT_EQ(world.addresses(), "10.96.1.1 b\n");
+}
+
 }  // namespace
 }  // namespace berth::controllers

@@ -45,7 +45,8 @@ std::optional<crd::Schema> schema_of_kind(const View& view, std::string_view api
   if (const api::TypeInfo* type = api::find_kind(api_version, kind)) return crd::schema_of_type(*type);
   const api::GroupVersion named = api::group_version_of(api_version);
   for (const api::ObjectKey& key : view.keys_in(Kind::Other, "", definitions())) {
-    if (!key.name.ends_with("." + std::string(named.group))) continue;
+    // "things.example.com": no plural has a dot.
+    if (std::string_view(key.name).substr(key.name.find('.') + 1) != named.group) continue;
     const auto definition = workloads::find_parsed(view, key);
     if (!definition || definition->spec().part("names").string_at("kind") != kind) continue;
     if (auto found = schema_in(*definition, named.version)) return std::move(found->schema);

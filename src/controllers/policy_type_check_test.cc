@@ -51,5 +51,27 @@ TEST(PolicyTypeCheck, WritesOnceForEachGeneration) {
   EXPECT_EQ(fixture.api.log.size(), writes);
 }
 
+// Another group that ends with the same words is another group.
+TEST(PolicyTypeCheck, ParametersAreOfTheirOwnGroup) {
+  engine::testing::EngineFixture fixture;
+  fixture.engine.add(make_policy_type_check());
+  for (const std::string group : {"example.com", "a.example.com"})
+    fixture.api.put(
+        kDefinitions,
+        *parse_json(R"({"metadata":{"name":"limits.)" + group + R"("},"spec":{"group":")" + group +
+                    R"(","names":{"plural":"limits","kind":"Limit"},"versions":[{"name":"v1",)"
+                    R"("served":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{)" +
+                    (group == "example.com" ? R"("most")" : R"("least")") + R"(:{"type":"integer"}}}}}]}})"));
+  Json policy = policy_for("apps", "deployments", "params.most > 1");
+  policy["spec"]["paramKind"] = Json::object({{"apiVersion", "example.com/v1"}, {"kind", "Limit"}});
+  fixture.api.put(kPolicies, std::move(policy));
+  fixture.start();
+  fixture.run_until_idle();
+  const Json& status = fixture.api.find(kPolicies, "", "p")->part("status");
+  EXPECT_EQ(status.int_at("observedGeneration"), 1);
+  EXPECT_TRUE(status.part("typeChecking").items_at("expressionWarnings").empty())
+      << to_string(status.part("typeChecking"));
+}
+
 }  // namespace
 }  // namespace berth::controllers

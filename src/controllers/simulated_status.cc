@@ -51,6 +51,12 @@ Json waiting(std::string_view reason, std::string message = "") {
   return Json::object({{"waiting", std::move(state)}});
 }
 
+// "10s", "5m0s": of less than an hour.
+std::string delay_text(Duration delay) {
+  const std::int64_t seconds = delay.whole_seconds(), minutes = seconds / 60;
+  return (minutes > 0 ? std::to_string(minutes) + "m" : "") + std::to_string(seconds % 60) + "s";
+}
+
 Json state_json(const api::Pod& pod, const api::Container& container, const ContainersAre& are,
                 const std::string& id) {
   switch (are.state) {
@@ -318,11 +324,6 @@ std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now) {
       standing->reason == wanted.string_at("reason") && standing->message == wanted.string_at("message"))
     return std::nullopt;
   return wanted;
-}
-
-std::string delay_text(Duration delay) {
-  const std::int64_t seconds = delay.whole_seconds(), minutes = seconds / 60;
-  return (minutes > 0 ? std::to_string(minutes) + "m" : "") + std::to_string(seconds % 60) + "s";
 }
 
 std::string pod_text(const api::Pod& pod) {

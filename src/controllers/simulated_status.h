@@ -64,8 +64,6 @@ Json overdue_status(const api::Pod& pod, const ContainerRun& last);
 // says so already.
 std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now);
 
-// "10s", "5m0s": a whole number of seconds below an hour.
-std::string delay_text(Duration delay);
 // "p_ns(uid)".
 std::string pod_text(const api::Pod& pod);
 

@@ -3,8 +3,8 @@
 //
 // Owner: an engine of its own, so that no page costs the scheduler time. A change is published within
 // kDeltaPeriod, a page within kPagePeriod; while nobody reads, both within kUnreadPeriod, and who begins to
-// listen is reported within kPagePeriod. Cost: O(what changed) and a frame of O(devices) a delta, O(devices +
-// pods of groups + pods that wait) a page that changed.
+// listen has all of it within kPagePeriod. Cost: O(what changed) and a frame of O(devices) a delta, O(devices
+// + pods of groups + pods that wait) a page that changed.
 #pragma once
 
 #include <string>

@@ -65,10 +65,11 @@ bool DecisionNotes::read() {
     totals_.dropped = dropped_;
     held.swap(unread_held_);
   }
+  const bool is_news = held || !lines.empty();
   if (held) held_ = *std::move(held);
   for (const std::string& text : lines)
     if (const Result<Json> line = parse_json(text)) note(*line);
-  return held || !lines.empty();
+  return is_news;
 }
 
 void DecisionNotes::note(const Json& line) {

@@ -18,6 +18,10 @@ Condition worse(Condition a, Condition b) {
   return is_worse(b, a) ? b : a;
 }
 
+bool takes_work(Condition condition) {
+  return condition == Condition::Healthy || condition == Condition::Unknown;
+}
+
 Condition condition_by_report(health::Health reported) {
   switch (reported) {
     case health::Health::Healthy:
@@ -102,8 +106,17 @@ Condition condition_of(const api::Taint& taint) {
   return taint.effect == api::kNoSchedule ? Condition::Closed : Condition::Healthy;
 }
 
-bool takes_work(Condition condition) {
-  return condition == Condition::Healthy || condition == Condition::Unknown;
+CellSums sums_of(std::span<const Cell> cells) {
+  CellSums sums;
+  for (const Cell& cell : cells) {
+    if (cell.use == Use::Reserved)
+      ++sums.reserved;
+    else if (cell.use != Use::Free)
+      ++sums.used;
+    else
+      ++(takes_work(cell.condition) ? sums.free : sums.out);
+  }
+  return sums;
 }
 
 std::vector<CellRun> runs_of(const std::vector<Cell>& cells) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,8 +33,6 @@ std::string_view name_of(Condition condition);
 // From best to worst: Healthy, Unknown, Closed, Ill.
 bool is_worse(Condition a, Condition b);
 Condition condition_of(const api::Taint& taint);
-// Whether a free device in this condition counts as free: neither Closed nor Ill.
-bool takes_work(Condition condition);
 
 struct Cell {
   Use use = Use::Free;
@@ -50,6 +49,12 @@ struct CellRun {
 };
 
 std::vector<CellRun> runs_of(const std::vector<Cell>& cells);
+
+// Every cell is in one of these. Shared ones are used; `out` are in no use, and Closed or Ill.
+struct CellSums {
+  std::int64_t used = 0, reserved = 0, free = 0, out = 0;
+};
+CellSums sums_of(std::span<const Cell> cells);
 
 class Floor {
  public:

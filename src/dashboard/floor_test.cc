@@ -253,6 +253,20 @@ TEST(Room, CountsStrandedDevicesByDomain) {
   EXPECT_EQ(page.items_at("levels")[1].int_at("largestWhole"), 4);
 }
 
+TEST(Room, FreeDevicesNextToAClosedOneAreNotStranded) {
+  FloorRoom room;
+  room.topology();
+  room.node("n1", "r1");
+  room.slice("n1", 3, "NoSchedule");
+  room.floor.refresh(room.view);
+  const Json page = room_page(room.floor);
+  const Json& rack = page.items_at("domains")[1];
+  EXPECT_EQ(rack.int_at("out"), 1);
+  EXPECT_EQ(rack.int_at("free"), 2);
+  EXPECT_EQ(rack.int_at("stranded"), 0);
+  EXPECT_EQ(rack.int_at("freeNodes"), 0);
+}
+
 // The deltas of a floor, applied to a copy of its cells, give the floor; and its state is that of a rebuild.
 TEST(FloorJudge, AnyHistoryEqualsItsRebuild) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

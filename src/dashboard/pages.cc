@@ -164,6 +164,7 @@ void Pages::show(const server::HttpRequest& request, const std::shared_ptr<serve
   if (name.starts_with(kExplain) && options_.explain)
     return options_.explain(std::string(name.substr(kExplain.size())),
                             request.parameter("what-if") ? WhatIf::Yes : WhatIf::No, exchange);
+  if (name == "moves" && options_.moves) return options_.moves(exchange);
   if (name.starts_with(kHistory) && options_.history) {
     Result<HistoryQuestion> question = history_question(request, name);
     if (!question)

@@ -8,6 +8,7 @@
 //     GET  /berth/v1alpha1/events            Server-Sent Events: hello, layout, floor, pages, tick
 //     GET  /berth/v1alpha1/explain/KIND/NAMESPACE/NAME   what `berth explain -o json` says, with ?what-if
 //                                            all of it; KIND pods, podgroups or compositepodgroups
+//     GET  /berth/v1alpha1/moves             what `berth plan --defragment -o json` says of the cluster
 //
 // Everything but the page and the session is for those whom Access allows. A request that a page of another
 // site made is refused (Origin, Sec-Fetch-Site); the transport refuses foreign Host names. Thread-safe.
@@ -38,6 +39,8 @@ struct PagesOptions {
   Sessions* sessions = nullptr;
   // Answers with the explanation or a refusal, later and on any thread. `path`: below explain/.
   std::function<void(const std::string& path, WhatIf, std::shared_ptr<server::HttpExchange>)> explain;
+  // Answers with moves that make domains whole, or a refusal, later and on any thread.
+  std::function<void(std::shared_ptr<server::HttpExchange>)> moves;
   // Gives the answer later and on any thread.
   std::function<void(HistoryQuestion, std::function<void(Result<Json>)>)> history;
 };

@@ -13,15 +13,11 @@ constexpr std::string_view kPlaced = "Placed";
 constexpr std::int64_t kMicrosPerMilli = 1000, kMicrosPerSecond = 1'000'000;
 
 void count_cells(const Floor& floor, HistorySample& sums) {
-  sums.used = sums.reserved = sums.free = sums.out = 0;
-  for (const Cell& cell : floor.cells()) {
-    if (cell.use == Use::Reserved)
-      ++sums.reserved;
-    else if (cell.use != Use::Free)
-      ++sums.used;
-    else
-      ++(takes_work(cell.condition) ? sums.free : sums.out);
-  }
+  const CellSums cells = sums_of(floor.cells());
+  sums.used = cells.used;
+  sums.reserved = cells.reserved;
+  sums.free = cells.free;
+  sums.out = cells.out;
 }
 
 Json floor_owners(const Floor& floor, const std::vector<OwnerId>& ids) {

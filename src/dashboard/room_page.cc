@@ -7,7 +7,8 @@ namespace berth::dashboard {
 namespace {
 
 struct Sums {
-  std::int64_t nodes = 0, devices = 0, free = 0, used = 0, reserved = 0, out = 0;
+  std::int64_t nodes = 0, devices = 0;
+  CellSums cells;
   std::int64_t free_nodes = 0, free_on_free_nodes = 0, stranded = 0;
 };
 
@@ -20,22 +21,12 @@ struct PathLess {
 
 Sums sums_of(const Floor& floor, const FloorNode& node) {
   Sums sums{.nodes = 1, .devices = node.cells};
-  for (CellId id = node.first; id < node.first + node.cells; ++id) {
-    const Cell& cell = floor.cells()[id];
-    if (cell.use == Use::Reserved)
-      ++sums.reserved;
-    else if (cell.use != Use::Free)
-      ++sums.used;
-    else if (takes_work(cell.condition))
-      ++sums.free;
-    else
-      ++sums.out;
-  }
-  if (sums.free == sums.devices && sums.devices > 0) {
+  sums.cells = sums_of(std::span(floor.cells()).subspan(node.first, node.cells));
+  if (sums.cells.used + sums.cells.reserved > 0) {
+    sums.stranded = sums.cells.free;
+  } else if (sums.cells.free == sums.devices && sums.devices > 0) {
     sums.free_nodes = 1;
-    sums.free_on_free_nodes = sums.free;
-  } else {
-    sums.stranded = sums.free;
+    sums.free_on_free_nodes = sums.cells.free;
   }
   return sums;
 }
@@ -43,10 +34,10 @@ Sums sums_of(const Floor& floor, const FloorNode& node) {
 void add(Sums& to, const Sums& more) {
   to.nodes += more.nodes;
   to.devices += more.devices;
-  to.free += more.free;
-  to.used += more.used;
-  to.reserved += more.reserved;
-  to.out += more.out;
+  to.cells.free += more.cells.free;
+  to.cells.used += more.cells.used;
+  to.cells.reserved += more.cells.reserved;
+  to.cells.out += more.cells.out;
   to.free_nodes += more.free_nodes;
   to.free_on_free_nodes += more.free_on_free_nodes;
   to.stranded += more.stranded;
@@ -79,17 +70,17 @@ Json room_page(const Floor& floor) {
   for (const auto& [path, sums] : domains) {
     Level& level = levels[path.size()];
     ++level.domains;
-    level.free = std::max(level.free, sums.free);
+    level.free = std::max(level.free, sums.cells.free);
     level.whole = std::max(level.whole, sums.free_on_free_nodes);
     if (rows.size() == kDomainsShownMax) continue;
     rows.push_back(Json::object({{"level", static_cast<std::int64_t>(path.size())},
                                  {"path", path_json(path)},
                                  {"nodes", sums.nodes},
                                  {"devices", sums.devices},
-                                 {"free", sums.free},
-                                 {"used", sums.used},
-                                 {"reserved", sums.reserved},
-                                 {"out", sums.out},
+                                 {"free", sums.cells.free},
+                                 {"used", sums.cells.used},
+                                 {"reserved", sums.cells.reserved},
+                                 {"out", sums.cells.out},
                                  {"freeNodes", sums.free_nodes},
                                  {"stranded", sums.stranded}}));
   }

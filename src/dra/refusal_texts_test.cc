@@ -180,6 +180,9 @@ TEST(RefusalTexts, ACapacityThatIsTooSmallIsNamedWithItsAmounts) {
             "g0 on w1: capacity memory has 40Gi of 40Gi left, 64Gi is needed (33Gi, rounded up)"},
            {shared(""), asks("memory", "41Gi"),
             "g0 on w1: capacity memory has 40Gi of 40Gi left, 41Gi is needed"},
+           {shared(R"(,"requestPolicy":{"default":"64Gi"})"), request(),
+            "g0 on w1: capacity memory has 40Gi of 40Gi left, 64Gi is needed (its default: the request names "
+            "no amount)"},
        })
     EXPECT_EQ(refusal_of({slice_text("a", 1, 1, one.devices)}, one.claim).reason, one.reason);
 }

@@ -62,7 +62,7 @@ TEST(Explanation, OfARefusedPodNamesPluginsNodesAndProof) {
 
 DECISION  Unschedulable
   d3 at 2026-01-01T00:01:30.250000Z, attempt 3
-  Kubernetes is told:
+  In Kubernetes' words:
     0/5 nodes are available: 5 x.
   In words:
     Ours.

@@ -86,7 +86,7 @@ void add_decision(Page& page, const Json& decision, std::string_view of_member, 
   page.heading("DECISION  " + text_at(decision, "result"));
   if (!decision.string_at("time").empty()) page.line("  " + head);
   if (const std::string sentence = text_at(decision, "sentence"); !sentence.empty()) {
-    page.line("  Kubernetes is told:");
+    page.line("  In Kubernetes' words:");
     page.wrapped(sentence, 4);
   }
   if (const std::string own = text_at(decision, "explanation"); !own.empty()) {

@@ -39,6 +39,15 @@ std::vector<std::string> posts_of(const api::PodAffinityTerm& term) {
   return posts;
 }
 
+// In the order of the spec: each term with its kind, and with what it adds to TermUse::weight.
+template <class Visit>
+void for_each_term(const api::Pod& pod, const Visit& visit) {
+  for (const api::PodAffinityTerm& term : pod.required_affinity) visit(term, TermKind::Affinity, 1);
+  for (const api::PodAffinityTerm& term : pod.required_anti_affinity) visit(term, TermKind::AntiAffinity, 0);
+  for (const api::PodPreference& one : pod.preferred_affinity)
+    visit(one.term, TermKind::Preference, static_cast<std::int32_t>(one.weight));
+}
+
 // An API server gives every namespace this label; plans and standbys may lack the object.
 api::StringMap labels_of(const std::string& name, const api::Namespace* live) {
   return live ? live->meta.labels : api::StringMap{{std::string(kNamespaceName), name}};
@@ -59,17 +68,14 @@ std::string beyond_affinity_bounds(const api::Pod& pod) {
   std::set<std::string> known;
   std::map<std::pair<std::string_view, std::string>, std::size_t> alike;  // by key, and label with value
   bool many_alike = false;
-  const auto count = [&](const api::PodAffinityTerm& term) {
+  for_each_term(pod, [&](const api::PodAffinityTerm& term, TermKind, std::int32_t) {
     keys.insert(term.topology_key);
     if (!known.insert(bytes_of(term)).second) return;
     std::vector<std::string> posts = posts_of(term);
     if (posts.empty()) posts.emplace_back();
     for (std::string& one : posts)
       many_alike |= ++alike[{term.topology_key, std::move(one)}] > kAffinityTermsAlikeMax;
-  };
-  std::for_each(pod.required_affinity.begin(), pod.required_affinity.end(), count);
-  std::for_each(pod.required_anti_affinity.begin(), pod.required_anti_affinity.end(), count);
-  for (const api::PodPreference& one : pod.preferred_affinity) count(one.term);
+  });
   if (keys.size() > kAffinityKeysMax)
     return "more than " + std::to_string(kAffinityKeysMax) + " topology keys in " + in_terms;
   if (many_alike)
@@ -82,17 +88,13 @@ TermUses Affinities::add(const api::Pod& pod) {
   TermUses uses;
   if (!pod.bound() && !beyond_affinity_bounds(pod).empty()) return uses;
   std::map<std::pair<TermKind, TermId>, std::size_t> known;  // places in `uses`
-  const auto use = [&](const api::PodAffinityTerm& term, TermKind kind, std::int32_t weight) {
+  for_each_term(pod, [&](const api::PodAffinityTerm& term, TermKind kind, std::int32_t weight) {
     const TermId id = id_of(term);
     const auto [at, added] = known.try_emplace({kind, id}, uses.size());
     if (!added) return void(uses[at->second].weight += weight);
     ++terms_[id.index()].carriers[static_cast<std::size_t>(kind)];
     uses.push_back({id, kind, weight});
-  };
-  for (const api::PodAffinityTerm& term : pod.required_affinity) use(term, TermKind::Affinity, 0);
-  for (const api::PodAffinityTerm& term : pod.required_anti_affinity) use(term, TermKind::AntiAffinity, 0);
-  for (const api::PodPreference& one : pod.preferred_affinity)
-    use(one.term, TermKind::Preference, static_cast<std::int32_t>(one.weight));
+  });
   return uses;
 }
 

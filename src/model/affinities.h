@@ -34,7 +34,7 @@ enum class TermKind : std::uint8_t { Affinity, AntiAffinity, Preference };
 struct TermUse {
   TermId term;
   TermKind kind;
-  std::int32_t weight = 0;  // of a preference
+  std::int32_t weight = 0;  // of a preference; of a required affinity how often the pod has it
   friend bool operator==(const TermUse&, const TermUse&) = default;
 };
 using TermUses = std::vector<TermUse>;
@@ -45,8 +45,8 @@ std::string beyond_affinity_bounds(const api::Pod& pod);
 
 class Affinities {
  public:
-  // The terms of a live pod, in the order of its spec. Equal ones are one, and weights of preferences are
-  // added up. None of a pod that waits and has more than is read.
+  // The terms of a live pod, in the order of its spec. Equal ones are one, and their weights are added up.
+  // None of a pod that waits and has more than is read.
   TermUses add(const api::Pod& pod);
   void remove(const TermUses& uses);
   // Null: it is gone.

@@ -95,7 +95,8 @@ Result<PlannedDefragmentation> plan_defragmentation(std::vector<Document> docume
   if (options.workloads) input = TRY(with_workload_pods(std::move(input.documents), gentle.now));
   const std::unique_ptr<OfflineCluster> offline =
       TRY(OfflineCluster::make(std::move(input.documents), gentle));
-  const placement::DomainLevel level = TRY(placement::domain_level(offline->view(), asked.level, "--level"));
+  const placement::DomainLevel level =
+      TRY(placement::domain_level(offline->view(), asked.level, asked.level_path));
   const Plan first = Planner(*offline, gentle, selectors, {0, 0}).run();
 
   OfflineCore core(*offline, gentle, selectors);

@@ -20,6 +20,7 @@ struct DefragmentationOptions {
   // hosts.
   std::string level;
   placement::DefragmentationLimits limits = {};
+  std::string level_path = "--level";  // where `level` comes from, for the error about it
 };
 
 struct PlannedMove {
@@ -61,7 +62,7 @@ struct PlannedDefragmentation {
   std::vector<std::string> notes;
 };
 
-// Refuses a level that is neither in the topology nor a label of a node; the error's path is --level.
+// Refuses a level that is neither in the topology nor a label of a node; the error's path is `level_path`.
 Result<PlannedDefragmentation> plan_defragmentation(std::vector<Document> documents,
                                                     const PlanOptions& options,
                                                     const DefragmentationOptions& asked,

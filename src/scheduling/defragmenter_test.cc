@@ -138,6 +138,12 @@ TEST_F(Defragmenting, OneMoveMakesARackForTheGangThatWaits) {
   EXPECT_EQ(bench.event_of("a"),
             "Evicted: 1 move makes r0 whole: gang default/g of 4 fits; room for its successor is kept on n2");
   EXPECT_EQ(holds(), 2U);
+  const HeldRooms held = bench.scheduler.held_rooms();
+  ASSERT_EQ(held.rooms.size(), 2U);
+  EXPECT_EQ(held.rooms[0].purpose, RoomPurpose::Relocation);
+  EXPECT_EQ(held.rooms[0].owner.name, "g");
+  EXPECT_EQ(held.rooms[1].purpose, RoomPurpose::Successor);
+  EXPECT_EQ(held.rooms[1].owner.name, "a");
   succeed();
   EXPECT_EQ(node_of("ax"), "n2");
   for (const char* member : {"g0", "g1", "g2", "g3"}) EXPECT_FALSE(bench.node_of(member).empty()) << member;

@@ -1,6 +1,5 @@
 #include "scheduling/held_rooms.h"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <span>

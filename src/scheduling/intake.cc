@@ -186,18 +186,19 @@ void Intake::pod_changed(const client::View& view, const client::Delta& delta, T
     return;
   if (before) loop_.dirty.insert(loop_.entry_of(view, *before));
   if (!after) return;
-  if (const EntityKey entry = loop_.entry_of(view, *after); !before && entry.kind == EntityKind::Group)
+  const EntityKey entry = loop_.entry_of(view, *after);
+  if (!before && entry.kind == EntityKind::Group)
     loop_.dirty.joined(entry, after->meta.name);
   else
     loop_.dirty.insert(entry);
-  if (!before && !after->group.empty()) loop_.queue.wake_one(loop_.entry_of(view, *after), now);
+  if (!before && !after->group.empty()) loop_.queue.wake_one(entry, now);
   // Terms and constraints read the pod's own labels, too; backfill reads its expected duration.
   const auto duration_of = [](const api::Pod& pod) {
     return pod.meta.annotation(placement::kExpectedDurationAnnotation);
   };
   if (before && (before->meta.generation != after->meta.generation || relabelled ||
                  duration_of(*before) != duration_of(*after)))
-    loop_.queue.wake_one(loop_.entry_of(view, *after), now);
+    loop_.queue.wake_one(entry, now);
 }
 
 // Only freed devices help other pods. The claim's own pods are evaluated after every change.

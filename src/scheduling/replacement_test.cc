@@ -144,6 +144,11 @@ TEST_F(Replacing, TwoLeaveInOneStepAndTheOthersStay) {
   EXPECT_EQ(evicting_turns, 1u);
   EXPECT_EQ(reason(), "Replacing");
   EXPECT_NE(message().find("2 of 4 pods move in rack b1/" + rack), std::string::npos) << message();
+  const HeldRooms held = bench.scheduler.held_rooms();
+  ASSERT_EQ(held.rooms.size(), 1u);
+  EXPECT_EQ(held.rooms[0].purpose, RoomPurpose::Replacement);
+  EXPECT_EQ(held.rooms[0].owner.name, "a");
+  EXPECT_EQ(held.rooms[0].node_count, 2u);
 
   // The room is kept from pods of the same priority.
   bench.put_pod({"rival", "3", "", R"(,"nodeSelector":{"rack":")" + rack + "\"}"});

@@ -110,6 +110,21 @@ TEST_F(VictimRooms, AreKeptForSoManyVictimsOfAPlan) {
   EXPECT_EQ(holds(), 1 + kVictimsPlacedMax);
 }
 
+TEST_F(VictimRooms, AreListedAfterThePreemptorsRoom) {
+  preempt();
+  const HeldRooms held = bench.scheduler.held_rooms();
+  ASSERT_EQ(held.total, 2U);
+  ASSERT_EQ(held.rooms.size(), 2U);
+  const HeldRoom &of_preemptor = held.rooms[0], &of_successor = held.rooms[1];
+  EXPECT_EQ(of_preemptor.purpose, RoomPurpose::Preemption);
+  EXPECT_EQ(of_preemptor.owner.name, "high");
+  EXPECT_EQ(of_preemptor.nodes, std::vector<std::string>{"n1"});
+  EXPECT_EQ(of_successor.purpose, RoomPurpose::Successor);
+  EXPECT_EQ(of_successor.owner.name, "victim");
+  EXPECT_EQ(of_successor.nodes, std::vector<std::string>{"n2"});
+  EXPECT_EQ(of_successor.until, of_preemptor.until);
+}
+
 TEST_F(VictimRooms, AVictimThatIsSparedKeepsNoRoom) {
   preemptor_goes_while_evictions_are_under_way(false);
   EXPECT_EQ(holds(), 0U);

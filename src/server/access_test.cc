@@ -431,6 +431,85 @@ TEST_F(NodeAccessTest, WritesItsOwnNodeWithoutTaintsAndLabelsOfOthers) {
             "nodes \"n\" is forbidden: node \"n\" is not allowed to modify taints");
 }
 
+TEST_F(NodeAccessTest, ItsNewNodeHasNoLabelsOfOthers) {
+  EXPECT_EQ(ask({"system:node:o", {"system:nodes"}}, "POST", "/api/v1/nodes",
+                R"({"metadata":{"name":"o","labels":{"x.k8s.io/a":"b"}}})")
+                .message(),
+            "nodes \"o\" is forbidden: node \"o\" is not allowed to set the following labels: x.k8s.io/a");
+}
+
+TEST_F(NodeAccessTest, AMirrorPodHasItsNodeAsItsController) {
+  const auto refusal = [&](const std::string& owners) {
+    return message("POST", kPods,
+                   R"({"metadata":{"name":"p","annotations":{"kubernetes.io/config.mirror":"h"},)"
+                   R"("ownerReferences":[)" +
+                       owners + R"(]},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
+  };
+  const auto owner = [](const std::string& name, const std::string& more) {
+    return R"({"apiVersion":"v1","kind":"Node","uid":"u","name":")" + name + "\"" + more + "}";
+  };
+  const std::string uid(ask(root, "GET", "/api/v1/nodes/n").body.part("metadata").string_at("uid"));
+  const std::string refused = "pods \"p\" is forbidden: node ";
+  EXPECT_EQ(refusal(owner("n", "") + "," + owner("m", "")),
+            refused + "\"n\" can only create pods with a single owner reference set to itself");
+  EXPECT_EQ(refusal(owner("n", "")),
+            refused + "\"n\" can only create pods with a controller owner reference set to itself");
+  EXPECT_EQ(refusal(owner("n", R"(,"controller":true,"blockOwnerDeletion":true)")),
+            refused + "\"n\" must not set blockOwnerDeletion on an owner reference");
+  EXPECT_EQ(refusal(owner("n", R"(,"controller":true)")), refused + "n UID mismatch: expected u got " + uid);
+}
+
+// A role gives rights, but takes no restriction away.
+class NodeWithARole : public NodeAccessTest {
+ protected:
+  NodeWithARole() {
+    make(kClusterRoleBindings, binding_to("all", "ClusterRole", "cluster-admin", node.name));
+  }
+};
+
+TEST_F(NodeWithARole, WritesNoMoreThanANode) {
+  const std::string in_default = "/api/v1/namespaces/default/", here = std::string(kPods) + "/here";
+  struct Refused {
+    const char* method;
+    std::string path, body, message;
+  };
+  const Refused rows[] = {
+      {"PATCH", "/api/v1/nodes/n",
+       R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"}]}})",
+       "nodes \"n\" is forbidden: node \"n\" is not allowed to modify ownerReferences"},
+      {"PATCH", here, R"({"metadata":{"labels":{"a":"b"}}})",
+       "pods \"here\" is forbidden: unexpected operation \"UPDATE\", node \"n\" can only create and delete "
+       "mirror pods"},
+      {"PATCH", here + "/status",
+       R"({"status":{"resourceClaimStatuses":[{"name":"gpu","resourceClaimName":"other"}]}})",
+       "pods \"here\" is forbidden: node \"n\" cannot update resource claim statues"},
+      {"POST", here + "/binding", R"({"metadata":{"name":"here"},"target":{"kind":"Node","name":"n"}})",
+       "pods \"here\" is forbidden: unexpected pod subresource \"binding\", only 'status' and 'eviction' are "
+       "allowed"},
+      {"POST", in_default + "persistentvolumeclaims",
+       R"({"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],
+           "resources":{"requests":{"storage":"1Gi"}}}})",
+       "persistentvolumeclaims \"d\" is forbidden: may only update PVC status"},
+      {"POST", "/apis/storage.k8s.io/v1/csinodes", R"({"metadata":{"name":"m"},"spec":{"drivers":[]}})",
+       "csinodes.storage.k8s.io \"m\" is forbidden: can only access CSINode with the same name as the "
+       "requesting node"},
+      {"POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases", R"({"metadata":{"name":"n"}})",
+       "leases.coordination.k8s.io \"n\" is forbidden: can only access leases in the \"kube-node-lease\" "
+       "system namespace"},
+  };
+  for (const Refused& row : rows) EXPECT_EQ(message(row.method, row.path, row.body), row.message) << row.path;
+}
+
+TEST_F(NodeWithARole, WritesCustomObjectsOfAnyName) {
+  make("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({"metadata":{"name":"leases.ex.io"},
+      "spec":{"group":"ex.io","scope":"Namespaced","names":{"plural":"leases","kind":"Lease"},
+      "versions":[{"name":"v1","served":true,"storage":true,
+                   "schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
+  EXPECT_EQ(code("POST", "/apis/ex.io/v1/namespaces/default/leases",
+                 R"({"apiVersion":"ex.io/v1","kind":"Lease","metadata":{"name":"any"}})"),
+            201);
+}
+
 TEST_F(NodeAccessTest, PublishesTheSlicesOfItsOwnDevices) {
   EXPECT_EQ(code("POST", kSlices, slice("n-0", "n")), 201);
   EXPECT_EQ(

@@ -50,11 +50,9 @@ ApiResult<Json> PolicyMutation::run(Json object) {
 ApiResult<void> PolicyMutation::invoke(const Invocation& invocation) {
   const admission::Policy& policy = *invocation.policy;
   if (!policy.conditions.empty()) {
-    const Seen seen = invocation.seen;
-    const Json request = request_json(seen), object = TRY(shown(seen, write_.object)),
-               old = TRY(shown(seen, write_.old)), ns = TRY(seen_namespace());
-    const admission::MatchResult match = policy.conditions.evaluate(admission::values_of(
-        {request, object, old, invocation.params, ns, authorizer()}, policy.has_params()));
+    const View view = TRY(view_through(invocation.seen));
+    const admission::MatchResult match =
+        policy.conditions.evaluate(admission::values_of(view.inputs(invocation.params), policy.has_params()));
     if (match.match == admission::Match::Failed) deny(invocation, match.errors);
     if (match.match != admission::Match::Yes) return {};
   }
@@ -66,15 +64,14 @@ ApiResult<void> PolicyMutation::invoke(const Invocation& invocation) {
 
 ApiResult<void> PolicyMutation::mutate(const Invocation& invocation, const admission::Mutation& mutation) {
   const Seen seen = invocation.seen;
-  const Json request = request_json(seen), object = TRY(shown(seen, write_.object)),
-             old = TRY(shown(seen, write_.old)), ns = TRY(seen_namespace());
-  Result<Json> patch = admission::patch_made_by(
-      *invocation.policy, mutation, {request, object, old, invocation.params, ns, authorizer()}, cost_left_);
+  const View view = TRY(view_through(seen));
+  Result<Json> patch =
+      admission::patch_made_by(*invocation.policy, mutation, view.inputs(invocation.params), cost_left_);
   if (!patch) {
     deny(invocation, patch.error().message());
     return {};
   }
-  Result<Json> next = TRY(patched(seen, mutation.kind, object, *std::move(patch)));
+  Result<Json> next = TRY(patched(seen, mutation.kind, view.object, *std::move(patch)));
   if (next)
     write_.object = *std::move(next);
   else

@@ -44,9 +44,11 @@ void PolicyRun::for_each_binding(const BoundPolicy& bound, const UseBinding& use
   }
 }
 
-ApiResult<Json> PolicyRun::seen_namespace() const {
+ApiResult<PolicyRun::View> PolicyRun::view_through(Seen seen) const {
   const bool is_in_namespace = write_.target.resource->namespaced && !attributes_.ns.empty();
-  return is_in_namespace ? namespace_object() : ApiResult<Json>(Json());
+  Json object = TRY(shown(seen, write_.object)), old = TRY(shown(seen, write_.old)),
+       ns = is_in_namespace ? TRY(namespace_object()) : Json();
+  return View{request_json(seen), std::move(object), std::move(old), std::move(ns), authorizer()};
 }
 
 std::string PolicyRun::shown_name() const {
@@ -134,11 +136,9 @@ ApiResult<void> PolicyValidation::evaluate(const admission::Policy& policy,
                                            const admission::PolicyBinding& binding, Seen seen,
                                            const std::vector<Json>& params) {
   if (params.empty()) return {};
-  const Json request = request_json(seen), object = TRY(shown(seen, write_.object)),
-             old = TRY(shown(seen, write_.old)), ns = TRY(seen_namespace());
+  const View view = TRY(view_through(seen));
   for (const Json& param : params)
-    take(policy, binding,
-         admission::judge(policy, {request, object, old, param, ns, authorizer()}, cost_left_));
+    take(policy, binding, admission::judge(policy, view.inputs(param), cost_left_));
   return {};
 }
 

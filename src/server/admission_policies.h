@@ -33,8 +33,18 @@ class PolicyRun : public AdmissionRun {
   // Calls `use` for each binding of the policy that sees the write. Its error, and a binding or policy that
   // cannot be used, is a denial unless the policy ignores it.
   void for_each_binding(const BoundPolicy& bound, const UseBinding& use);
-  // The Namespace that expressions see; null for an object of the cluster.
-  ApiResult<Json> seen_namespace() const;
+  // What expressions see of the write.
+  struct View {
+    Json request, object, old;
+    Json ns;  // the Namespace; null for an object of the cluster
+    cel::Value authorizer;
+
+    // They refer to both.
+    admission::ExpressionInputs inputs(const Json& params) const {
+      return {request, object, old, params, ns, authorizer};
+    }
+  };
+  ApiResult<View> view_through(Seen seen) const;
   // The name of the object in refusals.
   std::string shown_name() const;
 

@@ -187,6 +187,16 @@ TEST_F(CertificateSignerTest, EachSignerHasItsRules) {
   }
 }
 
+TEST_F(CertificateSignerTest, ANodeAsksForItsOwnCertificateOfAKubelet) {
+  const User node{"system:node:n1", {"system:nodes"}};
+  const std::string serving = "kubernetes.io/kubelet-serving",
+                    usages = R"("server auth","digital signature")";
+  EXPECT_EQ(request(node, "a", kClientRequest, serving, usages).message(),
+            "certificatesigningrequests.certificates.k8s.io \"a\" is forbidden: can only create a node CSR "
+            "with CN=system:node:n1");
+  EXPECT_EQ(request(node, "a", kNodeRequest, serving, usages).code, 201);
+}
+
 TEST_F(CertificateSignerTest, WhoApprovesNeedsTheSigner) {
   const std::string signer = "kubernetes.io/kube-apiserver-client";
   ASSERT_EQ(request(root, "c", kClientRequest, signer, kClientUsages).code, 201);

@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "rbac/bootstrap_roles.h"
+#include "server/matcher.h"
 #include "server/metadata.h"
 #include "server/registry.h"
 #include "server/transport/certificates.h"
@@ -419,18 +420,19 @@ bool NodeAccess::is_related(const std::string& node, std::string_view resource, 
 
 bool NodeAccess::some_pod(const std::string& node, std::string_view ns, const Test& test) const {
   if (ns.empty()) return false;
+  const ApiResult<Matcher> here =
+      make_matcher(*api::find_resource("", "v1", "pods"), "", "spec.nodeName=" + node, "");
+  if (!here) return false;  // a user whose name ends in no name of a Node
   store::ListQuery query;
   query.resource = "pods";
   query.ns = ns;
-  query.accept = [text = "\"nodeName\":" + in_quotes(node)](const store::Object& object) {
-    return object.bytes.find(text) != std::string::npos;
-  };
-  const Result<store::ListPage> page = registry_.store().list(query);
-  BERTH_ASSERT(page.ok(), "the newest state can always be listed");
-  return std::any_of(page->objects.begin(), page->objects.end(), [&](const store::ObjectPtr& object) {
+  const std::unique_ptr<store::Cursor> pods = registry_.store().open_cursor(query).value();
+  while (const store::ObjectPtr object = pods->next()) {
+    if (!here->may_select(*object)) continue;
     const Result<Json> pod = registry_.document_of(*object);
-    return pod && pod->part("spec").string_at("nodeName") == node && !is_mirror(*pod) && test(*pod);
-  });
+    if (pod && pod->part("spec").string_at("nodeName") == node && !is_mirror(*pod) && test(*pod)) return true;
+  }
+  return false;
 }
 
 std::optional<Json> NodeAccess::stored(std::string_view resource, std::string_view ns,
@@ -447,14 +449,17 @@ ApiResult<void> NodeAccess::check_write(const std::string& node, const ObjectTar
     return problem.empty() ? ApiResult<void>() : forbidden(target.resource_name(), target.name, problem);
   };
   if (node.empty()) return answer("could not determine node from user " + in_quotes(kNodeUserPrefix));
-  const std::string_view group = target.resource->group, plural = target.resource->plural;
-  if (group.empty() && plural == "pods") return answer(pod_problem(node, target, next, before));
-  if (group.empty() && plural == "nodes") return answer(node_problem(node, target, next, before));
-  if (plural == "leases" || plural == "csinodes") return answer(own_name_problem(node, target));
-  if (plural == "resourceslices") return answer(slice_problem(node, next, before));
-  if (group == "certificates.k8s.io" && plural == "certificatesigningrequests" && next && !before)
+  const auto is = [&target](std::string_view group, std::string_view plural) {
+    return target.resource->group == group && target.resource->plural == plural;
+  };
+  if (is("", "pods")) return answer(pod_problem(node, target, next, before));
+  if (is("", "nodes")) return answer(node_problem(node, target, next, before));
+  if (is("coordination.k8s.io", "leases") || is("storage.k8s.io", "csinodes"))
+    return answer(own_name_problem(node, target));
+  if (is("resource.k8s.io", "resourceslices")) return answer(slice_problem(node, next, before));
+  if (is("certificates.k8s.io", "certificatesigningrequests") && next && !before)
     return answer(certificate_problem(node, next->part("spec")));
-  if (group.empty() && plural == "persistentvolumeclaims" && target.subresource != "status")
+  if (is("", "persistentvolumeclaims") && target.subresource != "status")
     return answer("may only update PVC status");
   return {};
 }

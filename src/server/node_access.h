@@ -3,9 +3,9 @@
 //
 // decide() adds rights to those of roles, as the authorizer Node does; the checks take some away again, no
 // matter who gave them, as the admission plugin NodeRestriction does. Thread-safe. Cost of a question about
-// what pods refer to: a look at the text of every pod in its namespace. Not followed: Secrets that
-// PersistentVolumes name. Source: plugin/pkg/auth/authorizer/node and plugin/pkg/admission/noderestriction of
-// Kubernetes 1.37.
+// what pods refer to: a look at the text of the pods in its namespace, up to the first on the node that does.
+// Not followed: Secrets that PersistentVolumes name. Source: plugin/pkg/auth/authorizer/node and
+// plugin/pkg/admission/noderestriction of Kubernetes 1.37.
 #pragma once
 
 #include <functional>

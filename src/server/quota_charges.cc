@@ -13,9 +13,7 @@ namespace {
 
 constexpr const char* kQuotasPlural = "resourcequotas";
 constexpr std::size_t kBatchMax = 1024;  // creates that are charged together
-constexpr std::size_t kWaitingMax =
-    16 * 1024;                      // creates of one namespace that wait for the batch before them
-constexpr int kChargeTriesMax = 8;  // batches that lost a race with another write of a quota
+constexpr int kChargeTriesMax = 8;       // batches that lost a race with another write of a quota
 
 const api::ResourceInfo& quota_row() {
   static const api::ResourceInfo& row = *api::find_resource("", "v1", kQuotasPlural);
@@ -114,15 +112,17 @@ void QuotaCharges::charge(const ObjectTarget& target, const Json& object, bool d
   Waiting waiting{
       target, api::quota_charge(resource.group, resource.plural, object), {}, dry_run, std::move(then), ""};
   if (waiting.charge.is_pod) waiting.unset = api::unset_amounts(object);
-  bool is_full = false;
+  std::optional<Waiting> refused;
   {
     const std::lock_guard lock(mutex_);
     const auto [entry, is_first] = waiting_.try_emplace(target.ns);
-    is_full = entry->second.size() >= kWaitingMax;
-    if (!is_full) entry->second.push_back(std::move(waiting));
-    if (!is_first && !is_full) return;
+    if (entry->second.size() < kQuotaWaitingMax)
+      entry->second.push_back(std::move(waiting));
+    else
+      refused = std::move(waiting);
+    if (!is_first && !refused) return;
   }
-  if (is_full) return waiting.then(too_many_requests());
+  if (refused) return refused->then(too_many_requests());
   run(target.ns);
 }
 

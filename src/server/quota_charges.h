@@ -25,6 +25,9 @@ namespace berth::server {
 
 class Registry;
 
+// Creates of one namespace that wait for the batch before them; the next one is refused.
+inline constexpr std::size_t kQuotaWaitingMax = 16 * 1024;
+
 class QuotaCharges {
  public:
   explicit QuotaCharges(Registry& registry);
@@ -33,8 +36,8 @@ class QuotaCharges {
   // Whether the namespace has a quota. Cost: O(1) while none has.
   bool concern(const ObjectTarget& target) const;
 
-  // Calls `then` once `object` is charged, or with the refusal; with 429 where too many wait already. A dry
-  // run is judged and not charged.
+  // Calls `then` once `object` is charged, or with the refusal; with 429 where kQuotaWaitingMax wait already.
+  // A dry run is judged and not charged.
   void charge(const ObjectTarget& target, const Json& object, bool dry_run,
               std::function<void(ApiResult<void>)> then);
 

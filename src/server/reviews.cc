@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::string_view kAuthorizationGroup = "authorization.k8s.io";
 
-JsonArray texts_of(const std::vector<std::string>& texts) {
-  return JsonArray(texts.begin(), texts.end());
-}
-
 User subject_of(const Json& spec) {
   return {std::string(spec.string_at("user")), api::decode_strings(spec.items_at("groups"))};
 }
@@ -131,7 +127,7 @@ ApiResult<Json> token(const Json& review, const ReviewContext& context) {
   if (!credential) return refused(credential.error().message());
   return Json::object({{"authenticated", true},
                        {"user", rbac::user_info(credential->user)},
-                       {"audiences", texts_of(credential->audiences)}});
+                       {"audiences", api::to_json(credential->audiences)}});
 }
 
 struct Review {

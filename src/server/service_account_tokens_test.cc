@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "server/test_bench.h"
+#include "store/simulated_disk.h"
 
 namespace berth::server {
 namespace {
@@ -22,7 +23,8 @@ ApiServerOptions with_key() {
 
 class TokenTest : public testing::Test, protected ServerBench {
  protected:
-  TokenTest() : ServerBench({}, with_key()) {
+  explicit TokenTest(store::StoreOptions options = {}, store::Disk* disk = nullptr)
+      : ServerBench(std::move(options), with_key(), disk) {
     EXPECT_TRUE(server.make_bootstrap_roles().ok());
     make(kAccounts, R"({"metadata":{"name":"robot"}})");
     make("/api/v1/namespaces/default/pods",
@@ -209,18 +211,60 @@ TEST_F(TokenTest, OthersVerifyThemByThePublishedKey) {
   EXPECT_EQ(header.string_at("kid"), key.string_at("kid"));
 }
 
+TEST_F(TokenTest, ANodeGetsThoseOfThePodsThatItRuns) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  make(pods, R"({"metadata":{"name":"elsewhere"},"spec":{"serviceAccountName":"robot","nodeName":"m",)"
+             R"("containers":[{"name":"c","image":"i"}]}})");
+  const auto told = [&](const std::string& reference) {
+    HttpRequest request;
+    request.method = "POST";
+    request.path = kTokenPath;
+    request.body = R"({"spec":{"boundObjectRef":)" + reference + "}}";
+    request.user = {"system:node:n", {"system:nodes"}};
+    const auto exchange = std::make_shared<Said>();
+    server.handle(std::move(request), exchange);
+    return Told{exchange->response.status, parse_json(exchange->response.body).value_or(Json())};
+  };
+  const auto pod = [&](const std::string& name, const std::string& uid) {
+    return R"({"apiVersion":"v1","kind":"Pod","name":")" + name + R"(","uid":")" + uid + "\"}";
+  };
+  const auto uid_of = [&](const std::string& name) {
+    return std::string(ask("GET", pods + "/" + name).body.part("metadata").string_at("uid"));
+  };
+  const std::pair<std::string, const char*> kRefused[] = {
+      {"null", "node requested token not bound to a pod"},
+      {R"({"apiVersion":"v1","kind":"Secret","name":"s"})", "node requested token not bound to a pod"},
+      {pod("p", ""), "node requested token with a pod binding without a uid"},
+      {pod("p", "u"),
+       "the UID in the bound object reference (u) does not match the UID in record. The object might have "
+       "been deleted and then recreated"},
+      {pod("elsewhere", uid_of("elsewhere")),
+       "node requested token bound to a pod scheduled on a different node"}};
+  for (const auto& [reference, why] : kRefused)
+    EXPECT_EQ(told(reference).body.string_at("message"),
+              std::string("serviceaccounts \"robot\" is forbidden: ") + why);
+  EXPECT_EQ(told(pod("p", uid_of("p"))).code, 201);
+}
+
 class TokenSecretTest : public TokenTest {
  protected:
-  TokenSecretTest() { server.fill_token_secrets("the CA"); }
+  explicit TokenSecretTest(store::StoreOptions options = {}, store::Disk* disk = nullptr)
+      : TokenTest(std::move(options), disk) {
+    server.fill_token_secrets("the CA");
+  }
   void run() {
     clock.advance(Duration::seconds(1));
     server.tick(clock.monotonic());
   }
-  // The Secret for a token of the account, once it was looked at.
-  Told secret_of(const std::string& account) {
+  // The Secret for a token of the account, before it is looked at.
+  void make_secret_of(const std::string& account) {
     const std::string metadata =
         R"("metadata":{"name":"t","annotations":{"kubernetes.io/service-account.name":")" + account + "\"}}";
     make(kSecrets, "{" + metadata + R"(,"type":"kubernetes.io/service-account-token"})");
+  }
+  // The same, once it was looked at.
+  Told secret_of(const std::string& account) {
+    make_secret_of(account);
     run();
     return ask("GET", kSecretPath);
   }
@@ -273,6 +317,49 @@ TEST_F(TokenSecretTest, AnAccountDoesNotNameASecretThatIsGone) {
   EXPECT_EQ(ask("DELETE", kSecretPath).code, 200);
   run();
   EXPECT_EQ(to_string(ask("GET", kRobot).body.part("secrets")), R"([{"name":"other"}])");
+}
+
+struct OneDisk {
+  store::SimulatedDisk disk{1};
+};
+
+class TokenSecretOnADisk : protected OneDisk, public TokenSecretTest {
+ protected:
+  TokenSecretOnADisk() : TokenSecretTest({.directory = "store"}, &disk) {}
+};
+
+TEST_F(TokenSecretOnADisk, IsFilledInWhenTheStoreCouldNotTakeIt) {
+  make_secret_of("robot");
+  disk.fill(true);
+  const std::string large = R"({"metadata":{"name":"a"},"data":{"k":")" + std::string(500'000, 'x') + "\"}}";
+  ASSERT_EQ(ask("POST", "/api/v1/namespaces/default/configmaps", large).code, 500);
+  run();
+  EXPECT_EQ(content(ask("GET", kSecretPath).body, "token"), "");
+  disk.fill(false);
+  clock.advance(kTokenSecretsRetry);
+  run();
+  EXPECT_EQ(code_of(content(ask("GET", kSecretPath).body, "token")), 201);
+}
+
+// A look at all Secrets finds those that nobody named.
+TEST_F(TokenTest, MoreNamesThanTheBoundAreALookAtAllSecrets) {
+  Registry registry({*store, executor, clock, *random, gates, api::accept_any_cel}, 0);
+  const ServiceAccountTokens tokens(registry, TokenKey::generate().value());
+  TokenSecrets secrets(registry, tokens);
+  secrets.begin("");
+  secrets.tick(clock.monotonic());
+  const std::string path = "/api/v1/namespaces/default/secrets";
+  make(path, R"({"metadata":{"name":"t","annotations":{"kubernetes.io/service-account.name":"robot"}},)"
+             R"("type":"kubernetes.io/service-account-token"})");
+  const auto is_filled_after = [&](std::size_t names) {
+    for (std::size_t n = 0; n < names; ++n)
+      secrets.noted({api::find_resource("", "v1", "secrets"), "default", "absent-" + std::to_string(n), ""});
+    for (std::size_t looked = 0; looked <= names; looked += kTokenSecretsPerRunMax)
+      secrets.tick(clock.monotonic());
+    return ask("GET", path + "/t").body.part("data").find("token") != nullptr;
+  };
+  EXPECT_FALSE(is_filled_after(kWrittenSecretsMax));
+  EXPECT_TRUE(is_filled_after(kWrittenSecretsMax + 1));
 }
 
 TEST(TokenKey, IsTheSameAfterAReadOfItsFile) {

@@ -56,6 +56,7 @@ TokenSecrets::Names TokenSecrets::take_written(Time monotonic_now) {
       next_retry_ = monotonic_now + kTokenSecretsRetry;
     }
   }
+  if (!all && accounts.empty()) return secrets;
   for (const auto& [secret, account] : accounts_)
     if (all || accounts.contains({secret.first, account})) secrets.insert(secret);
   if (!all) return secrets;
@@ -72,14 +73,11 @@ TokenSecrets::Names TokenSecrets::take_written(Time monotonic_now) {
 
 void TokenSecrets::tick(Time monotonic_now) {
   if (!ca_) return;
-  Names secrets = take_written(monotonic_now);
-  for (std::size_t n = 0; n < kTokenSecretsPerRunMax && !secrets.empty(); ++n) {
-    const auto next = secrets.extract(secrets.begin());
+  if (left_.empty()) left_ = take_written(monotonic_now);
+  for (std::size_t n = 0; n < kTokenSecretsPerRunMax && !left_.empty(); ++n) {
+    const auto next = left_.extract(left_.begin());
     look_at(next.value().first, next.value().second);
   }
-  if (secrets.empty()) return;
-  const std::lock_guard lock(mutex_);
-  secrets_.merge(secrets);
 }
 
 void TokenSecrets::look_at(const std::string& ns, const std::string& name) {

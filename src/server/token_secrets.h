@@ -22,7 +22,7 @@ class ServiceAccountTokens;
 
 // Of one run; the next one continues.
 inline constexpr std::size_t kTokenSecretsPerRunMax = 256;
-// Names that are remembered until the next run; beyond them it looks at all Secrets.
+// Names that are remembered until a run takes them; beyond them it looks at all Secrets.
 inline constexpr std::size_t kWrittenSecretsMax = 10'000;
 // After a write that failed.
 inline constexpr Duration kTokenSecretsRetry = Duration::seconds(5);
@@ -55,12 +55,16 @@ class TokenSecrets {
   Registry& registry_;
   const ServiceAccountTokens& tokens_;
   std::optional<std::string> ca_;
-  // The accounts of the token Secrets that exist, by namespace and name.
+  // The accounts of the token Secrets that exist, by namespace and name: as many as the store has.
   std::map<std::pair<std::string, std::string>, std::string> accounts_;
+  // What earlier runs have taken and not looked at. News waits for its end, so that a look at all Secrets
+  // ends too.
+  Names left_;
   Time next_retry_;
 
-  std::mutex mutex_;  // of what follows
-  Names secrets_, written_accounts_, failed_;
+  std::mutex mutex_;                  // of what follows
+  Names secrets_, written_accounts_;  // kWrittenSecretsMax together
+  Names failed_;                      // kTokenSecretsPerRunMax of a run; taken after kTokenSecretsRetry
   bool all_ = true;
 };
 

@@ -140,6 +140,17 @@ TEST(HostileStorm, ARestartEndsAsNoRestart) {
   }
 }
 
+// Without members a gang waits for ever, and so does its tree.
+TEST(HostileStorm, EveryGangOfAPlanHasMembers) {
+  for (std::uint64_t seed = kPolicySeeds; seed < kPolicySeeds + 200; ++seed) {
+    const StormPlan plan = make_storm_plan(seed);
+    for (const Json& step : plan.steps) {
+      if (step.string_at("do") != "group" || !step.find("min")) continue;
+      EXPECT_GT(step.int_at("min"), 0) << "seed " << seed << ": " << step.string_at("name");
+    }
+  }
+}
+
 TEST(HostileStorm, APlanFromItsFileIsTheSamePlan) {
   const StormPlan plan = make_storm_plan(5);
   const Result<StormPlan> again = parse_storm_plan(storm_plan_text(plan), "storm-5.yaml");

@@ -13,6 +13,8 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kReservedMax = 256;  // pods of one claim
+// Domains tried for the groups of a tree, for one domain of its root. Beyond, nobody claims that it fits.
+constexpr std::size_t kTreeTrialsMax = 16'384;
 
 enum class NodeOrder { FirstName, LastName, MostFreeCpu };
 constexpr std::array kNodeOrders = {NodeOrder::FirstName, NodeOrder::LastName, NodeOrder::MostFreeCpu};
@@ -317,7 +319,7 @@ class RestCheck {
   bool tree_fits(const Inside& of_root, const std::vector<const StoredGroup*>& groups,
                  const std::vector<Members>& members) const {
     return std::all_of(kNodeOrders.begin(), kNodeOrders.end(), [&](NodeOrder order) {
-      const TreeTrial trial{of_root, groups, members, order};
+      TreeTrial trial{of_root, groups, members, order};
       return groups_fit(trial, 0, Room(state_));
     });
   }
@@ -326,13 +328,15 @@ class RestCheck {
     const std::vector<const StoredGroup*>& groups;
     const std::vector<Members>& members;
     NodeOrder order;
+    std::size_t tried = 0;
   };
   // The groups from this one on: every choice of their domains.
-  bool groups_fit(const TreeTrial& tree, std::size_t at, const Room& room) const {
+  bool groups_fit(TreeTrial& tree, std::size_t at, const Room& room) const {
     if (at == tree.groups.size()) return true;
     const std::string& key = tree.groups[at]->key;
     const std::set<std::string> domains = domains_of(state_, key, tree.of_root);
     return std::any_of(domains.begin(), domains.end(), [&](const std::string& own) {
+      if (++tree.tried > kTreeTrialsMax) return false;
       Room trial = room;
       for (const StoredPod* pod : tree.members[at].waiting)
         if (!trial.place(*pod, tree.of_root, {key, own}, tree.order)) return false;

@@ -411,7 +411,10 @@ class Maker {
       sizes.push_back(first);
       if (first < gpus) sizes.push_back(gpus - first);
     }
-    if (chance(30)) --*std::ranges::max_element(sizes);
+    if (chance(30)) {
+      const auto largest = std::ranges::max_element(sizes);
+      if (--*largest == 0) sizes.erase(largest);
+    }
     const bool deep = sizes.size() > 2 && chance(30);
     const std::string inner = root + "-inner";
     const int groups = static_cast<int>(sizes.size());

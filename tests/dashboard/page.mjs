@@ -200,6 +200,23 @@ const all = {
     await expect(page.locator(".owners")).toContainText("default/nominated");
     await page.getByRole("button", { name: "room of default/nominated ×" }).click();
   },
+  "moves that make domains whole are searched for": async () => {
+    await show("room");
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    const card = page.locator(".card").filter({ hasText: "Domains that moves would make whole" });
+    await expect(card).toContainText("defragmentation.level: is needed, since there is no Topology named default");
+    await page.route("**/moves", (route) => route.fulfill({ json: {
+      level: { name: "rack", nodeLabels: ["rack"] }, waiting: 1, wholeBefore: 0, wholeAfter: 1, ended: true,
+      moves: [{ namespace: "default", name: "web-1", from: "n0", to: "n2", devices: 1, domain: "rack-0" }],
+      domains: [{ domain: "rack-0", whole: true, moves: 1, devices: 4, devicesMoved: 1, fits: [], buys: "1 move makes rack-0 whole: 4 devices free" }],
+      unchanged: [{ domain: "rack-1", reason: "NoRoom", message: "there is no room elsewhere" }],
+    } }));
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    for (const text of ["0 domains of level rack have no device in use now, 1 after these moves.", "default/web-1",
+      "1 move makes rack-0 whole: 4 devices free", "The search ended at a bound", "1 domain with devices in use stays as now"])
+      await expect(card).toContainText(text);
+    await page.unroute("**/moves");
+  },
   "a driver's report is on the page of health": async () => {
     const device = { driver: "gpu.example.com", pool: "node-1", device: "gpu-0" };
     await call("POST", "/apis/resource.k8s.io/v1/resourceslices", {

@@ -343,9 +343,10 @@ MEMBER = ('---\n{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {schedul
           'pair}, containers: [{name: c, image: i, resources: {requests: {cpu: "%d"}}}]}}\n')
 PAIR = ("{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: pair, namespace: default}, "
         "spec: {schedulingPolicy: {gang: {minCount: 2}}}}\n")
-# One term more than Berth reads.
+# One topology key more than Berth reads of a pod.
 AFFINITY = ("spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [%s]}}, "
-            % ", ".join("{topologyKey: zone, labelSelector: {matchLabels: {i: x%d}}}" % i for i in range(65)))
+            % ", ".join("{topologyKey: zone-%d, labelSelector: {matchLabels: {app: x}}}" % number
+                        for number in range(65)))
 
 
 def gang(small, large):
@@ -403,7 +404,7 @@ def what_is_not_honoured_is_unknown():
     pair = decisions["pair"]
     assert code == 1 and (pair["result"], pair["reason"]) == ("Unknown", "FieldNotHonoured"), pair
     message = pair["pods"][0]["message"]
-    assert "more than 64 terms of spec.affinity between pods" in message, pair
+    assert "more than 64 topology keys in terms of spec.affinity between pods" in message, pair
 
 
 FULL = """

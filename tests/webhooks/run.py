@@ -386,9 +386,11 @@ def subresources_are_chosen_by_name(world):
 def an_equivalent_version_is_converted(world):
     rule = {"operations": ["CREATE"], "apiGroups": ["events.k8s.io"], "apiVersions": ["v1"],
             "resources": ["events"]}
+    # The simulated nodes make events, too.
+    own = [{"name": "own", "expression": "request.name in ['e1', 'e2']"}]
     world.webhook.act("/note", lambda review: patched(
         review, [{"op": "replace", "path": "/note", "value": "changed"}]))
-    world.register("mutating", "m", world.hook("/note", rules=[rule]))
+    world.register("mutating", "m", world.hook("/note", rules=[rule], matchConditions=own))
     event = {"metadata": {"name": "e1"}, "involvedObject": {"namespace": "default", "name": "x"},
              "reason": "R", "message": "said", "type": "Normal"}
     made = world.call("POST", "/api/v1/namespaces/default/events", event)
@@ -397,7 +399,8 @@ def an_equivalent_version_is_converted(world):
     expect_equal((request["resource"]["group"], request["requestResource"]["group"],
                   request["object"]["note"]), ("events.k8s.io", "", "said"), "request")
     world.begin()
-    world.register("mutating", "m", world.hook("/note", rules=[rule], matchPolicy="Exact"))
+    world.register("mutating", "m", world.hook("/note", rules=[rule], matchPolicy="Exact",
+                                                matchConditions=own))
     world.call("POST", "/api/v1/namespaces/default/events", {**event, "metadata": {"name": "e2"}})
     expect_equal(world.webhook.paths(), [], "calls")
 
@@ -527,6 +530,19 @@ def a_policy_asks_who_may(world):
     expect_equal(world.make("asked")["kind"], "ConfigMap", "answer")
 
 
+def a_policy_says_what_no_object_has(world):
+    bind_policy(world, {"validations": [{"expression": "object.dta.a == 'b'"}]},
+                {"validationActions": ["Warn"]})
+
+    def warnings():
+        status = world.call("GET", CONFIGURATIONS + "validatingadmissionpolicies/limit").get("status", {})
+        return status.get("typeChecking", {}).get("expressionWarnings")
+    said = eventually("a warning", warnings, 10)[0]
+    expect_equal(said["fieldRef"], "spec.validations[0].expression", "place")
+    for part in ("/v1, Kind=ConfigMap: compilation failed: ", "undefined field 'dta'"):
+        expect(part in said["warning"], said["warning"])
+
+
 def mutate_by(world, name, *expressions, binding=None, **spec):
     """A policy with these mutations: JSON patches begin with a bracket."""
     mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}} if text.startswith("[") else
@@ -636,6 +652,7 @@ CASES = [
     a_policy_denies_with_its_message,
     a_policy_warns_and_audits,
     a_policy_asks_who_may,
+    a_policy_says_what_no_object_has,
     a_policy_changes_what_is_stored,
     policies_come_before_webhooks_and_run_again,
     a_policy_that_cannot_change_refuses_or_is_ignored,

@@ -6,6 +6,7 @@ const tokenKey = "berth-token";
 export class Refused extends Error {
   constructor(readonly status: number, message: string) { super(message); }
 }
+export function problemText(error: unknown): string { return error instanceof Refused ? error.message : String(error); }
 
 // The code of a link, if the page was opened with one; the address then shows none.
 export async function signIn(): Promise<void> {

@@ -2,14 +2,14 @@ import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { type Floor, type Owner, conditionNames, count, ownerText, sameOwner, useNames } from "./floor.ts";
 import { FloorMap } from "./map.tsx";
 import { OwnerColours, ownerColours, ownerSlots } from "./owners.ts";
-import { Bar, Rows, plural } from "./parts.tsx";
+import { Bar, Choice, Rows, amount, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
 import { keptCells, purposes, reservedFor, roomsWith } from "./reservations.ts";
 import { floor, floorChanges, go, highlight, plan, reservations, waiting } from "./store.ts";
 
-export const modes: { mode: Mode; label: string }[] = [
-  { mode: "use", label: "Use" }, { mode: "owner", label: "Owner" }, { mode: "health", label: "Health" },
-  { mode: "reserved", label: "Reserved" }, { mode: "fragmentation", label: "Fragmentation" },
+export const modes: [Mode, string][] = [
+  ["use", "Use"], ["owner", "Owner"], ["health", "Health"],
+  ["reserved", "Reserved"], ["fragmentation", "Fragmentation"],
 ];
 const matchesMax = 8;
 
@@ -96,11 +96,11 @@ export function OwnerLegend({ colours }: { colours: OwnerColours }) {
         <li key={ownerText(owner)}>
           <button type="button" class="quiet" title={ownerText(owner)} onClick={() => { highlight.value = { text: `${owner.namespace}/${owner.name}`, owner }; }}>
             <span class={`key owner owner-${slot % ownerColours}${slot < ownerColours ? "" : " striped"}`} />
-            {oneNamespace ? owner.name : `${owner.namespace}/${owner.name}`} <span class="muted">{cells.toLocaleString("en")}</span>
+            {oneNamespace ? owner.name : `${owner.namespace}/${owner.name}`} <span class="muted">{amount(cells)}</span>
           </button>
         </li>
       ))}
-      {others.length > 0 && <li><span class="key fill-others" />{plural(others.length, "other owner")} <span class="muted">{others.reduce((sum, row) => sum + row.cells, 0).toLocaleString("en")}</span></li>}
+      {others.length > 0 && <li><span class="key fill-others" />{plural(others.length, "other owner")} <span class="muted">{amount(others.reduce((sum, row) => sum + row.cells, 0))}</span></li>}
       {named.length === 0 && <li class="muted">Nobody has a device.</li>}
     </ul>
   );
@@ -132,9 +132,9 @@ function Sums({ now }: { now: Floor }) {
   return (
     <dl class="tiles">
       {tiles.map(([text, value, kind]) => (
-        <div key={text} class={kind && `tile-${kind}`}><dt>{text}</dt><dd>{value.toLocaleString("en")}</dd></div>
+        <div key={text} class={kind && `tile-${kind}`}><dt>{text}</dt><dd>{amount(value)}</dd></div>
       ))}
-      <div class="tile-button"><dt>waiting</dt><dd><a href="#/why">{(waiting.value?.total ?? 0).toLocaleString("en")}</a></dd></div>
+      <div class="tile-button"><dt>waiting</dt><dd><a href="#/why">{amount(waiting.value?.total ?? 0)}</a></dd></div>
     </dl>
   );
 }
@@ -188,7 +188,7 @@ function Details({ now, cell, close }: { now: Floor; cell: number; close(): void
       {now.path(node).length > 0 && <p class="muted">{now.path(node).map((value, i) => `${now.layout.levels[i].name} ${value}`).join(" · ")}</p>}
       {device.name && <p><strong>{device.name}</strong> <span class="muted">{device.driver}</span></p>}
       <p>{useNames[now.use(cell)]}, {conditionNames[now.condition(cell)]}</p>
-      {roomsWith(reservations.value, cell).map((room) => <p key={room.purpose + room.name}>Kept for {reservedFor(room)}: {purposes[room.purpose]}</p>)}
+      {roomsWith(reservations.value, cell).map((room) => <p key={room.purpose + reservedFor(room)}>Kept for {reservedFor(room)}: {purposes[room.purpose]}</p>)}
       {owner && (
         <>
           <p>{ownerText(owner)}</p>
@@ -226,17 +226,12 @@ export function FloorScreen() {
       <h1 class="sr">Floor</h1>
       <Sums now={now} />
       <div class="tools">
-        <div class="choice" role="group" aria-label="Colour by">
-          {modes.map((row) => <button type="button" key={row.mode} aria-pressed={mode === row.mode} onClick={() => setMode(row.mode)}>{row.label}</button>)}
-        </div>
+        <Choice label="Colour by" of={modes} chosen={mode} choose={setMode} />
         <Legend mode={mode} />
         <span class="grow" />
         {highlight.value && <button type="button" class="chip" onClick={() => { highlight.value = null; }}>{highlight.value.text} ×</button>}
         <Search now={now} />
-        <div class="choice" role="group" aria-label="Show as">
-          <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Map</button>
-          <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
-        </div>
+        <Choice label="Show as" of={[[false, "Map"], [true, "Table"]]} chosen={table} choose={setTable} />
       </div>
       {mode === "owner" && <OwnerLegend colours={colours} />}
       {mode === "reserved" && <KeptLegend />}

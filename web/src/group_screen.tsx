@@ -1,4 +1,4 @@
-import { Bar, Card, Empty, Name, Rows, ago, plural } from "./parts.tsx";
+import { Bar, Card, Empty, Name, Rows, ago, amount, plural } from "./parts.tsx";
 import { type Group, go, groups, highlight, href, route } from "./store.ts";
 import { Answer, type Found, useExplanation } from "./why_screen.tsx";
 
@@ -69,8 +69,8 @@ export function GroupScreen() {
   return (
     <div class="screen split">
       <div class="list">
-        <h1>Groups <span class="muted">{page && page.total.toLocaleString("en")}{page && page.total > rows.length && `, the first ${rows.length} shown`}</span></h1>
-        {page && rows.length === 0 && <Empty>There are no groups.</Empty>}
+        <h1>Groups <span class="muted">{page && amount(page.total)}{page && page.total > rows.length && `, the first ${rows.length} shown`}</span></h1>
+        {page && rows.length === 0 && <Empty>There are no groups. PodGroups and CompositePodGroups are shown here, with their members.</Empty>}
         {rows.length > 0 && (
           <Rows items={rows} height={46} label="Groups"
             head={<tr><th>Group</th><th class="number">Minimum</th><th class="wide">With a node</th><th>State</th></tr>}

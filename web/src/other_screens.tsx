@@ -1,11 +1,12 @@
 import uPlot from "uplot";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Bar, Card, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
+import { Bar, Card, Choice, Cut, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
+import { Moves } from "./moves.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
-import { type PacePage, type Reservation, go, health, href, highlight, pace, reservations, room } from "./store.ts";
+import { type PacePage, type Reservation, health, href, pace, reservations, room, showNodes } from "./store.ts";
 
+const illShownMax = 300;
 const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Unknown: "?", Healthy: "✓" };
-function showNodes(nodes: string[], text: string) { highlight.value = { text, nodes: new Set(nodes) }; go("floor"); }
 
 function Condition({ of }: { of: string }) {
   return <span class={`state condition-${of}`}><span aria-hidden="true">{marks[of]}</span> {of}</span>;
@@ -33,7 +34,7 @@ function Reservations() {
           <tbody>{page.rooms.map((row, i) => <KeptRoom key={i} of={row} />)}</tbody>
         </table>
       )}
-      {page && page.total > page.rooms.length && <p class="muted">The first {page.rooms.length} of {amount(page.total)} are shown.</p>}
+      {page && <Cut shown={page.rooms.length} total={page.total} />}
     </Card>
   );
 }
@@ -50,9 +51,10 @@ export function RoomScreen() {
           <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. <code>berth plan</code> says whether a group fits.</p>
         </Card>
         <Reservations />
+        <Moves />
         <Card title="Domains">
           <ul class="legend" aria-label="Legend">
-            <li><span class="key fill-used" />in use</li><li><span class="key fill-reserved" />reserved</li><li><span class="key bar fill-free" />free, on a free node</li>
+            <li><span class="key fill-used" />in use</li><li><span class="key fill-reserved" />reserved</li><li><span class="key bar fill-free" />free, on a node in no use</li>
             <li><span class="key bar fill-shared" />stranded: free, others of its node are in use</li><li><span class="key bar fill-ill" />ill or closed, in no use</li>
           </ul>
           <Rows items={page.domains} height={38} label="Domains"
@@ -79,23 +81,25 @@ export function HealthScreen() {
           {page.nodes.length === 0 ? <Empty>Every node is ready and open.</Empty> : (
             <table class="plain">
               <thead><tr><th>Node</th><th>Condition</th><th>Why</th><th class="number">Since</th><th class="number">Devices</th><th class="number">In use</th></tr></thead>
-              <tbody>{page.nodes.slice(0, 300).map((row) => (
+              <tbody>{page.nodes.slice(0, illShownMax).map((row) => (
                 <tr key={row.node}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}</button></th>
                   <td><Condition of={row.condition} /></td>
                   <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td class="number">{amount(row.devices)}</td><td class="number">{amount(row.inUse)}</td></tr>))}</tbody>
             </table>
           )}
+          <Cut shown={illShownMax} total={page.nodes.length} />
         </Card>
         <Card title="Devices" note={page.reportingNodes > 0 ? `that are worse than their node; drivers report through ${plural(page.reportingNodes, "node agent")}` : "that are worse than their node, by taints; no node agent reports"}>
           {page.devices.length === 0 ? <Empty>Every device of a healthy node is healthy.</Empty> : (
             <table class="plain">
               <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
-              <tbody>{page.devices.slice(0, 300).map((row) => (
+              <tbody>{page.devices.slice(0, illShownMax).map((row) => (
                 <tr key={row.node + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}/{row.device}</button></th>
                   <td><Condition of={row.condition} /></td>
                   <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td>{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
             </table>
           )}
+          <Cut shown={illShownMax} total={page.devices.length} />
         </Card>
         {page.moved.length > 0 && (
           <Card title="Pods that had to leave" note="because of a node or a device">
@@ -168,10 +172,7 @@ export function PaceScreen() {
     <Sheet page={pace.value} title="Pace">{(page) => (
       <>
         <div class="tools">
-          <div class="choice" role="group" aria-label="Show as">
-            <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Charts</button>
-            <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
-          </div>
+          <Choice label="Show as" of={[[false, "Charts"], [true, "Table"]]} chosen={table} choose={setTable} />
           <span class="muted">the last ten minutes, by second</span>
         </div>
         {table ? <PaceTable page={page} /> : (

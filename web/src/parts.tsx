@@ -40,6 +40,20 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
+// What a list that ends early says of itself.
+export function Cut({ shown, total }: { shown: number; total: number }) {
+  return total > shown ? <p class="muted">The first {amount(shown)} of {amount(total)} are shown.</p> : null;
+}
+
+// One of several things, which are all in sight.
+export function Choice<T>({ label, of, chosen, choose }: { label: string; of: [T, string][]; chosen: T; choose(value: T): void }) {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {of.map(([value, text]) => <button type="button" key={text} aria-pressed={value === chosen} onClick={() => choose(value)}>{text}</button>)}
+    </div>
+  );
+}
+
 export function Bar({ parts }: { parts: { name: string; value: number; kind: string }[] }) {
   const total = parts.reduce((sum, part) => sum + part.value, 0);
   const text = parts.filter((part) => part.value > 0).map((part) => `${part.value} ${part.name}`).join(", ");

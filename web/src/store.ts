@@ -94,6 +94,11 @@ export function href(screen: string, ...rest: string[]): string {
   return "#/" + [screen, ...rest].map(encodeURIComponent).join("/");
 }
 export function go(screen: string, ...rest: string[]): void { location.hash = href(screen, ...rest); }
+// Shows these nodes alone on the floor; `text` says what they are.
+export function showNodes(nodes: string[], text: string): void {
+  highlight.value = { text, nodes: new Set(nodes) };
+  go("floor");
+}
 
 // Of the frame that the map fills, about: width by height. The floor is laid out for it.
 const aspect = signal(frameAspect());
@@ -102,22 +107,29 @@ function frameAspect(): number {
 }
 
 let pending: Delta[] | null = null; // deltas that came while the floor was read
-let early: Promise<Layout> | null = null; // asked for before the stream of events is there
+interface LaidOut { next: Floor; where: Plan }
+let early: Promise<LaidOut> | null = null; // asked for before the stream of events is there
 
-// The layout and the places of its devices are found while the cells are on their way. Cells are asked for once
-// deltas arrive, so that none is missed.
-async function readFloor(): Promise<void> {
+// Of one process a layout's version says whether it is known; another process counts anew.
+async function readLayout(process: "same" | "any"): Promise<LaidOut> {
+  const layout = await getJson<Layout>("floor");
+  if (process === "same" && floor.value?.layout.version === layout.version && plan.value)
+    return { next: floor.value, where: plan.value };
+  const next = new Floor(layout);
+  return { next, where: makePlan(next, aspect.peek()) };
+}
+
+// Cells are asked for once deltas arrive, so that none is missed; the layout is found while they are on their way.
+async function readFloor(process: "same" | "any" = "same"): Promise<void> {
   pending = [];
-  const asked = early ?? getJson<Layout>("floor"), cells = getBytes("floor/cells");
+  const asked = early ?? readLayout(process), cells = getBytes("floor/cells");
   early = null;
   cells.catch(() => {}); // it is awaited below
-  const layout = await asked;
-  const known = floor.value?.layout.version === layout.version;
-  const next = known ? floor.value! : new Floor(layout), where = known ? plan.value : makePlan(next, aspect.peek());
+  const { next, where } = await asked;
   const same = next.read(await cells);
   const deltas: Delta[] = pending ?? [];
   pending = null;
-  if (!same || !deltas.every((delta) => next.apply(delta))) return void setTimeout(() => void again(readFloor), 200);
+  if (!same || !deltas.every((delta) => next.apply(delta))) return void setTimeout(() => void again(() => readFloor(process)), 200);
   batch(() => {
     plan.value = where;
     floor.value = next;
@@ -149,7 +161,8 @@ async function again(read: () => Promise<void>): Promise<void> {
 }
 
 function take(event: string, data: string): void {
-  if (event === "hello" || event === "layout") void again(readFloor);
+  if (event === "hello") void again(() => readFloor("any"));
+  if (event === "layout") void again(readFloor);
   if (event === "floor") takeDelta(JSON.parse(data));
   if (event === "hello" || event === "pages") void again(() => readPages(shown()));
   if (event === "tick" && route.value.screen === "pace") void again(() => readPages(["pace"]));
@@ -164,7 +177,7 @@ export async function run(): Promise<void> {
   for (let delay = 500;; delay = Math.min(delay * 2, 8000)) {
     try {
       await signIn();
-      early = getJson<Layout>("floor");
+      early = readLayout("any");
       early.catch(() => {}); // the stream has the same answer
       await listen((event, data) => { delay = 500; take(event, data); });
     } catch (error) {

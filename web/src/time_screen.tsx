@@ -1,15 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { Refused, getJson } from "./api.ts";
+import { getJson, problemText } from "./api.ts";
 import { FloorTable, Legend, OwnerLegend, modes, useOwnerColours } from "./floor_screen.tsx";
 import { type DeviceState, type Difference, type Moment, type Overview, type Shown, type Waited, show, steps, timeText } from "./history.ts";
 import { FloorMap } from "./map.tsx";
-import { Card, Empty, Name, clock, plural } from "./parts.tsx";
+import { Card, Choice, Empty, Name, amount, clock, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
 import type { Decision } from "./store.ts";
 
 const overviewPeriod = 5000; // ms
-
-function problemText(error: unknown): string { return error instanceof Refused ? error.message : String(error); }
 
 // What is at the path; the latest path wins, and one request is under way at a time. "": nothing.
 // `more` is added to the path when it is asked for, and is no reason to ask again.
@@ -182,7 +180,7 @@ export function TimeScreen() {
   return (
     <div class="screen">
       <h1>Time <span class="instant">{timeText(at)}{chosen === null && " · the latest"}</span> <span class="muted">{overview.onDisk ? "kept on disk" : "kept in memory"} since {timeText(overview.from)}</span></h1>
-      <ul class="legend curve-key" aria-label="Curves"><li><span class="key fill-used" />devices in use</li><li><span class="key key-waiting" />what waits</li>{shown && sums.map((name, i) => <li key={name}><strong>{shown.moment.sums[i + 1].toLocaleString("en")}</strong> {name}</li>)}{overview.gaps.length > 0 && <li><span class="key fill-quiet" />not recorded</li>}</ul>
+      <ul class="legend curve-key" aria-label="Curves"><li><span class="key fill-used" />devices in use</li><li><span class="key key-waiting" />what waits</li>{shown && sums.map((name, i) => <li key={name}><strong>{amount(shown.moment.sums[i + 1])}</strong> {name}</li>)}{overview.gaps.length > 0 && <li><span class="key fill-quiet" />not recorded</li>}</ul>
       <Curves overview={overview} at={at} mark={mark} />
       <input class="slider" type="range" min={overview.from} max={end} step={1} value={at} aria-label="Instant" aria-valuetext={timeText(at)}
         onInput={(event) => setChosen(Number(event.currentTarget.value))} />
@@ -197,13 +195,8 @@ export function TimeScreen() {
           : <button type="button" class="chip" onClick={() => setMark(null)}>from {timeText(mark)} ×</button>}
         <span class="grow" />
         <Legend mode={mode} />
-        <div class="choice" role="group" aria-label="Colour by">
-          {modes.slice(0, 3).map((row) => <button type="button" key={row.mode} aria-pressed={mode === row.mode} onClick={() => setMode(row.mode)}>{row.label}</button>)}
-        </div>
-        <div class="choice" role="group" aria-label="Show as">
-          <button type="button" aria-pressed={!table} onClick={() => setTable(false)}>Map</button>
-          <button type="button" aria-pressed={table} onClick={() => setTable(true)}>Table</button>
-        </div>
+        <Choice label="Colour by" of={modes.slice(0, 3)} chosen={mode} choose={setMode} />
+        <Choice label="Show as" of={[[false, "Map"], [true, "Table"]]} chosen={table} choose={setTable} />
       </div>
       {(problem || different) && <p class="muted" role="alert">{problem || different}</p>}
       {mode === "owner" && <OwnerLegend colours={colours} />}

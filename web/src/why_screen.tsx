@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { Refused, getJson } from "./api.ts";
+import { useRef, useState } from "preact/hooks";
 import { Card, Empty, Name, Rows, ago, now, plural, span } from "./parts.tsx";
-import { type Waiting, floor, go, highlight, route, waiting } from "./store.ts";
+import { useRead } from "./read.ts";
+import { type Waiting, floor, go, route, showNodes, waiting } from "./store.ts";
 import { ownerText } from "./floor.ts";
 
 export interface Explanation {
@@ -24,24 +24,6 @@ export const plurals: Record<string, string> = {
   Pod: "pods", PodGroup: "podgroups", CompositePodGroup: "compositepodgroups",
 };
 
-interface Read { path: string; answer?: Explanation; problem?: string }
-
-// What is at the path, read again with every new version; until it is there, what was read before. "": nothing.
-function useRead(path: string, version: string): Read {
-  const [read, setRead] = useState<Read>({ path });
-  useEffect(() => {
-    if (!path) return;
-    const stop = new AbortController();
-    getJson<Explanation>(path, stop.signal).then((answer) => setRead({ path, answer }), (error: unknown) => {
-      if (stop.signal.aborted) return;
-      const problem = error instanceof Refused ? error.message : String(error);
-      setRead((old) => (old.path === path ? { ...old, problem } : { path, problem }));
-    });
-    return () => stop.abort();
-  }, [path, version]);
-  return read.path === path ? read : { path };
-}
-
 export interface Found { answer?: Explanation; trying: boolean; older: boolean; problem?: string; again(): void }
 
 // The explanation of one object. Its record is read again with every version. Remedies and the expected start
@@ -49,11 +31,11 @@ export interface Found { answer?: Explanation; trying: boolean; older: boolean; 
 export function useExplanation(kind: string, namespace: string, name: string, version: string): Found {
   const path = `explain/${plurals[kind]}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
   const [tries, setTries] = useState(0);
-  const record = useRead(path, `${version} ${tries}`);
+  const record = useRead<Explanation>(path, `${version} ${tries}`);
   const waits = record.answer?.state === "Unschedulable";
   const refused = useRef(""); // the path whose object was seen to wait
   if (waits) refused.current = path;
-  const tried = useRead(refused.current === path ? `${path}?what-if` : "", `${tries}`);
+  const tried = useRead<Explanation>(refused.current === path ? `${path}?what-if` : "", `${tries}`);
   const { remedies, expectedStart, note, decision } = (waits && tried.answer) || {};
   return {
     answer: record.answer && { ...record.answer, remedies, expectedStart, note: note ?? record.answer.note },
@@ -108,7 +90,6 @@ export function Answer({ found }: { found: Found }) {
   const { answer, problem } = found;
   if (!answer) return <Empty>{problem ?? "The scheduler's record is being read."}</Empty>;
   const start = answer.expectedStart;
-  const showNodes = (names: string[], text: string) => { highlight.value = { text, nodes: new Set(names) }; go("floor"); };
   const nodesOf = (domain: string) => {
     const at = floor.value;
     if (!at) return [];

@@ -74,26 +74,27 @@ class PodAffinity final : public DomainFilter {
              hints);
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    const OwnTerms own = own_terms(query, TermKind::Affinity);
-    if (own.uses.empty() || !signature.begin("PodAffinity")) return Signing::Signed;
-    signature.put(bytes_of_terms(query, own.uses));
+    const std::vector<TermUse> own = own_terms(query, TermKind::Affinity);
+    if (own.empty() || !signature.begin("PodAffinity")) return Signing::Signed;
+    signature.put(bytes_of_terms(query, own));
     signature.put(may_start(query, own) ? 1u : 0u);
     return Signing::Signed;
   }
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
-    const OwnTerms own = own_terms(query, TermKind::Affinity);
-    if (own.uses.empty()) return;
+    const std::vector<TermUse> own = own_terms(query, TermKind::Affinity);
+    if (own.empty()) return;
     const Affinities& affinities = query.context->cluster.affinities();
-    const std::string bytes = "PodAffinity" + bytes_of_terms(query, own.uses);
-    for (const std::string_view key : own.keys) {
+    const std::string bytes = "PodAffinity" + bytes_of_terms(query, own);
+    const bool first = may_start(query, own);
+    for (const TermsOfKey& terms : terms_by_key(query, own)) {
       DomainRule& rule = rules.emplace_back();
-      rule.topology_key = key;
+      rule.topology_key = terms.key;
       rule.amount_bytes = bytes;
-      rule.amount = sum_over_pods(query, CountedPods::Placed,
-                                  [&affinities, uses = own.uses](const model::PodRow& other) {
-                                    return means_all(affinities, uses, *other.live) ? 1 : 0;
-                                  });
-      rule.accepted = [first = may_start(query, own)](const DomainTotals& totals) {
+      rule.amount =
+          sum_over_pods(query, CountedPods::Placed, [&affinities, uses = own](const model::PodRow& other) {
+            return means_all(affinities, uses, *other.live) ? 1 : 0;
+          });
+      rule.accepted = [first](const DomainTotals& totals) {
         AmountRange range;
         if (!first || totals.sum > 0) range.least = 1;
         return range;
@@ -104,8 +105,8 @@ class PodAffinity final : public DomainFilter {
   }
 
  private:
-  static bool may_start(const PodQuery& query, const OwnTerms& own) {
-    return means_all(query.context->cluster.affinities(), own.uses, *query.pod);
+  static bool may_start(const PodQuery& query, const std::vector<TermUse>& own) {
+    return means_all(query.context->cluster.affinities(), own, *query.pod);
   }
 };
 
@@ -123,17 +124,13 @@ class PodAntiAffinity final : public DomainFilter {
       add_term(term, kEventPodGone | kEventPodRelabelled, facts::pod_left, hints);
   }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
-    const OwnTerms own = own_terms(query, TermKind::AntiAffinity);
-    if (!own.uses.empty() && signature.begin("PodAntiAffinity"))
-      signature.put(bytes_of_terms(query, own.uses));
+    const std::vector<TermUse> own = own_terms(query, TermKind::AntiAffinity);
+    if (!own.empty() && signature.begin("PodAntiAffinity")) signature.put(bytes_of_terms(query, own));
     return Signing::Signed;
   }
   void add_rules(const PodQuery& query, std::vector<DomainRule>& rules) const override {
-    const OwnTerms own = own_terms(query, TermKind::AntiAffinity);
     const Affinities& affinities = query.context->cluster.affinities();
-    for (const std::string_view key : own.keys) {
-      std::vector<TermUse> uses = own.uses;
-      std::erase_if(uses, [&](const TermUse& use) { return affinities.term(use.term).topology_key != key; });
+    for (auto& [key, uses] : terms_by_key(query, own_terms(query, TermKind::AntiAffinity))) {
       DomainRule& rule = rules.emplace_back();
       rule.topology_key = key;
       rule.amount_bytes = "PodAntiAffinity" + bytes_of_terms(query, uses);

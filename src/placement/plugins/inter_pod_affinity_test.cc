@@ -191,8 +191,8 @@ class AffinityHistory {
     if (one_in(5)) text += R"(,"mismatchLabelKeys":["rev"])";
     return text + "}";
   }
-  // In one of eight lists so many that they are found by an index.
-  static int more_terms() { return one_in(8) ? 40 : one_in(2) ? 1 : 0; }
+  // In one of 24 lists so many that they are found by an index.
+  static int more_terms() { return one_in(24) ? 20 : one_in(2) ? 1 : 0; }
   static std::string preferred_term() {
     return R"({"weight":)" + std::to_string(1 + random_below(3)) + R"(,"podAffinityTerm":)" + term() + "}";
   }

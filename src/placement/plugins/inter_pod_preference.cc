@@ -24,7 +24,7 @@ std::map<std::string_view, CountingTerms> counting_terms(const PodQuery& query,
                                                          const InterPodAffinityArguments& arguments) {
   const Affinities& affinities = query.context->cluster.affinities();
   std::map<std::string_view, CountingTerms> by_key;
-  const std::vector<TermUse> own = own_terms(query, TermKind::Preference).uses;
+  const std::vector<TermUse> own = own_terms(query, TermKind::Preference);
   if (own.empty() && arguments.ignore_preferred_terms_of_existing_pods) return by_key;
   for (const TermUse& use : own) by_key[affinities.term(use.term).topology_key].own.push_back(use);
   for (const TermId id : query.slots.read<TermsOfOthers>().terms)
@@ -43,7 +43,7 @@ std::string bytes_of(const PodQuery& query, const CountingTerms& terms, std::int
 
 std::int64_t weight_of(const TermUse& use, std::int64_t hard_weight) {
   if (use.kind == TermKind::AntiAffinity) return 0;
-  return use.kind == TermKind::Affinity ? hard_weight : use.weight;
+  return use.kind == TermKind::Affinity ? hard_weight * use.weight : use.weight;
 }
 
 class InterPodPreference final : public DomainScore {

@@ -3,6 +3,9 @@
 #include "placement/plugins/pod_terms.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "base/assert.h"
 #include "placement/plugins/plugins.h"
@@ -14,8 +17,17 @@ class AffinityTermsRead final : public PreFilter {
  public:
   std::string_view name() const override { return kInterPodAffinity; }
   void prepare(PodQuery& query, Diagnosis& diagnosis) const override {
+    if (are_read(query)) return;
     if (std::string beyond = model::beyond_affinity_bounds(*query.pod); !beyond.empty())
       diagnosis.refuse_everywhere(reason_row("FieldNotHonoured"), std::move(beyond));
+  }
+
+ private:
+  // The model has counted them: it reads the terms of a waiting pod only if they are within the bounds.
+  static bool are_read(const PodQuery& query) {
+    if (!query.pod_id.valid()) return false;
+    const model::PodRow& row = query.context->cluster.pod(query.pod_id);
+    return row.live && !row.live->bound() && !row.terms.empty();
   }
 };
 
@@ -30,24 +42,35 @@ class TermsOfOthersFound final : public PreFilter {
 
 }  // namespace
 
-OwnTerms own_terms(const PodQuery& query, model::TermKind kind) {
+std::vector<model::TermUse> own_terms(const PodQuery& query, model::TermKind kind) {
   BERTH_ASSERT(query.pod_id.valid(), "the model has the pod");
-  const model::Cluster& cluster = query.context->cluster;
-  OwnTerms own;
-  for (const model::TermUse& use : cluster.pod(query.pod_id).terms) {
-    if (use.kind != kind) continue;
-    own.uses.push_back(use);
-    const std::string_view key = cluster.affinities().term(use.term).topology_key;
-    if (std::find(own.keys.begin(), own.keys.end(), key) == own.keys.end()) own.keys.push_back(key);
-  }
+  std::vector<model::TermUse> own;
+  std::ranges::copy_if(query.context->cluster.pod(query.pod_id).terms, std::back_inserter(own),
+                       [&](const model::TermUse& use) { return use.kind == kind; });
   return own;
+}
+
+std::vector<TermsOfKey> terms_by_key(const PodQuery& query, std::span<const model::TermUse> uses) {
+  std::vector<TermsOfKey> by_key;
+  std::map<std::string_view, std::size_t> places;
+  for (const model::TermUse& use : uses) {
+    const std::string_view key = query.context->cluster.affinities().term(use.term).topology_key;
+    const auto [at, is_new] = places.try_emplace(key, by_key.size());
+    if (is_new) by_key.push_back({key, {}});
+    by_key[at->second].uses.push_back(use);
+  }
+  return by_key;
 }
 
 TermMatcher::TermMatcher(const model::Affinities& affinities, std::vector<model::TermUse> uses)
     : affinities_(&affinities) {
+  if (uses.size() < kIndexedFrom) {
+    of_any_ = std::move(uses);
+    return;
+  }
   for (const model::TermUse& use : uses) {
     const std::vector<std::string> posts = facts::posts_of(affinities.term(use.term).pods);
-    const bool anywhere = uses.size() < kIndexedFrom || (!posts.empty() && posts.front() == facts::kAnyPost);
+    const bool anywhere = !posts.empty() && posts.front() == facts::kAnyPost;
     if (anywhere) of_any_.push_back(use);
     for (const std::string& post : posts)
       if (!anywhere) by_post_[post].push_back(use);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,19 +20,21 @@ struct TermsOfOthers {
   void clear() { terms.clear(); }
 };
 
-// The pod's own terms of this kind, with each topology key in the order of its first one.
-struct OwnTerms {
+// The pod's own terms of this kind, in the order of its spec.
+std::vector<model::TermUse> own_terms(const PodQuery& query, model::TermKind kind);
+// Each topology key with its terms, in the order of its first one.
+struct TermsOfKey {
+  std::string_view key;
   std::vector<model::TermUse> uses;
-  std::vector<std::string_view> keys;
 };
-OwnTerms own_terms(const PodQuery& query, model::TermKind kind);
+std::vector<TermsOfKey> terms_by_key(const PodQuery& query, std::span<const model::TermUse> uses);
 
 // Which of these terms select a pod. Cost: a look-up for each of the pod's labels, and a match for each term
 // of this label with this value, or any. Below kIndexedFrom terms: a match for each. `affinities` outlives
 // this and keeps the terms.
 class TermMatcher {
  public:
-  static constexpr std::size_t kIndexedFrom = 9;
+  static constexpr std::size_t kIndexedFrom = 5;
 
   TermMatcher(const model::Affinities& affinities, std::vector<model::TermUse> uses);
   bool any(const api::Pod& pod) const;

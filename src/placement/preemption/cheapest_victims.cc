@@ -72,8 +72,7 @@ class CheapestVictims {
   Removed with_exchanges(const Units& units, Removed best, const UnitSet& order);
   Removed reprieved(const Units& units, const UnitSet& from, const UnitSet& order);
   UnitSet without_spare(const Units& units, UnitSet removed);
-  void add_returns(Chosen& chosen);
-  void assume_no_better(const Chosen& best, Worth& worth) const;
+  void ask_about_returns(Chosen& chosen);
   std::optional<GroupPreemptionPlan> plan(const Chosen& chosen);
   void say_why_not(NoVictimsFound& why_not);
 
@@ -285,25 +284,15 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_domain(const Worth& 
 }
 
 // What the returns of the victims add to their cost, once the members have their places.
-void CheapestVictims::add_returns(Chosen& chosen) {
-  PreemptionCost& cost = chosen.worth.cost;
-  cost.without_room = cost.victims;
+void CheapestVictims::ask_about_returns(Chosen& chosen) {
+  VictimReturns returns;
   at_ = chosen.worth.placement;
   effort_ = chosen.effort;
   units_.remove(chosen.victims, all_of(chosen.victims));
-  if (place(preemptor_.wanted() - chosen.worth.left_out) > 0) {
-    const VictimReturns returns = single_.returns_of(context_, chosen.victims, returns_, transaction_);
-    cost.refused_later = returns.refused;
-    cost.without_room -= returns.placed;
-  }
+  if (place(preemptor_.wanted() - chosen.worth.left_out) > 0)
+    returns = single_.returns_of(context_, chosen.victims, returns_, transaction_);
+  add_returns(returns, chosen.worth.cost);
   units_.restore();
-}
-
-// Of victims that are not asked about.
-void CheapestVictims::assume_no_better(const Chosen& best, Worth& worth) const {
-  if (returns_.sets > 0) return;
-  worth.cost.refused_later = best.worth.cost.refused_later;
-  worth.cost.without_room = best.worth.cost.without_room;
 }
 
 std::optional<GroupPreemptionPlan> CheapestVictims::plan(const Chosen& chosen) {
@@ -337,13 +326,13 @@ std::optional<GroupPreemptionPlan> CheapestVictims::run(NoVictimsFound& why_not)
   domain_steps_max_ /= std::max<std::size_t>(1, bounds.size());
   for (const Worth& bound : bounds) {
     Worth at_least = bound;
-    if (best) assume_no_better(*best, at_least);
+    if (best) assume_no_better(returns_, best->worth.cost, at_least.cost);
     if (over() || (best && best->worth <= at_least)) break;
     auto chosen = try_domain(bound);
-    if (best && chosen) assume_no_better(*best, chosen->worth);
+    if (best && chosen) assume_no_better(returns_, best->worth.cost, chosen->worth.cost);
     const auto is_better = [&] { return chosen && (!best || chosen->worth < best->worth); };
     if (!is_better()) continue;
-    if (returns_.sets > 0) add_returns(*chosen);
+    if (!returns_.over()) ask_about_returns(*chosen);
     if (is_better()) best = std::move(chosen);
   }
   std::optional<GroupPreemptionPlan> found;

@@ -26,7 +26,7 @@ class Returns {
         budget_(budget),
         transaction_(transaction) {}
 
-  bool over() const { return budget_.sets == 0; }
+  const ReturnBudget& budget() const { return budget_; }
   VictimReturns of(const Units& victims);
   // Of each unit, whether it has room by itself; of kReturnsMax units, the last ones.
   std::vector<bool> have_room(const Units& units);
@@ -89,8 +89,8 @@ class Search {
   std::optional<Chosen> try_node(const RefusedByNode& node, std::size_t at, TakenBackLast last);
   void prefer_moves(const RefusedByNode& node, Chosen& best);
   UnitSet moves_last(NodeId node, const Units& units);
-  void add_returns(NodeId node, Chosen& chosen);
-  void assume_no_better(const PreemptionCost& best, PreemptionCost& cost) const;
+  bool may_ask() const { return returns_ && !returns_->budget().over(); }
+  void ask_about_returns(NodeId node, Chosen& chosen);
   bool counts_lost_work() const { return context_.victim_scoring == VictimScoring::LeastLostWork; }
   UnitSet minimal_set(NodeId node, const Units& units, const UnitSet& order);
   bool fits(NodeId node);
@@ -175,11 +175,11 @@ UnitSet Search::minimal_set(NodeId node, const Units& units, const UnitSet& orde
   return cheapest_set({std::move(removed), cost}, order, questions).units;
 }
 
-// In the order in which they are taken back. Units that differ in their start or size alone are equal here.
+// After a check without all units: in the order in which they are taken back. Units that differ in their
+// start or size alone are equal here.
 UnitSet Search::moves_last(NodeId node, const Units& units) {
   std::vector<bool> moves(units.size());
-  if (fits_without(node, units, all_of(units)) && pods_.reserve(state_, node, transaction_))
-    moves = returns_->have_room(units);
+  if (pods_.reserve(state_, node, transaction_)) moves = returns_->have_room(units);
   units_.restore();
   UnitSet order = all_of(units);
   std::ranges::stable_sort(order, {}, [&](std::size_t at) {
@@ -191,10 +191,10 @@ UnitSet Search::moves_last(NodeId node, const Units& units) {
 
 // On the chosen node, pods that fit elsewhere go rather than others of their priority, if that costs less.
 void Search::prefer_moves(const RefusedByNode& node, Chosen& best) {
-  if (!returns_ || returns_->over() || best.cost.without_room == 0) return;
+  if (!may_ask() || best.cost.without_room == 0) return;
   auto chosen = try_node(node, best.at, TakenBackLast::MovesAmongEquals);
   if (!chosen) return;
-  add_returns(node.node, *chosen);
+  ask_about_returns(node.node, *chosen);
   if (chosen->cost < best.cost) best = *std::move(chosen);
 }
 
@@ -253,14 +253,11 @@ NoVictimsFound Search::why_not(std::span<const RefusedByNode> nodes) const {
 }
 
 // What the returns of the victims add to their cost, once the pod is on the node.
-void Search::add_returns(NodeId node, Chosen& chosen) {
-  chosen.cost.without_room = chosen.cost.victims;
-  if (fits_without(node, chosen.victims, all_of(chosen.victims)) &&
-      pods_.reserve(state_, node, transaction_)) {
-    const VictimReturns returns = returns_->of(chosen.victims);
-    chosen.cost.refused_later = returns.refused;
-    chosen.cost.without_room -= returns.placed;
-  }
+void Search::ask_about_returns(NodeId node, Chosen& chosen) {
+  VictimReturns returns;
+  if (fits_without(node, chosen.victims, all_of(chosen.victims)) && pods_.reserve(state_, node, transaction_))
+    returns = returns_->of(chosen.victims);
+  add_returns(returns, chosen.cost);
   units_.restore();
 }
 
@@ -335,13 +332,6 @@ std::uint32_t Returns::refused_by(const api::Pod& pod) {
   return plan ? plan->cost.refused : 0;
 }
 
-// Of sets that are not asked about.
-void Search::assume_no_better(const PreemptionCost& best, PreemptionCost& cost) const {
-  if (!returns_ || !returns_->over()) return;
-  cost.refused_later = best.refused_later;
-  cost.without_room = best.without_room;
-}
-
 std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nodes) {
   const auto later = [](const Bound& a, const Bound& b) {
     return a.cost != b.cost ? a.cost > b.cost : a.at > b.at;
@@ -354,15 +344,15 @@ std::optional<Search::Chosen> Search::best_of(std::span<const RefusedByNode> nod
     std::ranges::pop_heap(heap, later);
     Bound next = heap.back();
     heap.pop_back();
-    if (best) assume_no_better(best->cost, next.cost);
+    if (best && returns_) assume_no_better(returns_->budget(), best->cost, next.cost);
     if (best && later(next, {best->cost, best->at})) break;
     auto chosen = try_node(nodes[next.at], next.at, TakenBackLast::LeastImportant);
-    if (best && chosen) assume_no_better(best->cost, chosen->cost);
+    if (best && returns_ && chosen) assume_no_better(returns_->budget(), best->cost, chosen->cost);
     const auto is_better = [&] {
       return chosen && (!best || later({best->cost, best->at}, {chosen->cost, chosen->at}));
     };
     if (!is_better()) continue;
-    if (returns_ && !returns_->over()) add_returns(nodes[next.at].node, *chosen);
+    if (may_ask()) ask_about_returns(nodes[next.at].node, *chosen);
     if (is_better()) best = std::move(chosen);
   }
   return best;
@@ -391,6 +381,17 @@ std::optional<PreemptionPlan> Search::run(std::span<const RefusedByNode> nodes, 
 }
 
 }  // namespace
+
+void add_returns(const VictimReturns& returns, PreemptionCost& cost) {
+  cost.refused_later = returns.refused;
+  cost.without_room = cost.victims - returns.placed;
+}
+
+void assume_no_better(const ReturnBudget& budget, const PreemptionCost& best, PreemptionCost& cost) {
+  if (!budget.over()) return;
+  cost.refused_later = best.refused_later;
+  cost.without_room = best.without_room;
+}
 
 bool VictimSearch::may_find(const SchedulingContext& context, std::int32_t priority) {
   index_.catch_up(context);

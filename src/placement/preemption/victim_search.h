@@ -59,11 +59,16 @@ struct VictimReturns {
   std::uint32_t placed = 0;   // victims
 };
 
+void add_returns(const VictimReturns& returns, PreemptionCost& cost);
+
 // What is left of one decision's budgets.
 struct ReturnBudget {
   std::size_t sets = 0;
   std::size_t searches = kReturnSearchesMax;
+  bool over() const { return sets == 0; }
 };
+// Once it is over, sets of victims that are not asked about cost by their returns what the best set does.
+void assume_no_better(const ReturnBudget& budget, const PreemptionCost& best, PreemptionCost& cost);
 
 class VictimSearch {
  public:

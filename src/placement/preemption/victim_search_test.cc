@@ -470,6 +470,18 @@ struct Row {
   const char* wanted;
 };
 
+// On n0 and n1 a pod of four cpu and one of two, which are made again; on n2 a pod of `taken` cpu that stays.
+FullCluster two_that_come_back(int taken) {
+  return {3,
+          {{"a", 0, 1, 4, 5, -1, false, false, false, 0, true},
+           {"b", 1, 1, 2, 1, -1, false, false, false, 0, true},
+           {"c", 2, 9, taken, 0}},
+          {},
+          0,
+          0,
+          3};
+}
+
 const Row kByHand[] = {
     {"P3: one victim is enough, and the smallest one that is",
      {1, {{"a", 0, 0, 1, 0}, {"b", 0, 0, 2, 1}, {"c", 0, 0, 1, 2}}, {}, 0, 0, 1},
@@ -562,16 +574,7 @@ const Row kByHand[] = {
       2,
       1},
      "n0: a"},
-    {"a pod that fits elsewhere goes, although another started later",
-     {3,
-      {{"a", 0, 1, 4, 5, -1, false, false, false, 0, true},
-       {"b", 1, 1, 2, 1, -1, false, false, false, 0, true},
-       {"c", 2, 9, 2, 0}},
-      {},
-      0,
-      0,
-      3},
-     "n1: b"},
+    {"a pod that fits elsewhere goes, although another started later", two_that_come_back(2), "n1: b"},
     {"of one node's pods, the one that fits elsewhere goes",
      {2,
       {{"a", 0, 1, 2, 1, -1, false, false, false, 0, true},
@@ -584,16 +587,7 @@ const Row kByHand[] = {
       0,
       80},
      "n0: a"},
-    {"nobody fits elsewhere: the one that started last goes",
-     {3,
-      {{"a", 0, 1, 4, 5, -1, false, false, false, 0, true},
-       {"b", 1, 1, 2, 1, -1, false, false, false, 0, true},
-       {"c", 2, 9, 3, 0}},
-      {},
-      0,
-      0,
-      3},
-     "n0: a"},
+    {"nobody fits elsewhere: the one that started last goes", two_that_come_back(3), "n0: a"},
     {"anti-affinity in a zone: the pod on the other node goes, and the full node stays as it is",
      {2, {{"a", 0, 0, 1, 0, -1, true}, {"b", 1, 9, 1, 0}, {"c", 0, 9, 3, 0}}, {}, 0, 0, 2, 0, 0, true, 1},
      "n1: a"},

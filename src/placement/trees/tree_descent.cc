@@ -278,9 +278,8 @@ bool TreeDescent::is_short_of(Column column, std::size_t at) {
   const std::size_t end = units_[*unit.parent].end;
   std::vector<std::int64_t> needs;
   for (std::size_t i = at; i < end; ++i) {
-    bool counted = false;
-    visit_columns(units_[i], [&](Column own) { counted |= own == column; });
-    if (!counted || grounds_.chain_of(units_[i].node) != grounds_.chain_of(unit.node)) return false;
+    const bool same_chain = grounds_.chain_of(units_[i].node) == grounds_.chain_of(unit.node);
+    if (!is_counted_in(units_[i], column) || !same_chain) return false;
     needs.push_back(units_[i].needed);
   }
   std::ranges::sort(needs);

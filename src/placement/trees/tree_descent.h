@@ -30,7 +30,7 @@ inline constexpr std::size_t kTreeFailuresBytesMax = std::size_t{32} << 20;
 // Steps of one decision, over all its domains.
 inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
 // Steps that one search of all choices on given domains costs a member at least.
-inline constexpr std::size_t kTreeStepsOfAChoice = 4;
+inline constexpr std::size_t kTreeStepsOfAChoice = 1;
 // It has such a part of the steps that are left.
 inline constexpr std::size_t kTreeSharesOfChoices = 8;
 // Members that are placed and taken back in one decision.
@@ -138,6 +138,9 @@ class TreeDescent {
   void use(const TreeUnit& unit, const Ground& ground, std::int64_t sign);
   bool is_counted(const TreeUnit& unit) const { return unit.kind && *unit.kind < kinds_.size(); }
   std::size_t column_count() const { return kinds_.size() + devices_.size(); }
+  bool is_counted_in(const TreeUnit& unit, Column column) const {
+    return column < kinds_.size() ? unit.kind == column : unit.devices == column - kinds_.size();
+  }
   template <class Visit>
   void visit_columns(const TreeUnit& unit, const Visit& visit) const {
     if (is_counted(unit)) visit(*unit.kind);

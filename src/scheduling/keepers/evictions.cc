@@ -97,6 +97,7 @@ std::vector<EntityKey> Evictions::begin(const EntityKey& key, PreemptionUnderWay
     if (claim.of_group) {
       ClaimGivenBack& given = group_claims_[claim.key];
       if (given.uid != claim.uid) given = {claim.uid, {}, false};
+      given.due = false;  // since it was given back for another plan, it may have been allocated again
       given.plans.insert(key);
     }
   ends_.emplace(plan.until, key);
