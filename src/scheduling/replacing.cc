@@ -64,7 +64,7 @@ std::string share_of(std::size_t pods, std::size_t all) {
 }
 
 // "2 of 4 pods move in rack r1: node-7 is not ready; room is kept on node-3 and 1 more"
-std::string message_of(const Replacement& replacement, std::span<const LostPlace> lost) {
+std::string words_of(const Replacement& replacement, std::span<const LostPlace> lost) {
   std::set<std::string> nodes;
   for (const SuccessorRoom& room : replacement.rooms) nodes.insert(room.node);
   std::string message = share_of(replacement.leaving.size(), replacement.size) + " move" + replacement.where +
@@ -117,7 +117,7 @@ void keep_recovered(LoopState& loop, Time now, const GroupInput& input, const Lo
   }
   if (!any) return;
   loop.queue.wake(kEventRoomFreed, now);
-  if (!lost.lost.empty()) loop.replacements.set_message(key, message_of(replacement, lost.lost));
+  if (!lost.lost.empty()) loop.replacements.set_message(key, words_of(replacement, lost.lost));
 }
 
 }  // namespace
@@ -269,7 +269,7 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
         room.pod->scheduler_name};
   }
   replacement.where = plan.domain.empty() ? "" : " in " + plan.domain;
-  std::string message = message_of(replacement, lost);
+  std::string message = words_of(replacement, lost);
   replacement.message = message;
   loop_.replacements.begin(key, std::move(replacement), context.now);
   loop_.dirty.insert(loop_.entry_of_group(context.view, key.ns, key.name));
