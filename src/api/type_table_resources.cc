@@ -19,6 +19,7 @@ constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
 constexpr std::string_view kAuthorization = "authorization.k8s.io";
 constexpr std::string_view kDra = "resource.k8s.io";
 constexpr std::string_view kFlow = "flowcontrol.apiserver.k8s.io";
+constexpr std::string_view kMetrics = "metrics.k8s.io";
 constexpr std::string_view kNet = "networking.k8s.io";
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 constexpr std::string_view kScheduling = "scheduling.k8s.io";
@@ -112,6 +113,9 @@ constexpr ResourceInfo kResources[] = {
     {kFlow, "v1", "flowschemas", "flowschema", "FlowSchema", kCluster, "", "", "status", kAll},
     {kFlow, "v1", "prioritylevelconfigurations", "prioritylevelconfiguration", "PriorityLevelConfiguration",
      kCluster, "", "", "status", kAll},
+
+    {kMetrics, "v1beta1", "nodes", "", "NodeMetrics", kCluster, "", "", "", kRead},
+    {kMetrics, "v1beta1", "pods", "", "PodMetrics", kNamespaced, "", "", "", kRead},
 
     {kNet, "v1", "ingressclasses", "ingressclass", "IngressClass", kCluster, "", "", "", kAll},
     {kNet, "v1", "ingresses", "ingress", "Ingress", kNamespaced, "ing", "", "status", kAll},
