@@ -38,7 +38,8 @@ constexpr ConversionRow kConversionRows[] = {
          "reportingInstance":"i"})"},
     {"Autoscaler", "autoscaling", "v1", "horizontalpodautoscalers",
      R"({"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1","metadata":{"name":"h","annotations":{
-         "own":"x","autoscaling.alpha.kubernetes.io/metrics":"[{\"type\":\"Resource\",\"resource\":{\"name\":)"
+         "own":"x",)"
+     R"("autoscaling.alpha.kubernetes.io/metrics":"[{\"type\":\"Resource\",\"resource\":{\"name\":)"
      R"(\"memory\",\"targetAverageValue\":\"1Gi\"}},{\"type\":\"Pods\",\"pods\":{\"metricName\":\"m\",)"
      R"(\"targetAverageValue\":\"10\"}},{\"type\":\"Object\",\"object\":{\"target\":{\"kind\":\"Service\",)"
      R"(\"name\":\"s\"},\"metricName\":\"o\",\"targetValue\":\"3\"}},{\"type\":\"External\",\"external\":)"

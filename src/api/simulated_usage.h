@@ -16,7 +16,7 @@
 namespace berth::api {
 
 // Of a pod: "cpu=250m,memory=64Mi" is the use of the pod as a whole, "web: cpu=250m; log: cpu=5m" of its
-// containers. Of a node: what it uses beside its pods.
+// containers. Of a node: what it uses without its pods.
 inline constexpr std::string_view kUsageAnnotation = "berth.dev/usage";
 // Without the annotation a container uses this part of its request, and nothing without a request.
 inline constexpr int kUsedPercentOfRequest = 50;
@@ -52,7 +52,7 @@ std::optional<PodUsage> usage_of(const Pod& pod, Time now);
 
 // Whether somebody measures on the node: Berth plays its kubelet, and this is not silent.
 bool is_measured(const Node& node);
-// What the node itself uses, beside its pods.
+// What the node itself uses, without its pods.
 ResourceMap own_usage(const Node& node);
 // Nothing for a node that is younger than a second.
 std::optional<MeasuredTime> measured_time(Time since, Time now);

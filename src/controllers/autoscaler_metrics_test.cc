@@ -49,7 +49,8 @@ MetricsProposal ask_metrics(const std::vector<PodRow>& rows, std::int64_t replic
 }
 
 std::string cpu_utilization(int target) {
-  return R"({"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":)" +
+  return R"({"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization",)"
+         R"("averageUtilization":)" +
          std::to_string(target) + "}}}";
 }
 std::string cpu_average(const std::string& value) {

@@ -24,7 +24,7 @@ struct TargetScale {
 // The selectors of other HorizontalPodAutoscalers of the namespace, by name.
 using RivalSelectors = std::vector<std::pair<std::string, const api::LabelSelector*>>;
 
-// A status under way, with what is to be told of it.
+// A status under way, and its events.
 struct AutoscalerReport {
   Json conditions;
   std::int64_t current = 0, desired = 0;

@@ -48,7 +48,8 @@ class AutoscalerTest : public testing::Test {
           R"({"metadata":{"name":"web-)" + std::to_string(i) +
               R"(","namespace":"d","labels":{"app":"web"},"annotations":{"berth.dev/usage":"cpu=)" +
               std::to_string(millis) +
-              R"(m"}},"spec":{"nodeName":"n","containers":[{"name":"c","resources":{"requests":{"cpu":"100m"}}}]},
+              R"(m"}},"spec":{"nodeName":"n",
+              "containers":[{"name":"c","resources":{"requests":{"cpu":"100m"}}}]},
               "status":{"phase":"Running","startTime":")" +
               since + R"(","conditions":[{"type":"Ready","status":"True","lastTransitionTime":")" + since +
               R"("},{"type":"ContainersReady","status":"True","lastTransitionTime":")" + since + R"("}]}})");

@@ -399,10 +399,12 @@ TEST_F(SigningRequests, BadOnesAreRefusedByField) {
 
 TEST_F(ClusterKinds, RegistrationsAreStoredAndSaidNotToBeProxied) {
   const std::string registrations = "/apis/apiregistration.k8s.io/v1/apiservices";
-  const std::string spec = R"("spec":{"group":"custom.metrics.k8s.io","version":"v1beta1","groupPriorityMinimum":100,
-    "versionPriority":100,"service":{"namespace":"kube-system","name":"adapter"}}})";
+  const std::string spec = R"("spec":{"group":"custom.metrics.k8s.io","version":"v1beta1",
+    "groupPriorityMinimum":100,"versionPriority":100,"service":{"namespace":"kube-system",
+    "name":"adapter"}}})";
   EXPECT_EQ(ask("POST", registrations, R"({"metadata":{"name":"wrong"},)" + spec).code, 422);
-  const Told made = ask("POST", registrations, R"({"metadata":{"name":"v1beta1.custom.metrics.k8s.io"},)" + spec);
+  const Told made =
+      ask("POST", registrations, R"({"metadata":{"name":"v1beta1.custom.metrics.k8s.io"},)" + spec);
   EXPECT_EQ(made.code, 201) << made.message();
   EXPECT_NE(made.warnings.find("are not proxied to service kube-system/adapter"), std::string::npos);
   EXPECT_EQ(made.body.part("spec").part("service").int_at("port"), 443);

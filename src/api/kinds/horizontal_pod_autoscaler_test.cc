@@ -47,31 +47,33 @@ TEST(HorizontalPodAutoscaler, RefusesWhatCannotScale) {
       {R"({"spec":{"minReplicas":9}})",
        "spec.maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`"},
       {R"({"spec":{"scaleTargetRef":{"kind":"","name":"a/b","apiVersion":"a/b/c"}}})",
-       R"([spec.scaleTargetRef.kind: Required value, spec.scaleTargetRef.name: Invalid value: "a/b": may not )"
-       R"(contain '/', spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: )"
-       R"(a/b/c])"},
-      {R"({"spec":{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization"}}}]}})",
+       R"([spec.scaleTargetRef.kind: Required value, spec.scaleTargetRef.name: Invalid value: "a/b": may )"
+       R"(not contain '/', spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion )"
+       R"(string: a/b/c])"},
+      {R"({"spec":{"metrics":[{"type":"Resource","resource":{"name":"cpu",
+           "target":{"type":"Utilization"}}}]}})",
        "spec.metrics[0].resource.target.averageUtilization: Required value: must set either a target raw "
        "value "
        "or a target utilization"},
       {R"({"spec":{"metrics":[{"type":"Resource","resource":{"name":"","target":{"type":"None",
            "averageUtilization":0}}}]}})",
        R"([spec.metrics[0].resource.name: Required value: must specify a resource name, )"
-       R"(spec.metrics[0].resource.target.type: Invalid value: "None": must be either Utilization, Value, or )"
-       R"(AverageValue, spec.metrics[0].resource.target.averageUtilization: Invalid value: 0: must be greater )"
-       R"(than 0])"},
+       R"(spec.metrics[0].resource.target.type: Invalid value: "None": must be either Utilization, Value, )"
+       R"(or AverageValue, spec.metrics[0].resource.target.averageUtilization: Invalid value: 0: must be )"
+       R"(greater than 0])"},
       {R"({"spec":{"metrics":[{"type":"Pods"},{"type":"Other"}]}})",
        R"([spec.metrics[0].pods: Required value: must populate information for the given metric source, )"
        R"(spec.metrics[1].type: Unsupported value: "Other": supported values: "ContainerResource", )"
        R"("External", "Object", "Pods", "Resource"])"},
       {R"({"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":3601,"selectPolicy":"Some"},
            "scaleDown":{"policies":[{"type":"Pods","value":0,"periodSeconds":1801}]}}}})",
-       R"([spec.behavior.scaleUp.stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal to )"
-       R"(3600, spec.behavior.scaleUp.selectPolicy: Unsupported value: "Some": supported values: "Disabled", )"
-       R"("Max", "Min", spec.behavior.scaleUp.policies: Required value: must specify at least one Policy, )"
-       R"(spec.behavior.scaleDown.policies[0].value: Invalid value: 0: must be greater than zero, )"
-       R"(spec.behavior.scaleDown.policies[0].periodSeconds: Invalid value: 1801: must be less than or equal to )"
-       R"(1800])"},
+       "[spec.behavior.scaleUp.stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal "
+       "to "
+       "3600, spec.behavior.scaleUp.selectPolicy: Unsupported value: \"Some\": supported values: "
+       "\"Disabled\", \"Max\", \"Min\", spec.behavior.scaleUp.policies: Required value: must specify at "
+       "least one Policy, spec.behavior.scaleDown.policies[0].value: Invalid value: 0: must be greater than "
+       "zero, spec.behavior.scaleDown.policies[0].periodSeconds: Invalid value: 1801: must be less than or "
+       "equal to 1800]"},
   };
   for (const Row& row : rows) {
     const FieldErrors errors = autoscaler_rules().validate_create(autoscaler_with(row.patch), context);
