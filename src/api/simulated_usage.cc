@@ -14,7 +14,7 @@ constexpr int kPercent = 100;
 // An operating system and a kubelet.
 constexpr std::int64_t kOwnCpuMillis = 100, kOwnMemoryBytes = 256 << 20;
 
-Error malformed(std::string_view text, const std::string& why) {
+Error malformed_usage(std::string_view text, const std::string& why) {
   return Error(ErrorCode::Invalid, "\"" + std::string(text) + "\": " + why +
                                        R"(; write "cpu=250m,memory=64Mi" or "web: cpu=250m; log: cpu=5m")");
 }
@@ -33,13 +33,14 @@ Result<ResourceMap> parse_amounts(std::string_view text) {
     std::string_view value = take_part(rest, ',');
     const std::string_view name = take_part(value, '=');
     if (name != kCpu && name != kMemory)
-      return malformed(text, "\"" + std::string(name) + "\" is neither cpu nor memory");
+      return malformed_usage(text, "\"" + std::string(name) + "\" is neither cpu nor memory");
     const Result<Quantity> amount = parse_quantity(value);
-    if (!amount) return malformed(text, amount.error().message());
-    if (amount->is_negative()) return malformed(text, std::string(name) + " is negative");
-    if (!amounts.emplace(name, *amount).second) return malformed(text, std::string(name) + " comes twice");
+    if (!amount) return malformed_usage(text, amount.error().message());
+    if (amount->is_negative()) return malformed_usage(text, std::string(name) + " is negative");
+    if (!amounts.emplace(name, *amount).second)
+      return malformed_usage(text, std::string(name) + " comes twice");
   }
-  if (amounts.empty()) return malformed(text, "it has no amount");
+  if (amounts.empty()) return malformed_usage(text, "it has no amount");
   return amounts;
 }
 
@@ -129,15 +130,15 @@ Result<std::vector<UsageEntry>> parse_usage(std::string_view text) {
     UsageEntry entry;
     if (part.find(':') != std::string_view::npos) {
       entry.container = take_part(part, ':');
-      if (entry.container.empty()) return malformed(text, "the name of a container is empty");
+      if (entry.container.empty()) return malformed_usage(text, "the name of a container is empty");
     }
     entry.amounts = TRY(parse_amounts(trimmed(part)));
     const bool known = std::ranges::any_of(
         entries, [&](const UsageEntry& other) { return other.container == entry.container; });
-    if (known) return malformed(text, "\"" + entry.container + "\" comes twice");
+    if (known) return malformed_usage(text, "\"" + entry.container + "\" comes twice");
     entries.push_back(std::move(entry));
   }
-  if (entries.empty()) return malformed(text, "it has no amount");
+  if (entries.empty()) return malformed_usage(text, "it has no amount");
   return entries;
 }
 
