@@ -106,10 +106,10 @@ Json metric_in_v2(const Json& metric, MetricSide side) {
 }
 
 // With names as Go has them ("SelectPolicy"), or as the API has them.
-Json renamed(const Json& value, bool as_in_go) {
+Json with_go_case(const Json& value, bool as_in_go) {
   if (value.is_array()) {
     JsonArray items;
-    for (const Json& item : value.as_array()) items.push_back(renamed(item, as_in_go));
+    for (const Json& item : value.as_array()) items.push_back(with_go_case(item, as_in_go));
     return Json(std::move(items));
   }
   if (!value.is_object()) return value;
@@ -120,7 +120,7 @@ Json renamed(const Json& value, bool as_in_go) {
       name.front() = static_cast<char>(name.front() - 'a' + 'A');
     if (!as_in_go && !name.empty() && is_upper(name.front()))
       name.front() = static_cast<char>(name.front() - 'A' + 'a');
-    if (!member.value.is_null()) made[name] = renamed(member.value, as_in_go);
+    if (!member.value.is_null()) made[name] = with_go_case(member.value, as_in_go);
   }
   return made;
 }
@@ -180,7 +180,7 @@ void autoscaler_to_stored(Json& autoscaler) {
   spec.as_object().erase(kCpuTarget);
   if (!metrics.empty()) spec["metrics"] = std::move(metrics);
   if (const auto behavior = take_annotation(autoscaler, kBehaviorAnnotation))
-    autoscaler["spec"]["behavior"] = renamed(*behavior, false);
+    autoscaler["spec"]["behavior"] = with_go_case(*behavior, false);
 
   Json& status = autoscaler["status"];
   if (!status.is_object()) status = Json::object();
@@ -212,7 +212,7 @@ void autoscaler_to_served(Json& autoscaler) {
     annotate(autoscaler, kCurrentAnnotation,
              converted_metrics(Json(current), MetricSide::Current, metric_in_v1));
   if (const Json* behavior = spec.find("behavior"); behavior && behavior->is_object())
-    annotate(autoscaler, kBehaviorAnnotation, renamed(*behavior, true));
+    annotate(autoscaler, kBehaviorAnnotation, with_go_case(*behavior, true));
   if (const Json* conditions = status.find("conditions"); conditions && conditions->is_array())
     annotate(autoscaler, kConditionsAnnotation, *conditions);
   if (spec.is_object())

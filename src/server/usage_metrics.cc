@@ -36,9 +36,8 @@ Json metrics_json(std::string_view kind, const api::ObjectMeta& of, const api::M
 
 // At the place of the object that it is about.
 store::ObjectPtr metrics_object(const store::Object& about, const Json& metrics) {
-  auto made = std::make_shared<store::Object>(about);
-  made->bytes = to_string(metrics);
-  return made;
+  return std::make_shared<const store::Object>(
+      store::Object{about.key, about.uid, about.created, about.revision, to_string(metrics)});
 }
 
 void add_usage(api::ResourceMap& sum, const api::PodUsage& usage) {
