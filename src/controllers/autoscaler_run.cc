@@ -35,7 +35,7 @@ class ScaleDecision {
     if (scale_.replicas == 0 && least != 0) {
       report_.set(kActive, false, "ScalingDisabled",
                   "scaling is disabled since the replica count of the target is zero", now_);
-      keep(0);
+      report_.desired = 0;
     } else if (scale_.replicas > most) {
       change(most, "Current number of replicas above Spec.MaxReplicas");
     } else if (scale_.replicas < least) {
@@ -47,8 +47,6 @@ class ScaleDecision {
   }
 
  private:
-  void keep(std::int64_t desired) { report_.desired = desired; }
-
   void change(std::int64_t desired, std::string reason) {
     report_.desired = desired;
     report_.rescales = desired != scale_.replicas;

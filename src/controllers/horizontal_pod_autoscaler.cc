@@ -198,9 +198,10 @@ class HorizontalPodAutoscaler final : public client::Reconciler {
 
   RivalSelectors rivals_of(const api::ObjectKey& key) const {
     RivalSelectors rivals;
-    for (const auto& [other, known] : known_)
-      if (other.ns == key.ns && other.name != key.name && known.selector)
-        rivals.emplace_back(other.name, &*known.selector);
+    const api::ObjectKey first{key.kind, key.ns, "", key.resource};
+    for (auto at = known_.lower_bound(first); at != known_.end() && at->first.ns == key.ns; ++at)
+      if (at->first.name != key.name && at->second.selector)
+        rivals.emplace_back(at->first.name, &*at->second.selector);
     return rivals;
   }
 
