@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/serialized.h"
+#include "api/simulated_usage.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 #include "controllers/simulated.h"
@@ -189,7 +190,7 @@ class SimulatedPods final : public client::Reconciler {
   static Effects end(const api::ObjectKey& key, const api::Pod& pod, Time now) {
     Effects effects;
     effects.chains.push_back({key, {}});
-    const Time running = running_since(pod);
+    const Time running = api::containers_running_since(pod);
     if (!pod.finished() && !pod.meta.finalizers.empty()) {
       const Time started = running.is_set() ? running : now;
       effects.then(change_status(key, pod, ended_status(pod, {started, now, kKilledExitCode})));
@@ -200,12 +201,6 @@ class SimulatedPods final : public client::Reconciler {
       for (const api::Container& container : pod.containers)
         note(effects, key, pod, "Killing", "Stopping container " + container.name);
     return effects;
-  }
-
-  // Unset of a pod whose containers do not run.
-  static Time running_since(const api::Pod& pod) {
-    const api::Condition* containers = api::find_condition(pod.conditions, "ContainersReady");
-    return containers && containers->status == "True" ? containers->last_transition : Time();
   }
 
   const ContainersMayStart may_start_;
