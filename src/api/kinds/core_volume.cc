@@ -5,6 +5,7 @@
 #include "api/kinds/core_parts.h"
 #include "api/kinds/stored_kinds.h"
 #include "api/kinds/warning_parts.h"
+#include "api/types/volumes.h"
 #include "base/quantity.h"
 
 namespace berth::api {
@@ -118,6 +119,10 @@ KindRules persistent_volume_rules() {
     put(volume, core_type("PersistentVolume"), "status",
         Json::object({{"phase", "Pending"}, {"lastPhaseTransitionTime", format_time(ctx.now)}}));
   };
+  rules.admit_create = [](Json& volume, const RuleContext&) -> std::optional<Rejection> {
+    add_finalizer(volume, kVolumeProtection);
+    return std::nullopt;
+  };
   return rules;
 }
 
@@ -129,7 +134,10 @@ KindRules persistent_volume_claim_rules() {
   rules.prepare_create = [](Json& claim, const RuleContext&) {
     put(claim, core_type("PersistentVolumeClaim"), "status", Json::object({{"phase", "Pending"}}));
   };
-  rules.admit_create = [](Json& claim, const RuleContext& ctx) { return admit_claim_limits(claim, ctx); };
+  rules.admit_create = [](Json& claim, const RuleContext& ctx) {
+    add_finalizer(claim, kVolumeClaimProtection);
+    return admit_claim_limits(claim, ctx);
+  };
   rules.validate_create = validate_volume_claim;
   rules.validate_update = validate_volume_claim_update;
   return rules;

@@ -9,6 +9,7 @@
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 #include "api/kinds/stored_kinds.h"
+#include "api/types/volumes.h"
 
 namespace berth::api {
 namespace {
@@ -325,6 +326,13 @@ void adjust_csi_nodes(KindRules& rules) {
   };
 }
 
+void protect_attributes_classes(KindRules& rules) {
+  rules.admit_create = [](Json& attributes_class, const RuleContext&) -> std::optional<Rejection> {
+    add_finalizer(attributes_class, kAttributesClassProtection);
+    return std::nullopt;
+  };
+}
+
 constexpr std::string_view kStorageGroup = "storage.k8s.io";
 
 constexpr StoredKind kStoredKinds[] = {
@@ -365,7 +373,7 @@ constexpr StoredKind kStoredKinds[] = {
     {kStorageGroup, "csinodes", kNeedsVersion | kAnswersDeleted, nullptr, adjust_csi_nodes},
     {kStorageGroup, "csistoragecapacities", kNeedsVersion},
     {kStorageGroup, "volumeattachments", kNeedsVersion | kAnswersDeleted},
-    {kStorageGroup, "volumeattributesclasses", kAnswersDeleted},
+    {kStorageGroup, "volumeattributesclasses", kAnswersDeleted, nullptr, protect_attributes_classes},
     {"storagemigration.k8s.io", "storageversionmigrations", kNeedsVersion, nullptr, adjust_migrations},
 };
 
