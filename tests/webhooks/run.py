@@ -84,6 +84,12 @@ class World:
         return sum(float(line.rpartition(" ")[2]) for line in lines
                    if line.startswith(family + "{") and all(label in line for label in wanted))
 
+    def policy_checks(self, phase, **labels):
+        counted = self.metric("apiserver_%s_admission_policy_check_total" % phase, **labels)
+        timed = self.metric("apiserver_%s_admission_policy_check_duration_seconds_count" % phase, **labels)
+        expect_equal(timed, counted, "histogram")
+        return counted
+
     def audited(self, name, verb="create"):
         """The last line about such a request for the object, once it is written."""
         def look():
@@ -495,6 +501,8 @@ def a_policy_denies_with_its_message(world):
         422, "Invalid", "configmaps \"large\" is forbidden: ValidatingAdmissionPolicy 'limit' with binding "
         "'limit-here' denied request: at most 1 keys"), "refusal")
     expect_equal(world.audited("large")["refusedBy"], "limit", "audit")
+    expect(world.policy_checks("validating", error_type="invalid_error", enforcement_action="deny") >= 1,
+           "metric")
     world.call("DELETE", MAPS + "/limits")
     refused = world.make("unlimited")
     expect("failed to configure binding: no params found" in refused["message"], refused["message"])
@@ -511,6 +519,8 @@ def a_policy_warns_and_audits(world):
     failures = json.loads(annotations["validation.policy.admission.k8s.io/validation_failure"])
     expect_equal(failures, [{"message": "without data", "policy": "limit", "binding": "limit-here",
                              "expressionIndex": 0, "validationActions": ["Warn", "Audit"]}], "failures")
+    for action in ("warn", "audit"):
+        expect(world.policy_checks("validating", enforcement_action=action) >= 1, action)
 
 
 def a_policy_asks_who_may(world):
@@ -573,6 +583,8 @@ def a_policy_changes_what_is_stored(world):
     expect_equal(world.make("left", data={"a": "1"})["data"], {"a": "1"}, "a condition that is false")
     changed = world.call("PATCH", MAPS + "/marked", {"data": {"b": "2"}}, "application/merge-patch+json")
     expect_equal(changed["data"]["size"], "4", "an update")
+    expect(world.policy_checks("mutating", policy="marks", policy_binding="marks-here",
+                               error_type="no_error") >= 6, "metric")
 
 
 def policies_come_before_webhooks_and_run_again(world):
@@ -605,6 +617,7 @@ def a_policy_that_cannot_change_refuses_or_is_ignored(world):
         world.begin()
         mutate_by(world, "p", expression, failurePolicy="Ignore")
         expect_equal(world.make("ignored", data={"a": "1"})["data"], {"a": "1"}, expression)
+        expect(world.policy_checks("mutating", policy="p", error_type="invalid_error") >= 2, "metric")
         world.begin()
     mutate_by(world, "p", "[JSONPatch{op: 'add', path: '/daat', value: 1}]", failurePolicy="Ignore")
     refused = world.make("refused")
