@@ -18,6 +18,7 @@
 #include "server/object_target.h"
 #include "server/quota_charges.h"
 #include "server/recent_documents.h"
+#include "server/service_allocations.h"
 #include "server/write_options.h"
 #include "store/store.h"
 
@@ -140,7 +141,7 @@ class Registry {
   void attempt_update(const std::shared_ptr<Update>& update);
   // The kind's admission of an update, unless it is one of the status.
   ApiResult<void> admit(const Update& update, Json& next, const Json& before) const;
-  ApiResult<void> apply_rules(Update& update, Json& next, const Json& before) const;
+  ApiResult<void> apply_rules(Update& update, Json& next, const Json& before);
   void submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written,
                      std::string last_state);
 
@@ -159,6 +160,7 @@ class Registry {
   TokenSecrets* token_secrets_ = nullptr;
   std::atomic<api::PodAccounts> pod_accounts_{api::PodAccounts::AsGiven};
   QuotaCharges quota_charges_{*this};
+  ServiceAllocations service_allocations_{*this};
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
 };
