@@ -35,6 +35,7 @@ inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateN
 class Access;
 class AdmissionWebhooks;
 class CertificateSigner;
+class FlowControl;
 class TokenSecrets;
 struct AdmissionWrite;
 
@@ -84,6 +85,7 @@ class Registry {
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
   void set_token_secrets(TokenSecrets& secrets) { token_secrets_ = &secrets; }
+  void set_flow_control(FlowControl& flows) { flows_ = &flows; }
   // For pods that are created from then on; any thread, at any time.
   void set_pod_accounts(api::PodAccounts accounts) { pod_accounts_ = accounts; }
 
@@ -158,6 +160,7 @@ class Registry {
   Access* access_ = nullptr;
   CertificateSigner* signer_ = nullptr;
   TokenSecrets* token_secrets_ = nullptr;
+  FlowControl* flows_ = nullptr;
   std::atomic<api::PodAccounts> pod_accounts_{api::PodAccounts::AsGiven};
   QuotaCharges quota_charges_{*this};
   ServiceAllocations service_allocations_{*this};

@@ -14,9 +14,9 @@ inline constexpr std::string_view kBindCompletedAnnotation = "pv.kubernetes.io/b
 inline constexpr std::string_view kBoundByControllerAnnotation = "pv.kubernetes.io/bound-by-controller";
 inline constexpr std::string_view kProvisionedByAnnotation = "pv.kubernetes.io/provisioned-by";
 inline constexpr std::string_view kReadWriteOncePod = "ReadWriteOncePod";
-// Finalizers of a claim that a pod uses, a volume that is bound, and a VolumeAttributesClass that either
-// names: an object has one from its creation until it is deleted and nothing needs it. Source: the admission
-// plugin StorageObjectInUseProtection, and k8s.io/kubernetes pkg/volume/util.
+// Finalizers that keep a claim while a pod uses it, a volume while it is bound, and a VolumeAttributesClass
+// while either names it. New objects get them. Source: the admission plugin StorageObjectInUseProtection, and
+// k8s.io/kubernetes pkg/volume/util.
 inline constexpr std::string_view kVolumeClaimProtection = "kubernetes.io/pvc-protection";
 inline constexpr std::string_view kVolumeProtection = "kubernetes.io/pv-protection";
 inline constexpr std::string_view kAttributesClassProtection = "kubernetes.io/vac-protection";
