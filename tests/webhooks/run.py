@@ -298,6 +298,13 @@ def a_service_is_reached_by_the_flag(world):
            refused["message"], refused["message"])
 
 
+def a_path_with_two_slashes_is_cleaned(world):
+    """Suites that use envtest register such URLs."""
+    world.webhook.act("/twice", add_key("twice", "1"))
+    world.register("mutating", "m", world.hook("/twice", clientConfig=world.webhook.client("//twice")))
+    expect_equal(world.make("twice")["data"], {"twice": "1"}, "data")
+
+
 def a_certificate_is_verified(world):
     other = pathlib.Path(world.scratch.name, "other")
     other.mkdir()
@@ -653,6 +660,7 @@ CASES = [
     a_validating_webhook_may_not_patch,
     a_webhook_that_hangs_harms_nobody_else,
     a_service_is_reached_by_the_flag,
+    a_path_with_two_slashes_is_cleaned,
     a_certificate_is_verified,
     a_dry_run_calls_those_without_side_effects,
     a_delete_is_asked_for,
