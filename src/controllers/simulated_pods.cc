@@ -14,9 +14,12 @@ namespace {
 
 constexpr bool kWarning = true;
 
-// An event in the name of the node's agent.
-void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
-          std::string message, bool warning = false) {
+constexpr std::string_view kContainers = "containers", kInitContainers = "initContainers";
+
+// An event in the name of the node's agent about a container in this list of the spec.
+void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+          const api::Container& container, std::string_view reason, std::string message,
+          bool warning = false) {
   client::EventNote& event = effects.events.emplace_back();
   event.regarding = key;
   event.regarding_uid = pod.meta.uid;
@@ -24,16 +27,16 @@ void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std:
   event.reason = reason;
   event.message = std::move(message);
   event.component = "kubelet";
+  event.field_path.append("spec.").append(list).append("{").append(container.name).append("}");
 }
 
-void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod,
-                const std::vector<api::Container>& containers) {
-  for (const api::Container& container : containers) {
-    note(effects, key, pod, "Pulled",
+void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list) {
+  for (const api::Container& container : list == kInitContainers ? pod.init_containers : pod.containers) {
+    note(effects, key, pod, list, container, "Pulled",
          "Container image \"" + container.image +
              "\" already present on machine and can be accessed by the pod");
-    note(effects, key, pod, "Created", "Container created");
-    note(effects, key, pod, "Started", "Container started");
+    note(effects, key, pod, list, container, "Created", "Container created");
+    note(effects, key, pod, list, container, "Started", "Container started");
   }
 }
 
@@ -125,8 +128,8 @@ class SimulatedPods final : public client::Reconciler {
     const bool has_images = !lacks_image(pod);
     if (has_images && (!may_start_ || may_start_(view, pod))) {
       Effects effects = Effects::write(key, change_status(key, pod, running_status(pod, now)));
-      note_start(effects, key, pod, pod.init_containers);
-      note_start(effects, key, pod, pod.containers);
+      note_start(effects, key, pod, kInitContainers);
+      note_start(effects, key, pod, kContainers);
       return effects;
     }
     if (is_created(pod)) return Effects::nothing();
@@ -134,7 +137,8 @@ class SimulatedPods final : public client::Reconciler {
     Effects effects = Effects::write(key, change_status(key, pod, pull_back_off_status(pod, now)));
     for (const api::Container& container : pod.containers)
       if (is_missing_image(container.image))
-        note(effects, key, pod, "BackOff", "Back-off pulling image \"" + container.image + "\"");
+        note(effects, key, pod, kContainers, container, "BackOff",
+             "Back-off pulling image \"" + container.image + "\"");
     return effects;
   }
 
@@ -161,7 +165,7 @@ class SimulatedPods final : public client::Reconciler {
     if (delay == Duration()) return restart(key, pod, run, run.ended);
     Effects effects = Effects::write(key, change_status(key, pod, crashed_status(pod, run, delay)));
     for (const api::Container& container : pod.containers)
-      note(effects, key, pod, "BackOff",
+      note(effects, key, pod, kContainers, container, "BackOff",
            "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod), kWarning);
     return effects;
   }
@@ -169,7 +173,7 @@ class SimulatedPods final : public client::Reconciler {
   static Effects restart(const api::ObjectKey& key, const api::Pod& pod,
                          const std::optional<ContainerRun>& last, Time now) {
     Effects effects = Effects::write(key, change_status(key, pod, restarted_status(pod, last, now)));
-    note_start(effects, key, pod, pod.containers);
+    note_start(effects, key, pod, kContainers);
     return effects;
   }
 
@@ -199,7 +203,7 @@ class SimulatedPods final : public client::Reconciler {
     if (effects.chains.front().writes.empty()) return Effects::nothing();
     if (running.is_set())
       for (const api::Container& container : pod.containers)
-        note(effects, key, pod, "Killing", "Stopping container " + container.name);
+        note(effects, key, pod, kContainers, container, "Killing", "Stopping container " + container.name);
     return effects;
   }
 

@@ -39,6 +39,9 @@ struct ResourceCall {
   void warn(std::vector<std::string> more);
 };
 
+// Kubernetes' verb of the request, for authorization, audit and priority.
+std::string_view verb_of(const HttpRequest& request, const ResourcePath& path);
+
 class ResourceHandler {
  public:
   // The first six outlive it; `tokens` may be null. `warn_unacted`, `unacted`: as in ApiServerOptions.

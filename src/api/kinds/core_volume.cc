@@ -4,6 +4,7 @@
 #include "api/kinds/core_parts.h"
 #include "api/kinds/stored_kinds.h"
 #include "api/kinds/warning_parts.h"
+#include "api/types/volumes.h"
 #include "base/quantity.h"
 
 namespace berth::api {
@@ -81,7 +82,10 @@ KindRules persistent_volume_claim_rules() {
   rules.prepare_create = [](Json& claim, const RuleContext&) {
     put(claim, core_type("PersistentVolumeClaim"), "status", Json::object({{"phase", "Pending"}}));
   };
-  rules.admit_create = [](Json& claim, const RuleContext& ctx) { return admit_claim_limits(claim, ctx); };
+  rules.admit_create = [](Json& claim, const RuleContext& ctx) {
+    add_finalizer(claim, kVolumeClaimProtection);
+    return admit_claim_limits(claim, ctx);
+  };
   rules.validate_create = validate_volume_claim;
   rules.validate_update = validate_volume_claim_update;
   return rules;

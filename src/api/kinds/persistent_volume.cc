@@ -11,6 +11,7 @@
 #include "api/kinds/core_parts.h"
 #include "api/kinds/resource_parts.h"
 #include "api/kinds/warning_parts.h"
+#include "api/types/volumes.h"
 #include "base/ascii.h"
 #include "base/quantity.h"
 
@@ -187,6 +188,10 @@ KindRules persistent_volume_rules() {
   rules.prepare_create = [](Json& volume, const RuleContext& ctx) {
     put(volume, core_type("PersistentVolume"), "status",
         Json::object({{"phase", "Pending"}, {"lastPhaseTransitionTime", format_time(ctx.now)}}));
+  };
+  rules.admit_create = [](Json& volume, const RuleContext&) -> std::optional<Rejection> {
+    add_finalizer(volume, kVolumeProtection);
+    return std::nullopt;
   };
   rules.validate_create = validate;
   rules.validate_update = validate_update;

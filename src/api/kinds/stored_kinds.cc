@@ -10,6 +10,7 @@
 #include "api/kinds/pod.h"
 #include "api/kinds/stored_kinds.h"
 #include "api/kinds/workload_kinds.h"
+#include "api/types/volumes.h"
 
 namespace berth::api {
 namespace {
@@ -313,6 +314,13 @@ void adjust_csi_nodes(KindRules& rules) {
   };
 }
 
+void protect_attributes_classes(KindRules& rules) {
+  rules.admit_create = [](Json& attributes_class, const RuleContext&) -> std::optional<Rejection> {
+    add_finalizer(attributes_class, kAttributesClassProtection);
+    return std::nullopt;
+  };
+}
+
 constexpr std::string_view kStorageGroup = "storage.k8s.io";
 
 constexpr StoredKind kStoredKinds[] = {
@@ -353,7 +361,7 @@ constexpr StoredKind kStoredKinds[] = {
     {kStorageGroup, "csinodes", kNeedsVersion | kAnswersDeleted, nullptr, adjust_csi_nodes},
     {kStorageGroup, "csistoragecapacities", kNeedsVersion},
     {kStorageGroup, "volumeattachments", kNeedsVersion | kAnswersDeleted},
-    {kStorageGroup, "volumeattributesclasses", kAnswersDeleted},
+    {kStorageGroup, "volumeattributesclasses", kAnswersDeleted, nullptr, protect_attributes_classes},
     {"storagemigration.k8s.io", "storageversionmigrations", kNeedsVersion, nullptr, adjust_migrations},
 };
 
