@@ -48,10 +48,10 @@ struct TreeFacts {
 
 // {"kind":"Pod","namespace","name","state","summary","node","group","groupSource","decision":{…},
 // "startWaits":["…"],"member","firstRefused":{"pod","explanation"},"refused":[…],"waitsFor":{…},
-// "bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}; fields that do not apply
-// are absent. "member" is the part about this pod of its group's decision, "firstRefused" the part about the
-// first member that found no node, if it is another one. A binding that failed before the newest decision is
-// in the row of its own decision, as "bindRequest". Ages are relative to `now`. "groupSource" names the
+// "bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}. Fields that do not apply
+// are absent. "member" is the part about this pod of its group's decision. "firstRefused" is the part about
+// the first member that found no node, if it is another one. A binding that failed before the newest decision
+// is in the row of its own decision, as "bindRequest". Ages are relative to `now`. "groupSource" names the
 // project whose labels say which group.
 Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"startWaits":["…"],"madeFrom","wish":{"policy","wish","reached","score","message"},

@@ -17,8 +17,8 @@ namespace berth::placement {
 // Labels that one text names, different keys or values that are compared with one of them, and kept texts.
 inline constexpr std::size_t kAbsentLabelsMax = 3, kLabelsComparedMax = 1'024, kAbsentTextsMax = 64;
 
-// "no node has label zone=a, nodes have zone=b; no node has label disks, nearest: disk". Of the node selector,
-// and of the required affinity if each of its terms asks for such a label. Empty if every label is on a node.
+// "no node has label zone=a, nodes have zone=b; no node has label disks, nearest: disk". Of the selector, and
+// of the required affinity if each of its terms asks for such a label. Empty if every label is on a node.
 std::string absent_labels(const model::Cluster& cluster, const api::Pod& pod);
 
 // absent_labels() with what was found before. The text is valid until the next call.
