@@ -64,7 +64,7 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
   NodeRow& row = nodes_[id.index()];
   const bool same_labels = before && after && before->meta.labels == after->meta.labels &&
                            before->declared_features == after->declared_features;
-  if (!same_labels) row.labels_stamp = ++stamp_;
+  if (!same_labels) row.labels_stamp = labels_stamp_ = ++stamp_;
   if (!before || !after) node_set_stamp_ = ++stamp_;
   traits_.replace(row.live.get(), after.get());
   row.live = after;

@@ -99,13 +99,12 @@ class Cluster {
   bool devices_take_of_nodes() const { return counting_ == NodeAllocatable::Counted && taking_slices_ > 0; }
   // The charges of a live pod whose devices consume this of its node.
   ResourceAmounts charges(PodId pod, const NodeAllocatablePtr& by_devices) const;
-  // Pools with a slice that has this node's name; unordered by name.
-  std::vector<PoolId> pools_of(NodeId id) const;
+  std::vector<PoolId> pools_of(NodeId id) const;  // with a slice that has this node's name; in no order
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
   const std::map<std::pair<std::string, std::string>, PoolId>& shared_pools() const { return shared_pools_; }
   std::uint64_t shared_pools_stamp() const { return shared_pools_stamp_; }
-  // Changes when a live node is added or removed.
-  std::uint64_t node_set_stamp() const { return node_set_stamp_; }
+  std::uint64_t node_set_stamp() const { return node_set_stamp_; }  // changes as live nodes join and leave
+  std::uint64_t labels_stamp() const { return labels_stamp_; }      // and as their labels change
 
   // The scope of a change: the listed nodes, also devices that any node may use, or (the log was overwritten)
   // everything.
@@ -194,7 +193,8 @@ class Cluster {
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
   std::set<ClaimId> late_claims_;
-  std::uint64_t stamp_ = 0, shared_pools_stamp_ = 0, node_set_stamp_ = 0, classes_stamp_ = 0;
+  std::uint64_t stamp_ = 0, shared_pools_stamp_ = 0, node_set_stamp_ = 0, labels_stamp_ = 0;
+  std::uint64_t classes_stamp_ = 0;
 };
 
 }  // namespace berth::model

@@ -386,9 +386,10 @@ FitError PodCycle::fit_error(const CycleState& state) const {
   }
   FitErrorBuilder builder(state);
   builder.add_diagnosis();
-  return builder.take([&](const Reason& reason, NodeId node) {
+  const FitErrorBuilder::WhyNot words = [&](const Reason& reason, NodeId node) {
     return has_words(state, reason) ? why_not(state, node) : std::string();
-  });
+  };
+  return builder.take(words, &domains_.absent_labels());
 }
 
 std::optional<PodProof> PodCycle::prove(CycleState& state, const FitError& fit_error,

@@ -17,6 +17,7 @@
 #include "placement/index/device_scopes.h"
 #include "placement/index/domain_amounts.h"
 #include "placement/index/node_order.h"
+#include "placement/refusal/absent_labels.h"
 #include "topology/sums.h"
 
 namespace berth::placement {
@@ -72,12 +73,14 @@ class DomainIndex {
   std::vector<AmountRange> accepted(std::span<const DomainRule> rules, const model::Cluster& cluster);
   // Up to date.
   DeviceScopes& device_scopes(const model::Cluster& cluster);
+  AbsentLabels& absent_labels() { return absent_labels_; }
 
  private:
   LruMap<std::shared_ptr<Topology>> topologies_{kTopologiesMax};
   LruMap<DomainAmounts> amounts_{kDomainAmountsMax};
   std::uint64_t amounts_made_ = 0;
   DeviceScopes device_scopes_;
+  AbsentLabels absent_labels_;
   NodeOrder order_;
 };
 
