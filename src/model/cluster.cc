@@ -162,6 +162,10 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   if (before && !before->finished() && (!after || after->meta.uid != before->meta.uid || after->finished()))
     keep_late_allocations(row, before->meta.uid);
   row.live = after;
+  const PodTemplateId was_of = row.of_template;
+  const bool waits = after && !after->bound() && !after->finished();
+  row.of_template = waits ? templates_.add(after) : PodTemplateId::none();
+  templates_.remove(was_of);
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
   row.gpu_share = after && after->bound() ? api::gpu_share_of(*after) : nullptr;
   const TermUses terms = std::exchange(row.terms, {});

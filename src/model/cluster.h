@@ -3,9 +3,8 @@
 // Owner: one decider, on one thread. Fed by View deltas in any order of kinds. A pod's place and a claim's
 // allocation are a pure function of objects, bind requests and assumptions, so a rebuild gives the same
 // state. Precedence: live object, live bind request (first by name), open assumption (first by pod UID), late
-// allocation. Cost: a delta O(what it names; for a slice, the slices of its pool). Lookups cost O(1) by name,
-// O(log n) for pools and devices, an index by id. An id stays with its object. Rows of pods and claims are
-// reused once no object, request or assumption names them.
+// allocation. Cost: a delta O(what it names; for a slice, the slices of its pool); a look-up by name O(1), of
+// pools and devices O(log n). An id stays with its object; rows that nothing names any more are reused.
 #pragma once
 
 #include <map>
@@ -181,6 +180,7 @@ class Cluster {
   client::NamedTable<PodId> pod_ids_;
   std::vector<PodRow> pods_;
   std::vector<PodId> free_pods_;
+  PodTemplates templates_;
   Affinities affinities_;
   NodeTraits traits_;
   ReplicaSelectors replica_selectors_;

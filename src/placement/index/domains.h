@@ -87,7 +87,5 @@ class DomainIndex {
 DomainUse use_of(const model::Cluster& cluster, NodeId node);
 // Adds the cpu and memory among the amounts to what is requested.
 void add_requested(const model::ResourceAmounts& amounts, DomainUse& use);
-// What the pods request, without what their devices take.
-DomainUse requested_by(const model::Cluster& cluster, std::span<const api::Pod* const> pods);
 
 }  // namespace berth::placement
