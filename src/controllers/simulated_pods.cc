@@ -25,15 +25,16 @@ void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std:
   event.component = "kubelet";
 }
 
+// What happens when a container is to start: it starts, or its image cannot be pulled.
 void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod,
-                const std::vector<api::Container>& containers) {
-  for (const api::Container& container : containers) {
-    note(effects, key, pod, "Pulled",
-         "Container image \"" + container.image +
-             "\" already present on machine and can be accessed by the pod");
-    note(effects, key, pod, "Created", "Container created");
-    note(effects, key, pod, "Started", "Container started");
-  }
+                const api::Container& container) {
+  if (is_missing_image(container.image))
+    return note(effects, key, pod, "BackOff", "Back-off pulling image \"" + container.image + "\"");
+  note(effects, key, pod, "Pulled",
+       "Container image \"" + container.image +
+           "\" already present on machine and can be accessed by the pod");
+  note(effects, key, pod, "Created", "Container created");
+  note(effects, key, pod, "Started", "Container started");
 }
 
 // When spec.activeDeadlineSeconds ends; few pods have it, so their text is searched before it is parsed.
@@ -124,26 +125,30 @@ class SimulatedPods final : public client::Reconciler {
     const bool has_images = !lacks_image(pod);
     if (has_images && (!may_start_ || may_start_(view, pod))) {
       Effects effects = Effects::write(key, change_status(key, pod, running_status(pod, now)));
-      note_start(effects, key, pod, pod.init_containers);
-      note_start(effects, key, pod, pod.containers);
+      for (const api::Container& container : pod.init_containers) note_start(effects, key, pod, container);
+      for (const api::Container& container : pod.containers) note_start(effects, key, pod, container);
       return effects;
     }
     if (is_created(pod)) return Effects::nothing();
     if (has_images) return Effects::write(key, change_status(key, pod, created_status(pod, now)));
     Effects effects = Effects::write(key, change_status(key, pod, pull_back_off_status(pod, now)));
-    for (const api::Container& container : pod.containers)
-      if (is_missing_image(container.image))
-        note(effects, key, pod, "BackOff", "Back-off pulling image \"" + container.image + "\"");
+    for (const auto* containers : {&pod.init_containers, &pod.containers})
+      for (const api::Container& container : *containers)
+        if (is_missing_image(container.image)) note_start(effects, key, pod, container);
     return effects;
   }
 
   // Of a pod whose containers run since this time.
   Effects run_on(const api::ObjectKey& key, const api::Pod& pod, Time since, Time now) const {
     const std::optional<Json> ready = changed_ready_condition(pod, now);
-    if (ready || is_for_earlier_spec(pod)) {
+    const std::vector<api::Container> added = added_ephemeral_containers(pod);
+    if (ready || !added.empty() || is_for_earlier_spec(pod)) {
       Json status = Json::object();
       if (ready) status["conditions"] = Json::array({*ready});
-      return Effects::write(key, change_status(key, pod, std::move(status)));
+      if (!added.empty()) status["ephemeralContainerStatuses"] = ephemeral_statuses(pod, added, now);
+      Effects effects = Effects::write(key, change_status(key, pod, std::move(status)));
+      for (const api::Container& container : added) note_start(effects, key, pod, container);
+      return effects;
     }
     const auto end = end_of_containers(pod, job_duration_);
     if (!end) return Effects::nothing();
@@ -168,7 +173,7 @@ class SimulatedPods final : public client::Reconciler {
   static Effects restart(const api::ObjectKey& key, const api::Pod& pod,
                          const std::optional<ContainerRun>& last, Time now) {
     Effects effects = Effects::write(key, change_status(key, pod, restarted_status(pod, last, now)));
-    note_start(effects, key, pod, pod.containers);
+    for (const api::Container& container : pod.containers) note_start(effects, key, pod, container);
     return effects;
   }
 

@@ -270,6 +270,44 @@ TEST_F(SimulatedPods, AnImageThatCannotBePulledIsToldAndAnotherOneStarts) {
   EXPECT_NE(state().find("running"), std::string::npos) << state();
 }
 
+TEST_F(SimulatedPods, AnInitContainerWithoutItsImageHoldsThePodPending) {
+  begin();
+  put_pod(
+      R"("initContainers":[{"name":"i","image":"init:missing"}],"containers":[{"name":"c","image":"app:1"}])");
+  EXPECT_EQ(status_of_q().string_at("phase"), "Pending");
+  const Json& init = status_of_q().items_at("initContainerStatuses").at(0);
+  EXPECT_EQ(init.part("state").part("waiting").string_at("reason"), "ImagePullBackOff");
+}
+
+TEST_F(SimulatedPods, AnEphemeralContainerRunsFromWhenItIsAddedToTheEndOfItsPod) {
+  begin();
+  put_pod(R"("restartPolicy":"Never","containers":[{"name":"c","image":"app:1","command":["sleep","60"]}])");
+  const auto add = [&](const std::string& containers) {
+    fixture.api.change(Kind::Pod, "d", "q", R"({"spec":{"ephemeralContainers":[)" + containers + "]}}");
+    fixture.run_until_idle();
+  };
+  const auto state = [&](std::size_t i) {
+    return to_string(status_of_q().items_at("ephemeralContainerStatuses").at(i).part("state"));
+  };
+  const std::string first = R"({"name":"shell","image":"box:1"})", running = R"({"running":{"startedAt":)";
+  fixture.advance(Duration::seconds(10));
+  add(first);
+  EXPECT_EQ(state(0), running + R"("2027-01-15T08:00:10Z"}})");
+  fixture.advance(Duration::seconds(10));
+  add(first + R"(,{"name":"more","image":"box:missing"})");
+  EXPECT_EQ(state(0), running + R"("2027-01-15T08:00:10Z"}})");
+  EXPECT_NE(state(1).find("ImagePullBackOff"), std::string::npos) << state(1);
+  const std::size_t before = writes();
+  fixture.advance(Duration::seconds(39));
+  EXPECT_EQ(writes(), before);
+  fixture.advance(Duration::seconds(1));
+  EXPECT_EQ(status_of_q().string_at("phase"), "Succeeded");
+  EXPECT_NE(state(0).find(R"("terminated":{"exitCode":137)"), std::string::npos) << state(0);
+  const auto told = events();
+  EXPECT_NE(std::find(told.begin(), told.end(), "BackOff: Back-off pulling image \"box:missing\" x1"),
+            told.end());
+}
+
 // The first restart is at once; the waits before further ones double.
 TEST_F(SimulatedPods, ContainersThatFailRestartWithABackOff) {
   begin();

@@ -147,6 +147,19 @@ JsonArray init_statuses(const api::Pod& pod, const ContainersAre& are, const Con
   return all;
 }
 
+// A container that was killed because the pod has ended.
+void end_ephemeral(Json& status, Time ended) {
+  const Json& running = status.part("state").part("running");
+  if (!running.is_object()) return;
+  const Time started = api::decode_time(running.string_at("startedAt"));
+  status["state"] =
+      terminated({started, ended, kKilledExitCode}, std::string(status.string_at("containerID")));
+}
+
+Json waiting_for_image(const std::string& image) {
+  return waiting("ImagePullBackOff", "Back-off pulling image \"" + image + "\"");
+}
+
 void set_host_ip(Json& status, const api::Pod& pod) {
   const std::string ip = simulated_host_ip(pod.node_name);
   status["hostIP"] = ip;
@@ -236,6 +249,10 @@ const Json& ContainerRecord::of(std::string_view container) const {
   return kNone;
 }
 
+const JsonArray& ContainerRecord::ephemeral() const {
+  return status_.items_at("ephemeralContainerStatuses");
+}
+
 std::int64_t ContainerRecord::restarts() const {
   std::int64_t most = 0;
   for (const Json& status : status_.items_at("containerStatuses"))
@@ -250,8 +267,9 @@ bool ContainerRecord::backs_off() const {
 }
 
 bool lacks_image(const api::Pod& pod) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [](const api::Container& container) { return is_missing_image(container.image); });
+  const auto is_missing = [](const api::Container& container) { return is_missing_image(container.image); };
+  return std::any_of(pod.init_containers.begin(), pod.init_containers.end(), is_missing) ||
+         std::any_of(pod.containers.begin(), pod.containers.end(), is_missing);
 }
 
 bool is_created(const api::Pod& pod) {
@@ -273,10 +291,13 @@ Json created_status(const api::Pod& pod, Time now) {
 
 Json pull_back_off_status(const api::Pod& pod, Time now) {
   Json status = created_status(pod, now);
-  JsonArray& containers = status["containerStatuses"].as_array();
-  for (std::size_t i = 0; i < containers.size(); ++i)
-    if (const std::string& image = pod.containers[i].image; is_missing_image(image))
-      containers[i]["state"] = waiting("ImagePullBackOff", "Back-off pulling image \"" + image + "\"");
+  const auto mark = [&](std::string_view member, const std::vector<api::Container>& containers) {
+    for (std::size_t i = 0; i < containers.size(); ++i)
+      if (const std::string& image = containers[i].image; is_missing_image(image))
+        status[member].as_array()[i]["state"] = waiting_for_image(image);
+  };
+  mark("initContainerStatuses", pod.init_containers);
+  mark("containerStatuses", pod.containers);
   return status;
 }
 
@@ -306,7 +327,12 @@ Json ended_status(const api::Pod& pod, const ContainerRun& last) {
                           condition(pod, "ContainersReady", false, reason, last.ended)};
   Json status =
       Json::object({{"phase", failed ? "Failed" : "Succeeded"}, {"conditions", std::move(conditions)}});
-  set_containers(status, pod, {ContainerState::Ended, last.started, last}, ContainerRecord(pod));
+  const ContainerRecord record(pod);
+  set_containers(status, pod, {ContainerState::Ended, last.started, last}, record);
+  if (JsonArray ephemeral = record.ephemeral(); !ephemeral.empty()) {
+    for (Json& one : ephemeral) end_ephemeral(one, last.ended);
+    status["ephemeralContainerStatuses"] = std::move(ephemeral);
+  }
   return status;
 }
 
@@ -324,6 +350,37 @@ std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now) {
       standing->reason == wanted.string_at("reason") && standing->message == wanted.string_at("message"))
     return std::nullopt;
   return wanted;
+}
+
+std::vector<api::Container> added_ephemeral_containers(const api::Pod& pod) {
+  std::vector<api::Container> added;
+  if (pod.raw->find("\"ephemeralContainers\":") == std::string::npos) return added;
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return added;
+  const ContainerRecord record(pod);
+  const auto has_status = [&](std::string_view name) {
+    return std::any_of(record.ephemeral().begin(), record.ephemeral().end(),
+                       [&](const Json& status) { return status.string_at("name") == name; });
+  };
+  for (const Json& item : document->part("spec").items_at("ephemeralContainers")) {
+    if (has_status(item.string_at("name"))) continue;
+    api::Container& container = added.emplace_back();
+    container.name = item.string_at("name");
+    container.image = item.string_at("image");
+  }
+  return added;
+}
+
+JsonArray ephemeral_statuses(const api::Pod& pod, const std::vector<api::Container>& added, Time now) {
+  JsonArray all = ContainerRecord(pod).ephemeral();
+  for (const api::Container& container : added) {
+    const bool has_image = !is_missing_image(container.image);
+    const ContainersAre are{has_image ? ContainerState::Running : ContainerState::Creating, now};
+    Json& status = all.emplace_back(container_status(pod, container, are, false, Json()));
+    if (!has_image) status["state"] = waiting_for_image(container.image);
+    status.as_object().erase("started");  // a kubelet reports it of other containers only
+  }
+  return all;
 }
 
 std::string pod_text(const api::Pod& pod) {

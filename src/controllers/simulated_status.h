@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "api/types/pod.h"
 #include "base/json.h"
@@ -35,6 +36,7 @@ class ContainerRecord {
 
   // The containerStatus; null of a container without one.
   const Json& of(std::string_view container) const;
+  const JsonArray& ephemeral() const;
   std::int64_t restarts() const;
   // Whether they wait for a restart.
   bool backs_off() const;
@@ -63,6 +65,13 @@ Json overdue_status(const api::Pod& pod, const ContainerRun& last);
 // The condition Ready of a pod whose containers are: its readiness gates must be too. Nothing where the pod
 // says so already.
 std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now);
+
+// Ephemeral containers without a status: they were added since the last one. Cost: two parses where the pod
+// has any ephemeral container.
+std::vector<api::Container> added_ephemeral_containers(const api::Pod& pod);
+// The ephemeralContainerStatuses once `added` run, unless their images cannot be pulled. Those that have a
+// status keep it.
+JsonArray ephemeral_statuses(const api::Pod& pod, const std::vector<api::Container>& added, Time now);
 
 // "p_ns(uid)".
 std::string pod_text(const api::Pod& pod);
