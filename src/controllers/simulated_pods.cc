@@ -63,8 +63,8 @@ client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json
 
 class SimulatedPods final : public client::Reconciler {
  public:
-  SimulatedPods(ContainersMayStart may_start, Duration job_duration)
-      : may_start_(std::move(may_start)), job_duration_(job_duration) {}
+  SimulatedPods(ContainersMayStart may_start, SimulatedDurations durations)
+      : may_start_(std::move(may_start)), durations_(durations) {}
 
   std::string_view name() const override { return kSimulatedPodsName; }
 
@@ -150,7 +150,7 @@ class SimulatedPods final : public client::Reconciler {
       for (const api::Container& container : added) note_start(effects, key, pod, container);
       return effects;
     }
-    const auto end = end_of_containers(pod, job_duration_);
+    const auto end = end_of_containers(pod, durations_.job);
     if (!end) return Effects::nothing();
     if (now >= since + end->after) return end_run(key, pod, *end, {since, now, end->exit_code});
     Effects effects;
@@ -182,7 +182,7 @@ class SimulatedPods final : public client::Reconciler {
                            Time now) const {
     const ContainerRecord record(pod);
     if (!record.backs_off()) return start(view, key, pod, now);
-    const auto end = end_of_containers(pod, job_duration_);
+    const auto end = end_of_containers(pod, durations_.job);
     const Time due = since + restart_delay(record.restarts(), end ? end->after : Duration());
     if (now >= due) return restart(key, pod, std::nullopt, now);
     Effects effects;
@@ -191,10 +191,16 @@ class SimulatedPods final : public client::Reconciler {
   }
 
   // Of a deleted pod. Who holds it by a finalizer waits for its phase; where nobody does, it goes at once.
-  static Effects end(const api::ObjectKey& key, const api::Pod& pod, Time now) {
+  Effects end(const api::ObjectKey& key, const api::Pod& pod, Time now) const {
     Effects effects;
-    effects.chains.push_back({key, {}});
     const Time running = running_since(pod);
+    const Duration grace = Duration::seconds(pod.meta.deletion_grace_s.value_or(0));
+    const Time due = pod.meta.deleted - grace + std::min(grace, durations_.termination);
+    if (running.is_set() && !pod.finished() && now < due) {
+      effects.wake_at = due;
+      return effects;
+    }
+    effects.chains.push_back({key, {}});
     if (!pod.finished() && !pod.meta.finalizers.empty()) {
       const Time started = running.is_set() ? running : now;
       effects.then(change_status(key, pod, ended_status(pod, {started, now, kKilledExitCode})));
@@ -214,13 +220,14 @@ class SimulatedPods final : public client::Reconciler {
   }
 
   const ContainersMayStart may_start_;
-  const Duration job_duration_;
+  const SimulatedDurations durations_;
 };
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start, Duration job_duration) {
-  return std::make_unique<SimulatedPods>(std::move(may_start), job_duration);
+std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start,
+                                                        SimulatedDurations durations) {
+  return std::make_unique<SimulatedPods>(std::move(may_start), durations);
 }
 
 }  // namespace berth::controllers

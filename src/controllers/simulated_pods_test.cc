@@ -17,8 +17,10 @@ using engine::testing::EngineFixture;
 struct SimulatedPods : ::testing::Test {
   EngineFixture fixture;
   bool may_start = true;
+  SimulatedDurations durations;
   void begin(const std::string& annotations = "{}") {
-    fixture.engine.add(make_simulated_pods([this](const auto&, const auto&) { return may_start; }));
+    fixture.engine.add(
+        make_simulated_pods([this](const auto&, const auto&) { return may_start; }, durations));
     fixture.api.put(api::ref_of(Kind::Node), simulated_node_object(1));
     fixture.api.put(
         Kind::Pod,
@@ -203,6 +205,25 @@ TEST_F(SimulatedPods, ADeletedPodGoesInOneWrite) {
   fixture.run_until_idle();
   EXPECT_EQ(fixture.api.find(Kind::Pod, "d", "p"), nullptr);
   EXPECT_EQ(writes(), before + 1);
+}
+
+TEST_F(SimulatedPods, ADeletedPodTakesItsTimeToEnd) {
+  durations.termination = Duration::seconds(5);
+  begin();
+  put_pod(R"("containers":[{"name":"c","image":"app:1"}])");
+  const auto ends_after = [&](const char* name, int grace, int seconds) {
+    const Time end = fixture.clock.now() + Duration::seconds(grace);
+    Json deleted =
+        Json::object({{"deletionTimestamp", format_time(end)}, {"deletionGracePeriodSeconds", grace}});
+    fixture.api.change(Kind::Pod, "d", name, to_string(Json::object({{"metadata", std::move(deleted)}})));
+    fixture.run_until_idle();
+    fixture.advance(Duration::seconds(seconds - 1));
+    EXPECT_NE(fixture.api.find(Kind::Pod, "d", name), nullptr) << grace;
+    fixture.advance(Duration::seconds(1));
+    EXPECT_EQ(fixture.api.find(Kind::Pod, "d", name), nullptr) << grace;
+  };
+  ends_after("p", 30, 5);
+  ends_after("q", 2, 2);
 }
 
 // What a Job with podReplacementPolicy Failed waits for.
