@@ -293,8 +293,8 @@ TEST_F(SimulatedPods, AnImageThatCannotBePulledIsToldAndAnotherOneStarts) {
 
 TEST_F(SimulatedPods, AnInitContainerWithoutItsImageHoldsThePodPending) {
   begin();
-  put_pod(
-      R"("initContainers":[{"name":"i","image":"init:missing"}],"containers":[{"name":"c","image":"app:1"}])");
+  put_pod(R"("initContainers":[{"name":"i","image":"init:missing"}],)"
+          R"("containers":[{"name":"c","image":"app:1"}])");
   EXPECT_EQ(status_of_q().string_at("phase"), "Pending");
   const Json& init = status_of_q().items_at("initContainerStatuses").at(0);
   EXPECT_EQ(init.part("state").part("waiting").string_at("reason"), "ImagePullBackOff");
