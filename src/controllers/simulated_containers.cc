@@ -61,7 +61,8 @@ api::StringMap variables_of(const api::Pod& pod, const Json& container) {
   return variables;
 }
 
-// Folders of emptyDir volumes that no other container mounts: what is in them is of the container's own runs.
+// Folders of volumes that no other container mounts: what is in them is of the container's own runs. A
+// simulated node has no disk, so a hostPath is as empty as an emptyDir at the pod's start.
 std::vector<std::string> private_folders_of(const Json& spec, const Json& container) {
   std::map<std::string, int, std::less<>> mounts;
   for (const char* list : {"initContainers", "containers", "ephemeralContainers"})
@@ -70,7 +71,8 @@ std::vector<std::string> private_folders_of(const Json& spec, const Json& contai
   std::vector<std::string> folders;
   for (const Json& volume : spec.items_at("volumes"))
     for (const Json& mount : container.items_at("volumeMounts"))
-      if (volume.find("emptyDir") && mount.string_at("name") == volume.string_at("name") &&
+      if ((volume.find("emptyDir") || volume.find("hostPath")) &&
+          mount.string_at("name") == volume.string_at("name") &&
           mounts.find(mount.string_at("name"))->second == 1)
         folders.emplace_back(mount.string_at("mountPath"));
   return folders;
