@@ -46,6 +46,7 @@ constexpr ActedOn kActedOn[] = {
     {"endpointslice-mirroring-controller", "endpoints"},
     {"resourceclaim-controller", "resourceclaimtemplates.resource.k8s.io"},
     {"device-taint-eviction-controller", "devicetaintrules.resource.k8s.io"},
+    {"resourcepoolstatusrequest-controller", "resourcepoolstatusrequests.resource.k8s.io"},
 };
 
 }  // namespace
