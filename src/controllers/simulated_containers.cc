@@ -125,6 +125,19 @@ bool may_say_end(const api::Pod& pod) {
          std::any_of(pod.containers.begin(), pod.containers.end(), has_shell);
 }
 
+// By the container's own rules and policy, else by the pod's. Source: KEP-5307.
+bool restarts_after(const api::Pod& pod, const Json& container, std::int64_t exit_code) {
+  for (const Json& rule : container.items_at("restartPolicyRules")) {
+    const Json& codes = rule.part("exitCodes");
+    const JsonArray& values = codes.items_at("values");
+    const bool is_listed = std::find(values.begin(), values.end(), Json(exit_code)) != values.end();
+    if (is_listed == (codes.string_at("operator") == "In")) return true;
+  }
+  const std::string_view own = container.string_at("restartPolicy");
+  const std::string_view policy = own.empty() ? pod.restart_policy : own;
+  return policy == "Always" || (policy == "OnFailure" && exit_code != 0);
+}
+
 // The pod runs as long as its longest container, and fails with the first code that is not 0.
 std::optional<ContainersEnd> end_of_commands(const api::Pod& pod) {
   if (!may_say_end(pod)) return std::nullopt;
@@ -140,8 +153,8 @@ std::optional<ContainersEnd> end_of_commands(const api::Pod& pod) {
     if (!end) return std::nullopt;
     all.after = std::max(all.after, end->after);
     if (all.exit_code == 0) all.exit_code = end->exit_code;
+    all.restarts = all.restarts || restarts_after(pod, container, end->exit_code);
   }
-  all.restarts = pod.restart_policy == "Always" || (pod.restart_policy == "OnFailure" && all.exit_code != 0);
   return all;
 }
 

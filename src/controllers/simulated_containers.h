@@ -14,7 +14,7 @@ namespace berth::controllers {
 struct ContainersEnd {
   Duration after;
   std::int64_t exit_code = 0;
-  bool restarts = false;  // by restartPolicy, they begin again
+  bool restarts = false;  // by a restartPolicy or its rules, they begin again
 };
 
 // By the annotations, which end the pod whatever its restartPolicy; else by the commands

@@ -41,6 +41,14 @@ TEST(SimulatedContainers, EndAsTheirCommandsSay) {
       {"Never", R"([{"command":["sleep","1"]},{"command":["sh","-c","sleep 4; exit 7"]}])", "4:7"},
       {"Never", R"([{"command":["sleep","1"]},{"command":["nginx"]}])", nullptr},
       {"OnFailure", R"([{"command":["true"]}])", "0:0"},
+      {"Never", R"([{"restartPolicy":"OnFailure","command":["false"]}])", "0:1:again"},
+      {"Always", R"([{"restartPolicy":"Never","command":["false"]}])", "0:1"},
+      {"Never", R"([{"restartPolicy":"Never","restartPolicyRules":[{"action":"Restart","exitCodes":
+          {"operator":"In","values":[3]}}],"command":["exit","3"]}])",
+       "0:3:again"},
+      {"Never", R"([{"restartPolicy":"Never","restartPolicyRules":[{"action":"Restart","exitCodes":
+          {"operator":"NotIn","values":[3]}}],"command":["exit","3"]}])",
+       "0:3"},
       {"OnFailure", R"([{"command":["false"]}])", "0:1:again"},
       {"Always", R"([{"command":["true"]}])", "0:0:again"},
   };

@@ -104,13 +104,13 @@ class SimulatedPods final : public client::Reconciler {
 
     const api::Condition* containers = api::find_condition(pod->conditions, "ContainersReady");
     if (pod->phase != "Running" || !containers) return start(view, key, *pod, now);
-    const Time since = containers->last_transition;
+    const bool is_ready = containers->status == "True";
+    const Time since = is_ready ? running_since(*pod) : containers->last_transition;
     const auto deadline = deadline_of(*pod);
     if (deadline && now >= *deadline)
       return Effects::write(key,
                             change_status(key, *pod, overdue_status(*pod, {since, now, kKilledExitCode})));
-    Effects effects = containers->status == "True" ? run_on(key, *pod, since, now)
-                                                   : wait_for_restart(view, key, *pod, since, now);
+    Effects effects = is_ready ? run_on(key, *pod, since, now) : go_on_unready(view, key, *pod, since, now);
     if (deadline && effects.chains.empty())
       effects.wake_at = effects.wake_at ? std::min(*effects.wake_at, *deadline) : *deadline;
     return effects;
@@ -177,16 +177,29 @@ class SimulatedPods final : public client::Reconciler {
     return effects;
   }
 
-  // Of a pod whose containers do not run since this time.
-  Effects wait_for_restart(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time since,
-                           Time now) const {
+  // Of a pod whose containers are not ready: they run since this time, or do not run since then.
+  Effects go_on_unready(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time since,
+                        Time now) const {
     const ContainerRecord record(pod);
-    if (!record.backs_off()) return start(view, key, pod, now);
     const auto end = end_of_containers(pod, durations_.job);
+    if (!record.backs_off()) {
+      const Duration delay = readiness_delay(pod);
+      if (delay == Duration()) return start(view, key, pod, now);
+      return wait_for_probe(key, pod, end, since, since + delay, now);
+    }
     const Time due = since + restart_delay(record.restarts(), end ? end->after : Duration());
     if (now >= due) return restart(key, pod, std::nullopt, now);
     Effects effects;
     effects.wake_at = due;
+    return effects;
+  }
+
+  static Effects wait_for_probe(const api::ObjectKey& key, const api::Pod& pod,
+                                const std::optional<ContainersEnd>& end, Time since, Time ready, Time now) {
+    if (end && now >= since + end->after) return end_run(key, pod, *end, {since, now, end->exit_code});
+    if (now >= ready) return Effects::write(key, change_status(key, pod, ready_status(pod, ready)));
+    Effects effects;
+    effects.wake_at = end ? std::min(ready, since + end->after) : ready;
     return effects;
   }
 
@@ -213,10 +226,11 @@ class SimulatedPods final : public client::Reconciler {
     return effects;
   }
 
-  // Unset of a pod whose containers do not run.
+  // Unset of a pod whose containers are not ready.
   static Time running_since(const api::Pod& pod) {
     const api::Condition* containers = api::find_condition(pod.conditions, "ContainersReady");
-    return containers && containers->status == "True" ? containers->last_transition : Time();
+    if (!containers || containers->status != "True") return Time();
+    return containers->last_transition - readiness_delay(pod);
   }
 
   const ContainersMayStart may_start_;

@@ -405,6 +405,29 @@ TEST_F(SimulatedPods, AReadinessGateHoldsThePodUnready) {
   EXPECT_EQ(ready(), "True : ");
 }
 
+TEST_F(SimulatedPods, AReadinessProbeSucceedsAfterItsInitialDelay) {
+  begin();
+  put_pod(R"("restartPolicy":"Never","containers":[{"name":"c","image":"app:1","command":["sleep","25"],)"
+          R"("readinessProbe":{"exec":{"command":["ls"]},"initialDelaySeconds":10}}])");
+  const auto seen = [&] {
+    std::string text(status_of_q().string_at("phase"));
+    for (const Json& condition : status_of_q().items_at("conditions"))
+      if (condition.string_at("type").ends_with("Ready"))
+        text +=
+            " " + std::string(condition.string_at("type")) + "=" + std::string(condition.string_at("status"));
+    return text + (status_of_q().items_at("containerStatuses").at(0).bool_at("ready") ? " ready" : "");
+  };
+  EXPECT_EQ(seen(), "Running Ready=False ContainersReady=False");
+  fixture.advance(Duration::seconds(9));
+  EXPECT_EQ(seen(), "Running Ready=False ContainersReady=False");
+  fixture.advance(Duration::seconds(1));
+  EXPECT_EQ(seen(), "Running Ready=True ContainersReady=True ready");
+  fixture.advance(Duration::seconds(14));
+  EXPECT_EQ(seen(), "Running Ready=True ContainersReady=True ready");
+  fixture.advance(Duration::seconds(1));
+  EXPECT_EQ(status_of_q().string_at("phase"), "Succeeded");
+}
+
 TEST_F(SimulatedPods, TellWhatAKubeletTells) {
   begin();
   const auto told = events();

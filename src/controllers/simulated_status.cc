@@ -33,7 +33,8 @@ struct ContainersAre {
   Time started;                           // of Running
   std::optional<ContainerRun> last = {};  // the run that has just ended
   bool is_restart = false;
-  Duration delay = {};  // of BackingOff
+  Duration delay = {};   // of BackingOff
+  bool is_ready = true;  // of Running
 };
 
 Json terminated(const ContainerRun& run, const std::string& id) {
@@ -171,7 +172,7 @@ void set_containers(Json& status, const api::Pod& pod, const ContainersAre& are,
   if (!pod.init_containers.empty()) status["initContainerStatuses"] = init_statuses(pod, are, record);
   JsonArray all;
   for (const api::Container& container : pod.containers)
-    all.push_back(container_status(pod, container, are, are.state == ContainerState::Running,
+    all.push_back(container_status(pod, container, are, are.state == ContainerState::Running && are.is_ready,
                                    record.of(container.name)));
   status["containerStatuses"] = std::move(all);
 }
@@ -209,13 +210,21 @@ Json ready_condition(const api::Pod& pod, Time now) {
                    unready);
 }
 
-Json running_status(const api::Pod& pod, const ContainersAre& running, Time now) {
+void add_ready(const api::Pod& pod, Time since, JsonArray& conditions) {
+  conditions.push_back(ready_condition(pod, since));
+  conditions.push_back(condition(pod, "ContainersReady", true, "", since));
+}
+
+Json running_status(const api::Pod& pod, ContainersAre running, Time now) {
   const std::string pod_ip = simulated_pod_ip(pod.meta.uid);
   JsonArray conditions;
   for (const char* type : {"PodReadyToStartContainers", "Initialized"})
     conditions.push_back(condition(pod, type, true, "", now));
-  conditions.push_back(ready_condition(pod, now));
-  conditions.push_back(condition(pod, "ContainersReady", true, "", now));
+  running.is_ready = readiness_delay(pod) == Duration();
+  if (running.is_ready)
+    add_ready(pod, now, conditions);
+  else
+    add_unready(pod, now, conditions);
   Json status = Json::object({{"phase", "Running"}, {"conditions", std::move(conditions)}});
   set_host_ip(status, pod);
   status["podIP"] = pod_ip;
@@ -249,19 +258,22 @@ const Json& ContainerRecord::of(std::string_view container) const {
   return kNone;
 }
 
+const JsonArray& ContainerRecord::containers() const {
+  return status_.items_at("containerStatuses");
+}
+
 const JsonArray& ContainerRecord::ephemeral() const {
   return status_.items_at("ephemeralContainerStatuses");
 }
 
 std::int64_t ContainerRecord::restarts() const {
   std::int64_t most = 0;
-  for (const Json& status : status_.items_at("containerStatuses"))
-    most = std::max(most, status.int_at("restartCount"));
+  for (const Json& status : containers()) most = std::max(most, status.int_at("restartCount"));
   return most;
 }
 
 bool ContainerRecord::backs_off() const {
-  for (const Json& status : status_.items_at("containerStatuses"))
+  for (const Json& status : containers())
     if (status.part("state").part("waiting").string_at("reason") == kBackOffReason) return true;
   return false;
 }
@@ -270,6 +282,16 @@ bool lacks_image(const api::Pod& pod) {
   const auto is_missing = [](const api::Container& container) { return is_missing_image(container.image); };
   return std::any_of(pod.init_containers.begin(), pod.init_containers.end(), is_missing) ||
          std::any_of(pod.containers.begin(), pod.containers.end(), is_missing);
+}
+
+Duration readiness_delay(const api::Pod& pod) {
+  if (pod.raw->find("\"readinessProbe\":") == std::string::npos) return {};
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return {};
+  std::int64_t seconds = 0;
+  for (const Json& container : document->part("spec").items_at("containers"))
+    seconds = std::max(seconds, container.part("readinessProbe").int_at("initialDelaySeconds"));
+  return Duration::seconds(seconds);
 }
 
 bool is_created(const api::Pod& pod) {
@@ -303,6 +325,14 @@ Json pull_back_off_status(const api::Pod& pod, Time now) {
 
 Json running_status(const api::Pod& pod, Time now) {
   return running_status(pod, {ContainerState::Running, now}, now);
+}
+
+Json ready_status(const api::Pod& pod, Time at) {
+  JsonArray conditions;
+  add_ready(pod, at, conditions);
+  JsonArray containers = ContainerRecord(pod).containers();
+  for (Json& status : containers) status["ready"] = true;
+  return Json::object({{"conditions", std::move(conditions)}, {"containerStatuses", std::move(containers)}});
 }
 
 Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now) {

@@ -36,6 +36,7 @@ class ContainerRecord {
 
   // The containerStatus; null of a container without one.
   const Json& of(std::string_view container) const;
+  const JsonArray& containers() const;
   const JsonArray& ephemeral() const;
   std::int64_t restarts() const;
   // Whether they wait for a restart.
@@ -46,6 +47,8 @@ class ContainerRecord {
 };
 
 bool lacks_image(const api::Pod& pod);
+// How long its containers run before their readiness probes succeed: the longest initialDelaySeconds.
+Duration readiness_delay(const api::Pod& pod);
 // Whether any status of the agent has been reported.
 bool is_created(const api::Pod& pod);
 
@@ -54,6 +57,8 @@ Json created_status(const api::Pod& pod, Time now);
 // Of a pod with an image that cannot be pulled.
 Json pull_back_off_status(const api::Pod& pod, Time now);
 Json running_status(const api::Pod& pod, Time now);
+// Of containers whose probes succeed from this time on.
+Json ready_status(const api::Pod& pod, Time at);
 // Of containers that run again, after `last` or after a wait.
 Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now);
 // Of containers that wait for their restart after `last`.
