@@ -70,7 +70,6 @@ bool has_controller(const ResourceInfo& resource) {
       {"storage.k8s.io", "volumeattachments"},
       {"storage.k8s.io", "volumeattributesclasses"},
       {"coordination.k8s.io", "leasecandidates"},
-      {"resource.k8s.io", "resourcepoolstatusrequests"},
       {"scheduling.k8s.io", "compositepodgroups"},
   };
   for (const Unacted& row : kUnacted)

@@ -128,7 +128,7 @@ plane::ControlPlaneOptions plane_options(const Configuration& configuration, con
   plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
   options.controller_names = configuration.controllers;
-  options.simulated_job_duration = configuration.simulated_job_duration;
+  options.simulated = {configuration.simulated_job_duration, configuration.simulated_termination};
   if (configuration.bind_requests == "WhenWaiting") options.bind_requests = plane::BindRequests::WhenWaiting;
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =

@@ -47,6 +47,7 @@ constexpr ActedOn kActedOn[] = {
     {"endpointslice-mirroring-controller", "endpoints"},
     {"resourceclaim-controller", "resourceclaimtemplates.resource.k8s.io"},
     {"device-taint-eviction-controller", "devicetaintrules.resource.k8s.io"},
+    {"resourcepoolstatusrequest-controller", "resourcepoolstatusrequests.resource.k8s.io"},
 };
 
 }  // namespace
