@@ -1,7 +1,7 @@
 // GpuFragmentation: prefers the node that stays most useful for the pods with GPUs that the cluster gets.
-// Says nothing while too few of them exist to know. It outranks other scores, except where a pod has
-// preferences or is spread, and on nodes that ask by their taints to be avoided. Source:
-// docs/placement-quality.md.
+// GPUs are the resource, or whole devices of the class that the pod claims. Says nothing while too few of
+// them exist to know. It outranks other scores, except where a pod has preferences or is spread, and on nodes
+// that ask by their taints to be avoided. Source: docs/placement-quality.md.
 #include "placement/plugins/gpu_fragmentation.h"
 
 #include <algorithm>
