@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "base/random.h"
 #include "engine/testing/engine_fixture.h"
 
 namespace berth::controllers {
@@ -120,6 +123,68 @@ TEST(AutoscalerMetrics, AskForAsManyAsTheirTargetNeeds) {
               row.utilization)
         << row.why;
   }
+}
+
+// The judge: the steps of Kubernetes' page one after the other, in floating point.
+struct JudgedPods {
+  double used = 0, requested = 0;
+  int count = 0;
+  void add(double use, double request) {
+    used += use;
+    requested += request;
+    ++count;
+  }
+  // In whole percent, as a part of the target.
+  double ratio(int target) const { return std::floor(100 * used / requested) / target; }
+};
+
+constexpr double kRoundingSlack = 1e-9;
+
+std::int64_t judged_replicas(const std::vector<PodRow>& rows, int target) {
+  const auto replicas = static_cast<std::int64_t>(rows.size());
+  const auto near = [](double ratio) { return std::abs(ratio - 1) <= 0.1 + kRoundingSlack; };
+  const auto rounded_up = [](double number) {
+    return static_cast<std::int64_t>(std::ceil(number - kRoundingSlack));
+  };
+  JudgedPods pods;
+  for (const PodRow& row : rows)
+    if (row.is == PodCase::Ready) pods.add(row.used, row.requested);
+  const double ratio = pods.ratio(target);
+  const int ready = pods.count;
+  for (const PodRow& row : rows) {
+    const bool unready =
+        row.is == PodCase::Starting || row.is == PodCase::Unready || row.is == PodCase::Pending;
+    if (row.is == PodCase::Missing && ratio < 1)
+      pods.add(std::floor(row.requested * std::max(1.0, target / 100.0)), row.requested);
+    if (ratio > 1 && (unready || row.is == PodCase::Missing)) pods.add(0, row.requested);
+  }
+  const double next = pods.ratio(target);
+  if (pods.count == ready) return near(ratio) ? replicas : rounded_up(ratio * ready);
+  if (near(next) || (ratio > 1) != (next > 1)) return replicas;
+  const std::int64_t wanted = rounded_up(next * pods.count);
+  return next > 1 ? std::max(wanted, replicas) : std::min(wanted, replicas);
+}
+
+TEST(AutoscalerMetrics, AskForWhatTheJudgeDoes) {
+  constexpr int kWorlds = 1500;
+  SeededRandom random(20261128);
+  const auto below = [&](std::uint64_t bound) { return static_cast<int>(random.below(bound)); };
+  int judged = 0;
+  for (int world = 0; world < kWorlds; ++world) {
+    std::vector<PodRow> rows;
+    for (int left = 1 + below(6); left > 0; --left) {
+      const PodCase is = below(2) == 0 ? PodCase::Ready : static_cast<PodCase>(below(5));
+      rows.push_back({100 * (1 + below(4)), 10 * below(60), is});
+    }
+    const int target = 10 * (1 + below(15));
+    if (std::ranges::none_of(rows, [](const PodRow& row) { return row.is == PodCase::Ready; })) continue;
+    const auto proposal =
+        ask_metrics(rows, static_cast<std::int64_t>(rows.size()), "[" + cpu_utilization(target) + "]");
+    ASSERT_TRUE(proposal.replicas) << world << ": " << proposal.error();
+    EXPECT_EQ(*proposal.replicas, judged_replicas(rows, target)) << world;
+    ++judged;
+  }
+  EXPECT_GT(judged, kWorlds / 2);
 }
 
 TEST(AutoscalerMetrics, SayWhatIsUsed) {
