@@ -78,6 +78,7 @@ ApiResult<ListRequest> ResourceHandler::list_request(const Call& call, ListOptio
   request.options = std::move(options);
   request.rendering = call->rendering;
   request.exchange = call->exchange;
+  request.user = call->request.user.name;
   request.accepted = [this, call] {
     audit(*call, 200, 0);
     Headers headers;
