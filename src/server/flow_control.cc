@@ -1,7 +1,6 @@
 #include "server/flow_control.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "api/metric_table.h"
+#include "server/fair_line.h"
 #include "server/registry.h"
 
 namespace berth::server {
@@ -31,9 +31,8 @@ struct WaitingRequest {
 
 struct LevelState {
   std::int64_t seats = 0, executing = 0;
-  std::size_t waiting = 0, flow_waiting_max = 0, waiting_max = 0;
-  std::map<std::string, std::deque<WaitingRequest>> flows;  // with requests that wait
-  std::deque<std::string> turns;                            // these flows, the next one first
+  std::size_t flow_waiting_max = 0, waiting_max = 0;
+  FairLine<WaitingRequest> waiting;
 };
 using LevelStatePtr = std::shared_ptr<LevelState>;
 
@@ -136,39 +135,27 @@ bool FlowControl::State::take_seat(const FlowSchemas::Match& match, Arrival& arr
                                    std::uint64_t Counts::*& refusal) {
   const LevelStatePtr& level = levels.at(match.level->name);
   Counts& row = counts_of(match);
-  if (level->executing < level->seats && level->waiting == 0) {
+  if (level->executing < level->seats && level->waiting.empty()) {
     ++level->executing;
     ++row.executing;
     ++row.dispatched;
     return true;
   }
-  std::deque<WaitingRequest>* flow = nullptr;
-  if (level->waiting < level->waiting_max) flow = &level->flows[match.flow];
-  if (!flow || flow->size() >= level->flow_waiting_max) {
+  if (level->waiting.size() >= level->waiting_max ||
+      level->waiting.size_of(match.flow) >= level->flow_waiting_max) {
     refusal = level->waiting_max == 0 ? &Counts::no_seat : &Counts::queue_full;
     ++(row.*refusal);
     return false;
   }
-  if (flow->empty()) level->turns.push_back(match.flow);
-  flow->push_back({std::move(arrival), headers_of(match), &row, now});
-  ++level->waiting;
+  level->waiting.push(match.flow, {std::move(arrival), headers_of(match), &row, now});
   ++row.waiting;
   return false;
 }
 
 FlowControl::State::Begun FlowControl::State::begin_waiting(const LevelStatePtr& level) {
   Begun begun;
-  while (!stopped && level->executing < level->seats && !level->turns.empty()) {
-    const std::string name = std::move(level->turns.front());
-    level->turns.pop_front();
-    const auto flow = level->flows.find(name);
-    WaitingRequest next = std::move(flow->second.front());
-    flow->second.pop_front();
-    if (flow->second.empty())
-      level->flows.erase(flow);
-    else
-      level->turns.push_back(name);
-    --level->waiting;
+  while (!stopped && level->executing < level->seats && !level->waiting.empty()) {
+    WaitingRequest next = level->waiting.pop();
     ++level->executing;
     --next.counts->waiting;
     ++next.counts->executing;
@@ -209,7 +196,7 @@ void FlowControl::State::set_levels(const FlowSchemas& next) {
   }
   // What waits in a level that is gone has the seats that it had.
   for (const auto& [name, state] : levels)
-    if (state->waiting > 0 && !kept.contains(name)) kept[name] = state;
+    if (!state->waiting.empty() && !kept.contains(name)) kept[name] = state;
   levels = std::move(kept);
 }
 
@@ -289,17 +276,11 @@ void FlowControl::tick(Time now) {
   {
     const std::lock_guard lock(state_->mutex);
     for (const auto& [name, level] : state_->levels) {
-      for (auto flow = level->flows.begin(); flow != level->flows.end();) {
-        std::deque<WaitingRequest>& line = flow->second;
-        while (!line.empty() && now - line.front().since >= kFlowWaitMax) {
-          --level->waiting;
-          --line.front().counts->waiting;
-          ++line.front().counts->timed_out;
-          late.push_back(std::move(line.front()));
-          line.pop_front();
-        }
-        if (line.empty()) std::erase(level->turns, flow->first);
-        flow = line.empty() ? level->flows.erase(flow) : std::next(flow);
+      for (WaitingRequest& one : level->waiting.take_if(
+               [&](const WaitingRequest& waiting) { return now - waiting.since >= kFlowWaitMax; })) {
+        --one.counts->waiting;
+        ++one.counts->timed_out;
+        late.push_back(std::move(one));
       }
       // A level that was given more seats.
       for (std::function<void()>& one : state_->begin_waiting(level)) begun.push_back(std::move(one));

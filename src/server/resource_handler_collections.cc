@@ -79,6 +79,7 @@ ApiResult<ListRequest> ResourceHandler::list_request(const Call& call, ListOptio
   if (is_measured_usage(*call->target.resource)) request.make = usage_.maker(*call->target.resource);
   request.rendering = call->rendering;
   request.exchange = call->exchange;
+  request.user = call->request.user.name;
   request.accepted = [this, call] {
     audit(*call, 200, 0);
     Headers headers;
