@@ -16,6 +16,32 @@ class Lws(Operator):
                 "internalCertManagement": {"enable": True}}
 
 
+class LwsWithGangs(Lws):
+    """It makes Volcano's PodGroups, of which Berth reads `minMember`."""
+
+    def configuration(self, certificates):
+        return {**super().configuration(certificates),
+                "gangSchedulingManagement": {"schedulerProvider": "volcano"}}
+
+    def install(self, server, folder):
+        server.create(VOLCANO_GROUPS)
+        super().install(server, folder)
+        rule = {"apiGroups": ["scheduling.volcano.sh"], "resources": ["podgroups"],
+                "verbs": ["create", "get", "list", "watch"]}
+        server.kubectl("patch", "clusterrole", "lws-manager-role", "--type=json", "-p",
+                       json.dumps([{"op": "add", "path": "/rules/-", "value": rule}]))
+
+
+VOLCANO_GROUPS = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    "metadata": {"name": "podgroups.scheduling.volcano.sh"},
+    "spec": {"group": "scheduling.volcano.sh", "scope": "Namespaced",
+             "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup"},
+             "versions": [{"name": "v1beta1", "served": True, "storage": True, "subresources": {"status": {}},
+                           "schema": {"openAPIV3Schema": {
+                               "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+
 def leader_worker_set(name, groups, size, *command, **metadata):
     template = {"metadata": {}, "spec": {**pod_template(*command)["spec"], "restartPolicy": "Always"}}
     return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
@@ -74,5 +100,30 @@ def leader_worker_set_places_each_group_in_a_rack_of_its_own(server):
     assert sorted(map(sorted, used)) == [["rack-0"], ["rack-1"], ["rack-2"]], used
 
 
+@with_operators(LwsWithGangs, flags=(*RACKS, "--scheduler-name=berth", "--scheduler-name=volcano"))
+def leader_worker_set_starts_whole_groups(server):
+    """Nine nodes of 32 cores hold nine pods of 20: two groups of four."""
+    made = leader_worker_set("serve", 3, 4, "serve")
+    spec = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    spec["schedulerName"] = "volcano"
+    spec["containers"][0]["resources"] = {"requests": {"cpu": "20"}}
+    server.create(made)
+
+    def groups():
+        by_group = {}
+        for pod in pods_of(server, of_set("serve")):
+            index = pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/group-index"]
+            by_group.setdefault(index, []).append(pod["status"].get("phase"))
+        return sorted(map(sorted, by_group.values()))
+    waiting = [["Pending"] * 4, ["Running"] * 4, ["Running"] * 4]
+    eventually("two groups run and one waits", lambda: groups() == waiting)
+    eventually("its status says so", lambda: sorted(
+        group.get("status", {}).get("phase", "") for group in server.get("podgroups.scheduling.volcano.sh")[
+            "items"]) == ["Inqueue", "Running", "Running"])
+    server.kubectl("scale", "leaderworkerset", "serve", "--replicas=2")
+    running(server, of_set("serve"), 8)
+
+
 LWS_CASES = (leader_worker_set_is_ready_rolls_out_and_restarts_a_group,
-             leader_worker_set_places_each_group_in_a_rack_of_its_own)
+             leader_worker_set_places_each_group_in_a_rack_of_its_own,
+             leader_worker_set_starts_whole_groups)
