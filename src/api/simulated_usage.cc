@@ -34,7 +34,7 @@ Result<ResourceMap> parse_amounts(std::string_view text) {
     const std::string_view name = take_part(value, '=');
     if (name != kCpu && name != kMemory)
       return malformed_usage(text, "\"" + std::string(name) + "\" is neither cpu nor memory");
-    const Result<Quantity> amount = parse_quantity(value);
+    const Result<Quantity> amount = parse_quantity(trimmed(value));
     if (!amount) return malformed_usage(text, amount.error().message());
     if (amount->is_negative()) return malformed_usage(text, std::string(name) + " is negative");
     if (!amounts.emplace(name, *amount).second)
