@@ -73,6 +73,26 @@ client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json
   return patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version);
 }
 
+// A resource that the node has less of than the pod asks for, even alone.
+struct Shortage {
+  std::string_view resource;
+  std::string message;
+};
+
+std::optional<Shortage> shortage_of(const api::Pod& pod, const api::Node& node) {
+  const api::ResourceMap requests = api::effective_requests(pod);
+  for (const std::string_view resource : {"cpu", "memory", "ephemeral-storage"}) {
+    const auto asked = requests.find(resource), has = node.allocatable.find(resource);
+    if (asked == requests.end() || has == node.allocatable.end() || asked->second <= has->second) continue;
+    const auto count = [&](const Quantity& amount) {
+      return std::to_string(resource == "cpu" ? amount.ceil_millis() : amount.ceil_units());
+    };
+    return Shortage{resource, "Node didn't have enough resource: " + std::string(resource) + ", requested: " +
+                                  count(asked->second) + ", used: 0, capacity: " + count(has->second)};
+  }
+  return std::nullopt;
+}
+
 class SimulatedPods final : public client::Reconciler {
  public:
   SimulatedPods(ContainersMayStart may_start, SimulatedDurations durations)
@@ -115,7 +135,10 @@ class SimulatedPods final : public client::Reconciler {
     if (pod->finished()) return Effects::nothing();
 
     const api::Condition* containers = api::find_condition(pod->conditions, "ContainersReady");
-    if (pod->phase != "Running" || !containers) return start(view, key, *pod, now);
+    if (pod->phase != "Running" || !containers) {
+      const auto shortage = is_created(*pod) ? std::nullopt : shortage_of(*pod, *node);
+      return shortage ? reject(key, *pod, *shortage) : start(view, key, *pod, now);
+    }
     const bool is_ready = containers->status == "True";
     const Time since = is_ready ? running_since(*pod) : containers->last_transition;
     const auto deadline = deadline_of(*pod);
@@ -131,6 +154,18 @@ class SimulatedPods final : public client::Reconciler {
  private:
   static bool waits_to_start(const api::Pod& pod) {
     return pod.bound() && !pod.finished() && pod.phase != "Running";
+  }
+
+  // Source: the kubelet's admission of pods that somebody bound without a scheduler's look at the node.
+  static Effects reject(const api::ObjectKey& key, const api::Pod& pod, const Shortage& shortage) {
+    const std::string reason = "OutOf" + std::string(shortage.resource);
+    Effects effects = Effects::write(
+        key, change_status(key, pod,
+                           Json::object({{"phase", "Failed"},
+                                         {"reason", reason},
+                                         {"message", "Pod was rejected: " + shortage.message}})));
+    note(effects, key, pod, reason, shortage.message, kWarning);
+    return effects;
   }
 
   Effects start(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time now) const {
