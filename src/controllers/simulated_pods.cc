@@ -284,7 +284,7 @@ class SimulatedPods final : public client::Reconciler {
 
   // Unset of a pod whose containers are not ready.
   static Time running_since(const api::Pod& pod) {
-    const Time ready = api::containers_running_since(pod);
+    const Time ready = api::containers_ready_since(pod);
     return ready.is_set() ? ready - readiness_delay(pod) : ready;
   }
 
