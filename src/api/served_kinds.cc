@@ -60,7 +60,6 @@ bool has_controller(const ResourceInfo& resource) {
     std::string_view resource;  // empty: every one of the group
   };
   static constexpr Unacted kUnacted[] = {
-      {"autoscaling", ""},
       {"networking.k8s.io", ""},
       {"discovery.k8s.io", ""},
       {"certificates.k8s.io", "clustertrustbundles"},
@@ -70,7 +69,6 @@ bool has_controller(const ResourceInfo& resource) {
       {"storage.k8s.io", "volumeattachments"},
       {"storage.k8s.io", "volumeattributesclasses"},
       {"coordination.k8s.io", "leasecandidates"},
-      {"resource.k8s.io", "resourcepoolstatusrequests"},
       {"scheduling.k8s.io", "compositepodgroups"},
   };
   for (const Unacted& row : kUnacted)

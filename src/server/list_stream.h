@@ -58,6 +58,8 @@ struct ListRequest {
   std::function<Headers()> accepted;
   // Called once instead of an answer.
   std::function<void(const ApiStatus&)> refused;
+  // Of a list of other objects than those that the query selects; or empty.
+  ObjectMaker make = nullptr;
   // Gets the selected objects, and the list is done. Empty: they are answered.
   std::function<void(store::ListPage)> selected;
 };

@@ -87,6 +87,7 @@ ResourceHandler::ResourceHandler(Registry& registry, Access& access, ServiceAcco
       watches_(watches),
       lists_(lists),
       custom_(custom),
+      usage_(registry),
       audit_(std::move(audit)),
       warn_unacted_(warn_unacted),
       unacted_(std::move(unacted)) {}

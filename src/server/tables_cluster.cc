@@ -1,9 +1,10 @@
 // Columns of kinds that belong to the cluster: certificates, runtime classes, addresses of Services, priority
-// levels, API versions. Source: pkg/printers/internalversion of Kubernetes 1.37 and kube-aggregator's table
-// converter.
+// levels, API versions, measured usage. Source: pkg/printers/internalversion of Kubernetes 1.37, and the
+// table converters of kube-aggregator and metrics-server.
 #include <algorithm>
 #include <vector>
 
+#include "base/quantity.h"
 #include "server/flow_schemas.h"
 #include "server/metadata.h"
 #include "server/tables.h"
@@ -134,6 +135,25 @@ JsonArray priority_level_cells(const Json& object, Time now) {
           age_of(object, now)};
 }
 
+JsonArray node_metrics_cells(const Json& object, Time) {
+  const Json& usage = object.part("usage");
+  return {name_of(object), usage.string_at("cpu"), usage.string_at("memory"), object.string_at("window")};
+}
+
+// Of all containers together.
+JsonArray pod_metrics_cells(const Json& object, Time) {
+  JsonArray cells = {name_of(object)};
+  for (const std::string_view resource : {"cpu", "memory"}) {
+    Quantity total;
+    for (const Json& container : object.items_at("containers"))
+      if (const auto amount = parse_quantity(container.part("usage").string_at(resource)))
+        total = total.is_zero() ? *amount : total + *amount;
+    cells.emplace_back(total.text());
+  }
+  cells.emplace_back(object.string_at("window"));
+  return cells;
+}
+
 constexpr TableColumn kSigningColumns[] = {
     kName, kAge, {"SignerName"}, {"Requestor"}, {"RequestedDuration"}, {"Condition"}};
 constexpr TableColumn kRuntimeClassColumns[] = {kName, {"Handler"}, kAge};
@@ -146,6 +166,7 @@ constexpr TableColumn kFlowSchemaColumns[] = {
 constexpr TableColumn kPriorityLevelColumns[] = {
     kName, {"Type"}, {"NominalConcurrencyShares"}, {"Queues"}, {"HandSize"}, {"QueueLengthLimit"}, kAge};
 constexpr TableColumn kRegistrationColumns[] = {kName, {"Service"}, {"Available"}, kAge};
+constexpr TableColumn kMetricsColumns[] = {kName, {"cpu"}, {"memory"}, {"Window"}};
 
 constexpr TableRow kClusterRows[] = {
     {"", "endpoints", {kEndpointsColumns, endpoints_cells}},
@@ -154,6 +175,8 @@ constexpr TableRow kClusterRows[] = {
     {"certificates.k8s.io", "certificatesigningrequests", {kSigningColumns, signing_request_cells}},
     {kFlowControlGroup, "flowschemas", {kFlowSchemaColumns, flow_schema_cells}},
     {kFlowControlGroup, "prioritylevelconfigurations", {kPriorityLevelColumns, priority_level_cells}},
+    {"metrics.k8s.io", "nodes", {kMetricsColumns, node_metrics_cells}},
+    {"metrics.k8s.io", "pods", {kMetricsColumns, pod_metrics_cells}},
     {"networking.k8s.io", "ipaddresses", {kIpAddressColumns, ip_address_cells}},
     {"networking.k8s.io", "servicecidrs", {kRangeColumns, range_cells}},
     {"node.k8s.io", "runtimeclasses", {kRuntimeClassColumns, runtime_class_cells}},

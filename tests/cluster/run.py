@@ -27,6 +27,10 @@ OWN_WORDS = {"ok": "passed", "FAIL:": "failed", "SKIP": "skipped"}
 OWN_LINE = re.compile(r"(ok|FAIL:|SKIP)\s+(\S+?)(?::\s+(.*)|\s.*)?$")
 BUILD_VERSION = "k8s.io/component-base/version"
 KUBECTL_VERSION = re.compile(r"k8s\.io/kubectl v0\.((\d+)\S+)")
+# Programs of clients/operators/go.mod: the name here, the package of its main function.
+OPERATORS = {"jobset": "sigs.k8s.io/jobset", "lws": "sigs.k8s.io/lws/cmd",
+             "kueue": "sigs.k8s.io/kueue/cmd/kueue",
+             "trainer": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"}
 OWN_DETAIL = " " * 6  # begins the lines after a FAIL: what the case said
 
 
@@ -94,14 +98,14 @@ def build_programs(programs, sources, command):
         stamp_of(program).write_text(sources)
 
 
-def build_optional(name, folder, variables="", module_file="go.mod", packages_at_once=()):
+def build_optional(name, folder, variables="", module_file="go.mod", packages_at_once=(), package="."):
     """Its modules may be out of reach where those of Kubernetes are not: then its cases are skipped."""
     program = rig_cache() / name
     sources = digest(folder, *{module_file, module_file.replace(".mod", ".sum")})
     if not outdated(program, sources):
         return
     command = ["nice", "-n", "19", "go", "build", "-C", folder, *packages_at_once, "-mod=readonly",
-               "-modfile=" + module_file, "-ldflags=-s -w " + variables, "-o", program, "."]
+               "-modfile=" + module_file, "-ldflags=-s -w " + variables, "-o", program, package]
     try:
         build_programs([program], sources, command)
     except subprocess.CalledProcessError:
@@ -122,6 +126,8 @@ def build_client_programs():
         variables = (f"-X {BUILD_VERSION}.gitVersion=v1.{version[1]} -X {BUILD_VERSION}.gitMajor=1 "
                      f"-X {BUILD_VERSION}.gitMinor={version[2]}")
         build_optional("kubectl-1." + version[2], folder, variables, module.name, ("-p", "1"))
+    for name, package in OPERATORS.items():
+        build_optional(name, HERE / "clients" / "operators", packages_at_once=("-p", "1"), package=package)
 
 
 def rig_sources():
