@@ -16,10 +16,9 @@ constexpr bool kWarning = true;
 
 constexpr std::string_view kContainers = "containers", kInitContainers = "initContainers";
 
-// An event in the name of the node's agent about a container in this list of the spec.
-void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
-          const api::Container& container, std::string_view reason, std::string message,
-          bool warning = false) {
+// An event in the name of the node's agent.
+void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
+          std::string message, bool warning = false) {
   client::EventNote& event = effects.events.emplace_back();
   event.regarding = key;
   event.regarding_uid = pod.meta.uid;
@@ -27,7 +26,19 @@ void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std:
   event.reason = reason;
   event.message = std::move(message);
   event.component = "kubelet";
-  event.field_path.append("spec.").append(list).append("{").append(container.name).append("}");
+}
+
+// The same about a container in this list of the spec.
+void note_of(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+             const api::Container& container, std::string_view reason, std::string message,
+             bool warning = false) {
+  note(effects, key, pod, reason, std::move(message), warning);
+  effects.events.back()
+      .field_path.append("spec.")
+      .append(list)
+      .append("{")
+      .append(container.name)
+      .append("}");
 }
 
 template <class Visit>
@@ -40,13 +51,13 @@ void for_each_container(const api::Pod& pod, const Visit& visit) {
 void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
                 const api::Container& container) {
   if (is_missing_image(container.image))
-    return note(effects, key, pod, list, container, "BackOff",
-                "Back-off pulling image \"" + container.image + "\"");
-  note(effects, key, pod, list, container, "Pulled",
-       "Container image \"" + container.image +
-           "\" already present on machine and can be accessed by the pod");
-  note(effects, key, pod, list, container, "Created", "Container created");
-  note(effects, key, pod, list, container, "Started", "Container started");
+    return note_of(effects, key, pod, list, container, "BackOff",
+                   "Back-off pulling image \"" + container.image + "\"");
+  note_of(effects, key, pod, list, container, "Pulled",
+          "Container image \"" + container.image +
+              "\" already present on machine and can be accessed by the pod");
+  note_of(effects, key, pod, list, container, "Created", "Container created");
+  note_of(effects, key, pod, list, container, "Started", "Container started");
 }
 
 // When spec.activeDeadlineSeconds ends; few pods have it, so their text is searched before it is parsed.
@@ -71,6 +82,26 @@ bool is_for_earlier_spec(const api::Pod& pod) {
 client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json status) {
   if (pod.meta.generation > 0) status["observedGeneration"] = pod.meta.generation;
   return patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version);
+}
+
+// A resource that the node has less of than the pod asks for, even alone.
+struct Shortage {
+  std::string_view resource;
+  std::string message;
+};
+
+std::optional<Shortage> shortage_of(const api::Pod& pod, const api::Node& node) {
+  const api::ResourceMap requests = api::effective_requests(pod);
+  for (const std::string_view resource : {"cpu", "memory", "ephemeral-storage"}) {
+    const auto asked = requests.find(resource), has = node.allocatable.find(resource);
+    if (asked == requests.end() || has == node.allocatable.end() || asked->second <= has->second) continue;
+    const auto count = [&](const Quantity& amount) {
+      return std::to_string(resource == "cpu" ? amount.ceil_millis() : amount.ceil_units());
+    };
+    return Shortage{resource, "Node didn't have enough resource: " + std::string(resource) + ", requested: " +
+                                  count(asked->second) + ", used: 0, capacity: " + count(has->second)};
+  }
+  return std::nullopt;
 }
 
 class SimulatedPods final : public client::Reconciler {
@@ -115,7 +146,10 @@ class SimulatedPods final : public client::Reconciler {
     if (pod->finished()) return Effects::nothing();
 
     const api::Condition* containers = api::find_condition(pod->conditions, "ContainersReady");
-    if (pod->phase != "Running" || !containers) return start(view, key, *pod, now);
+    if (pod->phase != "Running" || !containers) {
+      const auto shortage = is_created(*pod) ? std::nullopt : shortage_of(*pod, *node);
+      return shortage ? reject(key, *pod, *shortage) : start(view, key, *pod, now);
+    }
     const bool is_ready = containers->status == "True";
     const Time since = is_ready ? running_since(*pod) : containers->last_transition;
     const auto deadline = deadline_of(*pod);
@@ -131,6 +165,18 @@ class SimulatedPods final : public client::Reconciler {
  private:
   static bool waits_to_start(const api::Pod& pod) {
     return pod.bound() && !pod.finished() && pod.phase != "Running";
+  }
+
+  // Source: the kubelet's admission of pods that somebody bound without a scheduler's look at the node.
+  static Effects reject(const api::ObjectKey& key, const api::Pod& pod, const Shortage& shortage) {
+    const std::string reason = "OutOf" + std::string(shortage.resource);
+    Effects effects = Effects::write(
+        key, change_status(key, pod,
+                           Json::object({{"phase", "Failed"},
+                                         {"reason", reason},
+                                         {"message", "Pod was rejected: " + shortage.message}})));
+    note(effects, key, pod, reason, shortage.message, kWarning);
+    return effects;
   }
 
   Effects start(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time now) const {
@@ -179,8 +225,9 @@ class SimulatedPods final : public client::Reconciler {
     if (delay == Duration()) return restart(key, pod, run, run.ended);
     Effects effects = Effects::write(key, change_status(key, pod, crashed_status(pod, run, delay)));
     for (const api::Container& container : pod.containers)
-      note(effects, key, pod, kContainers, container, "BackOff",
-           "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod), kWarning);
+      note_of(effects, key, pod, kContainers, container, "BackOff",
+              "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod),
+              kWarning);
     return effects;
   }
 
@@ -237,7 +284,7 @@ class SimulatedPods final : public client::Reconciler {
     if (effects.chains.front().writes.empty()) return Effects::nothing();
     if (running.is_set())
       for (const api::Container& container : pod.containers)
-        note(effects, key, pod, kContainers, container, "Killing", "Stopping container " + container.name);
+        note_of(effects, key, pod, kContainers, container, "Killing", "Stopping container " + container.name);
     return effects;
   }
 

@@ -338,6 +338,18 @@ TEST_F(SimulatedPods, AnEphemeralContainerRunsFromWhenItIsAddedToTheEndOfItsPod)
             told.end());
 }
 
+TEST_F(SimulatedPods, APodThatIsLargerThanItsNodeIsRejected) {
+  begin();
+  put_pod(R"("containers":[{"name":"c","image":"app:1","resources":{"requests":{"cpu":"1000000"}}}])");
+  EXPECT_EQ(status_of_q().string_at("phase"), "Failed");
+  EXPECT_EQ(status_of_q().string_at("reason"), "OutOfcpu");
+  EXPECT_EQ(
+      status_of_q().string_at("message").find("Pod was rejected: Node didn't have enough resource: cpu, "
+                                              "requested: 1000000000, used: 0, capacity: "),
+      0u)
+      << status_of_q().string_at("message");
+}
+
 // The first restart is at once; the waits before further ones double.
 TEST_F(SimulatedPods, ContainersThatFailRestartWithABackOff) {
   begin();

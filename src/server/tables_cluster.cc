@@ -105,6 +105,25 @@ JsonArray registration_cells(const Json& object, Time now) {
   return {name_of(object), service.is_null() ? "Local" : named, available, age_of(object, now)};
 }
 
+JsonArray node_metrics_cells(const Json& object, Time) {
+  const Json& usage = object.part("usage");
+  return {name_of(object), usage.string_at("cpu"), usage.string_at("memory"), object.string_at("window")};
+}
+
+// Of all containers together.
+JsonArray pod_metrics_cells(const Json& object, Time) {
+  JsonArray cells = {name_of(object)};
+  for (const std::string_view resource : {"cpu", "memory"}) {
+    Quantity total;
+    for (const Json& container : object.items_at("containers"))
+      if (const auto amount = parse_quantity(container.part("usage").string_at(resource)))
+        total = total.is_zero() ? *amount : total + *amount;
+    cells.emplace_back(total.text());
+  }
+  cells.emplace_back(object.string_at("window"));
+  return cells;
+}
+
 // A cell for a member that may be absent.
 Json or_none(const Json& value) {
   return value.is_null() ? Json("<none>") : value;
@@ -135,25 +154,6 @@ JsonArray priority_level_cells(const Json& object, Time now) {
           age_of(object, now)};
 }
 
-JsonArray node_metrics_cells(const Json& object, Time) {
-  const Json& usage = object.part("usage");
-  return {name_of(object), usage.string_at("cpu"), usage.string_at("memory"), object.string_at("window")};
-}
-
-// Of all containers together.
-JsonArray pod_metrics_cells(const Json& object, Time) {
-  JsonArray cells = {name_of(object)};
-  for (const std::string_view resource : {"cpu", "memory"}) {
-    Quantity total;
-    for (const Json& container : object.items_at("containers"))
-      if (const auto amount = parse_quantity(container.part("usage").string_at(resource)))
-        total = total.is_zero() ? *amount : total + *amount;
-    cells.emplace_back(total.text());
-  }
-  cells.emplace_back(object.string_at("window"));
-  return cells;
-}
-
 constexpr TableColumn kSigningColumns[] = {
     kName, kAge, {"SignerName"}, {"Requestor"}, {"RequestedDuration"}, {"Condition"}};
 constexpr TableColumn kRuntimeClassColumns[] = {kName, {"Handler"}, kAge};
@@ -173,10 +173,10 @@ constexpr TableRow kClusterRows[] = {
     {"discovery.k8s.io", "endpointslices", {kEndpointSliceColumns, endpoint_slice_cells}},
     {"apiregistration.k8s.io", "apiservices", {kRegistrationColumns, registration_cells}},
     {"certificates.k8s.io", "certificatesigningrequests", {kSigningColumns, signing_request_cells}},
-    {kFlowControlGroup, "flowschemas", {kFlowSchemaColumns, flow_schema_cells}},
-    {kFlowControlGroup, "prioritylevelconfigurations", {kPriorityLevelColumns, priority_level_cells}},
     {"metrics.k8s.io", "nodes", {kMetricsColumns, node_metrics_cells}},
     {"metrics.k8s.io", "pods", {kMetricsColumns, pod_metrics_cells}},
+    {kFlowControlGroup, "flowschemas", {kFlowSchemaColumns, flow_schema_cells}},
+    {kFlowControlGroup, "prioritylevelconfigurations", {kPriorityLevelColumns, priority_level_cells}},
     {"networking.k8s.io", "ipaddresses", {kIpAddressColumns, ip_address_cells}},
     {"networking.k8s.io", "servicecidrs", {kRangeColumns, range_cells}},
     {"node.k8s.io", "runtimeclasses", {kRuntimeClassColumns, runtime_class_cells}},
