@@ -179,7 +179,12 @@ class SimulatedPods final : public client::Reconciler {
     const std::vector<api::Container> added = added_ephemeral_containers(pod);
     if (ready || !added.empty() || is_for_earlier_spec(pod)) {
       Json status = Json::object();
-      if (ready) status["conditions"] = Json::array({*ready});
+      JsonArray conditions = observed_conditions(pod);
+      if (ready) {
+        std::erase_if(conditions, [](const Json& each) { return each.string_at("type") == "Ready"; });
+        conditions.push_back(*ready);
+      }
+      if (!conditions.empty()) status["conditions"] = std::move(conditions);
       if (!added.empty()) status["ephemeralContainerStatuses"] = ephemeral_statuses(pod, added, now);
       Effects effects = Effects::write(key, change_status(key, pod, std::move(status)));
       for (const api::Container& container : added) note_start(effects, key, pod, container);

@@ -468,6 +468,8 @@ TEST_F(SimulatedPods, SayWhichSpecTheySaw) {
           "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
   fixture.run_until_idle();
   EXPECT_EQ(status().int_at("observedGeneration"), 2);
+  for (const Json& condition : status().items_at("conditions"))
+    EXPECT_EQ(condition.int_at("observedGeneration"), 2) << condition.string_at("type");
   EXPECT_EQ(writes(), before + 1);
 }
 
