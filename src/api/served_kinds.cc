@@ -60,7 +60,6 @@ bool has_controller(const ResourceInfo& resource) {
     std::string_view resource;  // empty: every one of the group
   };
   static constexpr Unacted kUnacted[] = {
-      {"autoscaling", ""},
       {"networking.k8s.io", ""},
       {"discovery.k8s.io", ""},
       {"certificates.k8s.io", "clustertrustbundles"},

@@ -13,7 +13,6 @@
 namespace berth::controllers {
 namespace {
 
-constexpr std::int64_t kExitCodeMax = 255;
 constexpr std::int64_t kRunsReplayedMax = 64;  // of a container that leaves files for its next run
 constexpr std::string_view kShells[] = {"sh", "bash", "ash", "dash"};
 // Images whose own command is a shell, which ends at once where nobody types.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/serialized.h"
+#include "api/simulated_usage.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 #include "controllers/simulated.h"
@@ -13,9 +14,12 @@ namespace {
 
 constexpr bool kWarning = true;
 
-// An event in the name of the node's agent.
-void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
-          std::string message, bool warning = false) {
+constexpr std::string_view kContainers = "containers", kInitContainers = "initContainers";
+
+// An event in the name of the node's agent about a container in this list of the spec.
+void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+          const api::Container& container, std::string_view reason, std::string message,
+          bool warning = false) {
   client::EventNote& event = effects.events.emplace_back();
   event.regarding = key;
   event.regarding_uid = pod.meta.uid;
@@ -23,18 +27,26 @@ void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std:
   event.reason = reason;
   event.message = std::move(message);
   event.component = "kubelet";
+  event.field_path.append("spec.").append(list).append("{").append(container.name).append("}");
 }
 
-// What happens when a container is to start: it starts, or its image cannot be pulled.
-void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod,
+template <class Visit>
+void for_each_container(const api::Pod& pod, const Visit& visit) {
+  for (const api::Container& container : pod.init_containers) visit(kInitContainers, container);
+  for (const api::Container& container : pod.containers) visit(kContainers, container);
+}
+
+// What happens when a container of the list is to start: it starts, or its image cannot be pulled.
+void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
                 const api::Container& container) {
   if (is_missing_image(container.image))
-    return note(effects, key, pod, "BackOff", "Back-off pulling image \"" + container.image + "\"");
-  note(effects, key, pod, "Pulled",
+    return note(effects, key, pod, list, container, "BackOff",
+                "Back-off pulling image \"" + container.image + "\"");
+  note(effects, key, pod, list, container, "Pulled",
        "Container image \"" + container.image +
            "\" already present on machine and can be accessed by the pod");
-  note(effects, key, pod, "Created", "Container created");
-  note(effects, key, pod, "Started", "Container started");
+  note(effects, key, pod, list, container, "Created", "Container created");
+  note(effects, key, pod, list, container, "Started", "Container started");
 }
 
 // When spec.activeDeadlineSeconds ends; few pods have it, so their text is searched before it is parsed.
@@ -160,16 +172,17 @@ class SimulatedPods final : public client::Reconciler {
     const bool has_images = !lacks_image(pod);
     if (has_images && (!may_start_ || may_start_(view, pod))) {
       Effects effects = Effects::write(key, change_status(key, pod, running_status(pod, now)));
-      for (const api::Container& container : pod.init_containers) note_start(effects, key, pod, container);
-      for (const api::Container& container : pod.containers) note_start(effects, key, pod, container);
+      for_each_container(pod, [&](std::string_view list, const api::Container& container) {
+        note_start(effects, key, pod, list, container);
+      });
       return effects;
     }
     if (is_created(pod)) return Effects::nothing();
     if (has_images) return Effects::write(key, change_status(key, pod, created_status(pod, now)));
     Effects effects = Effects::write(key, change_status(key, pod, pull_back_off_status(pod, now)));
-    for (const auto* containers : {&pod.init_containers, &pod.containers})
-      for (const api::Container& container : *containers)
-        if (is_missing_image(container.image)) note_start(effects, key, pod, container);
+    for_each_container(pod, [&](std::string_view list, const api::Container& container) {
+      if (is_missing_image(container.image)) note_start(effects, key, pod, list, container);
+    });
     return effects;
   }
 
@@ -187,7 +200,8 @@ class SimulatedPods final : public client::Reconciler {
       if (!conditions.empty()) status["conditions"] = std::move(conditions);
       if (!added.empty()) status["ephemeralContainerStatuses"] = ephemeral_statuses(pod, added, now);
       Effects effects = Effects::write(key, change_status(key, pod, std::move(status)));
-      for (const api::Container& container : added) note_start(effects, key, pod, container);
+      for (const api::Container& container : added)
+        note_start(effects, key, pod, "ephemeralContainers", container);
       return effects;
     }
     const auto end = end_of_containers(pod, durations_.job);
@@ -205,7 +219,7 @@ class SimulatedPods final : public client::Reconciler {
     if (delay == Duration()) return restart(key, pod, run, run.ended);
     Effects effects = Effects::write(key, change_status(key, pod, crashed_status(pod, run, delay)));
     for (const api::Container& container : pod.containers)
-      note(effects, key, pod, "BackOff",
+      note(effects, key, pod, kContainers, container, "BackOff",
            "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod), kWarning);
     return effects;
   }
@@ -213,7 +227,8 @@ class SimulatedPods final : public client::Reconciler {
   static Effects restart(const api::ObjectKey& key, const api::Pod& pod,
                          const std::optional<ContainerRun>& last, Time now) {
     Effects effects = Effects::write(key, change_status(key, pod, restarted_status(pod, last, now)));
-    for (const api::Container& container : pod.containers) note_start(effects, key, pod, container);
+    for (const api::Container& container : pod.containers)
+      note_start(effects, key, pod, kContainers, container);
     return effects;
   }
 
@@ -262,15 +277,14 @@ class SimulatedPods final : public client::Reconciler {
     if (effects.chains.front().writes.empty()) return Effects::nothing();
     if (running.is_set())
       for (const api::Container& container : pod.containers)
-        note(effects, key, pod, "Killing", "Stopping container " + container.name);
+        note(effects, key, pod, kContainers, container, "Killing", "Stopping container " + container.name);
     return effects;
   }
 
   // Unset of a pod whose containers are not ready.
   static Time running_since(const api::Pod& pod) {
-    const api::Condition* containers = api::find_condition(pod.conditions, "ContainersReady");
-    if (!containers || containers->status != "True") return Time();
-    return containers->last_transition - readiness_delay(pod);
+    const Time ready = api::containers_running_since(pod);
+    return ready.is_set() ? ready - readiness_delay(pod) : ready;
   }
 
   const ContainersMayStart may_start_;

@@ -39,6 +39,15 @@ struct SimulatedPods : ::testing::Test {
         std::count_if(fixture.api.log.begin(), fixture.api.log.end(),
                       [](const std::string& line) { return line.find("events") == std::string::npos; }));
   }
+  // The parts of their objects that events with this reason are about.
+  std::vector<std::string> parts_told(std::string_view reason) const {
+    std::vector<std::string> parts;
+    for (const Json* event : fixture.api.all({"", "v1", "events"}))
+      if (event->string_at("reason") == reason)
+        parts.emplace_back(event->part("involvedObject").string_at("fieldPath"));
+    std::sort(parts.begin(), parts.end());
+    return parts;
+  }
   // "Reason: message xCOUNT" of each event, in the order of their first occurrence.
   std::vector<std::string> events() const {
     std::vector<std::string> texts;
@@ -445,9 +454,12 @@ TEST_F(SimulatedPods, TellWhatAKubeletTells) {
   const auto told = events();
   const std::string pulled = "\" already present on machine and can be accessed by the pod x1";
   for (const std::string& text :
-       {std::string("Created: Container created x3"), std::string("Started: Container started x3"),
+       {std::string("Created: Container created x1"), std::string("Started: Container started x1"),
         "Pulled: Container image \"app:1" + pulled, "Pulled: Container image \"init:1" + pulled})
     EXPECT_NE(std::find(told.begin(), told.end(), text), told.end()) << text;
+  for (const char* reason : {"Pulled", "Created", "Started"})
+    EXPECT_EQ(parts_told(reason), (std::vector<std::string>{"spec.containers{c}", "spec.initContainers{i}",
+                                                            "spec.initContainers{s}"}));
   fixture.api.change(Kind::Pod, "d", "p", kDeleted);
   fixture.run_until_idle();
   const auto after = events();

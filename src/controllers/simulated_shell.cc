@@ -9,7 +9,6 @@
 namespace berth::controllers {
 namespace {
 
-constexpr std::int64_t kExitCodeMax = 255;
 constexpr int kIfDepthMax = 16;
 // They end at once, with success.
 constexpr std::string_view kQuickCommands[] = {"true", ":",      "echo", "printf",   "date", "env",

@@ -6,6 +6,7 @@
 // for people.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,8 @@
 #include "base/time.h"
 
 namespace berth::controllers {
+
+inline constexpr std::int64_t kExitCodeMax = 255;
 
 // What the commands of a container find, and leave behind.
 struct ShellWorld {

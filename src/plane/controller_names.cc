@@ -39,6 +39,7 @@ constexpr ActedOn kActedOn[] = {
     {"statefulset-controller", "statefulsets.apps"},
     {"daemonset-controller", "daemonsets.apps"},
     {"disruption-controller", "poddisruptionbudgets.policy"},
+    {"horizontal-pod-autoscaler-controller", "horizontalpodautoscalers.autoscaling"},
     {"persistentvolume-binder-controller", "persistentvolumes"},
     {"persistentvolume-binder-controller", "persistentvolumeclaims"},
     {"resourcequota-controller", "resourcequotas"},

@@ -175,7 +175,8 @@ TEST_F(ClusterKinds, PodsAreAdmittedByTheirRuntimeClass) {
   EXPECT_EQ(pod("q", R"("runtimeClassName":"kata","overhead":{"cpu":"1"})").message(),
             "pods \"q\" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined "
             "Overhead");
-  EXPECT_EQ(ask("PATCH", classes + "/kata", R"({"handler":"runc"})").code, 422) << "it is immutable";
+  EXPECT_EQ(ask("PATCH", classes + "/kata", R"({"handler":"runc"})").message(),
+            "RuntimeClass.node.k8s.io \"kata\" is invalid: handler: Invalid value: null: field is immutable");
 }
 
 TEST_F(ClusterKinds, TheDeadlineOfAPodHasABound) {
@@ -399,12 +400,14 @@ TEST_F(SigningRequests, BadOnesAreRefusedByField) {
 
 TEST_F(ClusterKinds, RegistrationsAreStoredAndSaidNotToBeProxied) {
   const std::string registrations = "/apis/apiregistration.k8s.io/v1/apiservices";
-  const std::string spec = R"("spec":{"group":"metrics.k8s.io","version":"v1beta1","groupPriorityMinimum":100,
-    "versionPriority":100,"service":{"namespace":"kube-system","name":"metrics-server"}}})";
+  const std::string spec = R"("spec":{"group":"custom.metrics.k8s.io","version":"v1beta1",
+    "groupPriorityMinimum":100,"versionPriority":100,"service":{"namespace":"kube-system",
+    "name":"adapter"}}})";
   EXPECT_EQ(ask("POST", registrations, R"({"metadata":{"name":"wrong"},)" + spec).code, 422);
-  const Told made = ask("POST", registrations, R"({"metadata":{"name":"v1beta1.metrics.k8s.io"},)" + spec);
+  const Told made =
+      ask("POST", registrations, R"({"metadata":{"name":"v1beta1.custom.metrics.k8s.io"},)" + spec);
   EXPECT_EQ(made.code, 201) << made.message();
-  EXPECT_NE(made.warnings.find("are not proxied to service kube-system/metrics-server"), std::string::npos);
+  EXPECT_NE(made.warnings.find("are not proxied to service kube-system/adapter"), std::string::npos);
   EXPECT_EQ(made.body.part("spec").part("service").int_at("port"), 443);
   const Json& condition = made.body.part("status").items_at("conditions").front();
   EXPECT_EQ(condition.string_at("status"), "False");
@@ -412,7 +415,7 @@ TEST_F(ClusterKinds, RegistrationsAreStoredAndSaidNotToBeProxied) {
   bool listed = false;
   const Told groups = ask("GET", "/apis");
   for (const Json& group : groups.body.items_at("groups"))
-    listed |= group.string_at("name") == "metrics.k8s.io";
+    listed |= group.string_at("name") == "custom.metrics.k8s.io";
   EXPECT_FALSE(listed);
 }
 

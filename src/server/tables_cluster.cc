@@ -1,8 +1,10 @@
 // Columns of kinds that belong to the cluster: certificates, runtime classes, addresses of Services, API
-// versions. Source: pkg/printers/internalversion of Kubernetes 1.37 and kube-aggregator's table converter.
+// versions, measured usage. Source: pkg/printers/internalversion of Kubernetes 1.37, and the table converters
+// of kube-aggregator and metrics-server.
 #include <algorithm>
 #include <vector>
 
+#include "base/quantity.h"
 #include "server/metadata.h"
 #include "server/tables.h"
 
@@ -102,6 +104,25 @@ JsonArray registration_cells(const Json& object, Time now) {
   return {name_of(object), service.is_null() ? "Local" : named, available, age_of(object, now)};
 }
 
+JsonArray node_metrics_cells(const Json& object, Time) {
+  const Json& usage = object.part("usage");
+  return {name_of(object), usage.string_at("cpu"), usage.string_at("memory"), object.string_at("window")};
+}
+
+// Of all containers together.
+JsonArray pod_metrics_cells(const Json& object, Time) {
+  JsonArray cells = {name_of(object)};
+  for (const std::string_view resource : {"cpu", "memory"}) {
+    Quantity total;
+    for (const Json& container : object.items_at("containers"))
+      if (const auto amount = parse_quantity(container.part("usage").string_at(resource)))
+        total = total.is_zero() ? *amount : total + *amount;
+    cells.emplace_back(total.text());
+  }
+  cells.emplace_back(object.string_at("window"));
+  return cells;
+}
+
 constexpr TableColumn kSigningColumns[] = {
     kName, kAge, {"SignerName"}, {"Requestor"}, {"RequestedDuration"}, {"Condition"}};
 constexpr TableColumn kRuntimeClassColumns[] = {kName, {"Handler"}, kAge};
@@ -110,12 +131,15 @@ constexpr TableColumn kRangeColumns[] = {kName, {"CIDRs"}, kAge};
 constexpr TableColumn kEndpointsColumns[] = {kName, {"Endpoints"}, kAge};
 constexpr TableColumn kEndpointSliceColumns[] = {kName, {"AddressType"}, {"Ports"}, {"Endpoints"}, kAge};
 constexpr TableColumn kRegistrationColumns[] = {kName, {"Service"}, {"Available"}, kAge};
+constexpr TableColumn kMetricsColumns[] = {kName, {"cpu"}, {"memory"}, {"Window"}};
 
 constexpr TableRow kClusterRows[] = {
     {"", "endpoints", {kEndpointsColumns, endpoints_cells}},
     {"discovery.k8s.io", "endpointslices", {kEndpointSliceColumns, endpoint_slice_cells}},
     {"apiregistration.k8s.io", "apiservices", {kRegistrationColumns, registration_cells}},
     {"certificates.k8s.io", "certificatesigningrequests", {kSigningColumns, signing_request_cells}},
+    {"metrics.k8s.io", "nodes", {kMetricsColumns, node_metrics_cells}},
+    {"metrics.k8s.io", "pods", {kMetricsColumns, pod_metrics_cells}},
     {"networking.k8s.io", "ipaddresses", {kIpAddressColumns, ip_address_cells}},
     {"networking.k8s.io", "servicecidrs", {kRangeColumns, range_cells}},
     {"node.k8s.io", "runtimeclasses", {kRuntimeClassColumns, runtime_class_cells}},

@@ -30,6 +30,10 @@ OWN_LINE = re.compile(r"(ok|FAIL:|SKIP)\s+(\S+?)(?::\s+(.*)|\s.*)?$")
 BUILD_VERSION = "k8s.io/component-base/version"
 KUBECTL_VERSION = re.compile(r"k8s\.io/kubectl v0\.((\d+)\S+)")
 KUBERNETES_VERSION = re.compile(r"k8s\.io/kubernetes v1\.((\d+)\S+)")
+# Programs of clients/operators/go.mod: the name here, the package of its main function.
+OPERATORS = {"jobset": "sigs.k8s.io/jobset", "lws": "sigs.k8s.io/lws/cmd",
+             "kueue": "sigs.k8s.io/kueue/cmd/kueue",
+             "trainer": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"}
 OWN_DETAIL = " " * 6  # begins the lines after a FAIL: what the case said
 
 
@@ -107,11 +111,11 @@ def version_variables(version):
             f"-X {BUILD_VERSION}.gitMinor={version[2]}")
 
 
-def build_optional(name, folder, variables="", module_file="go.mod", packages_at_once=()):
+def build_optional(name, folder, variables="", module_file="go.mod", packages_at_once=(), package="."):
     """Its modules may be out of reach where those of Kubernetes are not: then its cases are skipped."""
     sources = digest(folder, *{module_file, module_file.replace(".mod", ".sum")})
     build_or_skip(name, sources, "build", folder, *packages_at_once, "-modfile=" + module_file,
-                  "-ldflags=-s -w " + variables, package=".")
+                  "-ldflags=-s -w " + variables, package=package)
 
 
 def build_or_skip(name, sources, verb, folder, *flags, package):
@@ -135,6 +139,8 @@ def build_client_programs():
     build_optional("clients", HERE / "clients")
     for module in sorted(KUBECTL.glob("*.mod")):
         build_kubectl(module)
+    for name, package in OPERATORS.items():
+        build_optional(name, HERE / "clients" / "operators", packages_at_once=("-p", "1"), package=package)
 
 
 def build_kubectl(module):
