@@ -16,10 +16,9 @@ constexpr bool kWarning = true;
 
 constexpr std::string_view kContainers = "containers", kInitContainers = "initContainers";
 
-// An event in the name of the node's agent about a container in this list of the spec.
-void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
-          const api::Container& container, std::string_view reason, std::string message,
-          bool warning = false) {
+// An event in the name of the node's agent.
+client::EventNote& note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod,
+                        std::string_view reason, std::string message, bool warning = false) {
   client::EventNote& event = effects.events.emplace_back();
   event.regarding = key;
   event.regarding_uid = pod.meta.uid;
@@ -27,6 +26,14 @@ void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std:
   event.reason = reason;
   event.message = std::move(message);
   event.component = "kubelet";
+  return event;
+}
+
+// The same about a container in this list of the spec.
+void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+          const api::Container& container, std::string_view reason, std::string message,
+          bool warning = false) {
+  client::EventNote& event = note(effects, key, pod, reason, std::move(message), warning);
   event.field_path.append("spec.").append(list).append("{").append(container.name).append("}");
 }
 

@@ -29,7 +29,8 @@ INSIDE = "BERTH_E2E_NAMESPACE"
 # A page token lives as long as the window of events; in Kubernetes five minutes.
 FLAGS = ("--in-memory", "--listen", "127.0.0.1:0", "--nodes", str(NODES),
          "--simulated-termination-duration", "2s", "--watch-window", "5000")
-GATES = ("GenericWorkload", "WorkloadWithJob", "TopologyAwareWorkloadScheduling", "CompositePodGroup")
+GATES = ("GenericWorkload", "WorkloadWithJob", "TopologyAwareWorkloadScheduling", "CompositePodGroup",
+         "DRAResourcePoolStatus", "DRAPartitionableDevicesType")
 RUNS = (("passing.txt", ()),
         ("passing-gates.txt", ("--feature-gates", ",".join(gate + "=true" for gate in GATES))))
 E2E_FLAGS = ("--provider=skeleton", "--allowed-not-ready-nodes=-1", "--minStartupPods=0",
