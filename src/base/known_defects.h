@@ -32,6 +32,7 @@ enum class KnownDefect : std::uint8_t {
   GangsHoldEachOther,
   RequiredLevelNotRead,
   BegunGangNotCompleted,
+  WholeGroupReplaced,
   PlacedCountsAsScheduled,
   UnsettledGangDecidedAgain,
   BasicGroupAllOrNothing,

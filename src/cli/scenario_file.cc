@@ -5,7 +5,9 @@
 
 #include "api/names.h"
 #include "api/types/gpu_share.h"
+#include "api/types/topology.h"
 #include "api/yaml.h"
+#include "base/name_list.h"
 #include "base/quantity.h"
 #include "base/text_file.h"
 #include "cli/plan_input.h"
@@ -87,6 +89,7 @@ class ScenarioReader {
     TRY(read_generator(spec.at("generator")));
     for (const YamlPlace& series : TRY(spec.at("arrivals").items())) TRY(read_series(series));
     TRY(complete_objects());
+    for (const YamlPlace& wish : wishes_) TRY(check_wish(wish));
     for (const YamlPlace& failure : TRY(spec.at("failures").items())) TRY(read_failure(failure));
     std::ranges::stable_sort(scenario_.script.arrivals, {}, &Arrival::at);
     std::ranges::stable_sort(scenario_.script.failures, {}, &simulate::NodeFailure::at);
@@ -182,8 +185,34 @@ class ScenarioReader {
     return {};
   }
 
-  static Result<simulate::GangTopology> read_topology(const YamlPlace& gangs) {
-    return simulate::GangTopology{TRY(gangs.at("within").text("")), TRY(gangs.at("prefers").text(""))};
+  Result<simulate::GangTopology> read_topology(const YamlPlace& gangs) {
+    simulate::GangTopology topology{TRY(gangs.at("within").text("")), TRY(gangs.at("prefers").text(""))};
+    if (!topology.prefers.empty()) wishes_.push_back(gangs.at("prefers"));
+    return topology;
+  }
+
+  // A gang whose PlacementPolicy names an unknown level waits for ever. Without the Topology labels with a
+  // prefix are levels.
+  Status check_wish(const YamlPlace& prefers) const {
+    const std::string level = TRY(prefers.text(""));
+    const auto is_default = [](const planning::Document& document) {
+      return document.kind == api::Kind::Topology &&
+             document.object.part("metadata").string_at("name") == api::kDefaultTopology;
+    };
+    const auto topology = std::ranges::find_if(scenario_.script.objects, is_default);
+    if (topology == scenario_.script.objects.end()) {
+      if (level.find('/') != std::string::npos) return {};
+      return prefers.refused("is \"" + level +
+                             "\": without a Topology \"default\" in the objects a label with a prefix is "
+                             "needed, such as example.com/rack");
+    }
+    std::vector<std::string> levels;
+    for (const Json& one : topology->object.part("spec").items_at("levels")) {
+      if (one.string_at("name") == level || one.string_at("nodeLabel") == level) return {};
+      levels.emplace_back(one.string_at("name"));
+    }
+    return prefers.refused("is \"" + level + "\": the levels of Topology \"default\" are " +
+                           joined_names(levels));
   }
 
   Result<PodShape> read_shape(const YamlPlace& series) const {
@@ -307,6 +336,7 @@ class ScenarioReader {
   const api::Gates& gates_;
   Scenario scenario_;
   std::set<std::string, std::less<>> node_names_;  // that failures may name
+  std::vector<YamlPlace> wishes_;                  // `prefers` of gangs
   std::vector<Manifest> manifests_;
   std::vector<std::size_t> for_arrival_;  // by manifest: its arrival
   std::int64_t pods_ = 0;

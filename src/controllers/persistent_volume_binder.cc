@@ -76,8 +76,9 @@ Effects tell_free(const api::ObjectKey& key, const PersistentVolume& volume) {
 // Whether a volume is Bound is its claim's matter; this is about volumes without one.
 Effects report(const View& view, const api::ObjectKey& key) {
   const PersistentVolume* volume = view.volumes.find("", key.name);
-  if (!volume || volume->meta.deleting()) return Effects::nothing();
-  if (!volume->claim_ref || volume->claim_ref->uid.empty()) return tell_free(key, *volume);
+  if (!volume) return Effects::nothing();
+  if (!volume->claim_ref || volume->claim_ref->uid.empty())
+    return volume->meta.deleting() ? Effects::nothing() : tell_free(key, *volume);
   const api::VolumeClaimRef& ref = *volume->claim_ref;
   const PersistentVolumeClaim* claim = view.volume_claims.find(ref.ns, ref.name);
   const bool exists = claim && claim->meta.uid == ref.uid;

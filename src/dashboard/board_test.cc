@@ -92,6 +92,18 @@ TEST(Board, AChangeOfTheFloorDoesNotWaitForTheNextPages) {
   EXPECT_EQ(*effects.wake_at, at(1050));
 }
 
+TEST(Board, EachSecondOfThePaceHasItsWrites) {
+  Desk desk;
+  desk.reader.reads = true;
+  desk.run(0, 1);
+  desk.notes.add_writes({3, 1});
+  desk.notes.add_writes({1, 0});
+  desk.run(1, 3);
+  const Json page = *parse_json(desk.reader.texts["pace"]);
+  EXPECT_EQ(to_string(page.part("written")), "[0,4,0]");
+  EXPECT_EQ(to_string(page.part("notWritten")), "[0,1,0]");
+}
+
 TEST(DecisionNotes, ARefusalIsForgottenWithItsGroup) {
   Desk desk;
   const Owner group{OwnerKind::PodGroup, "ns", "g"};

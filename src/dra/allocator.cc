@@ -123,6 +123,27 @@ std::vector<std::int64_t> Allocator::free_devices(const AllocationRequest& compi
   return counts;
 }
 
+std::optional<DeviceCount> Allocator::count_whole(const AllocationRequest& compiled, model::NodeId node) {
+  const NodeDevices& devices = state_->inventory.of(node);
+  const CompiledSubRequest* first = nullptr;
+  visit_requests(compiled, [&](const CompiledSubRequest* request) { first = first ? first : request; });
+  if (!first) return std::nullopt;
+  DeviceCount count;
+  for (const DeviceRun& run : devices.order) {
+    const Slice& slice = devices.slice_of(run);
+    const Mask match = run.here & state_->inventory.selected(slice, first->selectors).match;
+    if (!match.any()) continue;
+    const NodePool& pool = devices.pools[run.pool];
+    const model::PoolRow& row = state_->cluster.pool(pool.id);
+    if (!pool.draws.empty() || pool.has_binding_conditions || row.wide || row.nodes.size() != 1 ||
+        (match & slice.shareable).any())
+      return std::nullopt;
+    count.all += static_cast<std::int64_t>(match.count());
+    count.free += static_cast<std::int64_t>((match & ~run.blocked).count());
+  }
+  return count;
+}
+
 CacheSizes Allocator::cache_sizes() const {
   const Inventory& inventory = state_->inventory;
   return {inventory.kept_nodes(), inventory.kept_slices(), inventory.selector_cache().slots(),

@@ -75,6 +75,11 @@ class AllocationRequest {
   std::uint64_t signature_;
 };
 
+// Whole devices of a node.
+struct DeviceCount {
+  std::int64_t all = 0, free = 0;
+};
+
 // The sizes of an allocator's caches.
 struct CacheSizes {
   std::size_t nodes = 0;          // with their devices, at most kNodesKeptMax
@@ -117,6 +122,10 @@ class Allocator {
   // Cost: O(devices of the node); of a node that was not asked about before, the work that allocate() would
   // do.
   std::vector<std::int64_t> free_devices(const AllocationRequest& compiled, model::NodeId node);
+  // The devices of the node that pass the selectors of the first request. Nothing where their number does not
+  // say what fits: one of them may be shared, draws on counters, has binding conditions, or is of a pool that
+  // several nodes reach. Tainted ones count. Cost: as of free_devices().
+  std::optional<DeviceCount> count_whole(const AllocationRequest& compiled, model::NodeId node);
   // Current sizes; each is bounded.
   CacheSizes cache_sizes() const;
   // The steps of the latest search.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fnv.h"
+#include "base/nearest_names.h"
 #include "placement/refusal/berth_words.h"
 #include "placement/refusal/kubernetes_words.h"
 #include "planning/judgement.h"
@@ -145,6 +146,26 @@ void Planner::take_turn(const Turn& turn) {
   plan_.decisions.push_back(std::move(decision));
 }
 
+std::string Planner::hint_about(api::Kind kind, const std::string& ns, const std::string& missing) const {
+  const std::vector<api::ObjectKey> keys = offline_.view().keys_in(kind, ns);
+  std::vector<std::string> names;
+  for (const api::ObjectKey& key : keys)
+    if (names.size() < kNamesComparedMax) names.push_back(key.name);
+  return names_hint(missing, names, keys.size());
+}
+
+std::string Planner::hint_about(const api::Pod& pod, const placement::PodGate& gate) const {
+  if (gate.kind == placement::PodGate::Kind::ClaimMissing)
+    return hint_about(api::Kind::ResourceClaim, pod.meta.ns, gate.claim);
+  const auto named = std::ranges::find(pod.claims, gate.claim, &api::PodClaim::name);
+  if (gate.kind != placement::PodGate::Kind::ClaimNotMade || named == pod.claims.end() ||
+      offline_.view().claim_templates.find(pod.meta.ns, named->template_name))
+    return "";
+  const std::string text = "ResourceClaimTemplate " + named->template_name + " does not exist";
+  const std::string hint = hint_about(api::Kind::ResourceClaimTemplate, pod.meta.ns, named->template_name);
+  return hint.empty() ? text : text + ", " + hint;
+}
+
 bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
   if (const std::string& trouble = offline_.trouble_of({pod.meta.ns, pod.meta.name}); !trouble.empty()) {
     decision.result = ResultKind::Error;
@@ -152,8 +173,9 @@ bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
     decision.told = trouble;
     return false;
   }
-  const std::optional<placement::PodGate> gate = core_.gate(offline_.view(), pod);
+  std::optional<placement::PodGate> gate = core_.gate(offline_.view(), pod);
   if (!gate) return true;
+  gate->hint = hint_about(pod, *gate);
   const std::string_view reason = placement::condition_reason(*gate);
   decision.result = reason.empty() ? ResultKind::Unschedulable : ResultKind::Gated;
   decision.reason = reason.empty() ? "Unschedulable" : reason;

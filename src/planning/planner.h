@@ -47,6 +47,10 @@ class Planner {
   Plan decide(const Turn& turn);
 
  private:
+  // "nearest: gpu-large", of the objects of this kind in the namespace; empty: there is none.
+  std::string hint_about(api::Kind kind, const std::string& ns, const std::string& missing) const;
+  // The same of the claim or the template that the pod waits for, if it does not exist.
+  std::string hint_about(const api::Pod& pod, const placement::PodGate& gate) const;
   // False when the pod cannot be tried now; the decision gives the reason.
   bool may_be_tried(const api::Pod& pod, Decision& decision) const;
   void decide_pod(const api::Pod& pod, Decision& decision);

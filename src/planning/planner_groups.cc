@@ -173,6 +173,8 @@ void Planner::decide_group(const Turn& turn, Decision& decision) {
   placement::WishAnswer wish;
   if (!gate) wish = placement::wish_of(offline_.view(), offline_.owners(), *turn.group);
   if (wish.fault) gate = placement::gate_of(*wish.fault);
+  if (gate && gate->kind == placement::GroupGate::Kind::NoGroup)
+    gate->why = hint_about(api::Kind::PodGroup, key.ns, key.name);
   if (gate)
     return refuse(std::make_shared<placement::Refusal>(placement::gate_group(key, *std::move(gate))),
                   decision);

@@ -276,6 +276,23 @@ TEST_F(Replacing, ABudgetHoldsAndTheRoomIsKept) {
   EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
 }
 
+TEST_F(Replacing, AMemberWhoseNodeRecoversStays) {
+  put_policy();
+  put_rack("r1", 5);
+  run_gang(3);
+  refusal = client::kBudgetRefuses;
+  for (const int member : {0, 1}) change_node(place(member), "", kEvicting);
+  pass();
+  EXPECT_EQ(kept_on().size(), 2u);
+  change_node(place(1), "");
+  pass();
+  EXPECT_EQ(kept_on().size(), 1u);
+  refusal = {};
+  pass(kRetriedWriteMax + Duration::seconds(1));
+  EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
+  EXPECT_NE(message().find("1 of 3 pods move in rack b1/r1: " + place(0)), std::string::npos) << message();
+}
+
 TEST_F(Replacing, AServerWithTooManyRequestsIsNoBudget) {
   put_policy();
   put_rack("r1", 4);

@@ -63,6 +63,17 @@ std::string share_of(std::size_t pods, std::size_t all) {
   return std::to_string(pods) + " of " + std::to_string(all) + " pods";
 }
 
+// "2 of 4 pods move in rack r1: node-7 is not ready; room is kept on node-3 and 1 more"
+std::string words_of(const Replacement& replacement, std::span<const LostPlace> lost) {
+  std::set<std::string> nodes;
+  for (const SuccessorRoom& room : replacement.rooms) nodes.insert(room.node);
+  std::string message = share_of(replacement.leaving.size(), replacement.size) + " move" + replacement.where +
+                        ": " + list_of(lost);
+  if (!nodes.empty()) message += "; room is kept on " + *nodes.begin();
+  if (nodes.size() > 1) message += " and " + std::to_string(nodes.size() - 1) + " more";
+  return message;
+}
+
 // Nobody makes the others again.
 bool has_pods_without_owner(const GroupInput& input) {
   return std::ranges::any_of(input.placed, [](const api::Pod* pod) { return !pod->meta.controller(); });
@@ -87,6 +98,26 @@ void report_replacement(LoopState& loop, const SchedulingContext& context, const
                         std::optional<ReplacementReport> answer) {
   if (loop.replacements.report(group, std::move(answer)))
     loop.statuses_changed(context.view, group, context.now);
+}
+
+// Members whose nodes and devices are good again before they were evicted stay. A group that leaves as a
+// whole leaves.
+void keep_recovered(LoopState& loop, Time now, const GroupInput& input, const LostPlaces& lost) {
+  const GroupKey key = key_of(input);
+  const Replacement& replacement = *loop.replacements.find(key);
+  if (replacement.scope == ReplacementScope::Group) return;
+  const std::set<std::string> lost_uids = uids_of(lost.lost);
+  bool any = false;
+  for (const api::Pod* pod : input.placed) {
+    const auto leaving = replacement.leaving.find(pod->meta.name);
+    const bool leaves = leaving != replacement.leaving.end() && leaving->second.uid == pod->meta.uid;
+    if (!leaves || pod->meta.deleting() || lost_uids.contains(pod->meta.uid)) continue;
+    loop.replacements.keep_member(key, pod->meta.name);
+    any = true;
+  }
+  if (!any) return;
+  loop.queue.wake(kEventRoomFreed, now);
+  if (!lost.lost.empty()) loop.replacements.set_message(key, words_of(replacement, lost.lost));
 }
 
 }  // namespace
@@ -158,6 +189,7 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
     return node && !placement::is_failing(*node);
   };
   if (!std::ranges::all_of(replacement->rooms, is_kept)) return false;
+  keep_recovered(loop_, context.now, input, lost);
   std::vector<std::pair<Time, std::string>> healthy;  // when the member was created, and its node
   for (std::size_t i = 0; i < input.placed.size(); ++i)
     if (const api::ObjectMeta& pod = input.placed[i]->meta; !leaves(pod) && !lost_uids.contains(pod.uid))
@@ -226,7 +258,6 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
   replacement.scope = scope;
   replacement.size = input.placed.size() + input.waiting.size() + deleting;
   replacement.until = context.now + kReplacementMax;
-  std::set<std::string> nodes;
   for (const placement::ReplacementRoom& room : plan.rooms) {
     const std::string& node = loop_.cluster.node(room.node).name;
     model::Hold hold = loop_.cluster.hold_for(room.plan, bound);
@@ -236,12 +267,9 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
     replacement.leaving[room.pod->meta.name] = {
         room.pod->meta.uid, cause == lost.end() ? "its group leaves failed nodes" : words_of(*cause), node,
         room.pod->scheduler_name};
-    nodes.insert(node);
   }
-  const std::string where = plan.domain.empty() ? "" : " in " + plan.domain;
-  std::string message = share_of(replacement.leaving.size(), replacement.size) + " move" + where + ": " +
-                        list_of(lost) + "; room is kept on " + *nodes.begin();
-  if (nodes.size() > 1) message += " and " + std::to_string(nodes.size() - 1) + " more";
+  replacement.where = plan.domain.empty() ? "" : " in " + plan.domain;
+  std::string message = words_of(replacement, lost);
   replacement.message = message;
   loop_.replacements.begin(key, std::move(replacement), context.now);
   loop_.dirty.insert(loop_.entry_of_group(context.view, key.ns, key.name));

@@ -64,6 +64,11 @@ class Checked : public testing::Test {
         world_->call({Verb::Create, api::ref_of(Kind::Pod), "default", pod, "binding", to_string(body)});
     EXPECT_TRUE(reply.ok()) << reply.message;
   }
+  void evict(const std::string& pod) {
+    const client::ApiReply reply =
+        world_->call(client::evict({Kind::Pod, "default", pod, {}}, uid_of(Kind::Pod, pod)).request);
+    EXPECT_TRUE(reply.ok()) << reply.message;
+  }
   void make_claim(const std::string& name, const char* need = "one-gpu") {
     const client::ApiReply reply =
         world_->create(storm_claim(Json::object({{"name", name}, {"need", need}})));
@@ -126,10 +131,13 @@ class Checked : public testing::Test {
     ASSERT_EQ(checker_.broken().size(), 1u) << "expected: " << words;
     EXPECT_NE(checker_.broken().front().find(words), std::string::npos) << checker_.broken().front();
   }
-  void expect_at_rest(const std::string& words) {
+  std::string all_at_rest() const {
     std::string all;
     for (const std::string& sentence : broken_at_rest(checker_)) all += sentence + "\n";
-    EXPECT_NE(all.find(words), std::string::npos) << all;
+    return all;
+  }
+  void expect_at_rest(const std::string& words) const {
+    EXPECT_NE(all_at_rest().find(words), std::string::npos) << all_at_rest();
   }
 
   StormCluster cluster_;
@@ -469,11 +477,6 @@ class CheckedMoves : public Checked {
     }
     for (const char* name : {"g-0", "g-1"}) bind(name, 1);
   }
-  void evict(const std::string& pod) {
-    const client::ApiReply reply =
-        world_->call(client::evict({Kind::Pod, "default", pod, {}}, uid_of(Kind::Pod, pod)).request);
-    EXPECT_TRUE(reply.ok()) << reply.message;
-  }
 };
 
 TEST_F(CheckedMoves, TakeNoGangBelowItsMinimum) {
@@ -505,6 +508,65 @@ TEST_F(CheckedMoves, AreCounted) {
   evict("g-0");
   EXPECT_EQ(checker_.moves_since(begin), 1u);
   EXPECT_EQ(checker_.moves_since(world_->now() + Duration::seconds(1)), 0u);
+}
+
+// A gang in one rack, on the nodes 1 and 2. Node 3 is free.
+class CheckedReplacements : public Checked {
+ protected:
+  CheckedReplacements() {
+    world_->create(storm_group(Json::object({{"name", "g"}, {"topology", "example.com/rack"}})));
+    world_->create(storm_policy(policy_));
+    for (const char* name : {"g-0", "g-1"}) make_pod(name, "", "g", 9000);
+    bind("g-0", 1);
+    bind("g-1", 2);
+    world_->run_until(world_->now() + Duration::minutes(4));
+  }
+  void fail(int node) {
+    Json body = Json::object();
+    body["spec"]["taints"] =
+        Json::array({Json::object({{"key", "example.com/broken"}, {"effect", "NoExecute"}})});
+    patch(Kind::Node, storm_node_name(node), body);
+  }
+
+  Json policy_ = Json::object({{"name", "one"}, {"target", "g"}, {"kind", "PodGroup"}, {"replace", "Wait"}});
+};
+
+TEST_F(CheckedReplacements, LeaveFailedNodesAlone) {
+  fail(1);
+  evict("g-0");
+  EXPECT_TRUE(checker_.broken().empty()) << checker_.broken().front();
+  evict("g-1");
+  expect_broken("I19: pod g-1 of group g is evicted from node-2, which has not failed");
+}
+
+TEST_F(CheckedReplacements, AskTheBudget) {
+  const StoredPod& pod = checker_.state().pods.at("g-0");
+  const ReplacementChecker& replacements = checker_.replacements();
+  EXPECT_TRUE(replacements.is_about("g", world_->now()));
+  EXPECT_EQ(replacements.deleted(pod, "controllers", world_->now()), "");
+  EXPECT_EQ(replacements.deleted(pod, "scheduler-1", world_->now()),
+            "I19: pod g-0 of group g is deleted by scheduler-1, which asked no budget");
+}
+
+TEST_F(CheckedReplacements, AtRestAMemberLeavesWhereThereIsRoom) {
+  fail(1);
+  const std::string stays =
+      "I19: pod g-0 stays on node-1, which has failed, and 1 members would fit elsewhere in rack-0";
+  expect_at_rest(stays);
+  Json body = Json::object();
+  body["status"]["conditions"] =
+      Json::array({Json::object({{"type", "FailedNodesReplaced"},
+                                 {"status", "False"},
+                                 {"reason", "BudgetRefuses"},
+                                 {"message", "a budget refuses"},
+                                 {"lastTransitionTime", "2026-01-01T00:00:00Z"}})});
+  patch(Kind::PlacementPolicy, "one", body, "status");
+  EXPECT_EQ(all_at_rest().find("I19"), std::string::npos) << all_at_rest();
+  body["status"]["conditions"].as_array().front()["reason"] = "NoSpareRoom";
+  patch(Kind::PlacementPolicy, "one", body, "status");
+  expect_at_rest(stays);
+  fail(3);
+  EXPECT_EQ(all_at_rest().find("I19"), std::string::npos) << all_at_rest();
 }
 
 TEST_F(Checked, ANodeThatIsAskedForTooMuch) {

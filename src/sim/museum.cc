@@ -7,7 +7,7 @@
 namespace berth::sim {
 namespace {
 
-constexpr int kInvariants = 17;
+constexpr int kInvariants = 19;
 
 using enum KnownDefect;
 
@@ -51,6 +51,8 @@ constexpr KnownDefectRow kRows[] = {
      "The level that a PlacementPolicy requires is taken for a wish.", "I5", "Volcano #5189"},
     {BegunGangNotCompleted, "begun-gang-not-completed",
      "Members that a scheduled gang lost are not decided again.", "I10", "Volcano #5805"},
+    {WholeGroupReplaced, "whole-group-replaced", "A node fails, and all members of its groups are evicted.",
+     "I19", "Kueue #14244"},
     {PlacedCountsAsScheduled, "placed-counts-as-scheduled",
      "A member counts for minCount while its request is pending or being given back, so late ones are bound "
      "without the barrier.",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/replacement_checker.h"
 #include "sim/tree_checker.h"
 
 namespace berth::sim {
@@ -13,11 +14,8 @@ void PolicyChecker::policy_event(const std::string& name, const Json* object, Ti
   const std::string text = to_string(spec);
   Policy& policy = policies_[name];
   if (policy.spec == text) return;
-  const Json& target = spec.part("targetRef");
-  const std::size_t slash = name.find('/');
-  policy.target =
-      (slash == std::string::npos ? "" : name.substr(0, slash + 1)) + std::string(target.string_at("name"));
-  policy.kind = target.string_at("kind");
+  policy.target = target_of_policy(name, spec);
+  policy.kind = spec.part("targetRef").string_at("kind");
   const bool holds = spec.string_at("topology").empty() && spec.string_at("whenNoSpare") != "Widen";
   policy.required = holds ? spec.string_at("required") : "";
   policy.spec = text;

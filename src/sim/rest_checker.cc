@@ -194,6 +194,7 @@ class RestCheck {
     for (const auto& [name, group] : state_.groups) check_group(group);
     for (std::string& sentence : checker_.broken_trees()) say(std::move(sentence));
     for (const auto& [name, composite] : state_.composites) check_tree(composite);
+    for (const StoredGroup* group : checker_.replacements().unhindered_groups()) check_failed_nodes(*group);
     check_leaks();
     std::sort(broken_.begin(), broken_.end());
     return std::move(broken_);
@@ -286,6 +287,28 @@ class RestCheck {
                             (members.running > 0 ? ", which has begun," : "") + " waits with " +
                             std::to_string(members.waiting.size()) + " members and would fit");
     }
+  }
+  // Members without devices that stay on failed nodes, while the domain of the others has room for all of
+  // them.
+  void check_failed_nodes(const StoredGroup& group) {
+    std::vector<const StoredPod*> lost;
+    std::set<std::string> domains;
+    const auto names = state_.members.find(group.name);
+    if (names == state_.members.end()) return;
+    for (const std::string& name : names->second) {
+      const StoredPod& pod = state_.pods.at(name);
+      const auto node = state_.nodes.find(pod.node);
+      if (!pod.runs_or_will() || node == state_.nodes.end() || !pod.claims.empty()) return;
+      const auto label = node->second.labels.find(group.key);
+      if (node->second.failed)
+        lost.push_back(&pod);
+      else if (label != node->second.labels.end())
+        domains.insert(label->second);
+    }
+    if (lost.empty() || domains.size() != 1 || !fit_in(state_, lost, group.key, *domains.begin())) return;
+    say_fits(*lost.front(), "I19: pod " + lost.front()->name + " stays on " + lost.front()->node +
+                                ", which has failed, and " + std::to_string(lost.size()) +
+                                " members would fit elsewhere in " + *domains.begin());
   }
   // A tree of which nothing runs, and all is there. Keys are on its root, and on its groups of pods.
   void check_tree(const StoredComposite& root) {

@@ -2,8 +2,8 @@
 //
 // I10: every pod that fits when all nodes are tried in order, one pod after the other, is bound; bound pods
 // run. I4: a gang is bound with its minimum or not at all. I6: no object without an owner is left. I17:
-// conditions are true. "Fits" is judged by the simplest placement: it may miss a placement but never invents
-// one.
+// conditions are true. I19: members leave failed nodes where there is room. "Fits" is judged by the simplest
+// placement: it may miss a placement but never invents one.
 #pragma once
 
 #include <string>

@@ -68,6 +68,7 @@ void SafetyChecker::apply(const store::WatchEvent& event, Time now, const Writer
       Row{"topologies.scheduling.berth.dev", &SafetyChecker::topology_event}};
   now_ = now;
   revision_ = event.object->revision;
+  writer_ = writer.process;
   const store::Key& key = event.object->key;
   if (!writer.process.empty()) check_writer(key, writer);
   for (const Row& row : kRows) {
@@ -242,6 +243,8 @@ void SafetyChecker::class_event(const std::string& name, const Json* object) {
 }
 
 void SafetyChecker::taint_rule_event(const std::string& name, const Json* object) {
+  if (const StoredTaintRule* before = find(state_.taint_rules, name))
+    replacements_.taint_rule_ends(*before, now_);
   if (object)
     state_.taint_rules[name] = read_taint_rule(*object);
   else
@@ -279,8 +282,7 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
     say("I17: pod " + after->name + " says that it is scheduled and has no node");
   // The Eviction API replaces the condition that a preemption wrote.
   if (after->preempted) preempted_.insert(after->uid);
-  if (same && after->deleting && !before->deleting && after->evicted && !preempted_.contains(after->uid))
-    pod_moved(*after);
+  if (same && after->deleting && !before->deleting && !preempted_.contains(after->uid)) pod_leaves(*after);
   if (same && before->cpu_millis != after->cpu_millis)
     old_cpu_[after->uid] = {std::min(before->cpu_millis, after->cpu_millis), now_, now_ + kUnknowing};
   if (after->node.empty())
@@ -292,6 +294,14 @@ void SafetyChecker::pod_changed(const StoredPod* before, const StoredPod* after)
 void SafetyChecker::pod_lost(const StoredPod& pod) {
   if (pod.group.empty()) return;
   lost_[pod.group].push_back(now_);
+}
+
+// Neither preempted nor gone before.
+void SafetyChecker::pod_leaves(const StoredPod& pod) {
+  if (!pod.group.empty() && replacements_.is_about(pod.group, now_ - kUnknowing))
+    say_if(replacements_.deleted(pod, writer_, now_ - kUnknowing));
+  else if (pod.evicted)
+    pod_moved(pod);
 }
 
 // The scheduler may not know yet of members that were lost for other reasons.
@@ -679,6 +689,7 @@ bool SafetyChecker::was_published(const std::string& device) const {
 
 void SafetyChecker::node_changed(const std::string& name, const StoredNode* before, const StoredNode* after) {
   if (before && after && before->labels != after->labels) relabelled_[name] = now_;
+  replacements_.node_changed(name, before, after, now_);
   if (!before || after) return;
   for (const auto& [request_name, request] : state_.requests) {
     if (request.node != name || !request.is_live()) continue;

@@ -4,7 +4,8 @@
 //   - I1 devices, shares, counters and compatibility groups; I2 a claim's requests; I3 a bound pod's claims;
 //   - I4 a gang begins whole; I5 one topology domain;
 //   - I7 a pod is bound once, and within its node's allocatable; I8 terms of leaders;
-//   - I15 writes of an object; I16 repairs of models; I17 conditions and phases are true; I18 moves.
+//   - I15 writes of an object; I16 repairs of models; I17 conditions and phases are true; I18 moves; I19 who
+//     leaves failed nodes.
 // Includes the sentences of ConductChecker. Actions of users, drivers and rivals are excused: see Excuses in
 // the .cc file. Owner: one storm. Cost: some microseconds a write.
 #pragma once
@@ -20,6 +21,7 @@
 #include "sim/conduct_checker.h"
 #include "sim/fairness_checker.h"
 #include "sim/policy_checker.h"
+#include "sim/replacement_checker.h"
 #include "sim/stored_state.h"
 #include "sim/tree_checker.h"
 
@@ -68,6 +70,7 @@ class SafetyChecker {
   }
   // What is wrong at rest with trees of groups.
   std::vector<std::string> broken_trees() const { return trees_.broken(tree_excuses()); }
+  const ReplacementChecker& replacements() const { return replacements_; }
   std::size_t refused_pods() const { return refused_; }
   std::size_t bindings() const { return bindings_; }
   // Pods of ReplicaSets that were evicted since: only moves evict them so.
@@ -96,6 +99,7 @@ class SafetyChecker {
   void volume_class_event(const std::string& name, const Json* object);
   void policy_event(const std::string& name, const Json* object) {
     policies_.policy_event(name, object, now_);
+    replacements_.policy_event(name, object, now_);
   }
   void topology_event(const std::string& name, const Json* object) {
     policies_.topology_event(name, object, now_);
@@ -109,6 +113,7 @@ class SafetyChecker {
   void pod_changed(const StoredPod* before, const StoredPod* after);
   void pod_bound(const StoredPod& pod);
   void pod_lost(const StoredPod& pod);
+  void pod_leaves(const StoredPod& pod);
   void pod_moved(const StoredPod& pod);
   void check_claims_of(const StoredPod& pod);
   void check_volumes_of(const StoredPod& pod);
@@ -137,6 +142,7 @@ class SafetyChecker {
   StoredState state_;
   Time now_;
   store::Revision revision_ = 0;
+  std::string writer_;  // process; empty: a user, a driver, a rival
   std::vector<std::string> broken_;
   std::set<std::string> rivalled_;             // UIDs of claims
   std::map<std::string, std::int64_t> begun_;  // by UID of the group: its minimum then
@@ -186,6 +192,7 @@ class SafetyChecker {
   ConductChecker conduct_;
   TreeChecker trees_{state_};
   PolicyChecker policies_{state_};
+  ReplacementChecker replacements_{state_};
   std::size_t refused_ = 0;
   std::size_t bindings_ = 0;
 };

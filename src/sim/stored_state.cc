@@ -353,9 +353,11 @@ StoredNode read_node(const Json& object) {
   node.pods = millis_of(offered.string_at("pods")) / 1000;
   node.gpus = millis_of(offered.string_at("nvidia.com/gpu")) / 1000;
   const Json* ready = condition(object.part("status"), "Ready");
-  node.usable = ready && ready->string_at("status") == "True" &&
-                !object.part("spec").bool_at("unschedulable") &&
-                object.part("spec").items_at("taints").empty();
+  const bool is_ready = ready && ready->string_at("status") == "True";
+  const Json& spec = object.part("spec");
+  node.usable = is_ready && !spec.bool_at("unschedulable") && spec.items_at("taints").empty();
+  node.failed = !is_ready;
+  for (const Json& taint : spec.items_at("taints")) node.failed |= taint.string_at("effect") == "NoExecute";
   return node;
 }
 

@@ -96,7 +96,7 @@ struct StoredNode {
   std::string name;
   std::map<std::string, std::string> labels;
   std::int64_t cpu_millis = 0, pods = 0, gpus = 0;
-  bool usable = false;  // Ready, without taints, not cordoned
+  bool usable = false, failed = false;  // Ready, untainted, not cordoned; not Ready, or a taint evicts
 };
 
 struct StoredDraw {

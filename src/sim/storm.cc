@@ -27,6 +27,8 @@ constexpr Duration kRepublishGap = Duration::millis(700);    // between the two 
 constexpr std::uint64_t kEventsKeptOneIn = 8;                // seeds
 constexpr std::uint64_t kReservationPodsOneIn = 6;           // seeds, from the third on
 constexpr std::int64_t kOwnersAreFaster = 5;                 // than nodes that failed come back
+constexpr Duration kOwnerLooks = Duration::seconds(5);       // at the pod that it makes again
+constexpr Duration kOwnersEnd = Duration::seconds(120);      // after the heal
 const scheduling::DefragmentationSettings kStormMoves = {
     scheduling::DefragmentationMode::Evict, "example.com/rack", Duration::seconds(20), 6, 10'000, 1};
 constexpr Duration kMovesEnd = Duration::seconds(100);   // without a move: no further set follows
@@ -347,7 +349,15 @@ class Storm {
     if (healed_) return;
     made_[name_in(step)] = step;
     if (world_->create(storm_pod(step)).ok()) ++result_.pods;
+    if (step.bool_at("again")) keep_making(name_in(step));
   }
+  void keep_making(const std::string& name) {
+    world_->events().after(kOwnerLooks, [this, name] {
+      if (!checker_.state().pods.contains(name)) create(storm_pod(made_.at(name)));
+      if (!healed_ || world_->now() < healed_at_ + kOwnersEnd) keep_making(name);
+    });
+  }
+  void do_budget(const Json& step) { create(storm_budget(step)); }
   void do_replicas(const Json& step) { create(storm_replicas(step)); }
   void do_scale(const Json& step) {
     if (healed_) return;
@@ -383,7 +393,7 @@ class Storm {
     if (healed_) return;
     const Json policy = storm_policy(step);
     const std::string ns(policy.part("metadata").string_at("namespace"));
-    policies_.insert((ns.empty() ? "" : ns + "/") + name_in(step));
+    if (!step.bool_at("stays")) policies_.insert((ns.empty() ? "" : ns + "/") + name_in(step));
     put(Kind::PlacementPolicy, policy);
   }
   void do_delete_policy(const Json& step) {
@@ -523,8 +533,16 @@ class Storm {
     back["spec"]["taints"] = nullptr;
     change_node(step, body, back);
   }
+  // The node of the first member of the group that runs; empty: none does.
+  std::string node_of_member(const std::string& group) const {
+    if (const std::set<std::string>* members = members_of(group))
+      for (const std::string& name : *members)
+        if (const StoredPod& pod = checker_.state().pods.at(name); pod.runs_or_will()) return pod.node;
+    return "";
+  }
   // Its pods are evicted. Long before it comes back, their owner makes those again that are gone.
   void do_fail_node(const Json& step) {
+    if (step.find("of")) return fail_node_of(step);
     Json body = Json::object(), back = Json::object();
     body["spec"]["taints"] =
         Json::array({Json::object({{"key", "example.com/broken"}, {"effect", "NoExecute"}})});
@@ -537,6 +555,19 @@ class Storm {
       for (const std::string& name : lost)
         if (!healed_ && !checker_.state().pods.contains(name)) create(storm_pod(made_.at(name)));
     });
+  }
+  // With `of` that of a member of this group; without `forMs` it stays failed, whatever heals.
+  void fail_node_of(const Json& step) {
+    const std::string node = node_of_member(std::string(step.string_at("of")));
+    if (healed_ || node.empty()) return;
+    Json failed = step;
+    failed.as_object().erase("of");
+    failed["node"] = std::int64_t{std::stoi(node.substr(node.rfind('-') + 1))};
+    if (!step.find("forMs")) {
+      failed_for_good_.insert(node);
+      failed["forMs"] = kStormRestsMax.millis() * 2;
+    }
+    do_fail_node(failed);
   }
   void do_cordon_node(const Json& step) {
     Json body = Json::object(), back = Json::object();
@@ -710,6 +741,7 @@ class Storm {
   // that last longer end by themselves, and have nothing left to do.
   void heal() {
     healed_ = true;
+    healed_at_ = world_->now();
     world_->network().outage_until = world_->now();
     for (const auto& process : world_->processes()) {
       ProcessNetwork& network = process->network();
@@ -725,7 +757,8 @@ class Storm {
       create(storm_node(cluster_, node));
       remove(Kind::DeviceTaintRule, "broken-" + storm_node_name(node));
       Json back = Json::object();
-      back["spec"] = Json::object({{"taints", nullptr}, {"unschedulable", nullptr}});
+      back["spec"] = Json::object({{"unschedulable", nullptr}});
+      if (!failed_for_good_.contains(storm_node_name(node))) back["spec"]["taints"] = nullptr;
       back["metadata"]["labels"] = storm_node(cluster_, node).part("metadata").part("labels");
       patch(Kind::Node, storm_node_name(node), back);
     }
@@ -754,7 +787,9 @@ class Storm {
   std::set<std::string> policies_;    // with their namespaces
   std::map<int, std::int64_t> generations_;
   std::vector<Aimed> aimed_;
+  std::set<std::string> failed_for_good_;  // nodes
   bool healed_ = false;
+  Time healed_at_;
   int interruptions_ = 0;  // of schedulers
 };
 
@@ -769,6 +804,7 @@ Storm::Handler Storm::handler_of(std::string_view name) {
                                        Row{"lose-topology", &Storm::do_lose_topology},
                                        Row{"policy", &Storm::do_policy},
                                        Row{"delete-policy", &Storm::do_delete_policy},
+                                       Row{"budget", &Storm::do_budget},
                                        Row{"volume-classes", &Storm::do_volume_classes},
                                        Row{"volume", &Storm::do_volume},
                                        Row{"volume-claim", &Storm::do_volume_claim},

@@ -274,6 +274,13 @@ Json storm_pod(const Json& words) {
         Json::object({{"name", claim}, {"persistentVolumeClaim", Json::object({{"claimName", claim}})}}));
     claims = plus == std::string_view::npos ? std::string_view() : claims.substr(plus + 1);
   }
+  if (const std::int64_t stays_s = words.int_at("staysS"); stays_s > 0) {
+    spec["tolerations"] = Json::array({Json::object({{"key", "example.com/broken"},
+                                                     {"operator", "Exists"},
+                                                     {"effect", "NoExecute"},
+                                                     {"tolerationSeconds", stays_s}})});
+    pod["metadata"]["labels"]["group"] = words.string_at("group");
+  }
   if (const std::string_view group = words.string_at("group"); !group.empty())
     spec["schedulingGroup"] = Json::object({{"podGroupName", group.substr(group.find('/') + 1)}});
   if (const std::string_view priority = words.string_at("priority"); !priority.empty())
@@ -353,7 +360,8 @@ Json storm_policy(const Json& words) {
       Json::object({{"group", "scheduling.k8s.io"},
                     {"kind", words.string_at("kind")},
                     {"name", target.substr(slash == std::string_view::npos ? 0 : slash + 1)}});
-  policy["spec"]["preferred"] = Json::array({words.string_at("preferred")});
+  if (const std::string_view preferred = words.string_at("preferred"); !preferred.empty())
+    policy["spec"]["preferred"] = Json::array({preferred});
   if (const std::string_view topology = words.string_at("topology"); !topology.empty())
     policy["spec"]["topology"] = topology;
   if (const std::string_view required = words.string_at("required"); !required.empty())
@@ -364,6 +372,13 @@ Json storm_policy(const Json& words) {
     policy["spec"]["whenNoSpare"] = spare;
   }
   return policy;
+}
+
+Json storm_budget(const Json& words) {
+  Json budget = named("policy/v1", "PodDisruptionBudget", words.string_at("name"));
+  budget["spec"]["minAvailable"] = words.int_at("min");
+  budget["spec"]["selector"]["matchLabels"]["group"] = words.string_at("name");
+  return budget;
 }
 
 Json storm_claim(const Json& words) {

@@ -45,8 +45,8 @@ std::vector<Json> storm_basics(const StormCluster& cluster);
 
 // Names of namespaced objects may begin with a namespace: "team-b/pod-3".
 //
-// {name, group, need, cpuMillis, runS, priority, fabric, share, shareGpus, gpus,
-// volumes} as a Pod. `need`: empty, or
+// {name, group, need, cpuMillis, runS, priority, fabric, share, shareGpus, gpus, volumes, staysS} as a Pod.
+// `staysS`: it tolerates a failed node for so many seconds. `need`: empty, or
 // needs joined by "+", each of which is a row of storm_needs.h, "extended" (an extended resource) or
 // "claim/NAME" (a claim that pods share).
 Json storm_pod(const Json& words);
@@ -61,6 +61,8 @@ Json storm_composite(const Json& words);
 Json storm_topology(const Json& words);
 // {name, target, kind, preferred, required, topology, ranks} as a PlacementPolicy about a group.
 Json storm_policy(const Json& words);
+// {name, min} as a PodDisruptionBudget for the pods of this group that have `staysS`.
+Json storm_budget(const Json& words);
 // {name, need} as a ResourceClaim; without `need` for one whole GPU.
 Json storm_claim(const Json& words);
 

@@ -22,6 +22,8 @@ constexpr int kReplicaSetsMin = 3, kReplicaSetsMore = 3;
 constexpr int kPoliciesMin = 6, kPoliciesMore = 8;
 constexpr int kWideMin = 2, kWideMore = 2, kWideMembersMore = 3;
 constexpr int kTightTreesMin = 2, kTightTreesMore = 2;
+constexpr int kReplacedMin = 2, kReplacedMore = 2;
+constexpr std::int64_t kStaysS = 3600;  // on a failed node: longer than a storm
 constexpr int kPodsMin = 215;
 constexpr int kAimedMin = 10, kAimedMore = 6;
 // Seeds with volumes and devices that fall ill, with steps of their own random numbers: others stay as they
@@ -67,6 +69,8 @@ class Maker {
     if (plan_.seed >= kPolicySeeds) make_policies();
     if (plan_.seed >= kPolicySeeds) make_tight_racks();
     if (plan_.seed >= kMovingSeeds) make_replicas();
+    if (plan_.seed >= kReplacingSeeds)
+      for (int i = kReplacedMin + pick(kReplacedMore); i > 0; --i) make_replaced("kept-" + std::to_string(i));
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const Json& a, const Json& b) { return a.int_at("atMs") < b.int_at("atMs"); });
     return std::move(plan_);
@@ -495,6 +499,45 @@ class Maker {
         scale.append("count", std::int64_t{gang ? 2 + pick(2) : pick(4)});
       }
     }
+  }
+
+  // A gang whose members are made again, and tolerate failed nodes for longer than the storm: only the
+  // scheduler moves them. Its nodes fail, the last one for good.
+  void make_replaced(const std::string& name) {
+    random_ = SeededRandom(chance_of(plan_.seed, name, 0));
+    const std::int64_t at = below(60'000), members = 2 + below(2);
+    JsonObject& policy = step(at, "policy");
+    policy.append("name", "policy-of-" + name);
+    policy.append("target", name);
+    policy.append("kind", "PodGroup");
+    policy.append("replace", "Wait");
+    policy.append("stays", true);
+    JsonObject& group = step(at, "group");
+    group.append("name", name);
+    group.append("min", members - below(2));
+    group.append("topology", "example.com/rack");
+    group.append("priority", "high");
+    if (chance(50)) {
+      JsonObject& budget = step(at, "budget");
+      budget.append("name", name);
+      budget.append("min", members - 1);
+    }
+    for (std::int64_t i = 0; i < members; ++i) {
+      JsonObject& made = step(at + 1, "pod");
+      made.append("name", name + "-" + std::to_string(i));
+      made.append("group", name);
+      made.append("gpus", std::int64_t{members < plan_.nodes_per_rack ? 2 : 1});
+      made.append("cpuMillis", std::int64_t{100});
+      made.append("priority", "high");
+      made.append("staysS", kStaysS);
+      made.append("again", true);
+    }
+    for (int i = 2 + pick(3); i > 0; --i) {
+      JsonObject& failed = step(100'000 + below(kTroubleMs - 160'000), "fail-node");
+      failed.append("of", name);
+      failed.append("forMs", 5'000 + below(50'000));
+    }
+    if (chance(50)) step(kTroubleMs - below(100'000), "fail-node").append("of", name);
   }
 
   void make_users() {

@@ -42,6 +42,8 @@ inline constexpr std::uint64_t kInMemoryTreeSeeds = 3'000'000;
 inline constexpr std::uint64_t kPolicySeeds = 4'000'000;
 // Of these and of higher ones with ReplicaSets whose pods are moved: every second one is in_memory.
 inline constexpr std::uint64_t kMovingSeeds = 5'000'000;
+// Of these and of higher ones with gangs whose members leave failed nodes, too.
+inline constexpr std::uint64_t kReplacingSeeds = 6'000'000;
 
 StormPlan make_storm_plan(std::uint64_t seed);
 

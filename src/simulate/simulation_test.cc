@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "base/random.h"
 #include "simulate/runs.h"
 #include "simulate/tasks.h"
 #include "simulate/test_scripts.h"
@@ -75,6 +78,59 @@ TEST(Simulation, AGangStartsAsAWholeAndItsRacksAreCounted) {
   EXPECT_EQ(result.gangs, 1);
   EXPECT_EQ(result.racks_mean, 2);
   EXPECT_EQ(result.racks_minimum, 2);
+}
+
+// Forty nodes with eight GPUs each, which are a resource or devices, and pods for more of them than there
+// are.
+Script script_with_gpus(bool by_claims) {
+  constexpr int kNodes = 40, kPods = 160;
+  Script script;
+  if (by_claims)
+    script.objects.push_back(
+        {api::Kind::DeviceClass,
+         *parse_json(R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":)"
+                     R"("device.driver == 'gpu.example.com'"}}]}})")});
+  for (int node = 0; node < kNodes; ++node) {
+    const std::string name = "n" + std::to_string(node);
+    script.objects.push_back(node_document(name, {64'000, 524'288, by_claims ? 0 : 8}));
+    std::string devices;
+    for (int i = 0; i < 8; ++i)
+      devices += (i == 0 ? R"({"name":"d)" : R"(,{"name":"d)") + std::to_string(i) + "\"}";
+    if (by_claims)
+      script.objects.push_back(
+          {api::Kind::ResourceSlice,
+           *parse_json(R"({"metadata":{"name":")" + name +
+                       R"("},"spec":{"driver":"gpu.example.com","nodeName":")" + name +
+                       R"(","pool":{"name":")" + name +
+                       R"(","generation":1,"resourceSliceCount":1},"devices":[)" + devices + "]}}")});
+  }
+  SeededRandom random(5);
+  for (int pod = 0; pod < kPods; ++pod) {
+    const std::int64_t gpus = std::array{1, 1, 1, 2, 4, 8}[random.below(6)];
+    const std::string name = "p" + std::to_string(pod);
+    Arrival arrival = equal_pods(name, {4000 * gpus, 8192, by_claims ? 0 : gpus}, 1, {});
+    arrival.at = Duration::seconds(pod);
+    arrival.alike.clear();
+    if (by_claims) {
+      arrival.objects.front().object["spec"]["resourceClaims"] =
+          Json::array({Json::object({{"name", "gpus"}, {"resourceClaimName", name}})});
+      arrival.objects.push_back(
+          {api::Kind::ResourceClaim,
+           *parse_json(R"({"metadata":{"name":")" + name +
+                       R"(","namespace":"default"},"spec":{"devices":{"requests":[{"name":"r","exactly":)" +
+                       R"({"deviceClassName":"gpu","allocationMode":"ExactCount","count":)" +
+                       std::to_string(gpus) + "}}]}}}")});
+    }
+    script.arrivals.push_back(std::move(arrival));
+  }
+  return script;
+}
+
+TEST(Simulation, WholeDevicesAreGivenOutLikeGpus) {
+  const RunResult by_resource = run(script_with_gpus(false)), by_claims = run(script_with_gpus(true));
+  EXPECT_GT(by_resource.allocated_gpu_percent, 95);
+  EXPECT_EQ(by_claims.placed, by_resource.placed);
+  EXPECT_EQ(by_claims.digest, by_resource.digest);
 }
 
 // Two racks of two nodes. A pod is on one of them when the gangs arrive.

@@ -26,6 +26,9 @@ TASKS = ("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
          "a,8000,16384,1,1000,\nb,4000,8192,1,460,\nc,16000,65536,2,1000,T4\nd,2000,4096,0,0,\n")
 HEAD = "apiVersion: simulate.berth.dev/v1alpha1\nkind: Scenario\n"
 SCENARIO = HEAD + "spec:\n  nodes: [{name: a, gpus: 4, cpu: 8}]\n"
+RACKS = ("  objects: [{apiVersion: scheduling.berth.dev/v1alpha1, kind: Topology, metadata: {name: default}, "
+         "spec: {levels: [{name: rack, nodeLabel: example.com/rack}, "
+         "{name: host, nodeLabel: kubernetes.io/hostname}]}}]\n")
 
 
 def run(*arguments):
@@ -105,6 +108,14 @@ def series_of_one_name_are_apart():
     with in_folder(s_yaml=text) as folder:
         (one,) = simulate("--scenario", pathlib.Path(folder, "s.yaml"))["runs"]
         assert one["pods"] == {"placed": 1, "refused": 2}, one
+
+
+def a_wish_that_no_node_can_meet_holds_nobody():
+    for wish, objects in (("example.com/rack", ""), ("rack", RACKS), ("example.com/rack", RACKS)):
+        arrivals = "  arrivals: [{name: p, cpu: 1, gpus: 2, gang: {pods: 2, prefers: %s}}]\n" % wish
+        with in_folder(s_yaml=SCENARIO + arrivals + objects) as folder:
+            (one,) = simulate("--scenario", pathlib.Path(folder, "s.yaml"))["runs"]
+            assert one["pods"] == {"placed": 2, "refused": 0}, (wish, objects, one)
 
 
 def what_is_read_of_folders_is_told():
@@ -209,6 +220,12 @@ def bad_fields_are_named():
          "spec.arrivals[0].count: brings the pods to 1001000: at most 1000000"),
         (SCENARIO.replace("[{name: a", "[{name: b}, {name: a, count: 2000000"),
          "spec.nodes[1].count: brings the nodes to 2000001: at most 2000000"),
+        (SCENARIO + "  arrivals: [{name: p, gang: {pods: 2, prefers: rack}}]\n",
+         "spec.arrivals[0].gang.prefers: is \"rack\": without a Topology \"default\""),
+        (SCENARIO + "  arrivals: [{name: p, gang: {pods: 2, prefers: block}}]\n" + RACKS,
+         "spec.arrivals[0].gang.prefers: is \"block\": the levels of Topology \"default\" are rack and host"),
+        (SCENARIO + "  generator: {statistics: openb, gangs: true, prefers: rack}\n",
+         "spec.generator.prefers: is \"rack\": without a Topology"),
         (SCENARIO + "  objects: [{kind: Pod}]\n", "spec.objects[0].apiVersion: Pod: is missing"),
         (SCENARIO + "  failures: [{at: 1s}]\n", "spec.failures[0].nodes: is missing"),
         (SCENARIO + "  failures: [{at: 1s, nodes: [x]}]\n",
@@ -273,7 +290,8 @@ CASES = (outputs_are_the_recorded_ones, any_number_of_threads_gives_the_same_byt
          a_trace_is_read_packed_or_not, objects_and_arrivals_may_be_apart,
          questions_have_one_answer_for_any_threads, changes_come_before_questions_and_runs,
          workloads_of_files_have_pods, bad_questions_are_named,
-         series_of_one_name_are_apart, what_is_read_of_folders_is_told, every_policy_is_listed_and_runs,
+         series_of_one_name_are_apart, a_wish_that_no_node_can_meet_holds_nobody,
+         what_is_read_of_folders_is_told, every_policy_is_listed_and_runs,
          bad_fields_are_named, bad_flags_are_named, broken_trace_files_are_named)
 
 

@@ -16,7 +16,22 @@ namespace {
 constexpr std::uint64_t kPodsPerLookMin = 32;
 constexpr std::uint64_t kViewPodsPerPod = 16;
 
+class ResourceGpus final : public WorkloadDevices {
+ public:
+  GpuDemand demand_of(const SchedulingContext&, const model::PodRow& row) const override {
+    return gpu_demand_of(row);
+  }
+  std::int64_t offered(const SchedulingContext& context, model::NodeId node) const override {
+    return std::min(model::amount_in(context.cluster.node(node).allocatable, model::kGpu), kGpusMost);
+  }
+};
+
 }  // namespace
+
+const WorkloadDevices& resource_gpus() {
+  static const ResourceGpus kGpus;
+  return kGpus;
+}
 
 GpuDemand gpu_demand_of(const model::PodRow& row) {
   GpuDemand demand{std::min(asked_of(row.requests, model::kCpu), kCpuMost),
@@ -43,11 +58,12 @@ struct LearnedWorkload::Sample {
   };
   std::vector<Row> rows;
 
-  explicit Sample(const SchedulingContext& context) {
+  Sample(const SchedulingContext& context, const WorkloadDevices& devices) {
     const std::vector<model::PodRow>& pods = context.cluster.pods();
     std::vector<std::pair<Time, std::uint32_t>> newest;
     for (std::uint32_t i = 0; i < pods.size(); ++i)
-      if (pods[i].live && !api::is_gpu_reservation(*pods[i].live) && gpu_demand_of(pods[i]).gpus() > 0)
+      if (pods[i].live && !api::is_gpu_reservation(*pods[i].live) &&
+          devices.demand_of(context, pods[i]).gpus() > 0)
         newest.emplace_back(pods[i].live->meta.created, i);
     const auto first = [&](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : pods[a.second].key < pods[b.second].key;
@@ -58,12 +74,12 @@ struct LearnedWorkload::Sample {
     }
     std::ranges::sort(newest, first);
     for (const auto& [created, i] : newest)
-      rows.push_back({pods[i].live, {gpu_demand_of(pods[i])}, affinity_key_of(*pods[i].live)});
+      rows.push_back({pods[i].live, {devices.demand_of(context, pods[i])}, affinity_key_of(*pods[i].live)});
   }
 };
 
-void LearnedWorkload::pod_arrives(const SchedulingContext& context) {
-  if (pods_until_look_ == 0) look(context);
+void LearnedWorkload::pod_arrives(const SchedulingContext& context, const WorkloadDevices& devices) {
+  if (pods_until_look_ == 0) look(context, devices);
   --pods_until_look_;
 }
 
@@ -102,15 +118,16 @@ std::uint64_t LearnedWorkload::affinities_of(const model::Cluster& cluster, mode
 }
 
 // Which nodes the affinities accept, and how scarce the GPUs of these are.
-void LearnedWorkload::read_nodes(const model::Cluster& cluster, const Sample& sample) {
+void LearnedWorkload::read_nodes(const SchedulingContext& context, const WorkloadDevices& devices,
+                                 const Sample& sample) {
+  const model::Cluster& cluster = context.cluster;
   std::vector<std::int64_t> offered(affinities_.size(), 0), asked(affinities_.size(), 0);
   std::int64_t all_offered = 0, all_asked = 0;
   nodes_.assign(affinities_.empty() ? 0 : cluster.nodes().size(), {});
   cpu_most_ = gpus_most_ = 1;
   for (const auto& [name, id] : cluster.live_nodes()) {
     const model::NodeRow& row = cluster.node(id);
-    const std::int64_t gpus =
-        std::min(model::amount_in(row.allocatable, model::kGpu), kGpusMost) * api::kWholeGpu;
+    const std::int64_t gpus = devices.offered(context, id) * api::kWholeGpu;
     if (gpus <= 0) continue;
     cpu_most_ = std::max(cpu_most_, std::min(model::amount_in(row.allocatable, model::kCpu), kCpuMost));
     gpus_most_ = std::max(gpus_most_, gpus);
@@ -133,8 +150,8 @@ void LearnedWorkload::read_nodes(const model::Cluster& cluster, const Sample& sa
   }
 }
 
-void LearnedWorkload::look(const SchedulingContext& context) {
-  Sample sample(context);
+void LearnedWorkload::look(const SchedulingContext& context, const WorkloadDevices& devices) {
+  Sample sample(context, devices);
   pods_until_look_ = std::max({kPodsPerLookMin, std::uint64_t{sample.rows.size()} / 2,
                                std::uint64_t{context.view.pods.size()} / kViewPodsPerPod});
   if (sample.rows.size() < kWorkloadPodsMin) {
@@ -155,7 +172,7 @@ void LearnedWorkload::look(const SchedulingContext& context) {
     ++next.counts_[row.asked];
     demands.push_back(row.asked);
   }
-  next.read_nodes(context.cluster, sample);
+  next.read_nodes(context, devices, sample);
   next.mix_ = DemandMix(std::move(demands));
   next.cpu_per_gpu_ = std::max<std::int64_t>(1, cpu * api::kWholeGpu / gpus);
   if (!differs(next)) return;

@@ -41,6 +41,21 @@ GpuDemand gpu_demand_of(const model::PodRow& row);
 // Equal exactly for pods with equal spec.nodeSelector and required node affinity; empty: it has neither.
 std::string affinity_key_of(const api::Pod& pod);
 
+// The devices that a workload is about: what pods ask of them, and how many nodes have.
+class WorkloadDevices {
+ public:
+  WorkloadDevices() = default;
+  WorkloadDevices(const WorkloadDevices&) = delete;
+  WorkloadDevices& operator=(const WorkloadDevices&) = delete;
+  virtual ~WorkloadDevices() = default;
+  // Of a live pod; without any devices it is not learned from.
+  virtual GpuDemand demand_of(const SchedulingContext& context, const model::PodRow& row) const = 0;
+  // At most kGpusMost.
+  virtual std::int64_t offered(const SchedulingContext& context, model::NodeId node) const = 0;
+};
+// The resource nvidia.com/gpu, whole ones and shares.
+const WorkloadDevices& resource_gpus();
+
 // What the pod under decision asks for.
 struct ScoredDemand {
   GpuDemand demand;
@@ -49,8 +64,8 @@ struct ScoredDemand {
 
 class LearnedWorkload {
  public:
-  // A pod with GPUs is about to be decided: looks at the view again if that is due.
-  void pod_arrives(const SchedulingContext& context);
+  // A pod with such devices is about to be decided: looks at the view again if that is due.
+  void pod_arrives(const SchedulingContext& context, const WorkloadDevices& devices);
   // False: too few pods with GPUs exist.
   bool known() const { return !mix_.empty(); }
   const DemandMix& mix() const { return mix_; }
@@ -80,9 +95,9 @@ class LearnedWorkload {
   using Counts = std::map<WorkloadDemand, std::int64_t>;
   struct Sample;
 
-  void look(const SchedulingContext& context);
+  void look(const SchedulingContext& context, const WorkloadDevices& devices);
   std::vector<Affinity> affinities_in(const Sample& sample) const;
-  void read_nodes(const model::Cluster& cluster, const Sample& sample);
+  void read_nodes(const SchedulingContext& context, const WorkloadDevices& devices, const Sample& sample);
   std::uint64_t match(const api::Node& node) const;
   bool differs(const LearnedWorkload& next) const;
   std::uint64_t digest_of_points() const;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <map>
+
 #include "placement/plugins/gpu_fragmentation.h"
 #include "placement/test_cluster.h"
 
@@ -173,6 +176,138 @@ TEST(GpuFragmentation, CachedChoicesAreThoseMadeAnew) {
       if (one_in(2)) put_pod(random_below(80), R"(,"nodeName":")" + name(random_below(4)) + "\"");
       if (one_in(6))
         bench.put_gpu_node(name(random_below(4)), random_below(5), 30, random_below(2) ? "x" : "y");
+    }
+  }));
+}
+
+// Nodes with devices of the class gpu, and pods with a claim each.
+struct ClaimBench : PluginBench {
+  ClaimBench() {
+    put(api::Kind::DeviceClass,
+        R"({"metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})");
+  }
+  // `more`: members of each device: ,"allowMultipleAllocations":true.
+  void put_device_node(const std::string& name, int count, int cpus, const std::string& more = "") {
+    put(api::Kind::Node, R"({"metadata":{"name":")" + name + R"("},"status":{"allocatable":{"cpu":")" +
+                             std::to_string(cpus) + R"(","memory":"900Gi","pods":"500"}}})");
+    std::string list;
+    for (int i = 0; i < count; ++i)
+      list += (i == 0 ? R"({"name":"d)" : R"(,{"name":"d)") + std::to_string(i) + "\"" + more + "}";
+    put(api::Kind::ResourceSlice,
+        R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":"gpu.example.com","nodeName":")" + name +
+            R"(","pool":{"name":")" + name + R"(","generation":1,"resourceSliceCount":1},"devices":[)" +
+            list + "]}}");
+    holders_[name].resize(static_cast<std::size_t>(count));
+  }
+  // Runs on `node`, with the first free devices, if it is named. `request`: more members of the request.
+  const api::Pod& put_claimed_pod(const std::string& name, int cpus, int count, const std::string& node = "",
+                                  const std::string& request = "") {
+    std::string status, results;
+    int left = node.empty() ? 0 : count;
+    for (std::size_t i = 0; left > 0 && i < holders_[node].size(); ++i) {
+      if (!holders_[node][i].empty()) continue;
+      holders_[node][i] = name;
+      results += (results.empty() ? "" : ",") +
+                 (R"({"request":"r","driver":"gpu.example.com","pool":")" + node) + R"(","device":"d)" +
+                 std::to_string(i) + "\"}";
+      --left;
+    }
+    if (!node.empty())
+      status = R"(,"status":{"allocation":{"devices":{"results":[)" + results +
+               R"(]}},"reservedFor":[{"resource":"pods","name":")" + name + R"(","uid":")" + name + "\"}]}";
+    put(api::Kind::ResourceClaim,
+        R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":"of-)" + name +
+            R"("},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)" +
+            R"("allocationMode":"ExactCount","count":)" + std::to_string(count) + request + "}}]}}" + status +
+            "}");
+    put(api::Kind::Pod, R"({"metadata":{"name":")" + name + R"(","namespace":"ns","uid":")" + name +
+                            R"("},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":")" +
+                            std::to_string(cpus) + R"("}}}],"resourceClaims":[{"name":"c",)" +
+                            R"("resourceClaimName":")" + name + "\"}]" +
+                            (node.empty() ? "" : R"(,"nodeName":")" + node + "\"") + "}}");
+    return *view.pods.find("ns", name);
+  }
+  void put_claims(int count, int cpus, int devices, const std::string& request = "") {
+    for (int i = 0; i < count; ++i)
+      put_claimed_pod("w" + std::to_string(workload_++), cpus, devices, "", request);
+  }
+  void end_pod(const std::string& name) {
+    for (auto& [node, holders] : holders_)
+      for (std::string& holder : holders)
+        if (holder == name) holder.clear();
+    erase(api::Kind::Pod, "ns", name);
+    erase(api::Kind::ResourceClaim, "ns", name);
+  }
+  int free_on(const std::string& node) {
+    return static_cast<int>(std::ranges::count(holders_[node], std::string()));
+  }
+  const LearnedWorkload* learned(const api::Pod& pod) {
+    begin(pod);
+    EXPECT_TRUE(pods.prepare(state));
+    return state.slots.read<GpuWorkload>().of_class;
+  }
+  // After some more decisions.
+  bool learned_soon(const api::Pod& pod) {
+    for (int i = 0; i < 100; ++i)
+      if (learned(pod)) return true;
+    return false;
+  }
+
+ private:
+  std::map<std::string, std::vector<std::string>> holders_;  // of devices, by node
+  int workload_ = 0;
+};
+
+TEST(GpuFragmentation, KeepsNodesWholeForClaimsThatNeedThem) {
+  ClaimBench bench;
+  for (const char* node : {"a", "b"}) bench.put_device_node(node, 2, 64);
+  bench.put_claimed_pod("running", 4, 1, "b");
+  bench.put_claims(int{kWorkloadPodsMin} - 3, 4, 2);
+  EXPECT_EQ(bench.choose(bench.put_claimed_pod("p", 4, 1)), "a") << "too few pods: as kube-scheduler";
+  bench.put_claims(80, 4, 2);
+  const api::Pod& q = bench.put_claimed_pod("q", 4, 1);
+  ASSERT_TRUE(bench.learned_soon(q));
+  EXPECT_EQ(bench.choose(q), "b") << "a stays whole for claims of two";
+}
+
+TEST(LearnedWorkload, KnowsPlainClaimsOfWholeDevices) {
+  ClaimBench bench;
+  bench.put_device_node("whole", 2, 64);
+  bench.put_device_node("shared", 2, 64, R"(,"allowMultipleAllocations":true)");
+  bench.put_claims(80, 4, 2, R"(,"selectors":[{"cel":{"expression":"true"}}])");
+  const api::Pod& selects = *bench.view.pods.find("ns", "w0");
+  EXPECT_EQ(bench.learned(selects), nullptr);
+  EXPECT_EQ(bench.learned(bench.put_claimed_pod("p", 4, 1)), nullptr) << "the others are not learned from";
+  bench.put_claims(int{kWorkloadPodsMin}, 4, 2);
+  EXPECT_TRUE(bench.learned_soon(*bench.view.pods.find("ns", "p")));
+  const auto gpus = ClaimedDevices::of(bench.context, "gpu");
+  ASSERT_TRUE(gpus);
+  EXPECT_EQ(gpus->offered(bench.context, bench.cluster.find_node("whole")), 2);
+  EXPECT_FALSE(gpus->room_of(bench.context, bench.cluster.find_node("shared")).has_value());
+  EXPECT_EQ(ClaimedDevices::of(bench.context, "no-class"), nullptr);
+}
+
+TEST(GpuFragmentation, CachedChoicesByClaimsAreThoseMadeAnew) {
+  EXPECT_TRUE(rc::check("random clusters and claims", [] {
+    ClaimBench bench;
+    const auto name = [](int i) { return "n" + std::to_string(i); };
+    for (int i = 0; i < 4; ++i) bench.put_device_node(name(i), random_below(5), 8 + random_below(40));
+    bench.put_claims(80, 1 + random_below(6), 1 + random_below(2));
+    for (int step = 0; step < 40; ++step) {
+      const api::Pod& pod = bench.put_claimed_pod("p" + std::to_string(random_below(6)), 1 + random_below(6),
+                                                  1 + random_below(3));
+      const auto digest = [&] {
+        const LearnedWorkload* learned = bench.learned(pod);
+        return learned ? learned->digest() : 0;
+      };
+      const std::uint64_t before = digest();
+      const std::string kept = bench.choose(pod), anew = bench.choose_anew(pod);
+      if (digest() == before) RC_ASSERT(kept == anew);
+      const std::string running = "r" + std::to_string(random_below(8)), node = name(random_below(4));
+      bench.end_pod(running);
+      const int devices = 1 + random_below(2);
+      if (one_in(2) && bench.free_on(node) >= devices)
+        bench.put_claimed_pod(running, 1 + random_below(3), devices, node);
     }
   }));
 }

@@ -1,7 +1,7 @@
 // GpuFragmentation: prefers the node that stays most useful for the pods with GPUs that the cluster gets.
-// Says nothing while too few of them exist to know. It outranks other scores, except where a pod has
-// preferences or is spread, and on nodes that ask by their taints to be avoided. Source:
-// docs/placement-quality.md.
+// GPUs are the resource, or whole devices of the class that the pod claims. Says nothing while too few of
+// them exist to know. It outranks other scores, except where a pod has preferences or is spread, and on nodes
+// that ask by their taints to be avoided. Source: docs/placement-quality.md.
 #include "placement/plugins/gpu_fragmentation.h"
 
 #include <algorithm>
@@ -28,19 +28,45 @@ bool prefers_nodes(const PodQuery& query) {
          query.slots.read<DefaultSpread>().replicas;
 }
 
+bool is_known(const GpuWorkload& workload) {
+  return workload.of_class || workload.learned.known();
+}
+
 class GpuWorkloadOfPod final : public PreFilter {
  public:
   std::string_view name() const override { return kGpuFragmentation; }
   void prepare(PodQuery& query, Diagnosis&) const override {
     GpuWorkload& workload = query.slots.write<GpuWorkload>();
     const GpuDemand asked = gpu_demand_of(query.context->cluster.pod(query.pod_id));
-    if (asked.devices > 0) workload.learned.pod_arrives(*query.context);
+    if (asked.devices == 0) learn_of_claims(query, workload);
+    if (workload.of_class) return;
+    if (asked.devices > 0) workload.learned.pod_arrives(*query.context, resource_gpus());
     if (!workload.learned.known()) return;
     workload.demand = asked;
     workload.has_preferences = prefers_nodes(query);
     if (asked.devices == 0) return;
     workload.any_model = workload.learned.accepts_any_model(*query.pod);
     if (asked.hundredths == 0) workload.memory_mib = api::gpu_share_request(query.pod->meta)->memory_mib;
+  }
+
+ private:
+  static void learn_of_claims(const PodQuery& query, GpuWorkload& workload) {
+    const SchedulingContext& context = *query.context;
+    if (context.cluster.live_nodes().size() > kCountedNodesMax) return;
+    const std::string device_class = unallocated_class_of(context.view, *query.pod);
+    if (device_class.empty()) return;
+    const auto known = workload.of_classes.find(device_class);
+    if (known == workload.of_classes.end() && workload.of_classes.size() == kLearnedClassesMax) return;
+    std::shared_ptr<const ClaimedDevices> claimed = ClaimedDevices::of(context, device_class);
+    if (!claimed) return;
+    LearnedWorkload& learned = workload.of_classes[device_class];
+    learned.pod_arrives(context, *claimed);
+    if (!learned.known()) return;
+    workload.demand = claimed->demand_of(context, context.cluster.pod(query.pod_id));
+    workload.any_model = learned.accepts_any_model(*query.pod);
+    workload.has_preferences = prefers_nodes(query);
+    workload.of_class = &learned;
+    workload.claimed = std::move(claimed);
   }
 };
 
@@ -49,13 +75,13 @@ class GpuFragmentation final : public Score {
   std::string_view name() const override { return kGpuFragmentation; }
   Signing sign(const PodQuery& query, PodSignature& signature) const override {
     sign_gpu_workload(query, signature);
-    if (query.slots.read<GpuWorkload>().learned.known()) sign_tolerations(*query.pod, signature);
+    if (is_known(query.slots.read<GpuWorkload>())) sign_tolerations(*query.pod, signature);
     return Signing::Signed;
   }
   void score(const PodQuery& query, std::span<const NodeId> nodes, std::int64_t weight,
              std::span<std::int64_t> scores) const override {
     const GpuWorkload& workload = query.slots.read<GpuWorkload>();
-    if (!workload.learned.known()) return;
+    if (!is_known(workload)) return;
     const std::int64_t scale = workload.has_preferences ? kPointsOfPreference : 1;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const model::NodeRow& row = query.context->cluster.node(nodes[i]);
@@ -67,6 +93,7 @@ class GpuFragmentation final : public Score {
 
  private:
   static std::int64_t points_on(const PodQuery& query, const GpuWorkload& workload, NodeId node) {
+    if (workload.of_class) return points_by_claims(query, workload, node);
     const model::Cluster& cluster = query.context->cluster;
     const bool has_gpus = model::amount_in(cluster.node(node).allocatable, model::kGpu) > 0;
     if (!has_gpus) return kPackingPoints;
@@ -74,6 +101,15 @@ class GpuFragmentation final : public Score {
     if (!scored) return 0;
     return workload.learned.points_on(gpu_room_of(cluster, node),
                                       workload.learned.affinities_of(cluster, node), *scored);
+  }
+  // Of a node with too few free devices the least.
+  static std::int64_t points_by_claims(const PodQuery& query, const GpuWorkload& workload, NodeId node) {
+    const SchedulingContext& context = *query.context;
+    const auto room = workload.claimed->room_of(context, node);
+    if (!room) return 0;
+    if (room->fit(api::kWholeGpu).devices < workload.demand.devices) return -kNeutralPoints;
+    return workload.of_class->points_on(*room, workload.of_class->affinities_of(context.cluster, node),
+                                        {workload.demand, workload.any_model});
   }
 };
 
@@ -105,8 +141,9 @@ GpuRoom gpu_room_of(const model::Cluster& cluster, NodeId node) {
 
 void sign_gpu_workload(const PodQuery& query, PodSignature& signature) {
   const GpuWorkload& workload = query.slots.read<GpuWorkload>();
-  if (!workload.learned.known() || !signature.begin("GpuWorkload")) return;
-  signature.put(workload.learned.digest());
+  if (!is_known(workload) || !signature.begin("GpuWorkload")) return;
+  signature.put(workload.of_class ? workload.of_class->digest() : workload.learned.digest());
+  signature.put(workload.of_class ? workload.claimed->signature() : 0);
   for (const std::int64_t number :
        {workload.demand.cpu, workload.demand.devices, std::int64_t{workload.demand.hundredths},
         std::int64_t{workload.any_model}, std::int64_t{workload.has_preferences}})

@@ -1,24 +1,38 @@
 // What GpuFragmentation knows of a pod and of the workload, for policies that score by another formula.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+
+#include "placement/fragmentation/claimed_devices.h"
 #include "placement/fragmentation/learned_workload.h"
 #include "placement/signature.h"
 
 namespace berth::placement::plugins {
 
-// In PodQuery::slots; the workload outlives the pod.
+// Device classes that are learned about, the first ones that pods ask for.
+inline constexpr std::size_t kLearnedClassesMax = 8;
+
+// In PodQuery::slots; the workloads outlive the pod.
 struct GpuWorkload {
   LearnedWorkload learned;
-  GpuDemand demand;              // of the pod; hundredths is 0 for a share by memory
-  std::uint64_t memory_mib = 0;  // of such a share
-  bool any_model = true;         // the pod's affinity excludes no node with GPUs
-  bool has_preferences = false;  // of nodes: these count more
+  std::map<std::string, LearnedWorkload> of_classes;  // by claims
+  GpuDemand demand;                                   // of the pod; hundredths is 0 for a share by memory
+  std::uint64_t memory_mib = 0;                       // of such a share
+  bool any_model = true;                              // the pod's affinity excludes no node with GPUs
+  bool has_preferences = false;                       // of nodes: these count more
+  // Of a pod with such claims, whose class is known: its own is the demand above. Null: of others.
+  const LearnedWorkload* of_class = nullptr;
+  std::shared_ptr<const ClaimedDevices> claimed;
 
   void clear() {
     demand = {};
     memory_mib = 0;
     any_model = true;
     has_preferences = false;
+    of_class = nullptr;
+    claimed.reset();
   }
 };
 

@@ -52,6 +52,8 @@ class CheapestVictims {
     Worth worth;
     Units victims;  // the most important first
     GroupEffort effort = GroupEffort::InOrder;
+    Units units;      // of which they were chosen
+    UnitSet removed;  // the victims
   };
 
   bool over() const { return steps_ >= kGroupPreemptionStepsMax; }
@@ -72,7 +74,14 @@ class CheapestVictims {
   Removed with_exchanges(const Units& units, Removed best, const UnitSet& order);
   Removed reprieved(const Units& units, const UnitSet& from, const UnitSet& order);
   UnitSet without_spare(const Units& units, UnitSet removed);
+  Chosen chosen_of(Units units, UnitSet removed) const;
   void ask_about_returns(Chosen& chosen);
+  // Units that may go instead of others, which fit nowhere else.
+  struct Exchange {
+    UnitSet without_room, movable;
+  };
+  Exchange exchange_in(const Chosen& chosen);
+  void prefer_moves(Chosen& best);
   std::optional<GroupPreemptionPlan> plan(const Chosen& chosen);
   void say_why_not(NoVictimsFound& why_not);
 
@@ -261,10 +270,14 @@ std::optional<CheapestVictims::Chosen> CheapestVictims::try_nodes(std::span<cons
     removed = cheapest(units);
   } while (units_.takes_broken_gangs_whole(units, removed));
   if (removed.empty()) return std::nullopt;
+  return chosen_of(std::move(units), std::move(removed));
+}
+
+CheapestVictims::Chosen CheapestVictims::chosen_of(Units units, UnitSet removed) const {
   const std::size_t left_out = preemptor_.wanted() - std::min(preemptor_.wanted(), members_);
-  Chosen chosen{{left_out, {}, at_}, units_.sorted(units, removed), effort_};
-  chosen.worth.cost = units_.cost_of(units, removed);
-  return chosen;
+  const Worth worth{left_out, units_.cost_of(units, removed), at_};
+  Units victims = units_.sorted(units, removed);
+  return {worth, std::move(victims), effort_, std::move(units), std::move(removed)};
 }
 
 // Where there are many victims, first those of the cheapest nodes: as many as are enough by the bounds, then
@@ -293,6 +306,64 @@ void CheapestVictims::ask_about_returns(Chosen& chosen) {
     returns = single_.returns_of(context_, chosen.victims, returns_, transaction_);
   add_returns(returns, chosen.worth.cost);
   units_.restore();
+}
+
+// Once the members have their places. The least important units are asked about.
+CheapestVictims::Exchange CheapestVictims::exchange_in(const Chosen& chosen) {
+  const Units& units = chosen.units;
+  const auto equals = [&](std::size_t a, std::size_t b) {
+    return std::tuple(turn_of(units[a]), units[a].priority, units[a].lost) ==
+           std::tuple(turn_of(units[b]), units[b].priority, units[b].lost);
+  };
+  Exchange exchange;
+  units_.remove(units, chosen.removed);
+  if (place(members_) == 0) return exchange;
+  std::size_t asked = 0;
+  for (std::size_t i = chosen.removed.size(); i-- > 0 && asked < kReturnsMax;) {
+    const std::size_t at = chosen.removed[i];
+    if (units[at].ends_soon) continue;
+    ++asked;
+    if (!single_.fits_again(context_, units[at], transaction_)) exchange.without_room.push_back(at);
+  }
+  asked = 0;
+  for (std::size_t at = units.size(); at-- > 0 && asked < kReturnsMax;) {
+    const auto is_equal = [&](std::size_t other) { return equals(at, other); };
+    if (std::ranges::binary_search(chosen.removed, at) ||
+        std::ranges::none_of(exchange.without_room, is_equal))
+      continue;
+    ++asked;
+    if (single_.fits_again(context_, units[at], transaction_)) exchange.movable.push_back(at);
+  }
+  return exchange;
+}
+
+// In the chosen domain, pods that fit elsewhere go rather than others of their priority, if that costs less.
+void CheapestVictims::prefer_moves(Chosen& best) {
+  if (returns_.over() || best.worth.cost.without_room == 0 || over()) return;
+  at_ = best.worth.placement;
+  effort_ = best.effort;
+  members_ = preemptor_.wanted() - best.worth.left_out;
+  domain_steps_end_ = steps_ + domain_steps_max_;
+  const Exchange exchange = exchange_in(best);
+  if (exchange.movable.empty()) return;
+  UnitSet from = best.removed;
+  from.insert(from.end(), exchange.movable.begin(), exchange.movable.end());
+  std::ranges::sort(from);
+  const auto has = [](const UnitSet& set, std::size_t at) { return std::ranges::find(set, at) != set.end(); };
+  UnitSet order = all_of(best.units);
+  std::ranges::stable_sort(order, {}, [&](std::size_t at) {
+    return has(exchange.without_room, at) ? 0 : has(exchange.movable, at) ? 2 : 1;
+  });
+  UnitSet removed = reprieve(
+      from, order, [&](const UnitSet& without) { return fits_without(best.units, without); },
+      [&](const UnitSet&) { return may_improve(); });
+  if (!may_improve()) return;
+  removed = without_spare(best.units, std::move(removed));
+  units_.forget_broken_gangs();
+  if (removed == best.removed || units_.takes_broken_gangs_whole(best.units, removed)) return;
+  Chosen chosen = chosen_of(best.units, std::move(removed));
+  ask_about_returns(chosen);
+  if (chosen.worth < best.worth) best = std::move(chosen);
 }
 
 std::optional<GroupPreemptionPlan> CheapestVictims::plan(const Chosen& chosen) {
@@ -335,6 +406,7 @@ std::optional<GroupPreemptionPlan> CheapestVictims::run(NoVictimsFound& why_not)
     if (!returns_.over()) ask_about_returns(*chosen);
     if (is_better()) best = std::move(chosen);
   }
+  if (best) prefer_moves(*best);
   std::optional<GroupPreemptionPlan> found;
   if (best) found = plan(*best);
   units_.restore();

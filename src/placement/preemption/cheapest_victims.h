@@ -6,6 +6,7 @@
 // each domain. That gives the priority that must go there at least, and how many pods. Domains come in the
 // order of this bound. In each, all units of lower priority are removed; then as many as possible return,
 // with the members placed again each time. So the victims are minimal, and they are where the members go.
+// In the best domain, pods that fit elsewhere then replace equal victims that do not, where that costs less.
 // Owner: one DecisionCore, on one thread. Cost: O(pods) for the bounds; then the members of each check, at
 // most kGroupPreemptionStepsMax. Source: KEP-5710, kube-scheduler 1.37, which tries the placement that scores
 // best on an emptied cluster, and keeps it.

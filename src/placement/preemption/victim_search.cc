@@ -30,10 +30,11 @@ class Returns {
   VictimReturns of(const Units& victims);
   // Of each unit, whether it has room by itself; of kReturnsMax units, the last ones.
   std::vector<bool> have_room(const Units& units);
+  bool fits_again(const VictimUnit& unit);
 
  private:
   std::optional<api::Pod> coming_back(const VictimUnit& unit) const;
-  bool place(const api::Pod& pod);
+  bool place(const api::Pod& pod, std::span<const NodeId> avoid = {});
   std::uint32_t refused_by(const api::Pod& pod);
   bool has_few_nodes(const api::Pod& pod);
 
@@ -301,6 +302,23 @@ VictimReturns Returns::of(const Units& victims) {
   return returns;
 }
 
+// Its own devices count as free for it, but not on its node.
+bool Returns::fits_again(const VictimUnit& unit) {
+  const std::optional<api::Pod> pod = coming_back(unit);
+  if (!pod) return false;
+  if (!asks_for_devices(*pod)) {
+    pods_.begin(state_, context_, *pod, &transaction_);
+    return nodes_.choose(state_, {}).valid();
+  }
+  const auto before = transaction_.savepoint();
+  const NodeId own = context_.cluster.ledger().node_of(unit.pods.front());
+  const std::span<const NodeId> avoid(&own, own.valid() ? 1 : 0);
+  if (own.valid()) remove_victim(context_.cluster, unit.pods.front(), model::GroupClaims::Kept, transaction_);
+  const bool fits = place(*pod, avoid);
+  transaction_.roll_back_to(before);
+  return fits;
+}
+
 // Devices are sought on each of them.
 bool Returns::has_few_nodes(const api::Pod& pod) {
   pods_.begin(state_, context_, pod, &transaction_);
@@ -312,10 +330,10 @@ bool Returns::has_few_nodes(const api::Pod& pod) {
 }
 
 // One that fits takes its place, for those that come after it.
-bool Returns::place(const api::Pod& pod) {
+bool Returns::place(const api::Pod& pod, std::span<const NodeId> avoid) {
   if (asks_for_devices(pod) && !has_few_nodes(pod)) return true;
   pods_.begin(state_, context_, pod, &transaction_);
-  const NodeId node = nodes_.choose(state_, {});
+  const NodeId node = nodes_.choose(state_, avoid);
   return node.valid() && pods_.reserve(state_, node, transaction_).has_value();
 }
 
@@ -416,6 +434,12 @@ ReturnBudget VictimSearch::return_budget() const {
 VictimReturns VictimSearch::returns_of(const SchedulingContext& context, const VictimUnits::Units& victims,
                                        ReturnBudget& budget, model::Ledger::Transaction& transaction) {
   return Returns(pods_, index_, return_nodes_, returning_, context, budget, transaction).of(victims);
+}
+
+bool VictimSearch::fits_again(const SchedulingContext& context, const VictimUnit& unit,
+                              model::Ledger::Transaction& transaction) {
+  ReturnBudget budget;
+  return Returns(pods_, index_, return_nodes_, returning_, context, budget, transaction).fits_again(unit);
 }
 
 }  // namespace berth::placement

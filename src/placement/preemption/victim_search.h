@@ -89,6 +89,10 @@ class VictimSearch {
   // most important first.
   VictimReturns returns_of(const SchedulingContext& context, const VictimUnits::Units& victims,
                            ReturnBudget& budget, model::Ledger::Transaction& transaction);
+  // In the same transaction: whether a pod of this unit finds room once more, by itself. The unit may still
+  // be where it is.
+  bool fits_again(const SchedulingContext& context, const VictimUnit& unit,
+                  model::Ledger::Transaction& transaction);
 
  private:
   const PodCycle& pods_;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/known_defects.h"
 #include "placement/plugins/node_inclusion.h"
 #include "placement/replacement/lost_places.h"
 #include "placement/wishes/reached.h"
@@ -102,7 +103,7 @@ ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion
                                    ReplacementScope scope, model::Ledger::Transaction& transaction) {
   const model::Cluster& cluster = question.context.cluster;
   std::vector<const api::Pod*> leaving(question.lost.begin(), question.lost.end());
-  if (scope == ReplacementScope::Group)
+  if (scope == ReplacementScope::Group || has(KnownDefect::WholeGroupReplaced))
     for (const api::Pod* pod : question.input.placed)
       if (pod->bound() && std::ranges::find(leaving, pod) == leaving.end()) leaving.push_back(pod);
   GroupInput rest = without(question.input, leaving);

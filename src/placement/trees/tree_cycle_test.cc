@@ -293,11 +293,15 @@ TEST(TreesOfAllKinds, ThatAreSpreadAreFoundWheneverTheyFit) {
   EXPECT_GT(tally.feasible, 400);
 }
 
-// BERTH_TREE_SEEDS: so many instead.
+std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// BERTH_TREE_SEEDS: so many instead, from BERTH_TREE_FIRST_SEED on.
 TEST(TreesOfAllKinds, WithDevicesAreFoundWheneverTheyFit) {
-  const char* const asked = std::getenv("BERTH_TREE_SEEDS");
-  const std::uint64_t seeds = asked ? std::strtoull(asked, nullptr, 10) : 400;
-  const Tally tally = compare(0, seeds, random_device_world);
+  const std::uint64_t seeds = number_of("BERTH_TREE_SEEDS", 400);
+  const Tally tally = compare(number_of("BERTH_TREE_FIRST_SEED", 0), seeds, random_device_world);
   EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
   EXPECT_GT(tally.feasible, 100);
   EXPECT_GT(tally.proved, 20);

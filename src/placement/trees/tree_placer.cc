@@ -26,7 +26,9 @@ void TreePlacer::find_kinds(const PluginSet& plugins) {
   for (std::size_t node = 0; node < input_.nodes.size(); ++node) {
     const TreeNode& one = input_.nodes[node];
     if (!one.is_group() || one.group.waiting.empty()) continue;
-    auto fit = std::make_unique<GroupFit>(plugins, groups_.pods(), context_, transaction_, one.group.waiting);
+    states_[node].members = std::make_shared<const WaitingMembers>(context_.cluster, one.group.waiting);
+    auto fit = std::make_unique<GroupFit>(plugins, groups_.pods(), context_, transaction_,
+                                          states_[node].members->distinct());
     const std::string_view kind = fit->kind();
     const auto found = kind.empty() ? known.end() : known.find(kind);
     if (found != known.end()) {
@@ -66,10 +68,12 @@ void TreePlacer::find_devices(std::size_t node, const std::set<model::ClaimId>& 
 }
 
 void TreePlacer::reset() {
-  outcome_ = {};
-  outcome_.nodes.resize(input_.nodes.size());
   obstacle_ = std::nullopt;
   unproved_ = {};
+  if (is_empty_) return;
+  is_empty_ = true;
+  outcome_ = {};
+  outcome_.nodes.resize(input_.nodes.size());
   for (std::size_t node = 0; node < input_.nodes.size(); ++node) {
     outcome_.nodes[node].members.resize(input_.nodes[node].group.waiting.size());
     outcome_.nodes[node].placed = needs_[node].has_minimum();
@@ -81,6 +85,13 @@ void TreePlacer::begin_check() {
   descents_ = choices_ = Budget(kTreeCheckStepsMax);
   placings_ = Budget(kTreeCheckPlacingsMax);
   reset();
+}
+
+DomainUse TreePlacer::requested() const {
+  DomainUse use;
+  for (const State& state : states_)
+    if (state.members) use += state.members->requested(context_.cluster);
+  return use;
 }
 
 // Placing a member costs as much as many steps of a search by counts.
@@ -209,6 +220,7 @@ bool TreePlacer::place_together(std::span<const TreeUnit> units, const TreeDesce
 }
 
 void TreePlacer::keep(std::span<const TreeUnit> units, const TreeDescent& descent) {
+  is_empty_ = false;
   for (std::size_t i = 0; i < units.size(); ++i) {
     const std::optional<Ground>& ground = descent.found()[i];
     if (!ground) continue;
@@ -236,7 +248,8 @@ bool TreePlacer::place(const TreeUnit& unit, const Ground& ground) {
                          needed,
                          grounds_.topology_of(ground),
                          false,
-                         kind ? fits_[*kind].get() : nullptr};
+                         kind ? fits_[*kind].get() : nullptr,
+                         states_[unit.node].members};
   GroupOutcome outcome = groups_.run_on(context_, group, trial, transaction_);
   if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
   if (outcome.kind != GroupOutcome::Kind::Placed) return false;
@@ -250,6 +263,7 @@ void TreePlacer::take_back(const TreeUnit& unit) {
 }
 
 void TreePlacer::grow() {
+  is_empty_ = false;
   find_ground(0);
   grow_node(0);
 }

@@ -98,6 +98,26 @@ bool Replacements::keep_rooms(const GroupKey& group, std::size_t count, std::spa
   return true;
 }
 
+void Replacements::keep_member(const GroupKey& group, const std::string& pod) {
+  const auto found = replacements_.find(group);
+  if (found == replacements_.end()) return;
+  Replacement& replacement = found->second;
+  const auto leaving = replacement.leaving.find(pod);
+  if (leaving == replacement.leaving.end()) return;
+  std::list<SuccessorRoom>& rooms = replacement.rooms;
+  if (const auto room = std::ranges::find(rooms, leaving->second.room, &SuccessorRoom::node);
+      room != rooms.end())
+    rooms.erase(room);
+  replacement.leaving.erase(leaving);
+  leaving_.erase(pod_key(group, pod));
+  writes_.erase(pod_key(group, pod));
+}
+
+void Replacements::set_message(const GroupKey& group, std::string message) {
+  if (const auto found = replacements_.find(group); found != replacements_.end())
+    found->second.message = std::move(message);
+}
+
 bool Replacements::end(const GroupKey& group) {
   const auto found = replacements_.find(group);
   if (found == replacements_.end()) return false;

@@ -53,6 +53,7 @@ struct Replacement {
   std::size_t size = 0;                       // members of the whole group
   std::map<std::string, LeavingPod> leaving;  // by name
   std::list<SuccessorRoom> rooms;             // the oldest hold first
+  std::string where;                          // " in rack r1", or empty
   std::string message;                        // of its report
   Time until;
 };
@@ -86,6 +87,9 @@ class Replacements {
   // Ends rooms until no more than so many are left: first one on each of these nodes, in their order, then
   // the latest. True if one ended.
   bool keep_rooms(const GroupKey& group, std::size_t count, std::span<const std::string> filled);
+  // The member, whose place is good again, is not evicted. The room of its successor ends.
+  void keep_member(const GroupKey& group, const std::string& pod);
+  void set_message(const GroupKey& group, std::string message);
   // Ends the group's replacement and its rooms. True if it had one.
   bool end(const GroupKey& group);
   // Members that leave and are still there, of a group that leaves as a whole.
