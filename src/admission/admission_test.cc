@@ -5,6 +5,7 @@
 #include "admission/configuration_rules.h"
 #include "admission/mutation.h"
 #include "admission/policy.h"
+#include "admission/policy_evaluation.h"
 #include "admission/policy_rules.h"
 #include "admission/review.h"
 #include "admission/type_check.h"
@@ -369,6 +370,25 @@ TEST(Policy, VariablesReadEachOtherToABound) {
   ASSERT_EQ(refused.size(), 1u);
   EXPECT_TRUE(refused[0].ends_with("composited variable \"v0\" is read through more than 32 others"))
       << refused[0];
+}
+
+TEST(Policy, FailuresHaveTheTypesOfTheReference) {
+  const auto types = [](const std::string& expression, const std::string& more = "") {
+    const PolicyVerdict verdict =
+        verdict_of("{" + more + R"("validations":[{"expression":")" + expression + R"("}]})");
+    Texts found;
+    for (const PolicyDenial& denial : verdict.denials) found.emplace_back(policy_error_type(denial.message));
+    for (const std::string& message : verdict.ignored)
+      found.push_back("ignored " + std::string(policy_error_type(message)));
+    return found;
+  };
+  const std::string ignore = R"("failurePolicy":"Ignore",)";
+  EXPECT_EQ(types("true"), Texts());
+  EXPECT_EQ(types("false", ignore), Texts{"invalid_error"});
+  EXPECT_EQ(types("object.spec.absent == 1"), Texts{"invalid_error"});
+  EXPECT_EQ(types("object.spec.absent == 1", ignore), Texts{"ignored invalid_error"});
+  EXPECT_EQ(types("object +"), Texts{"compile_error"});
+  EXPECT_EQ(policy_error_type(kOutOfBudget), "out_of_budget");
 }
 
 TEST(Policy, AnnotatesTheAudit) {

@@ -89,7 +89,10 @@ class Judgement {
 
  private:
   void fail(std::size_t index, std::string why) {
-    if (!policy_.ignores_failures) verdict_.denials.push_back({index, std::move(why), ""});
+    if (policy_.ignores_failures)
+      verdict_.ignored.push_back(std::move(why));
+    else
+      verdict_.denials.push_back({index, std::move(why), ""});
   }
 
   void validate(std::size_t index, const Validation& validation) {
@@ -219,6 +222,11 @@ PolicyBinding read_policy_binding(const Json& binding) {
   read.warns = has("Warn");
   read.audits = has("Audit");
   return read;
+}
+
+std::string_view policy_error_type(std::string_view message) {
+  if (message.starts_with("compilation")) return "compile_error";
+  return message == kOutOfBudget ? "out_of_budget" : "invalid_error";
 }
 
 PolicyVerdict judge(const Policy& policy, const ExpressionInputs& inputs, std::uint64_t& cost_left) {

@@ -104,7 +104,13 @@ struct PolicyVerdict {
   std::vector<PolicyDenial> denials;
   AuditAnnotations annotations;
   std::vector<std::string> annotation_errors;  // each denies, whatever the binding's actions
+  std::vector<std::string> ignored;            // failures of conditions and validations that deny nothing
 };
+
+// How metrics name what went wrong, by the text of a denial or a failure. A validation that is false is an
+// "invalid_error" too, as in the reference.
+inline constexpr std::string_view kNoPolicyError = "no_error";
+std::string_view policy_error_type(std::string_view message);
 
 // What a validating policy says of one request with one parameter. A failure is a denial
 // unless the policy ignores it.

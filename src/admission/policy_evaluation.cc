@@ -7,10 +7,6 @@ namespace {
 
 using cel::Value;
 
-constexpr std::string_view kOutOfBudget =
-    "validation failed due to running out of cost budget, no further "
-    "validation rules will be run";
-
 }  // namespace
 
 Value LazyVariables::key_at(std::size_t index) const {

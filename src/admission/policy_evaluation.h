@@ -14,6 +14,10 @@
 
 namespace berth::admission {
 
+// What an expression is answered with once nothing of the cost is left.
+inline constexpr std::string_view kOutOfBudget =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
 // The values of variables, each evaluated when it is first read.
 class LazyVariables final : public cel::MapSource {
  public:

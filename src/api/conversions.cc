@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/autoscaler_conversion.h"
 #include "api/custom_version.h"
 #include "api/decode.h"
 #include "api/served_kinds.h"
@@ -190,6 +191,7 @@ struct Conversion {
 
 // Every version whose shape differs from the stored one.
 constexpr Conversion kConversions[] = {
+    {"autoscaling", "v1", "horizontalpodautoscalers", autoscaler_to_stored, autoscaler_to_served},
     {"events.k8s.io", "v1", "events", event_to_stored, event_to_served},
     {"resource.k8s.io", "v1beta1", "resourceslices", slice_to_stored, slice_to_served},
     {"resource.k8s.io", "v1beta1", "resourceclaims", claim_to_stored, claim_to_served},

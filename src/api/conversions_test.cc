@@ -36,6 +36,38 @@ constexpr ConversionRow kConversionRows[] = {
          "involvedObject":{"kind":"Pod","name":"p"},"message":"n","source":{},"firstTimestamp":null,
          "lastTimestamp":null,"eventTime":"2026-01-01T00:00:00.000000Z","reportingComponent":"c.io/x",
          "reportingInstance":"i"})"},
+    {"Autoscaler", "autoscaling", "v1", "horizontalpodautoscalers",
+     R"({"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1","metadata":{"name":"h","annotations":{
+         "own":"x",)"
+     R"("autoscaling.alpha.kubernetes.io/metrics":"[{\"type\":\"Resource\",\"resource\":{\"name\":)"
+     R"(\"memory\",\"targetAverageValue\":\"1Gi\"}},{\"type\":\"Pods\",\"pods\":{\"metricName\":\"m\",)"
+     R"(\"targetAverageValue\":\"10\"}},{\"type\":\"Object\",\"object\":{\"target\":{\"kind\":\"Service\",)"
+     R"(\"name\":\"s\"},\"metricName\":\"o\",\"targetValue\":\"3\"}},{\"type\":\"External\",\"external\":)"
+     R"({\"metricName\":\"e\",\"metricSelector\":{\"matchLabels\":{\"a\":\"b\"}},)"
+     R"(\"targetAverageValue\":\"5\"}}]","autoscaling.alpha.kubernetes.io/current-metrics":"[{\"type\":)"
+     R"(\"Resource\",\"resource\":{\"name\":\"cpu\",\"currentAverageValue\":\"60m\",)"
+     R"(\"currentAverageUtilization\":60}}]",)"
+     R"("autoscaling.alpha.kubernetes.io/behavior":"{\"ScaleDown\":{\"SelectPolicy\":\"Min\",\"Policies\":[)"
+     R"({\"Type\":\"Pods\",\"Value\":1,\"PeriodSeconds\":60}]}}",)"
+     R"("autoscaling.alpha.kubernetes.io/conditions":"[{\"type\":\"AbleToScale\",\"status\":\"True\",)"
+     R"(\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]"}},
+         "spec":{"scaleTargetRef":{"kind":"Deployment","name":"d","apiVersion":"apps/v1"},"minReplicas":1,
+         "maxReplicas":3,"targetCPUUtilizationPercentage":80},"status":{"currentReplicas":2,
+         "desiredReplicas":2,"currentCPUUtilizationPercentage":60}})",
+     R"({"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","metadata":{"name":"h","annotations":{
+         "own":"x"}},"spec":{"scaleTargetRef":{"kind":"Deployment","name":"d","apiVersion":"apps/v1"},
+         "minReplicas":1,"maxReplicas":3,"metrics":[{"type":"Resource","resource":{"name":"memory",
+         "target":{"type":"AverageValue","averageValue":"1Gi"}}},{"type":"Pods","pods":{"metric":{"name":"m"},
+         "target":{"type":"AverageValue","averageValue":"10"}}},{"type":"Object","object":{
+         "describedObject":{"kind":"Service","name":"s"},"target":{"type":"Value","value":"3"},
+         "metric":{"name":"o"}}},{"type":"External","external":{"metric":{"name":"e","selector":{
+         "matchLabels":{"a":"b"}}},"target":{"type":"AverageValue","averageValue":"5"}}},
+         {"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization",
+         "averageUtilization":80}}}],"behavior":{"scaleDown":{"selectPolicy":"Min","policies":[{"type":"Pods",
+         "value":1,"periodSeconds":60}]}}},"status":{"currentReplicas":2,"desiredReplicas":2,
+         "currentMetrics":[{"type":"Resource","resource":{"name":"cpu","current":{"averageValue":"60m",
+         "averageUtilization":60}}}],"conditions":[{"type":"AbleToScale","status":"True",
+         "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})"},
     {"Slice", "resource.k8s.io", "v1beta1", "resourceslices",
      R"({"kind":"ResourceSlice","apiVersion":"resource.k8s.io/v1beta1","metadata":{"name":"s"},
          "spec":{"driver":"d.io","pool":{"name":"p","generation":1,"resourceSliceCount":1},

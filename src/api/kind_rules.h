@@ -4,6 +4,7 @@
 // get canonical documents of the storage version. Pure functions: RuleContext has all other inputs.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -37,6 +38,15 @@ enum class PodAccounts {
   Required,  // only `default` does, which a controller makes soon after its namespace; for others 403
 };
 
+// What Services have of ranges that they share, stored ones and those whose write is under way. The Service
+// with `except_uid` does not count.
+class ServiceAllocations {
+ public:
+  virtual ~ServiceAllocations() = default;
+  virtual bool has_address(std::string_view address, std::string_view except_uid) const = 0;
+  virtual bool has_node_port(std::int64_t port, std::string_view except_uid) const = 0;
+};
+
 struct RuleContext {
   const Gates& gates;
   CelCheck check_cel;  // never null
@@ -62,6 +72,8 @@ struct RuleContext {
   // The resource of the request, in its version; null where the rules are asked without one.
   const ResourceInfo* resource = nullptr;
   PodAccounts pod_accounts = PodAccounts::AsGiven;
+  // For rules of Services; null: there are no others.
+  const ServiceAllocations* services = nullptr;
 };
 
 // How metadata.name is checked.

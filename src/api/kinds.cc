@@ -39,9 +39,19 @@ constexpr std::array<KindInfo, kTypedKindCount> kKinds = {{
 
 constexpr KindInfo kOther = {Kind::Other, "", "", "", "", true};
 
+// An object that is decoded where it stays: a Pod has 1.3 KB.
 template <class T, class Document>
-TypedObject share(const Document& object, RawPtr raw, T (*decode)(const Document&, RawPtr)) {
-  return std::make_shared<const T>(decode(object, std::move(raw)));
+struct InPlace {
+  InPlace(const Document& document, RawPtr raw, T (*decode)(const Document&, RawPtr))
+      : object(decode(document, std::move(raw))) {}
+  const T object;
+};
+
+template <class T, class Document>
+TypedObject share(const Document& document, RawPtr raw, T (*decode)(const Document&, RawPtr)) {
+  auto made = std::make_shared<InPlace<T, Document>>(document, std::move(raw), decode);
+  const T* object = &made->object;
+  return std::shared_ptr<const T>(std::move(made), object);
 }
 
 TypedObject decode_as(Kind kind, const Json& object, RawPtr raw) {

@@ -1,5 +1,5 @@
-// Names of labels and taints that Kubernetes gives every node. Source: the well-known labels, annotations and
-// taints of its reference.
+// Names of labels and taints that Kubernetes gives every node, and of its mirror pods. Source: the well-known
+// labels, annotations and taints of Kubernetes' reference.
 #pragma once
 
 #include <string_view>
@@ -14,5 +14,7 @@ inline constexpr std::string_view kNotReadyTaint = "node.kubernetes.io/not-ready
 inline constexpr std::string_view kUnreachableTaint = "node.kubernetes.io/unreachable";
 inline constexpr std::string_view kRegionLabel = "topology.kubernetes.io/region";
 inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
+// Of the object of a static pod, which the kubelet makes.
+inline constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 
 }  // namespace berth::api

@@ -64,6 +64,11 @@ class Decoder {
     bool holds(const FieldInfo& field) const {
       return covers(field) && (length >= field.embed.size() || field.embed[length] == 0);
     }
+    const FieldInfo* find(const TypeInfo& type, std::uint32_t number) const {
+      if (length == 0) return type.field_by_number(number);
+      return type.find_field(0,
+                             [&](const FieldInfo& field) { return field.proto == number && holds(field); });
+    }
   };
 
   Status fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members);
@@ -93,16 +98,13 @@ Result<Json> Decoder::message(const TypeInfo& type, std::string_view bytes) {
 Status Decoder::fields(const TypeInfo& type, std::string_view bytes, Prefix prefix, Members& members) {
   const std::span<const FieldInfo> all = type.fields();
   WireReader reader(bytes);
-  std::size_t at = 0;
   while (!reader.at_end()) {
-    const WireField wire = TRY(reader.next());
-    // Fields come in the order of their numbers, which is nearly the table's.
-    const FieldInfo* direct = type.find_field(
-        at, [&](const FieldInfo& field) { return field.proto == wire.number && prefix.holds(field); });
-    if (direct) {
-      at = static_cast<std::size_t>(direct - all.data());
+    WireField wire;
+    if (!reader.next_usual(wire)) wire = TRY(reader.next());
+    if (const FieldInfo* direct = prefix.find(type, wire.number)) {
       if (is_skipped(*direct)) continue;
-      if (const Status read = append(*direct, wire, members[at]); !read) return read;
+      Json& member = members[static_cast<std::size_t>(direct - all.data())];
+      if (const Status read = append(*direct, wire, member); !read) return read;
       continue;
     }
     const bool embedded = prefix.length < 2 && wire.type == WireType::Bytes &&

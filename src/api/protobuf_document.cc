@@ -18,7 +18,8 @@ Result<MapEntry> map_entry(std::string_view bytes) {
   MapEntry entry;
   WireReader reader(bytes);
   while (!reader.at_end()) {
-    const WireField part = TRY(reader.next());
+    WireField part;
+    if (!reader.next_usual(part)) part = TRY(reader.next());
     if (part.number == 1) entry.key = part.bytes;
     if (part.number == 2) entry.value = part.bytes;
   }
@@ -39,6 +40,10 @@ struct ProtobufDocument::Embedded {
   bool holds(const FieldInfo& field) const {
     return covers(field) && (depth >= field.embed.size() || field.embed[depth] == 0);
   }
+  const FieldInfo* find(const TypeInfo& type, std::uint32_t number) const {
+    if (depth == 0) return type.field_by_number(number);
+    return type.find_field(0, [&](const FieldInfo& field) { return field.proto == number && holds(field); });
+  }
   bool leads_to(const FieldInfo& field, std::uint32_t number) const {
     return depth < field.embed.size() && covers(field) && field.embed[depth] == number;
   }
@@ -53,7 +58,6 @@ ProtobufDocument::ProtobufDocument(const TypeInfo& type, std::string_view messag
 void ProtobufDocument::collect(std::string_view message, const Embedded& around) {
   const std::span<const FieldInfo> all = type_->fields();
   WireReader reader(message);
-  std::size_t at = 0;
   while (!reader.at_end()) {
     WireField wire;
     if (!reader.next_usual(wire)) {
@@ -61,10 +65,7 @@ void ProtobufDocument::collect(std::string_view message, const Embedded& around)
       if (!other) return fail(other.error());
       wire = *other;
     }
-    const FieldInfo* direct = type_->find_field(
-        at, [&](const FieldInfo& field) { return field.proto == wire.number && around.holds(field); });
-    if (direct) {
-      at = static_cast<std::size_t>(direct - all.data());
+    if (const FieldInfo* direct = around.find(*type_, wire.number)) {
       reading_->fields_.push_back({direct, wire});
       continue;
     }

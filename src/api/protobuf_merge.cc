@@ -36,8 +36,7 @@ Result<std::vector<WireField>> fields_of(std::string_view message) {
 
 // The type of a member that is one message; null for others.
 const TypeInfo* part_type(const TypeInfo& type, std::uint32_t number) {
-  const FieldInfo* field =
-      type.find_field(0, [&](const FieldInfo& one) { return one.proto == number && one.embed[0] == 0; });
+  const FieldInfo* field = type.field_by_number(number);
   const bool is_part = field && field->kind == ValueKind::Message && field->shape == Shape::One;
   return is_part ? &field->type() : nullptr;
 }

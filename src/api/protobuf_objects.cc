@@ -4,11 +4,13 @@
 
 #include "api/protobuf.h"
 #include "api/protobuf_wire.h"
+#include "base/heap_growth.h"
 
 namespace berth::api {
 namespace {
 
 constexpr std::string_view kListSuffix = "List";
+constexpr std::size_t kItemsOfHeapGrowth = 64;  // each with 1 KB or less, in most clusters
 
 // The numbers of the Go types' tags.
 enum ListField : std::uint32_t { kListMetadata = 1, kListItems = 2 };
@@ -48,6 +50,7 @@ Result<ProtobufList> open_protobuf_list(std::string_view body) {
       list.resource_version = TRY(bytes_of(field.bytes, kListVersion));
       list.next = TRY(bytes_of(field.bytes, kListContinue));
     } else if (field.number == kListItems) {
+      if (list.items.size() % kItemsOfHeapGrowth == 0) grow_heap();
       list.items.push_back(std::make_shared<const std::string>(
           enclosed_in_envelope({envelope.api_version, kind, field.bytes})));
     }

@@ -72,7 +72,8 @@ Result<WireParts> wire_parts(std::string_view message) {
   WireParts parts;
   WireReader reader(message);
   while (!reader.at_end()) {
-    const WireField field = TRY(reader.next());
+    WireField field;
+    if (!reader.next_usual(field)) field = TRY(reader.next());
     if (field.number >= std::size(parts.scalars)) continue;
     if (field.type == WireType::Bytes)
       parts.bytes[field.number] = field.bytes;

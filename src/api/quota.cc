@@ -67,7 +67,7 @@ void charge_pod(const Json& object, QuotaCharge& charge) {
   charge.best_effort = object.part("status").string_at("qosClass") == "BestEffort";
   charge.cross_namespace_affinity = names_other_namespaces(affinity.part("podAffinity")) ||
                                     names_other_namespaces(affinity.part("podAntiAffinity"));
-  charge.priority_class = pod.priority_class;
+  if (!pod.priority_class.empty()) charge.priority_classes = {pod.priority_class};
   if (pod.finished()) return;
   add_count(charge.amounts, "pods", 1);
   add_requests(charge.amounts, effective_requests(pod));
@@ -92,6 +92,13 @@ void charge_service(const Json& object, QuotaCharge& charge) {
 }
 
 void charge_volume_claim(const Json& object, QuotaCharge& charge) {
+  charge.is_volume_claim = true;
+  const Json& status = object.part("status");
+  for (const std::string_view name :
+       {object.part("spec").string_at("volumeAttributesClassName"),
+        status.string_at("currentVolumeAttributesClassName"),
+        status.part("modifyVolumeStatus").string_at("targetVolumeAttributesClassName")})
+    if (!name.empty()) charge.attributes_classes.emplace_back(name);
   ResourceMap& amounts = charge.amounts;
   constexpr std::string_view kStorage = "storage";
   const Json& spec = object.part("spec");
@@ -142,22 +149,27 @@ const ReadResource* read_resource(std::string_view group, std::string_view plura
   return found == std::end(kReadResources) ? nullptr : found;
 }
 
+// One class that the expression selects is enough.
+bool has_class(const std::vector<std::string>& classes, const Json* expression) {
+  const std::string_view op = expression ? expression->string_at("operator") : "Exists";
+  if (op == "Exists") return !classes.empty();
+  if (classes.empty()) return op != "In";
+  if (op == "DoesNotExist") return false;
+  const JsonArray& values = expression->items_at("values");
+  return std::any_of(classes.begin(), classes.end(), [&](const std::string& name) {
+    return (std::find(values.begin(), values.end(), Json(name)) != values.end()) == (op == "In");
+  });
+}
+
 bool holds(const QuotaCharge& charge, std::string_view scope, const Json* expression) {
+  if (charge.is_volume_claim)
+    return scope == "VolumeAttributesClass" && has_class(charge.attributes_classes, expression);
   if (scope == "Terminating") return charge.terminating;
   if (scope == "NotTerminating") return !charge.terminating;
   if (scope == "BestEffort") return charge.best_effort;
   if (scope == "NotBestEffort") return !charge.best_effort;
   if (scope == "CrossNamespacePodAffinity") return charge.cross_namespace_affinity;
-  if (scope != "PriorityClass") return false;
-  const std::string_view op = expression ? expression->string_at("operator") : "Exists";
-  const bool has_class = !charge.priority_class.empty();
-  if (op == "Exists") return has_class;
-  if (op == "DoesNotExist") return !has_class;
-  const JsonArray& values = expression->items_at("values");
-  const bool listed = std::any_of(values.begin(), values.end(), [&](const Json& value) {
-    return value.is_string() && value.as_string() == charge.priority_class;
-  });
-  return op == "NotIn" ? !listed : has_class && listed;
+  return scope == "PriorityClass" && has_class(charge.priority_classes, expression);
 }
 
 }  // namespace
@@ -214,7 +226,7 @@ std::string missing_amounts(const UnsetAmounts& unset, const ResourceMap& hard) 
 bool is_in_scopes(const QuotaCharge& charge, const Json& quota_spec) {
   const JsonArray& scopes = quota_spec.items_at("scopes");
   const JsonArray& expressions = quota_spec.part("scopeSelector").items_at("matchExpressions");
-  if (!charge.is_pod) return scopes.empty() && expressions.empty();
+  if (!charge.is_pod && !charge.is_volume_claim) return scopes.empty() && expressions.empty();
   return std::all_of(scopes.begin(), scopes.end(),
                      [&](const Json& scope) {
                        return holds(charge, scope.is_string() ? scope.as_string() : "", nullptr);

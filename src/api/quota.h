@@ -16,12 +16,14 @@ namespace berth::api {
 // Of one object.
 struct QuotaCharge {
   ResourceMap amounts;  // by the names that spec.hard of a quota may have
-  // What the scopes of quotas ask of a pod. Objects of other kinds are in no scope.
+  // What the scopes of quotas ask of a pod, and of a claim of a volume. Other objects are in no scope.
   bool is_pod = false;
   bool terminating = false;  // it has activeDeadlineSeconds
   bool best_effort = false;
   bool cross_namespace_affinity = false;
-  std::string priority_class;
+  std::vector<std::string> priority_classes;  // at most one
+  bool is_volume_claim = false;
+  std::vector<std::string> attributes_classes;  // VolumeAttributesClasses: wanted, current, on the way
 
   friend bool operator==(const QuotaCharge&, const QuotaCharge&) = default;
 };

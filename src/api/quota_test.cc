@@ -96,5 +96,28 @@ TEST(QuotaCharge, WhichPodsAScopeMeans) {
       is_in_scopes(quota_charge("", "secrets", Json()), *parse_json(R"({"scopes":["BestEffort"]})")));
 }
 
+TEST(QuotaCharge, WhichClaimsAScopeMeans) {
+  const auto counts = [](const std::string& expression, const char* claim) {
+    Json spec = Json::object({});
+    spec["scopeSelector"]["matchExpressions"] =
+        Json::array({*parse_json(R"({"scopeName":"VolumeAttributesClass",)" + expression + "}")});
+    return is_in_scopes(quota_charge("", "persistentvolumeclaims", *parse_json(claim)), spec);
+  };
+  constexpr const char* kGold = R"({"spec":{"volumeAttributesClassName":"gold"}})";
+  constexpr const char* kChanging = R"({"spec":{"volumeAttributesClassName":"silver"},"status":{
+      "currentVolumeAttributesClassName":"gold"}})";
+  const std::string in = R"("operator":"In","values":["gold"])",
+                    not_in = R"("operator":"NotIn","values":["gold"])";
+  EXPECT_TRUE(counts(in, kGold));
+  EXPECT_TRUE(counts(in, kChanging));
+  EXPECT_FALSE(counts(in, "{}"));
+  EXPECT_FALSE(counts(not_in, kGold));
+  EXPECT_TRUE(counts(not_in, kChanging)) << "one of its classes is another";
+  EXPECT_TRUE(counts(R"("operator":"Exists")", kGold));
+  EXPECT_TRUE(counts(R"("operator":"DoesNotExist")", "{}"));
+  EXPECT_FALSE(is_in_scopes(quota_charge("", "persistentvolumeclaims", *parse_json(kGold)),
+                            *parse_json(R"({"scopes":["NotTerminating"]})")));
+}
+
 }  // namespace
 }  // namespace berth::api

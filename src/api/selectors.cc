@@ -303,6 +303,11 @@ void LabelSelector::also_requires(std::string key, LabelOperator op, std::string
   requirements_.push_back({std::move(key), op, {std::move(value)}});
 }
 
+const LabelRequirement* LabelSelector::first_in() const {
+  const auto found = std::ranges::find(requirements_, LabelOperator::In, &LabelRequirement::op);
+  return found == requirements_.end() ? nullptr : &*found;
+}
+
 bool LabelSelector::matches(const Json* labels) const {
   return !nothing_ &&
          std::all_of(requirements_.begin(), requirements_.end(), [&](const LabelRequirement& requirement) {

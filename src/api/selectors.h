@@ -53,6 +53,9 @@ class LabelSelector {
   bool selects_everything() const { return !nothing_ && requirements_.empty(); }
   bool selects_nothing() const { return nothing_; }
   const std::vector<LabelRequirement>& requirements() const { return requirements_; }
+  // The first In requirement: whatever is selected has this label with one of these values. Null: there is
+  // none.
+  const LabelRequirement* first_in() const;
   friend bool operator==(const LabelSelector&, const LabelSelector&) = default;
 
  private:

@@ -60,18 +60,15 @@ bool has_controller(const ResourceInfo& resource) {
     std::string_view resource;  // empty: every one of the group
   };
   static constexpr Unacted kUnacted[] = {
-      {"autoscaling", ""},
       {"networking.k8s.io", ""},
       {"discovery.k8s.io", ""},
       {"certificates.k8s.io", "clustertrustbundles"},
       {"certificates.k8s.io", "podcertificaterequests"},
-      {"flowcontrol.apiserver.k8s.io", ""},
       {"storage.k8s.io", "csinodes"},
       {"storagemigration.k8s.io", ""},
       {"storage.k8s.io", "volumeattachments"},
       {"storage.k8s.io", "volumeattributesclasses"},
       {"coordination.k8s.io", "leasecandidates"},
-      {"resource.k8s.io", "resourcepoolstatusrequests"},
       {"scheduling.k8s.io", "compositepodgroups"},
   };
   for (const Unacted& row : kUnacted)

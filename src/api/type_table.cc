@@ -1,6 +1,7 @@
 #include "api/type_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -24,6 +25,8 @@ constexpr TypeInfo kGeneratedTypes[] = {
 #include "api/generated_types.inc"
 };
 
+constexpr std::uint32_t kIndexedNumberMax = 0xff;  // of a field; those of the overlay are larger
+
 auto order(const TypeInfo& type) {
   return std::tie(type.group, type.version, type.name);
 }
@@ -39,6 +42,8 @@ class TypeIndex {
   std::vector<FieldInfo> fields;
   std::vector<TypeInfo> types;
   std::vector<std::uint16_t> by_name;
+  // By the position of the type: from a wire number to the position in its fields, plus one.
+  std::vector<std::vector<std::uint8_t>> by_number;
 
   const TypeInfo* find(const TypeName& name) const {
     const auto key = std::tie(name.group, name.version, name.name);
@@ -58,6 +63,19 @@ class TypeIndex {
     for (std::size_t i = 0; i < types.size(); ++i) by_name[i] = static_cast<std::uint16_t>(i);
     std::sort(by_name.begin(), by_name.end(),
               [&](std::uint16_t a, std::uint16_t b) { return order(types[a]) < order(types[b]); });
+    for (const TypeInfo& type : types) by_number.push_back(numbers_of(type));
+  }
+
+  std::vector<std::uint8_t> numbers_of(const TypeInfo& type) const {
+    BERTH_ASSERT(type.field_count < std::numeric_limits<std::uint8_t>::max(), "a position fits into a byte");
+    std::vector<std::uint8_t> positions;
+    for (std::size_t i = 0; i < type.field_count; ++i) {
+      const FieldInfo& field = fields[type.first_field + i];
+      if (field.proto == 0 || field.proto > kIndexedNumberMax || field.embed[0] != 0) continue;
+      if (positions.size() <= field.proto) positions.resize(field.proto + 1u);
+      positions[field.proto] = static_cast<std::uint8_t>(i + 1);
+    }
+    return positions;
   }
 
   void append_fields(TypeInfo& type) {
@@ -98,6 +116,17 @@ const TypeInfo& FieldInfo::type() const {
 
 std::span<const FieldInfo> TypeInfo::fields() const {
   return std::span(TypeIndex::instance().fields).subspan(first_field, field_count);
+}
+
+const FieldInfo* TypeInfo::field_by_number(std::uint32_t number) const {
+  const TypeIndex& table = TypeIndex::instance();
+  if (number > kIndexedNumberMax)
+    return find_field(0,
+                      [&](const FieldInfo& field) { return field.proto == number && field.embed[0] == 0; });
+  const std::vector<std::uint8_t>& positions =
+      table.by_number[static_cast<std::size_t>(this - table.types.data())];
+  const std::size_t position = number < positions.size() ? positions[number] : 0;
+  return position == 0 ? nullptr : &table.fields[first_field + position - 1];
 }
 
 const FieldInfo* TypeInfo::field_by_json(std::string_view json, std::size_t hint) const {

@@ -96,6 +96,8 @@ struct TypeInfo {
   std::span<const FieldInfo> fields() const;
   // Null for an unknown name. Names match exactly; the search starts at `hint`.
   const FieldInfo* field_by_json(std::string_view json, std::size_t hint = 0) const;
+  // Among the fields without an embedded message around them; null for an unknown number. O(1).
+  const FieldInfo* field_by_number(std::uint32_t number) const;
   // The first field, from the one at `hint` on and then from the first one, that `is_it` accepts; or null.
   template <class Is>
   const FieldInfo* find_field(std::size_t hint, Is is_it) const {

@@ -23,6 +23,7 @@ constexpr std::string_view kNet = "networking.k8s.io";
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 constexpr std::string_view kScheduling = "scheduling.k8s.io";
 constexpr std::string_view kStorage = "storage.k8s.io";
+constexpr std::string_view kUsageGroup = "metrics.k8s.io";
 
 // group, version, plural, singular, kind, scope, short names, categories, subresources, verbs
 constexpr ResourceInfo kResources[] = {
@@ -112,6 +113,9 @@ constexpr ResourceInfo kResources[] = {
     {kFlow, "v1", "flowschemas", "flowschema", "FlowSchema", kCluster, "", "", "status", kAll},
     {kFlow, "v1", "prioritylevelconfigurations", "prioritylevelconfiguration", "PriorityLevelConfiguration",
      kCluster, "", "", "status", kAll},
+
+    {kUsageGroup, "v1beta1", "nodes", "", "NodeMetrics", kCluster, "", "", "", kRead},
+    {kUsageGroup, "v1beta1", "pods", "", "PodMetrics", kNamespaced, "", "", "", kRead},
 
     {kNet, "v1", "ingressclasses", "ingressclass", "IngressClass", kCluster, "", "", "", kAll},
     {kNet, "v1", "ingresses", "ingress", "Ingress", kNamespaced, "ing", "", "status", kAll},

@@ -99,6 +99,17 @@ TEST(TypeTable, NamesAreUniqueWithinATypeAndWireNumbersToo) {
   }
 }
 
+TEST(TypeTable, FindsFieldsByTheirWireNumbers) {
+  for (const TypeInfo& type : types()) {
+    EXPECT_EQ(type.field_by_number(0), nullptr) << type.name;
+    EXPECT_EQ(type.field_by_number(19999), nullptr) << type.name << ": a number that protobuf reserves";
+    for (const FieldInfo& field : type.fields()) {
+      if (field.proto == 0 || field.embed[0] != 0) continue;
+      EXPECT_EQ(type.field_by_number(field.proto), &field) << type.name << "." << field.json;
+    }
+  }
+}
+
 TEST(TypeTable, HasTheOverlay) {
   const FieldInfo* groups =
       type_of("resource.k8s.io", "v1", "DeviceRequestAllocationResult").field_by_json("compatibilityGroups");

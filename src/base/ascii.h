@@ -1,6 +1,7 @@
-// Character classes of ASCII, independent of the locale.
+// Character classes and words of ASCII, independent of the locale.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,15 @@ inline std::string_view trimmed(std::string_view text, std::string_view blanks =
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+// The words that Go's strconv.ParseBool reads; none: another text.
+constexpr std::optional<bool> parse_bool(std::string_view text) {
+  for (const std::string_view word : {"1", "t", "T", "true", "TRUE", "True"})
+    if (text == word) return true;
+  for (const std::string_view word : {"0", "f", "F", "false", "FALSE", "False"})
+    if (text == word) return false;
+  return std::nullopt;
 }
 
 // Lower-cases A to Z.

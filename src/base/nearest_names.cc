@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/name_list.h"
+
 namespace berth {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -35,6 +37,12 @@ std::vector<std::string> nearest_names(std::string_view name, std::vector<std::s
   for (auto& [distance, candidate] : ranked)
     if (nearest.size() < kNearestMax) nearest.push_back(std::move(candidate));
   return nearest;
+}
+
+std::string names_hint(std::string_view missing, const std::vector<std::string>& names, std::size_t all) {
+  if (const std::vector<std::string> near = nearest_names(missing, names); !near.empty())
+    return "nearest: " + first_names(near, near.size());
+  return names.empty() ? "" : "existing: " + first_names(names, kNearestMax, all);
 }
 
 }  // namespace berth

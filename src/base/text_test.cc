@@ -23,6 +23,9 @@ TEST(NearestNames, AreTheMostSimilarBestFirst) {
   EXPECT_EQ(nearest_names("gpu", {"tpu", "gpus", "cpu", "gru"}), (Names{"cpu", "gpus", "gru"}));
   EXPECT_EQ(nearest_names("gpu", {"accelerator"}), Names{});
   EXPECT_EQ(nearest_names(std::string(kNearestBytesMax + 1, 'g'), {"g"}), Names{});
+  EXPECT_EQ(names_hint("gpu-lagre", {"gpu-large", "gpu-small"}, 2), "nearest: gpu-large");
+  EXPECT_EQ(names_hint("gpu", {"large", "medium", "small"}, 5), "existing: large, medium, small and 2 more");
+  EXPECT_EQ(names_hint("gpu", {}, 0), "");
 }
 
 TEST(Base64, EncodesAndDecodes) {

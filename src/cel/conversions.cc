@@ -1,6 +1,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "cel/floats.h"
 #include "cel/libraries.h"
@@ -75,11 +76,8 @@ Value double_of_string(Args a, Runtime&) {
 }
 
 Value bool_of_string(Args a, Runtime&) {
-  for (const char* text : {"1", "t", "T", "true", "TRUE", "True"})
-    if (a[0].as_text() == text) return Value::of_bool(true);
-  for (const char* text : {"0", "f", "F", "false", "FALSE", "False"})
-    if (a[0].as_text() == text) return Value::of_bool(false);
-  return no_conversion("bool");
+  const std::optional<bool> value = parse_bool(a[0].as_text());
+  return value ? Value::of_bool(*value) : no_conversion("bool");
 }
 
 Value bytes_of_string(Args a, Runtime&) {

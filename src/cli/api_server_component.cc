@@ -83,6 +83,7 @@ Result<std::unique_ptr<ApiServerComponent>> ApiServerComponent::open(ServerOptio
       std::move(server_options));
   if (Status made = component->server_->make_default_objects(); !made) return made.error();
   if (Status made = component->server_->make_bootstrap_roles(); !made) return made.error();
+  if (Status made = component->server_->make_flow_objects(); !made) return made.error();
   return component;
 }
 
@@ -206,7 +207,7 @@ std::string ApiServerComponent::metrics() {
   text.sample({"WATCH"}, server_->open_watches());
   text.single(api::family_of(api::Metric::StoreRevision), store_->revision());
   text.single(api::family_of(api::Metric::StoreObjects), store_->count(""));
-  server_->write_webhook_metrics(text);
+  server_->write_metrics(text);
   const std::lock_guard lock(shown_mutex_);
   if (shown_.metrics) shown_.metrics(text);
   return text.take();

@@ -108,13 +108,27 @@ class HeldRoomReport {
   scheduling::HeldRooms reported_;
 };
 
+// Passes on what one engine has written.
+class WriteReport {
+ public:
+  void look(const engine::EffectExecutorCounters& counters, explain::DecisionSink& sink) {
+    const explain::WriteCounts now{counters.accepted, counters.conflicts + counters.refused + counters.lost};
+    if (now == reported_) return;
+    sink.add_writes({now.accepted - reported_.accepted, now.failed - reported_.failed});
+    reported_ = now;
+  }
+
+ private:
+  explain::WriteCounts reported_;
+};
+
 }  // namespace
 
 plane::ControlPlaneOptions plane_options(const Configuration& configuration, const Plugins& plugins) {
   plane::ControlPlaneOptions options;
   options.scheduler_names = configuration.scheduler_names;
   options.controller_names = configuration.controllers;
-  options.simulated_job_duration = configuration.simulated_job_duration;
+  options.simulated = {configuration.simulated_job_duration, configuration.simulated_termination};
   if (configuration.bind_requests == "WhenWaiting") options.bind_requests = plane::BindRequests::WhenWaiting;
   options.writes_in_flight_max = static_cast<std::size_t>(configuration.writes_in_flight_max);
   options.scheduling.device_scoring =
@@ -175,6 +189,7 @@ struct ControlPlaneLoops::Parts {
   Shown<BinderFigures> binder_shown;
   TermDoubtLog term_doubts;   // of the thread that steps the binder
   HeldRoomReport held_rooms;  // of the scheduler's thread
+  WriteReport scheduler_writes, binder_writes;
   plane::ControlPlane plane;
   std::unique_ptr<engine::Loop> scheduling;
   std::unique_ptr<engine::Loop> controllers;
@@ -189,19 +204,23 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   Parts& parts = *parts_;
   parts.plane.lead(leadership ? engine::Leading::Yes : engine::Leading::No,
                    leadership.value_or(client::Leadership{}));
-  const auto report_rooms = [&parts, &clock, decisions] {
-    if (decisions) parts.held_rooms.look(parts.plane.scheduler(), *decisions, clock.monotonic());
+  const auto report = [&parts, &clock, decisions](const engine::Engine& scheduling) {
+    if (!decisions) return;
+    parts.held_rooms.look(parts.plane.scheduler(), *decisions, clock.monotonic());
+    parts.scheduler_writes.look(scheduling.write_counters(), *decisions);
   };
-  const auto show_binder = [&parts, &clock](const engine::Engine* engine) {
+  const auto show_binder = [&parts, &clock, decisions](const engine::Engine* engine) {
     if (engine != parts.plane.binding()) return;
+    if (decisions && engine != parts.plane.scheduling())
+      parts.binder_writes.look(engine->write_counters(), *decisions);
     parts.term_doubts.look(parts.plane.binder()->term_doubts(), clock.monotonic());
     parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
   };
   if (engine::Engine* engine = parts.plane.scheduling()) {
     parts.scheduling = std::make_unique<engine::Loop>(
-        *engine, clock, "berth-scheduler", [&parts, show_binder, report_rooms, engine] {
+        *engine, clock, "berth-scheduler", [&parts, show_binder, report, engine] {
           parts.history.flush();
-          report_rooms();
+          report(*engine);
           parts.scheduler_shown.refresh(
               [&] { return figures_of(parts.plane.queue(), parts.plane.decisions()); });
           show_binder(engine);

@@ -42,6 +42,18 @@ int status_of(const Error& error) {
 
 }  // namespace
 
+bool TaskThread::post(std::function<void()> task) {
+  if (posted_.fetch_add(1) > waiting_max_) {
+    --posted_;
+    return false;
+  }
+  pool_->post([this, task = std::move(task)] {
+    task();
+    --posted_;
+  });
+  return true;
+}
+
 DashboardBoard::DashboardBoard(std::unique_ptr<dashboard::SegmentStore> history,
                                std::vector<std::string> schedulers, explain::DecisionSink* next)
     : history_(std::move(history)),
@@ -67,11 +79,7 @@ explain::PageReader page_reader(std::function<std::optional<std::string>(std::st
 }
 
 DashboardServer::DashboardServer(DashboardOptions options, DashboardBoard& board, const Clock& clock)
-    : options_(std::move(options)),
-      board_(board),
-      clock_(clock),
-      searching_(make_thread_pool(1)),
-      reading_(make_thread_pool(1)) {}
+    : options_(std::move(options)), board_(board), clock_(clock) {}
 
 Result<std::unique_ptr<DashboardServer>> DashboardServer::open(DashboardOptions options,
                                                                DashboardBoard& board, const Clock& clock) {
@@ -106,8 +114,8 @@ Status DashboardServer::listen() {
 DashboardServer::~DashboardServer() {
   board_.published().close();
   if (pages_) pages_->shut();  // it may have failed to listen
-  searching_->stop();
-  reading_->stop();
+  searching_.stop();
+  reading_.stop();
   transport_.reset();
 }
 
@@ -148,35 +156,24 @@ std::optional<std::string> DashboardServer::page(std::string_view path) {
 
 void DashboardServer::answer_later(std::function<Result<Json>()> find,
                                    std::shared_ptr<server::HttpExchange> exchange) {
-  if (searches_.fetch_add(1) > kSearchesWaitingMax) {
-    --searches_;
-    return exchange->respond(
-        dashboard::refusal(429, "too many explanations and moves are asked for; ask again"));
-  }
   const auto gone = std::make_shared<std::atomic<bool>>(false);
   exchange->on_close([gone] { *gone = true; });
-  searching_->post([this, find = std::move(find), gone, exchange = std::move(exchange)] {
-    if (*gone) {  // nobody waits for it
-      --searches_;
-      return;
-    }
+  const bool posted = searching_.post([find = std::move(find), gone, exchange] {
+    if (*gone) return;  // nobody waits for it
     const Result<Json> found = find();
     exchange->respond(found ? dashboard::json_page(200, to_string(*found))
                             : dashboard::refusal(status_of(found.error()), found.error().text()));
-    --searches_;
   });
+  if (!posted)
+    exchange->respond(dashboard::refusal(429, "too many explanations and moves are asked for; ask again"));
 }
 
 void DashboardServer::read_history(dashboard::HistoryQuestion question,
                                    std::function<void(Result<Json>)> done) {
-  if (history_reads_.fetch_add(1) > kHistoryReadsWaitingMax) {
-    --history_reads_;
-    return done(Error(ErrorCode::Unavailable, "too many instants are asked for; ask again"));
-  }
-  reading_->post([this, question = std::move(question), done = std::move(done)] {
-    done(dashboard::answer(board_.history(), question));
-    --history_reads_;
-  });
+  if (!reading_.post([this, question = std::move(question), done] {
+        done(dashboard::answer(board_.history(), question));
+      }))
+    done(Error(ErrorCode::Unavailable, "too many instants are asked for; ask again"));
 }
 
 Result<Json> DashboardServer::explanation(const std::string& path, dashboard::WhatIf what_if) {

@@ -28,6 +28,21 @@ inline constexpr int kSearchesWaitingMax = 8;
 // A link for one more browser, for who may read the pages of the API server.
 inline constexpr std::string_view kLinkPage = "/berth/v1alpha1/link";
 
+// One thread for tasks; a bounded number waits for the one under way.
+class TaskThread {
+ public:
+  explicit TaskThread(int waiting_max) : waiting_max_(waiting_max), pool_(make_thread_pool(1)) {}
+  // False: as many wait already.
+  bool post(std::function<void()> task);
+  // Runs what waits. Tasks posted later are dropped.
+  void stop() { pool_->stop(); }
+
+ private:
+  const int waiting_max_;
+  std::atomic<int> posted_ = 0;  // that wait or are under way
+  std::unique_ptr<ThreadPool> pool_;
+};
+
 // What follows the cluster. Outlives the control plane that it observes and the DashboardServer.
 class DashboardBoard final : public explain::DecisionSink {
  public:
@@ -42,6 +57,7 @@ class DashboardBoard final : public explain::DecisionSink {
     if (next_) next_->flush();
   }
   void hold(scheduling::HeldRooms rooms) override { notes_.hold(std::move(rooms)); }
+  void add_writes(const explain::WriteCounts& writes) override { notes_.add_writes(writes); }
   client::StatefulDecider& observer() { return board_; }
   dashboard::Published& published() { return published_; }
   const dashboard::History& history() const { return history_; }
@@ -101,10 +117,8 @@ class DashboardServer {
   dashboard::Sessions sessions_{random_};
   std::shared_ptr<MetricsAccess> access_;  // null: links, or everybody
   std::shared_ptr<dashboard::Pages> pages_;
-  std::atomic<int> searches_ = 0;  // explanations and moves that wait or are under way
-  std::unique_ptr<ThreadPool> searching_;
-  std::atomic<int> history_reads_ = 0;
-  std::unique_ptr<ThreadPool> reading_;  // the history
+  TaskThread searching_{kSearchesWaitingMax};    // explanations and moves
+  TaskThread reading_{kHistoryReadsWaitingMax};  // the history
   std::unique_ptr<server::Transport> transport_;
   std::string url_;
 };

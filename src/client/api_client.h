@@ -24,6 +24,9 @@ enum class Verb {
   Get,
 };
 
+// The subresource whose answers are a Scale, not the object of this name.
+inline constexpr std::string_view kScaleSubresource = "scale";
+
 // Says whether a request may still leave this process. Asked on the sending thread, as late as possible.
 class SendPermit {
  public:

@@ -67,6 +67,7 @@ std::string to_text(const Effects& effects) {
   }
   for (const EventNote& event : effects.events) {
     out.append(event.warning ? "warning " : "event ").append(api::to_text(event.regarding)).append(" ");
+    if (!event.field_path.empty()) out.append(event.field_path).append(" ");
     out.append(event.reason).append("/").append(event.action).append(": ").append(event.message).append("\n");
   }
   if (effects.wake_at) out.append("wake ").append(format_micro_time(*effects.wake_at)).append("\n");

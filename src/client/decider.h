@@ -62,6 +62,7 @@ struct EventNote {
   std::string message;
   std::string decision_id;  // stands in the annotation berth.dev/decision; not part of what makes a repeat
   std::string component;    // who reports; the engine's own name when empty
+  std::string field_path;   // the part of the object, "spec.containers{main}"; empty: all of it
 };
 
 // The writes and events that a decider asks for. Chains of different keys run concurrently.

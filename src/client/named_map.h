@@ -95,10 +95,11 @@ class NamedMap {
   }
   // The entry, with an empty value when it is new.
   std::pair<Entry*, bool> try_emplace(std::string_view ns, std::string_view name) {
-    if (Entry* found = find(ns, name)) return {found, false};
     // A list comes in this order.
+    const bool is_last = !entries_.empty() && key_of(*entries_.rbegin()) < NamedKeyView{ns, name};
+    if (Entry* found = is_last ? nullptr : find(ns, name)) return {found, false};
     const auto made = entries_.try_emplace(entries_.end(), NamedKey{std::string(ns), std::string(name)});
-    places_.emplace(NamedKeyView{made->first.ns, made->first.name}, made);
+    places_.emplace(key_of(*made), made);
     return {&*made, true};
   }
   void erase(std::string_view ns, std::string_view name) {
@@ -113,6 +114,8 @@ class NamedMap {
   std::size_t size() const { return entries_.size(); }
 
  private:
+  static NamedKeyView key_of(const Entry& entry) { return {entry.first.ns, entry.first.name}; }
+
   Ordered entries_;
   std::unordered_map<NamedKeyView, typename Ordered::iterator, NamedKeyHash>
       places_;  // views of the keys in entries_

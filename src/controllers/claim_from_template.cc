@@ -3,6 +3,7 @@
 
 #include "api/serialized.h"
 #include "api/types/claim_consumer.h"
+#include "base/nearest_names.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 
@@ -69,10 +70,22 @@ Json claim_object(const Owner& owner, const std::string& entry, const api::Resou
                        {"spec", from.spec}});
 }
 
-client::EventNote missing_template(const Owner& owner, const Wanted& wanted) {
+// "; nearest: gpu-small", of the templates in the namespace.
+std::string template_hint(const View& view, const std::string& ns, const std::string& missing) {
+  const auto& all = view.claim_templates.all();
+  std::vector<std::string> names;
+  for (auto at = all.lower_bound({ns, ""});
+       at != all.end() && at->first.ns == ns && names.size() < kNamesComparedMax; ++at)
+    names.push_back(at->first.name);
+  const std::string hint = names_hint(missing, names, names.size());
+  return hint.empty() ? "" : "; " + hint;
+}
+
+client::EventNote missing_template(const View& view, const Owner& owner, const Wanted& wanted) {
   client::EventNote event{owner.key(), owner.meta.uid, true, "FailedResourceClaimCreation", "", ""};
   event.message = "PodResourceClaim " + wanted.name + ": resource claim template \"" + wanted.template_name +
-                  "\": resourceclaimtemplate.resource.k8s.io \"" + wanted.template_name + "\" not found";
+                  "\": resourceclaimtemplate.resource.k8s.io \"" + wanted.template_name + "\" not found" +
+                  template_hint(view, owner.meta.ns, wanted.template_name);
   event.component = "resource_claim";
   return event;
 }
@@ -83,7 +96,7 @@ std::optional<std::string> provide(const View& view, const Owner& owner, const W
   if (const api::ResourceClaim* claim = existing_claim(view, owner, wanted.name)) return claim->meta.name;
   const api::ResourceClaimTemplate* from = view.claim_templates.find(owner.meta.ns, wanted.template_name);
   if (!from) {
-    effects.events.push_back(missing_template(owner, wanted));
+    effects.events.push_back(missing_template(view, owner, wanted));
     return std::nullopt;
   }
   std::string name = free_name(view, owner, wanted.name);

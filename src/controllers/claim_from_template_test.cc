@@ -81,6 +81,8 @@ TEST(ClaimFromTemplate, AMissingTemplateIsAWarningAndItsArrivalHelps) {
   EngineFixture fixture;
   fixture.engine.add(make_claim_from_template());
   fixture.api.put(Kind::Pod, kPod);
+  fixture.api.put(Kind::ResourceClaimTemplate,
+                  R"({"metadata":{"namespace":"d","name":"two","uid":"t2"},"spec":{"spec":{}}})");
   fixture.start();
   fixture.advance(Duration::seconds(60));
   const auto events = fixture.api.all({"", "v1", "events"});
@@ -89,7 +91,7 @@ TEST(ClaimFromTemplate, AMissingTemplateIsAWarningAndItsArrivalHelps) {
   EXPECT_EQ(
       events[0]->string_at("message"),
       "PodResourceClaim gpu: resource claim template \"t\": resourceclaimtemplate.resource.k8s.io \"t\" "
-      "not found");
+      "not found; existing: two");
   fixture.api.put(Kind::ResourceClaimTemplate, kTemplate);
   fixture.run_until_idle();
   EXPECT_EQ(fixture.engine.view().pods.find("d", "p")->claim_statuses.size(), 1u);

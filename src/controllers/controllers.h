@@ -67,9 +67,13 @@ inline constexpr std::string_view kSimulatedPodsName = "simulated-pods";
 // Whether the containers of a bound pod may start; until then they are created. A signal about the pod's node
 // follows when the answer changes for another reason than the view.
 using ContainersMayStart = std::function<bool(const View&, const api::Pod&)>;
-// `job_duration`: how long containers of Jobs run that do not say it; zero: for ever.
+// Of containers on simulated nodes.
+struct SimulatedDurations {
+  Duration job;          // those of Jobs run so long that do not say it; zero: for ever
+  Duration termination;  // between the deletion of their pod and their end, at most its grace period
+};
 std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start,
-                                                        Duration job_duration = {});
+                                                        SimulatedDurations durations = {});
 
 // The Node object of the n-th simulated node (from 1).
 Json simulated_node_object(std::size_t n);

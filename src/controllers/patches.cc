@@ -8,15 +8,36 @@
 
 namespace berth::controllers {
 
+namespace {
+
+client::Write set_finalizers(const api::ObjectKey& key, const api::ObjectMeta& seen,
+                             const std::vector<std::string>& finalizers) {
+  Json patch = Json::object();
+  patch["metadata"]["finalizers"] = api::to_json(finalizers);
+  client::Write write = client::merge_patch(key, std::move(patch), seen.uid, seen.resource_version);
+  write.fine_reasons = {"NotFound"};
+  return write;
+}
+
+}  // namespace
+
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer) {
   std::vector<std::string> rest = meta.finalizers;
   std::erase(rest, finalizer);
-  Json patch = Json::object();
-  patch["metadata"]["finalizers"] = api::to_json(rest);
-  client::Write write = client::merge_patch(key, std::move(patch), meta.uid, meta.resource_version);
-  write.fine_reasons = {"NotFound"};
-  return write;
+  return set_finalizers(key, meta, rest);
+}
+
+client::Effects protect(const api::ObjectKey& key, const api::ObjectMeta& meta, std::string_view finalizer,
+                        bool in_use) {
+  const bool wanted = !meta.deleting() || in_use;
+  if (meta.has_finalizer(finalizer) == wanted) return client::Effects::nothing();
+  if (!wanted) return client::Effects::write(key, drop_finalizer(key, meta, finalizer));
+  // The server refuses a new finalizer of what is deleted.
+  if (meta.deleting()) return client::Effects::nothing();
+  std::vector<std::string> all = meta.finalizers;
+  all.emplace_back(finalizer);
+  return client::Effects::write(key, set_finalizers(key, meta, all));
 }
 
 client::Write patch_status(const api::ObjectKey& key, Json status, std::string_view uid,

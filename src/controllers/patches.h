@@ -11,6 +11,11 @@ namespace berth::controllers {
 client::Write drop_finalizer(const api::ObjectKey& key, const api::ObjectMeta& meta,
                              std::string_view finalizer);
 
+// What keeps the finalizer of an object until it is deleted and not `in_use`: added while the object lives,
+// removed after; nothing where the object says so already.
+client::Effects protect(const api::ObjectKey& key, const api::ObjectMeta& meta, std::string_view finalizer,
+                        bool in_use);
+
 using client::unless_exists;
 
 // A strategic merge patch of the status: conditions merge by type. `if_version` 0 means unconditional.

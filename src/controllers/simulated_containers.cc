@@ -1,23 +1,22 @@
 #include "controllers/simulated_containers.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "api/serialized.h"
-#include "base/ascii.h"
 #include "controllers/controllers.h"
 #include "controllers/simulated.h"
+#include "controllers/simulated_shell.h"
 
 namespace berth::controllers {
 namespace {
 
-constexpr std::int64_t kExitCodeMax = 255;
-constexpr std::size_t kStatementsMax = 64;  // of one line of a shell
+constexpr std::int64_t kRunsReplayedMax = 64;  // of a container that leaves files for its next run
 constexpr std::string_view kShells[] = {"sh", "bash", "ash", "dash"};
-// They end at once, with success.
-constexpr std::string_view kQuickCommands[] = {"true", ":",      "echo", "printf",   "date", "env",
-                                               "id",   "whoami", "ls",   "hostname", "set",  "uname"};
+// Images whose own command is a shell, which ends at once where nobody types.
+constexpr std::string_view kShellImages[] = {"busybox", "alpine", "debian", "ubuntu", "bash"};
 constexpr std::string_view kMissingTags[] = {"404", "missing", "non-existent", "nonexistent", "not-found"};
 
 template <class List>
@@ -25,100 +24,136 @@ bool contains(const List& list, std::string_view value) {
   return std::find(std::begin(list), std::end(list), value) != std::end(list);
 }
 
-std::vector<std::string> words_in(std::string_view text) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (c != ' ' && c != '\t')
-      words.back() += c;
-    else if (!words.back().empty())
-      words.emplace_back();
+std::string_view after_slash(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // the whole without one
+}
+
+// A field of the pod that an environment variable may show; nothing of others.
+std::optional<std::string> shown_field(const api::Pod& pod, std::string_view path) {
+  if (path == "metadata.name") return pod.meta.name;
+  if (path == "metadata.namespace") return pod.meta.ns;
+  if (path == "metadata.uid") return pod.meta.uid;
+  if (path == "spec.nodeName") return pod.node_name;
+  for (const auto& [prefix, entries] : {std::pair("metadata.annotations['", &pod.meta.annotations),
+                                        std::pair("metadata.labels['", &pod.meta.labels)}) {
+    if (!path.starts_with(prefix) || !path.ends_with("']")) continue;
+    path.remove_prefix(std::string_view(prefix).size());
+    path.remove_suffix(2);
+    const auto found = entries->find(path);
+    return found == entries->end() ? "" : found->second;
   }
-  if (words.back().empty()) words.pop_back();
-  return words;
-}
-
-// The statements of "a; b && c", which run one after the other.
-std::vector<std::string> statements_in(std::string_view line) {
-  std::vector<std::string> statements(1);
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const bool both = line.substr(i, 2) == "&&";
-    if (line[i] == ';' || line[i] == '\n' || both)
-      statements.emplace_back();
-    else
-      statements.back() += line[i];
-    i += both;
-  }
-  return statements;
-}
-
-std::string_view file_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-// "5", "0.5", "2m" of the command sleep.
-std::optional<Duration> sleep_time(const std::string& text) {
-  const bool has_unit = !text.empty() && !(text.back() >= '0' && text.back() <= '9');
-  const Result<Duration> time = parse_duration(has_unit ? text : text + "s");
-  if (!time || *time < Duration()) return std::nullopt;
-  return *time;
-}
-
-// What one command does; nothing when it is none of those that are known.
-std::optional<ContainersEnd> end_of_command(const std::vector<std::string>& words) {
-  const std::string_view command = file_name(words.front());
-  if (command == "sleep" && words.size() == 2)
-    if (const auto time = sleep_time(words[1])) return ContainersEnd{.after = *time};
-  if (command == "false") return ContainersEnd{.after = {}, .exit_code = 1};
-  if (command == "exit") {
-    const std::int64_t code = words.size() > 1 ? api::to_int(words[1]).value_or(-1) : 0;
-    if (code >= 0 && code <= kExitCodeMax) return ContainersEnd{.after = {}, .exit_code = code};
-  }
-  if (contains(kQuickCommands, command)) return ContainersEnd{};
   return std::nullopt;
 }
 
-// A failure in the middle does not end the line, as `a; b` goes on; `a && b` is read alike.
-std::optional<ContainersEnd> end_of_line(std::string_view line) {
-  ContainersEnd end;
-  const std::vector<std::string> statements = statements_in(line);
-  if (statements.size() > kStatementsMax) return std::nullopt;
-  for (const std::string& statement : statements) {
-    const std::vector<std::string> words = words_in(statement);
-    if (words.empty()) continue;
-    const auto next = end_of_command(words);
-    if (!next) return std::nullopt;
-    end.after = end.after + next->after;
-    end.exit_code = next->exit_code;
-    if (words.front() == "exit") break;
+api::StringMap variables_of(const api::Pod& pod, const Json& container) {
+  api::StringMap variables;
+  for (const Json& variable : container.items_at("env")) {
+    const std::string name(variable.string_at("name")), value(variable.string_at("value"));
+    const Json& source = variable.part("valueFrom");
+    if (source.is_object()) {
+      if (auto shown = shown_field(pod, source.part("fieldRef").string_at("fieldPath")))
+        variables[name] = std::move(*shown);
+    } else if (value.find("$(") == std::string::npos) {
+      variables[name] = value;
+    }
+  }
+  return variables;
+}
+
+// Folders of volumes that no other container mounts: what is in them is of the container's own runs. A
+// simulated node has no disk, so a hostPath is as empty as an emptyDir at the pod's start.
+std::vector<std::string> private_folders_of(const Json& spec, const Json& container) {
+  std::map<std::string, int, std::less<>> mounts;
+  for (const char* list : {"initContainers", "containers", "ephemeralContainers"})
+    for (const Json& each : spec.items_at(list))
+      for (const Json& mount : each.items_at("volumeMounts")) ++mounts[std::string(mount.string_at("name"))];
+  std::vector<std::string> folders;
+  for (const Json& volume : spec.items_at("volumes"))
+    for (const Json& mount : container.items_at("volumeMounts"))
+      if ((volume.find("emptyDir") || volume.find("hostPath")) &&
+          mount.string_at("name") == volume.string_at("name") &&
+          mounts.find(mount.string_at("name"))->second == 1)
+        folders.emplace_back(mount.string_at("mountPath"));
+  return folders;
+}
+
+std::vector<std::string> command_words(const Json& container) {
+  std::vector<std::string> words = api::decode_strings(container.items_at("command"));
+  for (std::string& argument : api::decode_strings(container.items_at("args")))
+    words.push_back(std::move(argument));
+  const std::string_view image = after_slash(container.string_at("image"));
+  if (words.empty() && contains(kShellImages, image.substr(0, image.find_first_of(":@"))) &&
+      !container.bool_at("stdin"))
+    words = {"sh", "-c", "true"};
+  return words;
+}
+
+std::optional<ShellEnd> end_of_words(const std::vector<std::string>& words, ShellWorld& world) {
+  if (words.empty()) return std::nullopt;
+  if (!contains(kShells, after_slash(words.front()))) return end_of_command(words, world);
+  const bool has_line = words.size() == 3 && words[1].starts_with('-') && words[1].ends_with('c');
+  return has_line ? end_of_line(words[2], world) : std::nullopt;
+}
+
+// The end of the run that comes after so many restarts: earlier ones leave files in volumes.
+std::optional<ShellEnd> end_of_container(const api::Pod& pod, const Json& spec, const Json& container,
+                                         std::int64_t restarts) {
+  const std::vector<std::string> words = command_words(container);
+  ShellWorld world;
+  world.private_folders = private_folders_of(spec, container);
+  std::optional<ShellEnd> end;
+  for (std::int64_t run = 0; run <= std::min(restarts, kRunsReplayedMax); ++run) {
+    world.variables = variables_of(pod, container);
+    std::erase_if(world.files, [&](const std::string& file) { return !world.is_private(file); });
+    end = end_of_words(words, world);
+    if (!end) break;
   }
   return end;
 }
 
-std::optional<ContainersEnd> end_of_container(const Json& container) {
-  std::vector<std::string> words = api::decode_strings(container.items_at("command"));
-  for (std::string& argument : api::decode_strings(container.items_at("args")))
-    words.push_back(std::move(argument));
-  if (words.empty()) return std::nullopt;
-  if (!contains(kShells, file_name(words.front()))) return end_of_command(words);
-  const bool has_line = words.size() == 3 && words[1].starts_with('-') && words[1].ends_with('c');
-  return has_line ? end_of_line(words[2]) : std::nullopt;
+// Few pods say how they end, so their containers are searched before the text is parsed.
+bool may_say_end(const api::Pod& pod) {
+  const auto has = [&](std::string_view member) { return pod.raw->find(member) != std::string::npos; };
+  const auto has_shell = [](const api::Container& container) {
+    const auto is_in_image = [&](std::string_view name) {
+      return container.image.find(name) != std::string::npos;
+    };
+    return std::any_of(std::begin(kShellImages), std::end(kShellImages), is_in_image);
+  };
+  return has("\"command\":") || has("\"args\":") ||
+         std::any_of(pod.containers.begin(), pod.containers.end(), has_shell);
+}
+
+// By the container's own rules and policy, else by the pod's. Source: KEP-5307.
+bool restarts_after(const api::Pod& pod, const Json& container, std::int64_t exit_code) {
+  for (const Json& rule : container.items_at("restartPolicyRules")) {
+    const Json& codes = rule.part("exitCodes");
+    const JsonArray& values = codes.items_at("values");
+    const bool is_listed = std::find(values.begin(), values.end(), Json(exit_code)) != values.end();
+    if (is_listed == (codes.string_at("operator") == "In")) return true;
+  }
+  const std::string_view own = container.string_at("restartPolicy");
+  const std::string_view policy = own.empty() ? pod.restart_policy : own;
+  return policy == "Always" || (policy == "OnFailure" && exit_code != 0);
 }
 
 // The pod runs as long as its longest container, and fails with the first code that is not 0.
 std::optional<ContainersEnd> end_of_commands(const api::Pod& pod) {
-  const auto has = [&](std::string_view member) { return pod.raw->find(member) != std::string::npos; };
-  if (!has("\"command\":") && !has("\"args\":")) return std::nullopt;
+  if (!may_say_end(pod)) return std::nullopt;
   const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
   if (!document) return std::nullopt;
+  std::map<std::string_view, std::int64_t> restarts;
+  for (const Json& status : document->part("status").items_at("containerStatuses"))
+    restarts[status.string_at("name")] = status.int_at("restartCount");
   ContainersEnd all;
-  for (const Json& container : document->part("spec").items_at("containers")) {
-    const auto end = end_of_container(container);
+  const Json& spec = document->part("spec");
+  for (const Json& container : spec.items_at("containers")) {
+    const auto end = end_of_container(pod, spec, container, restarts[container.string_at("name")]);
     if (!end) return std::nullopt;
     all.after = std::max(all.after, end->after);
     if (all.exit_code == 0) all.exit_code = end->exit_code;
+    all.restarts = all.restarts || restarts_after(pod, container, end->exit_code);
   }
-  all.restarts = pod.restart_policy == "Always" || (pod.restart_policy == "OnFailure" && all.exit_code != 0);
   return all;
 }
 
@@ -141,7 +176,7 @@ std::optional<ContainersEnd> end_of_containers(const api::Pod& pod, Duration job
 }
 
 bool is_missing_image(std::string_view image) {
-  const std::string_view name = file_name(image);
+  const std::string_view name = after_slash(image);
   const std::size_t colon = name.rfind(':');
   const bool has_digest = name.find('@') != std::string_view::npos;
   if (colon != std::string_view::npos && !has_digest && contains(kMissingTags, name.substr(colon + 1)))
@@ -149,7 +184,7 @@ bool is_missing_image(std::string_view image) {
   const std::size_t slash = image.find('/');
   if (slash == std::string_view::npos) return false;
   const std::string_view registry = image.substr(0, slash);
-  return registry.ends_with(".invalid") || registry.starts_with("invalid.");
+  return registry == "localhost" || registry.ends_with(".invalid") || registry.starts_with("invalid.");
 }
 
 }  // namespace berth::controllers

@@ -14,16 +14,17 @@ namespace berth::controllers {
 struct ContainersEnd {
   Duration after;
   std::int64_t exit_code = 0;
-  bool restarts = false;  // by restartPolicy, they begin again
+  bool restarts = false;  // by a restartPolicy or its rules, they begin again
 };
 
-// By the annotations, which end the pod whatever its restartPolicy; else by the commands. Known are words
-// such as `sleep 5`, `exit 3`, `true` and `echo`, alone or in one line of a shell. Those of a Job that say
-// nothing succeed after `job_duration`, if it is not zero. Nothing: they run for ever. Cost: a parse where a
+// By the annotations, which end the pod whatever its restartPolicy; else by the commands
+// (simulated_shell.h), and at once where the image has only a shell. Those of a Job that say nothing succeed
+// after `job_duration`, if it is not zero. Nothing: they run for ever. Cost: a parse where a
 // container has a command.
 std::optional<ContainersEnd> end_of_containers(const api::Pod& pod, Duration job_duration = {});
 
-// Images of registries below `invalid`, and with a tag that says that there is none, such as `missing`.
+// Images of registries below `invalid`, of the node itself (`localhost/app`), and with a tag that says that
+// there is none, such as `missing`.
 bool is_missing_image(std::string_view image);
 
 }  // namespace berth::controllers

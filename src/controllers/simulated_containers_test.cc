@@ -20,6 +20,20 @@ TEST(SimulatedContainers, EndAsTheirCommandsSay) {
       {"Never", R"([{"command":["false"]}])", "0:1"},
       {"Never", R"([{"command":["sh","-c","echo hello; sleep 3 && exit 42"]}])", "3:42"},
       {"Never", R"([{"command":["/bin/sh","-c"],"args":["sleep 1; true"]}])", "1:0"},
+      {"Never", R"([{"command":["sh","-c","false && sleep 3 || exit 4"]}])", "0:4"},
+      {"Never", R"([{"command":["sh","-c","set -e\nsleep 1\nfalse\nsleep 9"]}])", "1:1"},
+      {"Never", R"([{"command":["sh","-c","sleep 2 | (exit 3) "]}])", nullptr},
+      {"Never", R"([{"command":["sh","-c","sleep 2 | sleep 3 2>&1 >/dev/null; exit"]}])", "3:0"},
+      {"Never", R"([{"command":["sh","-c","N=7; [ $((N % 4 + 1)) -eq 4 ] && exit 5"]}])", "0:5"},
+      {"Never", R"([{"command":["sh","-c","! [ -n \"\" ] && sleep 2"]}])", "2:0"},
+      {"Never", R"([{"command":["sh","-c","exit $RANDOM"]}])", nullptr},
+      {"Never", R"([{"command":["sh","-c","[ -f /etc/passwd ] && exit 1"]}])", nullptr},
+      {"Never", R"([{"command":["sh","-c","if false; then train; elif true; then exit 2; fi"]}])", "0:2"},
+      {"Never", R"([{"command":["sh","-c","if true; then exit 2"]}])", nullptr},
+      {"Never", R"([{"command":["sh","-c","echo 'a; exit 3'; # exit 4\n sleep 1"]}])", "1:0"},
+      {"Never", R"([{"command":["sh","-c","sleep 5 & wait"]}])", nullptr},
+      {"Never", R"([{"image":"registry.k8s.io/e2e-test-images/busybox:1.37"}])", "0:0"},
+      {"Never", R"([{"image":"busybox","stdin":true}])", nullptr},
       {"Never", R"([{"command":["sh","-c","while true; do sleep 1; done"]}])", nullptr},
       {"Never", R"([{"command":["sh","-c","exit 1; sleep 5"]}])", "0:1"},
       {"Never", R"([{"command":["python","train.py"]}])", nullptr},
@@ -27,6 +41,14 @@ TEST(SimulatedContainers, EndAsTheirCommandsSay) {
       {"Never", R"([{"command":["sleep","1"]},{"command":["sh","-c","sleep 4; exit 7"]}])", "4:7"},
       {"Never", R"([{"command":["sleep","1"]},{"command":["nginx"]}])", nullptr},
       {"OnFailure", R"([{"command":["true"]}])", "0:0"},
+      {"Never", R"([{"restartPolicy":"OnFailure","command":["false"]}])", "0:1:again"},
+      {"Always", R"([{"restartPolicy":"Never","command":["false"]}])", "0:1"},
+      {"Never", R"([{"restartPolicy":"Never","restartPolicyRules":[{"action":"Restart","exitCodes":
+          {"operator":"In","values":[3]}}],"command":["exit","3"]}])",
+       "0:3:again"},
+      {"Never", R"([{"restartPolicy":"Never","restartPolicyRules":[{"action":"Restart","exitCodes":
+          {"operator":"NotIn","values":[3]}}],"command":["exit","3"]}])",
+       "0:3"},
       {"OnFailure", R"([{"command":["false"]}])", "0:1:again"},
       {"Always", R"([{"command":["true"]}])", "0:0:again"},
   };
@@ -43,6 +65,42 @@ TEST(SimulatedContainers, EndAsTheirCommandsSay) {
     if (end && end->restarts) text += ":again";
     EXPECT_EQ(text, test.end ? test.end : "") << test.containers;
   }
+}
+
+// The line that Kubernetes' own tests of Jobs use.
+TEST(SimulatedContainers, ALineMayAskForTheIndexOfItsJob) {
+  for (const auto& [index, code] : {std::pair("3", 1), {"4", 0}}) {
+    Json object = *parse_json(R"({"metadata":{"name":"p","annotations":{}},"spec":{"restartPolicy":"Never",
+        "containers":[{"command":["sh","-c"],"args":[
+            "\n if [ $(expr ${JOB_COMPLETION_INDEX} % 2) -ne 0 ]; then\n exit 1\n else\n exit 0\n fi\n"],
+          "env":[{"name":"JOB_COMPLETION_INDEX","valueFrom":{"fieldRef":{
+            "fieldPath":"metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}]}]}})");
+    object["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"] = index;
+    const auto end =
+        end_of_containers(api::decode_pod(object, std::make_shared<const std::string>(to_string(object))));
+    ASSERT_TRUE(end) << index;
+    EXPECT_EQ(end->exit_code, code) << index;
+  }
+}
+
+TEST(SimulatedContainers, AFileInAVolumeOutlivesARestart) {
+  const auto code = [](int restarts, const char* volume, const char* mount) {
+    Json object = *parse_json(R"({"metadata":{"name":"p"},"spec":{"restartPolicy":"OnFailure",
+        "containers":[{"name":"c","volumeMounts":[{"name":"data"}],"command":["sh","-c",
+          "if [[ -r /data/seen ]]\nthen\nexit 0\nelse\ntouch /data/seen\nexit 1\nfi"]}],
+        "volumes":[{"name":"data"}]},"status":{"containerStatuses":[{"name":"c"}]}})");
+    object["spec"]["volumes"].as_array()[0][volume] = Json::object();
+    object["spec"]["containers"].as_array()[0]["volumeMounts"].as_array()[0]["mountPath"] = mount;
+    object["status"]["containerStatuses"].as_array()[0]["restartCount"] = restarts;
+    const auto end =
+        end_of_containers(api::decode_pod(object, std::make_shared<const std::string>(to_string(object))));
+    return end ? end->exit_code : -1;
+  };
+  EXPECT_EQ(code(0, "emptyDir", "/data"), 1);
+  EXPECT_EQ(code(1, "emptyDir", "/data"), 0);
+  EXPECT_EQ(code(0, "hostPath", "/data"), 1);
+  EXPECT_EQ(code(0, "persistentVolumeClaim", "/data"), -1) << "what is in it is not known";
+  EXPECT_EQ(code(0, "emptyDir", "/other"), -1);
 }
 
 TEST(SimulatedContainers, AnnotationsComeFirst) {
@@ -73,10 +131,12 @@ TEST(SimulatedContainers, ThoseOfJobsMayHaveADuration) {
 }
 
 TEST(SimulatedContainers, ImagesThatCannotBePulled) {
-  for (const char* image : {"webserver:404", "foo:non-existent", "registry:5000/app:missing",
-                            "invalid.registry.k8s.io/invalid/alpine:3.1", "registry.invalid/app"})
+  for (const char* image :
+       {"webserver:404", "foo:non-existent", "registry:5000/app:missing",
+        "invalid.registry.k8s.io/invalid/alpine:3.1", "registry.invalid/app", "localhost/app"})
     EXPECT_TRUE(is_missing_image(image)) << image;
-  for (const char* image : {"nginx", "nginx:1.27", "registry:5000/app", "missing/app:1", "app@sha256:404"})
+  for (const char* image :
+       {"nginx", "nginx:1.27", "registry:5000/app", "missing/app:1", "app@sha256:404", "localhost:5000/app"})
     EXPECT_FALSE(is_missing_image(image)) << image;
 }
 

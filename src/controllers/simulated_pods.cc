@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/serialized.h"
+#include "api/simulated_usage.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
 #include "controllers/simulated.h"
@@ -12,6 +13,8 @@ namespace berth::controllers {
 namespace {
 
 constexpr bool kWarning = true;
+
+constexpr std::string_view kContainers = "containers", kInitContainers = "initContainers";
 
 // An event in the name of the node's agent.
 void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
@@ -25,15 +28,31 @@ void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std:
   event.component = "kubelet";
 }
 
-void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod,
-                const std::vector<api::Container>& containers) {
-  for (const api::Container& container : containers) {
-    note(effects, key, pod, "Pulled",
-         "Container image \"" + container.image +
-             "\" already present on machine and can be accessed by the pod");
-    note(effects, key, pod, "Created", "Container created");
-    note(effects, key, pod, "Started", "Container started");
-  }
+// The same about a container in this list of the spec.
+void note_of(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+             const api::Container& container, std::string_view reason, std::string message,
+             bool warning = false) {
+  note(effects, key, pod, reason, std::move(message), warning);
+  effects.events.back().field_path = "spec." + std::string(list) + "{" + std::string(container.name) + "}";
+}
+
+template <class Visit>
+void for_each_container(const api::Pod& pod, const Visit& visit) {
+  for (const api::Container& container : pod.init_containers) visit(kInitContainers, container);
+  for (const api::Container& container : pod.containers) visit(kContainers, container);
+}
+
+// What happens when a container of the list is to start: it starts, or its image cannot be pulled.
+void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+                const api::Container& container) {
+  if (is_missing_image(container.image))
+    return note_of(effects, key, pod, list, container, "BackOff",
+                   "Back-off pulling image \"" + container.image + "\"");
+  note_of(effects, key, pod, list, container, "Pulled",
+          "Container image \"" + container.image +
+              "\" already present on machine and can be accessed by the pod");
+  note_of(effects, key, pod, list, container, "Created", "Container created");
+  note_of(effects, key, pod, list, container, "Started", "Container started");
 }
 
 // When spec.activeDeadlineSeconds ends; few pods have it, so their text is searched before it is parsed.
@@ -60,10 +79,42 @@ client::Write change_status(const api::ObjectKey& key, const api::Pod& pod, Json
   return patch_status(key, std::move(status), pod.meta.uid, pod.meta.resource_version);
 }
 
+// A resource that the node has less of than the pod asks for, even alone.
+struct Shortage {
+  std::string_view resource;
+  std::string message;
+};
+
+std::optional<Shortage> shortage_of(const api::Pod& pod, const api::Node& node) {
+  const api::ResourceMap requests = api::effective_requests(pod);
+  for (const std::string_view resource : {"cpu", "memory", "ephemeral-storage"}) {
+    const auto asked = requests.find(resource), has = node.allocatable.find(resource);
+    if (asked == requests.end() || has == node.allocatable.end() || asked->second <= has->second) continue;
+    const auto count = [&](const Quantity& amount) {
+      return std::to_string(resource == "cpu" ? amount.ceil_millis() : amount.ceil_units());
+    };
+    return Shortage{resource, "Node didn't have enough resource: " + std::string(resource) + ", requested: " +
+                                  count(asked->second) + ", used: 0, capacity: " + count(has->second)};
+  }
+  return std::nullopt;
+}
+
+// What preStop hooks of the kind `sleep` add to the end of a pod. Few have them, so the text is searched
+// first.
+Duration hook_time(const api::Pod& pod) {
+  if (pod.raw->find("\"preStop\":") == std::string::npos) return {};
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return {};
+  std::int64_t seconds = 0;
+  for (const Json& container : document->part("spec").items_at("containers"))
+    seconds = std::max(seconds, container.part("lifecycle").part("preStop").part("sleep").int_at("seconds"));
+  return Duration::seconds(seconds);
+}
+
 class SimulatedPods final : public client::Reconciler {
  public:
-  SimulatedPods(ContainersMayStart may_start, Duration job_duration)
-      : may_start_(std::move(may_start)), job_duration_(job_duration) {}
+  SimulatedPods(ContainersMayStart may_start, SimulatedDurations durations)
+      : may_start_(std::move(may_start)), durations_(durations) {}
 
   std::string_view name() const override { return kSimulatedPodsName; }
 
@@ -102,14 +153,17 @@ class SimulatedPods final : public client::Reconciler {
     if (pod->finished()) return Effects::nothing();
 
     const api::Condition* containers = api::find_condition(pod->conditions, "ContainersReady");
-    if (pod->phase != "Running" || !containers) return start(view, key, *pod, now);
-    const Time since = containers->last_transition;
+    if (pod->phase != "Running" || !containers) {
+      const auto shortage = is_created(*pod) ? std::nullopt : shortage_of(*pod, *node);
+      return shortage ? reject(key, *pod, *shortage) : start(view, key, *pod, now);
+    }
+    const bool is_ready = containers->status == "True";
+    const Time since = is_ready ? running_since(*pod) : containers->last_transition;
     const auto deadline = deadline_of(*pod);
     if (deadline && now >= *deadline)
       return Effects::write(key,
                             change_status(key, *pod, overdue_status(*pod, {since, now, kKilledExitCode})));
-    Effects effects = containers->status == "True" ? run_on(key, *pod, since, now)
-                                                   : wait_for_restart(view, key, *pod, since, now);
+    Effects effects = is_ready ? run_on(key, *pod, since, now) : go_on_unready(view, key, *pod, since, now);
     if (deadline && effects.chains.empty())
       effects.wake_at = effects.wake_at ? std::min(*effects.wake_at, *deadline) : *deadline;
     return effects;
@@ -120,32 +174,55 @@ class SimulatedPods final : public client::Reconciler {
     return pod.bound() && !pod.finished() && pod.phase != "Running";
   }
 
+  // Source: the kubelet's admission of pods that somebody bound without a scheduler's look at the node.
+  static Effects reject(const api::ObjectKey& key, const api::Pod& pod, const Shortage& shortage) {
+    const std::string reason = "OutOf" + std::string(shortage.resource);
+    Effects effects = Effects::write(
+        key, change_status(key, pod,
+                           Json::object({{"phase", "Failed"},
+                                         {"reason", reason},
+                                         {"message", "Pod was rejected: " + shortage.message}})));
+    note(effects, key, pod, reason, shortage.message, kWarning);
+    return effects;
+  }
+
   Effects start(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time now) const {
     const bool has_images = !lacks_image(pod);
     if (has_images && (!may_start_ || may_start_(view, pod))) {
       Effects effects = Effects::write(key, change_status(key, pod, running_status(pod, now)));
-      note_start(effects, key, pod, pod.init_containers);
-      note_start(effects, key, pod, pod.containers);
+      for_each_container(pod, [&](std::string_view list, const api::Container& container) {
+        note_start(effects, key, pod, list, container);
+      });
       return effects;
     }
     if (is_created(pod)) return Effects::nothing();
     if (has_images) return Effects::write(key, change_status(key, pod, created_status(pod, now)));
     Effects effects = Effects::write(key, change_status(key, pod, pull_back_off_status(pod, now)));
-    for (const api::Container& container : pod.containers)
-      if (is_missing_image(container.image))
-        note(effects, key, pod, "BackOff", "Back-off pulling image \"" + container.image + "\"");
+    for_each_container(pod, [&](std::string_view list, const api::Container& container) {
+      if (is_missing_image(container.image)) note_start(effects, key, pod, list, container);
+    });
     return effects;
   }
 
   // Of a pod whose containers run since this time.
   Effects run_on(const api::ObjectKey& key, const api::Pod& pod, Time since, Time now) const {
     const std::optional<Json> ready = changed_ready_condition(pod, now);
-    if (ready || is_for_earlier_spec(pod)) {
+    const std::vector<api::Container> added = added_ephemeral_containers(pod);
+    if (ready || !added.empty() || is_for_earlier_spec(pod)) {
       Json status = Json::object();
-      if (ready) status["conditions"] = Json::array({*ready});
-      return Effects::write(key, change_status(key, pod, std::move(status)));
+      JsonArray conditions = observed_conditions(pod);
+      if (ready) {
+        std::erase_if(conditions, [](const Json& each) { return each.string_at("type") == "Ready"; });
+        conditions.push_back(*ready);
+      }
+      if (!conditions.empty()) status["conditions"] = std::move(conditions);
+      if (!added.empty()) status["ephemeralContainerStatuses"] = ephemeral_statuses(pod, added, now);
+      Effects effects = Effects::write(key, change_status(key, pod, std::move(status)));
+      for (const api::Container& container : added)
+        note_start(effects, key, pod, "ephemeralContainers", container);
+      return effects;
     }
-    const auto end = end_of_containers(pod, job_duration_);
+    const auto end = end_of_containers(pod, durations_.job);
     if (!end) return Effects::nothing();
     if (now >= since + end->after) return end_run(key, pod, *end, {since, now, end->exit_code});
     Effects effects;
@@ -160,24 +237,30 @@ class SimulatedPods final : public client::Reconciler {
     if (delay == Duration()) return restart(key, pod, run, run.ended);
     Effects effects = Effects::write(key, change_status(key, pod, crashed_status(pod, run, delay)));
     for (const api::Container& container : pod.containers)
-      note(effects, key, pod, "BackOff",
-           "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod), kWarning);
+      note_of(effects, key, pod, kContainers, container, "BackOff",
+              "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod),
+              kWarning);
     return effects;
   }
 
   static Effects restart(const api::ObjectKey& key, const api::Pod& pod,
                          const std::optional<ContainerRun>& last, Time now) {
     Effects effects = Effects::write(key, change_status(key, pod, restarted_status(pod, last, now)));
-    note_start(effects, key, pod, pod.containers);
+    for (const api::Container& container : pod.containers)
+      note_start(effects, key, pod, kContainers, container);
     return effects;
   }
 
-  // Of a pod whose containers do not run since this time.
-  Effects wait_for_restart(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time since,
-                           Time now) const {
+  // Of a pod whose containers are not ready: they run since this time, or do not run since then.
+  Effects go_on_unready(const View& view, const api::ObjectKey& key, const api::Pod& pod, Time since,
+                        Time now) const {
     const ContainerRecord record(pod);
-    if (!record.backs_off()) return start(view, key, pod, now);
-    const auto end = end_of_containers(pod, job_duration_);
+    const auto end = end_of_containers(pod, durations_.job);
+    if (!record.backs_off()) {
+      const Duration delay = readiness_delay(pod);
+      if (delay == Duration()) return start(view, key, pod, now);
+      return wait_for_probe(key, pod, end, since, since + delay, now);
+    }
     const Time due = since + restart_delay(record.restarts(), end ? end->after : Duration());
     if (now >= due) return restart(key, pod, std::nullopt, now);
     Effects effects;
@@ -185,11 +268,26 @@ class SimulatedPods final : public client::Reconciler {
     return effects;
   }
 
-  // Of a deleted pod. Who holds it by a finalizer waits for its phase; where nobody does, it goes at once.
-  static Effects end(const api::ObjectKey& key, const api::Pod& pod, Time now) {
+  static Effects wait_for_probe(const api::ObjectKey& key, const api::Pod& pod,
+                                const std::optional<ContainersEnd>& end, Time since, Time ready, Time now) {
+    if (end && now >= since + end->after) return end_run(key, pod, *end, {since, now, end->exit_code});
+    if (now >= ready) return Effects::write(key, change_status(key, pod, ready_status(pod, ready)));
     Effects effects;
-    effects.chains.push_back({key, {}});
+    effects.wake_at = end ? std::min(ready, since + end->after) : ready;
+    return effects;
+  }
+
+  // Of a deleted pod. Who holds it by a finalizer waits for its phase; where nobody does, it goes at once.
+  Effects end(const api::ObjectKey& key, const api::Pod& pod, Time now) const {
+    Effects effects;
     const Time running = running_since(pod);
+    const Duration grace = Duration::seconds(pod.meta.deletion_grace_s.value_or(0));
+    const Time due = pod.meta.deleted - grace + std::min(grace, hook_time(pod) + durations_.termination);
+    if (running.is_set() && !pod.finished() && now < due) {
+      effects.wake_at = due;
+      return effects;
+    }
+    effects.chains.push_back({key, {}});
     if (!pod.finished() && !pod.meta.finalizers.empty()) {
       const Time started = running.is_set() ? running : now;
       effects.then(change_status(key, pod, ended_status(pod, {started, now, kKilledExitCode})));
@@ -198,24 +296,25 @@ class SimulatedPods final : public client::Reconciler {
     if (effects.chains.front().writes.empty()) return Effects::nothing();
     if (running.is_set())
       for (const api::Container& container : pod.containers)
-        note(effects, key, pod, "Killing", "Stopping container " + container.name);
+        note_of(effects, key, pod, kContainers, container, "Killing", "Stopping container " + container.name);
     return effects;
   }
 
-  // Unset of a pod whose containers do not run.
+  // Unset of a pod whose containers are not ready.
   static Time running_since(const api::Pod& pod) {
-    const api::Condition* containers = api::find_condition(pod.conditions, "ContainersReady");
-    return containers && containers->status == "True" ? containers->last_transition : Time();
+    const Time ready = api::containers_ready_since(pod);
+    return ready.is_set() ? ready - readiness_delay(pod) : ready;
   }
 
   const ContainersMayStart may_start_;
-  const Duration job_duration_;
+  const SimulatedDurations durations_;
 };
 
 }  // namespace
 
-std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start, Duration job_duration) {
-  return std::make_unique<SimulatedPods>(std::move(may_start), job_duration);
+std::unique_ptr<client::Reconciler> make_simulated_pods(ContainersMayStart may_start,
+                                                        SimulatedDurations durations) {
+  return std::make_unique<SimulatedPods>(std::move(may_start), durations);
 }
 
 }  // namespace berth::controllers

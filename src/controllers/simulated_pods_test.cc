@@ -17,8 +17,10 @@ using engine::testing::EngineFixture;
 struct SimulatedPods : ::testing::Test {
   EngineFixture fixture;
   bool may_start = true;
+  SimulatedDurations durations;
   void begin(const std::string& annotations = "{}") {
-    fixture.engine.add(make_simulated_pods([this](const auto&, const auto&) { return may_start; }));
+    fixture.engine.add(
+        make_simulated_pods([this](const auto&, const auto&) { return may_start; }, durations));
     fixture.api.put(api::ref_of(Kind::Node), simulated_node_object(1));
     fixture.api.put(
         Kind::Pod,
@@ -36,6 +38,15 @@ struct SimulatedPods : ::testing::Test {
     return static_cast<std::size_t>(
         std::count_if(fixture.api.log.begin(), fixture.api.log.end(),
                       [](const std::string& line) { return line.find("events") == std::string::npos; }));
+  }
+  // The parts of their objects that events with this reason are about.
+  std::vector<std::string> parts_told(std::string_view reason) const {
+    std::vector<std::string> parts;
+    for (const Json* event : fixture.api.all({"", "v1", "events"}))
+      if (event->string_at("reason") == reason)
+        parts.emplace_back(event->part("involvedObject").string_at("fieldPath"));
+    std::sort(parts.begin(), parts.end());
+    return parts;
   }
   // "Reason: message xCOUNT" of each event, in the order of their first occurrence.
   std::vector<std::string> events() const {
@@ -205,6 +216,30 @@ TEST_F(SimulatedPods, ADeletedPodGoesInOneWrite) {
   EXPECT_EQ(writes(), before + 1);
 }
 
+TEST_F(SimulatedPods, ADeletedPodTakesItsTimeToEnd) {
+  durations.termination = Duration::seconds(5);
+  begin();
+  put_pod(R"("containers":[{"name":"c","image":"app:1"}])");
+  const auto ends_after = [&](const char* name, int grace, int seconds) {
+    const Time end = fixture.clock.now() + Duration::seconds(grace);
+    Json deleted =
+        Json::object({{"deletionTimestamp", format_time(end)}, {"deletionGracePeriodSeconds", grace}});
+    fixture.api.change(Kind::Pod, "d", name, to_string(Json::object({{"metadata", std::move(deleted)}})));
+    fixture.run_until_idle();
+    fixture.advance(Duration::seconds(seconds - 1));
+    EXPECT_NE(fixture.api.find(Kind::Pod, "d", name), nullptr) << grace;
+    fixture.advance(Duration::seconds(1));
+    EXPECT_EQ(fixture.api.find(Kind::Pod, "d", name), nullptr) << grace;
+  };
+  ends_after("p", 30, 5);
+  ends_after("q", 2, 2);
+  fixture.api.put(Kind::Pod,
+                  R"({"metadata":{"namespace":"d","name":"h","uid":"u3"},"spec":{"nodeName":"node-1",
+      "containers":[{"name":"c","image":"app:1","lifecycle":{"preStop":{"sleep":{"seconds":9}}}}]}})");
+  fixture.run_until_idle();
+  ends_after("h", 30, 14);
+}
+
 // What a Job with podReplacementPolicy Failed waits for.
 TEST_F(SimulatedPods, ADeletedPodThatAFinalizerHoldsHasFailed) {
   for (const bool runs : {true, false}) {
@@ -268,6 +303,56 @@ TEST_F(SimulatedPods, AnImageThatCannotBePulledIsToldAndAnotherOneStarts) {
   fixture.api.change(Kind::Pod, "d", "q", R"({"spec":{"containers":[{"name":"c","image":"app:1"}]}})");
   fixture.run_until_idle();
   EXPECT_NE(state().find("running"), std::string::npos) << state();
+}
+
+TEST_F(SimulatedPods, AnInitContainerWithoutItsImageHoldsThePodPending) {
+  begin();
+  put_pod(R"("initContainers":[{"name":"i","image":"init:missing"}],)"
+          R"("containers":[{"name":"c","image":"app:1"}])");
+  EXPECT_EQ(status_of_q().string_at("phase"), "Pending");
+  const Json& init = status_of_q().items_at("initContainerStatuses").at(0);
+  EXPECT_EQ(init.part("state").part("waiting").string_at("reason"), "ImagePullBackOff");
+}
+
+TEST_F(SimulatedPods, AnEphemeralContainerRunsFromWhenItIsAddedToTheEndOfItsPod) {
+  begin();
+  put_pod(R"("restartPolicy":"Never","containers":[{"name":"c","image":"app:1","command":["sleep","60"]}])");
+  const auto add = [&](const std::string& containers) {
+    fixture.api.change(Kind::Pod, "d", "q", R"({"spec":{"ephemeralContainers":[)" + containers + "]}}");
+    fixture.run_until_idle();
+  };
+  const auto state = [&](std::size_t i) {
+    return to_string(status_of_q().items_at("ephemeralContainerStatuses").at(i).part("state"));
+  };
+  const std::string first = R"({"name":"shell","image":"box:1"})", running = R"({"running":{"startedAt":)";
+  fixture.advance(Duration::seconds(10));
+  add(first);
+  EXPECT_EQ(state(0), running + R"("2027-01-15T08:00:10Z"}})");
+  fixture.advance(Duration::seconds(10));
+  add(first + R"(,{"name":"more","image":"box:missing"})");
+  EXPECT_EQ(state(0), running + R"("2027-01-15T08:00:10Z"}})");
+  EXPECT_NE(state(1).find("ImagePullBackOff"), std::string::npos) << state(1);
+  const std::size_t before = writes();
+  fixture.advance(Duration::seconds(39));
+  EXPECT_EQ(writes(), before);
+  fixture.advance(Duration::seconds(1));
+  EXPECT_EQ(status_of_q().string_at("phase"), "Succeeded");
+  EXPECT_NE(state(0).find(R"("terminated":{"exitCode":137)"), std::string::npos) << state(0);
+  const auto told = events();
+  EXPECT_NE(std::find(told.begin(), told.end(), "BackOff: Back-off pulling image \"box:missing\" x1"),
+            told.end());
+}
+
+TEST_F(SimulatedPods, APodThatIsLargerThanItsNodeIsRejected) {
+  begin();
+  put_pod(R"("containers":[{"name":"c","image":"app:1","resources":{"requests":{"cpu":"1000000"}}}])");
+  EXPECT_EQ(status_of_q().string_at("phase"), "Failed");
+  EXPECT_EQ(status_of_q().string_at("reason"), "OutOfcpu");
+  EXPECT_EQ(
+      status_of_q().string_at("message").find("Pod was rejected: Node didn't have enough resource: cpu, "
+                                              "requested: 1000000000, used: 0, capacity: "),
+      0u)
+      << status_of_q().string_at("message");
 }
 
 // The first restart is at once; the waits before further ones double.
@@ -346,14 +431,40 @@ TEST_F(SimulatedPods, AReadinessGateHoldsThePodUnready) {
   EXPECT_EQ(ready(), "True : ");
 }
 
+TEST_F(SimulatedPods, AReadinessProbeSucceedsAfterItsInitialDelay) {
+  begin();
+  put_pod(R"("restartPolicy":"Never","containers":[{"name":"c","image":"app:1","command":["sleep","25"],)"
+          R"("readinessProbe":{"exec":{"command":["ls"]},"initialDelaySeconds":10}}])");
+  const auto seen = [&] {
+    std::string text(status_of_q().string_at("phase"));
+    for (const Json& condition : status_of_q().items_at("conditions"))
+      if (condition.string_at("type").ends_with("Ready"))
+        text +=
+            " " + std::string(condition.string_at("type")) + "=" + std::string(condition.string_at("status"));
+    return text + (status_of_q().items_at("containerStatuses").at(0).bool_at("ready") ? " ready" : "");
+  };
+  EXPECT_EQ(seen(), "Running Ready=False ContainersReady=False");
+  fixture.advance(Duration::seconds(9));
+  EXPECT_EQ(seen(), "Running Ready=False ContainersReady=False");
+  fixture.advance(Duration::seconds(1));
+  EXPECT_EQ(seen(), "Running Ready=True ContainersReady=True ready");
+  fixture.advance(Duration::seconds(14));
+  EXPECT_EQ(seen(), "Running Ready=True ContainersReady=True ready");
+  fixture.advance(Duration::seconds(1));
+  EXPECT_EQ(status_of_q().string_at("phase"), "Succeeded");
+}
+
 TEST_F(SimulatedPods, TellWhatAKubeletTells) {
   begin();
   const auto told = events();
   const std::string pulled = "\" already present on machine and can be accessed by the pod x1";
   for (const std::string& text :
-       {std::string("Created: Container created x3"), std::string("Started: Container started x3"),
+       {std::string("Created: Container created x1"), std::string("Started: Container started x1"),
         "Pulled: Container image \"app:1" + pulled, "Pulled: Container image \"init:1" + pulled})
     EXPECT_NE(std::find(told.begin(), told.end(), text), told.end()) << text;
+  for (const char* reason : {"Pulled", "Created", "Started"})
+    EXPECT_EQ(parts_told(reason), (std::vector<std::string>{"spec.containers{c}", "spec.initContainers{i}",
+                                                            "spec.initContainers{s}"}));
   fixture.api.change(Kind::Pod, "d", "p", kDeleted);
   fixture.run_until_idle();
   const auto after = events();
@@ -374,6 +485,8 @@ TEST_F(SimulatedPods, SayWhichSpecTheySaw) {
           "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
   fixture.run_until_idle();
   EXPECT_EQ(status().int_at("observedGeneration"), 2);
+  for (const Json& condition : status().items_at("conditions"))
+    EXPECT_EQ(condition.int_at("observedGeneration"), 2) << condition.string_at("type");
   EXPECT_EQ(writes(), before + 1);
 }
 

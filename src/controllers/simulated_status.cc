@@ -12,6 +12,7 @@
 namespace berth::controllers {
 namespace {
 
+constexpr std::string_view kScheduled = "PodScheduled";
 constexpr std::string_view kBackOffReason = "CrashLoopBackOff";
 
 std::string digest_of(std::string_view seed) {
@@ -33,7 +34,8 @@ struct ContainersAre {
   Time started;                           // of Running
   std::optional<ContainerRun> last = {};  // the run that has just ended
   bool is_restart = false;
-  Duration delay = {};  // of BackingOff
+  Duration delay = {};   // of BackingOff
+  bool is_ready = true;  // of Running
 };
 
 Json terminated(const ContainerRun& run, const std::string& id) {
@@ -114,7 +116,15 @@ Json condition(const api::Pod& pod, std::string_view type, bool status, std::str
   set("reason", reason, standing && !standing->reason.empty());
   set("message", message, standing && !standing->message.empty());
   json["lastTransitionTime"] = format_time(since);
+  if (pod.meta.generation > 0) json["observedGeneration"] = pod.meta.generation;
   return json;
+}
+
+// That a standing condition, which a patch leaves as it is, holds for the present spec.
+void add_observation(const api::Pod& pod, std::string_view type, JsonArray& conditions) {
+  const api::Condition* standing = api::find_condition(pod.conditions, type);
+  if (standing && standing->observed_generation < pod.meta.generation)
+    conditions.push_back(Json::object({{"type", type}, {"observedGeneration", pod.meta.generation}}));
 }
 
 void add_unready(const api::Pod& pod, Time since, JsonArray& conditions) {
@@ -147,6 +157,19 @@ JsonArray init_statuses(const api::Pod& pod, const ContainersAre& are, const Con
   return all;
 }
 
+// A container that was killed because the pod has ended.
+void end_ephemeral(Json& status, Time ended) {
+  const Json& running = status.part("state").part("running");
+  if (!running.is_object()) return;
+  const Time started = api::decode_time(running.string_at("startedAt"));
+  status["state"] =
+      terminated({started, ended, kKilledExitCode}, std::string(status.string_at("containerID")));
+}
+
+Json waiting_for_image(const std::string& image) {
+  return waiting("ImagePullBackOff", "Back-off pulling image \"" + image + "\"");
+}
+
 void set_host_ip(Json& status, const api::Pod& pod) {
   const std::string ip = simulated_host_ip(pod.node_name);
   status["hostIP"] = ip;
@@ -158,7 +181,7 @@ void set_containers(Json& status, const api::Pod& pod, const ContainersAre& are,
   if (!pod.init_containers.empty()) status["initContainerStatuses"] = init_statuses(pod, are, record);
   JsonArray all;
   for (const api::Container& container : pod.containers)
-    all.push_back(container_status(pod, container, are, are.state == ContainerState::Running,
+    all.push_back(container_status(pod, container, are, are.state == ContainerState::Running && are.is_ready,
                                    record.of(container.name)));
   status["containerStatuses"] = std::move(all);
 }
@@ -196,13 +219,22 @@ Json ready_condition(const api::Pod& pod, Time now) {
                    unready);
 }
 
-Json running_status(const api::Pod& pod, const ContainersAre& running, Time now) {
+void add_ready(const api::Pod& pod, Time since, JsonArray& conditions) {
+  conditions.push_back(ready_condition(pod, since));
+  conditions.push_back(condition(pod, "ContainersReady", true, "", since));
+}
+
+Json running_status(const api::Pod& pod, ContainersAre running, Time now) {
   const std::string pod_ip = simulated_pod_ip(pod.meta.uid);
   JsonArray conditions;
+  add_observation(pod, kScheduled, conditions);
   for (const char* type : {"PodReadyToStartContainers", "Initialized"})
     conditions.push_back(condition(pod, type, true, "", now));
-  conditions.push_back(ready_condition(pod, now));
-  conditions.push_back(condition(pod, "ContainersReady", true, "", now));
+  running.is_ready = readiness_delay(pod) == Duration();
+  if (running.is_ready)
+    add_ready(pod, now, conditions);
+  else
+    add_unready(pod, now, conditions);
   Json status = Json::object({{"phase", "Running"}, {"conditions", std::move(conditions)}});
   set_host_ip(status, pod);
   status["podIP"] = pod_ip;
@@ -236,22 +268,40 @@ const Json& ContainerRecord::of(std::string_view container) const {
   return kNone;
 }
 
+const JsonArray& ContainerRecord::containers() const {
+  return status_.items_at("containerStatuses");
+}
+
+const JsonArray& ContainerRecord::ephemeral() const {
+  return status_.items_at("ephemeralContainerStatuses");
+}
+
 std::int64_t ContainerRecord::restarts() const {
   std::int64_t most = 0;
-  for (const Json& status : status_.items_at("containerStatuses"))
-    most = std::max(most, status.int_at("restartCount"));
+  for (const Json& status : containers()) most = std::max(most, status.int_at("restartCount"));
   return most;
 }
 
 bool ContainerRecord::backs_off() const {
-  for (const Json& status : status_.items_at("containerStatuses"))
+  for (const Json& status : containers())
     if (status.part("state").part("waiting").string_at("reason") == kBackOffReason) return true;
   return false;
 }
 
 bool lacks_image(const api::Pod& pod) {
-  return std::any_of(pod.containers.begin(), pod.containers.end(),
-                     [](const api::Container& container) { return is_missing_image(container.image); });
+  const auto is_missing = [](const api::Container& container) { return is_missing_image(container.image); };
+  return std::any_of(pod.init_containers.begin(), pod.init_containers.end(), is_missing) ||
+         std::any_of(pod.containers.begin(), pod.containers.end(), is_missing);
+}
+
+Duration readiness_delay(const api::Pod& pod) {
+  if (pod.raw->find("\"readinessProbe\":") == std::string::npos) return {};
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return {};
+  std::int64_t seconds = 0;
+  for (const Json& container : document->part("spec").items_at("containers"))
+    seconds = std::max(seconds, container.part("readinessProbe").int_at("initialDelaySeconds"));
+  return Duration::seconds(seconds);
 }
 
 bool is_created(const api::Pod& pod) {
@@ -263,6 +313,7 @@ Json created_status(const api::Pod& pod, Time now) {
   JsonArray conditions = {
       condition(pod, "PodReadyToStartContainers", false, "", now),
       condition(pod, "Initialized", !has_init, has_init ? "ContainersNotInitialized" : "", now)};
+  add_observation(pod, kScheduled, conditions);
   add_unready(pod, now, conditions);
   Json status = Json::object({{"phase", "Pending"}, {"conditions", std::move(conditions)}});
   set_host_ip(status, pod);
@@ -273,15 +324,26 @@ Json created_status(const api::Pod& pod, Time now) {
 
 Json pull_back_off_status(const api::Pod& pod, Time now) {
   Json status = created_status(pod, now);
-  JsonArray& containers = status["containerStatuses"].as_array();
-  for (std::size_t i = 0; i < containers.size(); ++i)
-    if (const std::string& image = pod.containers[i].image; is_missing_image(image))
-      containers[i]["state"] = waiting("ImagePullBackOff", "Back-off pulling image \"" + image + "\"");
+  const auto mark = [&](std::string_view member, const std::vector<api::Container>& containers) {
+    for (std::size_t i = 0; i < containers.size(); ++i)
+      if (const std::string& image = containers[i].image; is_missing_image(image))
+        status[member].as_array()[i]["state"] = waiting_for_image(image);
+  };
+  mark("initContainerStatuses", pod.init_containers);
+  mark("containerStatuses", pod.containers);
   return status;
 }
 
 Json running_status(const api::Pod& pod, Time now) {
   return running_status(pod, {ContainerState::Running, now}, now);
+}
+
+Json ready_status(const api::Pod& pod, Time at) {
+  JsonArray conditions;
+  add_ready(pod, at, conditions);
+  JsonArray containers = ContainerRecord(pod).containers();
+  for (Json& status : containers) status["ready"] = true;
+  return Json::object({{"conditions", std::move(conditions)}, {"containerStatuses", std::move(containers)}});
 }
 
 Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now) {
@@ -306,7 +368,12 @@ Json ended_status(const api::Pod& pod, const ContainerRun& last) {
                           condition(pod, "ContainersReady", false, reason, last.ended)};
   Json status =
       Json::object({{"phase", failed ? "Failed" : "Succeeded"}, {"conditions", std::move(conditions)}});
-  set_containers(status, pod, {ContainerState::Ended, last.started, last}, ContainerRecord(pod));
+  const ContainerRecord record(pod);
+  set_containers(status, pod, {ContainerState::Ended, last.started, last}, record);
+  if (JsonArray ephemeral = record.ephemeral(); !ephemeral.empty()) {
+    for (Json& one : ephemeral) end_ephemeral(one, last.ended);
+    status["ephemeralContainerStatuses"] = std::move(ephemeral);
+  }
   return status;
 }
 
@@ -324,6 +391,46 @@ std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now) {
       standing->reason == wanted.string_at("reason") && standing->message == wanted.string_at("message"))
     return std::nullopt;
   return wanted;
+}
+
+JsonArray observed_conditions(const api::Pod& pod) {
+  JsonArray conditions;
+  for (const std::string_view type :
+       {kScheduled, std::string_view("PodReadyToStartContainers"), std::string_view("Initialized"),
+        std::string_view("Ready"), std::string_view("ContainersReady")})
+    add_observation(pod, type, conditions);
+  return conditions;
+}
+
+std::vector<api::Container> added_ephemeral_containers(const api::Pod& pod) {
+  std::vector<api::Container> added;
+  if (pod.raw->find("\"ephemeralContainers\":") == std::string::npos) return added;
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return added;
+  const ContainerRecord record(pod);
+  const auto has_status = [&](std::string_view name) {
+    return std::any_of(record.ephemeral().begin(), record.ephemeral().end(),
+                       [&](const Json& status) { return status.string_at("name") == name; });
+  };
+  for (const Json& item : document->part("spec").items_at("ephemeralContainers")) {
+    if (has_status(item.string_at("name"))) continue;
+    api::Container& container = added.emplace_back();
+    container.name = item.string_at("name");
+    container.image = item.string_at("image");
+  }
+  return added;
+}
+
+JsonArray ephemeral_statuses(const api::Pod& pod, const std::vector<api::Container>& added, Time now) {
+  JsonArray all = ContainerRecord(pod).ephemeral();
+  for (const api::Container& container : added) {
+    const bool has_image = !is_missing_image(container.image);
+    const ContainersAre are{has_image ? ContainerState::Running : ContainerState::Creating, now};
+    Json& status = all.emplace_back(container_status(pod, container, are, false, Json()));
+    if (!has_image) status["state"] = waiting_for_image(container.image);
+    status.as_object().erase("started");  // a kubelet reports it of other containers only
+  }
+  return all;
 }
 
 std::string pod_text(const api::Pod& pod) {

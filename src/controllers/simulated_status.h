@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "api/types/pod.h"
 #include "base/json.h"
@@ -35,6 +36,8 @@ class ContainerRecord {
 
   // The containerStatus; null of a container without one.
   const Json& of(std::string_view container) const;
+  const JsonArray& containers() const;
+  const JsonArray& ephemeral() const;
   std::int64_t restarts() const;
   // Whether they wait for a restart.
   bool backs_off() const;
@@ -44,6 +47,8 @@ class ContainerRecord {
 };
 
 bool lacks_image(const api::Pod& pod);
+// How long its containers run before their readiness probes succeed: the longest initialDelaySeconds.
+Duration readiness_delay(const api::Pod& pod);
 // Whether any status of the agent has been reported.
 bool is_created(const api::Pod& pod);
 
@@ -52,6 +57,8 @@ Json created_status(const api::Pod& pod, Time now);
 // Of a pod with an image that cannot be pulled.
 Json pull_back_off_status(const api::Pod& pod, Time now);
 Json running_status(const api::Pod& pod, Time now);
+// Of containers whose probes succeed from this time on.
+Json ready_status(const api::Pod& pod, Time at);
 // Of containers that run again, after `last` or after a wait.
 Json restarted_status(const api::Pod& pod, const std::optional<ContainerRun>& last, Time now);
 // Of containers that wait for their restart after `last`.
@@ -63,6 +70,15 @@ Json overdue_status(const api::Pod& pod, const ContainerRun& last);
 // The condition Ready of a pod whose containers are: its readiness gates must be too. Nothing where the pod
 // says so already.
 std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now);
+
+// Conditions that were made for an earlier spec hold for the present one: their observedGeneration.
+JsonArray observed_conditions(const api::Pod& pod);
+// Ephemeral containers without a status: they were added since the last one. Cost: two parses where the pod
+// has any ephemeral container.
+std::vector<api::Container> added_ephemeral_containers(const api::Pod& pod);
+// The ephemeralContainerStatuses once `added` run, unless their images cannot be pulled. Those that have a
+// status keep it.
+JsonArray ephemeral_statuses(const api::Pod& pod, const std::vector<api::Container>& added, Time now);
 
 // "p_ns(uid)".
 std::string pod_text(const api::Pod& pod);

@@ -129,11 +129,10 @@ Result<Json> canonical_metadata(const Json& metadata, std::vector<std::string>& 
                                          " into Go struct field .metadata of type v1.ObjectMeta");
   Result<api::Decoded> decoded = api::decode_document(type, metadata);
   if (!decoded) return decoded.error();
-  constexpr std::string_view kUnknown = "unknown field \"";
-  for (const std::string& error : decoded->strict_errors)
-    strict_errors.push_back(error.starts_with(kUnknown)
-                                ? std::string(kUnknown) + "metadata." + error.substr(kUnknown.size())
-                                : error);
+  for (const std::string& error : decoded->strict_errors) {
+    const auto unknown = unknown_member(error);
+    strict_errors.push_back(unknown ? unknown_member_error("metadata." + std::string(*unknown)) : error);
+  }
   // Go omits an empty creation time of unstructured objects.
   if (const Json* time = decoded->document.find("creationTimestamp"); time && time->is_null())
     decoded->document.as_object().erase("creationTimestamp");
@@ -158,8 +157,9 @@ Result<ShapedObject> shaped(const ServedVersion& version, Json document) {
     document.as_object().erase("metadata");
   }
   for (const std::string& path : prune(document, version.schema, true))
-    made.strict_errors.push_back("unknown field \"" + path + "\"");
-  tidy_embedded(document, version.schema);
+    made.strict_errors.push_back(unknown_member_error(path));
+  for (const std::string& path : tidy_embedded(document, version.schema))
+    made.strict_errors.push_back(unknown_member_error(path));
   if (!fill_defaults(document, version.schema))
     return Error(ErrorCode::TooLarge,
                  "the defaults of the object are more than " + std::to_string(kFallbackBytesMax) + " bytes");

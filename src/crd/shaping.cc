@@ -9,6 +9,8 @@
 namespace berth::crd {
 namespace {
 
+constexpr std::string_view kUnknownBegin = "unknown field \"";
+
 bool is_type_member(std::string_view name) {
   return name == "apiVersion" || name == "kind" || name == "metadata";
 }
@@ -193,6 +195,45 @@ class Filler {
   std::size_t bytes_ = 0;
 };
 
+class EmbeddedTidier {
+ public:
+  std::vector<std::string> unknown;
+
+  void tidy(Json& value, const Schema& schema) {
+    if (!schema.has_embedded) return;
+    const std::size_t size = path_.size();
+    if (value.is_object()) {
+      for (JsonMember& member : value.as_object()) {
+        path_.member(member.key);
+        if (schema.embedded && member.key == "metadata")
+          tidy_metadata(member.value);
+        else if (const Schema* below = schema.member(member.key))
+          tidy(member.value, *below);
+        path_.cut(size);
+      }
+    } else if (value.is_array() && schema.items) {
+      for (std::size_t at = 0; at < value.as_array().size(); ++at) {
+        path_.index(at);
+        tidy(value.as_array()[at], *schema.items);
+        path_.cut(size);
+      }
+    }
+  }
+
+ private:
+  void tidy_metadata(Json& metadata) {
+    static const api::TypeInfo& type = *api::find_type("meta.k8s.io", "v1", "ObjectMeta");
+    Result<api::Decoded> decoded = api::decode_document(type, metadata);
+    if (!decoded) return;
+    metadata = std::move(decoded->document);
+    for (const std::string& error : decoded->strict_errors)
+      if (const auto member = unknown_member(error); member && unknown.size() < kUnknownNamedMax)
+        unknown.push_back(path_.text() + "." + std::string(*member));
+  }
+
+  PathText path_;
+};
+
 }  // namespace
 
 std::vector<std::string> prune(Json& object, const Schema& schema, bool is_resource) {
@@ -218,21 +259,19 @@ bool fill_defaults(Json& object, const Schema& schema) {
   return filler.within_bounds();
 }
 
-void tidy_embedded(Json& value, const Schema& schema) {
-  if (!schema.has_embedded) return;
-  if (value.is_object()) {
-    for (JsonMember& member : value.as_object()) {
-      if (schema.embedded && member.key == "metadata") {
-        static const api::TypeInfo& meta = *api::find_type("meta.k8s.io", "v1", "ObjectMeta");
-        if (Result<api::Decoded> decoded = api::decode_document(meta, member.value); decoded)
-          member.value = std::move(decoded->document);
-        continue;
-      }
-      if (const Schema* below = schema.member(member.key)) tidy_embedded(member.value, *below);
-    }
-  } else if (value.is_array() && schema.items) {
-    for (Json& item : value.as_array()) tidy_embedded(item, *schema.items);
-  }
+std::vector<std::string> tidy_embedded(Json& object, const Schema& schema) {
+  EmbeddedTidier tidier;
+  tidier.tidy(object, schema);
+  return std::move(tidier.unknown);
+}
+
+std::optional<std::string_view> unknown_member(std::string_view strict_error) {
+  if (!strict_error.starts_with(kUnknownBegin) || !strict_error.ends_with('"')) return std::nullopt;
+  return strict_error.substr(kUnknownBegin.size(), strict_error.size() - kUnknownBegin.size() - 1);
+}
+
+std::string unknown_member_error(std::string_view path) {
+  return std::string(kUnknownBegin).append(path) + '"';
 }
 
 }  // namespace berth::crd

@@ -4,7 +4,9 @@
 // of apiextensions-apiserver 1.37.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -27,7 +29,12 @@ std::vector<std::string> prune(Json& object, const Schema& schema, bool is_resou
 // kFallbackBytesMax.
 bool fill_defaults(Json& object, const Schema& schema);
 
-// The metadata of embedded objects in canonical form; what is no metadata stays for validation to refuse.
-void tidy_embedded(Json& object, const Schema& schema);
+// Brings the metadata of embedded objects into canonical form and returns the paths of their unknown members,
+// at most kUnknownNamedMax; what is no metadata stays for validation to refuse.
+std::vector<std::string> tidy_embedded(Json& object, const Schema& schema);
+
+// The member that a strict error `unknown field "x"` names; nothing of another error.
+std::optional<std::string_view> unknown_member(std::string_view strict_error);
+std::string unknown_member_error(std::string_view path);
 
 }  // namespace berth::crd

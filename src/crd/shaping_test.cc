@@ -49,6 +49,19 @@ TEST(Shaping, UnknownMembersGo) {
   }
 }
 
+TEST(Shaping, UnknownMetadataOfEmbeddedObjectsGoes) {
+  const Schema embedding =
+      schema(R"({"type":"object","properties":{"list":{"type":"array","items":{"type":"object",)"
+             R"("x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}})");
+  Json object = json(R"({"list":[{"metadata":{"name":"a"}},{"metadata":{"name":"b","nick":"x"}},)"
+                     R"({"metadata":3}]})");
+  EXPECT_EQ(tidy_embedded(object, embedding), std::vector<std::string>{"list[1].metadata.nick"});
+  const JsonArray& list = object.items_at("list");
+  EXPECT_EQ(list[1].part("metadata").find("nick"), nullptr);
+  EXPECT_EQ(list[1].part("metadata").string_at("name"), "b");
+  EXPECT_EQ(*list[2].find("metadata"), Json(3));
+}
+
 TEST(Shaping, DefaultsFillWhatIsAbsent) {
   const Schema all = schema(
       R"({"type":"object","properties":{"spec":{"type":"object","default":{"a":1},"properties":{

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "explain/decision_line.h"
 
 namespace berth::dashboard {
 namespace {
@@ -55,6 +54,12 @@ void DecisionNotes::hold(scheduling::HeldRooms rooms) {
   unread_held_ = std::move(rooms);
 }
 
+void DecisionNotes::add_writes(const explain::WriteCounts& writes) {
+  const std::lock_guard lock(mutex_);
+  counted_writes_.accepted += writes.accepted;
+  counted_writes_.failed += writes.failed;
+}
+
 bool DecisionNotes::read() {
   std::deque<std::string> lines;
   std::optional<scheduling::HeldRooms> held;
@@ -64,6 +69,7 @@ bool DecisionNotes::read() {
     unread_bytes_ = 0;
     totals_.dropped = dropped_;
     held.swap(unread_held_);
+    writes_ = counted_writes_;
   }
   const bool is_news = held || !lines.empty();
   if (held) held_ = *std::move(held);

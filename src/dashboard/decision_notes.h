@@ -17,6 +17,7 @@
 #include "base/lru_map.h"
 #include "base/time.h"
 #include "dashboard/owners.h"
+#include "explain/decision_line.h"
 #include "scheduling/held_rooms.h"
 
 namespace berth::dashboard {
@@ -38,7 +39,8 @@ class DecisionNotes {
   void add(std::string_view line);
   // Replaces the rooms that the scheduler holds.
   void hold(scheduling::HeldRooms rooms);
-  // Reads what was added or replaced; true if there was anything.
+  void add_writes(const explain::WriteCounts& writes);
+  // Reads what was added or replaced; true if there was anything besides writes.
   bool read();
   // {"decided","reason","sentence","explanation","refused"} of the latest decision about it, unless that
   // placed it; null: none is known.
@@ -46,6 +48,7 @@ class DecisionNotes {
   void forget(const Owner& of);
   const scheduling::HeldRooms& held_rooms() const { return held_; }
   const DecisionTotals& totals() const { return totals_; }
+  const explain::WriteCounts& writes() const { return writes_; }  // since the start
   // [{"time","kind","namespace","name","result","text"}], the latest first.
   Json latest() const;
   // Rows of latest() since the last call, in their order: the first kNewDecisionsMax.
@@ -60,6 +63,7 @@ class DecisionNotes {
   std::uint64_t dropped_ = 0;
   std::optional<scheduling::HeldRooms> unread_held_;
   scheduling::HeldRooms held_;
+  explain::WriteCounts counted_writes_, writes_;     // the second one as of the last read()
   mutable LruMap<Json> refusals_{kRefusalsKeptMax};  // find() is not const; null: forgotten
   std::deque<Json> latest_;
   std::vector<Json> new_;

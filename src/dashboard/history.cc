@@ -67,10 +67,16 @@ void History::open_all() {
            std::binary_search(names.begin(), names.end(),
                               name.substr(0, name.size() - kPlain.size()) + std::string(kPacked));
   };
-  for (std::size_t at = 0; at < names.size(); ++at) {
-    const std::string& name = names[at];
-    // Of two files of one segment an earlier process ended between the two steps of finish().
-    if (is_packed_too(name) || names.size() - at > kHistorySegmentsMax) {
+  // Of two files of one segment an earlier process ended between the two steps of finish().
+  std::vector<std::string> segments;
+  for (const std::string& name : names)
+    if (is_packed_too(name))
+      store_->remove(name);
+    else
+      segments.push_back(name);
+  for (std::size_t at = 0; at < segments.size(); ++at) {
+    const std::string& name = segments[at];
+    if (segments.size() - at > kHistorySegmentsMax) {
       store_->remove(name);
       continue;
     }

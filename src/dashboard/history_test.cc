@@ -254,6 +254,8 @@ TEST(History, OfPackedSegmentsTheHeadersAreRead) {
     ASSERT_TRUE(store->write(name, packed));
     stored += packed.size();
   }
+  ASSERT_TRUE(store->write(
+      "history-" + std::string(12, '0') + std::to_string(kHistorySegmentsMax + 2) + ".jsonl", "x"));
   const History history(std::move(store));
   EXPECT_LT(read, stored / 2);
   EXPECT_EQ(history.overview().int_at("from"), 3000) << "the earliest are beyond the bound";

@@ -1,4 +1,4 @@
-// Decisions, bindings and waiting pods, a sample a second for the last ten minutes.
+// Decisions, bindings, writes and waiting pods, a sample a second for the last ten minutes.
 //
 // Owner: the Board.
 #pragma once
@@ -12,22 +12,29 @@ namespace berth::dashboard {
 
 inline constexpr std::size_t kSamplesMax = 600;
 
+// Counts since the start.
+struct PaceTotals {
+  DecisionTotals decided;
+  std::uint64_t bound = 0;
+  explain::WriteCounts writes;
+};
+
 class PacePage {
  public:
-  // Ends a second. `bound` counts since the start; `waiting` is now.
-  void sample(const DecisionTotals& decided, std::uint64_t bound, std::size_t waiting, Time now);
-  // {"time":[seconds since 1970],"placed":[],"refused":[],"bound":[],"waiting":[],"decisions":[…]}: the
-  // counts of each second, and the latest decisions, the newest first.
+  // Ends a second; `waiting` is now.
+  void sample(const PaceTotals& totals, std::size_t waiting, Time now);
+  // {"time":[seconds since 1970],"placed":[],"refused":[],"bound":[],"written":[],"notWritten":[],
+  // "waiting":[],"decisions":[…]}: the counts of each second, and the latest decisions, the newest first.
+  // Writes are those of the scheduler and, if it runs in this process, of the binder.
   Json page(const DecisionNotes& notes) const;
 
  private:
   struct Sample {
     std::int64_t second = 0;
-    std::int64_t placed = 0, refused = 0, bound = 0, waiting = 0;
+    std::int64_t placed = 0, refused = 0, bound = 0, written = 0, not_written = 0, waiting = 0;
   };
   std::deque<Sample> samples_;
-  DecisionTotals decided_;
-  std::uint64_t bound_ = 0;
+  PaceTotals totals_;
 };
 
 }  // namespace berth::dashboard

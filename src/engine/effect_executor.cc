@@ -193,7 +193,7 @@ void EffectExecutor::send(ChainRef chain_ref, Flight& flight, ChainRun& run) {
   ApiRequest request = write.request;
   if (write.on_previous_version) request.body = with_version(request.body, run.version);
   const api::ObjectKey key = target_of(request);
-  const bool keeps = port_.keeps(key);
+  const bool keeps = request.subresource != client::kScaleSubresource && port_.keeps(key);
   const api::ObjectMeta* known = keeps ? port_.known(key) : nullptr;
   run.uid_before = known ? known->uid : "";
   in_flight_ += run.counted;

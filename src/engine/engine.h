@@ -97,6 +97,7 @@ class Engine final : private ViewPort {
 
   const client::View& view() const { return view_; }
   EngineCounters counters() const;
+  const EffectExecutorCounters& write_counters() const { return executor_.counters(); }
   // Nothing waits or is in flight, apart from deadlines.
   bool idle() const;
 

@@ -881,5 +881,37 @@ TEST(Engine, TheAnswerOfAReadIsToldWhereItIsAskedFor) {
   }
 }
 
+// A scale has the name and the version of another object.
+TEST(Engine, AScaleIsNotTakenForTheObject) {
+  const api::ResourceRef sets{"apps", "v1", "replicasets"};
+  EngineFixture fixture;
+  int run = 0;
+  fixture.engine.add(std::make_unique<Scripted>(
+      [&](const View&, const api::ObjectKey& key, Time) {
+        if (++run > 2) return Effects::nothing();
+        client::Write write;
+        write.request = {run == 1 ? client::Verb::Get : client::Verb::MergePatch,
+                         key.resource,
+                         key.ns,
+                         key.name,
+                         "scale",
+                         run == 1 ? "" : R"({"spec":{"replicas":2}})"};
+        Effects effects = Effects::write(key, std::move(write));
+        effects.wake_at = fixture.clock.now();
+        return effects;
+      },
+      std::vector<client::Interest>{
+          {Kind::Other, sets, [](const View&, const client::Delta& delta, std::vector<api::ObjectKey>& keys) {
+             keys.push_back(delta.key);
+           }}}));
+  fixture.api.put(sets, *parse_json(R"({"metadata":{"name":"r","namespace":"d","labels":{"a":"b"}}})"));
+  fixture.start();
+  fixture.run_until_idle();
+  EXPECT_EQ(fixture.api.find(sets, "d", "r")->part("spec").int_at("replicas"), 2);
+  const auto seen = fixture.engine.view().find({Kind::Other, "d", "r", sets});
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(api::meta_of(*seen).labels.size(), 1u);
+}
+
 }  // namespace
 }  // namespace berth::engine

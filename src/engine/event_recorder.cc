@@ -21,7 +21,7 @@ std::string identity_of(const EventNote& note) {
 // Short, as it is kept: the object, and a hash of what its event says.
 std::string series_of(const EventNote& note) {
   const std::string said = (note.warning ? "W\n" : "N\n") + note.reason + '\n' + note.action + '\n' +
-                           note.message + '\n' + note.component;
+                           note.message + '\n' + note.component + '\n' + note.field_path;
   return identity_of(note) + '\n' + hex_of(stable_hash(said));
 }
 
@@ -154,6 +154,7 @@ Json EventRecorder::object_of(const Series& series) const {
   involved["name"] = note.regarding.name;
   if (!note.regarding_uid.empty()) involved["uid"] = note.regarding_uid;
   involved["apiVersion"] = resource.api_version();
+  if (!note.field_path.empty()) involved["fieldPath"] = note.field_path;
   Json object = Json::object({
       {"apiVersion", "v1"},
       {"kind", "Event"},

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "engine/testing/fake_api.h"
 
 namespace berth::engine {
@@ -68,6 +70,21 @@ TEST(EventRecorder, ANoteMayNameWhoReports) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]->string_at("reportingComponent"), "default-scheduler");
   EXPECT_EQ(events[0]->part("source").string_at("component"), "default-scheduler");
+}
+
+TEST(EventRecorder, PartsOfAnObjectHaveEventsOfTheirOwn) {
+  Desk desk;
+  for (const char* part : {"spec.containers{a}", "spec.containers{b}", "spec.containers{a}"}) {
+    client::EventNote note = waits();
+    note.field_path = part;
+    desk.note(note);
+  }
+  desk.run_until_idle();
+  std::map<std::string, std::int64_t> counts;
+  for (const Json* event : desk.api.all(kEvents))
+    counts.emplace(event->part("involvedObject").string_at("fieldPath"), event->int_at("count"));
+  EXPECT_EQ(counts,
+            (std::map<std::string, std::int64_t>{{"spec.containers{a}", 2}, {"spec.containers{b}", 1}}));
 }
 
 TEST(EventRecorder, RepeatsAreFoldedAlsoWhileTheFirstIsUnderWay) {

@@ -4,11 +4,14 @@
 #include <atomic>
 #include <utility>
 
+#include "base/heap_growth.h"
 #include "base/known_defects.h"
 #include "base/log.h"
 
 namespace berth::engine {
 namespace {
+
+constexpr std::size_t kObjectsOfHeapGrowth = 32;  // a pod takes about 3 KB
 
 api::ObjectKey key_of(api::Kind kind, const api::ResourceRef& resource, const api::TypedObject& object) {
   const api::ObjectMeta& meta = api::meta_of(object);
@@ -42,6 +45,7 @@ class SharedInformers::Informer final : public client::WatchReceiver {
         batch->kind = BatchKind::ListPart;
         send(std::exchange(batch, fresh(BatchKind::List)));
       }
+      if (batch->changes.size() % kObjectsOfHeapGrowth == 0) grow_heap();
       add(*batch, {client::ChangeKind::Added, std::move(raw)});
     }
     for (api::BindRequestPtr& kept : list.kept)

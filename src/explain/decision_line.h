@@ -3,6 +3,7 @@
 // Pure. Source: outer surface, "an append-only decision log that `explain`, replay and the dashboard read".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,12 @@ std::string decision_line(const scheduling::DecisionRecord& record);
 // Kubernetes' sentence in a line: its message without the explanation that follows.
 std::string sentence_in(const Json& line);
 
+// Writes to the API: accepted ones, and those that a conflict, a refusal or a lost answer ended.
+struct WriteCounts {
+  std::uint64_t accepted = 0, failed = 0;
+  friend bool operator==(const WriteCounts&, const WriteCounts&) = default;
+};
+
 // Receives what the scheduler decides and holds, on its thread.
 class DecisionSink {
  public:
@@ -28,6 +35,8 @@ class DecisionSink {
   virtual void flush() = 0;
   // All rooms that are held now, after a change; at most once a second.
   virtual void hold(scheduling::HeldRooms) {}
+  // Writes of the scheduler or the binder since the last call; on the thread of either.
+  virtual void add_writes(const WriteCounts&) {}
 };
 
 }  // namespace berth::explain

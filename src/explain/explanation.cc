@@ -477,6 +477,7 @@ Json explain_pod(const PodFacts& facts, Time now) {
   if (Json first = first_refused_member(pod, decision); !first.is_null())
     json["firstRefused"] = std::move(first);
   if (facts.record.is_null()) json["note"] = kNotServed;
+  if (!facts.missing.empty()) json["startWaits"] = api::to_json(facts.missing);
   if (!waiting.is_null()) json["waitsFor"] = waiting;
   if (sight.request) json["bindRequest"] = request_json(*sight.request);
   if (Json devices = devices_json(sight); !devices.as_array().empty()) json["devices"] = std::move(devices);

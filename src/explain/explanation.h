@@ -22,6 +22,7 @@ struct PodFacts {
   Json events;        // the EventList about a pending pod when no record is served; null: not read
   Json node_health;   // the NodeDeviceHealth of the pod's node; null: none, or not read
   Json taint_rules;   // the DeviceTaintRuleList, for a pod with a device that is not Healthy; null: not read
+  std::vector<std::string> missing;  // of a pod that is not tried: "ResourceClaim gpu, which does not exist"
 };
 
 struct GroupFacts {
@@ -46,11 +47,12 @@ struct TreeFacts {
 };
 
 // {"kind":"Pod","namespace","name","state","summary","node","group","groupSource","decision":{…},
-// "member","firstRefused":{"pod","explanation"},"refused":[…],"waitsFor":{…},"bindRequest":{…},"devices":[…],
-// "steps":[{"step","time","took"}],"history":[…]}; fields that do not apply are absent. "member" is the part
-// about this pod of its group's decision, "firstRefused" the part about the first member that found no node,
-// if it is another one. A binding that failed before the newest decision is in the row of its own decision,
-// as "bindRequest". Ages are relative to `now`. "groupSource" names the project whose labels say which group.
+// "startWaits":["…"],"member","firstRefused":{"pod","explanation"},"refused":[…],"waitsFor":{…},
+// "bindRequest":{…},"devices":[…],"steps":[{"step","time","took"}],"history":[…]}. Fields that do not apply
+// are absent. "member" is the part about this pod of its group's decision. "firstRefused" is the part about
+// the first member that found no node, if it is another one. A binding that failed before the newest decision
+// is in the row of its own decision, as "bindRequest". Ages are relative to `now`. "groupSource" names the
+// project whose labels say which group.
 Json explain_pod(const PodFacts& facts, Time now);
 // {"kind":"PodGroup",…,"startWaits":["…"],"madeFrom","wish":{"policy","wish","reached","score","message"},
 // "members":[{"name","state","summary","node","devices"}]}; "startWaits" (start_waits.h) of a Gated one.

@@ -1,11 +1,13 @@
 #include "explain/question.h"
 
+#include <algorithm>
 #include <map>
 
 #include "api/types/bind_request.h"
 #include "api/types/node_device_health.h"
 #include "api/types/pod.h"
 #include "base/hex.h"
+#include "base/nearest_names.h"
 #include "client/api_path.h"
 #include "client/group_tree.h"
 #include "explain/decision_history.h"
@@ -58,6 +60,7 @@ class Inquiry {
       Json claim = TRY(object(api::Kind::ResourceClaim, name));
       if (!claim.is_null()) facts.claims.push_back(std::move(claim));
     }
+    if (!pod.bound() && is_gated(facts)) facts.missing = missing_objects(pod, facts.claims);
     if (facts.record.is_null() && !pod.bound()) facts.events = TRY(read_.objects(events_path(pod)));
     if (!facts.claims.empty() && pod.bound()) facts.node_health = node_health(pod.node_name);
     if (has_unhealthy_device(facts))
@@ -91,6 +94,41 @@ class Inquiry {
   }
 
  private:
+  static bool is_gated(const PodFacts& facts) {
+    return !facts.record.part("gate").is_null() || !facts.group_record.part("gate").is_null();
+  }
+
+  // What the pod names and nobody has made, as far as the asker may read it; `claims` are those that exist.
+  std::vector<std::string> missing_objects(const api::Pod& pod, const std::vector<Json>& claims) const {
+    std::vector<std::string> missing;
+    const auto look_for = [&](api::Kind kind, const std::string& name) {
+      const Result<Json> found = object(kind, name);
+      if (found && found->is_null()) missing.push_back(missing_text(kind, name));
+    };
+    if (!pod.group.empty()) look_for(api::Kind::PodGroup, pod.group);
+    for (const api::PodClaim& claim : pod.claims) {
+      const std::string name = api::claim_object_name(pod, claim);
+      const auto has_name = [&](const Json& one) { return one.part("metadata").string_at("name") == name; };
+      if (name.empty())
+        look_for(api::Kind::ResourceClaimTemplate, claim.template_name);
+      else if (std::ranges::none_of(claims, has_name))
+        missing.push_back(missing_text(api::Kind::ResourceClaim, name));
+    }
+    return missing;
+  }
+
+  // "ResourceClaim wanted, which does not exist (nearest: wanted-2)".
+  std::string missing_text(api::Kind kind, const std::string& name) const {
+    const Json list =
+        read_.objects(url_path(kind, question_.ns) + "?limit=" + std::to_string(kNamesComparedMax))
+            .value_or(Json());
+    std::vector<std::string> names;
+    for (const Json& one : list.items_at("items")) names.emplace_back(one.part("metadata").string_at("name"));
+    const std::string hint = names_hint(name, names, names.size());
+    return std::string(api::info_of(kind).name) + " " + name + ", which does not exist" +
+           (hint.empty() ? "" : " (" + hint + ")");
+  }
+
   using PodsByGroup = std::map<std::string, std::vector<PodFacts>, std::less<>>;
 
   Json policies() const {

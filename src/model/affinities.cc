@@ -29,13 +29,9 @@ std::string post(std::string_view key, std::string_view value) {
 
 // The places where a pod finds the term: a label with one of its values; none: every pod looks there.
 std::vector<std::string> posts_of(const api::PodAffinityTerm& term) {
-  const auto& asked = term.pods.requirements();
-  const auto one = std::find_if(asked.begin(), asked.end(), [](const api::LabelRequirement& requirement) {
-    return requirement.op == api::LabelOperator::In;
-  });
   std::vector<std::string> posts;
-  if (one == asked.end()) return posts;
-  for (const std::string& value : one->values) posts.push_back(post(one->key, value));
+  if (const api::LabelRequirement* one = term.pods.first_in())
+    for (const std::string& value : one->values) posts.push_back(post(one->key, value));
   return posts;
 }
 

@@ -64,7 +64,7 @@ void Cluster::apply_node(const api::Node* before, const std::shared_ptr<const ap
   NodeRow& row = nodes_[id.index()];
   const bool same_labels = before && after && before->meta.labels == after->meta.labels &&
                            before->declared_features == after->declared_features;
-  if (!same_labels) row.labels_stamp = ++stamp_;
+  if (!same_labels) row.labels_stamp = labels_stamp_ = ++stamp_;
   if (!before || !after) node_set_stamp_ = ++stamp_;
   traits_.replace(row.live.get(), after.get());
   row.live = after;
@@ -162,6 +162,10 @@ void Cluster::apply_pod(const api::Pod* before, const std::shared_ptr<const api:
   if (before && !before->finished() && (!after || after->meta.uid != before->meta.uid || after->finished()))
     keep_late_allocations(row, before->meta.uid);
   row.live = after;
+  const PodTemplateId was_of = row.of_template;
+  const bool waits = after && !after->bound() && !after->finished();
+  row.of_template = waits ? templates_.add(after) : PodTemplateId::none();
+  templates_.remove(was_of);
   row.requests = after ? resources_.charges(*after) : ResourceAmounts{};
   row.gpu_share = after && after->bound() ? api::gpu_share_of(*after) : nullptr;
   const TermUses terms = std::exchange(row.terms, {});

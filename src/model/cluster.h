@@ -3,9 +3,8 @@
 // Owner: one decider, on one thread. Fed by View deltas in any order of kinds. A pod's place and a claim's
 // allocation are a pure function of objects, bind requests and assumptions, so a rebuild gives the same
 // state. Precedence: live object, live bind request (first by name), open assumption (first by pod UID), late
-// allocation. Cost: a delta O(what it names; for a slice, the slices of its pool). Lookups cost O(1) by name,
-// O(log n) for pools and devices, an index by id. An id stays with its object. Rows of pods and claims are
-// reused once no object, request or assumption names them.
+// allocation. Cost: a delta O(what it names; for a slice, the slices of its pool); a look-up by name O(1), of
+// pools and devices O(log n). An id stays with its object; rows that nothing names any more are reused.
 #pragma once
 
 #include <map>
@@ -99,13 +98,12 @@ class Cluster {
   bool devices_take_of_nodes() const { return counting_ == NodeAllocatable::Counted && taking_slices_ > 0; }
   // The charges of a live pod whose devices consume this of its node.
   ResourceAmounts charges(PodId pod, const NodeAllocatablePtr& by_devices) const;
-  // Pools with a slice that has this node's name; unordered by name.
-  std::vector<PoolId> pools_of(NodeId id) const;
+  std::vector<PoolId> pools_of(NodeId id) const;  // with a slice that has this node's name; in no order
   // Pools with a slice that is not tied to one node by nodeName, by driver and name.
   const std::map<std::pair<std::string, std::string>, PoolId>& shared_pools() const { return shared_pools_; }
   std::uint64_t shared_pools_stamp() const { return shared_pools_stamp_; }
-  // Changes when a live node is added or removed.
-  std::uint64_t node_set_stamp() const { return node_set_stamp_; }
+  std::uint64_t node_set_stamp() const { return node_set_stamp_; }  // changes as live nodes join and leave
+  std::uint64_t labels_stamp() const { return labels_stamp_; }      // and as their labels change
 
   // The scope of a change: the listed nodes, also devices that any node may use, or (the log was overwritten)
   // everything.
@@ -182,6 +180,7 @@ class Cluster {
   client::NamedTable<PodId> pod_ids_;
   std::vector<PodRow> pods_;
   std::vector<PodId> free_pods_;
+  PodTemplates templates_;
   Affinities affinities_;
   NodeTraits traits_;
   ReplicaSelectors replica_selectors_;
@@ -194,7 +193,8 @@ class Cluster {
   std::map<std::string, std::shared_ptr<const api::DeviceClass>> classes_;
   std::map<std::string, Assumption> assumptions_;
   std::set<ClaimId> late_claims_;
-  std::uint64_t stamp_ = 0, shared_pools_stamp_ = 0, node_set_stamp_ = 0, classes_stamp_ = 0;
+  std::uint64_t stamp_ = 0, shared_pools_stamp_ = 0, node_set_stamp_ = 0, labels_stamp_ = 0;
+  std::uint64_t classes_stamp_ = 0;
 };
 
 }  // namespace berth::model

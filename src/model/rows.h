@@ -11,6 +11,7 @@
 #include "client/view.h"
 #include "model/affinities.h"
 #include "model/ledger.h"
+#include "model/pod_templates.h"
 
 namespace berth::model {
 
@@ -34,6 +35,7 @@ struct PodRow {
   client::NamedKey key;
   std::shared_ptr<const api::Pod> live;
   ResourceAmounts requests;                             // its charges without those of devices
+  PodTemplateId of_template;                            // of a pod that waits and has others like it
   TermUses terms;                                       // of inter-pod affinity, while it has not finished
   api::GpuSharePtr gpu_share;                           // of a bound pod
   std::map<std::string, BindRequestPtr> bind_requests;  // by name, those that name this pod

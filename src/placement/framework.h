@@ -38,7 +38,8 @@ class PreEnqueue {
 // Evaluates the pod and its claims once, before any node; may refuse the pod on all nodes.
 class PreFilter : public Plugin {
  public:
-  // Writes slots of the query.
+  // Writes slots of the query. The next pod of the same template (model/pod_templates.h) is judged with them
+  // where the verdict on a node depends on nothing else.
   virtual void prepare(PodQuery& query, Diagnosis& diagnosis) const = 0;
   // Of a pod that is refused everywhere: what proves it, if it is about claims of devices.
   virtual std::optional<dra::Certificate> prove(const PodQuery&) const { return std::nullopt; }

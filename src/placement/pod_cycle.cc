@@ -12,6 +12,17 @@ namespace {
 // Their rows and what is in use of them, 400 bytes each, fit a second cache.
 constexpr std::size_t kNodesOfABlock = 512;
 
+// All that is about nodes, and what was reserved.
+void forget_verdicts(CycleState& state, const api::Pod& pod, PodId id) {
+  state.pod = &pod;
+  state.pod_id = id;
+  state.candidates.clear();
+  state.scores.clear();
+  state.diagnosis.clear();
+  state.choice.slots.clear();
+  state.reservation = {};
+}
+
 // Pods of different profiles share no verdicts.
 void sign_profile(const PodQuery& query, PodSignature& signature) {
   if (query.plugins->profile > 0 && signature.begin("Profile")) signature.put(query.plugins->profile);
@@ -21,17 +32,16 @@ void sign_profile(const PodQuery& query, PodSignature& signature) {
 
 void PodCycle::begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod,
                      model::Ledger::Transaction* what_if) const {
+  begin(state, context, pod, context.cluster.find_pod(pod.meta.ns, pod.meta.name), what_if);
+}
+
+void PodCycle::begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod, PodId id,
+                     model::Ledger::Transaction* what_if) const {
   state.what_if = what_if;
   state.context = &context;
   state.plugins = &profiles_.of(pod);
-  state.pod = &pod;
-  state.pod_id = context.cluster.find_pod(pod.meta.ns, pod.meta.name);
-  state.candidates.clear();
-  state.scores.clear();
-  state.diagnosis.clear();
   state.slots.clear();
-  state.choice.slots.clear();
-  state.reservation = {};
+  forget_verdicts(state, pod, id);
 }
 
 bool PodCycle::prepare(CycleState& state) const {
@@ -183,14 +193,26 @@ NodeId PodCycle::choose(CycleState& state, std::span<const NodeId> nodes,
   filter_only(state);
   filter_domains(state);
   if (state.candidates.empty() || state.over()) return NodeId::none();
-  state.scores.assign(state.candidates.size(), 0);
-  if (state.candidates.size() > 1) {
-    for (const PluginSet::Weighted& row : state.plugins->scores)
-      row.score->score(state, state.candidates, row.weight, state.scores);
-    // Where all are asked, those that lazy filters refuse are not feasible.
-    if (!has_preferences(state)) compare_all(state);
-  }
+  score_each(state);
+  // Where all are asked, those that lazy filters refuse are not feasible.
+  if (state.candidates.size() > 1 && !has_preferences(state)) compare_all(state);
   return best_accepted(state);
+}
+
+NodeId PodCycle::choose_alone(CycleState& state, std::span<const NodeId> nodes) const {
+  state.candidates.assign(nodes.begin(), nodes.end());
+  filter_only(state);
+  if (state.candidates.empty() || state.over()) return NodeId::none();
+  score_each(state);
+  return best_accepted(state);
+}
+
+// A single candidate needs no score.
+void PodCycle::score_each(CycleState& state) const {
+  state.scores.assign(state.candidates.size(), 0);
+  if (state.candidates.size() == 1) return;
+  for (const PluginSet::Weighted& row : state.plugins->scores)
+    row.score->score(state, state.candidates, row.weight, state.scores);
 }
 
 namespace {
@@ -203,6 +225,12 @@ NodeId first_node(const SchedulingContext& context, const api::Pod& pod) {
 }
 
 }  // namespace
+
+bool PodCycle::repeat(CycleState& state, const api::Pod& pod, PodId id) const {
+  if (first_node(*state.context, pod).valid()) return false;
+  forget_verdicts(state, pod, id);
+  return true;
+}
 
 NodeId PodCycle::choose_nominated(CycleState& state, std::span<const NodeId> nodes,
                                   std::span<const NodeId> avoid) const {
@@ -386,9 +414,10 @@ FitError PodCycle::fit_error(const CycleState& state) const {
   }
   FitErrorBuilder builder(state);
   builder.add_diagnosis();
-  return builder.take([&](const Reason& reason, NodeId node) {
+  const FitErrorBuilder::WhyNot words = [&](const Reason& reason, NodeId node) {
     return has_words(state, reason) ? why_not(state, node) : std::string();
-  });
+  };
+  return builder.take(words, &domains_.absent_labels());
 }
 
 std::optional<PodProof> PodCycle::prove(CycleState& state, const FitError& fit_error,

@@ -23,11 +23,19 @@ class PodCycle {
   // transaction; null: none is open, and devices that take resources of nodes are not tried.
   void begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod,
              model::Ledger::Transaction* what_if) const;
+  // The same for a pod whose id is known.
+  void begin(CycleState& state, const SchedulingContext& context, const api::Pod& pod, PodId id,
+             model::Ledger::Transaction* what_if) const;
+  // Instead of begin() and prepare(), for a pod of the same template as the one before it, whose verdict on a
+  // node depended on this node alone. False: it is nominated, and nothing has begun.
+  bool repeat(CycleState& state, const api::Pod& pod, PodId id) const;
   // Runs the prefilters. False if the attempt is over: the diagnosis says why.
   bool prepare(CycleState& state) const;
   // After prepare(): the best of `nodes` (by name) without those in `avoid` (ascending). None if the pod fits
   // nowhere or the attempt failed. Of several candidates the scores are kube-scheduler's totals.
   NodeId choose(CycleState& state, std::span<const NodeId> nodes, std::span<const NodeId> avoid) const;
+  // The same where no rule is about domains and nodes are not compared.
+  NodeId choose_alone(CycleState& state, std::span<const NodeId> nodes) const;
   // After begin(): the node that keeps room for the pod, else the one that status.nominatedNodeName names. It
   // must be one of `nodes`, not in `avoid`, and take the pod; it is not compared with others. Otherwise none,
   // and the state is as after begin(). Source: kube-scheduler's evaluateNominatedNode.
@@ -98,6 +106,7 @@ class PodCycle {
  private:
   void judge_block(CycleState& state, std::span<const NodeId> nodes) const;
   void filter_domains(CycleState& state) const;
+  void score_each(CycleState& state) const;
   void compare_by(const CycleState& state, const Comparison& comparison,
                   std::span<const std::size_t> feasible, ComparedNodes& compared,
                   std::vector<std::int64_t>& scores) const;

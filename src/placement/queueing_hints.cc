@@ -123,11 +123,8 @@ std::string post_of(std::string_view label, std::string_view value) {
 }
 
 std::vector<std::string> posts_of(const api::LabelSelector& selector) {
-  const auto& asked = selector.requirements();
-  const auto one = std::find_if(asked.begin(), asked.end(), [](const api::LabelRequirement& requirement) {
-    return requirement.op == api::LabelOperator::In;
-  });
-  if (one == asked.end()) return {std::string(kAnyPost)};
+  const api::LabelRequirement* one = selector.first_in();
+  if (!one) return {std::string(kAnyPost)};
   std::vector<std::string> posts;
   for (const std::string& value : one->values) posts.push_back(post_of(one->key, value));
   return posts;

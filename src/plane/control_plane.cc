@@ -53,14 +53,15 @@ bool has_second_engine(const ControlPlaneOptions& options) {
 }
 
 // Containers start when the node's agent, if any, has prepared their claims.
-void add_simulated_nodes(Engine& engine, const health::HealthFeed* feed, Duration job_duration) {
+void add_simulated_nodes(Engine& engine, const health::HealthFeed* feed,
+                         controllers::SimulatedDurations durations) {
   add_controllers(engine, ControllerGroup::SimulatedNodes, {});
   controllers::ContainersMayStart may_start;
   if (feed)
     may_start = [feed](const client::View& view, const api::Pod& pod) {
       return health::containers_may_start(*feed, view, pod);
     };
-  engine.add(controllers::make_simulated_pods(std::move(may_start), job_duration));
+  engine.add(controllers::make_simulated_pods(std::move(may_start), durations));
 }
 
 scheduling::SchedulerOptions scheduler_options(const ControlPlaneOptions& options, const api::Gates& gates) {
@@ -217,8 +218,7 @@ ControlPlane::ControlPlane(client::ApiClient& client, const api::Gates& gates, C
   }
   const bool agents = options.health && gates.enabled("ResourceHealthStatus");
   if (options.simulated_nodes)
-    add_simulated_nodes(*parts.controllers, agents ? options.health : nullptr,
-                        options.simulated_job_duration);
+    add_simulated_nodes(*parts.controllers, agents ? options.health : nullptr, options.simulated);
   if (agents) {
     parts.health = options.health;
     add_node_agents(*parts.controllers, gates, options);

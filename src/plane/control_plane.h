@@ -15,6 +15,7 @@
 #include "api/gates.h"
 #include "binding/plugin.h"
 #include "client/api_client.h"
+#include "controllers/controllers.h"
 #include "engine/engine.h"
 #include "scheduling/scheduler.h"
 
@@ -41,8 +42,8 @@ struct ControlPlaneOptions {
   std::vector<std::string> controller_names = {"*"};
   std::string root_ca;  // PEM certificate of the API server's CA, published in every namespace; empty: not
   bool simulated_nodes = true;
-  Duration simulated_job_duration;  // of the Jobs' containers there that do not say theirs; zero: for ever
-  bool health_policies = false;     // on what agents elsewhere report; beside controllers they run anyway
+  controllers::SimulatedDurations simulated = {};
+  bool health_policies = false;  // on what agents elsewhere report; beside controllers they run anyway
   BindRequests bind_requests = BindRequests::Always;
   // Names this process in its decisions, so that a write of an earlier one that lands late is known. Empty
   // where it holds a Lease, or where the API server ends with it.

@@ -39,6 +39,7 @@ constexpr ActedOn kActedOn[] = {
     {"statefulset-controller", "statefulsets.apps"},
     {"daemonset-controller", "daemonsets.apps"},
     {"disruption-controller", "poddisruptionbudgets.policy"},
+    {"horizontal-pod-autoscaler-controller", "horizontalpodautoscalers.autoscaling"},
     {"persistentvolume-binder-controller", "persistentvolumes"},
     {"persistentvolume-binder-controller", "persistentvolumeclaims"},
     {"resourcequota-controller", "resourcequotas"},
@@ -46,6 +47,7 @@ constexpr ActedOn kActedOn[] = {
     {"endpointslice-mirroring-controller", "endpoints"},
     {"resourceclaim-controller", "resourceclaimtemplates.resource.k8s.io"},
     {"device-taint-eviction-controller", "devicetaintrules.resource.k8s.io"},
+    {"resourcepoolstatusrequest-controller", "resourcepoolstatusrequests.resource.k8s.io"},
 };
 
 }  // namespace

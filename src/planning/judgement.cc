@@ -13,7 +13,7 @@ NodeVerdict verdict_of(const CycleState& state, NodeId node, NodeId chosen) {
   if (verdict.feasible) return verdict;
   placement::FitErrorBuilder builder(state);
   builder.add_diagnosis();
-  const placement::FitError fit_error = builder.take(nullptr);
+  const placement::FitError fit_error = builder.take(nullptr, nullptr);
   verdict.reason = fit_error.error.empty() ? fit_error.everywhere : fit_error.error;
   if (verdict.reason.empty())
     for (const placement::RefusedFor& refused : fit_error.reasons)

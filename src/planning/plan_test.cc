@@ -700,6 +700,35 @@ TEST(Plan, AVerdictNamesThePluginThatRefused) {
   }
 }
 
+TEST(Plan, NamesTheNearestOfWhatDoesNotExist) {
+  const std::string others = R"(
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: shared-gpu, namespace: default},
+ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}
+---
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: train, namespace: default},
+ spec: {schedulingPolicy: {gang: {minCount: 1}}}}
+)";
+  struct Row {
+    std::string spec;      // of pod a
+    std::string of, text;  // the decision
+  };
+  const Row rows[] = {
+      {", resourceClaims: [{name: c, resourceClaimName: share-gpu}]", "a",
+       "pod a waits for ResourceClaim share-gpu (nearest: shared-gpu)"},
+      {", resourceClaims: [{name: c, resourceClaimTemplateName: onne}]", "a",
+       "pod a waits for a ResourceClaim to be made for its claim c (ResourceClaimTemplate onne does not "
+       "exist, "
+       "nearest: one)"},
+      {", schedulingGroup: {podGroupName: trian}", "trian", "PodGroup trian does not exist (nearest: train)"},
+  };
+  for (const Row& row : rows) {
+    const Plan plan = plan_of(documents_of(std::string(kCluster) + others + pod("a", row.spec)));
+    EXPECT_NE(decision_of(plan, row.of).message().find(row.text), std::string::npos)
+        << decision_of(plan, row.of).message();
+  }
+}
+
 TEST(Plan, TheSameObjectTwiceIsAnError) {
   const api::Gates gates(api::GateDefaults::Up);
   dra::CelSelectors selectors;

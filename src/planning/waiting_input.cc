@@ -16,6 +16,7 @@ placement::AvoidSet nothing_avoided(const api::Pod&) {
 
 WaitingGroup waiting_group(OfflineCluster& offline, const client::NamedKey& key) {
   WaitingGroup waiting{offline.view().pod_groups.find_shared(key.ns, key.name), {}, {}};
+  if (!waiting.group) waiting.gate = placement::GroupGate{placement::GroupGate::Kind::NoGroup, key.name};
   if (!waiting.group) return waiting;
   const placement::EntityKey entity{key.ns, key.name, placement::EntityKind::Group};
   placement::GroupMembers members = members_of(offline.view(), offline.cluster(), entity);

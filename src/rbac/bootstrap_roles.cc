@@ -32,6 +32,11 @@ struct BindingRow {
 
 #include "rbac/bootstrap_roles.inc"
 
+// Who may view what runs may view what it uses. Source: the manifests of metrics-server.
+constexpr std::string_view kMetricsReader = "system:aggregated-metrics-reader";
+constexpr RoleRow kMetricsRole{"", kMetricsReader, "view"};
+constexpr RuleRow kMetricsRule{"", kMetricsReader, "get,list,watch", "metrics.k8s.io", "nodes,pods"};
+
 std::vector<std::string> listed(std::string_view list) {
   std::vector<std::string> items;
   for (;;) {
@@ -140,6 +145,9 @@ std::vector<Json> bootstrap_objects() {
   std::map<std::size_t, JsonArray> rules;
   for (const RuleRow& row : kRules) rules[places.at({row.ns, row.role})].push_back(rule_object(row));
   for (auto& [place, list] : rules) objects[place]["rules"] = std::move(list);
+  Json metrics_role = role_object(kMetricsRole);
+  metrics_role["rules"] = Json::array({rule_object(kMetricsRule)});
+  objects.push_back(std::move(metrics_role));
   for (const BindingRow& row : kBindings) objects.push_back(binding_object(row));
   return objects;
 }

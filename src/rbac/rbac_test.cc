@@ -250,23 +250,25 @@ TEST(BootstrapRoles, AreThoseThatAClusterHas) {
   EXPECT_TRUE(policy.allows(nobody, {"get", "", "", "", "", "/version"}));
   EXPECT_FALSE(policy.allows(nobody, {"get", "", "", "", "", "/apis"}));
   EXPECT_TRUE(policy.allows({"system:kube-scheduler"}, {"create", "", "pods/binding", "a", "p"}));
-  for (const auto& [role, verb, resource, allowed] :
-       std::initializer_list<std::tuple<const char*, const char*, const char*, bool>>{
-           {"view", "get", "pods", true},
-           {"view", "get", "secrets", false},
-           {"view", "create", "pods", false},
-           {"edit", "create", "pods", true},
-           {"edit", "get", "secrets", true},
-           {"edit", "create", "serviceaccounts/token", true},
-           {"admin", "create", "pods", true},
-           {"admin", "create", "nodes", false},
-           {"admin", "list", "configmaps", true}}) {
+  for (const auto& [role, verb, group, resource, allowed] :
+       std::initializer_list<std::tuple<const char*, const char*, const char*, const char*, bool>>{
+           {"view", "get", "", "pods", true},
+           {"view", "list", "metrics.k8s.io", "pods", true},
+           {"admin", "get", "metrics.k8s.io", "nodes", true},
+           {"view", "get", "", "secrets", false},
+           {"view", "create", "", "pods", false},
+           {"edit", "create", "", "pods", true},
+           {"edit", "get", "", "secrets", true},
+           {"edit", "create", "", "serviceaccounts/token", true},
+           {"admin", "create", "", "pods", true},
+           {"admin", "create", "", "nodes", false},
+           {"admin", "list", "", "configmaps", true}}) {
     const auto rules = policy.rules_of({"ClusterRole", role}, "");
     ASSERT_TRUE(rules);
     const bool found = std::any_of(rules->begin(), rules->end(), [&](const PolicyRule* one) {
-      return one->allows({verb, "", resource, "a", "x"});
+      return one->allows({verb, group, resource, "a", "x"});
     });
-    EXPECT_EQ(found, allowed) << role << " " << verb << " " << resource;
+    EXPECT_EQ(found, allowed) << role << " " << verb << " " << resource << " of " << group;
   }
 }
 

@@ -74,7 +74,9 @@ std::vector<MessageCase> node_cases() {
        "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes "
        "are "
        "available: 1 Preemption is not helpful for scheduling.",
-       "pod default/p waits: 1 of 1 nodes does not match its node selector or affinity (n1)."},
+       "pod default/p waits: 1 of 1 nodes does not match its node selector or affinity (n1: no node has "
+       "label "
+       "a=2, nodes have a=1)."},
       {"node-field",
        {{"n1"}},
        {"p", "", "", names_node("zz")},

@@ -173,9 +173,15 @@ TEST_F(AccessTest, WhoMayBindOrEscalateGrantsMore) {
 TEST_F(AccessTest, RolesThatMakeNoSenseAreRefused) {
   EXPECT_EQ(
       ask(root, "POST", kRoles, R"({"metadata":{"name":"r"},"rules":[{"apiGroups":["a"]}]})").message(),
-      "Role.rbac.authorization.k8s.io \"r\" is invalid: [rules[0].verbs: Required value: verbs must contain "
-      "at least one value, rules[0].resources: Required value: resource rules must supply at least one "
-      "resource]");
+      "Role.rbac.authorization.k8s.io \"r\" is invalid: [rules[0].resources: Required value: resource rules "
+      "must supply at least one resource, rules[0].verbs: Required value]");
+  const std::string nobody =
+      R"({"metadata":{"name":"n"},"subjects":[{}],)"
+      R"("roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"}})";
+  EXPECT_EQ(ask(root, "POST", kRoleBindings, nobody).message(),
+            "RoleBinding.rbac.authorization.k8s.io \"n\" is invalid: [subjects[0].kind: Unsupported value: "
+            "\"\": supported values: \"ServiceAccount\", \"User\", \"Group\", subjects[0].name: Required "
+            "value]");
   make(kRoleBindings, binding_to("b", "Role", "r", "eve"));
   const Told told = ask(root, "PATCH", std::string(kRoleBindings) + "/b", R"({"roleRef":{"name":"other"}})");
   EXPECT_EQ(told.code, 422) << to_string(told.body);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kCodeMax = 600;
 constexpr double kSecondsBounds[] = {0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10, 25};
+constexpr double kCheckSecondsBounds[] = {0.0000005, 0.001, 0.01, 0.1, 1.0};
 
 std::string_view error_type(Refusal refusal) {
   switch (refusal) {
@@ -49,6 +50,15 @@ void AdmissionMetrics::observe(const admission::Webhook& webhook, const CallReco
     if (std::uint64_t* count = row_of(failed_open_, Labels{webhook.name, type, "", "", ""})) ++*count;
 }
 
+void AdmissionMetrics::observe(const PolicyCheck& check) {
+  const std::lock_guard lock(mutex_);
+  auto& rows = check.phase == admission::Phase::Mutating ? mutations_ : checks_;
+  if (Histogram* seconds =
+          row_of(rows, Labels{check.policy, check.binding, check.error_type, check.action, ""},
+                 std::span<const double>(kCheckSecondsBounds)))
+    seconds->observe(check.elapsed.seconds_f());
+}
+
 void AdmissionMetrics::write(MetricsText& text) const {
   const std::lock_guard lock(mutex_);
   const auto write_all = [&](api::Metric metric, const std::map<Labels, std::uint64_t>& rows) {
@@ -65,6 +75,20 @@ void AdmissionMetrics::write(MetricsText& text) const {
     text.sample({std::get<0>(labels), std::get<1>(labels)}, count);
   text.family(api::family_of(api::Metric::WebhookDuration));
   for (const auto& [labels, seconds] : durations_)
+    text.histogram({std::get<0>(labels), std::get<1>(labels), std::get<2>(labels), std::get<3>(labels)},
+                   seconds);
+  text.family(api::family_of(api::Metric::MutatingPolicyChecks));
+  for (const auto& [labels, seconds] : mutations_)
+    text.sample({std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)}, seconds.count());
+  text.family(api::family_of(api::Metric::MutatingPolicyDuration));
+  for (const auto& [labels, seconds] : mutations_)
+    text.histogram({std::get<0>(labels), std::get<1>(labels), std::get<2>(labels)}, seconds);
+  text.family(api::family_of(api::Metric::ValidatingPolicyChecks));
+  for (const auto& [labels, seconds] : checks_)
+    text.sample({std::get<0>(labels), std::get<1>(labels), std::get<2>(labels), std::get<3>(labels)},
+                seconds.count());
+  text.family(api::family_of(api::Metric::ValidatingPolicyDuration));
+  for (const auto& [labels, seconds] : checks_)
     text.histogram({std::get<0>(labels), std::get<1>(labels), std::get<2>(labels), std::get<3>(labels)},
                    seconds);
 }

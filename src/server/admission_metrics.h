@@ -1,6 +1,7 @@
-// Counts of admission webhooks: calls, refusals, failures that were ignored.
+// Counts of admission: calls of webhooks, refusals, failures that were ignored; and what policies said.
 //
-// Thread-safe. Names and labels are those of kube-apiserver 1.37 (pkg/admission/metrics).
+// Thread-safe. Names and labels are those of kube-apiserver 1.37 (pkg/admission/metrics and the packages
+// metrics of plugin/policy).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 #include <string>
 #include <tuple>
 
-#include "admission/webhook.h"
+#include "admission/policy.h"
 #include "base/metrics.h"
 
 namespace berth::server {
@@ -26,9 +27,19 @@ struct CallRecord {
   bool failed_open = false;
 };
 
+// One denial or failure of a validating policy, or one mutation.
+struct PolicyCheck {
+  admission::Phase phase = admission::Phase::Validating;
+  std::string policy, binding;
+  std::string_view error_type = admission::kNoPolicyError;
+  std::string_view action = {};  // "deny", "warn", "audit", "allow"; a mutation has none
+  Duration elapsed;              // of all expressions with one parameter, or of the mutation
+};
+
 class AdmissionMetrics {
  public:
   void observe(const admission::Webhook& webhook, const CallRecord& call);
+  void observe(const PolicyCheck& check);
   void write(MetricsText& text) const;
 
  private:
@@ -39,6 +50,8 @@ class AdmissionMetrics {
   std::map<Labels, std::uint64_t> rejections_;   // name, type, operation, error type, code
   std::map<Labels, std::uint64_t> failed_open_;  // name, type
   std::map<Labels, Histogram> durations_;        // name, type, operation, rejected
+  // Of mutating and of validating policies: policy, binding, error type, action.
+  std::map<Labels, Histogram> mutations_, checks_;
 };
 
 }  // namespace berth::server

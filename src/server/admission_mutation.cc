@@ -63,20 +63,30 @@ ApiResult<void> PolicyMutation::invoke(const Invocation& invocation) {
 }
 
 ApiResult<void> PolicyMutation::mutate(const Invocation& invocation, const admission::Mutation& mutation) {
-  const Seen seen = invocation.seen;
-  const View view = TRY(view_through(seen));
+  const Time began = now();
+  ApiResult<Result<Json>> next = changed(invocation, mutation);
+  const bool is_made = next && *next;
+  const std::string problem = is_made ? "" : next ? next->error().message() : next.error().message;
+  count({.phase = admission::Phase::Mutating,
+         .policy = invocation.policy->name,
+         .binding = invocation.binding->name,
+         .error_type = is_made ? admission::kNoPolicyError : admission::policy_error_type(problem),
+         .elapsed = now() - began});
+  if (!next) return next.error();
+  if (is_made)
+    write_.object = **std::move(next);
+  else
+    deny(invocation, problem);
+  return {};
+}
+
+ApiResult<Result<Json>> PolicyMutation::changed(const Invocation& invocation,
+                                                const admission::Mutation& mutation) {
+  const View view = TRY(view_through(invocation.seen));
   Result<Json> patch =
       admission::patch_made_by(*invocation.policy, mutation, view.inputs(invocation.params), cost_left_);
-  if (!patch) {
-    deny(invocation, patch.error().message());
-    return {};
-  }
-  Result<Json> next = TRY(patched(seen, mutation.kind, view.object, *std::move(patch)));
-  if (next)
-    write_.object = *std::move(next);
-  else
-    deny(invocation, next.error().message());
-  return {};
+  if (!patch) return patch;
+  return patched(invocation.seen, mutation.kind, view.object, *std::move(patch));
 }
 
 ApiResult<Result<Json>> PolicyMutation::patched(Seen seen, admission::PatchKind kind, const Json& before,

@@ -38,6 +38,8 @@ class PolicyMutation final : public PolicyRun {
 
   ApiResult<void> invoke(const Invocation& invocation);
   ApiResult<void> mutate(const Invocation& invocation, const admission::Mutation& mutation);
+  // The document of the write after the mutation, or why it makes none.
+  ApiResult<Result<Json>> changed(const Invocation& invocation, const admission::Mutation& mutation);
   // The document of the write after the patch, or why the patch does not apply.
   ApiResult<Result<Json>> patched(Seen seen, admission::PatchKind kind, const Json& before, Json patch) const;
   void deny(const Invocation& invocation, std::string message);

@@ -51,6 +51,14 @@ ApiResult<PolicyRun::View> PolicyRun::view_through(Seen seen) const {
   return View{request_json(seen), std::move(object), std::move(old), std::move(ns), authorizer()};
 }
 
+Time PolicyRun::now() const {
+  return owner_.registry_.dependencies().clock.monotonic();
+}
+
+void PolicyRun::count(PolicyCheck check) {
+  owner_.metrics_.observe(check);
+}
+
 std::string PolicyRun::shown_name() const {
   return attributes_.name.empty() ? "Unknown" : attributes_.name;
 }
@@ -137,9 +145,32 @@ ApiResult<void> PolicyValidation::evaluate(const admission::Policy& policy,
                                            const std::vector<Json>& params) {
   if (params.empty()) return {};
   const View view = TRY(view_through(seen));
-  for (const Json& param : params)
-    take(policy, binding, admission::judge(policy, view.inputs(param), cost_left_));
+  for (const Json& param : params) {
+    const Time began = now();
+    admission::PolicyVerdict verdict = admission::judge(policy, view.inputs(param), cost_left_);
+    count_all(policy, binding, verdict, now() - began);
+    take(policy, binding, std::move(verdict));
+  }
   return {};
+}
+
+void PolicyValidation::count_all(const admission::Policy& policy, const admission::PolicyBinding& binding,
+                                 const admission::PolicyVerdict& verdict, Duration elapsed) {
+  const auto count_one = [&](std::string_view message, std::string_view action) {
+    count({.phase = admission::Phase::Validating,
+           .policy = policy.name,
+           .binding = binding.name,
+           .error_type = admission::policy_error_type(message),
+           .action = action,
+           .elapsed = elapsed});
+  };
+  for (const std::string& message : verdict.ignored) count_one(message, "allow");
+  for (const admission::PolicyDenial& denial : verdict.denials) {
+    if (binding.denies) count_one(denial.message, "deny");
+    if (binding.audits) count_one(denial.message, "audit");
+    if (binding.warns) count_one(denial.message, "warn");
+  }
+  for (const std::string& message : verdict.annotation_errors) count_one(message, "deny");
 }
 
 void PolicyValidation::take(const admission::Policy& policy, const admission::PolicyBinding& binding,

@@ -45,6 +45,9 @@ class PolicyRun : public AdmissionRun {
     }
   };
   ApiResult<View> view_through(Seen seen) const;
+  // Monotonic.
+  Time now() const;
+  void count(PolicyCheck check);
   // The name of the object in refusals.
   std::string shown_name() const;
 
@@ -72,6 +75,8 @@ class PolicyValidation final : public PolicyRun {
                            Seen seen, const std::vector<Json>& params);
   void take(const admission::Policy& policy, const admission::PolicyBinding& binding,
             admission::PolicyVerdict verdict);
+  void count_all(const admission::Policy& policy, const admission::PolicyBinding& binding,
+                 const admission::PolicyVerdict& verdict, Duration elapsed);
   void publish(const admission::Policy& policy);
   ApiStatus refusal(const Denial& denial) const;
 

@@ -1,5 +1,6 @@
 #include "server/api_server.h"
 
+#include "base/ascii.h"
 #include "server/authentication.h"
 #include "server/default_objects.h"
 #include "server/discovery.h"
@@ -24,6 +25,17 @@ HttpResponse refused(const HttpRequest& request, const ApiStatus& status) {
   return encoded(status.to_response(), status_encoding(request));
 }
 
+FlowAttributes flow_attributes(const HttpRequest& request, const ParsedPath& path) {
+  if (path.kind != PathKind::Resource)
+    return {.user = request.user, .verb = to_lower(request.method), .path = request.path};
+  const ResourcePath& of = path.resource;
+  return {.user = request.user,
+          .verb = std::string(verb_of(request, of)),
+          .group = of.group,
+          .resource = of.subresource.empty() ? of.resource : of.resource + "/" + of.subresource,
+          .ns = of.ns};
+}
+
 // Below a served group the 404 has a Status; below a group of custom resources it is the page of unknown
 // paths.
 HttpResponse no_such_resource(std::string_view group, const ServedSet& served) {
@@ -36,6 +48,7 @@ HttpResponse no_such_resource(std::string_view group, const ServedSet& served) {
 ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
     : conversions_(world.random, options.webhook_services, options.conversion_timeout),
       registry_(world, options.recent_documents_bytes),
+      flows_(registry_),
       access_(registry_),
       tokens_(options.token_key ? std::make_unique<ServiceAccountTokens>(registry_, *options.token_key)
                                 : nullptr),
@@ -53,6 +66,7 @@ ApiServer::ApiServer(Registry::Dependencies world, ApiServerOptions options)
                  options_.warn_unacted, options_.unacted) {
   registry_.set_access(access_);
   registry_.set_certificate_signer(signer_);
+  registry_.set_flow_control(flows_);
   if (token_secrets_) registry_.set_token_secrets(*token_secrets_);
   registry_.set_pod_accounts(options_.pod_accounts);
   if (options_.collect_custom_garbage) registry_.set_foreground_hold(garbage_);
@@ -72,6 +86,10 @@ Status ApiServer::make_bootstrap_roles() {
   return server::make_bootstrap_roles(registry_);
 }
 
+Status ApiServer::make_flow_objects() {
+  return server::make_flow_objects(registry_);
+}
+
 void ApiServer::fill_token_secrets(std::string ca) {
   if (token_secrets_) token_secrets_->begin(std::move(ca));
 }
@@ -89,7 +107,19 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
   ApiResult<User> user = authenticate(request, access_, tokens_.get());
   if (!user) return exchange->respond(refused(request, user.error()));
   request.user = *std::move(user);
-  const ParsedPath path = parse_path(request.path);
+  ParsedPath path = parse_path(request.path);
+  if (request.in_process) return dispatch(std::move(request), path, std::move(exchange));
+  const Encoding encoding = status_encoding(request);
+  const auto asked =
+      std::make_shared<std::pair<HttpRequest, ParsedPath>>(std::move(request), std::move(path));
+  flows_.admit(flow_attributes(asked->first, asked->second),
+               {std::move(exchange), encoding, [this, asked](std::shared_ptr<HttpExchange> seated) {
+                  dispatch(std::move(asked->first), asked->second, std::move(seated));
+                }});
+}
+
+void ApiServer::dispatch(HttpRequest request, const ParsedPath& path,
+                         std::shared_ptr<HttpExchange> exchange) {
   if (path.kind != PathKind::Resource) {
     ApiResult<HttpResponse> shown = page(request, path);
     return exchange->respond(shown ? *std::move(shown) : refused(request, shown.error()));

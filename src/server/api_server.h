@@ -18,6 +18,7 @@
 #include "server/conversion_webhooks.h"
 #include "server/custom_garbage.h"
 #include "server/custom_resources.h"
+#include "server/flow_control.h"
 #include "server/http.h"
 #include "server/list_lane.h"
 #include "server/own_objects.h"
@@ -71,6 +72,9 @@ class ApiServer final : public HttpHandler {
   // Creates the roles and bindings that every cluster has, and adds the rights that stored ones lack. The
   // same; without them nobody but administrators may even ask what is served.
   Status make_bootstrap_roles();
+  // Creates the priority levels and FlowSchemas that every cluster has and this one lacks. The same; without
+  // them no request waits for another.
+  Status make_flow_objects();
   // From here on the objects that describe this server are kept (own_objects.h). Waits for the store.
   void keep_own_objects(ServerAddress address);
   // From here on a pod is refused whose service account does not exist. Where pods have accounts only.
@@ -92,16 +96,22 @@ class ApiServer final : public HttpHandler {
     if (token_secrets_) token_secrets_->tick(monotonic_now);
     if (options_.collect_custom_garbage) garbage_.tick(monotonic_now);
     webhooks_.tick();
+    flows_.tick(monotonic_now);
   }
   std::size_t open_watches() const { return watches_.open_count(); }
   void close_watches() { watches_.close_all(); }
-  // Afterwards no webhook is called, and nothing that waits for one submits to the store: called before the
-  // store ends.
+  // Afterwards no webhook is called, no request that waits begins, and nothing that waits for one submits to
+  // the store: called before the store ends.
   void stop_webhooks() {
     conversions_.stop();
     webhooks_.stop();
+    flows_.stop();
   }
-  void write_webhook_metrics(MetricsText& text) const { webhooks_.write_metrics(text); }
+  // Of admission, and of priority and fairness.
+  void write_metrics(MetricsText& text) const {
+    webhooks_.write_metrics(text);
+    flows_.write_metrics(text);
+  }
   // Sets the result of /readyz.
   void set_ready(bool ready) { ready_ = ready; }
 
@@ -115,11 +125,14 @@ class ApiServer final : public HttpHandler {
   HttpResponse health(std::string_view page, std::string_view check, bool verbose) const;
   // OpenID Connect's documents about tokens.
   std::optional<HttpResponse> token_page(std::string_view path) const;
+  // Of a user who is known, when the request has its turn.
+  void dispatch(HttpRequest request, const ParsedPath& path, std::shared_ptr<HttpExchange> exchange);
   // For a path that names no resource: discovery, metrics and other pages.
   ApiResult<HttpResponse> page(const HttpRequest& request, const ParsedPath& path);
 
   ConversionWebhooks conversions_;
   Registry registry_;
+  FlowControl flows_;
   Access access_;
   const std::unique_ptr<ServiceAccountTokens> tokens_;  // or null
   const std::unique_ptr<TokenSecrets> token_secrets_;   // null without tokens

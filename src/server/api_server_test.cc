@@ -342,8 +342,8 @@ TEST_F(ApiServerTest, WarnsOfKindsThatNothingActsOn) {
   bool warned = false;
   for (const auto& [name, value] : stored->response.headers) warned |= name == "Warning";
   EXPECT_TRUE(warned);
-  const auto asked = ask(request("POST", "/apis/resource.k8s.io/v1alpha3/resourcepoolstatusrequests",
-                                 R"({"metadata":{"name":"q"},"spec":{"driver":"gpu.example.com"}})"));
+  const auto asked = ask(request("POST", "/apis/storage.k8s.io/v1/volumeattributesclasses",
+                                 R"({"metadata":{"name":"q"},"driverName":"disk.example.com"})"));
   ASSERT_EQ(asked->response.status, 201) << asked->response.body;
   warned = false;
   for (const auto& [name, value] : asked->response.headers) warned |= name == "Warning";

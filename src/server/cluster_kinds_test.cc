@@ -175,7 +175,8 @@ TEST_F(ClusterKinds, PodsAreAdmittedByTheirRuntimeClass) {
   EXPECT_EQ(pod("q", R"("runtimeClassName":"kata","overhead":{"cpu":"1"})").message(),
             "pods \"q\" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined "
             "Overhead");
-  EXPECT_EQ(ask("PATCH", classes + "/kata", R"({"handler":"runc"})").code, 422) << "it is immutable";
+  EXPECT_EQ(ask("PATCH", classes + "/kata", R"({"handler":"runc"})").message(),
+            "RuntimeClass.node.k8s.io \"kata\" is invalid: handler: Invalid value: null: field is immutable");
 }
 
 TEST_F(ClusterKinds, TheDeadlineOfAPodHasABound) {
@@ -399,12 +400,14 @@ TEST_F(SigningRequests, BadOnesAreRefusedByField) {
 
 TEST_F(ClusterKinds, RegistrationsAreStoredAndSaidNotToBeProxied) {
   const std::string registrations = "/apis/apiregistration.k8s.io/v1/apiservices";
-  const std::string spec = R"("spec":{"group":"metrics.k8s.io","version":"v1beta1","groupPriorityMinimum":100,
-    "versionPriority":100,"service":{"namespace":"kube-system","name":"metrics-server"}}})";
+  const std::string spec = R"("spec":{"group":"custom.metrics.k8s.io","version":"v1beta1",
+    "groupPriorityMinimum":100,"versionPriority":100,"service":{"namespace":"kube-system",
+    "name":"adapter"}}})";
   EXPECT_EQ(ask("POST", registrations, R"({"metadata":{"name":"wrong"},)" + spec).code, 422);
-  const Told made = ask("POST", registrations, R"({"metadata":{"name":"v1beta1.metrics.k8s.io"},)" + spec);
+  const Told made =
+      ask("POST", registrations, R"({"metadata":{"name":"v1beta1.custom.metrics.k8s.io"},)" + spec);
   EXPECT_EQ(made.code, 201) << made.message();
-  EXPECT_NE(made.warnings.find("are not proxied to service kube-system/metrics-server"), std::string::npos);
+  EXPECT_NE(made.warnings.find("are not proxied to service kube-system/adapter"), std::string::npos);
   EXPECT_EQ(made.body.part("spec").part("service").int_at("port"), 443);
   const Json& condition = made.body.part("status").items_at("conditions").front();
   EXPECT_EQ(condition.string_at("status"), "False");
@@ -412,7 +415,7 @@ TEST_F(ClusterKinds, RegistrationsAreStoredAndSaidNotToBeProxied) {
   bool listed = false;
   const Told groups = ask("GET", "/apis");
   for (const Json& group : groups.body.items_at("groups"))
-    listed |= group.string_at("name") == "metrics.k8s.io";
+    listed |= group.string_at("name") == "custom.metrics.k8s.io";
   EXPECT_FALSE(listed);
 }
 
@@ -487,7 +490,8 @@ TEST_F(ClusterKinds, HaveTheColumnsOfKubernetes) {
     const Json table = parse_json(exchange->response.body).value_or(Json());
     std::string text;
     for (const Json& row : table.items_at("rows"))
-      for (const Json& cell : row.items_at("cells")) text += cell.as_string() + "|";
+      for (const Json& cell : row.items_at("cells"))
+        text += (cell.is_string() ? cell.as_string() : to_string(cell)) + "|";
     return text;
   };
   EXPECT_EQ(cells("/api/v1/namespaces/default/endpoints/kubernetes"), "kubernetes|[fd00::1]:6443|0s|");
@@ -498,6 +502,13 @@ TEST_F(ClusterKinds, HaveTheColumnsOfKubernetes) {
   ask("POST", "/apis/networking.k8s.io/v1/ipaddresses", R"({"metadata":{"name":"10.0.0.1"},"spec":
       {"parentRef":{"resource":"services","namespace":"default","name":"a"}}})");
   EXPECT_EQ(cells("/apis/networking.k8s.io/v1/ipaddresses"), "10.0.0.1|services/default/a|0s|");
+  const std::string flows = "/apis/flowcontrol.apiserver.k8s.io/v1/";
+  ask("POST", flows + "flowschemas", R"({"metadata":{"name":"f"},"spec":{"matchingPrecedence":9,
+    "priorityLevelConfiguration":{"name":"l"},"distinguisherMethod":{"type":"ByUser"}}})");
+  EXPECT_EQ(cells(flows + "flowschemas"), "f|l|9|ByUser|0s|?|");
+  ask("POST", flows + "prioritylevelconfigurations", R"({"metadata":{"name":"l"},"spec":{"type":"Limited",
+    "limited":{"nominalConcurrencyShares":5,"limitResponse":{"type":"Reject"}}}})");
+  EXPECT_EQ(cells(flows + "prioritylevelconfigurations"), "l|Limited|5|<none>|<none>|<none>|0s|");
   ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", R"({"metadata":{"name":"kata"},"handler":"k"})");
   EXPECT_EQ(cells("/apis/node.k8s.io/v1/runtimeclasses"), "kata|k|0s|");
 }

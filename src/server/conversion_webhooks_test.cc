@@ -506,5 +506,21 @@ TEST_F(ConversionWebhooksTest, AUrlHasOneForm) {
   }
 }
 
+TEST(WebhookEndpoints, HaveThePathThatClientsOfTheReferenceSend) {
+  const WebhookServices services = *WebhookServices::parse({"n/w=https://127.0.0.1:9443"});
+  constexpr std::pair<const char*, const char*> kCases[] = {
+      {"", "/"},          {"/", "/"},         {"/a", "/a"},    {"//a//b", "/a/b"}, {"/a/", "/a"},
+      {"/a/./b", "/a/b"}, {"/a/../b/", "/b"}, {"/../..", "/"}, {"/a..b", "/a..b"}};
+  for (const auto& [path, sent] : kCases) {
+    const WebhookEndpoint by_url = endpoint_of({.url = std::string("https://h:1") + path}, services);
+    EXPECT_EQ(by_url.server + by_url.target, std::string("https://h:1") + sent) << path;
+    EXPECT_EQ(by_url.shown_url, by_url.server + by_url.target);
+    const WebhookEndpoint by_service =
+        endpoint_of({.service_ns = "n", .service_name = "w", .service_path = path}, services);
+    EXPECT_EQ(by_service.server + by_service.target, std::string("https://127.0.0.1:9443") + sent) << path;
+    EXPECT_EQ(by_service.shown_url, std::string("https://w.n.svc:443") + sent);
+  }
+}
+
 }  // namespace
 }  // namespace berth::server

@@ -5,6 +5,8 @@
 #include "base/ascii.h"
 #include "rbac/bootstrap_roles.h"
 #include "rbac/roles.h"
+#include "server/bootstrap_flows.h"
+#include "server/flow_schemas.h"
 #include "server/metadata.h"
 
 namespace berth::server {
@@ -78,6 +80,16 @@ Status make_bootstrap_object(Registry& registry, const Json& wanted) {
 Status make_bootstrap_roles(Registry& registry) {
   return registry.store().together([&]() -> Status {
     for (const Json& object : rbac::bootstrap_objects()) TRY(make_bootstrap_object(registry, object));
+    return {};
+  });
+}
+
+Status make_flow_objects(Registry& registry) {
+  return registry.store().together([&]() -> Status {
+    for (const Json& object : bootstrap_flow_objects()) {
+      const std::string plural = to_lower(object.string_at("kind")) + "s";
+      TRY(make_default_object(registry, *api::find_resource(kFlowControlGroup, "v1", plural), object));
+    }
     return {};
   });
 }

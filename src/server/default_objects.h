@@ -10,5 +10,7 @@ namespace berth::server {
 Status make_default_objects(Registry& registry);
 // The same of rbac::bootstrap_objects(); stored ones get the rights that they lack. In one commit.
 Status make_bootstrap_roles(Registry& registry);
+// bootstrap_flow_objects() that are absent. In one commit.
+Status make_flow_objects(Registry& registry);
 
 }  // namespace berth::server

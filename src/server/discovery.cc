@@ -121,12 +121,12 @@ Json group_json(std::string_view group, const ServedSet& served) {
   return Json::object({{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", preferred}});
 }
 
-// Tells migrators whether the stored version is still the one that they know. Of a custom resource only its
-// stored version has one. Source: StorageVersionHash of apiserver's discovery.
+// Tells migrators whether the stored version is still the one that they know. What is not stored has none; of
+// a custom resource only its stored version has one. Source: StorageVersionHash of apiserver's discovery.
 std::string storage_version_hash(const api::ResourceInfo& resource) {
   constexpr std::size_t kHashedBytes = 8;
   const api::ResourceInfo& stored = storage_of(resource);
-  if (!has_verb(resource, "list") || (resource.custom && &stored != &resource)) return "";
+  if (!has_verb(resource, "watch") || (resource.custom && &stored != &resource)) return "";
   const std::string text =
       std::string(stored.group) + "/" + std::string(stored.version) + "/" + std::string(stored.kind);
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};

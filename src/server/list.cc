@@ -39,7 +39,7 @@ ApiStatus not_listed(const Error& error, const store::ListQuery& query, store::R
 ApiResult<store::ListQuery> list_query(const Registry& registry, const ObjectTarget& target,
                                        const ListOptions& options) {
   store::ListQuery query;
-  query.resource = storage_resource(*target.resource);
+  query.resource = stored_resource(*target.resource);
   query.ns = target.ns;
   query.limit = options.limit;
   query.accept =

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "server/fair_line.h"
 #include "server/object_versions.h"
 
 namespace berth::server {
@@ -42,25 +43,29 @@ struct ListLane::State : std::enable_shared_from_this<State> {
   const Clock& clock;
   std::mutex mutex;
   std::map<ListPtr, Open> open;
-  std::deque<Waiting> waiting;
+  FairLine<Waiting> waiting;  // by user
   std::deque<ListPtr> ready;  // of the open ones
   bool runs = false;          // one is having its turn, or run() is posted
 };
 
 bool ListLane::State::take_slot(const ListPtr& stream) {
+  ListPtr refused;
   {
     const std::lock_guard lock(mutex);
     if (open.size() < kListsOpenMax && waiting.empty()) {
       open.emplace(stream, Open{clock.monotonic(), std::nullopt});
       return true;
     }
+    if (waiting.size() >= kListsWaitingMax)
+      if (std::optional<Waiting> other = waiting.take_for(stream->user())) refused = std::move(other->stream);
     if (waiting.size() < kListsWaitingMax) {
       stream->begin_again();
-      waiting.push_back({stream, clock.monotonic()});
-      return false;
+      waiting.push(stream->user(), {stream, clock.monotonic()});
+    } else {
+      refused = stream;
     }
   }
-  stream->refuse(too_many_requests());
+  if (refused) refused->refuse(too_many_requests());
   return false;
 }
 
@@ -130,11 +135,10 @@ void ListLane::State::leave(const ListPtr& stream) {
   {
     const std::lock_guard lock(mutex);
     open.erase(stream);
-    std::erase_if(waiting, [&](const Waiting& one) { return one.stream == stream; });
+    waiting.take_if([&](const Waiting& one) { return one.stream == stream; });
     std::erase(ready, stream);
     while (open.size() < kListsOpenMax && !waiting.empty()) {
-      next.push_back(std::move(waiting.front().stream));
-      waiting.pop_front();
+      next.push_back(waiting.pop().stream);
       open.emplace(next.back(), Open{clock.monotonic(), std::nullopt});
     }
   }
@@ -151,7 +155,7 @@ ListLane::~ListLane() {
   decltype(state_->ready) ready;
   const std::lock_guard lock(state_->mutex);
   open.swap(state_->open);
-  waiting.swap(state_->waiting);
+  std::swap(waiting, state_->waiting);
   ready.swap(state_->ready);
 }
 
@@ -188,11 +192,10 @@ void ListLane::tick(Time now) {
       else if (now - slot.since >= limit)
         slow.push_back(stream);
     }
-    while (others_wait && !state_->waiting.empty() &&
-           now - state_->waiting.front().since >= Duration::seconds(kListWaitS)) {
-      late.push_back(std::move(state_->waiting.front().stream));
-      state_->waiting.pop_front();
-    }
+    for (State::Waiting& one : state_->waiting.take_if([&](const State::Waiting& waiting) {
+           return now - waiting.since >= Duration::seconds(kListWaitS);
+         }))
+      late.push_back(std::move(one.stream));
   }
   for (const ListPtr& stream : stalled) stream->cut("its peer takes nothing, and others wait");
   for (const ListPtr& stream : slow) stream->cut("it takes too long");

@@ -2,8 +2,9 @@
 // wait.
 //
 // So lists take one thread of the pool, in turns of a millisecond, and kListsOpenMax times what a ListStream
-// keeps, however many are asked for and however their peers read. A list that waits keeps its request alone;
-// its state is the newest when it begins. Owner: ApiServer. Thread-safe. Source: the reference cuts a request
+// keeps, however many are asked for and however their peers read. Those of one user wait in a line, and the
+// lines have their turn one after the other. A list that waits keeps its request alone; its state is the
+// newest when it begins. Owner: ApiServer. Thread-safe. Source: the reference cuts a request
 // after 60 s (--request-timeout) and answers 429 when too many wait (API priority and fairness).
 #pragma once
 
@@ -17,7 +18,8 @@
 namespace berth::server {
 
 inline constexpr std::size_t kListsOpenMax = 16;
-inline constexpr std::size_t kListsWaitingMax = 256;  // more are answered 429
+// More are answered 429: the newest of the longest line.
+inline constexpr std::size_t kListsWaitingMax = 256;
 // While others wait: how long a peer may take nothing, and how long a list may take in all.
 inline constexpr std::int64_t kListStallS = 5;
 inline constexpr std::int64_t kListShareS = 60;

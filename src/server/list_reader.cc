@@ -7,17 +7,18 @@
 namespace berth::server {
 
 ListReader::ListReader(ObjectTarget target, const store::ListQuery& query,
-                       std::unique_ptr<store::Cursor> cursor)
+                       std::unique_ptr<store::Cursor> cursor, ObjectMaker make)
     : target_(std::move(target)),
       accept_(query.accept),
+      make_(std::move(make)),
       cursor_(std::move(cursor)),
       converts_(is_shaped_by_reads(target_)) {}
 
 ApiResult<ListReader> ListReader::open(const Registry& registry, const ObjectTarget& target,
-                                       const store::ListQuery& query) {
+                                       const store::ListQuery& query, ObjectMaker make) {
   Result<std::unique_ptr<store::Cursor>> cursor = registry.store().open_cursor(query);
   if (!cursor) return not_listed(cursor.error(), query, registry.store().revision());
-  return ListReader(target, query, *std::move(cursor));
+  return ListReader(target, query, *std::move(cursor), std::move(make));
 }
 
 ApiResult<store::ObjectPtr> ListReader::look() {
@@ -31,8 +32,8 @@ ApiResult<store::ObjectPtr> ListReader::look() {
   at_end_ = !object;
   // A webhook may change labels and every field, and defaults may add fields, so selectors look at the
   // result.
-  if (at_end_ || !accept_ || accept_(*object)) return object;
-  return store::ObjectPtr();
+  if (at_end_ || (accept_ && !accept_(*object))) return store::ObjectPtr();
+  return make_ ? make_(object) : object;
 }
 
 ApiResult<void> ListReader::convert_batch() {

@@ -5,6 +5,7 @@
 // call.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,11 +15,15 @@
 
 namespace berth::server {
 
+// Makes what the list has of an object that it selected; null: nothing. Any thread of the pool.
+using ObjectMaker = std::function<store::ObjectPtr(const store::ObjectPtr&)>;
+
 class ListReader {
  public:
   // The state that the query names. 410 or 504 when the store does not show it. `registry` outlives it.
+  // Without `make` the list has the objects themselves.
   static ApiResult<ListReader> open(const Registry& registry, const ObjectTarget& target,
-                                    const store::ListQuery& query);
+                                    const store::ListQuery& query, ObjectMaker make = nullptr);
 
   // Looks at the next object, whether it is selected or not. Null: it is not, or there are no more.
   // What a webhook answers is the error.
@@ -31,12 +36,14 @@ class ListReader {
   store::Revision revision() const { return cursor_->revision(); }
 
  private:
-  ListReader(ObjectTarget target, const store::ListQuery& query, std::unique_ptr<store::Cursor> cursor);
+  ListReader(ObjectTarget target, const store::ListQuery& query, std::unique_ptr<store::Cursor> cursor,
+             ObjectMaker make);
   // The next objects in the request's version: those of one call.
   ApiResult<void> convert_batch();
 
   ObjectTarget target_;
   std::function<bool(const store::Object&)> accept_;
+  ObjectMaker make_;
   std::unique_ptr<store::Cursor> cursor_;
   const bool converts_;
   bool at_end_ = false;

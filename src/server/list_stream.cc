@@ -97,7 +97,7 @@ ApiResult<void> ListStream::step(Budget& budget) {
 }
 
 ApiResult<void> ListStream::open() {
-  reader_.emplace(TRY(ListReader::open(registry_, request_.target, request_.query)));
+  reader_.emplace(TRY(ListReader::open(registry_, request_.target, request_.query, request_.make)));
   if (!selects_first()) {
     prepare_body();
     return {};

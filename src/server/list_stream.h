@@ -53,10 +53,13 @@ struct ListRequest {
   Rendering rendering;
   store::ListQuery query;
   std::shared_ptr<HttpExchange> exchange;
+  std::string user;  // whose lists have their turns in a line of their own
   // Called once before the answer begins: it is accepted, and these are its further headers.
   std::function<Headers()> accepted;
   // Called once instead of an answer.
   std::function<void(const ApiStatus&)> refused;
+  // Of a list of other objects than those that the query selects; or empty.
+  ObjectMaker make = nullptr;
   // Gets the selected objects, and the list is done. Empty: they are answered.
   std::function<void(store::ListPage)> selected;
 };
@@ -89,6 +92,7 @@ class ListStream {
 
   const ObjectTarget& target() const { return request_.target; }
   HttpExchange& exchange() { return *request_.exchange; }
+  const std::string& user() const { return request_.user; }
 
  private:
   enum class Phase { Open, Select, Measure, Write, Done };

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <set>
 
+#include "api/node_names.h"
 #include "base/base64.h"
 #include "rbac/bootstrap_roles.h"
 #include "server/matcher.h"
@@ -19,7 +20,6 @@ constexpr std::string_view kNodesGroup = "system:nodes";
 constexpr std::string_view kNodeUserPrefix = "system:node:";
 constexpr std::string_view kNodeRole = "system:node";
 constexpr std::string_view kLeaseNamespace = "kube-node-lease";
-constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
 // Labels of Kubernetes' domains that a node may set on itself, and domains that are whole its own.
 constexpr std::string_view kOwnLabels[] = {"kubernetes.io/hostname",
                                            "topology.kubernetes.io/zone",
@@ -270,7 +270,7 @@ std::string referenced_by(const Json& spec) {
 }
 
 bool is_mirror(const Json& pod) {
-  return metadata_of(pod).part("annotations").find(kMirror) != nullptr;
+  return metadata_of(pod).part("annotations").find(api::kMirrorAnnotation) != nullptr;
 }
 
 // Of the role system:node.
@@ -481,7 +481,7 @@ std::string NodeAccess::pod_problem(const std::string& node, const ObjectTarget&
 
 std::string NodeAccess::mirror_problem(const std::string& node, const Json& pod) const {
   if (!is_mirror(pod))
-    return "pod does not have " + in_quotes(kMirror) + " annotation, " + node_in_quotes(node) +
+    return "pod does not have " + in_quotes(api::kMirrorAnnotation) + " annotation, " + node_in_quotes(node) +
            " can only create mirror pods";
   if (pod.part("spec").string_at("nodeName") != node)
     return node_in_quotes(node) + " can only create pods with spec.nodeName set to itself";

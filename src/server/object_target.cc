@@ -5,6 +5,7 @@
 #include "api/decode.h"
 #include "crd/definition_rules.h"
 #include "crd/object_rules.h"
+#include "server/usage_metrics.h"
 
 namespace berth::server {
 
@@ -15,8 +16,12 @@ ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& b
   return std::move(decoded->document);
 }
 
+std::string stored_resource(const api::ResourceInfo& resource) {
+  return is_measured_usage(resource) ? std::string(resource.plural) : storage_resource(resource);
+}
+
 store::Key key_of(const ObjectTarget& target) {
-  return {storage_resource(*target.resource), target.ns, target.name};
+  return {stored_resource(*target.resource), target.ns, target.name};
 }
 
 bool is_core(const ObjectTarget& target, std::string_view plural) {

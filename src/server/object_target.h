@@ -31,6 +31,9 @@ struct ObjectTarget {
 // Members of a changed object in the API's order: stored objects are canonical, and later writes share what
 // they have in common with `before`.
 ApiResult<Json> canonical(const ObjectTarget& target, Json object, const Json& before);
+// The name under which the store has the objects of a resource; measured usage is made of the objects that it
+// is about (usage_metrics.h).
+std::string stored_resource(const api::ResourceInfo& resource);
 store::Key key_of(const ObjectTarget& target);
 // Whether the resource is the one of this name in the core group.
 bool is_core(const ObjectTarget& target, std::string_view plural);

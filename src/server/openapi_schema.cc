@@ -301,6 +301,7 @@ std::string schema_name(const api::TypeInfo& type) {
   if (type.group == "meta.k8s.io") return std::string(kMetaSchemas) + std::string(type.name);
   if (type.group == "apiextensions.k8s.io")
     return "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions" + tail;
+  if (type.group == "metrics.k8s.io") return "io.k8s.metrics.pkg.apis.metrics" + tail;
   if (type.group == api::kBerthGroup) return "dev.berth.scheduling" + tail;
   if (type.group == "internal.apiserver.k8s.io") return "io.k8s.api.apiserverinternal" + tail;
   const std::string_view package = type.group.substr(0, type.group.find('.'));

@@ -243,6 +243,146 @@ TEST_F(Parity, CronJobsNameAKnownTimeZone) {
           R"(unknown time zone Europe/Atlantis","field":"spec.timeZone")"}});
 }
 
+TEST_F(Parity, TemplatesAreCheckedInEveryKind) {
+  const std::string kSpace = "/namespaces/default/";
+  const std::string kControllers = "/api/v1" + kSpace + "replicationcontrollers";
+  const std::string kTemplates = "/api/v1" + kSpace + "podtemplates";
+  const std::string kCrons = "/apis/batch/v1" + kSpace + "cronjobs";
+  const auto named = [](const std::string& rest) { return R"({"metadata":{"name":"a"},)" + rest + "}"; };
+  const auto cron = [&](const std::string& job) {
+    return named(R"("spec":{"schedule":"0 0 * * *","jobTemplate":{"spec":{)" + job + "}}}");
+  };
+  const std::string pod = R"("spec":{"containers":[{"name":"c","image":"i"}]})";
+  const std::string restarts = R"("spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]})";
+  check({{"POST",
+          kControllers,
+          {},
+          kJson,
+          named(R"("spec":{})"),
+          422,
+          "[spec.selector: Required value, spec.template: Required value]"},
+         {"POST",
+          kControllers,
+          {},
+          kJson,
+          named(R"("spec":{"selector":{"app":"a"},"template":{"metadata":{"labels":{"app":"b"}},)" + pod +
+                "}}"),
+          422,
+          R"(metadata.labels: Invalid value: {\"app\":\"b\"}: `selector` does not match template `labels`)"},
+         {"POST",
+          kControllers,
+          {},
+          kJson,
+          named(R"("spec":{"template":{"metadata":{"labels":{"app":"b"}},)" + restarts + "}}"),
+          422,
+          R"(spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\")"},
+         {"POST",
+          kTemplates,
+          {},
+          kJson,
+          named(R"("template":{"spec":{}})"),
+          422,
+          "template.spec.containers: Required value"},
+         {"POST", kCrons, {}, kJson, named(R"("spec":{})"), 422, "spec.schedule: Required value"},
+         {"POST",
+          kCrons,
+          {},
+          kJson,
+          cron(R"("template":{)" + pod + "}"),
+          422,
+          R"(spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\")"},
+         {"POST",
+          kCrons,
+          {},
+          kJson,
+          cron(R"("selector":{},"template":{)" + restarts + "}"),
+          422,
+          "spec.jobTemplate.spec.selector: Invalid value: {}: `selector` will be auto-generated"},
+         {"POST",
+          kCrons,
+          {},
+          kJson,
+          cron(R"("manualSelector":true,"template":{)" + restarts + "}"),
+          422,
+          R"(manualSelector: Unsupported value: \"true\": supported values: \"nil\", \"false\")"},
+         {"POST", kCrons, {}, kJson, cron(R"("template":{)" + restarts + "}"), 201, "0 0"}});
+}
+
+TEST_F(Parity, VolumesHaveASourceASizeAndModes) {
+  const std::string kVolumes = "/api/v1/persistentvolumes";
+  const auto volume = [](const std::string& rest) {
+    return R"({"metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},)"
+           R"("accessModes":["ReadWriteOnce"])" +
+           rest + "}}";
+  };
+  const auto refused = [&](const std::string& rest, const std::string& says) {
+    return Observed{"POST", kVolumes, {}, kJson, volume(rest), 422, says};
+  };
+  check({{"POST",
+          kVolumes,
+          {},
+          kJson,
+          R"({"metadata":{"name":"v"},"spec":{}})",
+          422,
+          R"([spec.accessModes: Required value, spec.capacity: Required value, spec.capacity: Unsupported )"
+          R"(value: null: supported values: \"storage\", spec: Required value: must specify a volume type])"},
+         refused(R"(,"nfs":{"server":"s","path":"/"},"csi":{"driver":"d","volumeHandle":"h"})",
+                 "spec.csi: Forbidden: may not specify more than 1 volume type"),
+         refused(R"(,"csi":{"nodePublishSecretRef":{"name":"s"}})",
+                 "[spec.csi.driver: Required value, spec.csi.volumeHandle: Required value, "
+                 "spec.csi.nodePublishSecretRef.namespace: Required value]"),
+         refused(R"(,"nfs":{"server":"s","path":"a"})",
+                 R"(spec.nfs.path: Invalid value: \"a\": must be an absolute path)"),
+         refused(R"(,"hostPath":{"path":"/a/../b"})", "must not contain '..'"),
+         refused(R"(,"hostPath":{"path":"/a"},"nodeAffinity":{})",
+                 "spec.nodeAffinity.required: Required value: must specify required node constraints"),
+         refused(R"(,"local":{"path":"/a"})", "Local volume requires node affinity"),
+         refused(R"(,"hostPath":{"path":"/a"},"volumeMode":"")", "spec.volumeMode: Unsupported value"),
+         {"POST", kVolumes, {}, kJson, volume(R"(,"hostPath":{"path":"/a"})"), 201, "Retain"},
+         {"PATCH",
+          kVolumes + "/v",
+          {},
+          kMerge,
+          R"({"spec":{"hostPath":{"path":"/b"}}})",
+          422,
+          "spec.persistentvolumesource is immutable after creation"},
+         {"PATCH",
+          kVolumes + "/v",
+          {},
+          kMerge,
+          R"({"spec":{"volumeMode":"Block"}})",
+          422,
+          R"(volumeMode: Invalid value: \"Block\": field is immutable)"},
+         {"PATCH", kVolumes + "/v", {}, kMerge, R"({"spec":{"capacity":{"storage":"2Gi"}}})", 200, "2Gi"}});
+}
+
+TEST_F(Parity, StorageClassesAreChecked) {
+  const std::string kClasses = "/apis/storage.k8s.io/v1/storageclasses";
+  const auto named = [](const std::string& rest) { return R"({"metadata":{"name":"c"})" + rest + "}"; };
+  const auto refused = [&](const std::string& rest, const std::string& says) {
+    return Observed{"POST", kClasses, {}, kJson, named(rest), 422, says};
+  };
+  const std::string made = R"(,"provisioner":"p")";
+  check({refused("", "provisioner: Required value"),
+         refused(R"(,"provisioner":"a b")", "name part must consist"),
+         refused(made + R"(,"volumeBindingMode":"Late")",
+                 R"(Unsupported value: \"Late\": supported values: \"Immediate\", \"WaitForFirstConsumer\")"),
+         refused(made + R"(,"reclaimPolicy":"Recycle")", R"(supported values: \"Delete\", \"Retain\")"),
+         refused(
+             made + R"(,"allowedTopologies":[{"matchLabelExpressions":[{"key":"zone","values":["a","a"]}]}])",
+             R"(allowedTopologies[0].matchLabelExpressions[0].values[1]: Duplicate value: \"a\")"),
+         refused(made + R"(,"allowedTopologies":[{}])", "matchLabelExpressions: Duplicate value"),
+         {"POST", kClasses, {}, kJson, named(made), 201, R"("volumeBindingMode":"Immediate")"},
+         {"PATCH",
+          kClasses + "/c",
+          {},
+          kMerge,
+          R"({"provisioner":"q"})",
+          422,
+          "provisioner: Invalid value: null: field is immutable"},
+         {"PATCH", kClasses + "/c", {}, kMerge, R"({"allowVolumeExpansion":true})", 200, "true"}});
+}
+
 TEST_F(Parity, DefaultsOfStoredKinds) {
   const std::string kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
   const std::string kTemplates = "/api/v1/namespaces/default/podtemplates";
@@ -263,7 +403,8 @@ TEST_F(Parity, DefaultsOfStoredKinds) {
         kTemplates,
         {},
         kJson,
-        R"({"metadata":{"name":"a"},"template":{"spec":{"serviceAccountName":"x"}}})",
+        R"({"metadata":{"name":"a"},"template":{"spec":{"serviceAccountName":"x","containers":)"
+        R"([{"name":"c","image":"i"}]}}})",
         201,
         R"("serviceAccount":"x")"},
        {"POST", kSets, {}, kJson, set + "1" + pods, 201, R"("deprecated.daemonset.template.generation":"1")"},

@@ -3,6 +3,7 @@
 #include "server/access.h"
 #include "server/admission_webhooks.h"
 #include "server/certificate_signer.h"
+#include "server/flow_control.h"
 #include "server/metadata.h"
 #include "server/token_secrets.h"
 
@@ -58,6 +59,7 @@ void Registry::note_written(const ObjectTarget& target) const {
   if (access_) access_->noted(target);
   if (signer_) signer_->noted(target);
   if (token_secrets_) token_secrets_->noted(target);
+  if (flows_) flows_->noted(target);
 }
 
 void Registry::keep(const store::Object& object, Json written) {

@@ -18,6 +18,7 @@
 #include "server/object_target.h"
 #include "server/quota_charges.h"
 #include "server/recent_documents.h"
+#include "server/service_allocations.h"
 #include "server/write_options.h"
 #include "store/store.h"
 
@@ -34,6 +35,7 @@ inline constexpr int kGenerateNameTriesMax = 8;  // taken names of one generateN
 class Access;
 class AdmissionWebhooks;
 class CertificateSigner;
+class FlowControl;
 class TokenSecrets;
 struct AdmissionWrite;
 
@@ -83,6 +85,7 @@ class Registry {
   // The same; it hears of writes.
   void set_certificate_signer(CertificateSigner& signer) { signer_ = &signer; }
   void set_token_secrets(TokenSecrets& secrets) { token_secrets_ = &secrets; }
+  void set_flow_control(FlowControl& flows) { flows_ = &flows; }
   // For pods that are created from then on; any thread, at any time.
   void set_pod_accounts(api::PodAccounts accounts) { pod_accounts_ = accounts; }
 
@@ -140,7 +143,7 @@ class Registry {
   void attempt_update(const std::shared_ptr<Update>& update);
   // The kind's admission of an update, unless it is one of the status.
   ApiResult<void> admit(const Update& update, Json& next, const Json& before) const;
-  ApiResult<void> apply_rules(Update& update, Json& next, const Json& before) const;
+  ApiResult<void> apply_rules(Update& update, Json& next, const Json& before);
   void submit_update(std::shared_ptr<Update> update, store::WriteRequest write, Json written,
                      std::string last_state);
 
@@ -157,8 +160,10 @@ class Registry {
   Access* access_ = nullptr;
   CertificateSigner* signer_ = nullptr;
   TokenSecrets* token_secrets_ = nullptr;
+  FlowControl* flows_ = nullptr;
   std::atomic<api::PodAccounts> pod_accounts_{api::PodAccounts::AsGiven};
   QuotaCharges quota_charges_{*this};
+  ServiceAllocations service_allocations_{*this};
   Dependencies dependencies_;
   std::shared_ptr<RecentDocuments> recent_;  // also used by writes in flight
 };

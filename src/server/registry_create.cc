@@ -81,12 +81,16 @@ ApiResult<void> Registry::check_create(const std::shared_ptr<Creation>& creation
   Json& object = creation->object;
   const api::KindRules& rules = rules_of(target);
   if (access_) TRY(access_->check_write(target, creation->options, &object, nullptr));
-  const api::RuleContext ctx = context(target, creation->options);
+  api::RuleContext ctx = context(target, creation->options);
+  std::optional<ServiceAllocations::Turn> turn;
+  if (is_core(target, "services")) ctx.services = &turn.emplace(service_allocations_);
   if (rules.prepare_create) rules.prepare_create(object, ctx);
   api::FieldErrors errors = api::validate_new(object, target.resource->namespaced, rules, ctx);
   if (const api::Admission* admission = admission_of(target))
     api::append(errors, admission->validate(object, nullptr));
   TRY(check_fields(target, errors));
+  if (turn && !creation->options.dry_run) creation->hold = turn->hold(object);
+  turn.reset();
   if (!creation->options.in_process && rules.warnings)
     creation->warnings = rules.warnings(object, nullptr, ctx);
   return validate_create(creation);
@@ -163,6 +167,7 @@ ApiResult<void> Registry::submit_create(std::shared_ptr<Creation> creation) {
     if (made) {
       note_written(creation->target);
       keep(**made, std::move(written));
+      creation->hold.reset();
       return creation->done(Answer{.code = 201, .object = *made, .warnings = std::move(creation->warnings)});
     }
     const bool taken = made.error().code() == ErrorCode::Exists;

@@ -20,6 +20,7 @@ struct Registry::Creation {
   int tries_left = 1;
   bool is_name_generated = false;
   std::vector<std::string> warnings;
+  std::shared_ptr<const ServiceAllocations::Hold> hold;  // of a Service
 };
 
 struct Registry::Update {
@@ -33,6 +34,7 @@ struct Registry::Update {
   std::vector<std::string> warnings;
   store::ObjectPtr current;
   Json before, next;
+  std::shared_ptr<const ServiceAllocations::Hold> hold;  // of a Service
 
   // Refuses a document with another identity or version than the stored object.
   ApiResult<void> check_identity(const store::Object& stored, const Json& wanted) const;

@@ -216,12 +216,15 @@ ApiResult<void> Registry::admit(const Update& update, Json& next, const Json& be
 
 // The kind's clearing, defaults and validation. A write of the status changes no spec, and other writes
 // not the status; the binding is not checked.
-ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& before) const {
+ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& before) {
   const ObjectTarget& target = update.target;
   const api::KindRules& rules = rules_of(target);
-  const api::RuleContext ctx = context(target, update.options);
+  api::RuleContext ctx = context(target, update.options);
   const bool binds = target.subresource == "binding";
   const bool status_only = is_of_status(target, rules);
+  update.hold.reset();
+  std::optional<ServiceAllocations::Turn> turn;
+  if (is_core(target, "services") && !status_only) ctx.services = &turn.emplace(service_allocations_);
   if (status_only) {
     keep_all_but_status(rules, next, before, ctx);
   } else {
@@ -239,6 +242,8 @@ ApiResult<void> Registry::apply_rules(Update& update, Json& next, const Json& be
   if (const api::Admission* admission = admission_of(target))
     api::append(errors, admission->validate(next, &before));
   TRY(check_fields(target, errors));
+  if (turn && !update.options.dry_run) update.hold = turn->hold(next);
+  turn.reset();
   if (target.subresource.empty() && !update.options.in_process && rules.warnings)
     update.warnings = rules.warnings(next, &before, ctx);
   return {};
@@ -255,6 +260,7 @@ void Registry::submit_update(std::shared_ptr<Update> update, store::WriteRequest
           note_written(update->target);
           recent_->forget(replaced);
           if (!removes) keep(**made, std::move(written));
+          update->hold.reset();
           return update->done(Answer{.object = removes ? nullptr : *made,
                                      .document = std::move(last_state),
                                      .warnings = std::move(update->warnings)});

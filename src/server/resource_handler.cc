@@ -13,19 +13,6 @@
 namespace berth::server {
 namespace {
 
-// Kubernetes' verb of the request, for authorization and audit.
-std::string_view verb_of(const HttpRequest& request, const ResourcePath& path) {
-  const bool one = !path.name.empty();
-  if (request.method == "POST") return "create";
-  if (request.method == "PUT") return "update";
-  if (request.method == "PATCH") return "patch";
-  if (request.method == "DELETE") return one ? "delete" : "deletecollection";
-  const std::string* watch = request.parameter("watch");
-  const bool asked = watch && *watch != "0" && *watch != "false" && !one;
-  if (request.method == "GET" && (path.legacy_watch || asked)) return "watch";
-  return one ? "get" : "list";
-}
-
 // "pods/status".
 std::string with_subresource(std::string text, const ObjectTarget& target) {
   return target.subresource.empty() ? text : text + "/" + target.subresource;
@@ -75,6 +62,18 @@ ApiResult<void> check_form(ResourceCall& call) {
 
 }  // namespace
 
+std::string_view verb_of(const HttpRequest& request, const ResourcePath& path) {
+  const bool one = !path.name.empty();
+  if (request.method == "POST") return "create";
+  if (request.method == "PUT") return "update";
+  if (request.method == "PATCH") return "patch";
+  if (request.method == "DELETE") return one ? "delete" : "deletecollection";
+  const std::string* watch = request.parameter("watch");
+  const bool asked = watch && *watch != "0" && *watch != "false" && !one;
+  if (request.method == "GET" && (path.legacy_watch || asked)) return "watch";
+  return one ? "get" : "list";
+}
+
 void ResourceCall::warn(std::vector<std::string> more) {
   for (std::string& warning : more) warnings.push_back(std::move(warning));
 }
@@ -88,6 +87,7 @@ ResourceHandler::ResourceHandler(Registry& registry, Access& access, ServiceAcco
       watches_(watches),
       lists_(lists),
       custom_(custom),
+      usage_(registry),
       audit_(std::move(audit)),
       warn_unacted_(warn_unacted),
       unacted_(std::move(unacted)) {}

@@ -19,6 +19,7 @@
 #include "server/rendering.h"
 #include "server/request_path.h"
 #include "server/service_account_tokens.h"
+#include "server/usage_metrics.h"
 #include "server/watch_hub.h"
 
 namespace berth::server {
@@ -37,6 +38,9 @@ struct ResourceCall {
 
   void warn(std::vector<std::string> more);
 };
+
+// Kubernetes' verb of the request, for authorization, audit and priority.
+std::string_view verb_of(const HttpRequest& request, const ResourcePath& path);
 
 class ResourceHandler {
  public:
@@ -115,6 +119,7 @@ class ResourceHandler {
   WatchHub& watches_;
   ListLane& lists_;
   CustomResources& custom_;
+  const UsageMetrics usage_;
   const Audit audit_;
   const bool warn_unacted_;
   const std::vector<std::string> unacted_;

@@ -76,8 +76,10 @@ ApiResult<ListRequest> ResourceHandler::list_request(const Call& call, ListOptio
   request.target = call->target;
   request.query = TRY(list_query(registry_, call->target, options));
   request.options = std::move(options);
+  if (is_measured_usage(*call->target.resource)) request.make = usage_.maker(*call->target.resource);
   request.rendering = call->rendering;
   request.exchange = call->exchange;
+  request.user = call->request.user.name;
   request.accepted = [this, call] {
     audit(*call, 200, 0);
     Headers headers;

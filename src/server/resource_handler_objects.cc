@@ -68,6 +68,10 @@ ApiResult<void> ResourceHandler::get(const Call& call) {
   const std::optional<store::Revision> version = TRY(std::move(asked));
   const store::Revision newest = registry_.store().revision();
   if (version && *version > newest) return too_large_version(*version, newest);
+  if (is_measured_usage(*call->target.resource)) {
+    answer(call, usage_.get(call->target));
+    return {};
+  }
   answer(call, registry_.get(call->target));
   return {};
 }

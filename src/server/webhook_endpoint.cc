@@ -1,5 +1,7 @@
 #include "server/webhook_endpoint.h"
 
+#include <algorithm>
+
 #include "api/names.h"
 #include "base/json.h"
 
@@ -8,6 +10,23 @@ namespace {
 
 constexpr std::size_t kQuotedAnswerBytesMax = 1024;
 constexpr std::string_view kHttps = "https://";
+
+// As Go's path.Join("/", path): without empty and "." parts, without what ".." leaves, without a slash at the
+// end. Clients of the reference send it so: controller-runtime's envtest writes URLs with two slashes.
+std::string cleaned_path(std::string_view path) {
+  std::string cleaned;
+  while (!path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == "..")
+      cleaned.resize(cleaned.empty() ? 0 : cleaned.rfind('/'));
+    else
+      cleaned.append("/").append(part);
+  }
+  return cleaned.empty() ? "/" : cleaned;
+}
 
 std::string service_url_of(const crd::WebhookClient& client) {
   std::string url(kHttps);
@@ -48,10 +67,11 @@ const std::string* WebhookServices::find(std::string_view ns, std::string_view n
 WebhookEndpoint endpoint_of(const crd::WebhookClient& client, const WebhookServices& services) {
   const bool by_url = !client.url.empty();
   WebhookEndpoint endpoint;
-  endpoint.shown_url = by_url ? client.url : service_url_of(client);
-  const std::size_t path = endpoint.shown_url.find('/', kHttps.size());
-  endpoint.server = endpoint.shown_url.substr(0, path);
-  endpoint.target = path == std::string::npos ? "/" : endpoint.shown_url.substr(path);
+  const std::string url = by_url ? client.url : service_url_of(client);
+  const std::size_t path = std::min(url.find('/', kHttps.size()), url.size());
+  endpoint.server = url.substr(0, path);
+  endpoint.target = cleaned_path(std::string_view(url).substr(path));
+  endpoint.shown_url = endpoint.server + endpoint.target;
   endpoint.ca_pem = client.ca_pem;
   if (by_url) return endpoint;
   endpoint.certificate_name = client.service_name + "." + client.service_ns + ".svc";

@@ -43,6 +43,7 @@ class DomainSums {
   // ids.
   template <class Recount>
   void catch_up(const Tree& tree, const model::Changes& changes, std::size_t node_count, Recount recount) {
+    if (counted_ && is_up_to_date(changes)) return;
     changed_.clear();
     const auto note = [this](NodeId node) { changed_.push_back(node); };
     if (!counted_ || !changes.catch_up(position_, note)) {
@@ -56,6 +57,12 @@ class DomainSums {
   }
 
  private:
+  bool is_up_to_date(const model::Changes& changes) const {
+    const model::Changes::Position end = changes.end();
+    return position_.facts == end.facts && position_.trial_begin == end.trial_begin &&
+           position_.trial_end == end.trial_end;
+  }
+
   struct NodeShare {
     Amount amount{};
     std::size_t depth = 0;

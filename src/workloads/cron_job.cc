@@ -69,6 +69,7 @@ class CronRun {
   }
 
   Effects go() {
+    report_missing();
     write_status();
     if (cron_.meta.deleting()) return std::move(effects_);
     remove_old("successfulJobsHistoryLimit", &OwnedJob::complete);
@@ -80,6 +81,15 @@ class CronRun {
  private:
   void report(bool warning, std::string_view reason, std::string message) {
     effects_.events.push_back(event_about(cron_, warning, reason, std::move(message)));
+  }
+
+  // Jobs of status.active that somebody deleted. Those that the policy replaces are deleted here.
+  void report_missing() {
+    if (cron_.spec().string_at("concurrencyPolicy") == "Replace") return;
+    for (const Json& active : cron_.status().items_at("active"))
+      if (std::none_of(jobs_.begin(), jobs_.end(),
+                       [&](const OwnedJob& owned) { return owned.job.meta.uid == active.string_at("uid"); }))
+        report(false, "MissingJob", "Active job went missing: " + std::string(active.string_at("name")));
   }
 
   void start_due() {

@@ -46,6 +46,22 @@ TEST(CronJob, ReplaceDeletesNoJobTwice) {
     EXPECT_NE(request.verb, client::Verb::Delete) << request.name;
 }
 
+TEST(CronJob, AJobThatSomebodyDeletesIsReportedMissing) {
+  for (const auto& [policy, reports] : {std::pair("Forbid", 1), {"Replace", 0}}) {
+    EngineFixture fixture;
+    begin(fixture, "concurrencyPolicy", policy);
+    ASSERT_EQ(fixture.api.find(cron_jobs(), "d", "tick")->part("status").items_at("active").size(), 1u);
+    fixture.api.remove(jobs(), "d", kDueJob);
+    fixture.run_until_idle();
+    fixture.advance(Duration::seconds(5));
+    EXPECT_TRUE(fixture.api.find(cron_jobs(), "d", "tick")->part("status").items_at("active").empty());
+    std::int64_t missing = 0;
+    for (const Json* event : fixture.api.all({"", "v1", "events"}))
+      if (event->string_at("reason") == "MissingJob") missing += event->int_at("count");
+    EXPECT_EQ(missing, reports) << policy;
+  }
+}
+
 TEST(CronJob, ADeadlineDecidesWhetherALateJobIsMade) {
   const std::pair<std::int64_t, bool> cases[] = {{0, false}, {5, false}, {60, true}, {INT64_MAX, true}};
   for (const auto& [deadline, is_made] : cases) {

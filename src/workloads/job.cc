@@ -8,17 +8,6 @@ namespace {
 
 constexpr std::string_view kOurController = "kubernetes.io/job-controller";
 
-client::Write drop_tracking(const api::Pod& pod) {
-  std::vector<std::string> rest = pod.meta.finalizers;
-  std::erase(rest, kJobTracking);
-  Json patch = Json::object();
-  patch["metadata"]["finalizers"] = rest.empty() ? Json() : api::to_json(rest);
-  client::Write write = client::merge_patch(client::key_of(Kind::Pod, pod.meta), std::move(patch),
-                                            pod.meta.uid, pod.meta.resource_version);
-  write.fine_reasons = {"NotFound"};
-  return write;
-}
-
 Json uncounted_json(const std::set<std::string>& succeeded, const std::set<std::string>& failed) {
   Json json = Json::object();
   if (!succeeded.empty()) json["succeeded"] = JsonArray(succeeded.begin(), succeeded.end());
@@ -84,7 +73,7 @@ class JobRun {
   }
 
   void end() {
-    remove_all();
+    remove_all(delete_pod);
     if (!state_.active.empty() || !state_.terminating.empty() || !state_.all_counted) return;
     if (failure_) {
       set(kJobFailed, "True", *failure_);
@@ -97,7 +86,7 @@ class JobRun {
   }
 
   void suspend() {
-    remove_all();
+    remove_all(remove_uncounted);
     const Json& conditions = conditions_;
     if (condition_is_true(conditions.as_array(), kJobSuspended)) return;
     set(kJobSuspended, "True", {"JobSuspended", "Job suspended"});
@@ -115,9 +104,9 @@ class JobRun {
     if (group.ready) keep_job_pods(view_, state_, pods_, group.name, now_, effects_);
   }
 
-  void remove_all() {
+  void remove_all(void (*remove)(Effects&, const Parsed&, const api::Pod&)) {
     for (std::size_t i = 0; i < std::min(state_.active.size(), kPodsPerRunMax); ++i)
-      delete_pod(effects_, state_.job, *state_.active[i]);
+      remove(effects_, state_.job, *state_.active[i]);
   }
 
   void write_status() {

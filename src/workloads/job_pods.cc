@@ -81,7 +81,7 @@ class Maker {
                std::pair(!is_done(*b), -completion_index(*b));
       });
     for (std::size_t i = 0; i < std::min(count, kPodsPerRunMax); ++i)
-      delete_pod(effects_, state_.job, *order[i]);
+      remove_uncounted(effects_, state_.job, *order[i]);
   }
 
   bool is_done(const api::Pod& pod) const {
@@ -114,7 +114,7 @@ class Maker {
     index.pods.emplace(name, pod);
     const bool ending = pod->meta.deleting() && !pod->finished();
     index.busy |= is_active(*pod) || (ending && state_.replaces_failed_only);
-    if (pod->phase != "Failed" && !pod->meta.deleting()) return;
+    if (pod->phase != "Failed" && (!pod->meta.deleting() || was_suspended(state_, *pod))) return;
     const Json* policy = state_.job.spec().find("podFailurePolicy");
     const auto match = policy ? match_failure_rule(*policy, *pod) : std::nullopt;
     const bool ignored = match && match->action == "Ignore";
@@ -183,6 +183,25 @@ class Maker {
 void keep_job_pods(const View& view, const JobState& state, const PodsOfOwner& pods, const std::string& group,
                    Time now, Effects& effects) {
   Maker(view, state, pods, group, now, effects).keep();
+}
+
+client::Write drop_tracking(const api::Pod& pod) {
+  std::vector<std::string> rest = pod.meta.finalizers;
+  std::erase(rest, kJobTracking);
+  Json patch = Json::object();
+  patch["metadata"]["finalizers"] = rest.empty() ? Json() : api::to_json(rest);
+  client::Write write = client::merge_patch(client::key_of(Kind::Pod, pod.meta), std::move(patch),
+                                            pod.meta.uid, pod.meta.resource_version);
+  write.fine_reasons = {"NotFound"};
+  return write;
+}
+
+void remove_uncounted(Effects& effects, const Parsed& job, const api::Pod& pod) {
+  if (pod.meta.deleting()) return;
+  delete_pod(effects, job, pod);
+  if (!pod.meta.has_finalizer(kJobTracking)) return;
+  std::vector<client::Write>& writes = effects.chains.back().writes;
+  writes.insert(writes.begin(), drop_tracking(pod));
 }
 
 NumberedNames job_pod_names(const std::string& job, const std::string& uid, std::int64_t index) {

@@ -76,7 +76,8 @@ std::optional<std::string> match_conditions(const JsonArray& patterns, const api
 // Whether the pod counts as failed: one that is deleted never reaches a phase by itself.
 bool has_failed(const JobState& state, const api::Pod& pod) {
   if (pod.phase == "Failed") return true;
-  return !state.replaces_failed_only && pod.meta.deleting() && pod.phase != "Succeeded";
+  return !state.replaces_failed_only && pod.meta.deleting() && pod.phase != "Succeeded" &&
+         !was_suspended(state, pod);
 }
 
 // Sorts ended pods into the counts; each once, and before its finalizer goes into the status.
@@ -204,6 +205,11 @@ class Counting {
 
 }  // namespace
 
+bool was_suspended(const JobState& state, const api::Pod& pod) {
+  return pod.meta.deleting() && pod.phase != "Failed" && !pod.meta.has_finalizer(kJobTracking) &&
+         pod.meta.created < state.started;
+}
+
 std::int64_t completion_index(const api::Pod& pod) {
   return number_in(pod.meta, kCompletionIndex).value_or(-1);
 }
@@ -243,6 +249,7 @@ JobState job_state_of(Parsed job, const OwnedPods::ByName& pods) {
   const Json& spec = state.job.spec();
   state.indexed = spec.string_at("completionMode") == "Indexed";
   state.replaces_failed_only = spec.string_at("podReplacementPolicy") == "Failed";
+  state.started = api::decode_time(state.job.status().string_at("startTime"));
   state.parallelism = std::max<std::int64_t>(0, spec.int_at("parallelism", 1));
   if (const Json* completions = spec.find("completions"); completions && completions->is_int())
     state.completions = completions->as_int();

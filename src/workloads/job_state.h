@@ -36,6 +36,7 @@ struct JobState {
   bool indexed = false;
   bool replaces_failed_only = false;  // podReplacementPolicy: Failed
   std::int64_t parallelism = 1;
+  Time started;  // status.startTime, which a Job gets again when it is resumed; unset before the first
   std::optional<std::int64_t> completions;
   std::optional<std::int64_t> limit_per_index;
 
@@ -56,6 +57,9 @@ struct JobState {
 };
 
 JobState job_state_of(Parsed job, const OwnedPods::ByName& pods);
+
+// Whether the Job deleted the pod when it was suspended, before its present start: not a failure.
+bool was_suspended(const JobState& state, const api::Pod& pod);
 
 // -1 without one.
 std::int64_t completion_index(const api::Pod& pod);

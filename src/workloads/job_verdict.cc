@@ -59,9 +59,8 @@ std::optional<Verdict> failure_of(const JobState& state, Time now, Effects& effe
   if (is_beyond_backoff_limit(state))
     return Verdict{"BackoffLimitExceeded", "Job has reached the specified backoff limit"};
   const Json* deadline = spec.find("activeDeadlineSeconds");
-  const Time started = api::decode_time(state.job.status().string_at("startTime"));
-  if (deadline && deadline->is_int() && started.is_set() && !spec.bool_at("suspend")) {
-    const Time end = started + Duration::seconds(std::min(deadline->as_int(), kDeadlineSecondsMax));
+  if (deadline && deadline->is_int() && state.started.is_set() && !spec.bool_at("suspend")) {
+    const Time end = state.started + Duration::seconds(std::min(deadline->as_int(), kDeadlineSecondsMax));
     if (now >= end) return Verdict{"DeadlineExceeded", "Job was active longer than specified deadline"};
     wake_by(effects, end);
   }

@@ -118,7 +118,27 @@ const all = {
   "the table shows what the map shows": async () => {
     await page.getByRole("button", { name: "Table" }).click();
     await expect(page.getByRole("rowheader", { name: "node-2" })).toBeVisible();
+    await page.getByRole("button", { name: "node-2" }).press("Enter");
+    const device = page.getByRole("complementary", { name: "Selected device" });
+    await expect(device).toBeFocused();
+    await expect(device.getByRole("heading")).toHaveText("node-2");
+    await page.keyboard.press("Escape");
+    await expect(device).toHaveCount(0);
+    await expect(page.getByRole("button", { name: "node-2" })).toBeFocused();
     await page.getByRole("button", { name: "Map", exact: true }).click();
+  },
+  "the floor is read again where that failed": async () => {
+    const before = complaints.length;
+    let failed = 0;
+    await page.route("**/floor/cells", (route) => (failed++ === 0 ? route.fulfill({ status: 503, body: "{}" }) : route.continue()));
+    await page.reload();
+    await expect.poll(() => failed).toBe(1);
+    await call("POST", pods, pod("first", "1"));
+    await expect(page.locator(".tile-used dd")).toHaveText("1");
+    await page.unroute("**/floor/cells");
+    complaints.length = before; // the browser complains of the 503
+    await call("DELETE", `${pods}/first`);
+    await expect(page.locator(".tile-used dd")).toHaveText("0");
   },
   "a pod that runs has its node": async () => {
     await call("POST", pods, pod("small", "1"));
@@ -132,6 +152,15 @@ const all = {
     await expect(page.getByRole("cell", { name: "Insufficient cpu" })).toBeVisible();
     await expect(page.getByRole("button", { name: "node-1, node-2, node-3" })).toBeVisible();
     await expect(page.getByText("Remedies are being tried")).toHaveCount(0);
+  },
+  "a pod whose claim nobody made has the nearest name": async () => {
+    const claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    await call("POST", claims, { apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata: { name: "shared-gpu" }, spec: {} });
+    await call("POST", pods, pod("lost", "1", { resourceClaims: [{ name: "gpu", resourceClaimName: "share-gpu" }] }));
+    await show("why/Pod/default/lost");
+    await expect(page.getByText("ResourceClaim share-gpu, which does not exist (nearest: shared-gpu)")).toBeVisible();
+    await call("DELETE", `${pods}/lost`);
+    await show("why/Pod/default/huge");
   },
   "a new decision reads the record again and does not try remedies again": async () => {
     const asked = [];
@@ -162,6 +191,17 @@ const all = {
     await show("group/PodGroup/default/gang");
     await expect(page.getByRole("rowheader", { name: "gang-1" })).toBeVisible();
     await expect(page.locator(".list")).toContainText("2 of 2");
+    await page.getByRole("link", { name: "gang-1" }).click();
+    for (const step of ["created", "decided", "bound"]) await expect(page.getByRole("rowheader", { name: step, exact: true })).toBeVisible();
+    await page.getByRole("link", { name: "gang", exact: true }).click();
+    await expect(page.getByRole("rowheader", { name: "gang-0" })).toBeVisible();
+  },
+  "the pace has the writes of the pods that were bound": async () => {
+    await show("pace");
+    await expect(page.locator(".card").filter({ hasText: "Writes a second" })).toContainText("for each pod that was bound");
+    await page.getByRole("button", { name: "Table" }).click();
+    await expect(page.getByRole("columnheader", { name: "Writes" })).toBeVisible();
+    await page.getByRole("button", { name: "Charts" }).click();
   },
   "the slider shows what waited, and the decision that changed a device": async () => {
     await show("time");

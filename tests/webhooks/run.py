@@ -84,6 +84,12 @@ class World:
         return sum(float(line.rpartition(" ")[2]) for line in lines
                    if line.startswith(family + "{") and all(label in line for label in wanted))
 
+    def policy_checks(self, phase, **labels):
+        counted = self.metric("apiserver_%s_admission_policy_check_total" % phase, **labels)
+        timed = self.metric("apiserver_%s_admission_policy_check_duration_seconds_count" % phase, **labels)
+        expect_equal(timed, counted, "histogram")
+        return counted
+
     def audited(self, name, verb="create"):
         """The last line about such a request for the object, once it is written."""
         def look():
@@ -292,6 +298,13 @@ def a_service_is_reached_by_the_flag(world):
            refused["message"], refused["message"])
 
 
+def a_path_with_two_slashes_is_cleaned(world):
+    """Suites that use envtest register such URLs."""
+    world.webhook.act("/twice", add_key("twice", "1"))
+    world.register("mutating", "m", world.hook("/twice", clientConfig=world.webhook.client("//twice")))
+    expect_equal(world.make("twice")["data"], {"twice": "1"}, "data")
+
+
 def a_certificate_is_verified(world):
     other = pathlib.Path(world.scratch.name, "other")
     other.mkdir()
@@ -495,6 +508,8 @@ def a_policy_denies_with_its_message(world):
         422, "Invalid", "configmaps \"large\" is forbidden: ValidatingAdmissionPolicy 'limit' with binding "
         "'limit-here' denied request: at most 1 keys"), "refusal")
     expect_equal(world.audited("large")["refusedBy"], "limit", "audit")
+    expect(world.policy_checks("validating", error_type="invalid_error", enforcement_action="deny") >= 1,
+           "metric")
     world.call("DELETE", MAPS + "/limits")
     refused = world.make("unlimited")
     expect("failed to configure binding: no params found" in refused["message"], refused["message"])
@@ -511,6 +526,8 @@ def a_policy_warns_and_audits(world):
     failures = json.loads(annotations["validation.policy.admission.k8s.io/validation_failure"])
     expect_equal(failures, [{"message": "without data", "policy": "limit", "binding": "limit-here",
                              "expressionIndex": 0, "validationActions": ["Warn", "Audit"]}], "failures")
+    for action in ("warn", "audit"):
+        expect(world.policy_checks("validating", enforcement_action=action) >= 1, action)
 
 
 def a_policy_asks_who_may(world):
@@ -573,6 +590,8 @@ def a_policy_changes_what_is_stored(world):
     expect_equal(world.make("left", data={"a": "1"})["data"], {"a": "1"}, "a condition that is false")
     changed = world.call("PATCH", MAPS + "/marked", {"data": {"b": "2"}}, "application/merge-patch+json")
     expect_equal(changed["data"]["size"], "4", "an update")
+    expect(world.policy_checks("mutating", policy="marks", policy_binding="marks-here",
+                               error_type="no_error") >= 6, "metric")
 
 
 def policies_come_before_webhooks_and_run_again(world):
@@ -605,6 +624,7 @@ def a_policy_that_cannot_change_refuses_or_is_ignored(world):
         world.begin()
         mutate_by(world, "p", expression, failurePolicy="Ignore")
         expect_equal(world.make("ignored", data={"a": "1"})["data"], {"a": "1"}, expression)
+        expect(world.policy_checks("mutating", policy="p", error_type="invalid_error") >= 2, "metric")
         world.begin()
     mutate_by(world, "p", "[JSONPatch{op: 'add', path: '/daat', value: 1}]", failurePolicy="Ignore")
     refused = world.make("refused")
@@ -640,6 +660,7 @@ CASES = [
     a_validating_webhook_may_not_patch,
     a_webhook_that_hangs_harms_nobody_else,
     a_service_is_reached_by_the_flag,
+    a_path_with_two_slashes_is_cleaned,
     a_certificate_is_verified,
     a_dry_run_calls_those_without_side_effects,
     a_delete_is_asked_for,

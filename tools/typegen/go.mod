@@ -8,6 +8,8 @@ require (
 	k8s.io/apimachinery v0.37.0
 )
 
+require k8s.io/metrics v0.37.0
+
 require (
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect

@@ -34,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
 // registrations are the group versions that Berth serves or decodes.
@@ -46,7 +47,7 @@ var registrations = []func(*runtime.Scheme) error{
 	rbacv1.AddToScheme, resourcev1.AddToScheme, resourcev1alpha3.AddToScheme, resourcev1beta1.AddToScheme,
 	resourcev1beta2.AddToScheme, schedulingv1.AddToScheme, schedulingv1alpha3.AddToScheme,
 	schedulingv1beta1.AddToScheme, storagev1.AddToScheme, storagemigrationv1.AddToScheme,
-	apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme,
+	apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme, metricsv1beta1.AddToScheme,
 }
 
 // metaKinds exist in every group version; the table has them once, under meta.k8s.io/v1.

@@ -159,6 +159,24 @@ export function count(floor: Floor, first = 0, end = floor.cells): Counts {
   return sums;
 }
 
+export interface SickDomain { path: string[]; nodes: string[]; devices: number; ill: number; closed: number; unknown: number }
+// The innermost domains with a device that is not healthy; those with most ill ones first.
+export function sickDomains(floor: Floor): SickDomain[] {
+  const { layout } = floor;
+  const all = layout.domains.map((path): SickDomain => ({ path, nodes: [], devices: 0, ill: 0, closed: 0, unknown: 0 }));
+  for (let node = 0; node < layout.nodes.length; ++node) {
+    const domain = all[layout.nodeDomain[node]], first = floor.firstCell[node], end = floor.firstCell[node + 1];
+    const { ill, closed, unknown } = count(floor, first, end);
+    domain.devices += end - first;
+    domain.ill += ill;
+    domain.closed += closed;
+    domain.unknown += unknown;
+    if (ill + closed + unknown > 0) domain.nodes.push(layout.nodes[node]);
+  }
+  return all.filter((domain) => domain.path.length > 0 && domain.nodes.length > 0)
+    .sort((a, b) => b.ill - a.ill || b.closed - a.closed || b.unknown - a.unknown);
+}
+
 export function ownerText(owner: Owner | undefined): string {
   return owner ? `${owner.kind} ${owner.namespace}/${owner.name}` : "nobody";
 }

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Floor, type Owner, conditionNames, count, ownerText, sameOwner, useNames } from "./floor.ts";
 import { FloorMap } from "./map.tsx";
 import { OwnerColours, ownerColours, ownerSlots } from "./owners.ts";
@@ -148,7 +148,8 @@ function owners(now: Floor, node: number): Owner[] {
   return found;
 }
 
-export function FloorTable({ now, lit }: { now: Floor; lit: ((cell: number) => boolean) | null }) {
+// `open` gets the first cell of the node that was chosen.
+export function FloorTable({ now, lit, open }: { now: Floor; lit: ((cell: number) => boolean) | null; open?(cell: number): void }) {
   const hasLit = (node: number) => {
     for (let cell = now.firstCell[node]; cell < now.firstCell[node + 1]; ++cell) if (lit!(cell)) return true;
     return false;
@@ -163,7 +164,7 @@ export function FloorTable({ now, lit }: { now: Floor; lit: ((cell: number) => b
         const all = owners(now, node);
         return (
           <tr key={node}>
-            <th scope="row">{now.layout.nodes[node]}</th>
+            <th scope="row">{open ? <button type="button" class="link" onClick={() => open(now.firstCell[node])}>{now.layout.nodes[node]}</button> : now.layout.nodes[node]}</th>
             {now.layout.levels.map((level, i) => <td key={level.name}>{now.path(node)[i] ?? "–"}</td>)}
             <td class="number">{now.firstCell[node + 1] - now.firstCell[node]}</td>
             <td class="number">{sums.free}</td><td class="number">{sums.used + sums.shared}</td><td class="number">{sums.reserved}</td>
@@ -178,11 +179,19 @@ export function FloorTable({ now, lit }: { now: Floor; lit: ((cell: number) => b
   );
 }
 
-function Details({ now, cell, close }: { now: Floor; cell: number; close(): void }) {
+// `focused`: it has the keyboard until it is closed, by Escape too; then the element before has it again.
+function Details({ now, cell, focused, close }: { now: Floor; cell: number; focused: boolean; close(): void }) {
+  const pane = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!focused) return;
+    const before = document.activeElement;
+    pane.current!.focus();
+    return () => { if (before instanceof HTMLElement) before.focus(); };
+  }, [cell, focused]);
   const node = now.nodeOfCell[cell], device = now.device(cell), owner = now.ownerOf(cell);
   const names = Array.from({ length: now.firstCell[node + 1] - now.firstCell[node] }, (_, i) => now.firstCell[node] + i);
   return (
-    <aside class="details" aria-label="Selected device">
+    <aside class="details" aria-label="Selected device" ref={pane} tabIndex={-1} onKeyDown={(event) => { if (event.key === "Escape") close(); }}>
       <button type="button" class="close" aria-label="Close" onClick={close}>×</button>
       <h2>{now.layout.nodes[node]}</h2>
       {now.path(node).length > 0 && <p class="muted">{now.path(node).map((value, i) => `${now.layout.levels[i].name} ${value}`).join(" · ")}</p>}
@@ -236,12 +245,12 @@ export function FloorScreen() {
       {mode === "owner" && <OwnerLegend colours={colours} />}
       {mode === "reserved" && <KeptLegend />}
       <div class="stage">
-        {table ? <FloorTable now={now} lit={wanted && lit} /> : (
+        {table ? <FloorTable now={now} lit={wanted && lit} open={setCell} /> : (
           <FloorMap now={now} plan={plan.value} version={floorChanges.value} mode={mode} slots={colours.slots} kept={kept} lit={wanted && lit}
             keptFor={(at) => roomsWith(reservations.value, at).map(reservedFor).join(", ") || undefined}
             open={(at) => { at < 0 ? (highlight.value = null) : setCell(at); }} />
         )}
-        {cell >= 0 && cell < now.cells && <Details now={now} cell={cell} close={() => setCell(-1)} />}
+        {cell >= 0 && cell < now.cells && <Details now={now} cell={cell} focused={table} close={() => setCell(-1)} />}
       </div>
       <p class="foot muted">{plural(now.layout.nodes.length - now.layout.shared.length, "node")}
         {now.layout.levels.length > 0 ? ` by ${now.layout.levels.map((level) => level.name).join(" → ")}` : ", no topology"}

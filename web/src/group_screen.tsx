@@ -1,6 +1,8 @@
-import { Bar, Card, Empty, Name, Rows, ago, amount, plural } from "./parts.tsx";
+import { Answer, type Found, useExplanation } from "./answer.tsx";
+import { Bar, Card, Cut, Empty, Name, Rows, ago, amount, plural } from "./parts.tsx";
 import { type Group, go, groups, highlight, href, route } from "./store.ts";
-import { Answer, type Found, useExplanation } from "./why_screen.tsx";
+
+const membersShownMax = 200;
 
 function state(group: Group): string {
   if (group.pods === undefined) return "tree";
@@ -8,7 +10,8 @@ function state(group: Group): string {
   return group.bound ? "in part" : "waits";
 }
 
-function Members({ found }: { found: Found }) {
+// What the binder does with members that have a place and do not run yet is in their summaries.
+function Members({ found, namespace }: { found: Found; namespace: string }) {
   const members = found.answer?.members ?? [];
   const tree = found.answer?.groups ?? [];
   return (
@@ -26,10 +29,11 @@ function Members({ found }: { found: Found }) {
         <Card title="Members" note={plural(members.length, "pod")}>
           <table class="plain">
             <thead><tr><th>Pod</th><th>State</th><th>Node</th><th class="number">Devices</th></tr></thead>
-            <tbody>{members.slice(0, 200).map((row) => (
-              <tr key={row.name}><th scope="row">{row.name}</th><td>{row.state}</td><td>{row.node ?? "–"}</td><td class="number">{Array.isArray(row.devices) ? row.devices.length : row.devices ?? "–"}</td></tr>))}</tbody>
+            <tbody>{members.slice(0, membersShownMax).map((row) => (
+              <tr key={row.name}><Name screen="why" of={{ kind: "Pod", namespace, name: row.name }} short note={row.node && row.state !== "Running" ? row.summary : undefined} />
+                <td>{row.state}</td><td>{row.node ?? "–"}</td><td class="number">{row.devices?.length ?? "–"}</td></tr>))}</tbody>
           </table>
-          {members.length > 200 && <p class="muted">The first 200 are shown.</p>}
+          <Cut shown={membersShownMax} total={members.length} />
         </Card>
       )}
     </>
@@ -39,6 +43,7 @@ function Members({ found }: { found: Found }) {
 function GroupDetails({ kind, namespace, name, row }: { kind: string; namespace: string; name: string; row?: Group }) {
   const found = useExplanation(kind, namespace, name, `${row?.bound}/${row?.running}`);
   const children = (groups.value?.groups ?? []).filter((group) => group.parent === name && group.namespace === namespace);
+  const members = <Members found={found} namespace={namespace} />;
   return (
     <div class="pane" aria-live="polite">
       <h2>{kind} {namespace}/{name}</h2>
@@ -55,8 +60,7 @@ function GroupDetails({ kind, namespace, name, row }: { kind: string; namespace:
         </Card>
       )}
       {children.length > 0 && <Card title="Its groups"><ul>{children.map((child) => <li key={child.name}><a href={href("group", child.kind, child.namespace, child.name)}>{child.name}</a> <span class="muted">{state(child)}</span></li>)}</ul></Card>}
-      <Members found={found} />
-      <Answer found={found} />
+      {row && state(row) === "waits" ? <><Answer found={found} />{members}</> : <>{members}<Answer found={found} /></>}
     </div>
   );
 }

@@ -1,11 +1,12 @@
 import uPlot from "uplot";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { sickDomains } from "./floor.ts";
 import { Bar, Card, Choice, Cut, Empty, Name, Rows, Sheet, ago, amount, clock, now, plural, span } from "./parts.tsx";
 import { Moves } from "./moves.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
-import { type PacePage, type Reservation, health, href, pace, reservations, room, showNodes } from "./store.ts";
+import { type HealthPage, type PacePage, type Reservation, floor, floorChanges, health, href, pace, reservations, room, showNodes } from "./store.ts";
 
-const illShownMax = 300;
+const illShownMax = 300, sickShownMax = 20;
 const marks: Record<string, string> = { Ill: "✕", Closed: "⁄", Unknown: "?", Healthy: "✓" };
 
 function Condition({ of }: { of: string }) {
@@ -45,10 +46,10 @@ export function RoomScreen() {
       <>
         <Card title="The most that is free in one place">
           <table class="plain narrow">
-            <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th></tr></thead>
-            <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{amount(level.domains)}</td><td class="number">{amount(level.largestFree)}</td><td class="number">{amount(level.largestWhole)}</td></tr>)}</tbody>
+            <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th><th class="number">Such nodes</th></tr></thead>
+            <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{amount(level.domains)}</td><td class="number">{amount(level.largestFree)}</td><td class="number">{amount(level.largestWhole)}</td><td class="number">{amount(level.mostFreeNodes)}</td></tr>)}</tbody>
           </table>
-          <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. <code>berth plan</code> says whether a group fits.</p>
+          <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. A gang whose pods each take a node has room for as many pods as there are such nodes, if cpu and memory suffice. <code>berth plan</code> says whether a group fits.</p>
         </Card>
         <Reservations />
         <Moves />
@@ -73,10 +74,61 @@ export function RoomScreen() {
   );
 }
 
+function SickDomains() {
+  const now = floor.value;
+  const rows = useMemo(() => (now ? sickDomains(now) : []), [now, floorChanges.value]);
+  if (!now || rows.length === 0) return null;
+  return (
+    <Card title="Domains" note="with a device that is ill, closed or unknown, the worst first">
+      <table class="plain narrow">
+        <thead><tr><th>{now.layout.levels.map((level) => level.name).join(" / ")}</th><th class="number">Devices</th><th class="number">Ill</th><th class="number">Closed</th><th class="number">Unknown</th><th>Nodes</th></tr></thead>
+        <tbody>{rows.slice(0, sickShownMax).map((row) => (
+          <tr key={row.path.join("/")}><th scope="row">{row.path.join(" / ")}</th><td class="number">{amount(row.devices)}</td>
+            <td class="number">{amount(row.ill)}</td><td class="number">{amount(row.closed)}</td><td class="number">{amount(row.unknown)}</td>
+            <td><button type="button" class="link" onClick={() => showNodes(row.nodes, row.path.join("/"))}>{plural(row.nodes.length, "node")}</button></td></tr>))}</tbody>
+      </table>
+      <Cut shown={sickShownMax} total={rows.length} />
+    </Card>
+  );
+}
+
+type SickDevice = HealthPage["devices"][0];
+
+// Devices of a node that are ill for the same reason, with the same owner.
+function groupAlike(devices: SickDevice[]): SickDevice[][] {
+  const alike = new Map<string, SickDevice[]>();
+  for (const row of devices) {
+    const key = JSON.stringify({ ...row, device: "" });
+    const rows = alike.get(key);
+    if (rows) rows.push(row);
+    else alike.set(key, [row]);
+  }
+  return [...alike.values()];
+}
+
+function SickDevices({ page }: { page: HealthPage }) {
+  const alike = groupAlike(page.devices);
+  return (
+    <Card title="Devices" note={page.reportingNodes > 0 ? `that are worse than their node; drivers report through ${plural(page.reportingNodes, "node agent")}` : "that are worse than their node, by taints; no node agent reports"}>
+      {page.devices.length === 0 ? <Empty>Every device of a healthy node is healthy.</Empty> : (
+        <table class="plain">
+          <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
+          <tbody>{alike.slice(0, illShownMax).map(([row, ...more]) => (
+            <tr key={row.node + row.driver + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}/{row.device}</button>{more.length > 0 && <small>and {plural(more.length, "more device")}</small>}</th>
+              <td><Condition of={row.condition} /></td>
+              <td>{row.reason}</td><td class="number whole">{ago(row.since) || "–"}</td><td class="whole">{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
+        </table>
+      )}
+      <Cut shown={illShownMax} total={alike.length} />
+    </Card>
+  );
+}
+
 export function HealthScreen() {
   return (
     <Sheet page={health.value} title="Health" note={(page) => page.total === 0 ? "nothing is ill" : `${amount(page.total)} ill, closed or unknown`}>{(page) => (
       <>
+        <SickDomains />
         <Card title="Nodes" note={page.nodes.length > 0 ? plural(page.nodes.length, "node") : undefined}>
           {page.nodes.length === 0 ? <Empty>Every node is ready and open.</Empty> : (
             <table class="plain">
@@ -89,18 +141,7 @@ export function HealthScreen() {
           )}
           <Cut shown={illShownMax} total={page.nodes.length} />
         </Card>
-        <Card title="Devices" note={page.reportingNodes > 0 ? `that are worse than their node; drivers report through ${plural(page.reportingNodes, "node agent")}` : "that are worse than their node, by taints; no node agent reports"}>
-          {page.devices.length === 0 ? <Empty>Every device of a healthy node is healthy.</Empty> : (
-            <table class="plain">
-              <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
-              <tbody>{page.devices.slice(0, illShownMax).map((row) => (
-                <tr key={row.node + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}/{row.device}</button></th>
-                  <td><Condition of={row.condition} /></td>
-                  <td>{row.reason}</td><td class="number">{ago(row.since) || "–"}</td><td>{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
-            </table>
-          )}
-          <Cut shown={illShownMax} total={page.devices.length} />
-        </Card>
+        <SickDevices page={page} />
         {page.moved.length > 0 && (
           <Card title="Pods that had to leave" note="because of a node or a device">
             <table class="plain">
@@ -124,7 +165,7 @@ export function HealthScreen() {
 
 interface Series { label: string; values: number[]; colour: string; dash?: number[] }
 
-function Chart({ title, series }: { title: string; series: Series[] }) {
+function Chart({ title, note, series }: { title: string; note?: string; series: Series[] }) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const time = pace.value!.time;
@@ -146,7 +187,7 @@ function Chart({ title, series }: { title: string; series: Series[] }) {
   useEffect(() => { chart.current?.setData([time, ...series.map((row) => row.values)] as uPlot.AlignedData); }, [time]);
   const latest = series.map((row) => `${row.label} ${row.values.at(-1) ?? 0}`).join(", ");
   return (
-    <Card title={title}>
+    <Card title={title} note={note}>
       <ul class="legend" aria-label={`${title}, now`}>
         {series.map((row) => <li key={row.label}><span class={`key line line${row.colour}${row.dash ? " dashed" : ""}`} />{row.label} <strong>{amount(row.values.at(-1) ?? 0)}</strong></li>)}
       </ul>
@@ -155,13 +196,20 @@ function Chart({ title, series }: { title: string; series: Series[] }) {
   );
 }
 
+// Requests that changed something, for each pod that got its node.
+function writesNote(page: PacePage): string {
+  const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
+  const bound = sum(page.bound);
+  return bound > 0 ? `${(sum(page.written) / bound).toFixed(1)} for each pod that was bound` : "";
+}
+
 function PaceTable({ page }: { page: PacePage }) {
   const rows = page.time.map((_, i) => page.time.length - 1 - i);
   return (
     <Card title="A row a second" note="the latest first">
       <Rows items={rows} height={30} label="Pace by second"
-        head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Pods that wait</th></tr>}
-        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{amount(page.placed[i])}</td><td class="number">{amount(page.refused[i])}</td><td class="number">{amount(page.bound[i])}</td><td class="number">{amount(page.waiting[i])}</td></tr>} />
+        head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Writes</th><th class="number">Not accepted</th><th class="number">Pods that wait</th></tr>}
+        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{amount(page.placed[i])}</td><td class="number">{amount(page.refused[i])}</td><td class="number">{amount(page.bound[i])}</td><td class="number">{amount(page.written[i])}</td><td class="number">{amount(page.notWritten[i])}</td><td class="number">{amount(page.waiting[i])}</td></tr>} />
     </Card>
   );
 }
@@ -181,7 +229,10 @@ export function PaceScreen() {
               <Chart title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
               <Chart title="Pods bound a second" series={[{ label: "bound", values: page.bound, colour: "--chart-1" }]} />
             </div>
-            <Chart title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+            <div class="pair">
+              <Chart title="Writes a second" note={writesNote(page)} series={[{ label: "accepted", values: page.written, colour: "--chart-1" }, { label: "not accepted", values: page.notWritten, colour: "--chart-2", dash: [6, 4] }]} />
+              <Chart title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+            </div>
           </>
         )}
         <Card title="Latest decisions">

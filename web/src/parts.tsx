@@ -69,11 +69,11 @@ function Segment({ kind, part }: { kind: string; part: number }) {
   return <span ref={element} class={`fill-${kind}`} />;
 }
 
-// The name of a pod or group at the head of its row, with a link to its screen.
-export function Name({ screen, of, note }: { screen: string; of: { kind: string; namespace: string; name: string }; note?: string }) {
+// The name of a pod or group at the head of its row, with a link to its screen; `short`: without its namespace.
+export function Name({ screen, of, note, short }: { screen: string; of: { kind: string; namespace: string; name: string }; note?: string; short?: boolean }) {
   return (
     <th scope="row" class={note && "cut"}>
-      <a href={href(screen, of.kind, of.namespace, of.name)}>{of.namespace}/{of.name}</a>{note && <small class="muted">{note}</small>}
+      <a href={href(screen, of.kind, of.namespace, of.name)}>{!short && `${of.namespace}/`}{of.name}</a>{note && <small class="muted" title={note}>{note}</small>}
     </th>
   );
 }

@@ -38,7 +38,7 @@ export interface Group {
 }
 export interface GroupsPage { total: number; groups: Group[] }
 export interface RoomPage {
-  levels: { name: string; domains: number; largestFree: number; largestWhole: number }[];
+  levels: { name: string; domains: number; largestFree: number; largestWhole: number; mostFreeNodes: number }[];
   domains: {
     level: number; path: string[]; nodes: number; devices: number; free: number; used: number; reserved: number;
     out: number; freeNodes: number; stranded: number;
@@ -65,7 +65,8 @@ export interface Decision {
   time: string; kind: Owner["kind"]; namespace: string; name: string; result: string; pods: number; text: string;
 }
 export interface PacePage {
-  time: number[]; placed: number[]; refused: number[]; bound: number[]; waiting: number[]; decisions: Decision[];
+  time: number[]; placed: number[]; refused: number[]; bound: number[]; written: number[]; notWritten: number[]; waiting: number[];
+  decisions: Decision[];
 }
 
 export type Link = "connecting" | "live" | "lost" | "refused";
@@ -100,18 +101,22 @@ export function showNodes(nodes: string[], text: string): void {
   go("floor");
 }
 
+const rereadDelay = 200; // ms
+
 // Of the frame that the map fills, about: width by height. The floor is laid out for it.
 const aspect = signal(frameAspect());
 function frameAspect(): number {
   return Math.round(Math.min(4, Math.max(0.5, (innerWidth - 34) / Math.max(200, innerHeight - 220))) * 10) / 10;
 }
 
-let pending: Delta[] | null = null; // deltas that came while the floor was read
+type Process = "same" | "any";
+let pending: Delta[] | null = null; // deltas that came while the floor was read; null: it is not being read
+let asked: Process | null = null; // for once more, while it was read
 interface LaidOut { next: Floor; where: Plan }
 let early: Promise<LaidOut> | null = null; // asked for before the stream of events is there
 
-// Of one process a layout's version says whether it is known; another process counts anew.
-async function readLayout(process: "same" | "any"): Promise<LaidOut> {
+// Of one process a layout's version says whether it is known; another process begins to count again.
+async function readLayout(process: Process): Promise<LaidOut> {
   const layout = await getJson<Layout>("floor");
   if (process === "same" && floor.value?.layout.version === layout.version && plan.value)
     return { next: floor.value, where: plan.value };
@@ -120,21 +125,26 @@ async function readLayout(process: "same" | "any"): Promise<LaidOut> {
 }
 
 // Cells are asked for once deltas arrive, so that none is missed; the layout is found while they are on their way.
-async function readFloor(process: "same" | "any" = "same"): Promise<void> {
-  pending = [];
-  const asked = early ?? readLayout(process), cells = getBytes("floor/cells");
-  early = null;
-  cells.catch(() => {}); // it is awaited below
-  const { next, where } = await asked;
-  const same = next.read(await cells);
-  const deltas: Delta[] = pending ?? [];
-  pending = null;
-  if (!same || !deltas.every((delta) => next.apply(delta))) return void setTimeout(() => void again(() => readFloor(process)), 200);
-  batch(() => {
-    plan.value = where;
-    floor.value = next;
-    ++floorChanges.value;
-  });
+// One read is under way at a time. After a failure the next delta begins another one.
+async function readFloor(process: Process = "same"): Promise<void> {
+  if (pending) return void (asked = asked === "any" ? "any" : process);
+  const deltas: Delta[] = (pending = []);
+  try {
+    const laidOut = early ?? readLayout(process), cells = getBytes("floor/cells");
+    early = null;
+    cells.catch(() => {}); // it is awaited below
+    const { next, where } = await laidOut;
+    if (next.read(await cells) && deltas.every((delta) => next.apply(delta)))
+      batch(() => {
+        plan.value = where;
+        floor.value = next;
+        ++floorChanges.value;
+      });
+    else asked ??= process;
+  } finally { pending = null; }
+  const once = asked;
+  asked = null;
+  if (once) setTimeout(() => void again(() => readFloor(once)), rereadDelay);
 }
 
 function takeDelta(delta: Delta): void {

@@ -1,50 +1,7 @@
-import { useRef, useState } from "preact/hooks";
-import { Card, Empty, Name, Rows, ago, now, plural, span } from "./parts.tsx";
-import { useRead } from "./read.ts";
-import { type Waiting, floor, go, route, showNodes, waiting } from "./store.ts";
+import { Answer, useExplanation } from "./answer.tsx";
 import { ownerText } from "./floor.ts";
-
-export interface Explanation {
-  state?: string;
-  summary?: string;
-  note?: string;
-  decision?: { time?: string; attempts?: number; sentence?: string; explanation?: string; reason?: string };
-  refused?: Waiting["refused"];
-  nearestMiss?: { place: string; lacks?: string[] };
-  needed?: number;
-  domains?: { domain: string; nodes: number; members: number; next?: string; lacks?: string[] }[];
-  groups?: { name: string; kind: string; level: number; minimum: number; pods: number; placed: number }[];
-  remedies?: { text: string }[];
-  expectedStart?: { time?: string; inSeconds?: number; unknown?: string; after?: { name?: string; namespace?: string; pod?: string }[] };
-  wish?: { policy?: string; wish?: string; reached?: string; score?: number; message?: string };
-  members?: { name: string; state: string; summary?: string; node?: string; devices?: unknown[] }[];
-  steps?: { step: string; time: string; took?: string }[];
-}
-export const plurals: Record<string, string> = {
-  Pod: "pods", PodGroup: "podgroups", CompositePodGroup: "compositepodgroups",
-};
-
-export interface Found { answer?: Explanation; trying: boolean; older: boolean; problem?: string; again(): void }
-
-// The explanation of one object. Its record is read again with every version. Remedies and the expected start
-// cost a look at the whole cluster: they are tried once it is known to wait, and when `again` is called.
-export function useExplanation(kind: string, namespace: string, name: string, version: string): Found {
-  const path = `explain/${plurals[kind]}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-  const [tries, setTries] = useState(0);
-  const record = useRead<Explanation>(path, `${version} ${tries}`);
-  const waits = record.answer?.state === "Unschedulable";
-  const refused = useRef(""); // the path whose object was seen to wait
-  if (waits) refused.current = path;
-  const tried = useRead<Explanation>(refused.current === path ? `${path}?what-if` : "", `${tries}`);
-  const { remedies, expectedStart, note, decision } = (waits && tried.answer) || {};
-  return {
-    answer: record.answer && { ...record.answer, remedies, expectedStart, note: note ?? record.answer.note },
-    trying: waits && !tried.answer && !tried.problem,
-    older: decision?.time !== undefined && decision.time !== record.answer?.decision?.time,
-    problem: record.problem ?? (waits ? tried.problem : undefined),
-    again: () => setTries(tries + 1),
-  };
-}
+import { Empty, Name, Rows, ago, now, plural, span } from "./parts.tsx";
+import { type Waiting, go, href, route, waiting } from "./store.ts";
 
 const stateMarks: Record<Waiting["state"], string> = { Gated: "‖", Binding: "→", Unschedulable: "!", Queued: "…" };
 
@@ -82,75 +39,13 @@ function Scatter({ entries, chosen }: { entries: Waiting[]; chosen?: Waiting }) 
   );
 }
 
-function Examples({ nodes, show }: { nodes: string[]; show(nodes: string[]): void }) {
-  return nodes.length > 0 ? <button type="button" onClick={() => show(nodes)}>{nodes.join(", ")}</button> : null;
-}
-
-export function Answer({ found }: { found: Found }) {
-  const { answer, problem } = found;
-  if (!answer) return <Empty>{problem ?? "The scheduler's record is being read."}</Empty>;
-  const start = answer.expectedStart;
-  const nodesOf = (domain: string) => {
-    const at = floor.value;
-    if (!at) return [];
-    return at.layout.nodes.filter((node, i) => node === domain || at.path(i).join("/") === domain || at.path(i).at(-1) === domain);
-  };
-  return (
-    <>
-      {answer.summary && <p class="summary">{answer.state}: {answer.summary}</p>}
-      {answer.decision?.explanation && <p class="sentence">{answer.decision.explanation}</p>}
-      {answer.wish && <p>Wish of PlacementPolicy {answer.wish.policy}: {answer.wish.wish}{answer.wish.reached && `; reached: ${answer.wish.reached}`}{answer.wish.score !== undefined && ` (score ${answer.wish.score})`}</p>}
-      {start && (
-        <Card title="When it runs">
-          {start.time
-            ? <p><strong class="big">in {span(Math.max(0, (Date.parse(start.time) - now.value) / 1000))}</strong> <span class="muted">{start.time}</span></p>
-            : <p>{start.unknown === "NeverFits" ? "At no known end of a pod does it fit." : "The search ended before an answer."}</p>}
-        </Card>
-      )}
-      {(answer.remedies?.length ?? 0) > 0 && (
-        <Card title="It would fit after one of these">
-          <ol class="remedies">{answer.remedies!.map((remedy) => <li key={remedy.text}>{remedy.text}</li>)}</ol>
-        </Card>
-      )}
-      {found.trying && <p class="muted" role="status">Remedies are being tried …</p>}
-      {(found.older || (problem && !found.trying)) && (
-        <p class="actions">{found.older && <span class="muted">Remedies and the start are of an earlier decision. </span>}
-          <button type="button" onClick={found.again}>Try again</button></p>
-      )}
-      {answer.nearestMiss && <Card title="Nearest miss"><p><strong>{answer.nearestMiss.place}</strong>: {(answer.nearestMiss.lacks ?? []).join("; ")}</p></Card>}
-      {(answer.domains?.length ?? 0) > 0 && (
-        <Card title="Domains" note={answer.needed ? `${plural(answer.needed, "member")} needed` : ""}>
-          <table class="plain">
-            <thead><tr><th>Domain</th><th class="number">Nodes</th><th class="number">Members that fit</th><th>The next one lacks</th><th><span class="sr">Show</span></th></tr></thead>
-            <tbody>{answer.domains!.map((row) => (
-              <tr key={row.domain}><th scope="row">{row.domain}</th><td class="number">{row.nodes}</td><td class="number">{row.members}</td><td>{(row.lacks ?? []).join("; ")}</td>
-                <td><button type="button" onClick={() => showNodes(nodesOf(row.domain), row.domain)}>Show</button></td></tr>))}</tbody>
-          </table>
-        </Card>
-      )}
-      {(answer.refused?.length ?? 0) > 0 && (
-        <Card title="Nodes refused">
-          <table class="plain">
-            <thead><tr><th>Plugin</th><th class="number">Nodes</th><th>Reason</th><th>Examples</th></tr></thead>
-            <tbody>{answer.refused!.map((row) => (
-              <tr key={row.plugin + row.reason}><td class="whole">{row.plugin}</td><td class="number">{row.nodes}</td><td>{row.reason}</td>
-                <td><Examples nodes={(row.examples ?? []).map((example) => example.node)} show={(nodes) => showNodes(nodes, row.reason)} /></td></tr>))}</tbody>
-          </table>
-        </Card>
-      )}
-      {answer.decision?.sentence && <Card title="In the words of Kubernetes"><p class="muted">{answer.decision.sentence}</p></Card>}
-      {answer.note && <p class="muted">{answer.note}</p>}
-      {problem && <p class="muted">{problem}</p>}
-    </>
-  );
-}
-
 function WhyDetails({ kind, namespace, name, entry }: { kind: string; namespace: string; name: string; entry?: Waiting }) {
   const found = useExplanation(kind, namespace, name, entry?.decided ?? "");
   return (
     <div class="pane" aria-live="polite">
       <h2>{kind} {namespace}/{name}</h2>
-      {entry && <p class="muted">{entry.state}, waits for {ago(entry.since)}: {plural(entry.pods, "pod")}{entry.devices > 0 && `, ${plural(entry.devices, "device")}`}{entry.minimum !== undefined && `, minimum ${entry.minimum}`}{entry.bound > 0 && `, ${entry.bound} with a node`}; priority {entry.priority}</p>}
+      {entry && <p class="muted">It waits for {ago(entry.since)}: {plural(entry.pods, "pod")}{entry.devices > 0 && `, ${plural(entry.devices, "device")}`}{entry.minimum !== undefined && `, minimum ${entry.minimum}`}{entry.bound > 0 && `, ${entry.bound} with a node`}; priority {entry.priority}</p>}
+      {kind === "Pod" && found.answer?.group && <p class="muted">a member of <a href={href("group", "PodGroup", namespace, found.answer.group)}>{found.answer.group}</a></p>}
       {!found.answer && entry?.explanation && <p class="sentence">{entry.explanation}</p>}
       <Answer found={found} />
     </div>

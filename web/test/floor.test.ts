@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Condition, Floor, type Layout, Use, count } from "../src/floor.ts";
+import { Condition, Floor, type Layout, Use, count, sickDomains } from "../src/floor.ts";
 import { cellAt, makePlan } from "../src/plan.ts";
 import { OwnerColours, ownerColours, ownerSlots } from "../src/owners.ts";
 import { Mark, type Mode, type Palette, drawCells, shade } from "../src/raster.ts";
@@ -44,6 +44,17 @@ describe("floor", () => {
     expect(count(floor)).toEqual({ free: 0, used: 4, shared: 0, reserved: 0, out: 20, closed: 0, ill: 20, unknown: 0 });
     expect(floor.device(5)).toEqual({ driver: "d", name: "gpu-1", source: "Devices" });
     expect(floor.nodeName(5)).toBe("node-1");
+  });
+
+  test("adds up what is not healthy by domain, the worst first", () => {
+    const floor = new Floor(layout());
+    expect(sickDomains(floor)).toEqual([]);
+    const [closed, ill, unknown] = [Condition.Closed, Condition.Ill, Condition.Unknown].map((condition) => condition * 4);
+    floor.read(frame(1, 24, [[1, closed, 0], [11, 0, 0], [5, 0, 0], [1, ill + Use.Used, 0], [5, 0, 0], [1, unknown, 0]], []));
+    expect(sickDomains(floor)).toEqual([
+      { path: ["r1"], nodes: ["node-4", "node-5"], devices: 12, ill: 1, closed: 0, unknown: 1 },
+      { path: ["r0"], nodes: ["node-0"], devices: 12, ill: 0, closed: 1, unknown: 0 },
+    ]);
   });
 
   test("refuses a frame of another layout or with its end missing", () => {

@@ -285,4 +285,20 @@ FieldErrors check_immutable(const std::string& path, const Json* next, const Jso
   return {invalid(path, value_or_null(next), "field is immutable")};
 }
 
+FieldErrors check_access_modes(const FieldPath& path, const Json* spec) {
+  constexpr std::string_view kOncePod = "ReadWriteOncePod";
+  FieldErrors errors;
+  bool once_pod = false, others = false;
+  for (const Json& item : items(spec, "accessModes")) {
+    const std::string_view mode = item.is_string() ? std::string_view(item.as_string()) : std::string_view();
+    const FieldErrors unknown =
+        check_one_of(path, mode, {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", kOncePod});
+    if (unknown.empty()) (mode == kOncePod ? once_pod : others) = true;
+    append(errors, unknown);
+  }
+  if (once_pod && others)
+    errors.push_back(forbidden(path, "may not use ReadWriteOncePod with other access modes"));
+  return errors;
+}
+
 }  // namespace berth::api

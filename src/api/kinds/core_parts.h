@@ -37,6 +37,9 @@ FieldErrors check_label_selector(const FieldPath& path, const Json& selector);
 FieldErrors check_affinity(const FieldPath& path, const Json& affinity);
 FieldErrors check_spread(const FieldPath& path, const JsonArray& constraints);
 
+// accessModes of `spec`, that of a volume or of a claim.
+FieldErrors check_access_modes(const FieldPath& path, const Json* spec);
+
 // A key of ConfigMap or Secret data.
 NameProblems config_key_problems(std::string_view key);
 

@@ -143,6 +143,15 @@ void put(Json& object, const TypeInfo& type, std::string_view key, Json value) {
   object = Json(JsonObject(std::move(out)));
 }
 
+void add_finalizer(Json& object, std::string_view finalizer) {
+  Json& metadata = object["metadata"];
+  if (!present(metadata, "finalizers"))
+    put(metadata, table_type("meta.k8s.io", "v1", "ObjectMeta"), "finalizers", Json::array());
+  JsonArray& finalizers = items(metadata, "finalizers");
+  if (std::find(finalizers.begin(), finalizers.end(), Json(finalizer)) == finalizers.end())
+    finalizers.emplace_back(finalizer);
+}
+
 Json go_form(const Json& value, const TypeInfo& type) {
   if (type.group == "meta.k8s.io") return value;  // its Go type has JSON names as well
   Json out = Json::object();

@@ -68,6 +68,10 @@ class ItemSet {
 // Sets a member at its place in the API's order. `object` is a canonical document of `type`.
 void put(Json& object, const TypeInfo& type, std::string_view key, Json value);
 
+// Appends the finalizer to those of `object`, unless it has it. `object` is a canonical document with
+// metadata.
+void add_finalizer(Json& object, std::string_view finalizer);
+
 // The value as Go prints its internal type: every field, by its Go name. Some texts of Kubernetes contain it.
 Json go_form(const Json& value, const TypeInfo& type);
 Json go_form_of_list(const JsonArray& values, const TypeInfo& type);

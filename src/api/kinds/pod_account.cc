@@ -6,15 +6,15 @@
 
 #include "api/kinds/core_parts.h"
 #include "api/kinds/stored_kinds.h"
+#include "api/node_names.h"
+#include "base/ascii.h"
 #include "base/safe_alphabet.h"
 #include "base/stable_hash.h"
 
 namespace berth::api {
 namespace {
 
-constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 constexpr std::string_view kSecretsLimited = "kubernetes.io/enforce-mountable-secrets";
-constexpr std::string_view kTruths[] = {"1", "t", "T", "true", "TRUE", "True"};  // of Go's ParseBool
 constexpr std::string_view kDefaultAccount = "default";
 constexpr std::string_view kTokenVolume = "kube-api-access-";
 constexpr std::size_t kTokenVolumeSuffix = 5;
@@ -138,7 +138,7 @@ void copy_pull_secrets(Json& spec, const Json& account) {
 
 bool limits_secrets(const Json& account) {
   const Json* value = present_at(account, {"metadata", "annotations", kSecretsLimited});
-  return value && std::find(std::begin(kTruths), std::end(kTruths), value->as_string()) != std::end(kTruths);
+  return value && parse_bool(value->as_string()).value_or(false);
 }
 
 // The first variable of the containers that is from a secret which the account does not list; `kind`:

@@ -8,6 +8,7 @@
 #include "api/kinds/pod.h"
 #include "api/kinds/resource_parts.h"
 #include "api/kinds/warning_parts.h"
+#include "api/simulated_usage.h"
 #include "base/quantity.h"
 
 namespace berth::api {
@@ -89,6 +90,7 @@ class PodWarnings {
       add(below("spec").child("terminationGracePeriodSeconds"),
           "must be >= 0; negative values are invalid and will be treated as 1");
     for (std::string_view kind : {"podAffinity", "podAntiAffinity"}) affinity(kind);
+    usage();
     return std::move(warnings_);
   }
 
@@ -239,6 +241,14 @@ class PodWarnings {
     if (port.host_port == 0 || other.host_port == 0) return "overlapping";
     const bool one_is_open = port.host_ip.empty() != other.host_ip.empty();
     return port.host_port == other.host_port && one_is_open ? "dangerously ambiguous" : "";
+  }
+
+  // Berth's own: nobody else says why the pod uses something else.
+  void usage() {
+    const std::string_view text = annotations_.string_at(kUsageAnnotation);
+    if (text.empty()) return;
+    if (const auto parsed = parse_usage(text); !parsed)
+      add(annotation(kUsageAnnotation), parsed.error().message());
   }
 
   void ports() {

@@ -373,6 +373,28 @@ TEST_F(Rules, VolumesGetDefaultsAndBeginPending) {
             R"({"provisioner":"p","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"})");
 }
 
+TEST_F(Rules, VolumesAndTheirClassesAreProtectedFromTheirCreation) {
+  constexpr const char* kCases[][4] = {
+      {"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"},
+      {"", "v1", "PersistentVolume", "persistentvolumes"},
+      {"storage.k8s.io", "storage.k8s.io/v1", "VolumeAttributesClass", "volumeattributesclasses"},
+  };
+  constexpr const char* kFinalizers[] = {"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection",
+                                         "kubernetes.io/vac-protection"};
+  for (std::size_t i = 0; i < std::size(kCases); ++i) {
+    const auto& [group, version, kind, plural] = kCases[i];
+    const Json own(kFinalizers[i]), other("a.io/b");
+    for (const JsonArray& given : {JsonArray{}, JsonArray{other}, JsonArray{own, other}}) {
+      Json object = decoded(version, kind, R"({"metadata":{"name":"x"}})");
+      object["metadata"]["finalizers"] = Json(given);
+      EXPECT_FALSE(rules_of(group, plural).admit_create(object, ctx));
+      JsonArray expected = given;
+      if (given.size() < 2) expected.push_back(own);
+      EXPECT_EQ(object.part("metadata").part("finalizers"), Json(expected));
+    }
+  }
+}
+
 TEST_F(Rules, BindRequestsAreDecisions) {
   const KindRules& rules = rules_of("scheduling.berth.dev", "bindrequests");
   const auto request = [&](const char* text) {

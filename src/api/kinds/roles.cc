@@ -13,8 +13,6 @@ constexpr std::string_view kRoleGroup = "rbac.authorization.k8s.io";
 FieldErrors check_rule(const FieldPath& path, const Json& rule, bool namespaced) {
   FieldErrors errors;
   const auto lacks = [&rule](std::string_view member) { return items(&rule, member).empty(); };
-  if (lacks("verbs"))
-    errors.push_back(required(path.child("verbs"), "verbs must contain at least one value"));
   if (!lacks("nonResourceURLs")) {
     const FieldPath at = path.child("nonResourceURLs");
     const Json& urls = rule.part("nonResourceURLs");
@@ -39,12 +37,25 @@ FieldErrors check_rules(const Json& role, bool namespaced) {
   return errors;
 }
 
-FieldErrors validate_role(const Json& role, const RuleContext&) {
-  return check_rules(role, true);
+// Each item of the list has the member. The reference declares this with the field, and lists it after what
+// its functions find.
+FieldErrors check_items_have(std::string_view member, const Json& object, std::string_view list) {
+  FieldErrors errors;
+  const JsonArray& all = items(&object, list);
+  for (std::size_t i = 0; i < all.size() && !errors.full(); ++i)
+    if (all[i].items_at(member).empty() && all[i].string_at(member).empty())
+      errors.push_back(required(FieldPath(list).index(i).child(member)));
+  return errors;
 }
 
-FieldErrors validate_cluster_role(const Json& role, const RuleContext&) {
-  FieldErrors errors = check_rules(role, false);
+FieldErrors validate_role(const Json& role, const RuleContext&) {
+  FieldErrors errors = check_rules(role, true);
+  append(errors, check_items_have("verbs", role, "rules"));
+  return errors;
+}
+
+FieldErrors check_aggregation(const Json& role) {
+  FieldErrors errors;
   const Json* aggregation = present(role, "aggregationRule");
   if (!aggregation) return errors;
   const FieldPath path = FieldPath("aggregationRule").child("clusterRoleSelectors");
@@ -57,11 +68,17 @@ FieldErrors validate_cluster_role(const Json& role, const RuleContext&) {
   return errors;
 }
 
+FieldErrors validate_cluster_role(const Json& role, const RuleContext&) {
+  FieldErrors errors = check_rules(role, false);
+  append(errors, check_aggregation(role));
+  append(errors, check_items_have("verbs", role, "rules"));
+  return errors;
+}
+
 FieldErrors check_subject(const FieldPath& path, const Json& subject, bool namespaced) {
   FieldErrors errors;
   const std::string_view name = subject.string_at("name"), kind = subject.string_at("kind"),
                          group = subject.string_at("apiGroup");
-  if (name.empty()) errors.push_back(required(path.child("name")));
   if (kind == "User" || kind == "Group") {
     if (group != kRoleGroup) errors.push_back(not_supported(path.child("apiGroup"), group, {kRoleGroup}));
     return errors;
@@ -95,6 +112,7 @@ FieldErrors check_role_binding(const Json& binding, bool namespaced) {
   const JsonArray& subjects = items(&binding, "subjects");
   for (std::size_t i = 0; i < subjects.size() && !errors.full(); ++i)
     append(errors, check_subject(FieldPath("subjects").index(i), subjects[i], namespaced));
+  append(errors, check_items_have("name", binding, "subjects"));
   return errors;
 }
 

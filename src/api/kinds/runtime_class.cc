@@ -17,7 +17,8 @@ FieldErrors check_class_tolerations(const FieldPath& path, const JsonArray& tole
   for (std::size_t i = 0; i < tolerations.size(); ++i) {
     Json key = tolerations[i];
     key.as_object().erase("tolerationSeconds");
-    if (!seen.add(key)) errors.push_back(duplicate(path.index(i), tolerations[i]));
+    if (!seen.add(key))
+      errors.push_back(duplicate(path.index(i), go_form(tolerations[i], core_type("Toleration"))));
   }
   return errors;
 }
@@ -45,7 +46,13 @@ FieldErrors validate_class(const Json& object, const RuleContext&) {
 }
 
 FieldErrors validate_class_update(const Json& next, const Json& old, const RuleContext&) {
-  return check_immutable("handler", present(next, "handler"), present(old, "handler"));
+  const std::string_view handler = next.string_at("handler");
+  if (handler == old.string_at("handler")) return {};
+  FieldErrors errors;
+  if (!handler.empty()) errors = check_format("handler", handler, dns_label_problems);
+  errors.push_back(invalid("handler", Json(), "field is immutable"));
+  if (handler.empty()) errors.push_back(required("handler"));
+  return errors;
 }
 
 // Every taint that `less` tolerates is tolerated by `more`, for as long.

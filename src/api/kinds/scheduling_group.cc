@@ -5,6 +5,7 @@ namespace berth::api {
 namespace {
 
 constexpr std::size_t kClaimStatusesMax = 4;
+// Pods of a group need it to find each other: it stays until its last pod is gone.
 constexpr std::string_view kProtection = "scheduling.k8s.io/podgroup-protection";
 
 const TypeInfo& group_type(std::string_view name) {
@@ -110,17 +111,6 @@ void prepare_status(Json& next, const Json& old, const RuleContext& ctx, const T
   next = std::move(kept);
 }
 
-// Pods of a group need it to find each other: it stays until its last pod is gone.
-void protect(Json& group) {
-  static const TypeInfo& meta = table_type("meta.k8s.io", "v1", "ObjectMeta");
-  Json& metadata = group["metadata"];
-  if (!present(metadata, "finalizers")) put(metadata, meta, "finalizers", Json::array());
-  JsonArray& finalizers = metadata["finalizers"].as_array();
-  for (const Json& finalizer : finalizers)
-    if (finalizer == Json(kProtection)) return;
-  finalizers.emplace_back(kProtection);
-}
-
 std::optional<Rejection> admit(Json& group, const TypeInfo& spec_type, std::string_view what,
                                const RuleContext& ctx) {
   Json* spec = present(group, "spec");
@@ -159,7 +149,7 @@ KindRules pod_group_rules() {
     return validate_update(next, old, GangOf::Pods);
   };
   rules.admit_create = [](Json& group, const RuleContext& ctx) {
-    protect(group);
+    add_finalizer(group, kProtection);
     return admit(group, group_type("PodGroupSpec"), "pod group", ctx);
   };
   return rules;

@@ -9,6 +9,8 @@
 #include "api/kinds/core_parts.h"
 #include "api/kinds/pod.h"
 #include "api/kinds/stored_kinds.h"
+#include "api/kinds/workload_kinds.h"
+#include "api/types/volumes.h"
 
 namespace berth::api {
 namespace {
@@ -24,8 +26,6 @@ enum StorageTrait : unsigned {
 
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kWebhookGroup = "admissionregistration.k8s.io";
-constexpr int kPrecedence = 1000;
-constexpr int kScalingPeriodSeconds = 15;
 constexpr int kWebhookSeconds = 10;
 constexpr int kWebhookPort = 443;
 
@@ -186,37 +186,6 @@ void set_role_binding_defaults(Json& binding) {
   }
 }
 
-void set_flow_schema_defaults(Json& schema) {
-  static const TypeInfo& type = table_type("flowcontrol.apiserver.k8s.io", "v1", "FlowSchemaSpec");
-  Json* spec = present(schema, "spec");
-  if (spec && spec->int_at("matchingPrecedence") == 0) put(*spec, type, "matchingPrecedence", kPrecedence);
-}
-
-// What a rule of scaling lacks; rules for one direction bring those for the other.
-void set_scaling_rule_defaults(Json& behavior, std::string_view direction, JsonArray policies) {
-  static const TypeInfo& behavior_type = table_type("autoscaling", "v2", "HorizontalPodAutoscalerBehavior");
-  static const TypeInfo& type = table_type("autoscaling", "v2", "HPAScalingRules");
-  put_default(behavior, behavior_type, direction, Json::object());
-  Json& rules = *present(behavior, direction);
-  if (direction == "scaleUp") put_default(rules, type, "stabilizationWindowSeconds", 0);
-  put_default(rules, type, "selectPolicy", "Max");
-  put_default(rules, type, "policies", std::move(policies));
-}
-
-void set_autoscaler_defaults(Json& scaler) {
-  static const TypeInfo& type = table_type("autoscaling", "v2", "HorizontalPodAutoscalerSpec");
-  Json* spec = present(scaler, "spec");
-  if (!spec) return;
-  put_default(*spec, type, "minReplicas", 1);
-  Json* behavior = present(*spec, "behavior");
-  if (!behavior) return;
-  const auto policy = [](const char* of, int value) {
-    return Json::object({{"type", of}, {"value", value}, {"periodSeconds", kScalingPeriodSeconds}});
-  };
-  set_scaling_rule_defaults(*behavior, "scaleUp", {policy("Pods", 4), policy("Percent", 100)});
-  set_scaling_rule_defaults(*behavior, "scaleDown", {policy("Percent", 100)});
-}
-
 // Of a secret, an account keeps the name alone.
 void keep_names_of_secrets(Json& account) {
   for (Json& secret : items(account, "secrets")) {
@@ -297,13 +266,26 @@ void add_empty_status(Json& object, const RuleContext&) {
   object["status"] = Json::object();
 }
 
-void warn_of_template(KindRules& rules) {
+FieldErrors validate_template_object(const Json& object, const RuleContext&) {
+  return check_pod_template(FieldPath("template"), object.part("template"));
+}
+
+void adjust_pod_templates(KindRules& rules) {
+  rules.validate_create = validate_template_object;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return validate_template_object(next, ctx);
+  };
   rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
     return template_warnings(object, old, {"template"});
   };
 }
+
 void adjust_replication_controllers(KindRules& rules) {
   rules.orphans_by_default = true;
+  rules.validate_create = validate_replication_controller;
+  rules.validate_update = [](const Json& next, const Json&, const RuleContext& ctx) {
+    return validate_replication_controller(next, ctx);
+  };
   rules.warnings = [](const Json& object, const Json* old, const RuleContext&) {
     return template_warnings(object, old, {"spec.template", true});
   };
@@ -325,12 +307,19 @@ void adjust_csi_nodes(KindRules& rules) {
   };
 }
 
+void protect_attributes_classes(KindRules& rules) {
+  rules.admit_create = [](Json& attributes_class, const RuleContext&) -> std::optional<Rejection> {
+    add_finalizer(attributes_class, kAttributesClassProtection);
+    return std::nullopt;
+  };
+}
+
 constexpr std::string_view kStorageGroup = "storage.k8s.io";
 
 constexpr StoredKind kStoredKinds[] = {
     {"", "endpoints", kPutCreates, set_endpoints_defaults},
     {"", "limitranges", kPutCreates, nullptr, adjust_limit_ranges},
-    {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults, warn_of_template},
+    {"", "podtemplates", kGeneration | kAnswersDeleted, set_pod_template_defaults, adjust_pod_templates},
     {"", "replicationcontrollers", kGeneration | kAnswersDeleted, set_replication_controller_defaults,
      adjust_replication_controllers},
     {"", "resourcequotas", kAnswersDeleted},
@@ -340,13 +329,14 @@ constexpr StoredKind kStoredKinds[] = {
     {kWebhookGroup, "validatingwebhookconfigurations", kGeneration | kNeedsVersion | kPlainFinalizers,
      set_validating_webhook_defaults},
     {"apiregistration.k8s.io", "apiservices", kNeedsVersion, nullptr, adjust_api_services},
-    {"autoscaling", "horizontalpodautoscalers", kGeneration, set_autoscaler_defaults},
+    {"autoscaling", "horizontalpodautoscalers", kGeneration, nullptr, adjust_autoscalers},
     {"certificates.k8s.io", "certificatesigningrequests", 0, nullptr, adjust_signing_requests},
     {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion, nullptr, adjust_trust_bundles},
     {"coordination.k8s.io", "leasecandidates", kNeedsVersion | kPutCreates | kPlainFinalizers | kPathSegment},
     {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults, adjust_endpoint_slices},
-    {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, set_flow_schema_defaults},
-    {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration},
+    {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, nullptr, adjust_flow_schemas},
+    {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration, nullptr,
+     adjust_priority_levels},
     {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults},
     {"networking.k8s.io", "ingresses", kGeneration},
     {"networking.k8s.io", "ipaddresses", 0, nullptr, adjust_ip_addresses},
@@ -365,7 +355,7 @@ constexpr StoredKind kStoredKinds[] = {
     {kStorageGroup, "csinodes", kNeedsVersion | kAnswersDeleted, nullptr, adjust_csi_nodes},
     {kStorageGroup, "csistoragecapacities", kNeedsVersion},
     {kStorageGroup, "volumeattachments", kNeedsVersion | kAnswersDeleted},
-    {kStorageGroup, "volumeattributesclasses", kAnswersDeleted},
+    {kStorageGroup, "volumeattributesclasses", kAnswersDeleted, nullptr, protect_attributes_classes},
     {"storagemigration.k8s.io", "storageversionmigrations", kNeedsVersion, nullptr, adjust_migrations},
 };
 

@@ -1,4 +1,4 @@
-// Defaults and checks of apps/v1 and of CronJob, whose Job template is checked when a Job is made of it.
+// Defaults of apps/v1; defaults and checks of CronJob.
 #include <charconv>
 #include <utility>
 
@@ -146,21 +146,20 @@ FieldErrors check_cron_job(const Json& job, const Json* old) {
   const Json& spec = job.part("spec");
   FieldErrors errors;
   const std::string_view schedule = spec.string_at("schedule");
-  if (schedule.empty()) {
-    errors.push_back(required(path.child("schedule"), ""));
-  } else if (!old || old->part("spec").string_at("schedule") != schedule) {
+  if (!schedule.empty() && !(old && old->part("spec").string_at("schedule") == schedule))
     if (const Result<CronSchedule> read = CronSchedule::parse(schedule); !read)
       errors.push_back(invalid(path.child("schedule"), schedule, read.error().text()));
-  }
   if (const Json* zone = spec.find("timeZone");
       zone && zone->is_string() && !(old && old->part("spec").string_at("timeZone") == zone->as_string()))
     if (const Result<TimeZone> found = TimeZone::find(zone->as_string()); !found)
       errors.push_back(invalid(path.child("timeZone"), *zone, found.error().message()));
   append(errors, check_one_of(path.child("concurrencyPolicy"), spec.string_at("concurrencyPolicy"),
                               {"Allow", "Forbid", "Replace"}));
+  append(errors, check_job_template(path.child("jobTemplate"), spec.part("jobTemplate")));
   for (const std::string_view field :
        {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"})
     append(errors, check_not_negative(path.child(field), spec, field));
+  if (schedule.empty()) errors.push_back(required(path.child("schedule")));
   return errors;
 }
 

@@ -1,4 +1,4 @@
-// Validation of deployments, replica sets, stateful sets and daemon sets.
+// Validation of deployments, replica sets, stateful sets, daemon sets and replication controllers.
 //
 // Source: k8s.io/kubernetes pkg/apis/apps/validation (1.37); the order of the errors is that of the source.
 #include <algorithm>
@@ -12,6 +12,8 @@
 
 namespace berth::api {
 namespace {
+
+constexpr std::string_view kNotSelected = "`selector` does not match template `labels`";
 
 const TypeInfo& type_of_apps(std::string_view name) {
   return table_type("apps", "v1", name);
@@ -206,8 +208,7 @@ FieldErrors check_found(const FieldPath& path, const Json* selector, const Json*
     const Result<LabelSelector> parsed = LabelSelector::of(*selector);
     if (!parsed || parsed->selects_everything() || parsed->matches(labels)) return {};
   }
-  return {invalid(path.child("metadata").child("labels"), value_or_null(labels),
-                  "`selector` does not match template `labels`")};
+  return {invalid(path.child("metadata").child("labels"), value_or_null(labels), kNotSelected)};
 }
 
 FieldErrors check_amount_or_percent(const std::string& path, const Json& amount) {
@@ -224,6 +225,28 @@ FieldErrors check_pod_template(const FieldPath& path, const Json& pod_template) 
   static const Json kNone = Json::object();
   const Json* pod = present(pod_template, "spec");
   append(errors, check_pod_spec(path.child("spec"), pod ? *pod : kNone, ""));
+  return errors;
+}
+
+FieldErrors validate_replication_controller(const Json& object, const RuleContext&) {
+  const FieldPath path("spec");
+  const FieldPath at = path.child("template");
+  const Json& spec = object.part("spec");
+  FieldErrors errors = check_counts(path, spec, {"minReadySeconds", "replicas"});
+  const Json* selector = present(spec, "selector");
+  if (entries(selector).empty()) errors.push_back(required(path.child("selector")));
+  if (!present(spec, "template")) {
+    errors.push_back(required(at));
+    return errors;
+  }
+  const Json* labels = present_at(spec, {"template", "metadata", "labels"});
+  for (const JsonMember& wanted : entries(selector)) {
+    if (const Json* own = present(labels, wanted.key); own && *own == wanted.value) continue;
+    errors.push_back(invalid(at.child("metadata").child("labels"), value_or_null(labels), kNotSelected));
+    break;
+  }
+  append(errors, check_pod_template(at, spec.part("template")));
+  append(errors, check_restarts(at.child("spec"), pod_of(spec), "ReplicationController"));
   return errors;
 }
 

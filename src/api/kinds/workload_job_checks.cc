@@ -295,9 +295,8 @@ FieldErrors check_job_selector(const FieldPath& path, const Json& spec) {
   return errors;
 }
 
-}  // namespace
-
-FieldErrors check_job_spec(const FieldPath& path, const Json& spec) {
+// All but the selector.
+FieldErrors check_pods_of_job(const FieldPath& path, const Json& spec) {
   FieldErrors errors;
   for (std::string_view key : {"parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
                                "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes"})
@@ -314,7 +313,25 @@ FieldErrors check_job_spec(const FieldPath& path, const Json& spec) {
   append(errors, check_replacement(path.child("podReplacementPolicy"), spec));
   append(errors, check_pod_template(path.child("template"), spec.part("template")));
   append(errors, check_restart_policy(path.child("template").child("spec").child("restartPolicy"), spec));
+  return errors;
+}
+
+}  // namespace
+
+FieldErrors check_job_spec(const FieldPath& path, const Json& spec) {
+  FieldErrors errors = check_pods_of_job(path, spec);
   append(errors, check_job_selector(path, spec));
+  return errors;
+}
+
+FieldErrors check_job_template(const FieldPath& path, const Json& job_template) {
+  const FieldPath at = path.child("spec");
+  const Json& spec = job_template.part("spec");
+  FieldErrors errors = check_pods_of_job(at, spec);
+  if (const Json* selector = present(spec, "selector"))
+    errors.push_back(invalid(at.child("selector"), *selector, "`selector` will be auto-generated"));
+  if (spec.bool_at("manualSelector"))
+    errors.push_back(not_supported(at.child("manualSelector"), "true", {"nil", "false"}));
   return errors;
 }
 

@@ -49,7 +49,11 @@ PersistentVolumeClaim decode_persistent_volume_claim(const Json& object, RawPtr 
   claim.selector = decode_label_selector(spec, "selector");
   claim.request = decode_quantity(spec.part("resources").part("requests"), "storage");
   claim.volume_name = spec.string_at("volumeName");
-  claim.phase = object.part("status").string_at("phase");
+  const Json& status = object.part("status");
+  claim.phase = status.string_at("phase");
+  claim.current_attributes_class = status.string_at("currentVolumeAttributesClassName");
+  claim.target_attributes_class =
+      status.part("modifyVolumeStatus").string_at("targetVolumeAttributesClassName");
   return claim;
 }
 

@@ -14,6 +14,12 @@ inline constexpr std::string_view kBindCompletedAnnotation = "pv.kubernetes.io/b
 inline constexpr std::string_view kBoundByControllerAnnotation = "pv.kubernetes.io/bound-by-controller";
 inline constexpr std::string_view kProvisionedByAnnotation = "pv.kubernetes.io/provisioned-by";
 inline constexpr std::string_view kReadWriteOncePod = "ReadWriteOncePod";
+// Finalizers that keep a claim while a pod uses it, a volume while it is bound, and a VolumeAttributesClass
+// while either names it. New objects get them. Source: the admission plugin StorageObjectInUseProtection, and
+// k8s.io/kubernetes pkg/volume/util.
+inline constexpr std::string_view kVolumeClaimProtection = "kubernetes.io/pvc-protection";
+inline constexpr std::string_view kVolumeProtection = "kubernetes.io/pv-protection";
+inline constexpr std::string_view kAttributesClassProtection = "kubernetes.io/vac-protection";
 // spec.provisioner of a class whose volumes are made by hand.
 inline constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
 
@@ -33,6 +39,8 @@ struct PersistentVolumeClaim {
   std::optional<Quantity> request;        // bytes
   std::string volume_name;                // spec.volumeName
   std::string phase;
+  // The VolumeAttributesClasses of the status: what the volume has, and what it shall get. Empty: none.
+  std::string current_attributes_class, target_attributes_class;
 
   // The controller has completed the binding, in both directions.
   bool bound() const { return !volume_name.empty() && meta.annotations.contains(kBindCompletedAnnotation); }

@@ -130,6 +130,18 @@ Json next_state(const ApiRequest& request, const Json& stored, Json body) {
   return next;
 }
 
+// The scale of an object: its name, version and replicas alone. The selector is that of its status.
+Json scale_of(const Json& stored) {
+  const Json &meta = stored.part("metadata"), &status = stored.part("status");
+  Json scale = Json::object({{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}});
+  for (const char* member : {"name", "namespace", "uid", "resourceVersion"})
+    if (const Json* value = meta.find(member)) scale["metadata"][member] = *value;
+  scale["spec"]["replicas"] = stored.part("spec").int_at("replicas");
+  scale["status"]["replicas"] = status.int_at("replicas");
+  scale["status"]["selector"] = status.string_at("selector");
+  return scale;
+}
+
 }  // namespace
 
 void FakeApi::submit(ApiRequest request, std::function<void(ApiReply)> done) {
@@ -213,10 +225,12 @@ ApiReply FakeApi::dispatch(const ApiRequest& request) {
   Objects& objects = objects_[request.resource];
   const auto found = objects.find({request.ns, request.name});
   if (found == objects.end()) return status(404, "NotFound");
-  if (request.verb == Verb::Get) return answered(200, found->second);
+  const bool of_scale = request.subresource == client::kScaleSubresource;
+  if (request.verb == Verb::Get) return answered(200, of_scale ? scale_of(found->second) : found->second);
   if (request.verb == Verb::Create) return bind(request, found->second);
   if (request.verb == Verb::Delete) return erase(request, found->second);
-  return write(request, found->second);
+  ApiReply written = write(request, found->second);
+  return of_scale && written.ok() ? answered(200, scale_of(found->second)) : written;
 }
 
 ApiReply FakeApi::create(const ApiRequest& request) {

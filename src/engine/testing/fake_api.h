@@ -2,7 +2,7 @@
 // watches, faults.
 //
 // One thread. Nothing happens by itself: requests and watch changes wait until the test delivers them, in any
-// order. Knows no schema: status and finalize subresources, bindings, merge and JSON patches, deletes,
+// order. Knows no schema: status, scale and finalize subresources, bindings, merge and JSON patches, deletes,
 // nothing else.
 #pragma once
 

@@ -78,14 +78,17 @@ const PluginSet& GroupCycle::plugins_of(const GroupInput& input) const {
 }
 
 GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
-                                     model::Ledger::Transaction& transaction, Topology* topology) {
+                                     model::Ledger::Transaction& transaction, Topology* topology,
+                                     std::shared_ptr<const WaitingMembers> members) {
   const PluginSet& plugins = plugins_of(input);
+  if (!members) members = std::make_shared<const WaitingMembers>(context.cluster, input.waiting);
   return {plugins,
           context,
           input,
           transaction,
           domains_.nodes(context.cluster),
-          GroupFit(plugins, pods_, context, transaction, input.waiting),
+          members,
+          GroupFit(plugins, pods_, context, transaction, members->distinct()),
           GroupBound(plugins, pods_, context, transaction, input.waiting, proof_nodes_max_),
           topology};
 }
@@ -173,8 +176,8 @@ std::vector<std::int64_t> GroupCycle::rooms(const SchedulingContext& context, co
 GroupCycle::Run GroupCycle::make_run(const SchedulingContext& context, const GroupInput& input,
                                      const GroupTrial& trial, model::Ledger::Transaction& transaction) {
   const bool is_given = trial.topology || !trial.placement.domain.valid();
-  Run run =
-      make_run(context, input, transaction, is_given ? trial.topology : required_topology(context, input));
+  Run run = make_run(context, input, transaction,
+                     is_given ? trial.topology : required_topology(context, input), trial.members);
   run.most = trial.most;
   run.explains = trial.explains;
   run.known_fit = trial.fit;
@@ -304,7 +307,7 @@ void GroupCycle::order_by_bound(Run& run, const std::vector<Placement>& placemen
                                 std::vector<std::size_t>& indices) {
   if (indices.size() < 2) return;
   const model::Cluster& cluster = run.context.cluster;
-  const DomainUse all = requested_by(cluster, run.input.waiting);
+  const DomainUse all = run.members->requested(cluster);
   const auto everyone = run.scheduled() + static_cast<std::int32_t>(run.input.waiting.size());
   std::vector<PlacementResult> full;
   full.reserve(indices.size());
@@ -334,26 +337,46 @@ std::vector<std::int64_t> GroupCycle::total_scores(Run& run, std::span<const Pla
   return std::vector<std::int64_t>(results.size());
 }
 
-NodeId GroupCycle::choose(Run& run, const Placement& placement, const api::Pod& pod) {
+// As the member before it, which it repeats. None: it must be chosen for by itself.
+NodeId GroupCycle::choose_again(Run& run, const Placement& placement, std::size_t member) {
+  const bool follows = member > 0 && run.prepared == member - 1 && run.members->repeats(member);
+  if (!follows || run.input.node_by_node || !run.input.avoid.empty()) return NodeId::none();
+  if (!run.choice || !run.choice->is_among(placement.nodes) || !run.choice->may_repeat())
+    return NodeId::none();
+  if (!pods_.repeat(state_, *run.input.waiting[member], run.members->id(member))) return NodeId::none();
+  return run.choice->choose_again(state_);
+}
+
+NodeId GroupCycle::choose(Run& run, const Placement& placement, std::size_t member) {
+  if (const NodeId node = choose_again(run, placement, member); node.valid()) {
+    run.prepared = member;
+    return node;
+  }
+  run.prepared.reset();
+  const api::Pod& pod = *run.input.waiting[member];
   const AvoidedNodes avoided = avoided_by(run.input.avoid, pod.meta.uid);
   const std::span<const NodeId> avoid = avoided.nodes();
-  pods_.begin(state_, run.context, pod, &run.transaction);
+  pods_.begin(state_, run.context, pod, run.members->id(member), &run.transaction);
   const NodeId nominated = pods_.choose_nominated(state_, placement.nodes, avoid);
   if (nominated.valid()) return nominated;
   if (run.input.node_by_node && run.latest.valid() && pods_.prepare(state_)) {
     if (const NodeId same = pods_.choose(state_, {&run.latest, 1}, avoid); same.valid()) return same;
-    pods_.begin(state_, run.context, pod, &run.transaction);
+    pods_.begin(state_, run.context, pod, run.members->id(member), &run.transaction);
   }
   if (placement.is_whole_cluster()) return signature_cache_.choose(state_, avoid);
-  if (!run.choice || !run.choice->is_among(placement.nodes)) run.choice.emplace(pods_, placement.nodes);
-  return run.choice->choose(state_, avoid);
+  if (!run.choice || !run.choice->is_among(placement.nodes))
+    run.choice.emplace(pods_, positions_, placement.nodes);
+  const bool is_repeated = member + 1 < run.input.waiting.size() && run.members->repeats(member + 1);
+  const NodeId node = run.choice->choose(state_, avoid, is_repeated);
+  if (run.choice->may_repeat()) run.prepared = member;
+  return node;
 }
 
 bool GroupCycle::try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                             MemberRefusals refusals) {
   const api::Pod& pod = *run.input.waiting[member];
   const bool anywhere = placement.is_whole_cluster();
-  const NodeId node = choose(run, placement, pod);
+  const NodeId node = choose(run, placement, member);
   if (!state_.diagnosis.error().empty()) {
     evaluation.error = state_.diagnosis.error();
     evaluation.hint = state_.diagnosis.hint();
@@ -402,6 +425,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   evaluation.members.resize(size);
   evaluation.progress = {run.minimum(), run.scheduled(), 0, static_cast<std::int32_t>(size)};
   run.choice.reset();
+  run.prepared.reset();
   run.latest = NodeId::none();
   if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();

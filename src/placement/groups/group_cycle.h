@@ -20,6 +20,7 @@
 #include "placement/groups/group_fit.h"
 #include "placement/groups/group_input.h"
 #include "placement/index/domains.h"
+#include "placement/index/node_positions.h"
 #include "placement/index/signature_cache.h"
 #include "placement/search/gang_problem.h"
 
@@ -99,7 +100,8 @@ class GroupCycle {
   struct Run;
 
   Run make_run(const SchedulingContext& context, const GroupInput& input,
-               model::Ledger::Transaction& transaction, Topology* topology);
+               model::Ledger::Transaction& transaction, Topology* topology,
+               std::shared_ptr<const WaitingMembers> members = nullptr);
   Run make_run(const SchedulingContext& context, const GroupInput& input, const GroupTrial& trial,
                model::Ledger::Transaction& transaction);
   Topology* required_topology(const SchedulingContext& context, const GroupInput& input);
@@ -113,7 +115,8 @@ class GroupCycle {
   bool try_member(Run& run, const Placement& placement, std::size_t member, Evaluation& evaluation,
                   MemberRefusals refusals);
   RefusalPtr refuse_member(const Run& run, const Placement& placement, const api::Pod& pod);
-  NodeId choose(Run& run, const Placement& placement, const api::Pod& pod);
+  NodeId choose(Run& run, const Placement& placement, std::size_t member);
+  NodeId choose_again(Run& run, const Placement& placement, std::size_t member);
   void go_down(Run& run, const Placement& placement, MemberRefusals refusals, Evaluation& evaluation);
   static bool is_feasible(const Run& run, const Evaluation& evaluation);
   // group_search.cc
@@ -146,6 +149,7 @@ class GroupCycle {
   const Placements placements_;
   const std::size_t proof_nodes_max_;
   CycleState state_;
+  NodePositions positions_;  // of the placement that is tried
 };
 
 // The weighted sum of each result's scores. An error, as a sentence, if a plugin leaves its range.

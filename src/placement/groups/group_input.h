@@ -21,6 +21,7 @@ namespace berth::placement {
 class Budget;
 class GroupFit;
 class Topology;
+class WaitingMembers;
 struct GroupPreemptionPlan;  // preemption/cheapest_victims.h
 
 struct GroupInput {
@@ -74,6 +75,7 @@ struct GroupTrial {
   Topology* topology = nullptr;  // that has the placement's domain; null: the group's own
   bool explains = false;         // members that are not placed get their refusals
   GroupFit* fit = nullptr;       // of members of the same kind, signed before; null: none
+  std::shared_ptr<const WaitingMembers> members = nullptr;  // of the group; null: not looked up yet
 };
 
 // Placements among which one is chosen, and how.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "placement/groups/group_cycle.h"
+#include "placement/groups/waiting_members.h"
 #include "placement/index/placement_choice.h"
 
 namespace berth::placement {
@@ -16,6 +17,7 @@ struct GroupCycle::Run {
   const GroupInput& input;
   model::Ledger::Transaction& transaction;
   std::span<const NodeId> all_nodes;
+  std::shared_ptr<const WaitingMembers> members;
   GroupFit fit;
   GroupBound bound;
   Topology* topology = nullptr;
@@ -26,6 +28,7 @@ struct GroupCycle::Run {
   std::vector<Placement> placements;      // before any refinement
   std::optional<PlacementChoice> choice;  // of the placement that is tried
   NodeId latest;                          // there, of the member before
+  std::optional<std::size_t> prepared;    // the member that the cycle's state is about; it may be repeated
   const topology::FitCounts* counts = nullptr;
   std::optional<SharedDeviceSets> shared_devices;  // of the refinement
   std::size_t refused_by_bound = 0;                // of placements

@@ -180,6 +180,7 @@ bool GroupCycle::accept(TreeRun& tree, std::vector<GangDevices::Seat> seats, con
   Run& run = tree.run;
   Evaluation evaluation;
   evaluation.members.resize(run.input.waiting.size());
+  run.prepared.reset();
   const auto before = run.transaction.savepoint();
   std::sort(seats.begin(), seats.end(), [](const auto& a, const auto& b) { return a.member < b.member; });
   const bool placed = std::all_of(seats.begin(), seats.end(), [&](const GangDevices::Seat& seat) {

@@ -37,13 +37,6 @@ void add_requested(const model::ResourceAmounts& amounts, DomainUse& use) {
       use.requested[one.resource.index()] += one.amount;
 }
 
-DomainUse requested_by(const model::Cluster& cluster, std::span<const api::Pod* const> pods) {
-  DomainUse use;
-  for (const api::Pod* pod : pods)
-    add_requested(cluster.pod(cluster.find_pod(pod->meta.ns, pod->meta.name)).requests, use);
-  return use;
-}
-
 Topology::Topology(std::vector<std::string> keys, const model::Cluster& cluster)
     : tree_(std::move(keys)), seen_(cluster.ledger().changes().end()) {
   for (const auto& [name, node] : cluster.live_nodes()) look(cluster, node);

@@ -17,6 +17,7 @@
 #include "placement/index/device_scopes.h"
 #include "placement/index/domain_amounts.h"
 #include "placement/index/node_order.h"
+#include "placement/refusal/absent_labels.h"
 #include "topology/sums.h"
 
 namespace berth::placement {
@@ -72,19 +73,19 @@ class DomainIndex {
   std::vector<AmountRange> accepted(std::span<const DomainRule> rules, const model::Cluster& cluster);
   // Up to date.
   DeviceScopes& device_scopes(const model::Cluster& cluster);
+  AbsentLabels& absent_labels() { return absent_labels_; }
 
  private:
   LruMap<std::shared_ptr<Topology>> topologies_{kTopologiesMax};
   LruMap<DomainAmounts> amounts_{kDomainAmountsMax};
   std::uint64_t amounts_made_ = 0;
   DeviceScopes device_scopes_;
+  AbsentLabels absent_labels_;
   NodeOrder order_;
 };
 
 DomainUse use_of(const model::Cluster& cluster, NodeId node);
 // Adds the cpu and memory among the amounts to what is requested.
 void add_requested(const model::ResourceAmounts& amounts, DomainUse& use);
-// What the pods request, without what their devices take.
-DomainUse requested_by(const model::Cluster& cluster, std::span<const api::Pod* const> pods);
 
 }  // namespace berth::placement

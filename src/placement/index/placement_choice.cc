@@ -12,24 +12,18 @@ std::size_t label_of_position(std::size_t position) {
 
 }  // namespace
 
-bool PlacementChoice::is_kept(CycleState& state, std::span<const NodeId> avoid) {
-  if (nodes_.size() < kNodesToKeepMin || !avoid.empty()) return false;
+// The verdict on a node depends on this node alone, and is that of all pods with this signature.
+bool PlacementChoice::is_signed_alone(CycleState& state) {
   if (pods_.has_rules(state) || pods_.has_preferences(state)) return false;
   std::vector<PodCycle::WeightedComparison> comparisons;
   pods_.add_comparisons(state, comparisons);
   scope_.clear();
   pods_.add_scope(state, scope_);
   signature_.clear();
-  if (!comparisons.empty() || !scope_.is_node_alone() || !pods_.sign(state, signature_)) return false;
-  return kinds_.contains(signature_.bytes()) || kinds_.size() < kKindsKeptMax;
+  return comparisons.empty() && scope_.is_node_alone() && pods_.sign(state, signature_);
 }
 
 void PlacementChoice::start(Kind& kind, CycleState& state) {
-  if (positions_.empty()) {
-    const auto none = static_cast<std::uint32_t>(nodes_.size());
-    positions_.assign(state.context->cluster.nodes().size(), none);
-    for (std::uint32_t i = 0; i < none; ++i) positions_[nodes_[i].index()] = i;
-  }
   pods_.judge(state, nodes_);
   std::vector<std::int64_t> scores(nodes_.size(), TournamentTree::kOut);
   for (std::size_t i = 0; i < state.candidates.size(); ++i)
@@ -44,7 +38,7 @@ bool PlacementChoice::bring_up_to_date(Kind& kind, CycleState& state) {
   if (kind.shared_pools_stamp != cluster.shared_pools_stamp() ||
       cluster.changed_since(kind.seen, changed_) != model::Cluster::ChangeScope::Nodes)
     return false;
-  std::erase_if(changed_, [&](NodeId node) { return position(node) == nodes_.size(); });
+  std::erase_if(changed_, [&](NodeId node) { return !positions_.find(node); });
   std::ranges::sort(changed_, {}, [&](NodeId node) { return position(node); });
   changed_.erase(std::ranges::unique(changed_).begin(), changed_.end());
   if (changed_.empty()) return true;
@@ -55,10 +49,10 @@ bool PlacementChoice::bring_up_to_date(Kind& kind, CycleState& state) {
   return true;
 }
 
-NodeId PlacementChoice::best_kept(CycleState& state) {
-  const auto [at, is_new] = kinds_.try_emplace(signature_.bytes());
-  Kind& kind = at->second;
-  if (is_new || !bring_up_to_date(kind, state)) start(kind, state);
+NodeId PlacementChoice::best_kept(Kind& kind, CycleState& state) {
+  if (list_ == 0 || list_ != positions_.latest()) list_ = positions_.start(nodes_);
+  if (kind.is_new || !bring_up_to_date(kind, state)) start(kind, state);
+  kind.is_new = false;
   kind.seen = state.context->cluster.ledger().changes().end();
   kind.shared_pools_stamp = state.context->cluster.shared_pools_stamp();
   while (!kind.scores.empty() && state.diagnosis.error().empty()) {
@@ -70,14 +64,27 @@ NodeId PlacementChoice::best_kept(CycleState& state) {
   return NodeId::none();
 }
 
-// Where no node takes the pod, all are judged for the refusals.
-NodeId PlacementChoice::choose(CycleState& state, std::span<const NodeId> avoid) {
+NodeId PlacementChoice::choose(CycleState& state, std::span<const NodeId> avoid, bool is_repeated) {
+  latest_ = nullptr;
+  may_repeat_ = false;
   if (!pods_.prepare(state)) return NodeId::none();
-  if (is_kept(state, avoid)) {
-    if (const NodeId node = best_kept(state); node.valid()) return node;
+  const bool keeps = nodes_.size() >= kNodesToKeepMin;
+  if ((!keeps && !is_repeated) || !avoid.empty() || !is_signed_alone(state))
+    return pods_.choose(state, nodes_, avoid);
+  const bool has_room = kinds_.contains(signature_.bytes()) || kinds_.size() < kKindsKeptMax;
+  if (keeps && has_room) latest_ = &kinds_[signature_.bytes()];
+  return choose_again(state);
+}
+
+// Where no node takes the pod, all are judged for the refusals.
+NodeId PlacementChoice::choose_again(CycleState& state) {
+  NodeId node = latest_ ? best_kept(*latest_, state) : NodeId::none();
+  if (!node.valid()) {
     state.diagnosis.clear();
+    node = pods_.choose_alone(state, nodes_);
   }
-  return pods_.choose(state, nodes_, avoid);
+  may_repeat_ = node.valid();
+  return node;
 }
 
 }  // namespace berth::placement

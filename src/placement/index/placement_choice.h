@@ -4,8 +4,8 @@
 // Kept for pods whose verdict on a node depends on nothing but this node: without rules about domains,
 // comparisons of nodes and preferences of lazy filters. The answer equals that of PodCycle::choose. Owner:
 // one evaluation of a placement, on one thread, in one transaction. Cost: the first member of a kind a pass
-// over the nodes, the others O(changed nodes · log n). Memory: some 24 bytes a node and kind, at most
-// kKindsKeptMax kinds.
+// over the nodes, the others O(changed nodes · log n). A member that repeats the one before it needs neither
+// prefilters nor a signature. Memory: some 24 bytes a node and kind, at most kKindsKeptMax kinds.
 #pragma once
 
 #include <map>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "placement/index/node_positions.h"
 #include "placement/index/tournament_tree.h"
 #include "placement/pod_cycle.h"
 
@@ -25,31 +26,43 @@ inline constexpr std::size_t kNodesToKeepMin = 16;
 
 class PlacementChoice {
  public:
-  // `nodes`: by name. Both outlive it.
-  PlacementChoice(const PodCycle& pods, std::span<const NodeId> nodes) : pods_(pods), nodes_(nodes) {}
+  // `nodes`: by name. All outlive it.
+  PlacementChoice(const PodCycle& pods, NodePositions& positions, std::span<const NodeId> nodes)
+      : pods_(pods), positions_(positions), nodes_(nodes) {}
 
   bool is_among(std::span<const NodeId> nodes) const {
     return nodes.data() == nodes_.data() && nodes.size() == nodes_.size();
   }
-  // After PodCycle::begin(): the best of the nodes; none: `state` has the refusals of all.
-  NodeId choose(CycleState& state, std::span<const NodeId> avoid);
+  // After PodCycle::begin(): the best of the nodes; none: `state` has the refusals of all. `is_repeated`: the
+  // next member repeats this one.
+  NodeId choose(CycleState& state, std::span<const NodeId> avoid, bool is_repeated = false);
+  // The verdict on a node depended on this node alone for the latest pod, which choose() found a node for:
+  // one that repeats it may be chosen for by choose_again().
+  bool may_repeat() const { return may_repeat_; }
+  // After PodCycle::repeat(), with nothing to avoid.
+  NodeId choose_again(CycleState& state);
 
  private:
   struct Kind {
+    bool is_new = true;     // no node was judged
     TournamentTree scores;  // by position in nodes_
     model::Changes::Position seen;
     std::uint64_t shared_pools_stamp = 0;
   };
-  bool is_kept(CycleState& state, std::span<const NodeId> avoid);
-  NodeId best_kept(CycleState& state);
+  bool is_signed_alone(CycleState& state);
+  NodeId best_kept(Kind& kind, CycleState& state);
   bool bring_up_to_date(Kind& kind, CycleState& state);
   void start(Kind& kind, CycleState& state);
-  std::size_t position(NodeId node) const { return positions_[node.index()]; }
+  // Of a node in the list.
+  std::size_t position(NodeId node) const { return *positions_.find(node); }
 
   const PodCycle& pods_;
+  NodePositions& positions_;
   const std::span<const NodeId> nodes_;
-  std::vector<std::uint32_t> positions_;  // by node; of the nodes of others the number of nodes_
-  std::map<std::string, Kind> kinds_;     // by signature; only looked up
+  NodePositions::List list_ = 0;       // of nodes_
+  std::map<std::string, Kind> kinds_;  // by signature; only looked up
+  Kind* latest_ = nullptr;             // of the latest pod; null: it is not kept
+  bool may_repeat_ = false;
   PodSignature signature_;
   FilterScope scope_;
   std::vector<NodeId> changed_;

@@ -10,11 +10,11 @@ namespace berth::placement {
 namespace {
 
 // Nodes of three sizes, some of them full, and members that ask for 1 to 3 CPUs; the second one of a kind is
-// alike. A node may lose what was placed there.
+// alike, and may repeat the one before it. A node may lose what was placed there.
 TEST(PlacementChoice, ChoosesAsTheCycleThatJudgesEveryNode) {
   EXPECT_TRUE(rc::check("the same node for every member", [] {
     PluginBench bench;
-    const int nodes = 10 + random_below(30);
+    const int nodes = 1 + random_below(40);
     for (int i = 0; i < nodes; ++i) {
       const std::string name = "n" + std::to_string(100 + i);
       bench.put(api::Kind::Node,
@@ -32,16 +32,23 @@ TEST(PlacementChoice, ChoosesAsTheCycleThatJudgesEveryNode) {
     for (const NodeId node : bench.domains.nodes(bench.cluster))
       if (!one_in(5)) some.push_back(node);
     model::Ledger::Transaction transaction(bench.cluster.ledger());
-    PlacementChoice choice(bench.pods, some);
+    NodePositions positions;
+    PlacementChoice choice(bench.pods, positions, some);
+    CycleState slow;
+    const api::Pod* before_it = nullptr;  // the member that the state is about
     for (int i = 0; i < members; ++i) {
       const api::Pod& pod = *bench.view.pods.find("ns", "p" + std::to_string(i));
-      bench.pods.begin(bench.state, bench.context, pod, &transaction);
-      const NodeId wanted =
-          bench.pods.prepare(bench.state) ? bench.pods.choose(bench.state, some, {}) : NodeId::none();
-      const std::string why =
-          wanted.valid() ? "" : fit_sentence(bench.pods.fit_error(bench.state), some.size());
-      bench.pods.begin(bench.state, bench.context, pod, &transaction);
-      const NodeId node = choice.choose(bench.state, {});
+      bench.pods.begin(slow, bench.context, pod, &transaction);
+      const NodeId wanted = bench.pods.prepare(slow) ? bench.pods.choose(slow, some, {}) : NodeId::none();
+      const std::string why = wanted.valid() ? "" : fit_sentence(bench.pods.fit_error(slow), some.size());
+      const bool repeats = before_it && model::are_alike(*before_it, pod) && choice.may_repeat();
+      before_it = &pod;
+      if (repeats)
+        RC_ASSERT(bench.pods.repeat(bench.state, pod, slow.pod_id));
+      else
+        bench.pods.begin(bench.state, bench.context, pod, &transaction);
+      const NodeId node =
+          repeats ? choice.choose_again(bench.state) : choice.choose(bench.state, {}, one_in(2));
       RC_ASSERT(node == wanted);
       if (!node.valid()) {
         RC_ASSERT(fit_sentence(bench.pods.fit_error(bench.state), some.size()) == why);
@@ -61,7 +68,8 @@ TEST(PlacementChoice, MembersThatAreAlikeCostNoPassOverTheNodes) {
   const std::vector<NodeId>& nodes = bench.domains.nodes(bench.cluster);
   for (int i = 0; i < 10; ++i) bench.put_pod("p" + std::to_string(i));
   model::Ledger::Transaction transaction(bench.cluster.ledger());
-  PlacementChoice choice(bench.pods, nodes);
+  NodePositions positions;
+  PlacementChoice choice(bench.pods, positions, nodes);
   for (int i = 0; i < 10; ++i) {
     const api::Pod& pod = *bench.view.pods.find("ns", "p" + std::to_string(i));
     bench.pods.begin(bench.state, bench.context, pod, &transaction);

@@ -391,9 +391,10 @@ FitError SignatureCache::fit_error(const CycleState& state) {
       nodes.nearest = order_->node(nearest);
     }
   }
-  return builder.take([&](const Reason& reason, NodeId node) {
+  const FitErrorBuilder::WhyNot words = [&](const Reason& reason, NodeId node) {
     return pods_.has_words(state, reason) ? words_for(cached, state, order_->slot(node)) : std::string();
-  });
+  };
+  return builder.take(words, &domains_.absent_labels());
 }
 
 RefusedByNode SignatureCache::refused_for(const Diagnosis& diagnosis, const Diagnosis::Row& row) {

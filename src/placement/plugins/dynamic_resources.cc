@@ -2,7 +2,6 @@
 // devices. Source: KEP-4381; kube-scheduler's plugin for the texts.
 #include <algorithm>
 
-#include "base/name_list.h"
 #include "base/nearest_names.h"
 #include "dra/allocator.h"
 #include "dra/gates.h"
@@ -74,18 +73,12 @@ bool has_rival(const model::Cluster& cluster, const model::ClaimReservation& res
                      });
 }
 
-// Device classes whose names are compared with one that does not exist, the first by name.
-constexpr std::size_t kClassesComparedMax = 256;
-
-// "nearest: gpu-large", else the first classes that there are: "existing: big, small".
 std::string class_hint(const model::Cluster& cluster, std::string_view missing) {
   std::vector<std::string> names;
   for (const auto& [name, device_class] : cluster.classes())
-    if (names.size() < kClassesComparedMax) names.push_back(name);
+    if (names.size() < kNamesComparedMax) names.push_back(name);
   if (names.empty()) return "the cluster has no device class";
-  const std::vector<std::string> near = nearest_names(missing, names);
-  return near.empty() ? "existing: " + first_names(names, kNearestMax, cluster.classes().size())
-                      : "nearest: " + first_names(near, near.size());
+  return names_hint(missing, names, cluster.classes().size());
 }
 
 class DynamicResourcesClaims final : public PreFilter {

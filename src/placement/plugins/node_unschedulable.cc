@@ -21,10 +21,16 @@ class NodeUnschedulable final : public Filter {
     return Signing::Signed;
   }
   void filter(const PodQuery& query, NodeVerdicts& verdicts) const override {
-    const api::Taint cordon{std::string(api::kUnschedulableTaint), "", "NoSchedule", {}};
-    if (api::tolerates(query.pod->tolerations, cordon)) return;
+    if (tolerates_cordons(*query.pod)) return;
     verdicts.keep_if(reason_row("NodeUnschedulable"),
                      [&](NodeId node) { return !query.context->cluster.node(node).unschedulable; });
+  }
+
+ private:
+  static bool tolerates_cordons(const api::Pod& pod) {
+    if (pod.tolerations.empty()) return false;
+    const api::Taint cordon{std::string(api::kUnschedulableTaint), "", "NoSchedule", {}};
+    return api::tolerates(pod.tolerations, cordon);
   }
 };
 

@@ -11,7 +11,6 @@ namespace berth::placement {
 namespace {
 
 constexpr std::string_view kNodeNameField = "metadata.name";
-constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 
 bool names_nodes(const api::NodeSelector& selector) {
   const auto by_name = [](const api::Requirement& one) {
@@ -44,7 +43,7 @@ Evictability evictability(const model::Cluster& cluster, PodId id, Time now) {
   const model::PodRow& row = cluster.pod(id);
   if (!row.live || api::is_gpu_reservation(*row.live)) return Evictability::Fixed;
   const api::Pod& pod = *row.live;
-  if (!pod.meta.annotation(kMirrorAnnotation).empty()) return Evictability::Fixed;
+  if (!pod.meta.annotation(api::kMirrorAnnotation).empty()) return Evictability::Fixed;
   if (pod.meta.deleting()) {
     const bool late = now.is_set() && now > pod.meta.deleted + kLateEndMax;
     return late ? Evictability::Fixed : Evictability::EndsSoon;

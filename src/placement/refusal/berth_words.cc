@@ -26,10 +26,14 @@ constexpr std::array<std::string_view, 6> kUnsettledGates = {
     "the bind request of member {} is to be taken back",
     "the others of decision {} wait at the gang barrier"};
 
+std::string with_hint(std::string text, const std::string& hint) {
+  return hint.empty() ? text : std::move(text) + " (" + hint + ")";
+}
+
 std::string words_of(const PodGate& gate) {
-  const std::string_view told = gate_sentence(gate);
-  return told.empty() ? with_subjects(kPodGates[static_cast<std::size_t>(gate.kind)], gate.claim)
-                      : std::string(told);
+  const std::string_view sentence = gate_sentence(gate);
+  if (!sentence.empty()) return std::string(sentence);
+  return with_hint(with_subjects(kPodGates[static_cast<std::size_t>(gate.kind)], gate.claim), gate.hint);
 }
 
 std::string words_of(const MemberGate& member) {
@@ -80,7 +84,7 @@ std::string words_of(const GroupGate& gate) {
       return "the group leaves failed nodes, and " + std::to_string(gate.alive) +
              (gate.alive == 1 ? " pod is" : " pods are") + " still there";
   }
-  return "PodGroup " + gate.name + " does not exist";
+  return with_hint("PodGroup " + gate.name + " does not exist", gate.why);
 }
 
 std::string waits(const std::string& ns, const std::string& name) {
@@ -117,8 +121,9 @@ std::string filter_words(const RefusedFor& refused) {
 std::string detail_of(const RefusedFor& refused) {
   std::string detail = refused.lacks ? shortage_text(*refused.lacks) : "";
   for (const std::string& taint : refused.taints) detail.append(detail.empty() ? "" : ", ").append(taint);
-  const std::string more = filter_words(refused);
-  return detail.append(detail.empty() || more.empty() ? "" : "; ").append(more);
+  for (const std::string& more : {refused.absent, filter_words(refused)})
+    detail.append(detail.empty() || more.empty() ? "" : "; ").append(more);
+  return detail;
 }
 
 std::string clause(const RefusedFor& refused, std::size_t node_count) {

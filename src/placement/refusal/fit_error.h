@@ -40,6 +40,7 @@ struct RefusedFor {
   std::vector<RefusedNode> first;   // by name, at most kNodesNamedMax
   std::optional<Shortage> lacks;    // none: not about resources
   std::vector<std::string> taints;  // of `first`, those that the pod does not tolerate
+  std::string absent;               // labels that no node has (absent_labels.h); empty: none is known
   friend bool operator==(const RefusedFor&, const RefusedFor&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "placement/refusal/fit_error_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "placement/free_resources.h"
@@ -54,8 +55,12 @@ void FitErrorBuilder::add_diagnosis() {
   }
 }
 
-FitError FitErrorBuilder::take(const WhyNot& why_not) {
-  for (auto& [text, nodes] : by_text_) made_.reasons.push_back(describe(nodes, why_not));
+FitError FitErrorBuilder::take(const WhyNot& why_not, AbsentLabels* labels) {
+  for (auto& [text, nodes] : by_text_) {
+    RefusedFor& refused = made_.reasons.emplace_back(describe(nodes, why_not));
+    if (labels && *refused.row == reason_row("NodeAffinityMismatch") && no_node_matched())
+      refused.absent = labels->of(state_.context->cluster, *state_.pod);
+  }
   if (made_.everywhere_row) plugins_.insert(made_.everywhere_row->plugin);
   made_.plugins.assign(plugins_.begin(), plugins_.end());
   return std::move(made_);
@@ -63,7 +68,8 @@ FitError FitErrorBuilder::take(const WhyNot& why_not) {
 
 RefusedFor FitErrorBuilder::describe(Nodes& nodes, const WhyNot& why_not) {
   const model::Cluster& cluster = state_.context->cluster;
-  RefusedFor refused{nodes.reason->row, nodes.reason->text, nodes.reason->subject, nodes.count, {}, {}, {}};
+  RefusedFor refused{
+      nodes.reason->row, nodes.reason->text, nodes.reason->subject, nodes.count, {}, {}, {}, {}};
   if (nodes.reason->resource.valid()) refused.lacks = shortage(nodes);
   std::vector<NodeId>& named = nodes.named;
   const std::size_t shown = std::min(named.size(), kNodesNamedMax);
@@ -74,6 +80,14 @@ RefusedFor FitErrorBuilder::describe(Nodes& nodes, const WhyNot& why_not) {
     refused.first.push_back({cluster.node(node).name, why_not ? why_not(*refused.row, node) : std::string()});
   if (*refused.row == reason_row("UntoleratedTaint")) refused.taints = untolerated(named);
   return refused;
+}
+
+bool FitErrorBuilder::no_node_matched() const {
+  constexpr std::array<std::string_view, 3> kUpToAffinity = {"NodeUnschedulable", "TaintToleration",
+                                                             "NodeAffinity"};
+  return std::ranges::all_of(by_text_, [&](const auto& one) {
+    return std::ranges::find(kUpToAffinity, one.second.reason->row->plugin) != kUpToAffinity.end();
+  });
 }
 
 Shortage FitErrorBuilder::shortage(const Nodes& nodes) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "placement/cycle_state.h"
+#include "placement/refusal/absent_labels.h"
 #include "placement/refusal/fit_error.h"
 
 namespace berth::placement {
@@ -36,11 +37,13 @@ class FitErrorBuilder {
   Nodes& of(const KnownReason& reason);
   // Everything that the attempt's own diagnosis has.
   void add_diagnosis();
-  // Without `why_not` nodes are only named.
-  FitError take(const WhyNot& why_not);
+  // Without `why_not` nodes are only named; without `labels` labels that no node has are not looked for.
+  FitError take(const WhyNot& why_not, AbsentLabels* labels);
 
  private:
   RefusedFor describe(Nodes& nodes, const WhyNot& why_not);
+  // No node came as far as a filter after NodeAffinity.
+  bool no_node_matched() const;
   Shortage shortage(const Nodes& nodes);
   std::vector<std::string> untolerated(const std::vector<NodeId>& nodes) const;
 

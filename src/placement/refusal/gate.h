@@ -23,6 +23,7 @@ struct PodGate {
   };
   Kind kind = Kind::SchedulingGates;
   std::string claim = {};
+  std::string hint = {};  // of a ClaimNotMade or ClaimMissing, in a plan: "nearest: gpu-2"
   friend bool operator==(const PodGate&, const PodGate&) = default;
 };
 
@@ -76,7 +77,7 @@ struct GroupGate {
   std::string name;
   std::int32_t wanted = 0, alive = 0;
   std::vector<ShortGroup> missing = {};  // of TooFewGroups: children that are not complete
-  std::string why = {};                  // of PolicyFault
+  std::string why = {};                  // of PolicyFault; of NoGroup, in a plan: "nearest: train"
   friend bool operator==(const GroupGate&, const GroupGate&) = default;
 };
 

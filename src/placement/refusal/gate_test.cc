@@ -15,6 +15,7 @@ TEST(GateReason, EachKindHasItsWords) {
       {PodGate{Pod::SchedulingGates}, "Scheduling is blocked due to non-empty scheduling gates"},
       {PodGate{Pod::ClaimNotMade, "gpu"}, "waits for a ResourceClaim to be made for its claim gpu"},
       {PodGate{Pod::ClaimMissing, "c"}, "waits for ResourceClaim c"},
+      {PodGate{Pod::ClaimMissing, "c", "nearest: d"}, "waits for ResourceClaim c (nearest: d)"},
       {PodGate{Pod::ClaimDeleting, "c"}, "waits until ResourceClaim c is deleted and made again"},
       {PodGate{Pod::ClaimOfOther, "c"}, "finds ResourceClaim c owned by another object"},
       {PodGate{Pod::DevicesSealed}, "what an earlier process wrote about devices may still land"},

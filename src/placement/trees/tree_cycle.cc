@@ -79,12 +79,10 @@ class TreeRun {
       return;
     }
     const std::size_t chain = grounds_.chain_of(0);
-    DomainUse all;
+    const DomainUse all = placer_.requested();
     std::int32_t members = 0;
-    for (const TreeNode& node : input_.nodes) {
+    for (const TreeNode& node : input_.nodes)
       members += node.group.scheduled + static_cast<std::int32_t>(node.group.waiting.size());
-      all += requested_by(context_.cluster, node.group.waiting);
-    }
     std::vector<PlacementResult> full;
     for (const Placement* one : grounds_.candidates(0, whole)) {
       candidates_.push_back({chain, one});

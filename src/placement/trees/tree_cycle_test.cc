@@ -150,6 +150,23 @@ TEST(TreesAtTheirBounds, OneDeviceTooFewIsProvedByCounts) {
   EXPECT_EQ(outcome.refusal->group->unproved, "");
 }
 
+// Each asks for two devices of one model, and no rack has that: counts do not see it, and 40,320 ways to
+// choose the racks of all groups are more than are tried.
+TEST(TreesAtTheirBounds, GroupsThatNoRackTakesAreProvedByThemselves) {
+  constexpr int kGroups = 8;
+  TreeWorld world{{}, {"block", kGroups, {}, {}}};
+  for (int i = 0; i < kGroups; ++i) {
+    world.nodes.push_back({0, i, 9, {1, 1}});
+    TreeSpec& group = world.tree.children.emplace_back(gang("rack", 1, 1));
+    group.devices = 2;
+    group.claims = TreeSpec::Claims::OwnOfOneModel;
+  }
+  TreeBench bench(world);
+  const TreeOutcome outcome = bench.decide();
+  ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
+  EXPECT_EQ(outcome.refusal->group->unproved, "");
+}
+
 // Leaves the range of scores.
 class TooHigh final : public PlacementScorer {
  public:
@@ -293,11 +310,15 @@ TEST(TreesOfAllKinds, ThatAreSpreadAreFoundWheneverTheyFit) {
   EXPECT_GT(tally.feasible, 400);
 }
 
-// BERTH_TREE_SEEDS: so many instead.
+std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// BERTH_TREE_SEEDS: so many instead, from BERTH_TREE_FIRST_SEED on.
 TEST(TreesOfAllKinds, WithDevicesAreFoundWheneverTheyFit) {
-  const char* const asked = std::getenv("BERTH_TREE_SEEDS");
-  const std::uint64_t seeds = asked ? std::strtoull(asked, nullptr, 10) : 400;
-  const Tally tally = compare(0, seeds, random_device_world);
+  const std::uint64_t seeds = number_of("BERTH_TREE_SEEDS", 400);
+  const Tally tally = compare(number_of("BERTH_TREE_FIRST_SEED", 0), seeds, random_device_world);
   EXPECT_EQ(tally.missed, 0) << "of " << tally.feasible;
   EXPECT_GT(tally.feasible, 100);
   EXPECT_GT(tally.proved, 20);

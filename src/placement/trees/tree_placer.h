@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "placement/groups/waiting_members.h"
 #include "placement/trees/tree_descent.h"
 #include "placement/trees/tree_needs.h"
 
@@ -43,6 +44,8 @@ class TreePlacer {
   void reset();
   // The same for one of many checks, which has steps of its own.
   void begin_check();
+  // What all waiting members request.
+  DomainUse requested() const;
   // Of the check, in members that are placed.
   std::size_t steps() const;
 
@@ -55,13 +58,17 @@ class TreePlacer {
   // Members of the group, and of all below it, that must be placed at least.
   std::int64_t asks(std::size_t node) const { return needs_[node].asks; }
   const TreeOutcome& outcome() const { return outcome_; }
-  TreeOutcome take_outcome() { return std::move(outcome_); }
+  TreeOutcome take_outcome() {
+    is_empty_ = false;
+    return std::move(outcome_);
+  }
 
  private:
   struct State {
     std::optional<Ground> ground;
     std::optional<std::size_t> kind;     // of a group with waiting members
     std::optional<std::size_t> devices;  // the same, if devices limit it: the demand of each member
+    std::shared_ptr<const WaitingMembers> members;
   };
   void find_kinds(const PluginSet& plugins);
   void find_devices();
@@ -75,8 +82,18 @@ class TreePlacer {
   std::vector<std::size_t> children_of(const TreeNode& node, std::int64_t needed, Children which) const;
   bool place(const TreeUnit& unit, const Ground& ground);
   void take_back(const TreeUnit& unit);
-  bool place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
-                      std::span<const std::size_t> placed, Budget& steps, Budget& choices);
+  // Members of groups that are placed at once, and what may be spent on it.
+  struct Together {
+    std::vector<GroupPart> parts;
+    std::vector<std::size_t> nodes;  // of the tree, by part
+    Budget& steps;
+    Budget& choices;
+  };
+  Together together(std::span<const TreeUnit> units, const TreeDescent& descent,
+                    std::span<const std::size_t> placed, Budget& steps, Budget& choices) const;
+  GroupOutcome search_together(const Together& all, std::string_view& unproved);
+  bool place_together(const Together& all);
+  bool refute_together(const Together& some);
   void grow_node(std::size_t node);
   void grow_group(std::size_t node);
   void find_ground(std::size_t node);
@@ -98,6 +115,7 @@ class TreePlacer {
   Budget descents_{kTreeDescentStepsMax}, placings_{kTreePlacingsMax}, choices_{kGroupStepsMax};
   std::vector<std::optional<model::Ledger::Transaction::Savepoint>> before_;  // by node: its minimum
   TreeOutcome outcome_;
+  bool is_empty_ = false;  // nothing is placed in the outcome, and no group has a ground
   std::optional<TreeObstacle> obstacle_;
   std::string error_;
   std::string_view unproved_;

@@ -160,7 +160,19 @@ def rolls_out(kubectl):
     has(kubectl("scale", "deployment/web", "--replicas=3", "--current-replicas=2"), "scaled")
     kubectl("wait", "deployment/web", "--for=jsonpath={.status.readyReplicas}=3", "--timeout=60s")
     has(kubectl("autoscale", "deployment/web", "--min=1", "--max=3"), "autoscaled")
+    # Half of the 100m that its pod requests.
+    eventually("the autoscaler shows the usage", lambda: re.search(
+        r"^web +Deployment/web +cpu: 50%/80% +1 +3 +3 ", kubectl("get", "hpa", "web"), re.MULTILINE))
     has(kubectl("expose", "deployment", "web", "--port=80"), "service/web exposed")
+
+
+def measures(kubectl):
+    has(kubectl("top", "nodes"), r"^NAME +CPU", r"^\S+ +[0-9]+m +[0-9]+% +[0-9]+Mi")
+    has(kubectl("top", "pods", "-l", "app=web", "--containers"), r"^POD +NAME", r"^web-\S+ +web +50m +0Mi")
+    has(kubectl("top", "pods", "-A", "--sort-by=cpu"), r"^NAMESPACE +NAME", r"^default +web-\S+ +50m +0Mi")
+    has(kubectl("get", "pods.metrics.k8s.io", "-l", "app=web"), r"^NAME +CPU +MEMORY +WINDOW",
+        r"^web-\S+ +50m +0 +[0-9]+s")
+    has(kubectl("top", "pod", "absent", good=False), "NotFound")
 
 
 def shows_pods(kubectl):
@@ -229,7 +241,7 @@ def watches_and_deletes(kubectl):
 
 
 VERBS = (reads_and_discovers, explains, applies_client_side, applies_custom_resources, prunes,
-         applies_server_side, changes, rolls_out, shows_pods, runs_and_waits, asks_for_rights,
+         applies_server_side, changes, rolls_out, measures, shows_pods, runs_and_waits, asks_for_rights,
          works_on_nodes, watches_and_deletes)
 
 

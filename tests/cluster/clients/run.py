@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Programs of other people, unchanged, against `berth up`: Helm, Kubernetes' controllers, client-go, kubectl.
+"""Programs of other people, unchanged, against `berth up`: Helm, Kubernetes' controllers, client-go, kubectl,
+operators with webhooks.
 
 They are built from Go modules by tests/cluster/run.py --build; what is not built is skipped by name.
 PODS is how many the informers follow.
@@ -17,6 +18,11 @@ from programs import HERE, Server, eventually, list_of, program
 import suite
 from kinds import KINDS
 from kubectl_verbs import KUBECTL_CASES
+from operator_jobset import JOBSET_CASES
+from operator_kueue import KUEUE_CASES
+from operator_lws import LWS_CASES
+from operator_mpi import MPI_CASES
+from operator_trainer import TRAINER_CASES
 
 PODS = int(os.environ.get("PODS", "200000"))
 SYNC_SECONDS_MAX = 60
@@ -255,7 +261,8 @@ CASES = (helm_installs_upgrades_rolls_back_and_uninstalls,
          an_operator_of_controller_runtime_outlives_its_leader,
          every_resource_is_watched_as_table_object_and_metadata,
          informers_of_client_go_follow_changes_and_a_restart,
-         *(served("--nodes", "3")(case) for case in KUBECTL_CASES))
+         *(served("--nodes", "3")(case) for case in KUBECTL_CASES), *JOBSET_CASES,
+         *LWS_CASES, *TRAINER_CASES, *KUEUE_CASES, *MPI_CASES)
 
 
 def main():

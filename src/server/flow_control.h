@@ -1,0 +1,66 @@
+// Priority and fairness: how many requests of each priority level are under way at once, and in which order
+// the others have their turn.
+//
+// A request has a seat of its level until its answer begins; a watch, and the items of a list, need none. A
+// level that queues takes the flows that wait in turn, so a user who floods it delays himself. Beyond its
+// bounds a level refuses (429), and so it does what has waited for kFlowWaitMax. Exempt levels, and requests
+// that no FlowSchema matches, never wait. Thread-safe; owner: ApiServer. Cost: a match of the schemas, and a
+// lock at the begin and the end of a request. Source: pkg/util/flowcontrol of k8s.io/apiserver 1.37, which
+// deals flows to a fixed number of queues, counts seats by the size of a list and lets levels lend theirs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/metrics.h"
+#include "base/time.h"
+#include "server/flow_schemas.h"
+#include "server/http.h"
+#include "server/object_target.h"
+#include "server/rendering.h"
+
+namespace berth::server {
+
+class Registry;
+
+// kube-apiserver's --max-requests-inflight and --max-mutating-requests-inflight together.
+inline constexpr std::int64_t kSeatsOfAllLevels = 600;
+inline constexpr Duration kFlowWaitMax = Duration::seconds(15);
+inline constexpr std::size_t kFlowRowsMax = 4096;  // of each metric; further schemas are not counted
+
+class FlowControl {
+ public:
+  // It outlives this.
+  explicit FlowControl(const Registry& registry);
+  ~FlowControl();
+
+  // A request and what carries it out, with an exchange that gives its seat back.
+  struct Arrival {
+    std::shared_ptr<HttpExchange> exchange;
+    Encoding refusal_encoding;
+    std::function<void(std::shared_ptr<HttpExchange>)> run;
+  };
+  // Runs it, now or on a pool thread when it has its turn, or refuses.
+  void admit(const FlowAttributes& asked, Arrival arrival);
+  // A FlowSchema or a level was written: the next request is judged by it.
+  void noted(const ObjectTarget& target);
+  // Refuses what has waited for too long; about every 200 ms.
+  void tick(Time monotonic_now);
+  // Afterwards nothing that waits begins: called before the pool ends.
+  void stop();
+  void write_metrics(MetricsText& text) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const FlowSchemas> schemas();
+  void read_again();
+
+  const Registry& registry_;
+  // Writes of schemas and levels, and how many of them the compiled set has seen.
+  std::atomic<std::uint64_t> written_{1}, read_to_{0};
+  const std::shared_ptr<State> state_;  // exchanges may outlive this
+};
+
+}  // namespace berth::server

@@ -1,0 +1,252 @@
+#include "server/flow_control.h"
+
+#include <gtest/gtest.h>
+
+#include "rbac/user.h"
+#include "server/test_bench.h"
+
+namespace berth::server {
+namespace {
+
+class FlowControls : public testing::Test {
+ protected:
+  using Peer = std::shared_ptr<Said>;
+
+  void make(const std::string& plural, const std::string& name, const std::string& spec) {
+    const auto made = std::make_shared<Said>();
+    bench.ask("POST", "/apis/flowcontrol.apiserver.k8s.io/v1/" + plural, {},
+              R"({"metadata":{"name":")" + name + R"("},"spec":)" + spec + "}", made);
+    EXPECT_EQ(made->response.status, 201) << made->response.body;
+  }
+  // `shares` of 300 in all: two seats each. Of a flow 6 requests may wait, of all flows 12.
+  void make_levels(int shares = 1,
+                   const std::string& response = R"({"type":"Queue","queuing":)"
+                                                 R"({"queues":4,"handSize":2,"queueLengthLimit":3}})") {
+    const auto level = [&](const char* name, int of_300, const std::string& limit) {
+      make("prioritylevelconfigurations", name,
+           R"({"type":"Limited","limited":{"nominalConcurrencyShares":)" + std::to_string(of_300) +
+               R"(,"limitResponse":)" + limit + "}}");
+    };
+    level("small", shares, response);
+    level("rest", 300 - shares, R"({"type":"Reject"})");
+    make("flowschemas", "all",
+         R"({"priorityLevelConfiguration":{"name":"small"},"matchingPrecedence":500,)"
+         R"("distinguisherMethod":{"type":"ByUser"},"rules":[{"subjects":)"
+         R"([{"kind":"Group","group":{"name":"testers"}}],"resourceRules":)"
+         R"([{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"namespaces":["*"]}]}]})");
+    const api::ResourceInfo* schemas =
+        api::find_resource(std::string(kFlowControlGroup), "v1", "flowschemas");
+    flows.noted({schemas, "", "all", ""});
+  }
+  // Those that run stay in `running`, by user.
+  Peer ask(const std::string& user) {
+    const rbac::User who{user, {"testers"}};
+    const auto peer = std::make_shared<Said>();
+    peer->response.status = 0;
+    flows.admit({.user = who, .verb = "list", .resource = "pods", .ns = "default"},
+                {peer, Encoding::Json, [this, user](std::shared_ptr<HttpExchange> exchange) {
+                   running.emplace_back(user, std::move(exchange));
+                 }});
+    return peer;
+  }
+  std::string users_that_run() const {
+    std::string users;
+    for (const auto& [user, exchange] : running) users += user;
+    return users;
+  }
+  // The first one that runs is answered.
+  void answer() {
+    const auto first = std::move(running.front());
+    running.erase(running.begin());
+    first.second->respond(text_response(200, "ok"));
+  }
+  // The same, but it is not.
+  void drop() {
+    std::shared_ptr<HttpExchange> first = std::move(running.front().second);
+    running.erase(running.begin());
+    first.reset();
+  }
+  std::string metrics() const {
+    MetricsText text;
+    flows.write_metrics(text);
+    return text.take();
+  }
+
+  ServerBench bench;
+  std::vector<std::pair<std::string, std::shared_ptr<HttpExchange>>> running;
+  FlowControl flows{bench.server.registry()};
+};
+
+TEST_F(FlowControls, AFloodOfOneUserDelaysThatUser) {
+  make_levels();
+  std::vector<Peer> flood;
+  for (int n = 0; n < 9; ++n) flood.push_back(ask("a"));
+  EXPECT_EQ(users_that_run(), "aa");
+  EXPECT_EQ(flood[7]->response.status, 0) << "the sixth that waits";
+  EXPECT_EQ(flood[8]->response.status, 429);
+  ask("b");
+  ask("b");
+  answer();
+  EXPECT_EQ(users_that_run(), "aa") << "whose flow waited first";
+  answer();
+  EXPECT_EQ(users_that_run(), "ab") << "then each flow in turn";
+  answer();
+  EXPECT_EQ(users_that_run(), "ba");
+  answer();
+  EXPECT_EQ(users_that_run(), "ab");
+  for (int n = 0; n < 5; ++n) answer();
+  EXPECT_EQ(users_that_run(), "a");
+  answer();
+  EXPECT_EQ(users_that_run(), "");
+  EXPECT_EQ(flood[0]->response.body, "ok");
+  EXPECT_NE(metrics().find(R"(apiserver_flowcontrol_dispatched_requests_total{priority_level="small",)"
+                           R"(flow_schema="all"} 10)"),
+            std::string::npos)
+      << metrics();
+  EXPECT_NE(metrics().find(R"(flow_schema="all",reason="queue-full"} 1)"), std::string::npos);
+}
+
+TEST_F(FlowControls, ManyUsersFillTheLevel) {
+  make_levels();
+  for (const char* user : {"a", "b", "c"})
+    for (int n = 0; n < 5; ++n) ask(user);
+  const Peer last = ask("d");
+  EXPECT_EQ(last->response.status, 429) << "12 wait: 3 of a, 5 of b, 4 of c";
+  answer();
+  EXPECT_EQ(ask("d")->response.status, 0);
+}
+
+TEST_F(FlowControls, WhatWaitsForLongIsRefused) {
+  make_levels();
+  ask("a");
+  ask("a");
+  const Peer third = ask("a");
+  bench.clock.advance(Duration::seconds(14));
+  const Peer fourth = ask("b");
+  flows.tick(bench.clock.monotonic());
+  EXPECT_EQ(third->response.status, 0);
+  bench.clock.advance(Duration::seconds(2));
+  flows.tick(bench.clock.monotonic());
+  EXPECT_EQ(third->response.status, 429);
+  EXPECT_EQ(fourth->response.status, 0);
+  answer();
+  EXPECT_EQ(users_that_run(), "ab");
+  EXPECT_NE(metrics().find(R"(reason="time-out"} 1)"), std::string::npos);
+}
+
+TEST_F(FlowControls, ASeatIsGivenBackOnce) {
+  make_levels();
+  ask("a");
+  ask("a");
+  ask("a");
+  ask("a");
+  ask("a");
+  // A stream has none from its begin on.
+  const std::shared_ptr<HttpExchange> stream = running.front().second;
+  running.erase(running.begin());
+  stream->begin_stream(200, {});
+  EXPECT_EQ(users_that_run(), "aa");
+  stream->end_stream();
+  EXPECT_EQ(users_that_run(), "aa");
+  // Nor has a request that nobody answers.
+  drop();
+  EXPECT_EQ(users_that_run(), "aa");
+  drop();
+  EXPECT_EQ(users_that_run(), "aa");
+  drop();
+  EXPECT_EQ(users_that_run(), "a");
+}
+
+TEST_F(FlowControls, ALevelMayRefuseInsteadOfQueueing) {
+  make_levels(1, R"({"type":"Reject"})");
+  ask("a");
+  ask("a");
+  EXPECT_EQ(ask("b")->response.status, 429);
+  EXPECT_NE(metrics().find(R"(reason="concurrency-limit"} 1)"), std::string::npos);
+}
+
+TEST_F(FlowControls, ALevelThatIsGivenSeatsLetsMoreRun) {
+  make_levels(0);
+  ask("a");
+  EXPECT_EQ(users_that_run(), "");
+  const auto changed = std::make_shared<Said>();
+  HttpRequest request{.method = "PATCH",
+                      .path = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/small",
+                      .query = {},
+                      .headers = {{"Content-Type", "application/merge-patch+json"}},
+                      .body = R"({"spec":{"limited":{"nominalConcurrencyShares":1}}})",
+                      .user = {"root", {"system:masters"}}};
+  bench.server.handle(std::move(request), changed);
+  EXPECT_EQ(changed->response.status, 200) << changed->response.body;
+  flows.noted({api::find_resource(std::string(kFlowControlGroup), "v1", "prioritylevelconfigurations"), "",
+               "small", ""});
+  ask("b");
+  flows.tick(bench.clock.monotonic());
+  EXPECT_EQ(users_that_run(), "ab");
+}
+
+// Of a whole server with the objects of every cluster.
+class FlowsOfACluster : public testing::Test {
+ protected:
+  FlowsOfACluster() { EXPECT_TRUE(bench.server.make_flow_objects().ok()); }
+
+  // "schema level" as the answer names them.
+  std::string flow_of(rbac::User user, std::string method, std::string path) {
+    const auto said = std::make_shared<Said>();
+    HttpRequest request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    request.user = std::move(user);
+    bench.server.handle(std::move(request), said);
+    std::string names;
+    for (const auto& [header, plural] :
+         {std::pair("X-Kubernetes-PF-FlowSchema-UID", "flowschemas"),
+          std::pair("X-Kubernetes-PF-PriorityLevel-UID", "prioritylevelconfigurations")}) {
+      std::string uid;
+      for (const auto& [name, value] : said->response.headers)
+        if (name == header) uid = value;
+      names += (names.empty() ? "" : " ") + name_of(plural, uid);
+    }
+    return names;
+  }
+  std::string name_of(const std::string& plural, const std::string& uid) {
+    store::ListQuery query;
+    query.resource = plural + ".flowcontrol.apiserver.k8s.io";
+    for (const store::ObjectPtr& object : bench.store->list(query)->objects)
+      if (object->uid == uid) return object->key.name;
+    return "none";
+  }
+
+  ServerBench bench;
+  const std::vector<std::string> known{"system:authenticated"};
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+};
+
+TEST_F(FlowsOfACluster, AnswersNameTheirSchemaAndLevel) {
+  const auto account = [](const std::string& ns) {
+    rbac::User user{rbac::service_account_user(ns, "x"), rbac::service_account_groups(ns)};
+    user.groups.emplace_back("system:authenticated");
+    return user;
+  };
+  const rbac::User node{"system:node:n", {"system:nodes", "system:authenticated"}};
+  EXPECT_EQ(flow_of({"root", {"system:masters"}}, "GET", "/api/v1/pods"), "exempt exempt");
+  EXPECT_EQ(flow_of({"eve", known}, "GET", "/api/v1/pods"), "global-default global-default");
+  EXPECT_EQ(flow_of({"eve", known}, "GET", "/version"), "global-default global-default");
+  EXPECT_EQ(flow_of({"system:anonymous", {"system:unauthenticated"}}, "GET", "/api"),
+            "global-default global-default");
+  EXPECT_EQ(flow_of(account("default"), "GET", "/api/v1/pods"), "service-accounts workload-low");
+  EXPECT_EQ(flow_of(account("kube-system"), "GET", leases + "/x"), "system-leader-election leader-election");
+  EXPECT_EQ(flow_of(account("kube-system"), "DELETE", leases + "/x"),
+            "kube-system-service-accounts workload-high");
+  EXPECT_EQ(flow_of(node, "GET", "/api/v1/nodes/n/status"), "system-node-high node-high");
+  EXPECT_EQ(flow_of(node, "GET", "/api/v1/pods"), "system-nodes system");
+}
+
+TEST_F(FlowsOfACluster, AreMadeOnce) {
+  const std::size_t before = bench.store->revision();
+  EXPECT_TRUE(bench.server.make_flow_objects().ok());
+  EXPECT_EQ(bench.store->revision(), before);
+}
+
+}  // namespace
+}  // namespace berth::server
