@@ -213,7 +213,8 @@ class FlowsOfACluster : public testing::Test {
   std::string name_of(const std::string& plural, const std::string& uid) {
     store::ListQuery query;
     query.resource = plural + ".flowcontrol.apiserver.k8s.io";
-    for (const store::ObjectPtr& object : bench.store->list(query)->objects)
+    const Result<store::ListPage> page = bench.store->list(query);
+    for (const store::ObjectPtr& object : page->objects)
       if (object->uid == uid) return object->key.name;
     return "none";
   }
