@@ -2,6 +2,7 @@
 // spec.volumeName, phase of the claim, one write a run, each on the version that was seen. Claims that wait
 // for a consumer are bound once a volume is reserved or provisioned for them. Source: the persistentvolume
 // controller of kube-controller-manager.
+#include "api/default_storage_class.h"
 #include "client/volumes.h"
 #include "controllers/controllers.h"
 #include "controllers/patches.h"
@@ -55,9 +56,28 @@ client::Write claim_is_bound(const PersistentVolume& volume, const PersistentVol
                       claim.meta.uid, claim.meta.resource_version);
 }
 
+// The class that a claim without one gets: the newest default, of several the first by name. Null: the claim
+// has one, or there is none. Source: assignDefaultStorageClass of kube-controller-manager.
+const api::StorageClass* class_to_give(const View& view, const PersistentVolumeClaim& claim) {
+  // An empty name is a choice, too: no class.
+  if (!claim.volume_name.empty() || claim.raw->find("\"storageClassName\":") != std::string::npos)
+    return nullptr;
+  const api::StorageClass* newest = nullptr;
+  for (const auto& [key, candidate] : view.storage_classes.all())
+    if (candidate->meta.annotation(api::kDefaultStorageClassAnnotation) == "true" &&
+        (!newest || candidate->meta.created > newest->meta.created))
+      newest = candidate.get();
+  return newest;
+}
+
 Effects bind(const View& view, const api::ObjectKey& key) {
   const PersistentVolumeClaim* claim = view.volume_claims.find(key.ns, key.name);
   if (!claim || claim->meta.deleting()) return Effects::nothing();
+  if (const api::StorageClass* given = class_to_give(view, *claim))
+    return Effects::write(
+        key,
+        on_seen_version(Kind::PersistentVolumeClaim, claim->meta,
+                        Json::object({{"spec", Json::object({{"storageClassName", given->meta.name}})}})));
   const PersistentVolume* volume = volume_of(view, *claim);
   if (!volume || (volume->claim_ref && !api::is_for(*volume, *claim))) return Effects::nothing();
   if (!volume->claim_ref || volume->claim_ref->uid.empty())
@@ -124,7 +144,7 @@ class PersistentVolumeBinder final : public client::Reconciler {
              }},
             {Kind::StorageClass, {}, [](const View& view, const Delta& delta, Keys& keys) {
                for (const auto& [name, claim] : view.volume_claims.all())
-                 if (claim->traits.storage_class == delta.key.name)
+                 if (claim->traits.storage_class.empty() || claim->traits.storage_class == delta.key.name)
                    keys.push_back(client::key_of(Kind::PersistentVolumeClaim, claim->meta));
              }}};
   }

@@ -57,6 +57,36 @@ TEST(PersistentVolumeBinder, BindsAnImmediateClaimToTheSmallestVolume) {
   EXPECT_EQ(phase_of(volume_in(fixture, "tiny")), "Available");
 }
 
+TEST(PersistentVolumeBinder, AClaimWithoutAClassGetsTheNewestDefault) {
+  const auto put_default = [](EngineFixture& fixture, const char* name, const char* created,
+                              const char* is_default) {
+    fixture.api.put(Kind::StorageClass, std::string(R"({"metadata":{"name":")") + name +
+                                            R"(","creationTimestamp":")" + created + R"(","annotations":{)" +
+                                            R"("storageclass.kubernetes.io/is-default-class":")" +
+                                            is_default + R"("}},"provisioner":"drv"})");
+  };
+  const auto put_plain_claim = [](EngineFixture& fixture, const std::string& name, const char* spec) {
+    fixture.api.put(Kind::PersistentVolumeClaim, R"({"metadata":{"namespace":"d","name":")" + name +
+                                                     R"(","uid":"u-)" + name + R"("},"spec":{)" + spec +
+                                                     R"("accessModes":["ReadWriteOnce"]}})");
+  };
+  EngineFixture fixture;
+  put_plain_claim(fixture, "none", "");
+  put_plain_claim(fixture, "empty", R"("storageClassName":"",)");
+  start(fixture);
+  EXPECT_EQ(claim_in(fixture, "none").part("spec").find("storageClassName"), nullptr);
+  put_default(fixture, "never", "2026-03-01T00:00:00Z", "false");
+  put_default(fixture, "old", "2026-01-01T00:00:00Z", "true");
+  fixture.run_until_idle();
+  EXPECT_EQ(claim_in(fixture, "none").part("spec").string_at("storageClassName"), "old");
+  EXPECT_EQ(claim_in(fixture, "empty").part("spec").string_at("storageClassName"), "");
+  put_default(fixture, "new", "2026-02-01T00:00:00Z", "true");
+  put_plain_claim(fixture, "next", "");
+  fixture.run_until_idle();
+  EXPECT_EQ(claim_in(fixture, "next").part("spec").string_at("storageClassName"), "new");
+  EXPECT_EQ(claim_in(fixture, "none").part("spec").string_at("storageClassName"), "old");
+}
+
 TEST(PersistentVolumeBinder, TwoClaimsNeverShareAVolume) {
   EngineFixture fixture;
   put_class(fixture, "Immediate");

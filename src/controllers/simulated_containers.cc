@@ -184,7 +184,7 @@ bool is_missing_image(std::string_view image) {
   const std::size_t slash = image.find('/');
   if (slash == std::string_view::npos) return false;
   const std::string_view registry = image.substr(0, slash);
-  return registry.ends_with(".invalid") || registry.starts_with("invalid.");
+  return registry == "localhost" || registry.ends_with(".invalid") || registry.starts_with("invalid.");
 }
 
 }  // namespace berth::controllers

@@ -23,7 +23,8 @@ struct ContainersEnd {
 // container has a command.
 std::optional<ContainersEnd> end_of_containers(const api::Pod& pod, Duration job_duration = {});
 
-// Images of registries below `invalid`, and with a tag that says that there is none, such as `missing`.
+// Images of registries below `invalid`, of the node itself (`localhost/app`), and with a tag that says that
+// there is none, such as `missing`.
 bool is_missing_image(std::string_view image);
 
 }  // namespace berth::controllers

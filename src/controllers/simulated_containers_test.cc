@@ -131,10 +131,12 @@ TEST(SimulatedContainers, ThoseOfJobsMayHaveADuration) {
 }
 
 TEST(SimulatedContainers, ImagesThatCannotBePulled) {
-  for (const char* image : {"webserver:404", "foo:non-existent", "registry:5000/app:missing",
-                            "invalid.registry.k8s.io/invalid/alpine:3.1", "registry.invalid/app"})
+  for (const char* image :
+       {"webserver:404", "foo:non-existent", "registry:5000/app:missing",
+        "invalid.registry.k8s.io/invalid/alpine:3.1", "registry.invalid/app", "localhost/app"})
     EXPECT_TRUE(is_missing_image(image)) << image;
-  for (const char* image : {"nginx", "nginx:1.27", "registry:5000/app", "missing/app:1", "app@sha256:404"})
+  for (const char* image :
+       {"nginx", "nginx:1.27", "registry:5000/app", "missing/app:1", "app@sha256:404", "localhost:5000/app"})
     EXPECT_FALSE(is_missing_image(image)) << image;
 }
 

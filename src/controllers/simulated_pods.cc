@@ -33,12 +33,7 @@ void note_of(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, s
              const api::Container& container, std::string_view reason, std::string message,
              bool warning = false) {
   note(effects, key, pod, reason, std::move(message), warning);
-  effects.events.back()
-      .field_path.append("spec.")
-      .append(list)
-      .append("{")
-      .append(container.name)
-      .append("}");
+  effects.events.back().field_path = "spec." + std::string(list) + "{" + std::string(container.name) + "}";
 }
 
 template <class Visit>
@@ -102,6 +97,18 @@ std::optional<Shortage> shortage_of(const api::Pod& pod, const api::Node& node) 
                                   count(asked->second) + ", used: 0, capacity: " + count(has->second)};
   }
   return std::nullopt;
+}
+
+// What preStop hooks of the kind `sleep` add to the end of a pod. Few have them, so the text is searched
+// first.
+Duration hook_time(const api::Pod& pod) {
+  if (pod.raw->find("\"preStop\":") == std::string::npos) return {};
+  const Result<Json> document = api::parse_object(*pod.raw, api::ManagedFields::Skip);
+  if (!document) return {};
+  std::int64_t seconds = 0;
+  for (const Json& container : document->part("spec").items_at("containers"))
+    seconds = std::max(seconds, container.part("lifecycle").part("preStop").part("sleep").int_at("seconds"));
+  return Duration::seconds(seconds);
 }
 
 class SimulatedPods final : public client::Reconciler {
@@ -203,7 +210,12 @@ class SimulatedPods final : public client::Reconciler {
     const std::vector<api::Container> added = added_ephemeral_containers(pod);
     if (ready || !added.empty() || is_for_earlier_spec(pod)) {
       Json status = Json::object();
-      if (ready) status["conditions"] = Json::array({*ready});
+      JsonArray conditions = observed_conditions(pod);
+      if (ready) {
+        std::erase_if(conditions, [](const Json& each) { return each.string_at("type") == "Ready"; });
+        conditions.push_back(*ready);
+      }
+      if (!conditions.empty()) status["conditions"] = std::move(conditions);
       if (!added.empty()) status["ephemeralContainerStatuses"] = ephemeral_statuses(pod, added, now);
       Effects effects = Effects::write(key, change_status(key, pod, std::move(status)));
       for (const api::Container& container : added)
@@ -270,7 +282,7 @@ class SimulatedPods final : public client::Reconciler {
     Effects effects;
     const Time running = running_since(pod);
     const Duration grace = Duration::seconds(pod.meta.deletion_grace_s.value_or(0));
-    const Time due = pod.meta.deleted - grace + std::min(grace, durations_.termination);
+    const Time due = pod.meta.deleted - grace + std::min(grace, hook_time(pod) + durations_.termination);
     if (running.is_set() && !pod.finished() && now < due) {
       effects.wake_at = due;
       return effects;
@@ -290,7 +302,7 @@ class SimulatedPods final : public client::Reconciler {
 
   // Unset of a pod whose containers are not ready.
   static Time running_since(const api::Pod& pod) {
-    const Time ready = api::containers_running_since(pod);
+    const Time ready = api::containers_ready_since(pod);
     return ready.is_set() ? ready - readiness_delay(pod) : ready;
   }
 

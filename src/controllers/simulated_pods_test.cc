@@ -233,6 +233,11 @@ TEST_F(SimulatedPods, ADeletedPodTakesItsTimeToEnd) {
   };
   ends_after("p", 30, 5);
   ends_after("q", 2, 2);
+  fixture.api.put(Kind::Pod,
+                  R"({"metadata":{"namespace":"d","name":"h","uid":"u3"},"spec":{"nodeName":"node-1",
+      "containers":[{"name":"c","image":"app:1","lifecycle":{"preStop":{"sleep":{"seconds":9}}}}]}})");
+  fixture.run_until_idle();
+  ends_after("h", 30, 14);
 }
 
 // What a Job with podReplacementPolicy Failed waits for.
@@ -480,6 +485,8 @@ TEST_F(SimulatedPods, SayWhichSpecTheySaw) {
           "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
   fixture.run_until_idle();
   EXPECT_EQ(status().int_at("observedGeneration"), 2);
+  for (const Json& condition : status().items_at("conditions"))
+    EXPECT_EQ(condition.int_at("observedGeneration"), 2) << condition.string_at("type");
   EXPECT_EQ(writes(), before + 1);
 }
 

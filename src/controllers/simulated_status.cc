@@ -12,6 +12,7 @@
 namespace berth::controllers {
 namespace {
 
+constexpr std::string_view kScheduled = "PodScheduled";
 constexpr std::string_view kBackOffReason = "CrashLoopBackOff";
 
 std::string digest_of(std::string_view seed) {
@@ -115,7 +116,15 @@ Json condition(const api::Pod& pod, std::string_view type, bool status, std::str
   set("reason", reason, standing && !standing->reason.empty());
   set("message", message, standing && !standing->message.empty());
   json["lastTransitionTime"] = format_time(since);
+  if (pod.meta.generation > 0) json["observedGeneration"] = pod.meta.generation;
   return json;
+}
+
+// That a standing condition, which a patch leaves as it is, holds for the present spec.
+void add_observation(const api::Pod& pod, std::string_view type, JsonArray& conditions) {
+  const api::Condition* standing = api::find_condition(pod.conditions, type);
+  if (standing && standing->observed_generation < pod.meta.generation)
+    conditions.push_back(Json::object({{"type", type}, {"observedGeneration", pod.meta.generation}}));
 }
 
 void add_unready(const api::Pod& pod, Time since, JsonArray& conditions) {
@@ -218,6 +227,7 @@ void add_ready(const api::Pod& pod, Time since, JsonArray& conditions) {
 Json running_status(const api::Pod& pod, ContainersAre running, Time now) {
   const std::string pod_ip = simulated_pod_ip(pod.meta.uid);
   JsonArray conditions;
+  add_observation(pod, kScheduled, conditions);
   for (const char* type : {"PodReadyToStartContainers", "Initialized"})
     conditions.push_back(condition(pod, type, true, "", now));
   running.is_ready = readiness_delay(pod) == Duration();
@@ -303,6 +313,7 @@ Json created_status(const api::Pod& pod, Time now) {
   JsonArray conditions = {
       condition(pod, "PodReadyToStartContainers", false, "", now),
       condition(pod, "Initialized", !has_init, has_init ? "ContainersNotInitialized" : "", now)};
+  add_observation(pod, kScheduled, conditions);
   add_unready(pod, now, conditions);
   Json status = Json::object({{"phase", "Pending"}, {"conditions", std::move(conditions)}});
   set_host_ip(status, pod);
@@ -380,6 +391,15 @@ std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now) {
       standing->reason == wanted.string_at("reason") && standing->message == wanted.string_at("message"))
     return std::nullopt;
   return wanted;
+}
+
+JsonArray observed_conditions(const api::Pod& pod) {
+  JsonArray conditions;
+  for (const std::string_view type :
+       {kScheduled, std::string_view("PodReadyToStartContainers"), std::string_view("Initialized"),
+        std::string_view("Ready"), std::string_view("ContainersReady")})
+    add_observation(pod, type, conditions);
+  return conditions;
 }
 
 std::vector<api::Container> added_ephemeral_containers(const api::Pod& pod) {

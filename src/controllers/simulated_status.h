@@ -71,6 +71,8 @@ Json overdue_status(const api::Pod& pod, const ContainerRun& last);
 // says so already.
 std::optional<Json> changed_ready_condition(const api::Pod& pod, Time now);
 
+// Conditions that were made for an earlier spec hold for the present one: their observedGeneration.
+JsonArray observed_conditions(const api::Pod& pod);
 // Ephemeral containers without a status: they were added since the last one. Cost: two parses where the pod
 // has any ephemeral container.
 std::vector<api::Container> added_ephemeral_containers(const api::Pod& pod);

@@ -3,13 +3,13 @@
 #include <array>
 #include <map>
 
+#include "api/default_storage_class.h"
 #include "server/metadata.h"
 #include "server/tables.h"
 
 namespace berth::server {
 namespace {
 
-constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
 constexpr const char* kUnset = "<unset>";
 
 JsonArray replica_cells(const Json& set, Time now) {
@@ -109,7 +109,8 @@ JsonArray volume_claim_cells(const Json& claim, Time now) {
 }
 
 JsonArray storage_class_cells(const Json& kind, Time now) {
-  const bool is_default = metadata_of(kind).part("annotations").string_at(kDefaultClass) == "true";
+  const bool is_default =
+      metadata_of(kind).part("annotations").string_at(api::kDefaultStorageClassAnnotation) == "true";
   return {name_of(kind) + (is_default ? " (default)" : ""),
           kind.string_at("provisioner"),
           or_else(kind.string_at("reclaimPolicy"), "Delete"),

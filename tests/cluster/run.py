@@ -18,8 +18,10 @@ from differs import known_differences
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+KUBECTL = HERE / "clients" / "kubectl"
 OUT = ROOT / "build" / "test-cluster"
-OWN_SUITES = ("install", "faults", "stories", "writes", "parity", "clients")  # Berth's own, in folders here
+# Of Berth's own, in folders here.
+OWN_SUITES = ("install", "faults", "stories", "writes", "parity", "clients", "e2e")
 SUITES = (*OWN_SUITES, "dra/default", "dra/ga", "dra/api", "dra/all")
 SUITE_TIMEOUT = "30m"
 STATES = ("pass", "fail", "skip")
@@ -27,6 +29,7 @@ OWN_WORDS = {"ok": "passed", "FAIL:": "failed", "SKIP": "skipped"}
 OWN_LINE = re.compile(r"(ok|FAIL:|SKIP)\s+(\S+?)(?::\s+(.*)|\s.*)?$")
 BUILD_VERSION = "k8s.io/component-base/version"
 KUBECTL_VERSION = re.compile(r"k8s\.io/kubectl v0\.((\d+)\S+)")
+KUBERNETES_VERSION = re.compile(r"k8s\.io/kubernetes v1\.((\d+)\S+)")
 # Programs of clients/operators/go.mod: the name here, the package of its main function.
 OPERATORS = {"jobset": "sigs.k8s.io/jobset", "lws": "sigs.k8s.io/lws/cmd",
              "mpi-operator": "github.com/kubeflow/mpi-operator/cmd/mpi-operator",
@@ -79,8 +82,12 @@ def stamp_of(program):
 
 def digest(folder, *names):
     """Of the named files and of all Go files of a folder."""
+    return digest_of(folder, [*folder.rglob("*.go"), *map(folder.joinpath, ("go.mod", "go.sum", *names))])
+
+
+def digest_of(folder, sources):
     content = hashlib.sha256()
-    for source in sorted([*folder.rglob("*.go"), *map(folder.joinpath, ("go.mod", "go.sum", *names))]):
+    for source in sorted(sources):
         content.update(f"{source.relative_to(folder)}\0".encode() + source.read_bytes() + b"\0")
     return content.hexdigest()
 
@@ -99,14 +106,24 @@ def build_programs(programs, sources, command):
         stamp_of(program).write_text(sources)
 
 
+def version_variables(version):
+    """The linker's flags by which a program of Kubernetes says its version, a match of "37.0" and "37"."""
+    return (f"-X {BUILD_VERSION}.gitVersion=v1.{version[1]} -X {BUILD_VERSION}.gitMajor=1 "
+            f"-X {BUILD_VERSION}.gitMinor={version[2]}")
+
+
 def build_optional(name, folder, variables="", module_file="go.mod", packages_at_once=(), package="."):
     """Its modules may be out of reach where those of Kubernetes are not: then its cases are skipped."""
-    program = rig_cache() / name
     sources = digest(folder, *{module_file, module_file.replace(".mod", ".sum")})
+    build_or_skip(name, sources, "build", folder, *packages_at_once, "-modfile=" + module_file,
+                  "-ldflags=-s -w " + variables, package=package)
+
+
+def build_or_skip(name, sources, verb, folder, *flags, package):
+    program = rig_cache() / name
     if not outdated(program, sources):
         return
-    command = ["nice", "-n", "19", "go", "build", "-C", folder, *packages_at_once, "-mod=readonly",
-               "-modfile=" + module_file, "-ldflags=-s -w " + variables, "-o", program, package]
+    command = ["nice", "-n", "19", "go", verb, "-C", folder, "-mod=readonly", *flags, "-o", program, package]
     try:
         build_programs([program], sources, command)
     except subprocess.CalledProcessError:
@@ -121,14 +138,27 @@ def build_client_programs():
     """One kubectl after the other, a package at a time: each takes minutes, and nobody waits for it."""
     build_chart_program()
     build_optional("clients", HERE / "clients")
-    folder = HERE / "clients" / "kubectl"
-    for module in sorted(folder.glob("*.mod")):
-        version = KUBECTL_VERSION.search(module.read_text())
-        variables = (f"-X {BUILD_VERSION}.gitVersion=v1.{version[1]} -X {BUILD_VERSION}.gitMajor=1 "
-                     f"-X {BUILD_VERSION}.gitMinor={version[2]}")
-        build_optional("kubectl-1." + version[2], folder, variables, module.name, ("-p", "1"))
+    for module in sorted(KUBECTL.glob("*.mod")):
+        build_kubectl(module)
     for name, package in OPERATORS.items():
         build_optional(name, HERE / "clients" / "operators", packages_at_once=("-p", "1"), package=package)
+
+
+def build_kubectl(module):
+    version = KUBECTL_VERSION.search(module.read_text())
+    build_optional("kubectl-1." + version[2], KUBECTL, version_variables(version), module.name, ("-p", "1"))
+
+
+def build_e2e_programs():
+    """Kubernetes' e2e.test, Ginkgo, which runs it, and the kubectl that it starts."""
+    build_kubectl(KUBECTL / "go.mod")
+    folder = HERE / "k8s-suite"
+    modules = [folder / "go.mod", folder / "go.sum"]
+    version = KUBERNETES_VERSION.search(modules[0].read_text())
+    sources = digest_of(folder, modules)
+    build_or_skip("ginkgo", sources, "build", folder, package="github.com/onsi/ginkgo/v2/ginkgo")
+    build_or_skip("e2e.test", sources, "test", folder, "-c", "-p", "2", "-vet=off",
+                  "-ldflags=-s -w " + version_variables(version), package="k8s.io/kubernetes/test/e2e")
 
 
 def rig_sources():
@@ -148,6 +178,8 @@ def build(suites):
         build_chart_program()
     if "clients" in suites:
         build_client_programs()
+    if "e2e" in suites:
+        build_e2e_programs()
     sources = suite_sources()
     stale = [suite for suite in of_kubernetes(suites) if outdated(suite_program(suite), sources)]
     if stale:
