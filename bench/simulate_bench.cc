@@ -1,13 +1,15 @@
 // rooms: simulate planning placement dra api model client
-// What the question "this node goes" costs on a large cluster, without reading it: the pods of one node after
-// another are lost and decided again.
+// What questions about a large cluster cost, without reading it: "this node goes", where the pods of one node
+// after another are lost and decided again, and "when does it start", behind many groups that wait.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "dra/cel_selectors.h"
 #include "dra/gates.h"
+#include "planning/expected_start.h"
 #include "simulate/lost_nodes.h"
 #include "simulate/script.h"
 #include "simulate/started_cluster.h"
@@ -77,6 +79,46 @@ void NodeOf5000WithAGangGoes(benchmark::State& state) {
   lose_one_node(state, true);
 }
 
+// Ten racks of 20 full nodes, whose pods end one rack after the other, and as many gangs of four of ten sizes
+// that need whole nodes of one rack. The youngest gang starts with the last rack.
+void StartBehindGroupsThatWait(benchmark::State& state) {
+  constexpr int kRacks = 10, kNodesPerRack = 20, kMembers = 4;
+  const auto groups = static_cast<int>(state.range(0));
+  planning::PlanOptions dated = options();
+  dated.now = Time::from_seconds(1'000'000);
+  const auto runs_for = [](planning::Document& document, int minutes) {
+    document.object["metadata"]["annotations"]["scheduling.berth.dev/expected-duration"] =
+        std::to_string(minutes) + "m";
+  };
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::vector<planning::Document> objects;
+    for (int node = 0; node < kRacks * kNodesPerRack; ++node) {
+      const std::string name = "n" + std::to_string(node), rack = std::to_string(node / kNodesPerRack);
+      objects.push_back(node_document(name, {64'000, 262'144, 0, {{"rack", "r" + rack}}}));
+      objects.push_back(pod_document("full-" + std::to_string(node), {60'000, 1024, 0}, ""));
+      objects.back().object["spec"]["nodeName"] = name;
+      runs_for(objects.back(), 10 * (1 + node / kNodesPerRack));
+    }
+    for (int i = 0; i < groups; ++i) {
+      const std::string group = "g" + std::to_string(i);
+      objects.push_back(group_document(group, kMembers, "rack", 0));
+      const std::int64_t cpu = i == groups - 1 ? 60'000 : 70'000 + i % 10;
+      for (int member = 0; member < kMembers; ++member)
+        objects.push_back(pod_document(group + "-" + std::to_string(member), {cpu, 1024, 0}, group));
+    }
+    auto offline = planning::OfflineCluster::make(std::move(objects), dated);
+    if (!offline) std::abort();
+    dra::CelSelectors selectors;
+    state.ResumeTiming();
+    const planning::ExpectedStart start = planning::expected_start(
+        **offline, {placement::EntityKind::Group, {"default", "g" + std::to_string(groups - 1)}}, dated,
+        selectors);
+    if (!start.at) std::abort();
+  }
+}
+
+BENCHMARK(StartBehindGroupsThatWait)->Arg(10000)->Unit(benchmark::kMillisecond);
 BENCHMARK(NodeOf5000Goes)->Unit(benchmark::kMicrosecond);
 BENCHMARK(NodeOf5000WithAGangGoes)->Unit(benchmark::kMicrosecond);
 

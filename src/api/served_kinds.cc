@@ -64,7 +64,6 @@ bool has_controller(const ResourceInfo& resource) {
       {"discovery.k8s.io", ""},
       {"certificates.k8s.io", "clustertrustbundles"},
       {"certificates.k8s.io", "podcertificaterequests"},
-      {"flowcontrol.apiserver.k8s.io", ""},
       {"storage.k8s.io", "csinodes"},
       {"storagemigration.k8s.io", ""},
       {"storage.k8s.io", "volumeattachments"},

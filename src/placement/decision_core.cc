@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "placement/expected_duration.h"
+#include "placement/groups/waiting_members.h"
 #include "placement/preemption/resize_search.h"
 #include "placement/replacement/replacement.h"
 #include "placement/trees/whole_tree.h"
@@ -184,13 +185,19 @@ std::string DecisionCore::likeness_of(const SchedulingContext& context, const Gr
   all.put(group.topology_keys.size());
   for (const std::string& key : group.topology_keys) all.put(key);
   all.put(input.waiting.size());
-  for (const api::Pod* pod : input.waiting) {
-    PodSignature own;
-    pod_cycle_.begin(state_, context, *pod, nullptr);
-    if (!pod_cycle_.prepare(state_) || !pod_cycle_.sign(state_, own)) return "";
+  const WaitingMembers members(context.cluster, input.waiting);
+  PodSignature own;
+  for (std::size_t i = 0; i < input.waiting.size(); ++i) {
+    const api::Pod& pod = *input.waiting[i];
+    if (!members.repeats(i)) {
+      own.clear();
+      own.begin("Member");
+      own.put(pod.scheduler_name);
+      sign_turn(context, pod, own);
+      pod_cycle_.begin(state_, context, pod, members.id(i), nullptr);
+      if (!pod_cycle_.prepare(state_) || !pod_cycle_.sign(state_, own)) return "";
+    }
     all.put(own.bytes());
-    all.put(pod->scheduler_name);
-    sign_turn(context, *pod, all);
   }
   return all.bytes();
 }

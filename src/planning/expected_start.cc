@@ -71,7 +71,9 @@ bool has_run_times(const client::View& view) {
 class Timeline {
  public:
   Timeline(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors)
-      : offline_(offline), now_(offline.now()), planner_(offline, options, selectors, {0, 0}) {}
+      : offline_(offline),
+        now_(offline.now()),
+        planner_(offline, options, selectors, {0, 0}, Alike::DecideFirst) {}
 
   ExpectedStart run(const AskedAbout& asked) {
     for (const auto& [key, pod] : offline_.view().pods.all())

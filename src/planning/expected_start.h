@@ -3,7 +3,7 @@
 // Pure: everything that waits is decided in the order of the queue, now and each time pods end, until the one
 // that was asked about has its place. What is placed on the way runs for its own expected duration, or for
 // ever. Nothing new arrives. Cost: at most kStartDecisionsMax decisions; none if no pod has a run time.
-// Source: outer surface, `berth explain`.
+// Entries that are alike are refused by one decision. Source: outer surface, `berth explain`.
 #pragma once
 
 #include <optional>

@@ -117,6 +117,24 @@ TEST_F(ExpectedStarts, OfAGangIsWhenAllMembersFit) {
             "14:00:00 after b a");
 }
 
+// Each time a pod ends, all that wait are decided again: those that are alike by one decision.
+TEST_F(ExpectedStarts, IsKnownBehindThousandsOfGroupsThatWait) {
+  constexpr int kEnds = 9, kGroups = 2'500;
+  static_assert(std::size_t{kEnds} * kGroups > kStartDecisionsMax);
+  std::string input = start_node("n1", kEnds);
+  for (int i = 1; i <= kEnds; ++i)
+    input += start_pod("a" + std::to_string(i), 1, runs_for(std::to_string(i) + "h"),
+                       "nodeName: n1, priority: 9, ", kStartedAtNoon);
+  for (int i = 0; i < kGroups; ++i) {
+    const std::string group = "g" + std::to_string(i);
+    input += "{apiVersion: scheduling.k8s.io/v1alpha3, kind: PodGroup, metadata: {name: " + group +
+             ", namespace: default, uid: u-" + group +
+             "}, spec: {schedulingPolicy: {gang: {minCount: 1}}}}\n---\n" +
+             start_pod(group, kEnds + 1, "", "schedulingGroup: {podGroupName: " + group + "}, ");
+  }
+  EXPECT_EQ(ask(input + start_pod("x", kEnds, "", "")), "21:00:00 after a9 a8 a7 a6");
+}
+
 TEST_F(ExpectedStarts, WaitsForTheDeviceOfAClaim) {
   const std::string devices = R"(
 {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu},

@@ -108,14 +108,16 @@ std::vector<Turn> turns_of(const client::View& view, const model::Cluster& clust
 }
 
 Planner::Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors,
-                 ProofBounds proofs)
+                 ProofBounds proofs, Alike alike)
     : offline_(offline),
       options_(options),
       offline_core_(offline, options, selectors, proofs),
       core_(offline_core_.core),
-      context_(offline_core_.context) {}
+      context_(offline_core_.context),
+      alike_(alike) {}
 
 Plan Planner::run() {
+  refused_.clear();
   turns_ = turns_of(offline_.view(), offline_.cluster(), trees_of(options_));
   return take_turns();
 }
@@ -139,9 +141,13 @@ void Planner::take_turn(const Turn& turn) {
   decision.name = turn.entry.key.name;
   decision.group = turn.entry.key.kind == EntityKind::Group;
   if (decision.group) {
-    decide_group(turn, decision);
+    if (!decide_group(turn, decision)) return;
   } else {
+    std::string likeness = likeness_of(*turn.pod);
+    if (refused_.contains(likeness)) return;
     decide_pod(*turn.pod, decision);
+    if (decision.result == ResultKind::Unschedulable && !likeness.empty())
+      refused_.insert(std::move(likeness));
   }
   plan_.decisions.push_back(std::move(decision));
 }
@@ -164,6 +170,15 @@ std::string Planner::hint_about(const api::Pod& pod, const placement::PodGate& g
   const std::string text = "ResourceClaimTemplate " + named->template_name + " does not exist";
   const std::string hint = hint_about(api::Kind::ResourceClaimTemplate, pod.meta.ns, named->template_name);
   return hint.empty() ? text : text + ", " + hint;
+}
+
+// A delay of its own begins when it is created.
+std::string Planner::likeness_of(const api::Pod& pod) const {
+  if (alike_ == Alike::DecideEach || !pod.meta.annotation(placement::kPreemptionDelayAnnotation).empty())
+    return "";
+  const model::PodId id = offline_.cluster().find_pod(pod.meta.ns, pod.meta.name);
+  const model::PodTemplateId of = offline_.cluster().pod(id).of_template;
+  return of.valid() ? "template " + std::to_string(of.index()) : "";
 }
 
 bool Planner::may_be_tried(const api::Pod& pod, Decision& decision) const {
@@ -230,6 +245,7 @@ void Planner::place(const Chosen& chosen, const api::BindGroup& group, const std
 
 void Planner::take_place(const Chosen& chosen, PlannedPod& planned) {
   const api::Pod& pod = chosen.pod;
+  refused_.clear();
   planned.node = offline_.cluster().node(chosen.node).name;
   const model::Reservation& reservation = model::value_of(chosen.reservation);
   for (const model::ClaimChoice& choice : reservation.claims)

@@ -37,10 +37,14 @@ Turn turn_of(const client::View& view, const model::Cluster& cluster, const plac
 // Pending pods and groups, in the order of the scheduler's queue.
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster, Trees trees);
 
+// Pods of one template, and groups that get equal answers (DecisionCore::likeness_of): once the first one is
+// refused, the others are left out of the plan until a place is given or freed.
+enum class Alike : std::uint8_t { DecideEach, DecideFirst };
+
 class Planner {
  public:
   Planner(OfflineCluster& offline, const PlanOptions& options, dra::SelectorEvaluator& selectors,
-          ProofBounds proofs = {kPlanProofNodesMax, kPlanPodProofNodesMax});
+          ProofBounds proofs = {kPlanProofNodesMax, kPlanPodProofNodesMax}, Alike alike = Alike::DecideEach);
   // Whatever waits, once; called again after the cluster has changed.
   Plan run();
   // One turn, and pods that lose their place to it and come after it.
@@ -62,7 +66,9 @@ class Planner {
   placement::Preempting preempting(const api::Pod& pod) const;
   // Of a group, or of a tree's root.
   placement::Preempting preempting(const api::ObjectMeta& group) const;
-  void decide_group(const Turn& turn, Decision& decision);
+  // False: it is left out.
+  bool decide_group(const Turn& turn, Decision& decision);
+  void apply(const placement::GroupInput& input, const placement::GroupOutcome& outcome, Decision& decision);
   // One decision of the tree, and one for each group with pods to place.
   void decide_tree(const Turn& turn);
   void preempt_for_tree(const placement::TreeInput& input, const placement::TreeOutcome& outcome,
@@ -80,6 +86,9 @@ class Planner {
   void take_place(const Chosen& chosen, PlannedPod& planned);
   void add_turn(const client::NamedKey& pod);
   void take_turn(const Turn& turn);
+  // Of the first that is refused. Empty: it is like no other, or each is decided.
+  std::string likeness_of(const api::Pod& pod) const;
+  std::string likeness_of(const placement::GroupInput& input);
   Plan take_turns();
   std::vector<Json> objects() const;
 
@@ -88,7 +97,9 @@ class Planner {
   OfflineCore offline_core_;
   placement::DecisionCore& core_;
   const placement::SchedulingContext& context_;
-  std::vector<Turn> turns_;  // in the order of the queue
+  const Alike alike_;
+  std::set<std::string> refused_;  // likenesses
+  std::vector<Turn> turns_;        // in the order of the queue
   std::size_t turn_ = 0;
   std::vector<Json> bind_requests_;
   std::vector<client::NamedKey> placed_;  // pods, in the order of their placement

@@ -161,34 +161,47 @@ void Planner::place_tree(const TreeInput& input, const TreeOutcome& outcome, Dec
   root.wish = outcome.nodes.front().wish;
 }
 
-void Planner::decide_group(const Turn& turn, Decision& decision) {
+std::string Planner::likeness_of(const placement::GroupInput& input) {
+  return alike_ == Alike::DecideFirst ? core_.likeness_of(context_, input) : std::string();
+}
+
+bool Planner::decide_group(const Turn& turn, Decision& decision) {
   decision.reason = "Unschedulable";
   const placement::EntityKey& key = turn.entry.key;
   GroupMembers members = members_of(offline_.view(), offline_.cluster(), key);
   std::sort(members.waiting.begin(), members.waiting.end(), placement::before_in_queue);
   for (const api::Pod* pod : members.waiting) decision.pods.push_back({pod->meta.ns, pod->meta.name, "", {}});
   for (const api::Pod* pod : members.waiting)
-    if (!may_be_tried(*pod, decision)) return;
+    if (!may_be_tried(*pod, decision)) return true;
   auto gate = placement::group_gate(key, turn.group, members);
   placement::WishAnswer wish;
   if (!gate) wish = placement::wish_of(offline_.view(), offline_.owners(), *turn.group);
   if (wish.fault) gate = placement::gate_of(*wish.fault);
   if (gate && gate->kind == placement::GroupGate::Kind::NoGroup)
     gate->why = hint_about(api::Kind::PodGroup, key.ns, key.name);
-  if (gate)
-    return refuse(std::make_shared<placement::Refusal>(placement::gate_group(key, *std::move(gate))),
-                  decision);
+  if (gate) {
+    refuse(std::make_shared<placement::Refusal>(placement::gate_group(key, *std::move(gate))), decision);
+    return true;
+  }
   if (members.unsettled) {
     decision.told = placement::gate_words(*members.unsettled);
-    return;
+    return true;
   }
   placement::GroupInput input = placement::group_input(*turn.group, std::move(members),
                                                        [](const api::Pod&) { return placement::AvoidSet{}; });
   placement::set_wish(input, std::move(wish.wish));
+  std::string likeness = likeness_of(input);
+  if (refused_.contains(likeness)) return false;
   const GroupOutcome outcome = [&] {
     model::Ledger::Transaction transaction(offline_.cluster().ledger());
     return core_.decide_group(context_, input, transaction, preempting(input.group->meta));
   }();
+  apply(input, outcome, decision);
+  if (decision.result == ResultKind::Unschedulable && !likeness.empty()) refused_.insert(std::move(likeness));
+  return true;
+}
+
+void Planner::apply(const placement::GroupInput& input, const GroupOutcome& outcome, Decision& decision) {
   if (outcome.kind == GroupOutcome::Kind::Placed)
     return place_group(input, outcome, placed_in(outcome.members), {}, decision);
   for (std::size_t i = 0; i < outcome.members.size(); ++i)

@@ -490,7 +490,8 @@ TEST_F(ClusterKinds, HaveTheColumnsOfKubernetes) {
     const Json table = parse_json(exchange->response.body).value_or(Json());
     std::string text;
     for (const Json& row : table.items_at("rows"))
-      for (const Json& cell : row.items_at("cells")) text += cell.as_string() + "|";
+      for (const Json& cell : row.items_at("cells"))
+        text += (cell.is_string() ? cell.as_string() : to_string(cell)) + "|";
     return text;
   };
   EXPECT_EQ(cells("/api/v1/namespaces/default/endpoints/kubernetes"), "kubernetes|[fd00::1]:6443|0s|");
@@ -501,6 +502,13 @@ TEST_F(ClusterKinds, HaveTheColumnsOfKubernetes) {
   ask("POST", "/apis/networking.k8s.io/v1/ipaddresses", R"({"metadata":{"name":"10.0.0.1"},"spec":
       {"parentRef":{"resource":"services","namespace":"default","name":"a"}}})");
   EXPECT_EQ(cells("/apis/networking.k8s.io/v1/ipaddresses"), "10.0.0.1|services/default/a|0s|");
+  const std::string flows = "/apis/flowcontrol.apiserver.k8s.io/v1/";
+  ask("POST", flows + "flowschemas", R"({"metadata":{"name":"f"},"spec":{"matchingPrecedence":9,
+    "priorityLevelConfiguration":{"name":"l"},"distinguisherMethod":{"type":"ByUser"}}})");
+  EXPECT_EQ(cells(flows + "flowschemas"), "f|l|9|ByUser|0s|?|");
+  ask("POST", flows + "prioritylevelconfigurations", R"({"metadata":{"name":"l"},"spec":{"type":"Limited",
+    "limited":{"nominalConcurrencyShares":5,"limitResponse":{"type":"Reject"}}}})");
+  EXPECT_EQ(cells(flows + "prioritylevelconfigurations"), "l|Limited|5|<none>|<none>|<none>|0s|");
   ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", R"({"metadata":{"name":"kata"},"handler":"k"})");
   EXPECT_EQ(cells("/apis/node.k8s.io/v1/runtimeclasses"), "kata|k|0s|");
 }

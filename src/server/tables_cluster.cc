@@ -1,10 +1,11 @@
-// Columns of kinds that belong to the cluster: certificates, runtime classes, addresses of Services, API
-// versions, measured usage. Source: pkg/printers/internalversion of Kubernetes 1.37, and the table converters
-// of kube-aggregator and metrics-server.
+// Columns of kinds that belong to the cluster: certificates, runtime classes, addresses of Services, priority
+// levels, API versions, measured usage. Source: pkg/printers/internalversion of Kubernetes 1.37, and the
+// table converters of kube-aggregator and metrics-server.
 #include <algorithm>
 #include <vector>
 
 #include "base/quantity.h"
+#include "server/flow_schemas.h"
 #include "server/metadata.h"
 #include "server/tables.h"
 
@@ -123,6 +124,36 @@ JsonArray pod_metrics_cells(const Json& object, Time) {
   return cells;
 }
 
+// A cell for a member that may be absent.
+Json or_none(const Json& value) {
+  return value.is_null() ? Json("<none>") : value;
+}
+
+JsonArray flow_schema_cells(const Json& object, Time now) {
+  const Json& spec = object.part("spec");
+  std::string missing = "?";
+  for (const Json& condition : object.part("status").items_at("conditions"))
+    if (condition.string_at("type") == "Dangling") missing = condition.string_at("status");
+  return {name_of(object),
+          spec.part("priorityLevelConfiguration").string_at("name"),
+          spec.int_at("matchingPrecedence"),
+          or_else(spec.part("distinguisherMethod").string_at("type"), "<none>"),
+          age_of(object, now),
+          missing};
+}
+
+JsonArray priority_level_cells(const Json& object, Time now) {
+  const Json &spec = object.part("spec"), &limited = spec.part("limited"),
+             &queuing = limited.part("limitResponse").part("queuing");
+  return {name_of(object),
+          spec.string_at("type"),
+          or_none(limited.part("nominalConcurrencyShares")),
+          or_none(queuing.part("queues")),
+          or_none(queuing.part("handSize")),
+          or_none(queuing.part("queueLengthLimit")),
+          age_of(object, now)};
+}
+
 constexpr TableColumn kSigningColumns[] = {
     kName, kAge, {"SignerName"}, {"Requestor"}, {"RequestedDuration"}, {"Condition"}};
 constexpr TableColumn kRuntimeClassColumns[] = {kName, {"Handler"}, kAge};
@@ -130,6 +161,10 @@ constexpr TableColumn kIpAddressColumns[] = {kName, {"ParentRef"}, kAge};
 constexpr TableColumn kRangeColumns[] = {kName, {"CIDRs"}, kAge};
 constexpr TableColumn kEndpointsColumns[] = {kName, {"Endpoints"}, kAge};
 constexpr TableColumn kEndpointSliceColumns[] = {kName, {"AddressType"}, {"Ports"}, {"Endpoints"}, kAge};
+constexpr TableColumn kFlowSchemaColumns[] = {
+    kName, {"PriorityLevel"}, {"MatchingPrecedence"}, {"DistinguisherMethod"}, kAge, {"MissingPL"}};
+constexpr TableColumn kPriorityLevelColumns[] = {
+    kName, {"Type"}, {"NominalConcurrencyShares"}, {"Queues"}, {"HandSize"}, {"QueueLengthLimit"}, kAge};
 constexpr TableColumn kRegistrationColumns[] = {kName, {"Service"}, {"Available"}, kAge};
 constexpr TableColumn kMetricsColumns[] = {kName, {"cpu"}, {"memory"}, {"Window"}};
 
@@ -140,6 +175,8 @@ constexpr TableRow kClusterRows[] = {
     {"certificates.k8s.io", "certificatesigningrequests", {kSigningColumns, signing_request_cells}},
     {"metrics.k8s.io", "nodes", {kMetricsColumns, node_metrics_cells}},
     {"metrics.k8s.io", "pods", {kMetricsColumns, pod_metrics_cells}},
+    {kFlowControlGroup, "flowschemas", {kFlowSchemaColumns, flow_schema_cells}},
+    {kFlowControlGroup, "prioritylevelconfigurations", {kPriorityLevelColumns, priority_level_cells}},
     {"networking.k8s.io", "ipaddresses", {kIpAddressColumns, ip_address_cells}},
     {"networking.k8s.io", "servicecidrs", {kRangeColumns, range_cells}},
     {"node.k8s.io", "runtimeclasses", {kRuntimeClassColumns, runtime_class_cells}},

@@ -32,6 +32,7 @@ KUBECTL_VERSION = re.compile(r"k8s\.io/kubectl v0\.((\d+)\S+)")
 KUBERNETES_VERSION = re.compile(r"k8s\.io/kubernetes v1\.((\d+)\S+)")
 # Programs of clients/operators/go.mod: the name here, the package of its main function.
 OPERATORS = {"jobset": "sigs.k8s.io/jobset", "lws": "sigs.k8s.io/lws/cmd",
+             "mpi-operator": "github.com/kubeflow/mpi-operator/cmd/mpi-operator",
              "kueue": "sigs.k8s.io/kueue/cmd/kueue",
              "trainer": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"}
 OWN_DETAIL = " " * 6  # begins the lines after a FAIL: what the case said

@@ -124,6 +124,7 @@ const all = {
     await expect(device.getByRole("heading")).toHaveText("node-2");
     await page.keyboard.press("Escape");
     await expect(device).toHaveCount(0);
+    await expect(page.getByRole("button", { name: "node-2" })).toBeFocused();
     await page.getByRole("button", { name: "Map", exact: true }).click();
   },
   "the floor is read again where that failed": async () => {

@@ -179,10 +179,15 @@ export function FloorTable({ now, lit, open }: { now: Floor; lit: ((cell: number
   );
 }
 
-// `focused`: the keyboard goes on here. Escape closes it.
+// `focused`: it has the keyboard until it is closed, by Escape too; then the element before has it again.
 function Details({ now, cell, focused, close }: { now: Floor; cell: number; focused: boolean; close(): void }) {
   const pane = useRef<HTMLElement>(null);
-  useEffect(() => { if (focused) pane.current!.focus(); }, [cell, focused]);
+  useEffect(() => {
+    if (!focused) return;
+    const before = document.activeElement;
+    pane.current!.focus();
+    return () => { if (before instanceof HTMLElement) before.focus(); };
+  }, [cell, focused]);
   const node = now.nodeOfCell[cell], device = now.device(cell), owner = now.ownerOf(cell);
   const names = Array.from({ length: now.firstCell[node + 1] - now.firstCell[node] }, (_, i) => now.firstCell[node] + i);
   return (

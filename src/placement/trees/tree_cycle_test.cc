@@ -150,6 +150,23 @@ TEST(TreesAtTheirBounds, OneDeviceTooFewIsProvedByCounts) {
   EXPECT_EQ(outcome.refusal->group->unproved, "");
 }
 
+// Each asks for two devices of one model, and no rack has that: counts do not see it, and 40,320 ways to
+// choose the racks of all groups are more than are tried.
+TEST(TreesAtTheirBounds, GroupsThatNoRackTakesAreProvedByThemselves) {
+  constexpr int kGroups = 8;
+  TreeWorld world{{}, {"block", kGroups, {}, {}}};
+  for (int i = 0; i < kGroups; ++i) {
+    world.nodes.push_back({0, i, 9, {1, 1}});
+    TreeSpec& group = world.tree.children.emplace_back(gang("rack", 1, 1));
+    group.devices = 2;
+    group.claims = TreeSpec::Claims::OwnOfOneModel;
+  }
+  TreeBench bench(world);
+  const TreeOutcome outcome = bench.decide();
+  ASSERT_EQ(outcome.kind, GroupOutcome::Kind::Unschedulable);
+  EXPECT_EQ(outcome.refusal->group->unproved, "");
+}
+
 // Leaves the range of scores.
 class TooHigh final : public PlacementScorer {
  public:

@@ -64,7 +64,8 @@ bool TreeDescent::run(TreeEffort effort, const Ground& of_parent, const Ground* 
   for (auto& of_kind : counts_) std::ranges::fill(of_kind, nullptr);
   touched_.clear();
   failed_.clear();
-  failed_bytes_ = 0;
+  refuted_on_ground_.clear();
+  remembered_bytes_ = 0;
   failures_ = misled_ = 0;
   stuck_ = std::nullopt;
   return go_on(0);
@@ -101,11 +102,15 @@ bool TreeDescent::go_on(std::size_t at) {
   return false;
 }
 
-void TreeDescent::remember_failure(std::string key) {
+bool TreeDescent::may_remember(const std::string& key) {
   constexpr std::size_t kBytesOfAnEntry = 64;
-  if (failed_bytes_ + key.size() + kBytesOfAnEntry > kTreeFailuresBytesMax) return;
-  failed_bytes_ += key.size() + kBytesOfAnEntry;
-  failed_.insert(std::move(key));
+  if (remembered_bytes_ + key.size() + kBytesOfAnEntry > kTreeFailuresBytesMax) return false;
+  remembered_bytes_ += key.size() + kBytesOfAnEntry;
+  return true;
+}
+
+void TreeDescent::remember_failure(std::string key) {
+  if (may_remember(key)) failed_.insert(std::move(key));
 }
 
 // Without this unit, if enough of its siblings are left.
@@ -125,7 +130,7 @@ bool TreeDescent::enter(std::size_t at, const Ground& ground) {
   use(unit, ground, 1);
   placed_[at] = 0;
   if (unit.parent) ++placed_[*unit.parent];
-  const bool found = go_on(at + 1);
+  const bool found = !is_refuted_on_its_ground(at) && go_on(at + 1);
   if (found) return true;
   if (unit.parent) --placed_[*unit.parent];
   use(unit, ground, -1);
@@ -133,6 +138,25 @@ bool TreeDescent::enter(std::size_t at, const Ground& ground) {
   grounds_of_[at] = std::nullopt;
   if (places) moves_.take_back(unit);
   return false;
+}
+
+// By the groups that have the same ground, this one included.
+bool TreeDescent::is_refuted_on_its_ground(std::size_t at) {
+  if (effort_ != TreeEffort::Together || misled_ < kTreeMisledMin || !units_[at].kind) return false;
+  const Placement* const placement = grounds_of_[at]->placement;
+  std::vector<std::size_t> there;
+  std::string key;
+  put_bytes(placement, key);
+  for (const std::size_t other : touched_) {
+    if (!units_[other].kind || grounds_of_[other]->placement != placement) continue;
+    there.push_back(other);
+    put_bytes(other, key);
+  }
+  const auto known = refuted_on_ground_.find(key);
+  if (known != refuted_on_ground_.end()) return known->second;
+  const bool refuted = moves_.refute_together(there);
+  if (!budget_.ended() && may_remember(key)) refuted_on_ground_.emplace(std::move(key), refuted);
+  return refuted;
 }
 
 bool TreeDescent::finish() {

@@ -5,8 +5,9 @@
 // spread the one with the fewest of them. A search by counts decides where alone, and places the members at
 // its end. It counts how many members of a kind a domain takes, and how many with equal demands for devices.
 // Kinds that share nodes, and devices that must match, mislead it. Then each group is placed as it is
-// reached, and last all members at once, with all their choices. Equal domains are tried once in a search by
-// counts, and a state that counts refuted is remembered. Owner: one TreeCycle::run, on one thread. Cost:
+// reached, and last all members at once, with all their choices: before that, all choices of those that share
+// a domain, once for each set of groups and domain. Equal domains are tried once in a search by counts, and a
+// state that counts refuted is remembered. Owner: one TreeCycle::run, on one thread. Cost:
 // steps of the budget; each unit is a level of the recursion.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -25,7 +27,7 @@ namespace berth::placement {
 
 // Groups and groups of groups that are placed at once; of more nothing is proved.
 inline constexpr std::size_t kTreeUnitsMax = 4'096;
-// Bytes of remembered failures.
+// Bytes of remembered failures, and of what is known of groups that share a domain.
 inline constexpr std::size_t kTreeFailuresBytesMax = std::size_t{32} << 20;
 // Steps of one decision, over all its domains.
 inline constexpr std::size_t kTreeDescentStepsMax = 65'536;
@@ -37,6 +39,8 @@ inline constexpr std::size_t kTreeSharesOfChoices = 8;
 inline constexpr std::size_t kTreePlacingsMax = 4'096;
 // The same of one check of a search for victims, which makes many.
 inline constexpr std::size_t kTreeCheckStepsMax = 8'192, kTreeCheckPlacingsMax = 1'024;
+// Searches of all choices for a whole tree that fail before groups that share a domain are searched apart.
+inline constexpr std::size_t kTreeMisledMin = 8;
 // Kinds of members that are counted, and demands for devices; groups of further ones are only tried.
 inline constexpr std::size_t kTreeKindsMax = 16;
 
@@ -86,6 +90,8 @@ class TreeDescent {
     std::function<bool(const TreeUnit&, const Ground&)> place;
     // Places the minima of all units that are groups, at once; false: the transaction is as before.
     std::function<bool(std::span<const std::size_t>)> place_together;
+    // Whether all choices prove that these units, groups with one ground, do not fit there at once.
+    std::function<bool(std::span<const std::size_t>)> refute_together;
     // Takes back what place() did.
     std::function<void(const TreeUnit&)> take_back;
     // Siblings of the unit that have this ground from before. Null: siblings are not spread.
@@ -147,8 +153,10 @@ class TreeDescent {
     if (unit.devices) visit(kinds_.size() + *unit.devices);
   }
   void remember_failure(std::string key);
+  bool may_remember(const std::string& key);
   void keep_one_of_equals(std::vector<Candidate>& all);
   bool is_refuted(std::size_t at);
+  bool is_refuted_on_its_ground(std::size_t at);
   bool is_short_of(Column column, std::size_t at);
   std::string state_key(std::size_t at) const;
   const Ground& ground_above(std::size_t at) const;
@@ -171,7 +179,8 @@ class TreeDescent {
   std::vector<std::size_t> touched_;                             // units with a ground, in their order
   std::vector<std::vector<const topology::FitCounts*>> counts_;  // by kind and chain
   std::unordered_set<std::string> failed_;
-  std::size_t failed_bytes_ = 0;
+  std::unordered_map<std::string, bool> refuted_on_ground_;  // by placement and units
+  std::size_t remembered_bytes_ = 0;                         // in both
   std::size_t failures_ = 0, misled_ = 0;
   std::optional<std::size_t> stuck_;
   Ground nearest_;

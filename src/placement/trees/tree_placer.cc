@@ -169,12 +169,14 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
     BudgetShare steps(effort == TreeEffort::ByPlacing ? placings_ : descents_, shares);
     BudgetShare choices(choices_, shares);
     const TreeDescent* running = nullptr;
-    TreeDescent::Moves moves{[&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
-                             [&](std::span<const std::size_t> placed) {
-                               return place_together(units, *running, placed, steps.budget(),
-                                                     choices.budget());
-                             },
-                             [&](const TreeUnit& unit) { take_back(unit); }};
+    const auto all_on = [&](std::span<const std::size_t> placed) {
+      return together(units, *running, placed, steps.budget(), choices.budget());
+    };
+    TreeDescent::Moves moves{
+        [&](const TreeUnit& unit, const Ground& ground) { return place(unit, ground); },
+        [&](std::span<const std::size_t> placed) { return place_together(all_on(placed)); },
+        [&](std::span<const std::size_t> some) { return refute_together(all_on(some)); },
+        [&](const TreeUnit& unit) { take_back(unit); }};
     if (const GroupWishPtr& wish = input_.nodes.front().wish; wish && spreads_children(*wish))
       moves.siblings_before = [&](const TreeUnit& unit, const Ground& ground) {
         return siblings_there(unit.node, ground);
@@ -192,29 +194,50 @@ bool TreePlacer::descend(std::span<const TreeUnit> units, const Ground& of_paren
   return false;
 }
 
-// Where the search ends without an answer, so does the proof.
-bool TreePlacer::place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
-                                std::span<const std::size_t> placed, Budget& steps, Budget& choices) {
-  if (!error_.empty()) return false;
-  std::vector<GroupPart> parts;
-  std::vector<std::size_t> nodes;
+TreePlacer::Together TreePlacer::together(std::span<const TreeUnit> units, const TreeDescent& descent,
+                                          std::span<const std::size_t> placed, Budget& steps,
+                                          Budget& choices) const {
+  Together all{{}, {}, steps, choices};
   for (const std::size_t at : placed) {
-    if (!units[at].kind) continue;
-    nodes.push_back(units[at].node);
-    parts.push_back({&input_.nodes[units[at].node].group, descent.found()[at]->placement,
-                     static_cast<std::size_t>(units[at].needed)});
+    const TreeUnit& unit = units[at];
+    if (!unit.kind) continue;
+    all.nodes.push_back(unit.node);
+    all.parts.push_back({&input_.nodes[unit.node].group, descent.found()[at]->placement,
+                         static_cast<std::size_t>(unit.needed)});
   }
+  return all;
+}
+
+// `unproved`: why a refusal proves nothing.
+GroupOutcome TreePlacer::search_together(const Together& all, std::string_view& unproved) {
   std::size_t members = 0;
-  for (const GroupPart& part : parts) members += part.needed;
-  if (!steps.spend(kTreeStepsOfAChoice * members)) return false;
-  BudgetShare share(choices, kTreeSharesOfChoices);
-  std::string_view unproved;
-  GroupOutcome outcome = groups_.run_together(context_, parts, share.budget(), transaction_, unproved);
-  if (!unproved.empty()) unproved_ = unproved;
+  for (const GroupPart& part : all.parts) members += part.needed;
+  unproved = kSearchBudgetEnded;
+  if (!error_.empty() || !all.steps.spend(kTreeStepsOfAChoice * members)) return {};
+  BudgetShare share(all.choices, kTreeSharesOfChoices);
+  GroupOutcome outcome = groups_.run_together(context_, all.parts, share.budget(), transaction_, unproved);
   if (outcome.kind == GroupOutcome::Kind::Error) error_ = outcome.refusal->group->error;
-  if (outcome.kind != GroupOutcome::Kind::Placed) return false;
+  return outcome;
+}
+
+bool TreePlacer::refute_together(const Together& some) {
+  const auto before = transaction_.savepoint();
+  std::string_view unproved;
+  const GroupOutcome outcome = search_together(some, unproved);
+  transaction_.roll_back_to(before);
+  return outcome.kind == GroupOutcome::Kind::Unschedulable && unproved.empty();
+}
+
+// Where the search ends without an answer, so does the proof.
+bool TreePlacer::place_together(const Together& all) {
+  std::string_view unproved;
+  GroupOutcome outcome = search_together(all, unproved);
+  if (outcome.kind != GroupOutcome::Kind::Placed) {
+    if (!unproved.empty()) unproved_ = unproved;
+    return false;
+  }
   auto member = outcome.members.begin();
-  for (const std::size_t node : nodes)
+  for (const std::size_t node : all.nodes)
     for (MemberOutcome& own_member : outcome_.nodes[node].members) own_member = std::move(*member++);
   return true;
 }

@@ -82,8 +82,18 @@ class TreePlacer {
   std::vector<std::size_t> children_of(const TreeNode& node, std::int64_t needed, Children which) const;
   bool place(const TreeUnit& unit, const Ground& ground);
   void take_back(const TreeUnit& unit);
-  bool place_together(std::span<const TreeUnit> units, const TreeDescent& descent,
-                      std::span<const std::size_t> placed, Budget& steps, Budget& choices);
+  // Members of groups that are placed at once, and what may be spent on it.
+  struct Together {
+    std::vector<GroupPart> parts;
+    std::vector<std::size_t> nodes;  // of the tree, by part
+    Budget& steps;
+    Budget& choices;
+  };
+  Together together(std::span<const TreeUnit> units, const TreeDescent& descent,
+                    std::span<const std::size_t> placed, Budget& steps, Budget& choices) const;
+  GroupOutcome search_together(const Together& all, std::string_view& unproved);
+  bool place_together(const Together& all);
+  bool refute_together(const Together& some);
   void grow_node(std::size_t node);
   void grow_group(std::size_t node);
   void find_ground(std::size_t node);

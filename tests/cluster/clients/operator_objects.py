@@ -1,6 +1,8 @@
 """What the cases of the operators make and look for: pods, racks, conditions."""
+from operators import module
 from programs import eventually
 
+COSCHEDULING = "sigs.k8s.io/scheduler-plugins"
 RACK = "example.com/rack"
 RACKS = ("--nodes", "9")
 
@@ -10,6 +12,12 @@ def label_racks(server):
     for rack in range(3):
         names = ["node-%d" % (3 * rack + number) for number in (1, 2, 3)]
         server.kubectl("label", "node", *names, "%s=rack-%d" % (RACK, rack))
+
+
+def coscheduling_groups(server):
+    """The definition of PodGroups as operators make them for scheduler-plugins."""
+    definitions = module(COSCHEDULING) / "config" / "crd" / "bases"
+    server.kubectl("apply", "--server-side", "-f", definitions / "scheduling.x-k8s.io_podgroups.yaml")
 
 
 def pod_template(*command, labels=None, **spec):

@@ -3,11 +3,10 @@ import json
 import os
 
 from operator_jobset import JobSet, member_of
-from operator_objects import RACKS, condition, ended, pod_template, pods_of, running, variables
-from operators import Operator, module, with_operators
+from operator_objects import (RACKS, condition, coscheduling_groups, ended, pod_template, pods_of, running,
+                              variables)
+from operators import Operator, with_operators
 from programs import eventually, list_of
-
-COSCHEDULING = "sigs.k8s.io/scheduler-plugins"
 
 
 class Trainer(Operator):
@@ -28,8 +27,7 @@ class Trainer(Operator):
         return folder
 
     def install(self, server, folder):
-        server.kubectl("apply", "--server-side", "-f", module(COSCHEDULING) / "config" / "crd" / "bases" /
-                       "scheduling.x-k8s.io_podgroups.yaml")
+        coscheduling_groups(server)
         super().install(server, folder)
 
     def configuration(self, certificates):

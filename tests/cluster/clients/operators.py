@@ -12,7 +12,7 @@ import urllib.request
 from programs import HERE, Failure, Process, Server, Skip, eventually, program
 
 MODULES = HERE / "operators"
-READY_SECONDS_MAX = 60
+READY_SECONDS_MAX = 120
 PROBE_SECONDS_MAX = 5
 CERTIFICATE_DAYS = 30
 TOKEN_LIFETIME = "24h"
@@ -42,19 +42,25 @@ class Operator:
     name = module_path = namespace = service = account = ""
     webhooks = ()  # its admission configurations, where it does not write their caBundle itself
     secret = ""    # where it keeps the certificate that it makes itself
-    prepared = ()  # objects that its users have before it starts
+    probe_path = "/readyz"
 
     def __init__(self):
         self.program = program(self.name)
         self.source = module(self.module_path)
         self.port, self.probe_port = free_port(), free_port()
 
-    def flag(self):
+    def flags(self):
         """Where its Service is, for `berth up`."""
-        return "--webhook-service=%s/%s=https://127.0.0.1:%d" % (self.namespace, self.service, self.port)
+        place = (self.namespace, self.service, self.port)
+        return ("--webhook-service=%s/%s=https://127.0.0.1:%d" % place,) if self.service else ()
 
     def kustomization(self, _folder):
         return self.source / "config" / "default"
+
+    def arguments(self, folder, certificates):
+        config = folder / "config.json"
+        config.write_text(json.dumps(self.configuration(certificates)))
+        return "--config", config
 
     def configuration(self, certificates):
         """What its --config file says."""
@@ -73,13 +79,11 @@ class Operator:
         certificates = folder / "k8s-webhook-server" / "serving-certs"  # controller-runtime's, below TMPDIR
         certificates.mkdir(parents=True)
         self.install(server, folder)
-        config = folder / "config.json"
-        config.write_text(json.dumps(self.configuration(certificates)))
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig(server, folder)),
                        "TMPDIR": str(folder)}
-        if not self.secret:
+        if self.webhooks:
             self.certify(server, certificates)
-        process = Process([self.program, "--config", config], environment, folder / "log")
+        process = Process([self.program, *self.arguments(folder, certificates)], environment, folder / "log")
         server.processes.append(process)
         try:
             if self.secret:
@@ -128,8 +132,9 @@ class Operator:
         if process.process.poll() is not None:
             raise Failure("%s ended with %d" % (self.name, process.process.returncode))
         try:  # not each of them waits for its webhooks before it says that it is ready
-            socket.create_connection(("127.0.0.1", self.port), PROBE_SECONDS_MAX).close()
-            with urllib.request.urlopen("http://127.0.0.1:%d/readyz" % self.probe_port,
+            if self.service:
+                socket.create_connection(("127.0.0.1", self.port), PROBE_SECONDS_MAX).close()
+            with urllib.request.urlopen("http://127.0.0.1:%d%s" % (self.probe_port, self.probe_path),
                                         timeout=PROBE_SECONDS_MAX) as answer:
                 return answer.status == 200
         except (urllib.error.URLError, OSError):
@@ -142,7 +147,8 @@ def with_operators(*kinds, flags=()):
         def run(berth):
             operators = [kind() for kind in kinds]
             with tempfile.TemporaryDirectory(prefix="berth-operators-") as folder:
-                server = Server(berth, pathlib.Path(folder), *flags, *(each.flag() for each in operators))
+                services = [flag for operator in operators for flag in operator.flags()]
+                server = Server(berth, pathlib.Path(folder), *flags, *services)
                 try:
                     for operator in operators:
                         operator.start(server)

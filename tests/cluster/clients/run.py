@@ -21,6 +21,7 @@ from kubectl_verbs import KUBECTL_CASES
 from operator_jobset import JOBSET_CASES
 from operator_kueue import KUEUE_CASES
 from operator_lws import LWS_CASES
+from operator_mpi import MPI_CASES
 from operator_trainer import TRAINER_CASES
 
 PODS = int(os.environ.get("PODS", "200000"))
@@ -261,7 +262,7 @@ CASES = (helm_installs_upgrades_rolls_back_and_uninstalls,
          every_resource_is_watched_as_table_object_and_metadata,
          informers_of_client_go_follow_changes_and_a_restart,
          *(served("--nodes", "3")(case) for case in KUBECTL_CASES), *JOBSET_CASES,
-         *LWS_CASES, *TRAINER_CASES, *KUEUE_CASES)
+         *LWS_CASES, *TRAINER_CASES, *KUEUE_CASES, *MPI_CASES)
 
 
 def main():

@@ -3,6 +3,7 @@ module berth/operators
 go 1.26.0
 
 tool (
+	github.com/kubeflow/mpi-operator/cmd/mpi-operator
 	github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager
 	sigs.k8s.io/jobset
 	sigs.k8s.io/kueue/cmd/kueue
