@@ -34,7 +34,7 @@ Result<ResourceMap> parse_amounts(std::string_view text) {
     const std::string_view name = take_part(value, '=');
     if (name != kCpu && name != kMemory)
       return malformed_usage(text, "\"" + std::string(name) + "\" is neither cpu nor memory");
-    const Result<Quantity> amount = parse_quantity(value);
+    const Result<Quantity> amount = parse_quantity(trimmed(value));
     if (!amount) return malformed_usage(text, amount.error().message());
     if (amount->is_negative()) return malformed_usage(text, std::string(name) + " is negative");
     if (!amounts.emplace(name, *amount).second)
@@ -150,7 +150,7 @@ Quantity PodUsage::total(std::string_view resource) const {
   return sum;
 }
 
-Time containers_running_since(const Pod& pod) {
+Time containers_ready_since(const Pod& pod) {
   const Condition* containers = find_condition(pod.conditions, "ContainersReady");
   const bool run = pod.phase == "Running" && containers && containers->status == "True";
   return run ? containers->last_transition : Time();
@@ -165,7 +165,7 @@ std::optional<MeasuredTime> measured_time(Time since, Time now) {
 }
 
 std::optional<PodUsage> usage_of(const Pod& pod, Time now) {
-  const std::optional<MeasuredTime> time = measured_time(containers_running_since(pod), now);
+  const std::optional<MeasuredTime> time = measured_time(containers_ready_since(pod), now);
   if (!time) return std::nullopt;
   const std::vector<const Container*> running = running_containers(pod);
   const std::vector<UsageEntry> annotated = annotated_usage(pod.meta.annotation(kUsageAnnotation));

@@ -44,10 +44,10 @@ struct PodUsage {
   Quantity total(std::string_view resource) const;
 };
 
-// Since when all containers of a pod of a simulated node run; unset when they do not.
-Time containers_running_since(const Pod& pod);
-// Nothing of a pod whose containers have not run for a second. An annotation that is malformed counts as
-// absent; a container that it does not name uses a part of its request.
+// Since when all containers of a pod are ready; unset when they are not.
+Time containers_ready_since(const Pod& pod);
+// Nothing of a pod whose containers have not been ready for a second. An annotation that is malformed counts
+// as absent; a container that it does not name uses a part of its request.
 std::optional<PodUsage> usage_of(const Pod& pod, Time now);
 
 // Whether somebody measures on the node: Berth plays its kubelet, and this is not silent.

@@ -17,8 +17,8 @@ constexpr bool kWarning = true;
 constexpr std::string_view kContainers = "containers", kInitContainers = "initContainers";
 
 // An event in the name of the node's agent.
-client::EventNote& note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod,
-                        std::string_view reason, std::string message, bool warning = false) {
+void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view reason,
+          std::string message, bool warning = false) {
   client::EventNote& event = effects.events.emplace_back();
   event.regarding = key;
   event.regarding_uid = pod.meta.uid;
@@ -26,15 +26,14 @@ client::EventNote& note(Effects& effects, const api::ObjectKey& key, const api::
   event.reason = reason;
   event.message = std::move(message);
   event.component = "kubelet";
-  return event;
 }
 
 // The same about a container in this list of the spec.
-void note(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
-          const api::Container& container, std::string_view reason, std::string message,
-          bool warning = false) {
-  client::EventNote& event = note(effects, key, pod, reason, std::move(message), warning);
-  event.field_path.append("spec.").append(list).append("{").append(container.name).append("}");
+void note_of(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
+             const api::Container& container, std::string_view reason, std::string message,
+             bool warning = false) {
+  note(effects, key, pod, reason, std::move(message), warning);
+  effects.events.back().field_path = "spec." + std::string(list) + "{" + std::string(container.name) + "}";
 }
 
 template <class Visit>
@@ -47,13 +46,13 @@ void for_each_container(const api::Pod& pod, const Visit& visit) {
 void note_start(Effects& effects, const api::ObjectKey& key, const api::Pod& pod, std::string_view list,
                 const api::Container& container) {
   if (is_missing_image(container.image))
-    return note(effects, key, pod, list, container, "BackOff",
-                "Back-off pulling image \"" + container.image + "\"");
-  note(effects, key, pod, list, container, "Pulled",
-       "Container image \"" + container.image +
-           "\" already present on machine and can be accessed by the pod");
-  note(effects, key, pod, list, container, "Created", "Container created");
-  note(effects, key, pod, list, container, "Started", "Container started");
+    return note_of(effects, key, pod, list, container, "BackOff",
+                   "Back-off pulling image \"" + container.image + "\"");
+  note_of(effects, key, pod, list, container, "Pulled",
+          "Container image \"" + container.image +
+              "\" already present on machine and can be accessed by the pod");
+  note_of(effects, key, pod, list, container, "Created", "Container created");
+  note_of(effects, key, pod, list, container, "Started", "Container started");
 }
 
 // When spec.activeDeadlineSeconds ends; few pods have it, so their text is searched before it is parsed.
@@ -238,8 +237,9 @@ class SimulatedPods final : public client::Reconciler {
     if (delay == Duration()) return restart(key, pod, run, run.ended);
     Effects effects = Effects::write(key, change_status(key, pod, crashed_status(pod, run, delay)));
     for (const api::Container& container : pod.containers)
-      note(effects, key, pod, kContainers, container, "BackOff",
-           "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod), kWarning);
+      note_of(effects, key, pod, kContainers, container, "BackOff",
+              "Back-off restarting failed container " + container.name + " in pod " + pod_text(pod),
+              kWarning);
     return effects;
   }
 
@@ -296,13 +296,13 @@ class SimulatedPods final : public client::Reconciler {
     if (effects.chains.front().writes.empty()) return Effects::nothing();
     if (running.is_set())
       for (const api::Container& container : pod.containers)
-        note(effects, key, pod, kContainers, container, "Killing", "Stopping container " + container.name);
+        note_of(effects, key, pod, kContainers, container, "Killing", "Stopping container " + container.name);
     return effects;
   }
 
   // Unset of a pod whose containers are not ready.
   static Time running_since(const api::Pod& pod) {
-    const Time ready = api::containers_running_since(pod);
+    const Time ready = api::containers_ready_since(pod);
     return ready.is_set() ? ready - readiness_delay(pod) : ready;
   }
 

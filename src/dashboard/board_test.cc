@@ -33,9 +33,11 @@ struct Desk {
   Board board{reader, notes, history, {}};
   std::uint64_t version = 0;
 
-  void change(api::Kind kind, const std::string& name) {
+  // `spec`: members of spec.
+  void change(api::Kind kind, const std::string& name, const std::string& spec = "") {
     const std::string text = R"({"metadata":{"namespace":"ns","name":")" + name + R"(","uid":")" + name +
-                             R"(","resourceVersion":")" + std::to_string(++version) + R"("}})";
+                             R"(","resourceVersion":")" + std::to_string(++version) + R"("},"spec":{)" +
+                             spec + "}}";
     auto object = api::decode_typed(kind, std::make_shared<const std::string>(text));
     ASSERT_TRUE(object.ok()) << text;
     if (const auto delta = view.put({kind, "ns", name}, *object)) board.apply(view, *delta, kStart);
@@ -77,6 +79,24 @@ TEST(Board, WhoBeginsToReadFindsPagesOfNow) {
   desk.reader.reads = true;
   desk.board.decide(desk.view, kStart + Duration::seconds(5));
   EXPECT_EQ(parse_json(desk.reader.texts["waiting"])->int_at("total"), 2);
+}
+
+TEST(Board, APodWhoseClaimOrGroupNobodyMadeIsGated) {
+  Desk desk;
+  desk.reader.reads = true;
+  desk.change(
+      api::Kind::Pod, "p",
+      R"("schedulingGroup":{"podGroupName":"g"},"resourceClaims":[{"name":"c","resourceClaimName":"d"}])");
+  const auto state = [&](std::int64_t second) {
+    desk.board.decide(desk.view, kStart + Duration::seconds(second));
+    return std::string(
+        parse_json(desk.reader.texts["waiting"])->items_at("entries").front().string_at("state"));
+  };
+  EXPECT_EQ(state(0), "Gated");
+  desk.change(api::Kind::PodGroup, "g");
+  EXPECT_EQ(state(1), "Gated");
+  desk.change(api::Kind::ResourceClaim, "d");
+  EXPECT_EQ(state(2), "Queued");
 }
 
 TEST(Board, AChangeOfTheFloorDoesNotWaitForTheNextPages) {

@@ -251,6 +251,7 @@ TEST(Room, CountsStrandedDevicesByDomain) {
   EXPECT_EQ(rack.int_at("free"), 7);
   EXPECT_EQ(rack.int_at("stranded"), 3);
   EXPECT_EQ(page.items_at("levels")[1].int_at("largestWhole"), 4);
+  EXPECT_EQ(page.items_at("levels")[1].int_at("mostFreeNodes"), 1);
 }
 
 TEST(Room, FreeDevicesNextToAClosedOneAreNotStranded) {

@@ -63,7 +63,7 @@ Json room_page(const Floor& floor) {
       add(domains[Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(depth))], own[at]);
   }
   struct Level {
-    std::int64_t domains = 0, free = 0, whole = 0;
+    std::int64_t domains = 0, free = 0, whole = 0, free_nodes = 0;
   };
   std::vector<Level> levels(layout.levels().size() + 1);
   JsonArray rows;
@@ -72,6 +72,7 @@ Json room_page(const Floor& floor) {
     ++level.domains;
     level.free = std::max(level.free, sums.cells.free);
     level.whole = std::max(level.whole, sums.free_on_free_nodes);
+    level.free_nodes = std::max(level.free_nodes, sums.free_nodes);
     if (rows.size() == kDomainsShownMax) continue;
     rows.push_back(Json::object({{"level", static_cast<std::int64_t>(path.size())},
                                  {"path", path_json(path)},
@@ -90,7 +91,8 @@ Json room_page(const Floor& floor) {
         Json::object({{"name", depth == 0 ? std::string("floor") : layout.levels()[depth - 1].name},
                       {"domains", levels[depth].domains},
                       {"largestFree", levels[depth].free},
-                      {"largestWhole", levels[depth].whole}}));
+                      {"largestWhole", levels[depth].whole},
+                      {"mostFreeNodes", levels[depth].free_nodes}}));
   return Json::object({{"levels", std::move(names)}, {"domains", std::move(rows)}});
 }
 

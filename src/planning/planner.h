@@ -37,8 +37,8 @@ Turn turn_of(const client::View& view, const model::Cluster& cluster, const plac
 // Pending pods and groups, in the order of the scheduler's queue.
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster, Trees trees);
 
-// Pods of one template, and groups that get equal answers (DecisionCore::likeness_of): once the first one is
-// refused, the others are left out of the plan until a place is given or freed.
+// About pods of one template, and groups that get equal answers (DecisionCore::likeness_of). DecideFirst:
+// once one is refused, the plan leaves the others out until a place is given or freed.
 enum class Alike : std::uint8_t { DecideEach, DecideFirst };
 
 class Planner {

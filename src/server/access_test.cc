@@ -176,8 +176,8 @@ TEST_F(AccessTest, RolesThatMakeNoSenseAreRefused) {
       "Role.rbac.authorization.k8s.io \"r\" is invalid: [rules[0].resources: Required value: resource rules "
       "must supply at least one resource, rules[0].verbs: Required value]");
   const std::string nobody =
-      R"({"metadata":{"name":"n"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},)"
-      R"("subjects":[{}]})";
+      R"({"metadata":{"name":"n"},"subjects":[{}],)"
+      R"("roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"}})";
   EXPECT_EQ(ask(root, "POST", kRoleBindings, nobody).message(),
             "RoleBinding.rbac.authorization.k8s.io \"n\" is invalid: [subjects[0].kind: Unsupported value: "
             "\"\": supported values: \"ServiceAccount\", \"User\", \"Group\", subjects[0].name: Required "

@@ -46,10 +46,10 @@ export function RoomScreen() {
       <>
         <Card title="The most that is free in one place">
           <table class="plain narrow">
-            <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th></tr></thead>
-            <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{amount(level.domains)}</td><td class="number">{amount(level.largestFree)}</td><td class="number">{amount(level.largestWhole)}</td></tr>)}</tbody>
+            <thead><tr><th>Level</th><th class="number">Domains</th><th class="number">Free devices</th><th class="number">On nodes that are free as a whole</th><th class="number">Such nodes</th></tr></thead>
+            <tbody>{page.levels.map((level) => <tr key={level.name}><th scope="row">{level.name}</th><td class="number">{amount(level.domains)}</td><td class="number">{amount(level.largestFree)}</td><td class="number">{amount(level.largestWhole)}</td><td class="number">{amount(level.mostFreeNodes)}</td></tr>)}</tbody>
           </table>
-          <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. <code>berth plan</code> says whether a group fits.</p>
+          <p class="muted">Sums over devices of every class that are free, and neither ill nor closed. A gang whose pods each take a node has room for as many pods as there are such nodes, if cpu and memory suffice. <code>berth plan</code> says whether a group fits.</p>
         </Card>
         <Reservations />
         <Moves />

@@ -38,7 +38,7 @@ export interface Group {
 }
 export interface GroupsPage { total: number; groups: Group[] }
 export interface RoomPage {
-  levels: { name: string; domains: number; largestFree: number; largestWhole: number }[];
+  levels: { name: string; domains: number; largestFree: number; largestWhole: number; mostFreeNodes: number }[];
   domains: {
     level: number; path: string[]; nodes: number; devices: number; free: number; used: number; reserved: number;
     out: number; freeNodes: number; stranded: number;

@@ -21,8 +21,7 @@ void set_defaults(Json& storage_class) {
 }
 
 FieldErrors check_parameters(const FieldPath& path, const JsonObject& parameters) {
-  if (parameters.size() > kParametersMax)
-    return {too_long(path, kParametersMax)};
+  if (parameters.size() > kParametersMax) return {too_long(path, kParametersMax)};
   FieldErrors errors;
   std::size_t bytes = 0;
   for (const JsonMember& parameter : parameters) {

@@ -26,7 +26,6 @@ enum StorageTrait : unsigned {
 
 constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
 constexpr std::string_view kWebhookGroup = "admissionregistration.k8s.io";
-constexpr int kPrecedence = 1000;
 constexpr int kWebhookSeconds = 10;
 constexpr int kWebhookPort = 443;
 
@@ -187,12 +186,6 @@ void set_role_binding_defaults(Json& binding) {
   }
 }
 
-void set_flow_schema_defaults(Json& schema) {
-  static const TypeInfo& type = table_type("flowcontrol.apiserver.k8s.io", "v1", "FlowSchemaSpec");
-  Json* spec = present(schema, "spec");
-  if (spec && spec->int_at("matchingPrecedence") == 0) put(*spec, type, "matchingPrecedence", kPrecedence);
-}
-
 // Of a secret, an account keeps the name alone.
 void keep_names_of_secrets(Json& account) {
   for (Json& secret : items(account, "secrets")) {
@@ -341,8 +334,9 @@ constexpr StoredKind kStoredKinds[] = {
     {"certificates.k8s.io", "clustertrustbundles", kNeedsVersion, nullptr, adjust_trust_bundles},
     {"coordination.k8s.io", "leasecandidates", kNeedsVersion | kPutCreates | kPlainFinalizers | kPathSegment},
     {"discovery.k8s.io", "endpointslices", kGeneration, set_endpoint_slice_defaults, adjust_endpoint_slices},
-    {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, set_flow_schema_defaults},
-    {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration},
+    {"flowcontrol.apiserver.k8s.io", "flowschemas", kGeneration, nullptr, adjust_flow_schemas},
+    {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", kGeneration, nullptr,
+     adjust_priority_levels},
     {"networking.k8s.io", "ingressclasses", kGeneration, set_ingress_class_defaults},
     {"networking.k8s.io", "ingresses", kGeneration},
     {"networking.k8s.io", "ipaddresses", 0, nullptr, adjust_ip_addresses},

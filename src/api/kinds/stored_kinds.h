@@ -10,6 +10,8 @@ void adjust_api_services(KindRules& rules);      // api_service.cc
 void adjust_runtime_classes(KindRules& rules);   // runtime_class.cc
 void adjust_autoscalers(KindRules& rules);       // horizontal_pod_autoscaler.cc
 void adjust_limit_ranges(KindRules& rules);      // limit_range.cc
+void adjust_flow_schemas(KindRules& rules);      // flow_control.cc
+void adjust_priority_levels(KindRules& rules);   // flow_control.cc
 void adjust_ip_addresses(KindRules& rules);      // service_addresses.cc
 void adjust_service_cidrs(KindRules& rules);     // service_addresses.cc
 // roles.cc

@@ -101,29 +101,36 @@ def leader_worker_set_places_each_group_in_a_rack_of_its_own(server):
 
 
 @with_operators(LwsWithGangs, flags=(*RACKS, "--scheduler-name=berth", "--scheduler-name=volcano"))
-def leader_worker_set_starts_whole_groups(server):
-    """Nine nodes of 32 cores hold nine pods of 20: two groups of four."""
-    made = leader_worker_set("serve", 3, 4, "serve")
+def leader_worker_set_starts_whole_groups_in_racks(server):
+    """A rack of three nodes of 32 cores holds three pods of 20: one group."""
+    label_racks(server)
+    target = {"group": "leaderworkerset.x-k8s.io", "kind": "LeaderWorkerSet", "name": "serve"}
+    server.create({"apiVersion": "scheduling.berth.dev/v1alpha1", "kind": "PlacementPolicy",
+                   "metadata": {"name": "serve"}, "spec": {"targetRef": target, "required": RACK}})
+    made = leader_worker_set("serve", 4, 3, "serve")
     spec = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
     spec["schedulerName"] = "volcano"
     spec["containers"][0]["resources"] = {"requests": {"cpu": "20"}}
     server.create(made)
 
-    def groups():
+    def phases():
         by_group = {}
         for pod in pods_of(server, of_set("serve")):
             index = pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/group-index"]
             by_group.setdefault(index, []).append(pod["status"].get("phase"))
         return sorted(map(sorted, by_group.values()))
-    waiting = [["Pending"] * 4, ["Running"] * 4, ["Running"] * 4]
-    eventually("two groups run and one waits", lambda: groups() == waiting)
+    waiting = [["Pending"] * 3, *[["Running"] * 3] * 3]
+    eventually("three groups run and one waits", lambda: phases() == waiting)
+    used = [racks(server, [pod for pod in pods_of(server, of_set("serve", group_index=index))
+                           if pod["spec"].get("nodeName")]) for index in range(4)]
+    assert sorted(map(sorted, used)) == [[], ["rack-0"], ["rack-1"], ["rack-2"]], used
     eventually("its status says so", lambda: sorted(
         group.get("status", {}).get("phase", "") for group in server.get("podgroups.scheduling.volcano.sh")[
-            "items"]) == ["Inqueue", "Running", "Running"])
-    server.kubectl("scale", "leaderworkerset", "serve", "--replicas=2")
-    running(server, of_set("serve"), 8)
+            "items"]) == ["Inqueue", "Running", "Running", "Running"])
+    server.kubectl("scale", "leaderworkerset", "serve", "--replicas=3")
+    running(server, of_set("serve"), 9)
 
 
 LWS_CASES = (leader_worker_set_is_ready_rolls_out_and_restarts_a_group,
              leader_worker_set_places_each_group_in_a_rack_of_its_own,
-             leader_worker_set_starts_whole_groups)
+             leader_worker_set_starts_whole_groups_in_racks)
