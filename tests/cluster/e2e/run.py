@@ -26,6 +26,7 @@ PROCESSES = int(os.environ.get("PROCS", "6"))
 RUN_TIMEOUT = "60m"
 NODES = 4
 INSIDE = "BERTH_E2E_NAMESPACE"
+KUBECTL = "kubectl-1.37"
 # A page token lives as long as the window of events; in Kubernetes five minutes.
 FLAGS = ("--in-memory", "--listen", "127.0.0.1:0", "--nodes", str(NODES),
          "--simulated-termination-duration", "2s", "--watch-window", "5000")
@@ -35,6 +36,10 @@ RUNS = (("passing.txt", ()),
         ("passing-gates.txt", ("--feature-gates", ",".join(gate + "=true" for gate in GATES))))
 E2E_FLAGS = ("--provider=skeleton", "--allowed-not-ready-nodes=-1", "--minStartupPods=0",
              "--disable-log-dump", "--dump-logs-on-failure=false", "--num-nodes=%d" % NODES)
+# Tests of StatefulSets and claims skip themselves without a default class.
+DEFAULT_CLASS = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {
+    "name": "standard", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    "provisioner": "simulated.berth.dev"}
 MESSAGE_MAX = 400
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 LISTED = re.compile(r"^\s+\S+\.go:\d+: (.*\[Conformance\].*)$", re.MULTILINE)
@@ -82,7 +87,7 @@ def run_specs(server, names):
     command = [program("ginkgo"), "--procs=%d" % PROCESSES, "--no-color", "--timeout=" + RUN_TIMEOUT,
                "--json-report=report.json", "--output-dir=%s" % server.folder, "--focus=" + focus,
                program("e2e.test"), "--", "--kubeconfig=%s" % server.kubeconfig,
-               "--kubectl-path=%s" % program("kubectl-1.37"), "--e2e-output-dir=%s" % server.folder,
+               "--kubectl-path=%s" % program(KUBECTL), "--e2e-output-dir=%s" % server.folder,
                *E2E_FLAGS]
     with open(server.folder / "e2e.log", "wb") as log:
         subprocess.run(command, cwd=server.folder, stdout=log, stderr=log, env=server.environment(),
@@ -126,7 +131,7 @@ def main():
     options = suite.options(__doc__)
     tally = suite.Tally()
     try:
-        for name in ("e2e.test", "ginkgo", "kubectl-1.37"):
+        for name in ("e2e.test", "ginkgo", KUBECTL):
             program(name)
         if not enter_namespace():
             raise Skip("`unshare --net` is not allowed here")
@@ -143,6 +148,7 @@ def main():
             with folder_for(file.removesuffix(".txt")) as folder:
                 server = Server(options.berth, folder, *FLAGS, *flags)
                 try:
+                    server.run(program(KUBECTL), "create", "-f", "-", text=json.dumps(DEFAULT_CLASS))
                     judge_run(tally, names, run_specs(server, names))
                 finally:
                     server.close()
