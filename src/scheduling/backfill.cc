@@ -1,5 +1,6 @@
 // The part of Scheduler that knows from expected durations when room will be free, and who ends before.
 #include <algorithm>
+#include <tuple>
 
 #include "placement/expected_duration.h"
 #include "scheduling/scheduler.h"
@@ -17,16 +18,15 @@ constexpr std::size_t kEndsLookedAtMax = 400'000;
 std::vector<Scheduler::KnownEnd> Scheduler::known_ends(const SchedulingContext& context,
                                                        std::int64_t bound) const {
   std::vector<KnownEnd> ends;
-  const model::Cluster& cluster = loop_.cluster;
-  for (const auto& [name, pod] : context.view.pods.all()) {
+  for (const api::Pod* pod : placed_pods()) {
     if (pod->priority >= bound) continue;
-    if (!cluster.ledger().node_of(cluster.find_pod(pod->meta.ns, pod->meta.name)).valid()) continue;
     const std::optional<Duration> runs = placement::expected_duration(context.view, *pod);
     if (!runs) continue;
     const Time from = pod->started.is_set() ? pod->started : context.now;
-    ends.push_back({std::max(from + *runs, context.now), pod.get()});
+    ends.push_back({std::max(from + *runs, context.now), pod});
   }
-  std::ranges::stable_sort(ends, {}, &KnownEnd::at);
+  std::ranges::sort(
+      ends, {}, [](const KnownEnd& end) { return std::tie(end.at, end.pod->meta.ns, end.pod->meta.name); });
   return ends;
 }
 
@@ -43,7 +43,7 @@ Scheduler::RoomInTime Scheduler::find_earliest_room(const SchedulingContext& con
     return room_after(context, entry, in_vain, [&](model::Ledger::Transaction& transaction) {
       for (std::size_t i = 0; i < count; ++i)
         remove_placed(*ends[i].pod, model::GroupClaims::Kept, transaction);
-      remove_idle_reservation_pods(context, model::GroupClaims::Kept, transaction);
+      remove_idle_reservation_pods(model::GroupClaims::Kept, transaction);
     });
   };
   std::size_t too_few = 0, enough = ends.size(), looked_at = ends.size();

@@ -31,14 +31,23 @@ AvoidSet Scheduler::avoid_set(const api::Pod& pod, Time now) const {
   return {loop_.avoid_list.nodes(pod.meta.uid, now), loop_.avoid_list.devices(loop_.cluster, pod, now)};
 }
 
+std::vector<const api::Pod*> Scheduler::placed_pods() const {
+  std::vector<const api::Pod*> placed;
+  const std::vector<model::NodeRow>& nodes = loop_.cluster.nodes();
+  for (std::uint32_t node = 0; node < nodes.size(); ++node)
+    for (const model::PodId id : loop_.cluster.ledger().node(model::NodeId(node)).pods)
+      if (const api::Pod* pod = loop_.cluster.pod(id).live.get()) placed.push_back(pod);
+  return placed;
+}
+
 // Removes all pods of a priority below `bound`, the claims that nobody else uses, and the reservation pods of
-// GPUs that nobody else shares. Cost: O(pods), once for each search.
-void Scheduler::remove_lower(const SchedulingContext& context, std::int64_t bound,
-                             model::GroupClaims group_claims, model::Ledger::Transaction& transaction) {
-  for (const auto& [name, pod] : context.view.pods.all())
+// GPUs that nobody else shares. Cost: O(placed pods), once for each search.
+void Scheduler::remove_lower(std::int64_t bound, model::GroupClaims group_claims,
+                             model::Ledger::Transaction& transaction) {
+  for (const api::Pod* pod : placed_pods())
     if (pod->priority < bound && !api::is_gpu_reservation(*pod))
       remove_placed(*pod, group_claims, transaction);
-  remove_idle_reservation_pods(context, group_claims, transaction);
+  remove_idle_reservation_pods(group_claims, transaction);
 }
 
 void Scheduler::remove_placed(const api::Pod& pod, model::GroupClaims group_claims,
@@ -48,11 +57,10 @@ void Scheduler::remove_placed(const api::Pod& pod, model::GroupClaims group_clai
   if (cluster.ledger().node_of(id).valid()) cluster.remove(id, group_claims, transaction);
 }
 
-void Scheduler::remove_idle_reservation_pods(const SchedulingContext& context,
-                                             model::GroupClaims group_claims,
+void Scheduler::remove_idle_reservation_pods(model::GroupClaims group_claims,
                                              model::Ledger::Transaction& transaction) {
   const model::Ledger& ledger = loop_.cluster.ledger();
-  for (const auto& [name, pod] : context.view.pods.all()) {
+  for (const api::Pod* pod : placed_pods()) {
     if (!api::is_gpu_reservation(*pod)) continue;
     const model::NodeId node = ledger.node_of(loop_.cluster.find_pod(pod->meta.ns, pod->meta.name));
     if (node.valid() && placement::holds_gpu_alone(ledger.node(node), *pod))
@@ -121,10 +129,9 @@ model::Hold Scheduler::find_room(const SchedulingContext& context, const QueuedE
     std::ranges::sort(all_avoided);
     all_avoided.erase(std::ranges::unique(all_avoided).begin(), all_avoided.end());
     for (const model::GroupClaims claims : {model::GroupClaims::Kept, model::GroupClaims::Freed})
-      if (model::Hold room = room_after(context, entry, all_avoided,
-                                        [&](model::Ledger::Transaction& transaction) {
-                                          remove_lower(context, bound, claims, transaction);
-                                        });
+      if (model::Hold room = room_after(
+              context, entry, all_avoided,
+              [&](model::Ledger::Transaction& transaction) { remove_lower(bound, claims, transaction); });
           !room.places.empty())
         return room;
   }

@@ -20,7 +20,7 @@ void OvertakingGuard::refused(const QueuedEntity& entry) {
     overtaken_.erase(place_of(found->second));
     found->second = WaitingEntity{.entry = entry};
   }
-  not_overtaken_.insert(place_of(found->second));
+  not_overtaken_.emplace(place_of(found->second), &found->second);
 }
 
 bool OvertakingGuard::forget(const EntityKey& key) {
@@ -40,13 +40,13 @@ void OvertakingGuard::placed(const QueuedEntity& entry, Time now) {
   if (not_overtaken_.empty()) return;
   const WaitingOrder place = place_of(entry, Time());
   for (std::size_t i = 0; i < kOvertakenAtOnceMax && !not_overtaken_.empty(); ++i) {
-    if (*not_overtaken_.begin() >= place) return;
+    if (not_overtaken_.begin()->first >= place) return;
     auto moved = not_overtaken_.extract(not_overtaken_.begin());
-    WaitingEntity& waiting = waiting_.at(std::get<EntityKey>(moved.value()));
+    WaitingEntity& waiting = *moved.mapped();
     waiting.by_equals = waiting.entry.priority == entry.priority;
     waiting.starves_at = now + limit_of(waiting);
-    std::get<1>(moved.value()) = waiting.starves_at;
-    overtaken_.insert(std::move(moved));
+    std::get<1>(moved.key()) = waiting.starves_at;
+    overtaken_.insert(overtaken_.end(), std::move(moved));
   }
 }
 
@@ -58,8 +58,10 @@ template <class Visit>
 void OvertakingGuard::visit_overtaken(Visit visit) const {
   auto place = overtaken_.begin();
   for (std::size_t looks = 0; looks < kStarvingLooksMax && place != overtaken_.end(); ++looks) {
-    const std::int64_t priority = std::get<0>(*place);
-    if (is_in_the_way_of(*place) || !visit(*place) || std::get<0>(*overtaken_.rbegin()) == priority) return;
+    const std::int64_t priority = std::get<0>(place->first);
+    if (is_in_the_way_of(place->first) || !visit(place->first, *place->second) ||
+        std::get<0>(overtaken_.rbegin()->first) == priority)
+      return;
     place = overtaken_.lower_bound({priority + 1, Time(), Time(), 0, {}});
   }
 }
@@ -68,8 +70,8 @@ std::optional<QueuedEntity> OvertakingGuard::starving(Time now) const {
   if (keeps_again_at_.is_set() && now < keeps_again_at_) return std::nullopt;
   if (has(KnownDefect::OvertakenWithoutBound)) return std::nullopt;
   std::optional<QueuedEntity> found;
-  visit_overtaken([&](const WaitingOrder& place) {
-    if (std::get<1>(place) <= now) found = waiting_.at(std::get<EntityKey>(place)).entry;
+  visit_overtaken([&](const WaitingOrder& place, const WaitingEntity& waiting) {
+    if (std::get<1>(place) <= now) found = waiting.entry;
     return !found;
   });
   return found;
@@ -101,7 +103,7 @@ void OvertakingGuard::wait_again(const EntityKey& key) {
   if (found == waiting_.end()) return;
   overtaken_.erase(place_of(found->second));
   found->second.starves_at = Time();
-  not_overtaken_.insert(place_of(found->second));
+  not_overtaken_.emplace(place_of(found->second), &found->second);
 }
 
 void OvertakingGuard::give_up(const EntityKey& key, Time now) {
@@ -155,7 +157,7 @@ void OvertakingGuard::forget_in_vain_nodes(const EntityKey& key) {
 std::optional<Time> OvertakingGuard::next_time() const {
   std::optional<Time> next;
   if (kept_) next = kept_->until;
-  visit_overtaken([&](const WaitingOrder& place) {
+  visit_overtaken([&](const WaitingOrder& place, const WaitingEntity&) {
     if (const Time at = std::max(std::get<1>(place), keeps_again_at_); !next || at < *next) next = at;
     return true;
   });

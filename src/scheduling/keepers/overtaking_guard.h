@@ -19,7 +19,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -129,7 +128,7 @@ class OvertakingGuard {
 
   Duration limit_;
   std::unordered_map<EntityKey, WaitingEntity, placement::EntityKeyHash> waiting_;
-  std::set<WaitingOrder> not_overtaken_, overtaken_;
+  std::map<WaitingOrder, WaitingEntity*> not_overtaken_, overtaken_;  // of waiting_
   std::optional<ActiveReservation> kept_;
   std::map<model::NodeId, Time> left_at_;  // by a pod, the last time
   Time keeps_again_at_;                    // after a reservation that ended unused
