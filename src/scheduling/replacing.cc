@@ -186,7 +186,7 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
     return false;
   const auto is_kept = [&](const SuccessorRoom& room) {
     const api::Node* node = context.view.nodes.find("", room.node);
-    return node && !room.leaves && !placement::is_failing_for(*node, *room.leaves);
+    return node && room.leaves && !placement::is_failing_for(*node, *room.leaves);
   };
   if (!std::ranges::all_of(replacement->rooms, is_kept)) return false;
   keep_recovered(loop_, context.now, input, lost);
