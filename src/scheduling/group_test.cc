@@ -653,6 +653,9 @@ TEST(PodGroups, AMemberIsToldOfThePlacementThatTakesMost) {
     const std::string of_b = tried ? "pod default/z waits: in b 2 of 2 nodes have no devices for its claims"
                                    : "pod default/z waits: in b 2 of 2 nodes lack cpu";
     EXPECT_NE(bench.event_of("z").find(of_b), std::string::npos) << bench.event_of("z");
+    const std::string of_group = tried ? "it needs; cpu, memory and pod slots would suffice."
+                                       : "it needs; b comes closest with room for 2";
+    EXPECT_NE(bench.event_of("z").find(of_group), std::string::npos) << bench.event_of("z");
     const placement::Refusal& refusal = *bench.decisions.records().back().refusal;
     ASSERT_EQ(refusal.members.size(), 1u) << "x and y fit there";
     EXPECT_EQ(refusal.members.front()->of.name, "z");

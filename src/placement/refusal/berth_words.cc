@@ -194,21 +194,29 @@ std::string stuck_text(const StuckGroup& stuck) {
                                             : "no node there has the label " + stuck.topology_key);
 }
 
+// "; r1 comes closest with room for 2 by cpu, memory and pod slots". Where these suffice, devices or filters
+// are what lacks, and the domain with most of them is none that is close.
+std::string room_text(const GroupRefusal& group) {
+  const std::string counted = "cpu, memory and pod slots";
+  if (group.nearest_room >= group.needed) return group.stuck ? "" : "; " + counted + " would suffice";
+  const std::string room = "room for " + std::to_string(group.nearest_room) + " by " + counted;
+  if (group.topology_key.empty()) return group.nearest_room > 0 ? "; it has " + room : "";
+  return group.nearest.empty() ? "" : "; " + group.nearest + " comes closest with " + room;
+}
+
 // "none of 3 domains of rack takes the 4 more pods it needs; r1 comes closest with room for 2 by …"
 std::string domains_text(const GroupRefusal& group) {
   const bool proved = group.unproved.empty();
   const std::string pods = count_text(group.needed, "more pod");
   const std::string& key = group.topology_key;
   const std::string stuck = group.stuck ? "; " + stuck_text(*group.stuck) : "";
-  const std::string by_counts = std::to_string(group.nearest_room) + " by cpu, memory and pod slots";
   if (key.empty())
     return (proved ? "the cluster does not take" : "no place was found for") + (" the " + pods) +
-           " it needs" + stuck + (group.nearest_room > 0 ? "; it has room for " + by_counts : "") + ".";
+           " it needs" + stuck + room_text(group) + ".";
   if (group.placements == 0) return "no node has the label " + key + ".";
   const std::string domains = std::to_string(group.placements) + " domains of " + key;
   std::string text = proved ? "none of " + domains + " takes" : "no place was found in " + domains + " for";
-  text += " the " + pods + " it needs" + stuck;
-  if (!group.nearest.empty()) text += "; " + group.nearest + " comes closest with room for " + by_counts;
+  text += " the " + pods + " it needs" + stuck + room_text(group);
   if (group.unlabelled > 0)
     text += "; " + std::to_string(group.unlabelled) + (group.unlabelled == 1 ? " node has" : " nodes have") +
             " no label " + key;
