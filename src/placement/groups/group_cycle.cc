@@ -198,23 +198,27 @@ GroupOutcome GroupCycle::run_on(const SchedulingContext& context, const GroupInp
     auto found = search.place(static_cast<std::int64_t>(trial.needed), most, trial.effort);
     if (found) return *std::move(found);
   }
-  GroupOutcome none;
-  none.members.resize(input.waiting.size());
+  const auto none = [&] {
+    GroupOutcome unplaced;
+    unplaced.members.resize(input.waiting.size());
+    return unplaced;
+  };
   Run run = make_run(context, input, trial, transaction);
   Topology& topology = run.topology ? *run.topology : domains_.topology("", context.cluster);
   const topology::DomainId domain =
       trial.placement.domain.valid() ? trial.placement.domain : topology::Tree::root();
-  if (run.counting_fit().counts(topology).sum(domain) < static_cast<std::int64_t>(trial.needed)) return none;
+  if (run.counting_fit().counts(topology).sum(domain) < static_cast<std::int64_t>(trial.needed))
+    return none();
   const auto before = transaction.savepoint();
   std::optional<GroupOutcome> outcome = attempt(run);
   if (outcome && outcome->placed() >= trial.needed) return *std::move(outcome);
   transaction.roll_back_to(before);
-  if (trial.effort == GroupEffort::InOrder) return none;
+  if (trial.effort == GroupEffort::InOrder) return none();
   refute(run);
   outcome = search(run);
   if (outcome && outcome->placed() >= trial.needed) return *std::move(outcome);
   transaction.roll_back_to(before);
-  return none;
+  return none();
 }
 
 GroupOutcome GroupCycle::refuse_on(const SchedulingContext& context, const GroupInput& input,
@@ -247,6 +251,7 @@ GroupCycle::Evaluations GroupCycle::feasible_of(Run& run, const std::vector<Plac
                                                 std::vector<std::size_t> indices) {
   order_by_bound(run, placements, indices);
   if (run.failed()) return {};
+  run.compares = indices.size() > 1;
   // The bounds do not count what devices take of nodes; if devices do, all placements are tried.
   const bool first_wins = known_before_placing(run) && !run.context.cluster.devices_take_of_nodes();
   Evaluations feasible;
@@ -427,7 +432,7 @@ GroupCycle::Evaluation GroupCycle::evaluate(Run& run, const Placement& placement
   run.choice.reset();
   run.prepared.reset();
   run.latest = NodeId::none();
-  if (!placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
+  if (run.compares && !placement.is_whole_cluster()) evaluation.result.use = use_of_placement(run, placement);
   const auto before = run.transaction.savepoint();
   for (const ProposedAllocation& one : placement.allocations)
     run.transaction.allocate(one.claim, run.context.cluster.reservation_for(one.allocation));
@@ -463,8 +468,9 @@ void GroupCycle::go_down(Run& run, const Placement& placement, MemberRefusals re
   }
 }
 
-GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& placements,
-                                     Evaluations& evaluations) {
+// The placement's index.
+std::size_t GroupCycle::highest_score(Run& run, const std::vector<Placement>& placements,
+                                      const Evaluations& evaluations) {
   std::vector<PlacementResult> results;
   std::vector<std::size_t> indices;
   for (const auto& [index, evaluation] : evaluations) {
@@ -473,10 +479,15 @@ GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& pla
     results.back().placement = &placements[index];
     for (const MemberOutcome& member : evaluation.members) results.back().nodes.push_back(member.node);
   }
-  std::vector<std::int64_t> totals(results.size());
-  if (results.size() > 1) totals = total_scores(run, results, Scorers::All);
+  const std::vector<std::int64_t> totals = total_scores(run, results, Scorers::All);
+  return indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
+}
+
+GroupOutcome GroupCycle::choose_best(Run& run, const std::vector<Placement>& placements,
+                                     Evaluations& evaluations) {
+  const std::size_t best =
+      evaluations.size() > 1 ? highest_score(run, placements, evaluations) : evaluations.begin()->first;
   if (run.failed()) return std::move(run.failure);
-  const std::size_t best = indices[std::max_element(totals.begin(), totals.end()) - totals.begin()];
   Evaluation& winner = evaluations.at(best);
   if (!winner.complete && !winner.explained && run.explains)
     winner = evaluate(run, placements[best], MemberRefusals::Make, Keep::Nothing);

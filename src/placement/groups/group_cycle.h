@@ -135,6 +135,8 @@ class GroupCycle {
   void order_by_bound(Run& run, const std::vector<Placement>& placements, std::vector<std::size_t>& indices);
   std::vector<std::int64_t> total_scores(Run& run, std::span<const PlacementResult> results, Scorers which);
   static bool known_before_placing(const Run& run);
+  std::size_t highest_score(Run& run, const std::vector<Placement>& placements,
+                            const Evaluations& evaluations);
   GroupOutcome choose_best(Run& run, const std::vector<Placement>& placements, Evaluations& evaluations);
   GroupOutcome give_up(Run& run);
   static std::size_t roomiest(const Run& run);

@@ -27,6 +27,7 @@ struct GroupCycle::Run {
   bool explains = true;                   // refused members get their refusals
   std::vector<Placement> placements;      // before any refinement
   std::optional<PlacementChoice> choice;  // of the placement that is tried
+  bool compares = false;                  // it is one of several, whose use is compared
   NodeId latest;                          // there, of the member before
   std::optional<std::size_t> prepared;    // the member that the cycle's state is about; it may be repeated
   const topology::FitCounts* counts = nullptr;
