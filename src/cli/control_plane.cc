@@ -108,7 +108,7 @@ class HeldRoomReport {
   scheduling::HeldRooms reported_;
 };
 
-// Passes on what one engine has written.
+// Passes on what the scheduler's engine has written.
 class WriteReport {
  public:
   void look(const engine::EffectExecutorCounters& counters, explain::DecisionSink& sink) {
@@ -189,7 +189,7 @@ struct ControlPlaneLoops::Parts {
   Shown<BinderFigures> binder_shown;
   TermDoubtLog term_doubts;   // of the thread that steps the binder
   HeldRoomReport held_rooms;  // of the scheduler's thread
-  WriteReport scheduler_writes, binder_writes;
+  WriteReport writes;         // the same
   plane::ControlPlane plane;
   std::unique_ptr<engine::Loop> scheduling;
   std::unique_ptr<engine::Loop> controllers;
@@ -207,12 +207,10 @@ ControlPlaneLoops::ControlPlaneLoops(client::ApiClient& client, const Clock& clo
   const auto report = [&parts, &clock, decisions](const engine::Engine& scheduling) {
     if (!decisions) return;
     parts.held_rooms.look(parts.plane.scheduler(), *decisions, clock.monotonic());
-    parts.scheduler_writes.look(scheduling.write_counters(), *decisions);
+    parts.writes.look(scheduling.write_counters(), *decisions);
   };
-  const auto show_binder = [&parts, &clock, decisions](const engine::Engine* engine) {
+  const auto show_binder = [&parts, &clock](const engine::Engine* engine) {
     if (engine != parts.plane.binding()) return;
-    if (decisions && engine != parts.plane.scheduling())
-      parts.binder_writes.look(engine->write_counters(), *decisions);
     parts.term_doubts.look(parts.plane.binder()->term_doubts(), clock.monotonic());
     parts.binder_shown.refresh([&] { return figures_of(engine->view(), *parts.plane.binder()); });
   };

@@ -145,8 +145,8 @@ TEST(AttributesClassProtection, AClassStaysWhileAnObjectNamesIt) {
       fixture.api.put(classes, R"({"metadata":{"name":"gold","deletionTimestamp":"2026-01-01T00:00:00Z",)"
                                R"("finalizers":["kubernetes.io/vac-protection"]}})");
       const char* const ns = is_claim ? "d" : "";
-      fixture.api.put(
-          kind, is_claim ? R"({"metadata":{"namespace":"d","name":"x"}})" : R"({"metadata":{"name":"x"}})");
+      fixture.api.put(kind, is_claim ? R"({"metadata":{"namespace":"d","name":"x"},"spec":{}})"
+                                     : R"({"metadata":{"name":"x"},"spec":{}})");
       fixture.api.change(kind, ns, "x", named);
       fixture.start();
       fixture.run_until_idle();

@@ -25,7 +25,7 @@ class PacePage {
   void sample(const PaceTotals& totals, std::size_t waiting, Time now);
   // {"time":[seconds since 1970],"placed":[],"refused":[],"bound":[],"written":[],"notWritten":[],
   // "waiting":[],"decisions":[…]}: the counts of each second, and the latest decisions, the newest first.
-  // Writes are those of the scheduler and, if it runs in this process, of the binder.
+  // Writes are those of the scheduler's loop, which also binds where BindRequests are in memory.
   Json page(const DecisionNotes& notes) const;
 
  private:

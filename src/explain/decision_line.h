@@ -35,7 +35,7 @@ class DecisionSink {
   virtual void flush() = 0;
   // All rooms that are held now, after a change; at most once a second.
   virtual void hold(scheduling::HeldRooms) {}
-  // Writes of the scheduler or the binder since the last call; on the thread of either.
+  // Writes of the scheduler's loop since the last call; where BindRequests are in memory it also binds.
   virtual void add_writes(const WriteCounts&) {}
 };
 

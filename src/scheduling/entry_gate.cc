@@ -1,6 +1,7 @@
 #include "scheduling/entry_gate.h"
 
 #include <algorithm>
+#include <set>
 
 #include "api/types/gang_decision.h"
 #include "base/known_defects.h"
@@ -115,7 +116,7 @@ void EntryGate::tell_group_scheduled(const client::View& view, const api::PodGro
 }
 
 void EntryGate::reconsider_group(const client::View& view, const EntityKey& key, Time now) {
-  short_groups_.erase(key);
+  counts_.forget(key);
   if (loop_.entry_of_group(view, key.ns, key.name) != key) return leave_queue(key, now);
   const GroupMembers members = members_of(view, key);
   for (const api::BindRequest* request : members.broken) loop_.withdrawals.want(*request, now);
@@ -131,29 +132,41 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
     if (held && !closed) closed = *std::move(held);
   }
   const QueuedEntity entry = placement::queue_entry(key, group, members);
+  if (group) note_counts(key, *group, members, closed);
   if (!closed) return enqueue(entry, now);
   loop_.forget_room(key, now);  // a gated entry gets no reservation
   loop_.queue.gate(key, entry.priority, entry.since);
-  if (const auto* held = std::get_if<placement::GroupGate>(&*closed);
-      held && held->kind == placement::GroupGate::Kind::TooFewMembers)
-    short_groups_.insert_or_assign(key, *held);
   log_gate(key, *closed, now);
 }
 
-bool EntryGate::join_short_group(const client::View& view, const EntityKey& key,
-                                 const std::vector<std::string>& pods, Time now) {
-  const auto found = short_groups_.find(key);
-  if (found == short_groups_.end()) return false;
-  placement::GroupGate& held = found->second;
-  held.alive += static_cast<std::int32_t>(pods.size());
-  if (held.alive >= held.wanted) return false;
+bool EntryGate::join(const client::View& view, const EntityKey& key, const std::vector<std::string>& pods,
+                     Time now) {
+  const MemberCounts::Entry* entry = counts_.find(key);
+  if (!entry || (!entry->held && !loop_.queue.contains(key))) return false;
+  std::set<std::string_view> groups;
   for (const std::string& name : pods) {
     const api::Pod* pod = view.pods.find(key.ns, name);
-    if (!pod || pod->group != key.name || !loop_.wants_place(view, *pod) || gate(view, *pod, now))
-      return false;
+    const bool waits = pod && !pod->group.empty() && loop_.wants_place(view, *pod) && !gate(view, *pod, now);
+    if (!waits || !counts_.join(key, pod->group)) return false;
+    groups.insert(pod->group);
   }
-  log_gate(key, held, now);
+  if (!entry->held) return true;
+  log_gate(key, *entry->held, now);
+  if (key.kind == EntityKind::Group) return true;
+  for (const std::string_view group : groups)
+    log_gate(EntityKey{key.ns, std::string(group), EntityKind::Group}, *entry->held, now);
+  if (const api::CompositePodGroup* root = view.composite_groups.find(key.ns, key.name))
+    tell_held(view, client::key_of(api::Kind::CompositePodGroup, root->meta), *root, *entry->held, now);
   return true;
+}
+
+void EntryGate::note_counts(const EntityKey& key, const api::PodGroup& group, const GroupMembers& members,
+                            const std::optional<placement::GateReason>& closed) {
+  const auto* held = closed ? std::get_if<placement::GroupGate>(&*closed) : nullptr;
+  const bool is_short = held && held->kind == placement::GroupGate::Kind::TooFewMembers;
+  if (!members.joinable.empty() || (closed && !is_short)) return;
+  counts_.note(key, {held ? std::optional(*held) : std::nullopt,
+                     {{key.name, {.alive = members.alive, .wanted = group.minimum()}}}});
 }
 
 // A fault is told, but not that owners are being read: that takes a moment.
@@ -208,11 +221,12 @@ std::optional<placement::GateReason> EntryGate::gate(const client::View& view, c
 
 void EntryGate::reconsider(const client::View& view, Time now) {
   for (const auto& [key, joined] : loop_.dirty.take()) {
+    if (!joined.empty() && join(view, key, joined, now)) continue;
     if (key.kind == EntityKind::Pod)
       reconsider_pod(view, key, now);
     else if (key.kind == EntityKind::CompositeGroup)
       reconsider_tree(view, key, now);
-    else if (joined.empty() || !join_short_group(view, key, joined, now))
+    else
       reconsider_group(view, key, now);
   }
 }

@@ -1,13 +1,12 @@
 // Which waiting entries may be tried: each entry that changed enters the queue, is gated, or leaves it.
 //
-// Cost: O(log n) an entry, of a group O(members); a pod that joins a group without enough members O(log n).
-// Source: kube-scheduler's PreEnqueue.
+// Cost: O(log n) an entry, of a group or tree O(members). A pod that joins one that waits is O(log n), unless
+// its group is complete with it. Source: kube-scheduler's PreEnqueue.
 #pragma once
-
-#include <unordered_map>
 
 #include "scheduling/decision_log.h"
 #include "scheduling/loop_state.h"
+#include "scheduling/member_counts.h"
 
 namespace berth::scheduling {
 
@@ -38,11 +37,13 @@ class EntryGate {
   bool follow_nomination(const client::View& view, const EntityKey& key, const api::Pod& pod, Time now);
   void reconsider_pod(const client::View& view, const EntityKey& key, Time now);
   void reconsider_group(const client::View& view, const EntityKey& key, Time now);
-  // For pods that joined a group which has too few members with them: nothing else about the group changed.
-  // False: all of the group is to be evaluated.
-  bool join_short_group(const client::View& view, const EntityKey& key, const std::vector<std::string>& pods,
-                        Time now);
+  // For pods that joined a group, or one of a tree: nothing else about the entry changed. False: all of it is
+  // to be evaluated.
+  bool join(const client::View& view, const EntityKey& key, const std::vector<std::string>& pods, Time now);
+  void note_counts(const EntityKey& key, const api::PodGroup& group, const GroupMembers& members,
+                   const std::optional<placement::GateReason>& closed);
   void reconsider_tree(const client::View& view, const EntityKey& key, Time now);
+  void note_counts(const TreeMembers& tree, const std::optional<placement::GateReason>& closed);
   void leave_queue(const EntityKey& key, Time now);
   void tell_group_scheduled(const client::View& view, const api::PodGroup& group, const GroupMembers& members,
                             Time now);
@@ -66,8 +67,7 @@ class EntryGate {
   LoopState& loop_;
   DecisionCore& core_;
   DecisionLog* decisions_;
-  // Groups that only wait for members, as they were evaluated last.
-  std::unordered_map<EntityKey, placement::GroupGate, placement::EntityKeyHash> short_groups_;
+  MemberCounts counts_;  // of entries that are open, or wait for members alone
 };
 
 }  // namespace berth::scheduling

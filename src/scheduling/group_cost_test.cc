@@ -27,6 +27,7 @@ class GroupCost : public testing::Test {
  protected:
   GroupCost() {
     SchedulerOptions options;
+    options.composite_groups = true;
     options.plugins = [this](const placement::PluginArguments& arguments) {
       placement::PluginSet set = placement::default_plugins(arguments);
       set.gates.push_back(std::make_unique<CountedGate>(looks_));
@@ -96,6 +97,42 @@ TEST_F(GroupCost, ArrivalsAreCountedAfterOthersLeft) {
   put_member("late", "a");
   bench_->run();
   EXPECT_FALSE(bench_->message_of("c").empty()) << "refused: the node takes one";
+}
+
+TEST_F(GroupCost, AMemberThatJoinsARefusedGroupIsLookedAtAlone) {
+  for (int i = 0; i < kMembersOfTheGroup; ++i) {
+    put_member("g", "more" + std::to_string(i));
+    bench_->run();
+    ASSERT_EQ(looks_, i + 1);
+  }
+  EXPECT_FALSE(bench_->message_of("more3").empty()) << "the group was tried with it";
+}
+
+// The root names the groups that are not complete, with their counts.
+TEST_F(GroupCost, AMemberThatJoinsATreeIsLookedAtAlone) {
+  const auto put = [&](api::Kind kind, const std::string& name, const std::string& spec) {
+    bench_->put(kind,
+                R"({"metadata":{"namespace":"default","name":")" + name + R"("},"spec":{)" + spec + "}}");
+  };
+  put(api::Kind::CompositePodGroup, "root", R"("schedulingPolicy":{"gang":{"minGroupCount":2}})");
+  for (const std::string group : {"a", "b"})
+    put(api::Kind::PodGroup, group,
+        R"("parentCompositePodGroupName":"root","schedulingPolicy":{"gang":{"minCount":)" +
+            std::to_string(kMembersOfTheGroup) + "}}");
+  put_member("a", "a0");
+  bench_->run();
+  looks_ = 0;
+  for (int i = 1; i + 1 < kMembersOfTheGroup; ++i) {
+    put_member("a", "a" + std::to_string(i));
+    bench_->run();
+    ASSERT_EQ(looks_, i);
+  }
+  bench_->now = bench_->now + Duration::minutes(1);
+  bench_->run();
+  const auto& conditions = bench_->view.composite_groups.find("default", "root")->conditions;
+  const api::Condition* told = api::find_condition(conditions, api::kCompositeScheduled);
+  ASSERT_NE(told, nullptr);
+  EXPECT_NE(told->message.find("PodGroup a has 39 of 40 pods"), std::string::npos) << told->message;
 }
 
 TEST_F(GroupCost, AChangeThatMattersLooksAtAll) {

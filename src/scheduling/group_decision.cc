@@ -26,6 +26,7 @@ std::optional<GroupInput> Scheduler::input_of(const SchedulingContext& context, 
       group, gate_.members_of(context.view, {group.meta.ns, group.meta.name, EntityKind::Group}),
       [&](const api::Pod& pod) { return avoid_set(pod, now); });
   placement::set_wish(input, std::move(answer.wish));
+  if (input.wish && input.wish->replaces_failed_nodes) placement::avoid_failing_nodes(loop_.cluster, input);
   return input;
 }
 

@@ -100,6 +100,17 @@ bool changes_decisions(const Group* before, const Group* after) {
          before->meta.annotations != after->meta.annotations || !same_outcome;
 }
 
+// Whether the watch shows no more than a condition that was written about the group. A group that becomes
+// scheduled is more.
+template <class Group>
+bool is_only_told(const Group* before, const Group* after) {
+  if (changes_decisions(before, after)) return false;
+  const auto others = [](const Group& group) {
+    return std::tie(group.meta.labels, group.meta.owners, group.meta.deleted);
+  };
+  return others(*before) == others(*after) && api::is_scheduled(*before) == api::is_scheduled(*after);
+}
+
 }  // namespace
 
 Intake::HeldDevices Intake::held_by(const client::Delta& delta) const {
@@ -187,7 +198,7 @@ void Intake::pod_changed(const client::View& view, const client::Delta& delta, T
   if (before) loop_.dirty.insert(loop_.entry_of(view, *before));
   if (!after) return;
   const EntityKey entry = loop_.entry_of(view, *after);
-  if (!before && entry.kind == EntityKind::Group)
+  if (!before && entry.kind != EntityKind::Pod)
     loop_.dirty.joined(entry, after->meta.name);
   else
     loop_.dirty.insert(entry);
@@ -263,6 +274,7 @@ void Intake::group_changed(const client::View& view, const client::Delta& delta,
   const auto* before = client::object_of<api::PodGroup>(delta.before);
   const auto* after = client::object_of<api::PodGroup>(delta.after);
   if (!after) loop_.conditions.drop(delta.key);
+  if (is_only_told(before, after) && loop_.conditions.is_shown(view, delta.key)) return;
   resolve(view, {delta.key.ns, delta.key.name, EntityKind::Group}, now);
   const bool decides = changes_decisions(before, after);
   std::set<EntityKey> entries{{delta.key.ns, delta.key.name, EntityKind::Group}};
@@ -281,6 +293,7 @@ void Intake::composite_changed(const client::View& view, const client::Delta& de
   const auto* before = client::object_of<api::CompositePodGroup>(delta.before);
   const auto* after = client::object_of<api::CompositePodGroup>(delta.after);
   if (!after) loop_.conditions.drop(delta.key);
+  if (is_only_told(before, after) && loop_.conditions.is_shown(view, delta.key)) return;
   resolve_under(view, delta.key.ns, delta.key.name, now);
   std::set<std::string> names{delta.key.name};
   for (const api::CompositePodGroup* group : {before, after})

@@ -276,6 +276,36 @@ TEST_F(Replacing, ABudgetHoldsAndTheRoomIsKept) {
   EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
 }
 
+// The nodes of the other members and the failed one have names before that of the spare.
+TEST_F(Replacing, ASuccessorThatToleratesTheTaintForATimeGoesElsewhere) {
+  const std::string tolerates =
+      R"(,"tolerations":[{"key":"broken","operator":"Exists","tolerationSeconds":3600}])";
+  put_policy();
+  put_rack("r1", 4);
+  run_gang(3, tolerates);
+  ASSERT_EQ(place(0), "r1-0");
+  change_node("r1-0", "", kEvicting);
+  pass();
+  EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
+  end_deleted();
+  put_member(3, tolerates);
+  pass();
+  EXPECT_EQ(bench.node_of("a-3"), "r1-3");
+}
+
+TEST_F(Replacing, ATaintThatIsToleratedForEverFailsNoNode) {
+  constexpr const char* kDedicated = R"({"key":"team","effect":"NoExecute"})";
+  put_policy();
+  put_rack("r1", 4);
+  for (int i = 0; i < 4; ++i) change_node("r1-" + std::to_string(i), "", kDedicated);
+  run_gang(3, R"(,"tolerations":[{"key":"team","operator":"Exists"}])");
+  EXPECT_EQ(reason(), "NoFailedNodes");
+  change_node(place(0), "", std::string(kDedicated) + "," + kEvicting);
+  pass();
+  EXPECT_EQ(reason(), "Replacing") << message();
+  EXPECT_EQ(evicted(), std::set<std::string>{"evict a-0"});
+}
+
 TEST_F(Replacing, AMemberWhoseNodeRecoversStays) {
   put_policy();
   put_rack("r1", 5);

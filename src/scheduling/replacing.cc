@@ -186,7 +186,7 @@ bool Scheduler::follow_replacement(const SchedulingContext& context, const Group
     return false;
   const auto is_kept = [&](const SuccessorRoom& room) {
     const api::Node* node = context.view.nodes.find("", room.node);
-    return node && !placement::is_failing(*node);
+    return node && !room.leaves && !placement::is_failing_for(*node, *room.leaves);
   };
   if (!std::ranges::all_of(replacement->rooms, is_kept)) return false;
   keep_recovered(loop_, context.now, input, lost);
@@ -261,8 +261,10 @@ void Scheduler::begin_replacement(const SchedulingContext& context, const GroupI
   for (const placement::ReplacementRoom& room : plan.rooms) {
     const std::string& node = loop_.cluster.node(room.node).name;
     model::Hold hold = loop_.cluster.hold_for(room.plan, bound);
-    hold.leaving.push_back(loop_.cluster.find_pod(key.ns, room.pod->meta.name));
-    replacement.rooms.push_back({node, model::ScopedHold(loop_.cluster.ledger(), std::move(hold))});
+    const model::PodId leaves = loop_.cluster.find_pod(key.ns, room.pod->meta.name);
+    hold.leaving.push_back(leaves);
+    replacement.rooms.push_back(
+        {node, model::ScopedHold(loop_.cluster.ledger(), std::move(hold)), loop_.cluster.pod(leaves).live});
     const auto cause = std::ranges::find(lost, room.pod, &LostPlace::pod);
     replacement.leaving[room.pod->meta.name] = {
         room.pod->meta.uid, cause == lost.end() ? "its group leaves failed nodes" : words_of(*cause), node,

@@ -91,7 +91,21 @@ std::optional<placement::GroupGate> EntryGate::policy_gate_of_tree(const client:
   return first;
 }
 
+void EntryGate::note_counts(const TreeMembers& tree, const std::optional<placement::GateReason>& closed) {
+  const auto* held = closed ? std::get_if<placement::GroupGate>(&*closed) : nullptr;
+  const placement::TreeMember& root = tree.root();
+  const bool is_short = held && held->kind == placement::GroupGate::Kind::TooFewGroups && !root.complete;
+  if (!tree.joinable().empty() || root.scheduled || (closed && !is_short)) return;
+  MemberCounts::Entry entry{held ? std::optional(*held) : std::nullopt, {}};
+  for (const placement::TreeMember& node : tree.nodes)
+    if (node.group)
+      entry.groups[node.group->meta.name] = {.alive = node.members.alive,
+                                             .wanted = std::max(1, node.group->minimum())};
+  counts_.note(tree.key, std::move(entry));
+}
+
 void EntryGate::reconsider_tree(const client::View& view, const EntityKey& key, Time now) {
+  counts_.forget(key);
   const TreeMembers tree = tree_of(view, key);
   if (is_no_entry(tree)) return leave_queue(key, now);
   for (const placement::TreeMember& node : tree.nodes)
@@ -99,6 +113,7 @@ void EntryGate::reconsider_tree(const client::View& view, const EntityKey& key, 
   tell_tree_scheduled(view, tree, now);
   if (!tree.any_waiting()) return leave_queue(key, now);
   const std::optional<placement::GateReason> closed = gate(view, tree, now);
+  note_counts(tree, closed);
   const QueuedEntity entry = placement::queue_entry(tree);
   if (!closed) return enqueue(entry, now);
   loop_.forget_room(key, now);

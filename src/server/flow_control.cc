@@ -1,6 +1,7 @@
 #include "server/flow_control.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "api/metric_table.h"
 #include "server/fair_line.h"
+#include "server/flow_schema_status.h"
 #include "server/registry.h"
 
 namespace berth::server {
@@ -109,6 +111,7 @@ struct FlowControl::State : std::enable_shared_from_this<State> {
   Executor& executor;
   mutable std::mutex mutex;
   bool stopped = false;  // nothing that waits begins any more
+  std::atomic<bool> report_failed = false;
   std::shared_ptr<const FlowSchemas> schemas = std::make_shared<const FlowSchemas>();
   std::map<std::string, LevelStatePtr> levels;
   std::map<RowName, Counts> counts;  // rows stay where they are
@@ -200,7 +203,7 @@ void FlowControl::State::set_levels(const FlowSchemas& next) {
   levels = std::move(kept);
 }
 
-FlowControl::FlowControl(const Registry& registry)
+FlowControl::FlowControl(Registry& registry)
     : registry_(registry), state_(std::make_shared<State>(registry.dependencies().executor)) {}
 
 FlowControl::~FlowControl() {
@@ -271,6 +274,11 @@ void FlowControl::admit(const FlowAttributes& asked, Arrival arrival) {
 }
 
 void FlowControl::tick(Time now) {
+  const std::uint64_t written = written_;
+  if (reported_to_ != written || state_->report_failed.exchange(false)) {
+    reported_to_ = written;
+    report_dangling_schemas(registry_, [state = state_] { state->report_failed = true; });
+  }
   std::vector<WaitingRequest> late;
   State::Begun begun;
   {
@@ -299,6 +307,9 @@ void FlowControl::write_metrics(MetricsText& text) const {
   write(api::Metric::FlowDispatched, &Counts::dispatched);
   write(api::Metric::FlowExecuting, &Counts::executing);
   write(api::Metric::FlowWaiting, &Counts::waiting);
+  text.family(api::family_of(api::Metric::FlowSeats));
+  for (const auto& [name, level] : state_->levels)
+    text.sample({name}, static_cast<std::uint64_t>(level->seats));
   constexpr std::pair<std::string_view, std::uint64_t Counts::*> kReasons[] = {
       {"concurrency-limit", &Counts::no_seat},
       {"queue-full", &Counts::queue_full},

@@ -33,7 +33,7 @@ inline constexpr std::size_t kFlowRowsMax = 4096;  // of each metric; further sc
 class FlowControl {
  public:
   // It outlives this.
-  explicit FlowControl(const Registry& registry);
+  explicit FlowControl(Registry& registry);
   ~FlowControl();
 
   // A request and what carries it out, with an exchange that gives its seat back.
@@ -46,7 +46,8 @@ class FlowControl {
   void admit(const FlowAttributes& asked, Arrival arrival);
   // A FlowSchema or a level was written: the next request is judged by it.
   void noted(const ObjectTarget& target);
-  // Refuses what has waited for too long; about every 200 ms.
+  // Refuses what has waited for too long, and reports in the schemas whether their levels exist; about every
+  // 200 ms, on one thread.
   void tick(Time monotonic_now);
   // Afterwards nothing that waits begins: called before the pool ends.
   void stop();
@@ -57,9 +58,10 @@ class FlowControl {
   std::shared_ptr<const FlowSchemas> schemas();
   void read_again();
 
-  const Registry& registry_;
-  // Writes of schemas and levels, and how many of them the compiled set has seen.
+  Registry& registry_;
+  // Writes of schemas and levels, and how many of them the compiled set and the statuses have seen.
   std::atomic<std::uint64_t> written_{1}, read_to_{0};
+  std::uint64_t reported_to_ = 0;
   const std::shared_ptr<State> state_;  // exchanges may outlive this
 };
 

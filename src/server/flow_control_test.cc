@@ -104,6 +104,7 @@ TEST_F(FlowControls, AFloodOfOneUserDelaysThatUser) {
             std::string::npos)
       << metrics();
   EXPECT_NE(metrics().find(R"(flow_schema="all",reason="queue-full"} 1)"), std::string::npos);
+  EXPECT_NE(metrics().find(R"(nominal_limit_seats{priority_level="small"} 2)"), std::string::npos);
 }
 
 TEST_F(FlowControls, ManyUsersFillTheLevel) {
@@ -212,7 +213,8 @@ class FlowsOfACluster : public testing::Test {
   std::string name_of(const std::string& plural, const std::string& uid) {
     store::ListQuery query;
     query.resource = plural + ".flowcontrol.apiserver.k8s.io";
-    for (const store::ObjectPtr& object : bench.store->list(query)->objects)
+    const Result<store::ListPage> page = bench.store->list(query);
+    for (const store::ObjectPtr& object : page->objects)
       if (object->uid == uid) return object->key.name;
     return "none";
   }
@@ -240,6 +242,32 @@ TEST_F(FlowsOfACluster, AnswersNameTheirSchemaAndLevel) {
             "kube-system-service-accounts workload-high");
   EXPECT_EQ(flow_of(node, "GET", "/api/v1/nodes/n/status"), "system-node-high node-high");
   EXPECT_EQ(flow_of(node, "GET", "/api/v1/pods"), "system-nodes system");
+}
+
+TEST_F(FlowsOfACluster, SchemasSayWhetherTheirLevelExists) {
+  const auto dangling = [&](const std::string& name) {
+    const store::ObjectPtr object = bench.store->get({"flowschemas.flowcontrol.apiserver.k8s.io", "", name});
+    const Json schema = *parse_json(object->bytes);
+    std::string text;
+    for (const Json& condition : schema.part("status").items_at("conditions"))
+      for (const char* member : {"type", "status", "reason", "message"})
+        text.append(condition.string_at(member)).append("|");
+    return text;
+  };
+  bench.server.tick(bench.clock.monotonic());
+  const std::string named =
+      "This FlowSchema references the PriorityLevelConfiguration object named \"workload-low\" ";
+  EXPECT_EQ(dangling("service-accounts"), "Dangling|False|Found|" + named + "and it exists|");
+  const std::size_t before = bench.store->revision();
+  bench.server.tick(bench.clock.monotonic());
+  EXPECT_EQ(bench.store->revision(), before) << "nothing is left to report";
+  const auto gone = std::make_shared<Said>();
+  bench.ask("DELETE", "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/workload-low", {},
+            "", gone);
+  EXPECT_EQ(gone->response.status, 200);
+  bench.server.tick(bench.clock.monotonic());
+  EXPECT_EQ(dangling("service-accounts"), "Dangling|True|NotFound|" + named + "but there is no such object|");
+  EXPECT_EQ(dangling("exempt").substr(0, 20), "Dangling|False|Found");
 }
 
 TEST_F(FlowsOfACluster, AreMadeOnce) {

@@ -300,7 +300,7 @@ void SafetyChecker::pod_lost(const StoredPod& pod) {
 void SafetyChecker::pod_leaves(const StoredPod& pod) {
   if (!pod.group.empty() && replacements_.is_about(pod.group, now_ - kUnknowing))
     say_if(replacements_.deleted(pod, writer_, now_ - kUnknowing));
-  else if (pod.evicted)
+  else if (pod.evicted && pod.of_set)
     pod_moved(pod);
 }
 

@@ -207,11 +207,10 @@ StoredPod read_pod(const Json& object) {
                 in_namespace(meta, spec.part("schedulingGroup").string_at("podGroupName")),
                 text(status, "phase")};
   pod.deleting = meta.find("deletionTimestamp") != nullptr;
-  bool of_set = false;
   for (const Json& owner : meta.items_at("ownerReferences"))
-    of_set |= owner.string_at("kind") == "ReplicaSet" && owner.bool_at("controller");
+    pod.of_set |= owner.string_at("kind") == "ReplicaSet" && owner.bool_at("controller");
   const Json* disruption = condition(status, api::kDisruptionTarget);
-  const std::string_view reason = of_set && disruption ? disruption->string_at("reason") : "";
+  const std::string_view reason = disruption ? disruption->string_at("reason") : "";
   pod.evicted = reason == api::kEvictionByEvictionApi;
   pod.preempted = reason == api::kPreemptionByScheduler;
   pod.domain = text(meta.part("annotations"), api::kGroupDomainAnnotation);

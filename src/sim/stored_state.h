@@ -18,8 +18,8 @@
 namespace berth::sim {
 
 struct StoredPod {
-  std::string name, uid, node, group, phase, domain;  // the last of its group, recorded with the binding
-  bool deleting = false, ends = false;                // ends: by itself, after its run time
+  std::string name, uid, node, group, phase, domain;    // the last of its group, recorded with the binding
+  bool deleting = false, ends = false, of_set = false;  // ends: by itself; of_set: of a ReplicaSet
   bool claims_known = true, evicted = false, preempted = false;  // all have names; by DisruptionTarget
   std::vector<std::string> claims, volume_claims;                // objects
   std::int64_t priority = 0, cpu_millis = 0;

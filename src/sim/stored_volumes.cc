@@ -33,6 +33,7 @@ StoredVolume read_volume(const Json& object) {
     volume.claim = local_name(ref.string_at("namespace"), ref.string_at("name"));
     volume.claim_uid = text_in(ref, "uid");
   }
+  volume.deleting = object.part("metadata").find("deletionTimestamp") != nullptr;
   volume.affinity = spec.part("nodeAffinity").part("required");
   return volume;
 }
@@ -76,7 +77,7 @@ std::optional<std::vector<std::string>> StoredVolumes::reach(const std::vector<s
     const auto fits = [&](const auto& entry) {
       const StoredVolume& volume = entry.second;
       return volume.storage_class == claim->second.storage_class && volume.claim.empty() &&
-             !taken.contains(volume.name) && selects(volume.affinity, node) &&
+             !volume.deleting && !taken.contains(volume.name) && selects(volume.affinity, node) &&
              std::find(used.begin(), used.end(), volume.name) == used.end();
     };
     const auto volume = std::find_if(volumes.begin(), volumes.end(), fits);

@@ -18,7 +18,8 @@ namespace berth::sim {
 struct StoredVolume {
   std::string name, storage_class, phase;
   std::string claim, claim_uid;  // spec.claimRef; empty: none
-  Json affinity;                 // required; null: every node
+  bool deleting = false;
+  Json affinity;  // required; null: every node
 };
 
 struct StoredVolumeClaim {

@@ -114,7 +114,7 @@ function SickDevices({ page }: { page: HealthPage }) {
         <table class="plain">
           <thead><tr><th>Device</th><th>Condition</th><th>Why</th><th class="number">Since</th><th>Owner</th></tr></thead>
           <tbody>{alike.slice(0, illShownMax).map(([row, ...more]) => (
-            <tr key={row.node + row.driver + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}/{row.device}</button>{more.length > 0 && <small>and {plural(more.length, "more device")}</small>}</th>
+            <tr key={row.node + row.driver + row.device}><th scope="row"><button type="button" class="link" onClick={() => showNodes([row.node], row.node)}>{row.node}/{row.device}</button>{more.length > 0 && <small class="whole">and {amount(more.length)} more</small>}</th>
               <td><Condition of={row.condition} /></td>
               <td>{row.reason}</td><td class="number whole">{ago(row.since) || "–"}</td><td class="whole">{row.owner ? `${row.owner.namespace}/${row.owner.name}` : "–"}</td></tr>))}</tbody>
         </table>
@@ -200,7 +200,7 @@ function Chart({ title, note, series }: { title: string; note?: string; series: 
 function writesNote(page: PacePage): string {
   const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
   const bound = sum(page.bound);
-  return bound > 0 ? `${(sum(page.written) / bound).toFixed(1)} for each pod that was bound` : "";
+  return `of the scheduler's loop${bound > 0 ? `, ${(sum(page.written) / bound).toFixed(1)} for each pod that was bound` : ""}`;
 }
 
 function PaceTable({ page }: { page: PacePage }) {

@@ -455,8 +455,11 @@ void GroupCycle::go_down(Run& run, const Placement& placement, MemberRefusals re
     ++progress.placed;
     ++progress.scheduled;
     const Reservation& reserved = value_of(evaluation.members[member].reservation);
-    add_requested(run.context.cluster.charges(state_.pod_id, reserved.node_allocatable),
-                  evaluation.result.use);
+    const model::Cluster& cluster = run.context.cluster;
+    if (reserved.node_allocatable)
+      add_requested(cluster.charges(state_.pod_id, reserved.node_allocatable), evaluation.result.use);
+    else
+      add_requested(cluster.pod(state_.pod_id).requests, evaluation.result.use);
   }
 }
 

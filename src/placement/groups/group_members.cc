@@ -35,8 +35,10 @@ class Sorting {
     members_.ever_bound += pod.bound();
     if (pod.finished() || pod.meta.deleting()) return;
     ++members_.alive;
-    const model::NodeId node = cluster_.ledger().node_of(cluster_.find_pod(pod.meta.ns, pod.meta.name));
-    const api::BindRequest* request = pod.bound() ? nullptr : standing_request(view_, pod);
+    const model::PodId id = cluster_.find_pod(pod.meta.ns, pod.meta.name);
+    const model::NodeId node = cluster_.ledger().node_of(id);
+    const api::BindRequest* request =
+        pod.bound() || !id.valid() ? nullptr : standing_request(cluster_.pod(id), pod);
     if (node.valid()) {
       members_.placed.push_back(&pod);
       members_.occupied.push_back(node);
@@ -97,13 +99,23 @@ class Sorting {
   GroupMembers members_;
 };
 
+// Of a request that names the pod.
+bool is_standing(const api::BindRequest& request, const api::Pod& pod) {
+  return request.pod_uid == pod.meta.uid &&
+         (!api::failed_for_good(request) || has(KnownDefect::FailedRequestStands));
+}
+
 }  // namespace
 
 const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod) {
   for (const api::BindRequest* request : view.bind_requests_of_pod(pod.meta.ns, pod.meta.name))
-    if (request->pod_uid == pod.meta.uid &&
-        (!api::failed_for_good(*request) || has(KnownDefect::FailedRequestStands)))
-      return request;
+    if (is_standing(*request, pod)) return request;
+  return nullptr;
+}
+
+const api::BindRequest* standing_request(const model::PodRow& row, const api::Pod& pod) {
+  for (const auto& [name, request] : row.bind_requests)
+    if (is_standing(*request, pod)) return request.get();
   return nullptr;
 }
 

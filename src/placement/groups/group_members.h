@@ -40,6 +40,8 @@ struct GroupQuestions {
 
 // The pod's request that has not failed for good; null: none.
 const api::BindRequest* standing_request(const client::View& view, const api::Pod& pod);
+// The same by the pod's row.
+const api::BindRequest* standing_request(const model::PodRow& row, const api::Pod& pod);
 
 // Cost: O(members).
 GroupMembers group_members(const client::View& view, const model::Cluster& cluster,

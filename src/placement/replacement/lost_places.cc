@@ -55,6 +55,11 @@ bool is_failing(const api::Node& node) {
          });
 }
 
+bool is_failing_for(const api::Node& node, const api::Pod& pod) {
+  return not_ready(node) ||
+         std::ranges::any_of(node.taints, [&](const api::Taint& taint) { return is_evicted_by(pod, taint); });
+}
+
 LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const> bound, Time now) {
   const client::TaintRuleList rules = evicting_rules(view);
   std::vector<std::optional<PlaceLoss>> losses;

@@ -34,6 +34,8 @@ LostPlaces lost_places(const client::View& view, std::span<const api::Pod* const
 
 // Whether nothing should be placed on the node: it is not Ready, or a taint evicts from it.
 bool is_failing(const api::Node& node);
+// The same for this pod: it is not Ready, or a taint evicts the pod from it, at once or later.
+bool is_failing_for(const api::Node& node, const api::Pod& pod);
 
 // "node-7 is not ready"
 std::string words_of(const LostPlace& place);

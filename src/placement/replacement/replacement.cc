@@ -23,23 +23,6 @@ std::vector<NodeId> failing_nodes(const model::Cluster& cluster) {
   return nodes;
 }
 
-// From other nodes the filter of taints keeps the pod away.
-void avoid_failing(const model::Cluster& cluster, GroupInput& input) {
-  const std::vector<NodeId> failing = failing_nodes(cluster);
-  if (failing.empty()) return;
-  std::map<std::pair<AvoidedNodes, std::vector<NodeId>>, AvoidedNodes> known;
-  for (const api::Pod* pod : input.waiting) {
-    std::vector<NodeId> tolerated;
-    for (const NodeId node : failing)
-      if (plugins::tolerates_taints(*pod, *cluster.node(node).live)) tolerated.push_back(node);
-    if (tolerated.empty()) continue;
-    AvoidedNodes& avoided = input.avoid[pod->meta.uid];
-    const auto [at, is_new] = known.try_emplace({avoided, tolerated});
-    if (is_new) at->second = avoided.with(AvoidedNodes(std::move(tolerated)));
-    avoided = at->second;
-  }
-}
-
 // With `level` as the required one; none: nothing is required beyond the group's own demand.
 GroupWishPtr with_required(const GroupWish& wish, std::optional<std::size_t> level,
                            std::optional<std::size_t> first) {
@@ -99,6 +82,25 @@ std::string domain_text(const GroupWish& wish, const model::Cluster& cluster, No
 
 }  // namespace
 
+// From other nodes the filter of taints keeps the pod away.
+void avoid_failing_nodes(const model::Cluster& cluster, GroupInput& input) {
+  const std::vector<NodeId> failing = failing_nodes(cluster);
+  if (failing.empty()) return;
+  std::map<std::pair<AvoidedNodes, std::vector<NodeId>>, AvoidedNodes> known;
+  for (const api::Pod* pod : input.waiting) {
+    std::vector<NodeId> tolerated;
+    for (const NodeId node : failing)
+      if (const api::Node& live = *cluster.node(node).live;
+          is_failing_for(live, *pod) && plugins::tolerates_taints(*pod, live))
+        tolerated.push_back(node);
+    if (tolerated.empty()) continue;
+    AvoidedNodes& avoided = input.avoid[pod->meta.uid];
+    const auto [at, is_new] = known.try_emplace({avoided, tolerated});
+    if (is_new) at->second = avoided.with(AvoidedNodes(std::move(tolerated)));
+    avoided = at->second;
+  }
+}
+
 ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion& question,
                                    ReplacementScope scope, model::Ledger::Transaction& transaction) {
   const model::Cluster& cluster = question.context.cluster;
@@ -107,7 +109,7 @@ ReplacementAnswer find_replacement(GroupCycle& groups, const ReplacementQuestion
     for (const api::Pod* pod : question.input.placed)
       if (pod->bound() && std::ranges::find(leaving, pod) == leaving.end()) leaving.push_back(pod);
   GroupInput rest = without(question.input, leaving);
-  avoid_failing(cluster, rest);
+  avoid_failing_nodes(cluster, rest);
   const std::vector<WishMember> staying = placed_members(cluster, rest, {});
   if (scope != ReplacementScope::Group && !staying.empty()) {
     const std::optional<std::size_t> kept = reached_level(*rest.wish, staying);

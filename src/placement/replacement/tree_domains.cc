@@ -18,7 +18,7 @@ std::vector<WishMember> members_below(const client::View& view, const api::Compo
       const api::Node* node = pod->finished() ? nullptr : view.nodes.find("", pod->node_name);
       if (!node) continue;
       all.push_back({pod, &node->meta.labels});
-      if (!is_failing(*node)) healthy.push_back(all.back());
+      if (!is_failing_for(*node, *pod)) healthy.push_back(all.back());
     }
   return healthy.empty() ? all : healthy;
 }

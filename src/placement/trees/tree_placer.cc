@@ -18,6 +18,7 @@ TreePlacer::TreePlacer(GroupCycle& groups, const PluginSet& plugins, TreeGrounds
       before_(input.nodes.size()) {
   find_kinds(plugins);
   find_devices();
+  add_units(0, std::nullopt, 0, Children::All, units_);
   reset();
 }
 
@@ -150,8 +151,9 @@ bool TreePlacer::place_root(const Ground& ground, std::size_t shares) {
 
 bool TreePlacer::place_minima(std::size_t node, const Ground& of_parent, const Ground* own,
                               std::size_t shares) {
-  std::vector<TreeUnit> all;
-  add_units(node, std::nullopt, 0, Children::All, all);
+  std::vector<TreeUnit> below;
+  if (node > 0) add_units(node, std::nullopt, 0, Children::All, below);
+  const std::vector<TreeUnit>& all = node > 0 ? below : units_;
   if (!leaves_some_out(all)) return descend(all, of_parent, own, shares);
   std::vector<TreeUnit> oldest;
   add_units(node, std::nullopt, 0, Children::Oldest, oldest);

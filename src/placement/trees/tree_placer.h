@@ -112,6 +112,7 @@ class TreePlacer {
   std::vector<TreeDevices*> devices_;
   const std::vector<TreeNeed> needs_;  // by node
   std::vector<State> states_;          // the same
+  std::vector<TreeUnit> units_;        // of the whole tree, with all children
   Budget descents_{kTreeDescentStepsMax}, placings_{kTreePlacingsMax}, choices_{kGroupStepsMax};
   std::vector<std::optional<model::Ledger::Transaction::Savepoint>> before_;  // by node: its minimum
   TreeOutcome outcome_;

@@ -11,6 +11,7 @@
 
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -45,6 +46,7 @@ struct LeavingPod {
 struct SuccessorRoom {
   std::string node;
   model::ScopedHold hold;
+  std::shared_ptr<const api::Pod> leaves;
 };
 
 struct Replacement {

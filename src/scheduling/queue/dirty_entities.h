@@ -14,7 +14,8 @@ namespace berth::scheduling {
 
 struct DirtyEntity {
   EntityKey key;
-  // If nothing else of the group changed: pods that joined it, by name. Empty: everything is to be evaluated.
+  // If nothing else of the group or tree changed: pods that joined it, by name. Empty: everything is to be
+  // evaluated.
   std::vector<std::string> joined = {};
 };
 
@@ -27,7 +28,7 @@ class DirtyEntities {
     else
       order_[at->second].joined.clear();
   }
-  // A pod that did not exist before is a member of the group now.
+  // A pod that did not exist before is a member of the group, or of one of the tree, now.
   void joined(EntityKey group, std::string pod) {
     const auto [at, added] = known_.try_emplace(std::move(group), order_.size());
     if (added)
