@@ -49,10 +49,12 @@ client::Write set_phase(const PersistentVolume& volume, std::string_view phase) 
 }
 
 client::Write claim_is_bound(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
-  return patch_status(client::key_of(Kind::PersistentVolumeClaim, claim.meta),
-                      Json::object({{"phase", "Bound"},
-                                    {"accessModes", api::to_json(volume.traits.access_modes)},
-                                    {"capacity", Json::object({{"storage", volume.capacity.text()}})}}),
+  Json status = Json::object({{"phase", "Bound"},
+                              {"accessModes", api::to_json(volume.traits.access_modes)},
+                              {"capacity", Json::object({{"storage", volume.capacity.text()}})}});
+  if (!volume.traits.attributes_class.empty())
+    status["currentVolumeAttributesClassName"] = volume.traits.attributes_class;
+  return patch_status(client::key_of(Kind::PersistentVolumeClaim, claim.meta), std::move(status),
                       claim.meta.uid, claim.meta.resource_version);
 }
 

@@ -57,6 +57,16 @@ TEST(PersistentVolumeBinder, BindsAnImmediateClaimToTheSmallestVolume) {
   EXPECT_EQ(phase_of(volume_in(fixture, "tiny")), "Available");
 }
 
+TEST(PersistentVolumeBinder, ABoundClaimSaysTheAttributesClassOfItsVolume) {
+  EngineFixture fixture;
+  put_class(fixture, "Immediate");
+  put_volume(fixture, "v", "5Gi", R"("volumeAttributesClassName":"gold",)");
+  put_claim(fixture, "c", R"("volumeAttributesClassName":"gold",)");
+  start(fixture);
+  EXPECT_EQ(phase_of(claim_in(fixture)), "Bound");
+  EXPECT_EQ(claim_in(fixture).part("status").string_at("currentVolumeAttributesClassName"), "gold");
+}
+
 TEST(PersistentVolumeBinder, AClaimWithoutAClassGetsTheNewestDefault) {
   const auto put_default = [](EngineFixture& fixture, const char* name, const char* created,
                               const char* is_default) {

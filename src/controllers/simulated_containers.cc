@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/serialized.h"
+#include "base/stable_hash.h"
 #include "controllers/controllers.h"
 #include "controllers/simulated.h"
 #include "controllers/simulated_shell.h"
@@ -45,8 +46,13 @@ std::optional<std::string> shown_field(const api::Pod& pod, std::string_view pat
   return std::nullopt;
 }
 
-api::StringMap variables_of(const api::Pod& pod, const Json& container) {
+constexpr std::uint64_t kRandomEnd = 32768;  // of a shell's $RANDOM
+
+// Of the run that comes after so many others.
+api::StringMap variables_of(const api::Pod& pod, const Json& container, std::int64_t run) {
   api::StringMap variables;
+  const std::string seed = pod.meta.uid + "/" + std::string(container.string_at("name")) + "/";
+  variables["RANDOM"] = std::to_string(stable_hash(seed + std::to_string(run)) % kRandomEnd);
   for (const Json& variable : container.items_at("env")) {
     const std::string name(variable.string_at("name")), value(variable.string_at("value"));
     const Json& source = variable.part("valueFrom");
@@ -103,7 +109,7 @@ std::optional<ShellEnd> end_of_container(const api::Pod& pod, const Json& spec, 
   world.private_folders = private_folders_of(spec, container);
   std::optional<ShellEnd> end;
   for (std::int64_t run = 0; run <= std::min(restarts, kRunsReplayedMax); ++run) {
-    world.variables = variables_of(pod, container);
+    world.variables = variables_of(pod, container, run);
     std::erase_if(world.files, [&](const std::string& file) { return !world.is_private(file); });
     end = end_of_words(words, world);
     if (!end) break;
