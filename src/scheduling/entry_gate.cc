@@ -141,7 +141,7 @@ void EntryGate::reconsider_group(const client::View& view, const EntityKey& key,
 
 bool EntryGate::join(const client::View& view, const EntityKey& key, const std::vector<std::string>& pods,
                      Time now) {
-  const MemberCounts::Entry* entry = counts_.find(key);
+  const MemberCounts::CountedEntity* entry = counts_.find(key);
   if (!entry || (!entry->held && !loop_.queue.contains(key))) return false;
   std::set<std::string_view> groups;
   for (const std::string& name : pods) {

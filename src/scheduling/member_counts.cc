@@ -14,7 +14,7 @@ void count_in(GroupGate& held, const std::string& group, std::int32_t alive) {
 
 }  // namespace
 
-const MemberCounts::Entry* MemberCounts::find(const placement::EntityKey& key) const {
+const MemberCounts::CountedEntity* MemberCounts::find(const placement::EntityKey& key) const {
   const auto found = entries_.find(key);
   return found == entries_.end() ? nullptr : &found->second;
 }

@@ -21,22 +21,22 @@ class MemberCounts {
   struct Members {
     std::int32_t alive = 0, wanted = 0;
   };
-  struct Entry {
+  struct CountedEntity {
     std::optional<placement::GroupGate> held;  // too few members, or groups; none: the entry may be tried
     std::unordered_map<std::string, Members> groups;
   };
 
-  void note(const placement::EntityKey& key, Entry entry) {
-    entries_.insert_or_assign(key, std::move(entry));
+  void note(const placement::EntityKey& key, CountedEntity entity) {
+    entries_.insert_or_assign(key, std::move(entity));
   }
   void forget(const placement::EntityKey& key) { entries_.erase(key); }
   // Null: unknown.
-  const Entry* find(const placement::EntityKey& key) const;
+  const CountedEntity* find(const placement::EntityKey& key) const;
   // One pod more in the group, which `held` says too. False: the gate may be another one now.
   bool join(const placement::EntityKey& key, const std::string& group);
 
  private:
-  std::unordered_map<placement::EntityKey, Entry, placement::EntityKeyHash> entries_;
+  std::unordered_map<placement::EntityKey, CountedEntity, placement::EntityKeyHash> entries_;
 };
 
 }  // namespace berth::scheduling

@@ -96,12 +96,12 @@ void EntryGate::note_counts(const TreeMembers& tree, const std::optional<placeme
   const placement::TreeMember& root = tree.root();
   const bool is_short = held && held->kind == placement::GroupGate::Kind::TooFewGroups && !root.complete;
   if (!tree.joinable().empty() || root.scheduled || (closed && !is_short)) return;
-  MemberCounts::Entry entry{held ? std::optional(*held) : std::nullopt, {}};
+  MemberCounts::CountedEntity counted{held ? std::optional(*held) : std::nullopt, {}};
   for (const placement::TreeMember& node : tree.nodes)
     if (node.group)
-      entry.groups[node.group->meta.name] = {.alive = node.members.alive,
-                                             .wanted = std::max(1, node.group->minimum())};
-  counts_.note(tree.key, std::move(entry));
+      counted.groups[node.group->meta.name] = {.alive = node.members.alive,
+                                               .wanted = std::max(1, node.group->minimum())};
+  counts_.note(tree.key, std::move(counted));
 }
 
 void EntryGate::reconsider_tree(const client::View& view, const EntityKey& key, Time now) {
