@@ -142,8 +142,9 @@ TEST(AttributesClassProtection, AClassStaysWhileAnObjectNamesIt) {
       EngineFixture fixture;
       fixture.engine.add(make_attributes_class_protection());
       const api::ResourceRef classes{"storage.k8s.io", "v1", "volumeattributesclasses"};
-      fixture.api.put(classes, R"({"metadata":{"name":"gold","deletionTimestamp":"2026-01-01T00:00:00Z",)"
-                               R"("finalizers":["kubernetes.io/vac-protection"]}})");
+      fixture.api.put(classes,
+                      *parse_json(R"({"metadata":{"name":"gold","deletionTimestamp":"2026-01-01T00:00:00Z",)"
+                                  R"("finalizers":["kubernetes.io/vac-protection"]}})"));
       const char* const ns = is_claim ? "d" : "";
       fixture.api.put(kind, is_claim ? R"({"metadata":{"namespace":"d","name":"x"},"spec":{}})"
                                      : R"({"metadata":{"name":"x"},"spec":{}})");

@@ -136,6 +136,18 @@ TEST_F(ClusterKinds, AnExternalNameHasNoAddressAndGetsOneWithAnotherType) {
     EXPECT_FALSE(outside.body.part("spec").find(field)) << field;
 }
 
+TEST_F(ClusterKinds, APolicyOfExternalTrafficGoesWithTheExternalAddresses) {
+  const Told made = service("a", R"({"externalIPs":["1.2.3.4"],"ports":[{"port":80}]})");
+  EXPECT_EQ(made.body.part("spec").string_at("externalTrafficPolicy"), "Cluster");
+  const Told inside = ask("PATCH", kServices + "/a", R"({"spec":{"externalIPs":null}})");
+  EXPECT_EQ(inside.code, 200) << inside.message();
+  EXPECT_FALSE(inside.body.part("spec").find("externalTrafficPolicy"));
+  EXPECT_NE(ask("PATCH", kServices + "/a", R"({"spec":{"externalTrafficPolicy":"Local"}})")
+                .message()
+                .find("may only be set for externally-accessible services"),
+            std::string::npos);
+}
+
 TEST_F(ClusterKinds, AnAddressIsGivenOnce) {
   EXPECT_EQ(service("a", R"({"clusterIP":"10.96.7.7","ports":[{"port":80}]})").code, 201);
   const Told clash = service("b", R"({"clusterIP":"10.96.7.7","ports":[{"port":80}]})");

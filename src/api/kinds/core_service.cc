@@ -66,10 +66,8 @@ FieldErrors check_ports(const FieldPath& path, const JsonArray& ports) {
 // How traffic from outside reaches the pods; Services without such traffic have nothing to say about it.
 FieldErrors check_external_traffic(const FieldPath& path, const Json& spec) {
   const Json* const policy = present(spec, "externalTrafficPolicy");
-  const bool is_reached = has_node_ports(spec) ||
-                          (spec.string_at("type") == "ClusterIP" && !spec.items_at("externalIPs").empty());
   FieldErrors errors;
-  if (policy && is_reached)
+  if (policy && is_externally_accessible(spec))
     append(errors,
            check_one_of(path.child("externalTrafficPolicy"), policy->as_string(), {"Cluster", "Local"}));
   else if (policy)

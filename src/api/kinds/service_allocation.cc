@@ -152,9 +152,9 @@ void drop_of_other_type(Json& spec, const Json& stored) {
     for (const Json& port : stored.items_at("ports")) before.insert(port.int_at("nodePort"));
     for (Json& port : items(spec, "ports"))
       if (before.contains(std::as_const(port).int_at("nodePort"))) port.as_object().erase("nodePort");
-    if (std::as_const(spec).items_at("externalIPs").empty())
-      drop_unchanged(spec, stored, {"externalTrafficPolicy"});
   }
+  if (!is_externally_accessible(spec) && is_externally_accessible(stored))
+    drop_unchanged(spec, stored, {"externalTrafficPolicy"});
   if (!has_health_port(spec) && has_health_port(stored))
     drop_unchanged(spec, stored, {"healthCheckNodePort"});
   if (!is_load_balancer(spec) && is_load_balancer(stored))
@@ -242,6 +242,11 @@ bool has_node_ports(const Json& spec) {
 
 bool has_health_port(const Json& spec) {
   return is_load_balancer(spec) && spec.string_at("externalTrafficPolicy") == "Local";
+}
+
+bool is_externally_accessible(const Json& spec) {
+  return has_node_ports(spec) ||
+         (spec.string_at("type") == "ClusterIP" && !spec.items_at("externalIPs").empty());
 }
 
 void allocate_for_new(Json& service, const RuleContext& ctx) {

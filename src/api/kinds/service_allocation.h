@@ -9,12 +9,12 @@
 
 namespace berth::api {
 
-// Of the spec of a Service: its type is ExternalName, which has no address; LoadBalancer; it may have ports
-// of the nodes; it has one for checks of its health.
-bool is_external_service(const Json& spec);
+// Of the spec of a Service.
+bool is_external_service(const Json& spec);  // ExternalName, which has no address
 bool is_load_balancer(const Json& spec);
-bool has_node_ports(const Json& spec);
-bool has_health_port(const Json& spec);
+bool has_node_ports(const Json& spec);            // or may have
+bool has_health_port(const Json& spec);           // for checks of its health
+bool is_externally_accessible(const Json& spec);  // traffic from outside may reach it
 
 // Fills in what a new Service lacks.
 void allocate_for_new(Json& service, const RuleContext& ctx);
