@@ -37,8 +37,9 @@ Turn turn_of(const client::View& view, const model::Cluster& cluster, const plac
 // Pending pods and groups, in the order of the scheduler's queue.
 std::vector<Turn> turns_of(const client::View& view, const model::Cluster& cluster, Trees trees);
 
-// About pods of one template, and groups that get equal answers (DecisionCore::likeness_of). DecideFirst:
-// once one is refused, the plan leaves the others out until a place is given or freed.
+// Whether all pods of one template are decided, and all groups that get equal answers
+// (DecisionCore::likeness_of). DecideFirst: once the first one is refused, the others are left out of the
+// plan until a place is given or freed.
 enum class Alike : std::uint8_t { DecideEach, DecideFirst };
 
 class Planner {
@@ -86,7 +87,7 @@ class Planner {
   void take_place(const Chosen& chosen, PlannedPod& planned);
   void add_turn(const client::NamedKey& pod);
   void take_turn(const Turn& turn);
-  // Of the first that is refused. Empty: it is like no other, or each is decided.
+  // Equal for pods, or groups, that get equal answers. Empty: it is like no other, or each is decided.
   std::string likeness_of(const api::Pod& pod) const;
   std::string likeness_of(const placement::GroupInput& input);
   Plan take_turns();

@@ -5,10 +5,10 @@
 // spread the one with the fewest of them. A search by counts decides where alone, and places the members at
 // its end. It counts how many members of a kind a domain takes, and how many with equal demands for devices.
 // Kinds that share nodes, and devices that must match, mislead it. Then each group is placed as it is
-// reached. If that fails, all choices of the groups that share a domain are searched, once for each set of
-// groups and domain. Last come all members at once, with all their choices. Equal domains are tried once in a
-// search by counts, and a state that counts refuted is remembered. Owner: one TreeCycle::run, on one thread.
-// Cost: steps of the budget; each unit is a level of the recursion.
+// reached, and last all members at once, with all their choices. Where that fails often, the groups that
+// share a domain are searched there first, once for each set of them and domain. Equal domains are tried once
+// in a search by counts, and a state that counts refuted is remembered. Owner: one TreeCycle::run, on one
+// thread. Cost: steps of the budget; each unit is a level of the recursion.
 #pragma once
 
 #include <functional>
