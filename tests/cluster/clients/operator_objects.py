@@ -28,6 +28,7 @@ def pod_template(*command, labels=None, **spec):
 
 
 def variables(pod):
+    """The environment of its first container."""
     return {each["name"]: each.get("value") for each in pod["spec"]["containers"][0].get("env", [])}
 
 

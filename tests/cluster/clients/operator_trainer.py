@@ -65,8 +65,8 @@ def trainer_makes_jobsets_that_end(server):
     server.create(train_job("done", "torch", 3), train_job("lost", "broken", 1))
     pods = running(server, member_of("done"), 3)
     for pod in pods:
-        told = variables(pod)
-        assert told["PET_NNODES"] == "3" and told["PET_MASTER_ADDR"] == "done-node-0-0.done", told
+        env = variables(pod)
+        assert env["PET_NNODES"] == "3" and env["PET_MASTER_ADDR"] == "done-node-0-0.done", env
     ended(server, "trainjob", "done", "Complete")
     ended(server, "trainjob", "lost", "Failed")
     assert condition(server.get("jobset", "done"), "Completed")
