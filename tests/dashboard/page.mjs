@@ -160,7 +160,9 @@ const all = {
     await show("why/Pod/default/lost");
     await expect(page.getByText("ResourceClaim share-gpu, which does not exist (nearest: shared-gpu)")).toBeVisible();
     await call("DELETE", `${pods}/lost`);
+    const remedies = page.waitForResponse((response) => response.url().includes("huge?what-if"));
     await show("why/Pod/default/huge");
+    await remedies;
   },
   "a new decision reads the record again and does not try remedies again": async () => {
     const asked = [];
