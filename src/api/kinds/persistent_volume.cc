@@ -58,9 +58,9 @@ constexpr SourceRow kSources[] = {
     {"storageos", {"volumeName"}},
     {"csi", {"driver", "volumeHandle"}},
 };
-constexpr std::string_view kSecretsOfDrivers[] = {"controllerPublishSecretRef", "nodeStageSecretRef",
-                                                  "nodePublishSecretRef", "controllerExpandSecretRef",
-                                                  "nodeExpandSecretRef"};
+// nodeStageSecretRef is not checked there.
+constexpr std::string_view kSecretsOfDrivers[] = {"controllerPublishSecretRef", "nodePublishSecretRef",
+                                                  "controllerExpandSecretRef", "nodeExpandSecretRef"};
 
 bool steps_back(std::string_view path) {
   while (!path.empty()) {
