@@ -1,6 +1,7 @@
 #include "placement/trees/tree_descent.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -10,6 +11,10 @@ namespace {
 template <class Number>
 void put_bytes(Number number, std::string& key) {
   key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+template <class Object>
+void put_bytes(const Object* object, std::string& key) {
+  put_bytes(reinterpret_cast<std::uintptr_t>(object), key);
 }
 
 }  // namespace
