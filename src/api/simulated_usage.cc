@@ -146,7 +146,7 @@ Quantity PodUsage::total(std::string_view resource) const {
   Quantity sum;
   for (const UsageEntry& container : containers)
     if (const Quantity* amount = amount_in(container.amounts, resource))
-      sum = sum.is_zero() ? *amount : sum + *amount;
+      sum += *amount;
   return sum;
 }
 

@@ -86,6 +86,9 @@ TEST(Quantity, ComparesAndAddsByValue) {
     EXPECT_TRUE((more - more).is_zero());
   }
   EXPECT_EQ((*parse_quantity("8e28") + *parse_quantity("8e28")).text(), "160e27");
+  // A sum that begins at nothing is written as its first amount is.
+  for (const char* first : {"1Ki", "2e3", "500m", "1e200"})
+    EXPECT_EQ((Quantity() + *parse_quantity(first)).text(), parse_quantity(first)->text());
   EXPECT_EQ((*parse_quantity("1e30") - *parse_quantity("999999999999999999999999999999")).text(), "1");
   EXPECT_EQ(parse_quantity("1e200")->ceil_units(), INT64_MAX);
   EXPECT_EQ(parse_quantity("-1e200")->ceil_millis(), INT64_MIN);

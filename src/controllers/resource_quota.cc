@@ -146,7 +146,7 @@ class ResourceQuotas final : public client::Reconciler {
       if (!api::is_in_scopes(charge, quota.spec())) continue;
       for (const auto& [name, quantity] : charge.amounts)
         if (const auto counted = used.find(name); counted != used.end())
-          counted->second = counted->second.is_zero() ? quantity : counted->second + quantity;
+          counted->second += quantity;
     }
     return used;
   }

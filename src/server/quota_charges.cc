@@ -68,8 +68,7 @@ struct QuotaCharges::Quota {
   void add(const Waiting& waiting) {
     for (const std::string& limited : limited_names(waiting)) {
       const Quantity& amount = waiting.charge.amounts.at(limited);
-      Quantity& standing = used[limited];
-      standing = standing.is_zero() ? amount : standing + amount;
+      used[limited] += amount;
       is_charged |= !amount.is_zero();
     }
   }

@@ -117,7 +117,7 @@ JsonArray pod_metrics_cells(const Json& object, Time) {
     Quantity total;
     for (const Json& container : object.items_at("containers"))
       if (const auto amount = parse_quantity(container.part("usage").string_at(resource)))
-        total = total.is_zero() ? *amount : total + *amount;
+        total += *amount;
     cells.emplace_back(total.text());
   }
   cells.emplace_back(object.string_at("window"));

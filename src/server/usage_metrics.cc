@@ -42,10 +42,7 @@ store::ObjectPtr metrics_object(const store::Object& about, const Json& metrics)
 
 void add_usage(api::ResourceMap& sum, const api::PodUsage& usage) {
   for (const api::UsageEntry& container : usage.containers)
-    for (const auto& [resource, amount] : container.amounts) {
-      Quantity& total = sum[resource];
-      total = total.is_zero() ? amount : total + amount;
-    }
+    for (const auto& [resource, amount] : container.amounts) sum[resource] += amount;
 }
 
 }  // namespace
