@@ -135,13 +135,10 @@ void Access::read_again() {
 
 template <class Value>
 std::vector<std::shared_ptr<const Value>> Access::read(std::string_view plural, Read<Value>& known) const {
-  store::ListQuery query;
-  query.resource = std::string(plural) + "." + std::string(rbac::kGroup);
-  const Result<store::ListPage> page = registry_.store().list(query);
-  BERTH_ASSERT(page.ok(), "the newest state can always be listed");
   std::vector<std::shared_ptr<const Value>> values;
   Read<Value> before = std::exchange(known, {});
-  for (const store::ObjectPtr& object : page->objects) {
+  const std::string resource = std::string(plural) + "." + std::string(rbac::kGroup);
+  for (const store::ObjectPtr& object : registry_.stored(resource)) {
     const auto found = before.find(object->key);
     std::shared_ptr<const Value> value;
     if (found != before.end() && found->second.first == object->revision)

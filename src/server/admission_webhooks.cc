@@ -55,10 +55,7 @@ void AdmissionWebhooks::compile_again() {
 }
 
 std::vector<store::ObjectPtr> AdmissionWebhooks::stored(std::string_view plural) const {
-  store::ListQuery query;
-  query.resource = std::string(plural) + "." + std::string(admission::kRegistrationGroup);
-  Result<store::ListPage> page = registry_.store().list(query);
-  return page ? std::move(page->objects) : std::vector<store::ObjectPtr>();
+  return registry_.stored(std::string(plural) + "." + std::string(admission::kRegistrationGroup));
 }
 
 // A policy without a binding has no effect.

@@ -137,12 +137,8 @@ void CertificateSigner::tick(Time monotonic_now) {
   }
   const std::uint64_t written = written_;
   if (!ca_ || seen_ == written) return;
-  store::ListQuery query;
-  query.resource = "certificatesigningrequests.certificates.k8s.io";
-  const Result<store::ListPage> page = registry_.store().list(query);
-  BERTH_ASSERT(page.ok(), "the newest state can always be listed");
   std::size_t signatures = 0;
-  for (const store::ObjectPtr& object : page->objects) {
+  for (const store::ObjectPtr& object : registry_.stored("certificatesigningrequests.certificates.k8s.io")) {
     const Result<Json> request = registry_.document_of(*object);
     if (!request || !waits_for_signature(*request)) continue;
     // Its own write is news, so the rest is seen again.

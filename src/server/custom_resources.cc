@@ -92,12 +92,8 @@ void CustomResources::run_once() {
 }
 
 std::vector<CustomResources::Entry> CustomResources::entries() const {
-  store::ListQuery query;
-  query.resource = kDefinitions;
   std::vector<Entry> found;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page) return found;
-  for (const store::ObjectPtr& object : page->objects)
+  for (const store::ObjectPtr& object : registry_.stored(kDefinitions))
     if (Result<Json> crd = registry_.document_of(*object)) found.push_back({object, *crd, *crd});
   // The oldest one keeps a name that two want.
   std::sort(found.begin(), found.end(),
@@ -173,13 +169,8 @@ void CustomResources::release(const Entry& entry) {
 
 bool CustomResources::delete_objects(const crd::Definition& definition, const std::string& ns) {
   const api::ResourceInfo& row = definition.storage->row;
-  store::ListQuery query;
-  query.resource = storage_resource(row);
-  query.ns = ns;
-  query.limit = kObjectDeletesPerRunMax;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page || page->objects.empty()) return false;
-  for (const store::ObjectPtr& object : page->objects) {
+  const auto objects = registry_.stored(storage_resource(row), ns, kObjectDeletesPerRunMax);
+  for (const store::ObjectPtr& object : objects) {
     const Result<Json> document = registry_.document_of(*object);
     if (!document || is_deleting(*document)) continue;
     DeleteOptions options;
@@ -188,40 +179,25 @@ bool CustomResources::delete_objects(const crd::Definition& definition, const st
     registry_.remove(std::move(target), std::move(options), own_write(),
                      [this](const ApiResult<Answer>& made) { written(made); });
   }
-  return true;
+  return !objects.empty();
 }
 
 bool CustomResources::has_objects_in(const std::string& ns) const {
   for (const DefinitionPtr& definition : served_.now()->definitions()) {
     if (!definition->namespaced) continue;
-    store::ListQuery query;
-    query.resource = storage_resource(definition->storage->row);
-    query.ns = ns;
-    query.limit = 1;
-    const Result<store::ListPage> page = registry_.store().list(query);
-    if (page && !page->objects.empty()) return true;
+    if (!registry_.stored(storage_resource(definition->storage->row), ns, 1).empty()) return true;
   }
   return false;
 }
 
 bool CustomResources::has_pods_in(const std::string& ns) const {
-  store::ListQuery query;
-  query.resource = "pods";
-  query.ns = ns;
-  query.limit = 1;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  return page && !page->objects.empty();
+  return !registry_.stored("pods", ns, 1).empty();
 }
 
 void CustomResources::clean_namespaces() {
   const ServedPtr served = served_.now();
   if (served->definitions().empty()) return;
-  store::ListQuery query;
-  query.resource = "namespaces";
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page) return;
-  for (const store::ObjectPtr& object : page->objects) {
-    if (object->bytes.find("\"deletionTimestamp\"") == std::string::npos) continue;
+  for (const store::ObjectPtr& object : registry_.stored_with("namespaces", "\"deletionTimestamp\"")) {
     waiting_ = true;
     // As with everything else of a namespace, its pods go first (KEP-5080).
     if (has_pods_in(object->key.name)) continue;

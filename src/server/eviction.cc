@@ -114,7 +114,7 @@ class Eviction : public std::enable_shared_from_this<Eviction> {
 
  private:
   ApiResult<void> try_once();
-  ApiResult<std::vector<Json>> budgets_of(const Json& pod) const;
+  std::vector<Json> budgets_of(const Json& pod) const;
   void take_from(const std::string& budget);
   // `only_version`: the eviction rests on this version of the pod; 0 for any.
   void end_pod(store::Revision only_version);
@@ -141,7 +141,7 @@ ApiResult<void> Eviction::try_once() {
     end_pod(may_become_ready ? stored->revision : 0);
     return {};
   }
-  const std::vector<Json> budgets = TRY(budgets_of(*pod));
+  const std::vector<Json> budgets = budgets_of(*pod);
   if (budgets.size() > 1)
     return plain_error(
         "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
@@ -158,14 +158,9 @@ ApiResult<void> Eviction::try_once() {
   return {};
 }
 
-ApiResult<std::vector<Json>> Eviction::budgets_of(const Json& pod) const {
-  store::ListQuery query;
-  query.resource = "poddisruptionbudgets.policy";
-  query.ns = pod_.ns;
-  const Result<store::ListPage> stored = registry_.store().list(query);
-  if (!stored) return internal_error(stored.error().text());
+std::vector<Json> Eviction::budgets_of(const Json& pod) const {
   std::vector<Json> found;
-  for (const store::ObjectPtr& candidate : stored->objects) {
+  for (const store::ObjectPtr& candidate : registry_.stored("poddisruptionbudgets.policy", pod_.ns)) {
     Json budget = registry_.document_of(*candidate).value_or(Json::object());
     const Result<api::LabelSelector> selector = api::LabelSelector::of(budget.part("spec").part("selector"));
     if (selector && selector->matches(metadata_of(std::as_const(pod)).find("labels")))

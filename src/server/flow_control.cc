@@ -229,12 +229,10 @@ void FlowControl::read_again() {
   const std::uint64_t written = written_;
   const auto stored = [&](std::string_view plural) {
     std::vector<Json> objects;
-    store::ListQuery query;
-    query.resource = std::string(plural).append(".").append(kFlowControlGroup);
-    if (const Result<store::ListPage> page = registry_.store().list(query))
-      for (const store::ObjectPtr& object : page->objects)
-        if (Result<Json> document = registry_.document_of(*object))
-          objects.push_back(std::move(document).value());
+    for (const store::ObjectPtr& object :
+         registry_.stored(std::string(plural).append(".").append(kFlowControlGroup)))
+      if (Result<Json> document = registry_.document_of(*object))
+        objects.push_back(std::move(document).value());
     return objects;
   };
   const auto read =

@@ -14,10 +14,7 @@ namespace {
 constexpr std::string_view kDangling = "Dangling";
 
 std::vector<store::ObjectPtr> stored_flow_objects(const Registry& registry, std::string_view plural) {
-  store::ListQuery query;
-  query.resource = std::string(plural).append(".").append(kFlowControlGroup);
-  Result<store::ListPage> page = registry.store().list(query);
-  return page ? std::move(page->objects) : std::vector<store::ObjectPtr>();
+  return registry.stored(std::string(plural).append(".").append(kFlowControlGroup));
 }
 
 Json dangling_condition(const std::string& level, bool exists, Time now) {

@@ -208,14 +208,8 @@ void OwnObjects::remove_stale_registrations(const std::vector<Wanted>& all) {
   std::set<std::string_view> names;
   for (const Wanted& one : all)
     if (one.resource == &registrations) names.insert(metadata_of(one.object).string_at("name"));
-  store::ListQuery query;
-  query.resource = storage_resource(registrations);
-  query.accept = [](const store::Object& object) {
-    return object.bytes.find(kAutomanaged) != std::string::npos;
-  };
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page) return;
-  for (const store::ObjectPtr& object : page->objects) {
+  for (const store::ObjectPtr& object :
+       registry_.stored_with(storage_resource(registrations), kAutomanaged)) {
     if (names.contains(object->key.name)) continue;
     DeleteOptions options;
     options.uid = object->uid;

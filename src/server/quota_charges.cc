@@ -97,12 +97,7 @@ QuotaCharges::~QuotaCharges() = default;
 bool QuotaCharges::concern(const ObjectTarget& target) const {
   if (!target.resource->namespaced || target.resource->plural == "events") return false;
   if (registry_.store().count(kQuotasPlural) == 0) return false;
-  store::ListQuery query;
-  query.resource = kQuotasPlural;
-  query.ns = target.ns;
-  query.limit = 1;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  return page && !page->objects.empty();
+  return !registry_.stored(kQuotasPlural, target.ns, 1).empty();
 }
 
 void QuotaCharges::charge(const ObjectTarget& target, const Json& object, bool dry_run,
@@ -142,12 +137,7 @@ void QuotaCharges::run(const std::string& ns) {
 
 std::vector<QuotaCharges::Quota> QuotaCharges::quotas_of(const std::string& ns) const {
   std::vector<Quota> quotas;
-  store::ListQuery query;
-  query.resource = kQuotasPlural;
-  query.ns = ns;
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page) return quotas;
-  for (const store::ObjectPtr& object : page->objects) {
+  for (const store::ObjectPtr& object : registry_.stored(kQuotasPlural, ns)) {
     const Result<Json> document = registry_.document_of(*object);
     if (!document) continue;
     const Json& status = document->part("status");

@@ -8,6 +8,31 @@
 #include "server/token_secrets.h"
 
 namespace berth::server {
+namespace {
+
+std::vector<store::ObjectPtr> objects_of(const store::Store& store, const store::ListQuery& query) {
+  Result<store::ListPage> page = store.list(query);
+  BERTH_ASSERT(page.ok(), "the newest state can always be listed");
+  return std::move(page->objects);
+}
+
+}  // namespace
+
+std::vector<store::ObjectPtr> Registry::stored(std::string_view resource, std::string_view ns,
+                                               std::size_t limit) const {
+  store::ListQuery query;
+  query.resource = resource;
+  query.ns = ns;
+  query.limit = limit;
+  return objects_of(store(), query);
+}
+
+std::vector<store::ObjectPtr> Registry::stored_with(std::string_view resource, std::string_view text) const {
+  store::ListQuery query;
+  query.resource = resource;
+  query.accept = [text](const store::Object& object) { return object.bytes.find(text) != std::string::npos; };
+  return objects_of(store(), query);
+}
 
 ApiResult<Answer> Registry::get(const ObjectTarget& target) const {
   store::ObjectPtr object = dependencies_.store.get(key_of(target));
@@ -26,14 +51,8 @@ api::RuleContext Registry::context(const ObjectTarget& target, const WriteOption
   };
   const auto list = [this](std::string_view resource, std::string_view text) {
     std::vector<Json> found;
-    store::ListQuery query;
-    query.resource = resource;
-    query.accept = [text](const store::Object& object) {
-      return object.bytes.find(text) != std::string::npos;
-    };
-    if (Result<store::ListPage> page = dependencies_.store.list(query))
-      for (const store::ObjectPtr& object : page->objects)
-        if (Result<Json> json = document_of(*object)) found.push_back(std::move(json).value());
+    for (const store::ObjectPtr& object : stored_with(resource, text))
+      if (Result<Json> json = document_of(*object)) found.push_back(std::move(json).value());
     return found;
   };
   api::RuleContext ctx{

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "admission/webhook.h"
 #include "api/kind_rules.h"
@@ -73,6 +75,12 @@ class Registry {
   void remove(ObjectTarget target, DeleteOptions options, WriteOptions write_options, Done done);
 
   ApiResult<Answer> get(const ObjectTarget& target) const;
+  // Objects of the newest state, by ns and name: at most `limit` (0: all) of one namespace (empty: of all).
+  // `resource`: as the store names it. Cost: O(objects), a pointer each.
+  std::vector<store::ObjectPtr> stored(std::string_view resource, std::string_view ns = {},
+                                       std::size_t limit = 0) const;
+  // Those whose bytes contain `text`. Cost: a search of the bytes of all.
+  std::vector<store::ObjectPtr> stored_with(std::string_view resource, std::string_view text) const;
   // The document of a stored version. Refuses bytes that are no JSON.
   Result<Json> document_of(const store::Object& object) const { return recent_->document_of(object); }
 

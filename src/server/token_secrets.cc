@@ -60,14 +60,8 @@ TokenSecrets::Names TokenSecrets::take_written(Time monotonic_now) {
   for (const auto& [secret, account] : accounts_)
     if (all || accounts.contains({secret.first, account})) secrets.insert(secret);
   if (!all) return secrets;
-  store::ListQuery query;
-  query.resource = kSecretsPlural;
-  query.accept = [](const store::Object& object) {
-    return object.bytes.find(kTokenType) != std::string::npos;
-  };
-  const Result<store::ListPage> page = registry_.store().list(query);
-  BERTH_ASSERT(page.ok(), "the newest state can always be listed");
-  for (const store::ObjectPtr& object : page->objects) secrets.emplace(object->key.ns, object->key.name);
+  for (const store::ObjectPtr& object : registry_.stored_with(kSecretsPlural, kTokenType))
+    secrets.emplace(object->key.ns, object->key.name);
   return secrets;
 }
 

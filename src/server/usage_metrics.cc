@@ -126,20 +126,14 @@ ApiResult<Answer> UsageMetrics::get(const ObjectTarget& target) const {
 std::shared_ptr<const UsageMetrics::NodeSums> UsageMetrics::sums_at(Time now) const {
   const std::lock_guard lock(mutex_);
   if (sums_ && sums_->at == now.to_second()) return sums_;
-  store::ListQuery query;
-  query.resource = kMeasuredPods;
-  query.accept = [](const store::Object& object) {
-    return object.bytes.find(kRunningPhase) != std::string::npos;
-  };
   auto sums = std::make_shared<NodeSums>();
   sums->at = now.to_second();
-  if (const Result<store::ListPage> running = registry_.store().list(query))
-    for (const store::ObjectPtr& object : running->objects) {
-      const Result<Json> document = registry_.document_of(*object);
-      if (!document) continue;
-      const api::Pod pod = api::decode_pod(*document, nullptr);
-      if (const auto usage = api::usage_of(pod, now)) add_usage(sums->by_node[pod.node_name], *usage);
-    }
+  for (const store::ObjectPtr& object : registry_.stored_with(kMeasuredPods, kRunningPhase)) {
+    const Result<Json> document = registry_.document_of(*object);
+    if (!document) continue;
+    const api::Pod pod = api::decode_pod(*document, nullptr);
+    if (const auto usage = api::usage_of(pod, now)) add_usage(sums->by_node[pod.node_name], *usage);
+  }
   sums_ = std::move(sums);
   return sums_;
 }
