@@ -7,7 +7,7 @@
 namespace berth::server {
 namespace {
 
-constexpr std::string_view kHeadless = "None";
+constexpr std::string_view kHeadless = "None", kServices = "services";
 
 // Whether somebody else than this UID has the entry.
 template <class Entries, class Entry>
@@ -62,27 +62,37 @@ void ServiceAllocations::remove(const Taken& taken) {
   for (const std::int64_t port : taken.node_ports) node_ports_.erase(node_ports_.find({port, taken.uid}));
 }
 
-void ServiceAllocations::refresh() {
+void ServiceAllocations::note(const store::Object& object, bool is_deleted) {
+  if (const auto before = stored_.extract(object.key)) remove(before.mapped());
+  if (is_deleted) return;
+  const Result<Json> document = registry_.document_of(object);
+  if (!document) return;
+  const Taken& taken = stored_[object.key] = taken_by(*document);
+  add(taken);
+}
+
+void ServiceAllocations::read_all() {
+  for (const auto& [key, taken] : stored_) remove(taken);
+  stored_.clear();
   store::ListQuery query;
-  query.resource = "services";
-  const Result<store::ListPage> page = registry_.store().list(query);
-  if (!page) return;
-  ++refreshes_;
-  for (const store::ObjectPtr& object : page->objects) {
-    Stored& stored = stored_[object->key];
-    stored.seen_in = refreshes_;
-    if (stored.revision == object->revision) continue;
-    stored.revision = object->revision;
-    remove(stored.taken);
-    const Result<Json> document = registry_.document_of(*object);
-    stored.taken = document ? taken_by(*document) : Taken();
-    add(stored.taken);
+  query.resource = kServices;
+  const std::unique_ptr<store::Cursor> state = registry_.store().open_cursor(query).value();
+  while (const store::ObjectPtr object = state->next()) note(*object, false);
+  read_to_ = state->revision();
+}
+
+void ServiceAllocations::refresh() {
+  if (!read_to_) return read_all();
+  for (bool more = true; more;) {
+    const Result<store::EventPage> page =
+        registry_.store().events(kServices, *read_to_, kServiceEventsPerReadMax);
+    // More was written than the window keeps.
+    if (!page) return read_all();
+    for (const store::WatchEventPtr& event : page->events)
+      note(*event->object, event->kind == store::WatchEvent::Kind::Deleted);
+    read_to_ = std::max(*read_to_, page->through);
+    more = page->more;
   }
-  std::erase_if(stored_, [&](const auto& entry) {
-    if (entry.second.seen_in == refreshes_) return false;
-    remove(entry.second.taken);
-    return true;
-  });
 }
 
 }  // namespace berth::server

@@ -2,15 +2,16 @@
 //
 // A write that is given some, or asks for some, is judged in a Turn, alone. What it takes is in its Hold from
 // the end of the turn until it is stored or has failed. So two writes at once never get the same, and a
-// webhook that is asked in between holds up no other Service. Thread-safe. Cost of a turn: O(Services), a
-// pointer each; those that have changed since the last one are parsed. Source: the allocators of
-// registry/core/service in Kubernetes 1.37.
+// webhook that is asked in between holds up no other Service. Thread-safe. Cost of a turn: a parse of each
+// version of a Service since the last one; of all Services in the first, and when the store keeps too few
+// events. Source: the allocators of registry/core/service in Kubernetes 1.37.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +24,8 @@
 namespace berth::server {
 
 class Registry;
+
+inline constexpr std::size_t kServiceEventsPerReadMax = 1000;
 
 class ServiceAllocations {
  public:
@@ -49,21 +52,18 @@ class ServiceAllocations {
     std::set<std::string> addresses;
     std::set<std::int64_t> node_ports;
   };
-  struct Stored {
-    store::Revision revision = 0;
-    std::uint64_t seen_in = 0;
-    Taken taken;
-  };
 
   static Taken taken_by(const Json& service);
   void add(const Taken& taken);
   void remove(const Taken& taken);
   void refresh();
+  void read_all();
+  void note(const store::Object& object, bool is_deleted);
 
   const Registry& registry_;
   std::mutex mutex_;
-  std::map<store::Key, Stored> stored_;
-  std::uint64_t refreshes_ = 0;
+  std::map<store::Key, Taken> stored_;
+  std::optional<store::Revision> read_to_;  // the state that `stored_` shows
   // With the UID of who has it: stored, and once more for each hold.
   std::multiset<std::pair<std::string, std::string>> addresses_;
   std::multiset<std::pair<std::int64_t, std::string>> node_ports_;

@@ -15,6 +15,7 @@ class HeldStore final : public store::Store {
  public:
   explicit HeldStore(store::Store& inner) : inner_(inner) {}
   bool is_held = false;
+  mutable int whole_reads = 0;  // of the Services
   void release() {
     is_held = false;
     for (auto& [write, done] : std::exchange(waiting_, {})) inner_.submit(std::move(write), std::move(done));
@@ -26,8 +27,12 @@ class HeldStore final : public store::Store {
   }
   Status together(const std::function<Status()>& work) override { return inner_.together(work); }
   store::ObjectPtr get(const store::Key& key) const override { return inner_.get(key); }
-  Result<store::ListPage> list(const store::ListQuery& query) const override { return inner_.list(query); }
+  Result<store::ListPage> list(const store::ListQuery& query) const override {
+    if (query.resource == "services") ++whole_reads;
+    return inner_.list(query);
+  }
   Result<std::unique_ptr<store::Cursor>> open_cursor(const store::ListQuery& query) const override {
+    if (query.resource == "services") ++whole_reads;
     return inner_.open_cursor(query);
   }
   Result<store::EventPage> events(std::string_view resource, store::Revision from,
@@ -50,6 +55,8 @@ class HeldStore final : public store::Store {
 
 class AllocationsOfServices : public testing::Test {
  protected:
+  explicit AllocationsOfServices(store::StoreOptions options = {}) : bench(std::move(options)) {}
+
   struct Answered {
     int code = 0;  // 0: not yet
     Json object;
@@ -84,6 +91,11 @@ class AllocationsOfServices : public testing::Test {
       return next;
     };
     registry.modify(target(name), set, {}, take(answered));
+    return answered;
+  }
+  AnsweredPtr remove(const std::string& name) {
+    const auto answered = std::make_shared<Answered>();
+    registry.remove(target(name), {}, {}, take(answered));
     return answered;
   }
   static const api::KindRules& rules_of(const ObjectTarget& of) { return server::rules_of(of); }
@@ -167,6 +179,44 @@ TEST_F(AllocationsOfServices, AnUpdateTakesWhatNoOtherIsGiven) {
   EXPECT_EQ(typed->code, 200) << typed->message;
   EXPECT_EQ(made->code, 201);
   EXPECT_NE(node_port_of(typed), node_port_of(made));
+}
+
+TEST_F(AllocationsOfServices, AWriteReadsOnlyWhatHasChanged) {
+  for (int n = 0; n < 20; ++n)
+    ASSERT_EQ(create("s" + std::to_string(n), with_port(std::to_string(30100 + n)))->code, 201);
+  EXPECT_EQ(change("s0", "type", "ClusterIP")->code, 200);
+  EXPECT_EQ(remove("s1")->code, 200);
+  EXPECT_EQ(create("a", with_port("30100"))->code, 201);
+  EXPECT_EQ(create("b", with_port("30101"))->code, 201);
+  EXPECT_EQ(create("c", with_port("30101"))->code, 422);
+  EXPECT_EQ(create("c", with_port("30102"))->code, 422);
+  EXPECT_EQ(store.whole_reads, 1);
+}
+
+class AllocationsBehindAShortWindow : public AllocationsOfServices {
+ protected:
+  AllocationsBehindAShortWindow() : AllocationsOfServices(of_events(4)) {}
+  static store::StoreOptions of_events(std::size_t count) {
+    store::StoreOptions options;
+    options.watch_window_events = count;
+    return options;
+  }
+};
+
+TEST_F(AllocationsBehindAShortWindow, AllIsReadWhenEventsAreMissing) {
+  EXPECT_EQ(create("a", with_port("30080"))->code, 201);
+  EXPECT_EQ(create("b", with_port("30081"))->code, 201);
+  EXPECT_EQ(store.whole_reads, 1);
+  EXPECT_EQ(remove("a")->code, 200);
+  for (int n = 0; n < 10; ++n) {
+    const auto made = std::make_shared<Said>();
+    bench.ask("POST", "/api/v1/namespaces/default/configmaps", {},
+              R"({"metadata":{"name":"m)" + std::to_string(n) + R"("}})", made);
+    ASSERT_EQ(made->response.status, 201) << made->response.body;
+  }
+  EXPECT_EQ(create("c", with_port("30080"))->code, 201) << "its Service was deleted";
+  EXPECT_EQ(create("d", with_port("30081"))->code, 422);
+  EXPECT_EQ(store.whole_reads, 2);
 }
 
 TEST_F(AllocationsOfServices, APortNamedTwiceIsRefused) {
