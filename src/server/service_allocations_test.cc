@@ -6,50 +6,36 @@
 
 #include "server/registry.h"
 #include "server/test_bench.h"
+#include "server/test_store.h"
 
 namespace berth::server {
 namespace {
 
 // Writes wait until the test lets them through: as when the disk is slow.
-class HeldStore final : public store::Store {
+class HeldStore final : public ForwardingStore {
  public:
-  explicit HeldStore(store::Store& inner) : inner_(inner) {}
+  using ForwardingStore::ForwardingStore;
   bool is_held = false;
   mutable int whole_reads = 0;  // of the Services
   void release() {
     is_held = false;
-    for (auto& [write, done] : std::exchange(waiting_, {})) inner_.submit(std::move(write), std::move(done));
+    for (auto& [write, done] : std::exchange(waiting_, {})) inner().submit(std::move(write), std::move(done));
   }
 
   void submit(store::WriteRequest write, std::function<void(store::WriteResult)> done) override {
-    if (!is_held) return inner_.submit(std::move(write), std::move(done));
+    if (!is_held) return inner().submit(std::move(write), std::move(done));
     waiting_.emplace_back(std::move(write), std::move(done));
   }
-  Status together(const std::function<Status()>& work) override { return inner_.together(work); }
-  store::ObjectPtr get(const store::Key& key) const override { return inner_.get(key); }
   Result<store::ListPage> list(const store::ListQuery& query) const override {
     if (query.resource == "services") ++whole_reads;
-    return inner_.list(query);
+    return inner().list(query);
   }
   Result<std::unique_ptr<store::Cursor>> open_cursor(const store::ListQuery& query) const override {
     if (query.resource == "services") ++whole_reads;
-    return inner_.open_cursor(query);
+    return inner().open_cursor(query);
   }
-  Result<store::EventPage> events(std::string_view resource, store::Revision from,
-                                  std::size_t limit) const override {
-    return inner_.events(resource, from, limit);
-  }
-  Result<std::unique_ptr<store::WatchHandle>> watch(std::string resource, store::Revision from,
-                                                    store::WatchSink& sink) override {
-    return inner_.watch(std::move(resource), from, sink);
-  }
-  Status health() const override { return inner_.health(); }
-  store::Revision revision() const override { return inner_.revision(); }
-  store::Revision oldest_watchable() const override { return inner_.oldest_watchable(); }
-  std::size_t count(std::string_view resource) const override { return inner_.count(resource); }
 
  private:
-  store::Store& inner_;
   std::deque<std::pair<store::WriteRequest, std::function<void(store::WriteResult)>>> waiting_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "api/simulated_usage.h"
 #include "server/metadata.h"
 #include "server/status.h"
 
@@ -80,7 +79,7 @@ class UsageMetrics::Sample {
     if (!api::is_measured(node)) return nullptr;
     const std::optional<api::MeasuredTime> time = api::measured_time(node.meta.created, now_);
     if (!time) return nullptr;
-    if (!sums_) sums_ = metrics_.sums_at(now_);
+    if (!sums_) sums_ = metrics_.sums();
     api::ResourceMap used = api::own_usage(node);
     if (const auto pods = sums_->by_node.find(node.meta.name); pods != sums_->by_node.end())
       for (const auto& [resource, amount] : pods->second) used[resource] += amount;
@@ -123,19 +122,38 @@ ApiResult<Answer> UsageMetrics::get(const ObjectTarget& target) const {
                    of_pods ? target.ns + "/" + target.name : target.name);
 }
 
-std::shared_ptr<const UsageMetrics::NodeSums> UsageMetrics::sums_at(Time now) const {
+std::shared_ptr<const UsageMetrics::NodeSums> UsageMetrics::sums_within(Duration age) const {
+  const Time now = registry_.dependencies().clock.monotonic();
   const std::lock_guard lock(mutex_);
-  if (sums_ && sums_->at == now.to_second()) return sums_;
+  return sums_ && now - sums_->at < age ? sums_ : nullptr;
+}
+
+std::shared_ptr<const UsageMetrics::NodeSums> UsageMetrics::sums() const {
+  if (auto known = sums_within(kNodeSumsAge)) return known;
+  std::unique_lock summing(summing_, std::try_to_lock);
+  if (!summing.owns_lock()) {
+    if (auto known = sums_within(kNodeSumsAgeMax)) return known;
+    summing.lock();
+  }
+  // Another thread may have summed since.
+  if (auto known = sums_within(kNodeSumsAge)) return known;
+  auto made = sum();
+  const std::lock_guard lock(mutex_);
+  sums_ = std::move(made);
+  return sums_;
+}
+
+std::shared_ptr<const UsageMetrics::NodeSums> UsageMetrics::sum() const {
   auto sums = std::make_shared<NodeSums>();
-  sums->at = now.to_second();
+  sums->at = registry_.dependencies().clock.monotonic();
+  const Time now = registry_.dependencies().clock.now();
   for (const store::ObjectPtr& object : registry_.stored_with(kMeasuredPods, kRunningPhase)) {
     const Result<Json> document = registry_.document_of(*object);
     if (!document) continue;
     const api::Pod pod = api::decode_pod(*document, nullptr);
     if (const auto usage = api::usage_of(pod, now)) add_usage(sums->by_node[pod.node_name], *usage);
   }
-  sums_ = std::move(sums);
-  return sums_;
+  return sums;
 }
 
 }  // namespace berth::server

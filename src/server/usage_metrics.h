@@ -1,7 +1,8 @@
 // metrics.k8s.io of simulated nodes: what pods and nodes use (api/simulated_usage.h), made when it is read.
 //
-// Nothing of it is stored. Owner: ApiServer. Thread-safe. Cost: metrics of a pod decode it; the first metrics
-// of a node in a second decode every running pod. Source: metrics-server 0.8; k8s.io/metrics v1beta1.
+// Nothing of it is stored. Owner: ApiServer. Thread-safe. Cost: metrics of a pod decode it; metrics of nodes
+// decode every running pod once in kNodeSumsAge, on one thread: others wait for it only if there are no sums
+// yet or these are too old. Source: metrics-server 0.8; k8s.io/metrics v1beta1.
 #pragma once
 
 #include <map>
@@ -9,11 +10,17 @@
 #include <mutex>
 #include <string>
 
+#include "api/simulated_usage.h"
 #include "api/types/meta.h"
+#include "base/time.h"
 #include "server/list_reader.h"
 #include "server/registry.h"
 
 namespace berth::server {
+
+// So long what the pods of all nodes use is not summed again; and so old it may be while another thread sums.
+inline constexpr Duration kNodeSumsAge = Duration::seconds(5);
+inline constexpr Duration kNodeSumsAgeMax = api::kUsageWindowMax;
 
 // Whether the objects of the resource are metrics: NodeMetrics or PodMetrics.
 bool is_measured_usage(const api::ResourceInfo& resource);
@@ -32,15 +39,19 @@ class UsageMetrics {
  private:
   // What the pods of each node use together.
   struct NodeSums {
-    Time at;
+    Time at;  // monotonic
     std::map<std::string, api::ResourceMap> by_node;
   };
   class Sample;
-  std::shared_ptr<const NodeSums> sums_at(Time now) const;
+  std::shared_ptr<const NodeSums> sums() const;
+  // The last ones, if they are younger than `age`; else null.
+  std::shared_ptr<const NodeSums> sums_within(Duration age) const;
+  std::shared_ptr<const NodeSums> sum() const;
 
   const Registry& registry_;
+  mutable std::mutex summing_;  // held by the one thread that sums
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<const NodeSums> sums_;  // of the second in which they were last asked for
+  mutable std::shared_ptr<const NodeSums> sums_;  // the last ones
 };
 
 }  // namespace berth::server

@@ -1,10 +1,30 @@
 #include "server/usage_metrics.h"
 
+#include <thread>
+
 #include "api/simulated_usage.h"
 #include "server/test_bench.h"
+#include "server/test_heard.h"
+#include "server/test_store.h"
 
 namespace berth::server {
 namespace {
+
+// Lists of pods wait until the test lets them through: as when there are very many.
+class SlowLists final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  bool is_slow = false;
+  mutable Heard begun, go, went;
+
+  Result<store::ListPage> list(const store::ListQuery& query) const override {
+    if (is_slow && query.resource == "pods") {
+      begun.put("begun");
+      went.put(go.take());
+    }
+    return inner().list(query);
+  }
+};
 
 const std::string kMetrics = "/apis/metrics.k8s.io/v1beta1";
 
@@ -118,8 +138,39 @@ TEST_F(UsageMetricsTest, NodesUseWhatTheirPodsDoAndSomeMore) {
   ASSERT_EQ(
       ask_for("PATCH", "/api/v1/namespaces/default/pods/b/status", R"({"status":{"phase":"Failed"}})").code,
       200);
-  clock.advance(Duration::seconds(1));
+  EXPECT_EQ(amounts_of(ask_for("GET", kMetrics + "/nodes/n1").body), "600m,512Mi")
+      << "the sums are shared for a while";
+  clock.advance(kNodeSumsAge);
   EXPECT_EQ(amounts_of(ask_for("GET", kMetrics + "/nodes/n1").body), "350m,384Mi");
+}
+
+TEST_F(UsageMetricsTest, OneRequestSumsAndOthersTakeTheLastSums) {
+  add_node("n1", kSimulated);
+  add_pod("default", "a", "", container("c", kHalfCore));
+  clock.advance(Duration::seconds(20));
+  SlowLists slow(*store);
+  const Registry registry({slow, executor, clock, *random, gates, api::accept_any_cel}, 0);
+  const UsageMetrics metrics(registry);
+  const ObjectTarget node{api::find_resource("metrics.k8s.io", "v1beta1", "nodes"), "", "n1", ""};
+  const auto used = [&] {
+    const ApiResult<Answer> made = metrics.get(node);
+    return made ? amounts_of(*parse_json(made->object->bytes)) : "none";
+  };
+  EXPECT_EQ(used(), "350m,384Mi");
+  ASSERT_EQ(
+      ask_for("PATCH", "/api/v1/namespaces/default/pods/a/status", R"({"status":{"phase":"Failed"}})").code,
+      200);
+  clock.advance(kNodeSumsAge);
+  slow.is_slow = true;
+  std::string summed;
+  std::thread first([&] { summed = used(); });
+  EXPECT_EQ(slow.begun.take(), "begun");
+  EXPECT_EQ(used(), "350m,384Mi");
+  slow.go.put("go");
+  first.join();
+  EXPECT_EQ(slow.went.take(), "go") << "the second request did not wait";
+  EXPECT_EQ(summed, "100m,256Mi");
+  EXPECT_EQ(used(), "100m,256Mi");
 }
 
 TEST_F(UsageMetricsTest, AreReadAsMetricsServersAre) {
