@@ -145,8 +145,7 @@ Result<std::vector<UsageEntry>> parse_usage(std::string_view text) {
 Quantity PodUsage::total(std::string_view resource) const {
   Quantity sum;
   for (const UsageEntry& container : containers)
-    if (const Quantity* amount = amount_in(container.amounts, resource))
-      sum += *amount;
+    if (const Quantity* amount = amount_in(container.amounts, resource)) sum += *amount;
   return sum;
 }
 

@@ -145,8 +145,7 @@ class ResourceQuotas final : public client::Reconciler {
     for (const auto& [key, charge] : charges) {
       if (!api::is_in_scopes(charge, quota.spec())) continue;
       for (const auto& [name, quantity] : charge.amounts)
-        if (const auto counted = used.find(name); counted != used.end())
-          counted->second += quantity;
+        if (const auto counted = used.find(name); counted != used.end()) counted->second += quantity;
     }
     return used;
   }

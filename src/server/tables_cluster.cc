@@ -116,8 +116,7 @@ JsonArray pod_metrics_cells(const Json& object, Time) {
   for (const std::string_view resource : {"cpu", "memory"}) {
     Quantity total;
     for (const Json& container : object.items_at("containers"))
-      if (const auto amount = parse_quantity(container.part("usage").string_at(resource)))
-        total += *amount;
+      if (const auto amount = parse_quantity(container.part("usage").string_at(resource))) total += *amount;
     cells.emplace_back(total.text());
   }
   cells.emplace_back(object.string_at("window"));

@@ -1,8 +1,8 @@
 // metrics.k8s.io of simulated nodes: what pods and nodes use (api/simulated_usage.h), made when it is read.
 //
 // Nothing of it is stored. Owner: ApiServer. Thread-safe. Cost: metrics of a pod decode it; metrics of nodes
-// decode every running pod once in kNodeSumsAge, on one thread: others wait for it only if there are no sums
-// yet or these are too old. Source: metrics-server 0.8; k8s.io/metrics v1beta1.
+// decode every running pod once in kNodeSumsAge, on one thread. Other threads wait for it only without sums
+// that are young enough. Source: metrics-server 0.8; k8s.io/metrics v1beta1.
 #pragma once
 
 #include <map>
