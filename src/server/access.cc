@@ -125,31 +125,16 @@ void Access::read_again() {
   const std::lock_guard lock(mutex_);
   const std::uint64_t written = written_;
   if (read_to_ == written) return;
-  std::vector<rbac::RolePtr> roles = read("clusterroles", cluster_roles_);
-  for (rbac::RolePtr& role : read("roles", roles_)) roles.push_back(std::move(role));
-  std::vector<rbac::BindingPtr> bindings = read("clusterrolebindings", cluster_bindings_);
-  for (rbac::BindingPtr& binding : read("rolebindings", bindings_)) bindings.push_back(std::move(binding));
+  const auto of_group = [](std::string_view plural) {
+    return std::string(plural).append(".").append(rbac::kGroup);
+  };
+  std::vector<rbac::RolePtr> roles = cluster_roles_.read(registry_, of_group("clusterroles"));
+  for (rbac::RolePtr& role : roles_.read(registry_, of_group("roles"))) roles.push_back(std::move(role));
+  std::vector<rbac::BindingPtr> bindings = cluster_bindings_.read(registry_, of_group("clusterrolebindings"));
+  for (rbac::BindingPtr& binding : bindings_.read(registry_, of_group("rolebindings")))
+    bindings.push_back(std::move(binding));
   policy_ = std::make_shared<const rbac::Policy>(std::move(roles), std::move(bindings));
   read_to_ = written;
-}
-
-template <class Value>
-std::vector<std::shared_ptr<const Value>> Access::read(std::string_view plural, Read<Value>& known) const {
-  std::vector<std::shared_ptr<const Value>> values;
-  Read<Value> before = std::exchange(known, {});
-  const std::string resource = std::string(plural) + "." + std::string(rbac::kGroup);
-  for (const store::ObjectPtr& object : registry_.stored(resource)) {
-    const auto found = before.find(object->key);
-    std::shared_ptr<const Value> value;
-    if (found != before.end() && found->second.first == object->revision)
-      value = found->second.second;
-    else if (const Result<Json> document = registry_.document_of(*object))
-      value = std::make_shared<const Value>(Value::read(*document));
-    if (!value) continue;
-    known.emplace(object->key, std::pair(object->revision, value));
-    values.push_back(std::move(value));
-  }
-  return values;
 }
 
 ApiResult<void> Access::check_write(const ObjectTarget& target, const WriteOptions& options,

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +18,7 @@
 #include "server/http.h"
 #include "server/node_access.h"
 #include "server/object_target.h"
+#include "server/read_objects.h"
 #include "server/status.h"
 
 namespace berth::server {
@@ -61,10 +61,6 @@ class Access {
   ApiResult<void> check_body(const ObjectTarget& target, const WriteOptions& options, const Json& body) const;
 
  private:
-  template <class Value>
-  using Read = std::map<store::Key, std::pair<store::Revision, std::shared_ptr<const Value>>>;
-  template <class Value>
-  std::vector<std::shared_ptr<const Value>> read(std::string_view plural, Read<Value>& known) const;
   void read_again();
   ApiResult<void> check_grant(const User& user, const ObjectTarget& target, const Json& object,
                               const Json* before);
@@ -82,8 +78,8 @@ class Access {
   std::atomic<std::uint64_t> written_{1}, read_to_{0};
   std::mutex mutex_;
   PolicyPtr policy_ = std::make_shared<const rbac::Policy>();
-  Read<rbac::Role> roles_, cluster_roles_;
-  Read<rbac::Binding> bindings_, cluster_bindings_;
+  ReadObjects<rbac::Role> roles_, cluster_roles_;
+  ReadObjects<rbac::Binding> bindings_, cluster_bindings_;
 };
 
 // Refuses a `timeout` parameter that is no duration; requests here need no deadline. Of everything but

@@ -10,28 +10,22 @@
 
 #include "api/metric_table.h"
 #include "server/fair_line.h"
+#include "server/flow_rows.h"
 #include "server/flow_schema_status.h"
 #include "server/registry.h"
 
 namespace berth::server {
 namespace {
 
-// By level and schema.
-using RowName = std::pair<std::string, std::string>;
-
-struct Counts {
-  std::uint64_t dispatched = 0, queue_full = 0, no_seat = 0, timed_out = 0;
-  std::uint64_t waiting = 0, executing = 0;
-};
-
 struct WaitingRequest {
   FlowControl::Arrival arrival;
   Headers headers;
-  Counts* counts = nullptr;
+  FlowCounts* counts = nullptr;
   Time since;  // monotonic
 };
 
 struct LevelState {
+  bool is_gone = false;  // its object is
   std::int64_t seats = 0, executing = 0;
   std::size_t flow_waiting_max = 0, waiting_max = 0;
   FairLine<WaitingRequest> waiting;
@@ -39,7 +33,7 @@ struct LevelState {
 using LevelStatePtr = std::shared_ptr<LevelState>;
 
 Headers headers_of(const FlowSchemas::Match& match) {
-  return {{"X-Kubernetes-PF-FlowSchema-UID", std::string(match.schema_uid)},
+  return {{"X-Kubernetes-PF-FlowSchema-UID", match.schema->uid},
           {"X-Kubernetes-PF-PriorityLevel-UID", match.level->uid}};
 }
 
@@ -92,67 +86,76 @@ void refuse(const FlowControl::Arrival& arrival, Headers headers) {
 
 }  // namespace
 
+struct FlowControl::Compiled {
+  FlowSchemas schemas;
+  std::vector<LevelStatePtr> levels;  // of schemas.levels()
+  // Of schemas.schemas(), under the lock of the state; null until a request needs it.
+  std::vector<FlowCounts*> rows;
+};
+
 struct FlowControl::State : std::enable_shared_from_this<State> {
   explicit State(Executor& the_executor) : executor(the_executor) {}
 
   using Begun = std::vector<std::function<void()>>;
-  Counts& counts_of(const FlowSchemas::Match& match);
-  // Whether it may run now; else it waits or `refusal` says why not.
-  bool take_seat(const FlowSchemas::Match& match, Arrival& arrival, Time now,
-                 std::uint64_t Counts::*& refusal);
+  FlowCounts& row_of(Compiled& compiled, const FlowSchemas::Match& match);
+  // An exchange with a seat, when the request may run now; else it waits or `refusal` says why not.
+  std::shared_ptr<HttpExchange> take_seat(Compiled& compiled, const FlowSchemas::Match& match,
+                                          std::string flow, Arrival& arrival, Time now,
+                                          std::uint64_t FlowCounts::*& refusal);
   // Gives free seats to the flows that wait, in turn.
   Begun begin_waiting(const LevelStatePtr& level);
-  void give_back(const LevelStatePtr& level, Counts& counts);
+  void give_back(const LevelStatePtr& level, FlowCounts& counts);
   std::shared_ptr<HttpExchange> seated(std::shared_ptr<HttpExchange> exchange, Headers headers,
-                                       const LevelStatePtr& level, Counts& counts);
+                                       const LevelStatePtr& level, FlowCounts& counts);
   void post(Begun begun);
-  void set_levels(const FlowSchemas& schemas);
+  std::vector<LevelStatePtr> set_levels(const FlowSchemas& schemas);
 
   Executor& executor;
   mutable std::mutex mutex;
   bool stopped = false;  // nothing that waits begins any more
   std::atomic<bool> report_failed = false;
-  std::shared_ptr<const FlowSchemas> schemas = std::make_shared<const FlowSchemas>();
   std::map<std::string, LevelStatePtr> levels;
-  std::map<RowName, Counts> counts;  // rows stay where they are
+  FlowRows rows;
 };
 
-// Those beyond the bound are counted together.
-Counts& FlowControl::State::counts_of(const FlowSchemas::Match& match) {
-  const RowName name{match.level->name, match.schema};
-  const auto found = counts.find(name);
-  if (found != counts.end()) return found->second;
-  return counts[counts.size() < kFlowRowsMax ? name : RowName()];
+FlowCounts& FlowControl::State::row_of(Compiled& compiled, const FlowSchemas::Match& match) {
+  FlowCounts*& row = compiled.rows[match.schema_at];
+  if (!row) row = &rows.of({match.level->name, match.schema->name});
+  return *row;
 }
 
 std::shared_ptr<HttpExchange> FlowControl::State::seated(std::shared_ptr<HttpExchange> exchange,
                                                          Headers headers, const LevelStatePtr& level,
-                                                         Counts& counts) {
+                                                         FlowCounts& counts) {
   return std::make_shared<SeatedExchange>(std::move(exchange), std::move(headers),
                                           [weak = weak_from_this(), level, row = &counts] {
                                             if (const auto self = weak.lock()) self->give_back(level, *row);
                                           });
 }
 
-bool FlowControl::State::take_seat(const FlowSchemas::Match& match, Arrival& arrival, Time now,
-                                   std::uint64_t Counts::*& refusal) {
-  const LevelStatePtr& level = levels.at(match.level->name);
-  Counts& row = counts_of(match);
+std::shared_ptr<HttpExchange> FlowControl::State::take_seat(Compiled& compiled,
+                                                            const FlowSchemas::Match& match, std::string flow,
+                                                            Arrival& arrival, Time now,
+                                                            std::uint64_t FlowCounts::*& refusal) {
+  const LevelStatePtr& level = compiled.levels[match.level_at];
+  // It was deleted just now.
+  if (level->is_gone) return std::move(arrival.exchange);
+  FlowCounts& row = row_of(compiled, match);
   if (level->executing < level->seats && level->waiting.empty()) {
     ++level->executing;
     ++row.executing;
     ++row.dispatched;
-    return true;
+    return seated(std::move(arrival.exchange), headers_of(match), level, row);
   }
   if (level->waiting.size() >= level->waiting_max ||
-      level->waiting.size_of(match.flow) >= level->flow_waiting_max) {
-    refusal = level->waiting_max == 0 ? &Counts::no_seat : &Counts::queue_full;
+      level->waiting.size_of(flow) >= level->flow_waiting_max) {
+    refusal = level->waiting_max == 0 ? &FlowCounts::no_seat : &FlowCounts::queue_full;
     ++(row.*refusal);
-    return false;
+    return nullptr;
   }
-  level->waiting.push(match.flow, {std::move(arrival), headers_of(match), &row, now});
+  level->waiting.push(flow, {std::move(arrival), headers_of(match), &row, now});
   ++row.waiting;
-  return false;
+  return nullptr;
 }
 
 FlowControl::State::Begun FlowControl::State::begin_waiting(const LevelStatePtr& level) {
@@ -170,7 +173,7 @@ FlowControl::State::Begun FlowControl::State::begin_waiting(const LevelStatePtr&
   return begun;
 }
 
-void FlowControl::State::give_back(const LevelStatePtr& level, Counts& row) {
+void FlowControl::State::give_back(const LevelStatePtr& level, FlowCounts& row) {
   Begun begun;
   {
     const std::lock_guard lock(mutex);
@@ -185,26 +188,33 @@ void FlowControl::State::post(Begun begun) {
   for (std::function<void()>& one : begun) executor.post(std::move(one));
 }
 
-void FlowControl::State::set_levels(const FlowSchemas& next) {
+std::vector<LevelStatePtr> FlowControl::State::set_levels(const FlowSchemas& next) {
   std::int64_t shares = 0;
-  for (const PriorityLevel& level : next.levels()) shares += level.shares;
-  std::map<std::string, LevelStatePtr> kept;
-  for (const PriorityLevel& level : next.levels()) {
-    const auto known = levels.find(level.name);
-    const LevelStatePtr state = known == levels.end() ? std::make_shared<LevelState>() : known->second;
-    state->seats = shares == 0 ? 0 : (kSeatsOfAllLevels * level.shares + shares - 1) / shares;
-    state->flow_waiting_max = level.flow_waiting_max;
-    state->waiting_max = level.waiting_max;
-    kept[level.name] = state;
+  for (const PriorityLevelPtr& level : next.levels()) shares += level->shares;
+  std::map<std::string, LevelStatePtr> before = std::exchange(levels, {});
+  std::vector<LevelStatePtr> states;
+  for (const PriorityLevelPtr& level : next.levels()) {
+    const auto known = before.extract(level->name);
+    LevelStatePtr state = known ? known.mapped() : std::make_shared<LevelState>();
+    state->is_gone = false;
+    state->seats = shares == 0 ? 0 : (kSeatsOfAllLevels * level->shares + shares - 1) / shares;
+    state->flow_waiting_max = level->flow_waiting_max;
+    state->waiting_max = level->waiting_max;
+    levels[level->name] = state;
+    states.push_back(std::move(state));
   }
   // What waits in a level that is gone has the seats that it had.
-  for (const auto& [name, state] : levels)
-    if (!state->waiting.empty() && !kept.contains(name)) kept[name] = state;
-  levels = std::move(kept);
+  for (auto& [name, state] : before) {
+    state->is_gone = true;
+    if (!state->waiting.empty()) levels[name] = std::move(state);
+  }
+  return states;
 }
 
 FlowControl::FlowControl(Registry& registry)
-    : registry_(registry), state_(std::make_shared<State>(registry.dependencies().executor)) {}
+    : registry_(registry),
+      compiled_(std::make_shared<Compiled>()),
+      state_(std::make_shared<State>(registry.dependencies().executor)) {}
 
 FlowControl::~FlowControl() {
   stop();
@@ -216,56 +226,53 @@ void FlowControl::stop() {
 }
 
 void FlowControl::noted(const ObjectTarget& target) {
-  if (target.resource->group == kFlowControlGroup) ++written_;
+  if (target.resource->group != kFlowControlGroup) return;
+  ++written_;
+  if (target.subresource.empty()) ++specs_written_;
 }
 
-std::shared_ptr<const FlowSchemas> FlowControl::schemas() {
-  if (read_to_ != written_) read_again();
-  const std::lock_guard lock(state_->mutex);
-  return state_->schemas;
+std::shared_ptr<FlowControl::Compiled> FlowControl::compiled() {
+  if (read_to_ != specs_written_) read_again();
+  const std::lock_guard lock(compiled_mutex_);
+  return compiled_;
 }
 
+// Who comes while they are read waits: an acknowledged schema holds for every later request.
 void FlowControl::read_again() {
-  const std::uint64_t written = written_;
-  const auto stored = [&](std::string_view plural) {
-    std::vector<Json> objects;
-    for (const store::ObjectPtr& object :
-         registry_.stored(std::string(plural).append(".").append(kFlowControlGroup)))
-      if (Result<Json> document = registry_.document_of(*object))
-        objects.push_back(std::move(document).value());
-    return objects;
+  const std::lock_guard reading(reading_);
+  const std::uint64_t written = specs_written_;
+  if (read_to_ == written) return;
+  const auto of_group = [](std::string_view plural) {
+    return std::string(plural).append(".").append(kFlowControlGroup);
   };
-  const auto read =
-      std::make_shared<const FlowSchemas>(stored("flowschemas"), stored("prioritylevelconfigurations"));
-  const std::lock_guard lock(state_->mutex);
-  // Another thread may have read a later state since.
-  if (written < read_to_) return;
-  state_->set_levels(*read);
-  state_->schemas = read;
+  auto read = std::make_shared<Compiled>();
+  read->schemas = FlowSchemas(schemas_.read(registry_, of_group("flowschemas")),
+                              levels_.read(registry_, of_group("prioritylevelconfigurations")));
+  read->rows.resize(read->schemas.schemas().size());
+  {
+    const std::lock_guard lock(state_->mutex);
+    read->levels = state_->set_levels(read->schemas);
+  }
+  const std::lock_guard lock(compiled_mutex_);
+  compiled_ = std::move(read);
   read_to_ = written;
 }
 
 void FlowControl::admit(const FlowAttributes& asked, Arrival arrival) {
-  const std::shared_ptr<const FlowSchemas> schemas = this->schemas();
-  const std::optional<FlowSchemas::Match> match = schemas->match(asked);
+  const std::shared_ptr<Compiled> compiled = this->compiled();
+  const std::optional<FlowSchemas::Match> match = compiled->schemas.match(asked);
   if (!match) return arrival.run(std::move(arrival.exchange));
-  std::uint64_t Counts::* refusal = nullptr;
+  std::uint64_t FlowCounts::* refusal = nullptr;
   std::shared_ptr<HttpExchange> exchange;
   if (match->level->is_exempt) {
     exchange = std::make_shared<SeatedExchange>(std::move(arrival.exchange), headers_of(*match), nullptr);
     const std::lock_guard lock(state_->mutex);
-    ++state_->counts_of(*match).dispatched;
+    ++state_->row_of(*compiled, *match).dispatched;
   } else {
     const Time now = registry_.dependencies().clock.monotonic();
+    std::string flow = match->schema->flow_of(asked);
     const std::lock_guard lock(state_->mutex);
-    const auto level = state_->levels.find(match->level->name);
-    // Its level was deleted just now.
-    if (level == state_->levels.end()) {
-      exchange = std::move(arrival.exchange);
-    } else if (state_->take_seat(*match, arrival, now, refusal)) {
-      exchange = state_->seated(std::move(arrival.exchange), headers_of(*match), level->second,
-                                state_->counts_of(*match));
-    }
+    exchange = state_->take_seat(*compiled, *match, std::move(flow), arrival, now, refusal);
   }
   if (refusal) return refuse(arrival, headers_of(*match));
   if (exchange) arrival.run(std::move(exchange));
@@ -291,29 +298,36 @@ void FlowControl::tick(Time now) {
       // A level that was given more seats.
       for (std::function<void()>& one : state_->begin_waiting(level)) begun.push_back(std::move(one));
     }
+    std::erase_if(state_->levels,
+                  [](const auto& level) { return level.second->is_gone && level.second->waiting.empty(); });
   }
   for (WaitingRequest& one : late) refuse(one.arrival, std::move(one.headers));
   state_->post(std::move(begun));
 }
 
 void FlowControl::write_metrics(MetricsText& text) const {
-  const std::lock_guard lock(state_->mutex);
-  const auto write = [&](api::Metric metric, std::uint64_t Counts::* count) {
+  std::vector<std::pair<FlowRows::Name, FlowCounts>> rows;
+  std::vector<std::pair<std::string, std::int64_t>> seats;
+  {
+    const std::lock_guard lock(state_->mutex);
+    rows = state_->rows.copy();
+    for (const auto& [name, level] : state_->levels) seats.emplace_back(name, level->seats);
+  }
+  const auto write = [&](api::Metric metric, std::uint64_t FlowCounts::* count) {
     text.family(api::family_of(metric));
-    for (const auto& [name, counts] : state_->counts) text.sample({name.first, name.second}, counts.*count);
+    for (const auto& [name, counts] : rows) text.sample({name.first, name.second}, counts.*count);
   };
-  write(api::Metric::FlowDispatched, &Counts::dispatched);
-  write(api::Metric::FlowExecuting, &Counts::executing);
-  write(api::Metric::FlowWaiting, &Counts::waiting);
+  write(api::Metric::FlowDispatched, &FlowCounts::dispatched);
+  write(api::Metric::FlowExecuting, &FlowCounts::executing);
+  write(api::Metric::FlowWaiting, &FlowCounts::waiting);
   text.family(api::family_of(api::Metric::FlowSeats));
-  for (const auto& [name, level] : state_->levels)
-    text.sample({name}, static_cast<std::uint64_t>(level->seats));
-  constexpr std::pair<std::string_view, std::uint64_t Counts::*> kReasons[] = {
-      {"concurrency-limit", &Counts::no_seat},
-      {"queue-full", &Counts::queue_full},
-      {"time-out", &Counts::timed_out}};
+  for (const auto& [name, count] : seats) text.sample({name}, static_cast<std::uint64_t>(count));
+  constexpr std::pair<std::string_view, std::uint64_t FlowCounts::*> kReasons[] = {
+      {"concurrency-limit", &FlowCounts::no_seat},
+      {"queue-full", &FlowCounts::queue_full},
+      {"time-out", &FlowCounts::timed_out}};
   text.family(api::family_of(api::Metric::FlowRejected));
-  for (const auto& [name, counts] : state_->counts)
+  for (const auto& [name, counts] : rows)
     for (const auto& [reason, count] : kReasons)
       if (counts.*count > 0) text.sample({name.first, name.second, reason}, counts.*count);
 }

@@ -4,21 +4,26 @@
 // A request has a seat of its level until its answer begins; a watch, and the items of a list, need none. A
 // level that queues takes the flows that wait in turn, so a user who floods it delays himself. Beyond its
 // bounds a level refuses (429), and so it does what has waited for kFlowWaitMax. Exempt levels, and requests
-// that no FlowSchema matches, never wait. Thread-safe; owner: ApiServer. Cost: a match of the schemas, and a
-// lock at the begin and the end of a request. Source: pkg/util/flowcontrol of k8s.io/apiserver 1.37, which
-// deals flows to a fixed number of queues, counts seats by the size of a list and lets levels lend theirs.
+// that no FlowSchema matches, never wait.
+//
+// Thread-safe; owner: ApiServer. Cost: a match of the schemas, and a lock at the begin and the end of a
+// request. After a write of a schema or a level the next request reads it, and sorts them all. Source:
+// pkg/util/flowcontrol of k8s.io/apiserver 1.37, which deals flows to a fixed number of queues, counts seats
+// by the size of a list and lets levels lend theirs.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "base/metrics.h"
 #include "base/time.h"
 #include "server/flow_schemas.h"
 #include "server/http.h"
 #include "server/object_target.h"
+#include "server/read_objects.h"
 #include "server/rendering.h"
 
 namespace berth::server {
@@ -28,7 +33,6 @@ class Registry;
 // kube-apiserver's --max-requests-inflight and --max-mutating-requests-inflight together.
 inline constexpr std::int64_t kSeatsOfAllLevels = 600;
 inline constexpr Duration kFlowWaitMax = Duration::seconds(15);
-inline constexpr std::size_t kFlowRowsMax = 4096;  // of each metric; further schemas are not counted
 
 class FlowControl {
  public:
@@ -55,13 +59,21 @@ class FlowControl {
 
  private:
   struct State;
-  std::shared_ptr<const FlowSchemas> schemas();
+  // The schemas with the states of their levels.
+  struct Compiled;
+  std::shared_ptr<Compiled> compiled();
   void read_again();
 
   Registry& registry_;
-  // Writes of schemas and levels, and how many of them the compiled set and the statuses have seen.
-  std::atomic<std::uint64_t> written_{1}, read_to_{0};
+  // Writes of schemas and levels, and how many of them the statuses have seen.
+  std::atomic<std::uint64_t> written_{1};
   std::uint64_t reported_to_ = 0;
+  // Those that are not of the status, and how many of them the compiled set has seen.
+  std::atomic<std::uint64_t> specs_written_{1}, read_to_{0};
+  std::mutex reading_, compiled_mutex_;
+  ReadObjects<FlowSchema> schemas_;
+  ReadObjects<PriorityLevel> levels_;
+  std::shared_ptr<Compiled> compiled_;
   const std::shared_ptr<State> state_;  // exchanges may outlive this
 };
 

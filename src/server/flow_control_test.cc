@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rbac/user.h"
+#include "server/flow_rows.h"
 #include "server/test_bench.h"
 
 namespace berth::server {
@@ -184,6 +185,42 @@ TEST_F(FlowControls, ALevelThatIsGivenSeatsLetsMoreRun) {
   ask("b");
   flows.tick(bench.clock.monotonic());
   EXPECT_EQ(users_that_run(), "ab");
+}
+
+TEST_F(FlowControls, ADeletedLevelGoesWhenNothingWaitsInIt) {
+  make_levels();
+  for (int n = 0; n < 3; ++n) ask("a");
+  EXPECT_EQ(users_that_run(), "aa");
+  const auto gone = std::make_shared<Said>();
+  bench.ask("DELETE", "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/small", {}, "",
+            gone);
+  EXPECT_EQ(gone->response.status, 200) << gone->response.body;
+  flows.noted({api::find_resource(std::string(kFlowControlGroup), "v1", "prioritylevelconfigurations"), "",
+               "small", ""});
+  ask("b");
+  EXPECT_EQ(users_that_run(), "aab") << "no schema has a level for it";
+  flows.tick(bench.clock.monotonic());
+  const std::string seats = R"(nominal_limit_seats{priority_level="small"} 2)";
+  EXPECT_NE(metrics().find(seats), std::string::npos) << "a request waits";
+  answer();
+  EXPECT_EQ(users_that_run(), "aba");
+  flows.tick(bench.clock.monotonic());
+  EXPECT_EQ(metrics().find(seats), std::string::npos);
+  while (!running.empty()) answer();
+  EXPECT_NE(metrics().find(R"(executing_requests{priority_level="small",flow_schema="all"} 0)"),
+            std::string::npos);
+}
+
+TEST(FlowRowsOfMetrics, AreCountedTogetherBeyondTheBound) {
+  FlowRows rows;
+  FlowCounts& first = rows.of({"level", "s0"});
+  for (std::size_t n = 0; n < kFlowRowsMax + 10; ++n)
+    ++rows.of({"level", "s" + std::to_string(n)}).dispatched;
+  EXPECT_EQ(rows.copy().size(), kFlowRowsMax);
+  EXPECT_EQ(first.dispatched, 1u) << "rows stay where they are";
+  EXPECT_EQ(rows.of({"level", "s4094"}).dispatched, 1u);
+  EXPECT_EQ(rows.of({"level", "new"}).dispatched, 11u);
+  EXPECT_EQ(rows.copy().front().first, FlowRows::Name());
 }
 
 // Of a whole server with the objects of every cluster.

@@ -1,7 +1,9 @@
 #include "server/flow_schemas.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 namespace berth::server {
 namespace {
@@ -32,7 +34,9 @@ bool is_path_below(std::string_view asked, std::string_view rule) {
   return asked.starts_with(prefix);
 }
 
-PriorityLevel read_level(const Json& object) {
+}  // namespace
+
+PriorityLevel PriorityLevel::read(const Json& object) {
   const Json &metadata = object.part("metadata"), &spec = object.part("spec");
   PriorityLevel level;
   level.name = metadata.string_at("name");
@@ -54,9 +58,7 @@ PriorityLevel read_level(const Json& object) {
   return level;
 }
 
-}  // namespace
-
-bool FlowSchemas::Rule::matches(const FlowAttributes& asked) const {
+bool FlowSchema::Rule::matches(const FlowAttributes& asked) const {
   if (!has_text(verbs, asked.verb)) return false;
   if (asked.resource.empty())
     return std::any_of(paths.begin(), paths.end(),
@@ -65,7 +67,7 @@ bool FlowSchemas::Rule::matches(const FlowAttributes& asked) const {
   return asked.ns.empty() ? is_of_cluster : has_text(namespaces, asked.ns);
 }
 
-bool FlowSchemas::Subject::matches(const rbac::User& user) const {
+bool FlowSchema::Subject::matches(const rbac::User& user) const {
   switch (kind) {
     case Kind::User:
       return name == kEverything || name == user.name;
@@ -77,14 +79,14 @@ bool FlowSchemas::Subject::matches(const rbac::User& user) const {
   return false;
 }
 
-bool FlowSchemas::RuleSet::matches(const FlowAttributes& asked) const {
+bool FlowSchema::RuleSet::matches(const FlowAttributes& asked) const {
   const std::vector<Rule>& rules = asked.resource.empty() ? of_paths : of_resources;
   return std::any_of(subjects.begin(), subjects.end(),
                      [&](const Subject& subject) { return subject.matches(asked.user); }) &&
          std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.matches(asked); });
 }
 
-FlowSchemas::RuleSet FlowSchemas::read_rules(const Json& rules) {
+FlowSchema::RuleSet FlowSchema::read_rules(const Json& rules) {
   RuleSet set;
   for (const Json& subject : rules.items_at("subjects")) {
     const std::string_view kind = subject.string_at("kind");
@@ -113,46 +115,49 @@ FlowSchemas::RuleSet FlowSchemas::read_rules(const Json& rules) {
   return set;
 }
 
-FlowSchemas::FlowSchemas(const std::vector<Json>& schemas, const std::vector<Json>& levels) {
-  for (const Json& level : levels) levels_.push_back(read_level(level));
-  for (const Json& object : schemas) {
-    const Json &metadata = object.part("metadata"), &spec = object.part("spec");
-    const auto level = std::find_if(levels_.begin(), levels_.end(), [&](const PriorityLevel& one) {
-      return one.name == spec.part("priorityLevelConfiguration").string_at("name");
-    });
-    if (level == levels_.end()) continue;
-    Schema schema;
-    schema.name = metadata.string_at("name");
-    schema.uid = metadata.string_at("uid");
-    schema.precedence = spec.int_at("matchingPrecedence");
-    schema.level = static_cast<std::size_t>(level - levels_.begin());
-    const std::string_view method = spec.part("distinguisherMethod").string_at("type");
-    if (method == "ByUser") schema.distinguisher = Distinguisher::User;
-    if (method == "ByNamespace") schema.distinguisher = Distinguisher::Namespace;
-    for (const Json& rules : spec.items_at("rules")) schema.rules.push_back(read_rules(rules));
-    schemas_.push_back(std::move(schema));
-  }
-  std::sort(schemas_.begin(), schemas_.end(), [](const Schema& a, const Schema& b) {
-    return std::tie(a.precedence, a.name) < std::tie(b.precedence, b.name);
-  });
+FlowSchema FlowSchema::read(const Json& object) {
+  const Json &metadata = object.part("metadata"), &spec = object.part("spec");
+  FlowSchema schema;
+  schema.name = metadata.string_at("name");
+  schema.uid = metadata.string_at("uid");
+  schema.level = spec.part("priorityLevelConfiguration").string_at("name");
+  schema.precedence = spec.int_at("matchingPrecedence");
+  const std::string_view method = spec.part("distinguisherMethod").string_at("type");
+  if (method == "ByUser") schema.distinguisher_ = Distinguisher::User;
+  if (method == "ByNamespace") schema.distinguisher_ = Distinguisher::Namespace;
+  for (const Json& rules : spec.items_at("rules")) schema.rules_.push_back(read_rules(rules));
+  return schema;
 }
 
-std::string FlowSchemas::flow_of(const Schema& schema, const FlowAttributes& asked) {
-  std::string flow = schema.name + "/";
-  if (schema.distinguisher == Distinguisher::User) flow += asked.user.name;
-  if (schema.distinguisher == Distinguisher::Namespace) flow += asked.ns;
+bool FlowSchema::matches(const FlowAttributes& asked) const {
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [&](const RuleSet& rules) { return rules.matches(asked); });
+}
+
+std::string FlowSchema::flow_of(const FlowAttributes& asked) const {
+  std::string flow = name + "/";
+  if (distinguisher_ == Distinguisher::User) flow += asked.user.name;
+  if (distinguisher_ == Distinguisher::Namespace) flow += asked.ns;
   return flow;
 }
 
+FlowSchemas::FlowSchemas(std::vector<FlowSchemaPtr> schemas, std::vector<PriorityLevelPtr> levels)
+    : levels_(std::move(levels)), schemas_(std::move(schemas)) {
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t at = 0; at < levels_.size(); ++at) places.emplace(levels_[at]->name, at);
+  std::erase_if(schemas_, [&](const FlowSchemaPtr& schema) { return !places.contains(schema->level); });
+  std::sort(schemas_.begin(), schemas_.end(), [](const FlowSchemaPtr& a, const FlowSchemaPtr& b) {
+    return std::tie(a->precedence, a->name) < std::tie(b->precedence, b->name);
+  });
+  for (const FlowSchemaPtr& schema : schemas_) levels_of_.push_back(places.at(schema->level));
+}
+
 std::optional<FlowSchemas::Match> FlowSchemas::match(const FlowAttributes& asked) const {
-  for (const Schema& schema : schemas_) {
-    const bool matches = std::any_of(schema.rules.begin(), schema.rules.end(),
-                                     [&](const RuleSet& rules) { return rules.matches(asked); });
-    if (!matches) continue;
-    const PriorityLevel& level = levels_[schema.level];
-    return Match{&level, schema.name, schema.uid, level.is_exempt ? std::string() : flow_of(schema, asked)};
-  }
-  return std::nullopt;
+  const auto found = std::find_if(schemas_.begin(), schemas_.end(),
+                                  [&](const FlowSchemaPtr& schema) { return schema->matches(asked); });
+  if (found == schemas_.end()) return std::nullopt;
+  const auto at = static_cast<std::size_t>(found - schemas_.begin());
+  return Match{found->get(), levels_[levels_of_[at]].get(), at, levels_of_[at]};
 }
 
 }  // namespace berth::server

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ struct FlowAttributes {
 };
 
 struct PriorityLevel {
+  // Of a stored object; what it does not say has Kubernetes' defaults.
+  static PriorityLevel read(const Json& object);
+
   std::string name, uid;
   bool is_exempt = false;  // its requests never wait
   // Of the seats of all levels that are not exempt.
@@ -35,22 +39,21 @@ struct PriorityLevel {
   // Requests that may wait for a seat, of one flow and of the level; 0: none, they are refused.
   std::size_t flow_waiting_max = 0, waiting_max = 0;
 };
+using PriorityLevelPtr = std::shared_ptr<const PriorityLevel>;
 
-class FlowSchemas {
+class FlowSchema {
  public:
-  FlowSchemas() = default;
-  // Stored objects. A schema whose level is absent matches nothing.
-  FlowSchemas(const std::vector<Json>& schemas, const std::vector<Json>& levels);
+  // Of a stored object.
+  static FlowSchema read(const Json& object);
 
-  struct Match {
-    const PriorityLevel* level = nullptr;
-    std::string_view schema, schema_uid;
-    std::string flow;  // the schema, and the user or the namespace where it tells those apart
-  };
-  // Nothing when no schema matches. Cost: O(rules before the match).
-  std::optional<Match> match(const FlowAttributes& asked) const;
+  // Cost: O(rules).
+  bool matches(const FlowAttributes& asked) const;
+  // The schema, and the user or the namespace where it has a flow for each.
+  std::string flow_of(const FlowAttributes& asked) const;
 
-  const std::vector<PriorityLevel>& levels() const { return levels_; }
+  std::string name, uid;
+  std::string level;
+  std::int64_t precedence = 0;
 
  private:
   struct Rule {
@@ -69,19 +72,36 @@ class FlowSchemas {
     bool matches(const FlowAttributes& asked) const;
   };
   enum class Distinguisher : std::uint8_t { None, User, Namespace };
-  struct Schema {
-    std::string name, uid;
-    std::int64_t precedence = 0;
-    Distinguisher distinguisher = Distinguisher::None;
-    std::size_t level = 0;  // its place in levels_
-    std::vector<RuleSet> rules;
-  };
 
   static RuleSet read_rules(const Json& rules);
-  static std::string flow_of(const Schema& schema, const FlowAttributes& asked);
 
-  std::vector<PriorityLevel> levels_;
-  std::vector<Schema> schemas_;  // by precedence, then name
+  Distinguisher distinguisher_ = Distinguisher::None;
+  std::vector<RuleSet> rules_;
+};
+using FlowSchemaPtr = std::shared_ptr<const FlowSchema>;
+
+class FlowSchemas {
+ public:
+  FlowSchemas() = default;
+  // A schema whose level is absent matches nothing.
+  FlowSchemas(std::vector<FlowSchemaPtr> schemas, std::vector<PriorityLevelPtr> levels);
+
+  struct Match {
+    const FlowSchema* schema = nullptr;
+    const PriorityLevel* level = nullptr;
+    std::size_t schema_at = 0, level_at = 0;  // in schemas() and levels()
+  };
+  // Nothing when no schema matches. Cost: O(rules before the match).
+  std::optional<Match> match(const FlowAttributes& asked) const;
+
+  // By precedence, then name; without those that match nothing.
+  const std::vector<FlowSchemaPtr>& schemas() const { return schemas_; }
+  const std::vector<PriorityLevelPtr>& levels() const { return levels_; }
+
+ private:
+  std::vector<PriorityLevelPtr> levels_;
+  std::vector<FlowSchemaPtr> schemas_;
+  std::vector<std::size_t> levels_of_;  // of each schema, its place in levels_
 };
 
 }  // namespace berth::server
