@@ -110,12 +110,14 @@ void ApiServer::handle(HttpRequest request, std::shared_ptr<HttpExchange> exchan
   ParsedPath path = parse_path(request.path);
   if (request.in_process) return dispatch(std::move(request), path, std::move(exchange));
   const Encoding encoding = status_encoding(request);
+  const std::size_t body_bytes = request.body.size();
   const auto asked =
       std::make_shared<std::pair<HttpRequest, ParsedPath>>(std::move(request), std::move(path));
-  flows_.admit(flow_attributes(asked->first, asked->second),
-               {std::move(exchange), encoding, [this, asked](std::shared_ptr<HttpExchange> seated) {
-                  dispatch(std::move(asked->first), asked->second, std::move(seated));
-                }});
+  flows_.admit(
+      flow_attributes(asked->first, asked->second),
+      {std::move(exchange), body_bytes, encoding, [this, asked](std::shared_ptr<HttpExchange> seated) {
+         dispatch(std::move(asked->first), asked->second, std::move(seated));
+       }});
 }
 
 void ApiServer::dispatch(HttpRequest request, const ParsedPath& path,

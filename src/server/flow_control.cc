@@ -17,18 +17,29 @@
 namespace berth::server {
 namespace {
 
+// Whether the peer of a request that waits has gone.
+using PeerGonePtr = std::shared_ptr<std::atomic<bool>>;
+
 struct WaitingRequest {
   FlowControl::Arrival arrival;
   Headers headers;
   FlowCounts* counts = nullptr;
-  Time since;  // monotonic
+  Time since;        // monotonic
+  PeerGonePtr peer;  // its own
 };
 
 struct LevelState {
   bool is_gone = false;  // its object is
   std::int64_t seats = 0, executing = 0;
-  std::size_t flow_waiting_max = 0, waiting_max = 0;
+  std::size_t flow_waiting_max = 0, waiting_max = 0, bytes_max = 0;
   FairLine<WaitingRequest> waiting;
+
+  bool has_room_for(const std::string& flow, std::size_t bytes) const {
+    if (waiting.size() >= waiting_max || waiting.size_of(flow) >= flow_waiting_max) return false;
+    const auto fits = [bytes](std::size_t held, std::size_t max) { return held == 0 || held + bytes <= max; };
+    return bytes == 0 || (fits(waiting.bytes(), bytes_max) &&
+                          fits(waiting.bytes_of(flow), bytes_max / kFlowsOfWaitingBytes));
+  }
 };
 using LevelStatePtr = std::shared_ptr<LevelState>;
 
@@ -79,6 +90,11 @@ class SeatedExchange final : public HttpExchange {
   std::function<void()> begun_;
 };
 
+// Of what all levels have together, who have so many shares; rounded up.
+std::int64_t part_of(std::int64_t all, const PriorityLevel& level, std::int64_t shares) {
+  return shares == 0 ? 0 : (all * level.shares + shares - 1) / shares;
+}
+
 void refuse(const FlowControl::Arrival& arrival, Headers headers) {
   SeatedExchange(arrival.exchange, std::move(headers), nullptr)
       .respond(encoded(too_many_requests().to_response(), arrival.refusal_encoding));
@@ -94,14 +110,17 @@ struct FlowControl::Compiled {
 };
 
 struct FlowControl::State : std::enable_shared_from_this<State> {
-  explicit State(Executor& the_executor) : executor(the_executor) {}
+  State(Executor& the_executor, const Clock& the_clock) : executor(the_executor), clock(the_clock) {}
 
   using Begun = std::vector<std::function<void()>>;
   FlowCounts& row_of(Compiled& compiled, const FlowSchemas::Match& match);
-  // An exchange with a seat, when the request may run now; else it waits or `refusal` says why not.
+  // An exchange with a seat, when the request may run now. Else it waits, once `peer` is there, or `refusal`
+  // says why not. Nothing happens when the peer has gone.
   std::shared_ptr<HttpExchange> take_seat(Compiled& compiled, const FlowSchemas::Match& match,
-                                          std::string flow, Arrival& arrival, Time now,
+                                          const std::string& flow, Arrival& arrival, const PeerGonePtr& peer,
                                           std::uint64_t FlowCounts::*& refusal);
+  // The request of this peer waits no longer.
+  void drop(LevelState& level, const std::string& flow, const PeerGonePtr& peer);
   // Gives free seats to the flows that wait, in turn.
   Begun begin_waiting(const LevelStatePtr& level);
   void give_back(const LevelStatePtr& level, FlowCounts& counts);
@@ -111,6 +130,7 @@ struct FlowControl::State : std::enable_shared_from_this<State> {
   std::vector<LevelStatePtr> set_levels(const FlowSchemas& schemas);
 
   Executor& executor;
+  const Clock& clock;
   mutable std::mutex mutex;
   bool stopped = false;  // nothing that waits begins any more
   std::atomic<bool> report_failed = false;
@@ -134,9 +154,11 @@ std::shared_ptr<HttpExchange> FlowControl::State::seated(std::shared_ptr<HttpExc
 }
 
 std::shared_ptr<HttpExchange> FlowControl::State::take_seat(Compiled& compiled,
-                                                            const FlowSchemas::Match& match, std::string flow,
-                                                            Arrival& arrival, Time now,
+                                                            const FlowSchemas::Match& match,
+                                                            const std::string& flow, Arrival& arrival,
+                                                            const PeerGonePtr& peer,
                                                             std::uint64_t FlowCounts::*& refusal) {
+  const std::lock_guard lock(mutex);
   const LevelStatePtr& level = compiled.levels[match.level_at];
   // It was deleted just now.
   if (level->is_gone) return std::move(arrival.exchange);
@@ -147,15 +169,30 @@ std::shared_ptr<HttpExchange> FlowControl::State::take_seat(Compiled& compiled,
     ++row.dispatched;
     return seated(std::move(arrival.exchange), headers_of(match), level, row);
   }
-  if (level->waiting.size() >= level->waiting_max ||
-      level->waiting.size_of(flow) >= level->flow_waiting_max) {
+  if (!level->has_room_for(flow, arrival.body_bytes)) {
     refusal = level->waiting_max == 0 ? &FlowCounts::no_seat : &FlowCounts::queue_full;
     ++(row.*refusal);
     return nullptr;
   }
-  level->waiting.push(flow, {std::move(arrival), headers_of(match), &row, now});
+  if (!peer) return nullptr;
+  if (*peer) {
+    ++row.cancelled;
+    return nullptr;
+  }
+  const std::size_t bytes = arrival.body_bytes;
+  level->waiting.push(flow, {std::move(arrival), headers_of(match), &row, clock.monotonic(), peer}, bytes);
   ++row.waiting;
   return nullptr;
+}
+
+void FlowControl::State::drop(LevelState& level, const std::string& flow, const PeerGonePtr& peer) {
+  std::vector<WaitingRequest> dropped;  // freed after the lock
+  const std::lock_guard lock(mutex);
+  dropped = level.waiting.take_if(flow, [&](const WaitingRequest& one) { return one.peer == peer; });
+  for (const WaitingRequest& one : dropped) {
+    --one.counts->waiting;
+    ++one.counts->cancelled;
+  }
 }
 
 FlowControl::State::Begun FlowControl::State::begin_waiting(const LevelStatePtr& level) {
@@ -197,9 +234,10 @@ std::vector<LevelStatePtr> FlowControl::State::set_levels(const FlowSchemas& nex
     const auto known = before.extract(level->name);
     LevelStatePtr state = known ? known.mapped() : std::make_shared<LevelState>();
     state->is_gone = false;
-    state->seats = shares == 0 ? 0 : (kSeatsOfAllLevels * level->shares + shares - 1) / shares;
+    state->seats = part_of(kSeatsOfAllLevels, *level, shares);
     state->flow_waiting_max = level->flow_waiting_max;
     state->waiting_max = level->waiting_max;
+    state->bytes_max = static_cast<std::size_t>(part_of(kFlowWaitingBytesMax, *level, shares));
     levels[level->name] = state;
     states.push_back(std::move(state));
   }
@@ -214,7 +252,7 @@ std::vector<LevelStatePtr> FlowControl::State::set_levels(const FlowSchemas& nex
 FlowControl::FlowControl(Registry& registry)
     : registry_(registry),
       compiled_(std::make_shared<Compiled>()),
-      state_(std::make_shared<State>(registry.dependencies().executor)) {}
+      state_(std::make_shared<State>(registry.dependencies().executor, registry.dependencies().clock)) {}
 
 FlowControl::~FlowControl() {
   stop();
@@ -269,10 +307,19 @@ void FlowControl::admit(const FlowAttributes& asked, Arrival arrival) {
     const std::lock_guard lock(state_->mutex);
     ++state_->row_of(*compiled, *match).dispatched;
   } else {
-    const Time now = registry_.dependencies().clock.monotonic();
-    std::string flow = match->schema->flow_of(asked);
-    const std::lock_guard lock(state_->mutex);
-    exchange = state_->take_seat(*compiled, *match, std::move(flow), arrival, now, refusal);
+    const std::string flow = match->schema->flow_of(asked);
+    exchange = state_->take_seat(*compiled, *match, flow, arrival, nullptr, refusal);
+    // The peer is watched before the request waits: what runs later has a callback of its own.
+    if (!exchange && !refusal) {
+      const auto peer = std::make_shared<std::atomic<bool>>(false);
+      arrival.exchange->on_close([weak = std::weak_ptr(state_),
+                                  weak_level = std::weak_ptr(compiled->levels[match->level_at]), flow, peer] {
+        *peer = true;
+        const auto state = weak.lock();
+        if (const LevelStatePtr level = weak_level.lock(); state && level) state->drop(*level, flow, peer);
+      });
+      exchange = state_->take_seat(*compiled, *match, flow, arrival, peer, refusal);
+    }
   }
   if (refusal) return refuse(arrival, headers_of(*match));
   if (exchange) arrival.run(std::move(exchange));
@@ -325,7 +372,8 @@ void FlowControl::write_metrics(MetricsText& text) const {
   constexpr std::pair<std::string_view, std::uint64_t FlowCounts::*> kReasons[] = {
       {"concurrency-limit", &FlowCounts::no_seat},
       {"queue-full", &FlowCounts::queue_full},
-      {"time-out", &FlowCounts::timed_out}};
+      {"time-out", &FlowCounts::timed_out},
+      {"cancelled", &FlowCounts::cancelled}};
   text.family(api::family_of(api::Metric::FlowRejected));
   for (const auto& [name, counts] : rows)
     for (const auto& [reason, count] : kReasons)

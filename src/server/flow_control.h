@@ -3,8 +3,8 @@
 //
 // A request has a seat of its level until its answer begins; a watch, and the items of a list, need none. A
 // level that queues takes the flows that wait in turn, so a user who floods it delays himself. Beyond its
-// bounds a level refuses (429), and so it does what has waited for kFlowWaitMax. Exempt levels, and requests
-// that no FlowSchema matches, never wait.
+// bounds a level refuses (429), and so it does what has waited for kFlowWaitMax. A request whose peer goes
+// waits no longer. Exempt levels, and requests that no FlowSchema matches, never wait.
 //
 // Thread-safe; owner: ApiServer. Cost: a match of the schemas, and a lock at the begin and the end of a
 // request. After a write of a schema or a level the next request reads it, and sorts them all. Source:
@@ -33,6 +33,10 @@ class Registry;
 // kube-apiserver's --max-requests-inflight and --max-mutating-requests-inflight together.
 inline constexpr std::int64_t kSeatsOfAllLevels = 600;
 inline constexpr Duration kFlowWaitMax = Duration::seconds(15);
+// The bodies of requests that wait: of all levels, divided as the seats are. One flow has at most this part
+// of its level's. The first body of a level or a flow may be larger.
+inline constexpr std::size_t kFlowWaitingBytesMax = 256u << 20;
+inline constexpr std::size_t kFlowsOfWaitingBytes = 8;
 
 class FlowControl {
  public:
@@ -43,6 +47,7 @@ class FlowControl {
   // A request and what carries it out, with an exchange that gives its seat back.
   struct Arrival {
     std::shared_ptr<HttpExchange> exchange;
+    std::size_t body_bytes = 0;  // that `run` holds
     Encoding refusal_encoding;
     std::function<void(std::shared_ptr<HttpExchange>)> run;
   };

@@ -9,9 +9,25 @@
 namespace berth::server {
 namespace {
 
+class LeavingPeer final : public Said {
+ public:
+  void on_close(std::function<void()> callback) override {
+    if (has_left_) return callback();
+    callback_ = std::move(callback);
+  }
+  void leave() {
+    has_left_ = true;
+    if (const auto callback = std::exchange(callback_, nullptr)) callback();
+  }
+
+ private:
+  bool has_left_ = false;
+  std::function<void()> callback_;
+};
+
 class FlowControls : public testing::Test {
  protected:
-  using Peer = std::shared_ptr<Said>;
+  using Peer = std::shared_ptr<LeavingPeer>;
 
   void make(const std::string& plural, const std::string& name, const std::string& spec) {
     const auto made = std::make_shared<Said>();
@@ -40,12 +56,13 @@ class FlowControls : public testing::Test {
     flows.noted({schemas, "", "all", ""});
   }
   // Those that run stay in `running`, by user.
-  Peer ask(const std::string& user) {
+  Peer ask(const std::string& user, std::size_t body_bytes = 0) {
+    return ask_by(std::make_shared<LeavingPeer>(), user, body_bytes);
+  }
+  Peer ask_by(const Peer& peer, const std::string& user, std::size_t body_bytes = 0) {
     const rbac::User who{user, {"testers"}};
-    const auto peer = std::make_shared<Said>();
-    peer->response.status = 0;
     flows.admit({.user = who, .verb = "list", .resource = "pods", .ns = "default"},
-                {peer, Encoding::Json, [this, user](std::shared_ptr<HttpExchange> exchange) {
+                {peer, body_bytes, Encoding::Json, [this, user](std::shared_ptr<HttpExchange> exchange) {
                    running.emplace_back(user, std::move(exchange));
                  }});
     return peer;
@@ -185,6 +202,65 @@ TEST_F(FlowControls, ALevelThatIsGivenSeatsLetsMoreRun) {
   ask("b");
   flows.tick(bench.clock.monotonic());
   EXPECT_EQ(users_that_run(), "ab");
+}
+
+TEST_F(FlowControls, ARequestWhosePeerGoesWaitsNoLonger) {
+  make_levels();
+  std::vector<Peer> peers;
+  for (int n = 0; n < 8; ++n) peers.push_back(ask("a"));
+  EXPECT_EQ(ask("a")->response.status, 429) << "two run, and six wait";
+  peers[3]->leave();
+  EXPECT_EQ(ask("a")->response.status, 0) << "in the place that is free";
+  EXPECT_NE(metrics().find(R"(current_inqueue_requests{priority_level="small",flow_schema="all"} 6)"),
+            std::string::npos);
+  EXPECT_NE(metrics().find(R"(reason="cancelled"} 1)"), std::string::npos);
+  const auto gone = std::make_shared<LeavingPeer>();
+  gone->leave();
+  ask_by(gone, "b");
+  EXPECT_NE(metrics().find(R"(reason="cancelled"} 2)"), std::string::npos) << "it went before it waited";
+  for (int n = 0; n < 8; ++n) answer();
+  EXPECT_EQ(users_that_run(), "");
+  EXPECT_EQ(peers[2]->response.status, 200);
+  EXPECT_EQ(peers[3]->response.status, 0);
+  EXPECT_EQ(gone->response.status, 0);
+}
+
+TEST_F(FlowControls, WhatRunsHearsOfItsPeerAlone) {
+  make_levels();
+  ask("a");
+  ask("a");
+  const Peer third = ask("a");
+  answer();
+  bool heard = false;
+  running.back().second->on_close([&heard] { heard = true; });
+  third->leave();
+  EXPECT_TRUE(heard);
+  EXPECT_EQ(metrics().find(R"(reason="cancelled")"), std::string::npos);
+}
+
+// The level has 1 of 300 shares: 894,785 bytes, and a flow an eighth of that: 111,848.
+TEST_F(FlowControls, TheBodiesOfWhatWaitsAreBounded) {
+  make_levels();
+  ask("a", 3'000'000);
+  ask("a", 3'000'000);
+  EXPECT_EQ(ask("a", 100'000)->response.status, 0);
+  EXPECT_EQ(ask("a", 11'848)->response.status, 0);
+  EXPECT_EQ(ask("a", 1)->response.status, 429) << "more than the flow may have";
+  EXPECT_EQ(ask("a")->response.status, 0);
+  EXPECT_EQ(ask("b", 782'938)->response.status, 429) << "more than the level may have";
+  EXPECT_EQ(ask("b", 700'000)->response.status, 0) << "the first body of a flow may be large";
+  EXPECT_EQ(ask("c", 82'937)->response.status, 0);
+  EXPECT_EQ(ask("d", 1)->response.status, 429);
+  EXPECT_EQ(ask("d")->response.status, 0);
+  EXPECT_NE(metrics().find(R"(reason="queue-full"} 3)"), std::string::npos);
+  answer();
+  EXPECT_EQ(ask("d", 100'000)->response.status, 0) << "the first of a runs";
+}
+
+TEST_F(FlowControls, AnEmptyLevelTakesABodyOfAnySize) {
+  make_levels(0);
+  EXPECT_EQ(ask("a", 3'000'000)->response.status, 0);
+  EXPECT_EQ(ask("b", 1)->response.status, 429);
 }
 
 TEST_F(FlowControls, ADeletedLevelGoesWhenNothingWaitsInIt) {

@@ -16,7 +16,7 @@ namespace berth::server {
 inline constexpr std::size_t kFlowRowsMax = 4096;  // later ones are counted together, under empty names
 
 struct FlowCounts {
-  std::uint64_t dispatched = 0, queue_full = 0, no_seat = 0, timed_out = 0;
+  std::uint64_t dispatched = 0, queue_full = 0, no_seat = 0, timed_out = 0, cancelled = 0;
   std::uint64_t waiting = 0, executing = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "server/flow_schemas.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -44,7 +45,8 @@ PriorityLevel PriorityLevel::read(const Json& object) {
   level.is_exempt = spec.string_at("type") == "Exempt";
   if (level.is_exempt) return level;
   const Json& limited = spec.part("limited");
-  level.shares = std::max<std::int64_t>(0, limited.int_at("nominalConcurrencyShares", kSharesDefault));
+  level.shares = std::clamp<std::int64_t>(limited.int_at("nominalConcurrencyShares", kSharesDefault), 0,
+                                          std::numeric_limits<std::int32_t>::max());
   const Json& response = limited.part("limitResponse");
   if (response.string_at("type") != "Queue") return level;
   const Json& queuing = response.part("queuing");

@@ -67,6 +67,7 @@ class HttpExchange {
   // Closes the connection in the middle, so that the peer sees that something is missing.
   virtual void cut_stream() { end_stream(); }
   // Called once, when the peer has disconnected or the stream was closed; at once if that already happened.
+  // A later callback takes the place of an earlier one.
   virtual void on_close(std::function<void()> callback) = 0;
 };
 

@@ -22,7 +22,7 @@ enum class StoreThread {
 };
 
 // What a request was answered, as it comes.
-class Said final : public HttpExchange {
+class Said : public HttpExchange {
  public:
   void respond(HttpResponse said) override { response = std::move(said); }
   void begin_stream(int status, Headers) override { response.status = status; }
