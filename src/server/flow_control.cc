@@ -12,6 +12,7 @@
 #include "server/fair_line.h"
 #include "server/flow_rows.h"
 #include "server/flow_schema_status.h"
+#include "server/flow_seats.h"
 #include "server/registry.h"
 
 namespace berth::server {
@@ -30,7 +31,7 @@ struct WaitingRequest {
 
 struct LevelState {
   bool is_gone = false;  // its object is
-  std::int64_t seats = 0, executing = 0;
+  LevelSeats seats;
   std::size_t flow_waiting_max = 0, waiting_max = 0, bytes_max = 0;
   FairLine<WaitingRequest> waiting;
 
@@ -90,11 +91,6 @@ class SeatedExchange final : public HttpExchange {
   std::function<void()> begun_;
 };
 
-// Of what all levels have together, who have so many shares; rounded up.
-std::int64_t part_of(std::int64_t all, const PriorityLevel& level, std::int64_t shares) {
-  return shares == 0 ? 0 : (all * level.shares + shares - 1) / shares;
-}
-
 void refuse(const FlowControl::Arrival& arrival, Headers headers) {
   SeatedExchange(arrival.exchange, std::move(headers), nullptr)
       .respond(encoded(too_many_requests().to_response(), arrival.refusal_encoding));
@@ -121,8 +117,11 @@ struct FlowControl::State : std::enable_shared_from_this<State> {
                                           std::uint64_t FlowCounts::*& refusal);
   // The request of this peer waits no longer.
   void drop(LevelState& level, const std::string& flow, const PeerGonePtr& peer);
-  // Gives free seats to the flows that wait, in turn.
-  Begun begin_waiting(const LevelStatePtr& level);
+  // Gives free seats to the levels that wait, and in a level to its flows in turn. First come levels that
+  // wait for their own seats, then those that borrow least, by name. Cost: O(levels) for each that begins.
+  Begun begin_waiting();
+  std::function<void()> begin_one(const LevelStatePtr& level);
+  void count_waiting(FlowCounts& row, int by);
   void give_back(const LevelStatePtr& level, FlowCounts& counts);
   std::shared_ptr<HttpExchange> seated(std::shared_ptr<HttpExchange> exchange, Headers headers,
                                        const LevelStatePtr& level, FlowCounts& counts);
@@ -135,6 +134,8 @@ struct FlowControl::State : std::enable_shared_from_this<State> {
   bool stopped = false;  // nothing that waits begins any more
   std::atomic<bool> report_failed = false;
   std::map<std::string, LevelStatePtr> levels;
+  std::size_t waiting = 0;  // in all levels
+  SeatPool pool;
   FlowRows rows;
 };
 
@@ -163,8 +164,8 @@ std::shared_ptr<HttpExchange> FlowControl::State::take_seat(Compiled& compiled,
   // It was deleted just now.
   if (level->is_gone) return std::move(arrival.exchange);
   FlowCounts& row = row_of(compiled, match);
-  if (level->executing < level->seats && level->waiting.empty()) {
-    ++level->executing;
+  if (level->waiting.empty() && pool.has_seat(level->seats)) {
+    pool.take(level->seats);
     ++row.executing;
     ++row.dispatched;
     return seated(std::move(arrival.exchange), headers_of(match), level, row);
@@ -181,7 +182,7 @@ std::shared_ptr<HttpExchange> FlowControl::State::take_seat(Compiled& compiled,
   }
   const std::size_t bytes = arrival.body_bytes;
   level->waiting.push(flow, {std::move(arrival), headers_of(match), &row, clock.monotonic(), peer}, bytes);
-  ++row.waiting;
+  count_waiting(row, 1);
   return nullptr;
 }
 
@@ -190,22 +191,38 @@ void FlowControl::State::drop(LevelState& level, const std::string& flow, const 
   const std::lock_guard lock(mutex);
   dropped = level.waiting.take_if(flow, [&](const WaitingRequest& one) { return one.peer == peer; });
   for (const WaitingRequest& one : dropped) {
-    --one.counts->waiting;
+    count_waiting(*one.counts, -1);
     ++one.counts->cancelled;
   }
 }
 
-FlowControl::State::Begun FlowControl::State::begin_waiting(const LevelStatePtr& level) {
+void FlowControl::State::count_waiting(FlowCounts& row, int by) {
+  row.waiting += static_cast<std::uint64_t>(by);
+  waiting += static_cast<std::size_t>(by);
+}
+
+std::function<void()> FlowControl::State::begin_one(const LevelStatePtr& level) {
+  WaitingRequest next = level->waiting.pop();
+  pool.take(level->seats);
+  count_waiting(*next.counts, -1);
+  ++next.counts->executing;
+  ++next.counts->dispatched;
+  return [run = std::move(next.arrival.run),
+          exchange = seated(std::move(next.arrival.exchange), std::move(next.headers), level, *next.counts)] {
+    run(exchange);
+  };
+}
+
+FlowControl::State::Begun FlowControl::State::begin_waiting() {
   Begun begun;
-  while (!stopped && level->executing < level->seats && !level->waiting.empty()) {
-    WaitingRequest next = level->waiting.pop();
-    ++level->executing;
-    --next.counts->waiting;
-    ++next.counts->executing;
-    ++next.counts->dispatched;
-    begun.push_back([run = std::move(next.arrival.run),
-                     exchange = seated(std::move(next.arrival.exchange), std::move(next.headers), level,
-                                       *next.counts)] { run(exchange); });
+  while (!stopped && waiting > 0) {
+    LevelStatePtr next;
+    for (const auto& [name, level] : levels)
+      if (!level->waiting.empty() && pool.has_seat(level->seats) &&
+          (!next || level->seats.would_borrow() < next->seats.would_borrow()))
+        next = level;
+    if (!next) break;
+    begun.push_back(begin_one(next));
   }
   return begun;
 }
@@ -214,9 +231,9 @@ void FlowControl::State::give_back(const LevelStatePtr& level, FlowCounts& row) 
   Begun begun;
   {
     const std::lock_guard lock(mutex);
-    --level->executing;
+    pool.give_back(level->seats);
     --row.executing;
-    begun = begin_waiting(level);
+    begun = begin_waiting();
   }
   post(std::move(begun));
 }
@@ -229,21 +246,24 @@ std::vector<LevelStatePtr> FlowControl::State::set_levels(const FlowSchemas& nex
   std::int64_t shares = 0;
   for (const PriorityLevelPtr& level : next.levels()) shares += level->shares;
   std::map<std::string, LevelStatePtr> before = std::exchange(levels, {});
+  pool = SeatPool();
   std::vector<LevelStatePtr> states;
   for (const PriorityLevelPtr& level : next.levels()) {
     const auto known = before.extract(level->name);
     LevelStatePtr state = known ? known.mapped() : std::make_shared<LevelState>();
     state->is_gone = false;
-    state->seats = part_of(kSeatsOfAllLevels, *level, shares);
+    state->seats.set_limits(*level, shares);
+    pool.add(state->seats);
     state->flow_waiting_max = level->flow_waiting_max;
     state->waiting_max = level->waiting_max;
-    state->bytes_max = static_cast<std::size_t>(part_of(kFlowWaitingBytesMax, *level, shares));
+    state->bytes_max = static_cast<std::size_t>(part_of_level(kFlowWaitingBytesMax, *level, shares));
     levels[level->name] = state;
     states.push_back(std::move(state));
   }
   // What waits in a level that is gone has the seats that it had.
   for (auto& [name, state] : before) {
     state->is_gone = true;
+    state->seats.retire();
     if (!state->waiting.empty()) levels[name] = std::move(state);
   }
   return states;
@@ -338,13 +358,13 @@ void FlowControl::tick(Time now) {
     for (const auto& [name, level] : state_->levels) {
       for (WaitingRequest& one : level->waiting.take_if(
                [&](const WaitingRequest& waiting) { return now - waiting.since >= kFlowWaitMax; })) {
-        --one.counts->waiting;
+        state_->count_waiting(*one.counts, -1);
         ++one.counts->timed_out;
         late.push_back(std::move(one));
       }
-      // A level that was given more seats.
-      for (std::function<void()>& one : state_->begin_waiting(level)) begun.push_back(std::move(one));
     }
+    // A level that was given more seats.
+    begun = state_->begin_waiting();
     std::erase_if(state_->levels,
                   [](const auto& level) { return level.second->is_gone && level.second->waiting.empty(); });
   }
@@ -358,7 +378,7 @@ void FlowControl::write_metrics(MetricsText& text) const {
   {
     const std::lock_guard lock(state_->mutex);
     rows = state_->rows.copy();
-    for (const auto& [name, level] : state_->levels) seats.emplace_back(name, level->seats);
+    for (const auto& [name, level] : state_->levels) seats.emplace_back(name, level->seats.nominal);
   }
   const auto write = [&](api::Metric metric, std::uint64_t FlowCounts::* count) {
     text.family(api::family_of(metric));

@@ -1,15 +1,16 @@
 // Priority and fairness: how many requests of each priority level are under way at once, and in which order
 // the others have their turn.
 //
-// A request has a seat of its level until its answer begins; a watch, and the items of a list, need none. A
-// level that queues takes the flows that wait in turn, so a user who floods it delays himself. Beyond its
-// bounds a level refuses (429), and so it does what has waited for kFlowWaitMax. A request whose peer goes
-// waits no longer. Exempt levels, and requests that no FlowSchema matches, never wait.
+// A request has a seat of its level until its answer begins; a watch, and the items of a list, need none.
+// Levels lend seats that they do not use (flow_seats.h). A level that queues takes the flows that wait in
+// turn, so a user who floods it delays himself. Beyond its bounds a level refuses (429), and so it does what
+// has waited for kFlowWaitMax. A request whose peer goes waits no longer. Exempt levels, and requests that no
+// FlowSchema matches, never wait.
 //
 // Thread-safe; owner: ApiServer. Cost: a match of the schemas, and a lock at the begin and the end of a
-// request. After a write of a schema or a level the next request reads it, and sorts them all. Source:
-// pkg/util/flowcontrol of k8s.io/apiserver 1.37, which deals flows to a fixed number of queues, counts seats
-// by the size of a list and lets levels lend theirs.
+// request; while requests wait, the end of one looks at all levels. After a write of a schema or a level the
+// next request reads it, and sorts them all. Source: pkg/util/flowcontrol of k8s.io/apiserver 1.37, which
+// deals flows to a fixed number of queues and counts seats by the size of a list.
 #pragma once
 
 #include <atomic>
@@ -30,8 +31,6 @@ namespace berth::server {
 
 class Registry;
 
-// kube-apiserver's --max-requests-inflight and --max-mutating-requests-inflight together.
-inline constexpr std::int64_t kSeatsOfAllLevels = 600;
 inline constexpr Duration kFlowWaitMax = Duration::seconds(15);
 // The bodies of requests that wait: of all levels, divided as the seats are. One flow has at most this part
 // of its level's. The first body of a level or a flow may be larger.

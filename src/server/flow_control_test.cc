@@ -35,32 +35,43 @@ class FlowControls : public testing::Test {
               R"({"metadata":{"name":")" + name + R"("},"spec":)" + spec + "}", made);
     EXPECT_EQ(made->response.status, 201) << made->response.body;
   }
-  // `shares` of 300 in all: two seats each. Of a flow 6 requests may wait, of all flows 12.
-  void make_levels(int shares = 1,
-                   const std::string& response = R"({"type":"Queue","queuing":)"
-                                                 R"({"queues":4,"handSize":2,"queueLengthLimit":3}})") {
-    const auto level = [&](const char* name, int of_300, const std::string& limit) {
-      make("prioritylevelconfigurations", name,
-           R"({"type":"Limited","limited":{"nominalConcurrencyShares":)" + std::to_string(of_300) +
-               R"(,"limitResponse":)" + limit + "}}");
-    };
-    level("small", shares, response);
-    level("rest", 300 - shares, R"({"type":"Reject"})");
-    make("flowschemas", "all",
-         R"({"priorityLevelConfiguration":{"name":"small"},"matchingPrecedence":500,)"
-         R"("distinguisherMethod":{"type":"ByUser"},"rules":[{"subjects":)"
-         R"([{"kind":"Group","group":{"name":"testers"}}],"resourceRules":)"
-         R"([{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"namespaces":["*"]}]}]})");
+  // `more`: further members of `limited`.
+  void make_level(const std::string& name, int shares, const std::string& response,
+                  const std::string& more = "") {
+    make("prioritylevelconfigurations", name,
+         R"({"type":"Limited","limited":{"nominalConcurrencyShares":)" + std::to_string(shares) +
+             R"(,"limitResponse":)" + response + more + "}}");
+  }
+  void make_schema(const std::string& name, const std::string& level, const std::string& group) {
+    make("flowschemas", name,
+         R"({"priorityLevelConfiguration":{"name":")" + level + R"("},"matchingPrecedence":500,)" +
+             R"("distinguisherMethod":{"type":"ByUser"},"rules":[{"subjects":)" +
+             R"([{"kind":"Group","group":{"name":")" + group + R"("}}],"resourceRules":)" +
+             R"([{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"namespaces":["*"]}]}]})");
     const api::ResourceInfo* schemas =
         api::find_resource(std::string(kFlowControlGroup), "v1", "flowschemas");
-    flows.noted({schemas, "", "all", ""});
+    flows.noted({schemas, "", name, ""});
+  }
+  // `shares` of 300 in all: two seats each. Of a flow 6 requests may wait, of all flows 12.
+  void make_levels(int shares = 1, const std::string& response = kQueues) {
+    make_level("small", shares, response);
+    make_level("rest", 300 - shares, kRejects);
+    make_schema("all", "small", "testers");
+  }
+  // Levels of two seats each, of which one lends both.
+  void make_lender(const std::string& borrower = "") {
+    make_level("small", 1, kQueues, borrower);
+    make_level("lender", 1, kQueues, R"(,"lendablePercent":100)");
+    make_level("rest", 298, kRejects);
+    make_schema("all", "small", "testers");
+    make_schema("lent", "lender", "owners");
   }
   // Those that run stay in `running`, by user.
   Peer ask(const std::string& user, std::size_t body_bytes = 0) {
     return ask_by(std::make_shared<LeavingPeer>(), user, body_bytes);
   }
   Peer ask_by(const Peer& peer, const std::string& user, std::size_t body_bytes = 0) {
-    const rbac::User who{user, {"testers"}};
+    const rbac::User who{user, {user == kOwner ? "owners" : "testers"}};
     flows.admit({.user = who, .verb = "list", .resource = "pods", .ns = "default"},
                 {peer, body_bytes, Encoding::Json, [this, user](std::shared_ptr<HttpExchange> exchange) {
                    running.emplace_back(user, std::move(exchange));
@@ -90,6 +101,10 @@ class FlowControls : public testing::Test {
     return text.take();
   }
 
+  static constexpr const char* kOwner = "o";
+  static constexpr const char* kRejects = R"({"type":"Reject"})";
+  static constexpr const char* kQueues =
+      R"({"type":"Queue","queuing":{"queues":4,"handSize":2,"queueLengthLimit":3}})";
   ServerBench bench;
   std::vector<std::pair<std::string, std::shared_ptr<HttpExchange>>> running;
   FlowControl flows{bench.server.registry()};
@@ -177,7 +192,7 @@ TEST_F(FlowControls, ASeatIsGivenBackOnce) {
 }
 
 TEST_F(FlowControls, ALevelMayRefuseInsteadOfQueueing) {
-  make_levels(1, R"({"type":"Reject"})");
+  make_levels(1, kRejects);
   ask("a");
   ask("a");
   EXPECT_EQ(ask("b")->response.status, 429);
@@ -261,6 +276,30 @@ TEST_F(FlowControls, AnEmptyLevelTakesABodyOfAnySize) {
   make_levels(0);
   EXPECT_EQ(ask("a", 3'000'000)->response.status, 0);
   EXPECT_EQ(ask("b", 1)->response.status, 429);
+}
+
+TEST_F(FlowControls, AnIdleLevelLendsItsSeats) {
+  make_lender();
+  for (int n = 0; n < 5; ++n) ask("a");
+  EXPECT_EQ(users_that_run(), "aaaa") << "two seats of its own, and two that are lent";
+  const Peer owner = ask(kOwner);
+  EXPECT_EQ(users_that_run(), "aaaa");
+  EXPECT_EQ(owner->response.status, 0) << "it waits for a lent seat";
+  answer();
+  EXPECT_EQ(users_that_run(), "aaao") << "who waits for his own seat is first";
+  answer();
+  EXPECT_EQ(users_that_run(), "aaoa") << "one seat is still lent";
+  EXPECT_NE(metrics().find(R"(nominal_limit_seats{priority_level="small"} 2)"), std::string::npos);
+}
+
+TEST_F(FlowControls, ALevelBorrowsUpToItsBound) {
+  make_lender(R"(,"borrowingLimitPercent":50)");
+  for (int n = 0; n < 5; ++n) ask("a");
+  EXPECT_EQ(users_that_run(), "aaa");
+  ask(kOwner);
+  EXPECT_EQ(users_that_run(), "aaao");
+  ask(kOwner);
+  EXPECT_EQ(users_that_run(), "aaao") << "the other seat is lent";
 }
 
 TEST_F(FlowControls, ADeletedLevelGoesWhenNothingWaitsInIt) {

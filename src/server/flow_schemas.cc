@@ -47,6 +47,9 @@ PriorityLevel PriorityLevel::read(const Json& object) {
   const Json& limited = spec.part("limited");
   level.shares = std::clamp<std::int64_t>(limited.int_at("nominalConcurrencyShares", kSharesDefault), 0,
                                           std::numeric_limits<std::int32_t>::max());
+  level.lendable_percent = std::clamp<std::int64_t>(limited.int_at("lendablePercent"), 0, 100);
+  if (const Json* percent = limited.find("borrowingLimitPercent"); percent && !percent->is_null())
+    level.borrowing_percent = std::max<std::int64_t>(0, limited.int_at("borrowingLimitPercent"));
   const Json& response = limited.part("limitResponse");
   if (response.string_at("type") != "Queue") return level;
   const Json& queuing = response.part("queuing");

@@ -36,6 +36,10 @@ struct PriorityLevel {
   bool is_exempt = false;  // its requests never wait
   // Of the seats of all levels that are not exempt.
   std::int64_t shares = 0;
+  // Of its seats: those that others may use while it does not, and those that it may borrow in addition;
+  // nothing: as many as others lend.
+  std::int64_t lendable_percent = 0;
+  std::optional<std::int64_t> borrowing_percent = {};
   // Requests that may wait for a seat, of one flow and of the level; 0: none, they are refused.
   std::size_t flow_waiting_max = 0, waiting_max = 0;
 };
