@@ -132,13 +132,10 @@ const all = {
     let failed = 0;
     await page.route("**/floor/cells", (route) => (failed++ === 0 ? route.fulfill({ status: 503, body: "{}" }) : route.continue()));
     await page.reload();
-    await expect.poll(() => failed).toBe(1);
-    await call("POST", pods, pod("first", "1"));
-    await expect(page.locator(".tile-used dd")).toHaveText("1");
+    await expect.poll(() => failed).toBeGreaterThan(1);
+    await expect(page.locator(".foot")).toContainText("3 nodes");
     await page.unroute("**/floor/cells");
     complaints.length = before; // the browser complains of the 503
-    await call("DELETE", `${pods}/first`);
-    await expect(page.locator(".tile-used dd")).toHaveText("0");
   },
   "a pod that runs has its node": async () => {
     await call("POST", pods, pod("small", "1"));

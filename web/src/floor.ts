@@ -69,25 +69,24 @@ export class Floor {
     return { driver: "", name: "", source: "Node" };
   }
 
-  // Replaces everything; false when the frame is of another layout.
+  // Replaces everything; false when the frame is of another layout. A frame that ends early changes nothing.
   read(frame: ArrayBuffer): boolean {
     const reader = new FrameReader(new Uint8Array(frame));
     if (reader.text(4) !== "BFL1") throw new Error("this is no floor frame");
     if (reader.number() !== this.layout.version) return false;
-    this.version = reader.number();
+    const version = reader.number();
     if (reader.number() !== this.cells) return false;
+    const runs: Delta["runs"] = [], owners: Delta["owners"] = [];
     for (let cell = 0; cell < this.cells;) {
-      const count = reader.number(), state = reader.byte(), owner = reader.number();
-      this.state.fill(state, cell, cell + count);
-      this.owner.fill(owner, cell, cell + count);
+      const count = reader.number();
+      runs.push([cell, count, reader.byte(), reader.number()]);
       cell += count;
     }
+    for (let left = reader.number(); left > 0; --left)
+      owners.push([reader.number(), reader.byte(), reader.text(reader.number()), reader.text(reader.number())]);
+    this.version = version;
     this.owners.clear();
-    for (let left = reader.number(); left > 0; --left) {
-      const id = reader.number(), kind = ownerKinds[reader.byte()];
-      const namespace = reader.text(reader.number()), name = reader.text(reader.number());
-      this.owners.set(id, { kind, namespace, name });
-    }
+    this.put(runs, owners);
     return true;
   }
 
@@ -134,6 +133,7 @@ class FrameReader {
   }
   text(length: number): string {
     this.at += length;
+    if (this.at > this.bytes.length) throw new Error("the floor frame ends early");
     return new TextDecoder().decode(this.bytes.subarray(this.at - length, this.at));
   }
 }

@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { getJson, problemText } from "./api.ts";
+import { getJson, mayPass, problemText } from "./api.ts";
 import { FloorTable, Legend, OwnerLegend, modes, useOwnerColours } from "./floor_screen.tsx";
 import { type DeviceState, type Difference, type Moment, type Overview, type Shown, type Waited, show, steps, timeText } from "./history.ts";
 import { FloorMap } from "./map.tsx";
 import { Card, Choice, Empty, Name, amount, clock, plural } from "./parts.tsx";
 import type { Mode } from "./raster.ts";
+import { Repeated } from "./repeat.ts";
 import type { Decision } from "./store.ts";
 
 const overviewPeriod = 5000; // ms
@@ -13,22 +14,16 @@ const overviewPeriod = 5000; // ms
 // `more` is added to the path when it is asked for, and is no reason to ask again.
 function useLatest<T>(path: string, take: (answer: T) => void, more = () => ""): string {
   const [problem, setProblem] = useState("");
-  const wanted = useRef(""), busy = useRef(false), gone = useRef(false);
-  useEffect(() => { gone.current = false; return () => { gone.current = true; }; }, []);
+  const wanted = useRef("");
+  const [reads] = useState(() => new Repeated<T>({
+    read: (stop) => getJson<T>(wanted.current + more(), stop),
+    take(answer) { take(answer); setProblem(""); },
+    failed(error) { setProblem(problemText(error)); return mayPass(error); },
+  }, 0));
+  useEffect(() => () => reads.stop(), []);
   useEffect(() => {
     wanted.current = path;
-    if (busy.current || !path) return;
-    busy.current = true;
-    void (async () => {
-      for (let asked = ""; wanted.current && wanted.current !== asked && !gone.current;) {
-        asked = wanted.current;
-        try {
-          const answer = await getJson<T>(asked + more());
-          if (!gone.current) { take(answer); setProblem(""); }
-        } catch (error) { if (!gone.current) setProblem(problemText(error)); }
-      }
-      busy.current = false;
-    })();
+    path ? reads.ask() : reads.stop();
   }, [path]);
   return problem;
 }
