@@ -267,7 +267,19 @@ const all = {
       spec: { devices: [{ ...device, health: "Unhealthy", message: "xid 79" }] },
     });
     await show("health");
-    await expect(page.getByRole("row").filter({ hasText: "node-1/gpu-0" })).toContainText("reported Unhealthy: xid 79; it still takes pods");
+    const row = page.getByRole("row").filter({ hasText: "node-1/gpu-0" });
+    await expect(row).toContainText("reported Unhealthy: xid 79; it still takes pods");
+    await expect(row).toContainText(/\d\d-\d\d \d\d:\d\d/);
+  },
+  "what was ill over time is a curve and a table": async () => {
+    await show("health");
+    const card = page.locator(".card").filter({ hasText: "Ill over time" });
+    await expect(card.locator(".chart canvas")).toBeVisible({ timeout: 15000 });
+    await expect(card.getByRole("img")).toHaveAttribute("aria-label", /now devices 1, nodes 0/, { timeout: 15000 });
+    await card.getByRole("button", { name: "Table" }).click();
+    await expect(card.getByRole("columnheader", { name: "Ill devices" })).toBeVisible();
+    await expect(card.getByRole("row").nth(1).getByRole("cell").first()).toHaveText("1");
+    await card.getByRole("button", { name: "Chart" }).click();
   },
   "a node that is gone leaves the floor": async () => {
     await show("floor");

@@ -8,7 +8,7 @@ export class Refused extends Error {
 }
 // The process had no time, or could not be reached.
 export function mayPass(error: unknown): boolean {
-  return !(error instanceof Refused) || error.status === 429 || error.status === 503;
+  return !(error instanceof Refused) || error.status === 429 || error.status > 501;
 }
 export function problemText(error: unknown): string { return error instanceof Refused ? error.message : String(error); }
 

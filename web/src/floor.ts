@@ -177,6 +177,14 @@ export function sickDomains(floor: Floor): SickDomain[] {
     .sort((a, b) => b.ill - a.ill || b.closed - a.closed || b.unknown - a.unknown);
 }
 
+// Since when the first of what is ill on these nodes is so; undefined: that is not known.
+export function sinceOf(nodes: string[], page: { nodes: Sick[]; devices: Sick[] } | null): string | undefined {
+  const here = new Set(nodes);
+  const times = [...(page?.nodes ?? []), ...(page?.devices ?? [])].filter((row) => here.has(row.node) && row.since).map((row) => row.since);
+  return times.length > 0 ? times.reduce((a, b) => (a < b ? a : b)) : undefined;
+}
+interface Sick { node: string; since: string }
+
 export function ownerText(owner: Owner | undefined): string {
   return owner ? `${owner.kind} ${owner.namespace}/${owner.name}` : "nobody";
 }

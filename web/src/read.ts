@@ -1,7 +1,8 @@
-// What a screen reads by itself: explanations and moves.
+// What a screen reads by itself: explanations, moves and the history.
 
 import { useEffect, useState } from "preact/hooks";
 import { getJson, mayPass, problemText } from "./api.ts";
+import type { Overview } from "./history.ts";
 import { Repeated } from "./repeat.ts";
 
 interface Last<T> { path: string; version: string; answer?: T; problem?: string }
@@ -26,4 +27,22 @@ export function useRead<T>(path: string, version: string): Read<T> {
   }, [path, version]);
   const here = last?.path === path ? last : undefined;
   return { answer: here?.answer, problem: here?.problem, reading: path !== "" && here?.version !== version };
+}
+
+const overviewPeriod = 5000; // ms
+
+// Since when there is history, and its curves.
+export function useOverview(): { overview: Overview | null; problem: string } {
+  const [overview, setOverview] = useState<Overview | null>(null);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const stop = new AbortController();
+    const read = () => getJson<Overview>("history", stop.signal).then(
+      (found) => { setOverview(found); setProblem(""); },
+      (error: unknown) => { if (!stop.signal.aborted) setProblem(problemText(error)); });
+    void read();
+    const timer = setInterval(read, overviewPeriod);
+    return () => { clearInterval(timer); stop.abort(); };
+  }, []);
+  return { overview, problem };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Condition, Floor, Use, count, sickDomains } from "../src/floor.ts";
+import { Condition, Floor, Use, count, sickDomains, sinceOf } from "../src/floor.ts";
 import { cellAt, makePlan } from "../src/plan.ts";
 import { OwnerColours, ownerColours, ownerSlots } from "../src/owners.ts";
 import { Mark, type Mode, type Palette, drawCells, shade } from "../src/raster.ts";
@@ -30,6 +30,14 @@ describe("floor", () => {
       { path: ["r1"], nodes: ["node-4", "node-5"], devices: 12, ill: 1, closed: 0, unknown: 1 },
       { path: ["r0"], nodes: ["node-0"], devices: 12, ill: 0, closed: 1, unknown: 0 },
     ]);
+  });
+
+  test("a domain is ill since the first of its nodes and devices is", () => {
+    const page = { nodes: [{ node: "n1", since: "2027-01-15T08:00:00Z" }, { node: "n9", since: "2020-01-01T00:00:00Z" }],
+      devices: [{ node: "n2", since: "2027-01-15T07:59:00Z" }, { node: "n2", since: "" }] };
+    expect(sinceOf(["n1", "n2"], page)).toBe("2027-01-15T07:59:00Z");
+    expect(sinceOf(["n3"], page)).toBeUndefined();
+    expect(sinceOf(["n1"], null)).toBeUndefined();
   });
 
   test("refuses a frame of another layout or with its end missing", () => {
