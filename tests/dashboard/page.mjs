@@ -199,8 +199,15 @@ const all = {
     await show("pace");
     await expect(page.locator(".card").filter({ hasText: "Writes a second" })).toContainText("for each pod that was bound");
     await page.getByRole("button", { name: "Table" }).click();
-    await expect(page.getByRole("columnheader", { name: "Writes" })).toBeVisible();
+    await expect(page.getByRole("columnheader", { name: "Writes", exact: true }).first()).toBeVisible();
+    await expect(page.getByRole("columnheader", { name: "Answered within, half" })).toBeVisible();
     await page.getByRole("button", { name: "Charts" }).click();
+  },
+  "the pace has what the API server takes": async () => {
+    await show("pace");
+    await expect(page.getByRole("img", { name: /^Time until the API server answers a write/ })).toBeVisible();
+    const created = page.locator(".card").filter({ hasText: "Answers to writes" }).getByRole("row").filter({ hasText: "create" });
+    await expect(created).toContainText(/[1-9].* (µs|ms|s)/);
   },
   "the slider shows what waited, and the decision that changed a device": async () => {
     await show("time");

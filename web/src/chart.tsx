@@ -12,6 +12,7 @@ interface Curves {
   time: number[]; // seconds since 1970
   series: Series[];
   stepped?: boolean; // each value is kept until the next
+  joined?: boolean; // over times at which nothing is known
   text?(value: number): string; // amount() if absent
 }
 
@@ -21,7 +22,7 @@ function tickText(seconds: number, time: number[]): string {
   return long ? timeText(seconds * 1000).slice(5, 16) : clock(seconds * 1000);
 }
 
-export function CurvesBody({ title, time, series, stepped, text = amount }: Curves) {
+export function CurvesBody({ title, time, series, stepped, joined, text = amount }: Curves) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const shown = useRef(time); // what the axis is of
@@ -36,7 +37,7 @@ export function CurvesBody({ title, time, series, stepped, text = amount }: Curv
       axes: [{ ...axis, size: size * 2.4, space: size * 7, values: (_, ticks) => ticks.map((tick) => tickText(tick, shown.current)) },
         { ...axis, size: size * 4.2, values: (_, ticks) => ticks.map((tick) => text(tick)) }],
       scales: { y: { range: (_, __, high) => [0, Math.max(high * 1.05, 1)] } },
-      series: [{}, ...series.map((row) => ({ label: row.label, stroke: style.getPropertyValue(row.colour), width: 2, dash: row.dash, points: { show: false }, paths }))],
+      series: [{}, ...series.map((row) => ({ label: row.label, stroke: style.getPropertyValue(row.colour), width: 2, dash: row.dash, points: { show: false }, paths, spanGaps: joined }))],
     }, [time, ...series.map((row) => row.values)] as uPlot.AlignedData, element);
     const resized = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height }));
     resized.observe(element);

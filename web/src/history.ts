@@ -59,6 +59,14 @@ export function steps(samples: Sample[], value: (sample: Sample) => number, from
   return corners;
 }
 
+// "850 µs", "1.3 ms", "2.0 s"
+export function tookText(micros: number | null): string {
+  if (micros === null) return "–";
+  const round = Math.round(micros);
+  if (round < 1000) return `${round} µs`;
+  return round < 1e6 ? `${(round / 1000).toFixed(1)} ms` : `${(round / 1e6).toFixed(1)} s`;
+}
+
 const two = (value: number) => String(value).padStart(2, "0");
 export function timeText(ms: number): string {
   const at = new Date(ms);

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Chart } from "./chart.tsx";
+import { tookText } from "./history.ts";
 import { Bar, Card, Choice, Cut, Empty, Name, Rows, Sheet, amount, clock, now, span } from "./parts.tsx";
 import { Moves } from "./moves.tsx";
 import { purposes, reservedFor } from "./reservations.ts";
@@ -78,8 +79,21 @@ function PaceTable({ page }: { page: PacePage }) {
   return (
     <Card title="A row a second" note="the latest first">
       <Rows items={rows} height={30} label="Pace by second"
-        head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Writes</th><th class="number">Not accepted</th><th class="number">Pods that wait</th></tr>}
-        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{amount(page.placed[i])}</td><td class="number">{amount(page.refused[i])}</td><td class="number">{amount(page.bound[i])}</td><td class="number">{amount(page.written[i])}</td><td class="number">{amount(page.notWritten[i])}</td><td class="number">{amount(page.waiting[i])}</td></tr>} />
+        head={<tr><th>Time</th><th class="number">Placed</th><th class="number">Refused</th><th class="number">Pods bound</th><th class="number">Writes</th><th class="number">Not accepted</th><th class="number">Pods that wait</th><th class="number">Answered within, half</th><th class="number">99 %</th></tr>}
+        row={(i) => <tr key={page.time[i]}><th scope="row">{clock(page.time[i] * 1000)}</th><td class="number">{amount(page.placed[i])}</td><td class="number">{amount(page.refused[i])}</td><td class="number">{amount(page.bound[i])}</td><td class="number">{amount(page.written[i])}</td><td class="number">{amount(page.notWritten[i])}</td><td class="number">{amount(page.waiting[i])}</td><td class="number">{tookText(page.answerP50Micros[i])}</td><td class="number">{tookText(page.answerP99Micros[i])}</td></tr>} />
+    </Card>
+  );
+}
+
+// What the API server takes, by verb.
+function Answers({ page }: { page: PacePage }) {
+  return (
+    <Card title="Answers to writes" note="of all loops of this process, since it began">
+      <table class="plain narrow">
+        <thead><tr><th>Verb</th><th class="number">Writes</th><th class="number">Half within</th><th class="number">99 % within</th></tr></thead>
+        <tbody>{page.answers.map((row) => (
+          <tr key={row.verb}><th scope="row">{row.verb}</th><td class="number">{amount(row.count)}</td><td class="number">{tookText(row.p50Micros)}</td><td class="number">{tookText(row.p99Micros)}</td></tr>))}</tbody>
+      </table>
     </Card>
   );
 }
@@ -93,7 +107,7 @@ export function PaceScreen() {
           <Choice label="Show as" of={[[false, "Charts"], [true, "Table"]]} chosen={table} choose={setTable} />
           <span class="muted">the last ten minutes, by second</span>
         </div>
-        {table ? <PaceTable page={page} /> : (
+        {table ? <><PaceTable page={page} /><Answers page={page} /></> : (
           <>
             <div class="pair">
               <Chart time={page.time} title="Decisions a second" series={[{ label: "placed", values: page.placed, colour: "--chart-1" }, { label: "refused", values: page.refused, colour: "--chart-2", dash: [6, 4] }]} />
@@ -102,6 +116,10 @@ export function PaceScreen() {
             <div class="pair">
               <Chart time={page.time} title="Writes a second" note={writesNote(page)} series={[{ label: "accepted", values: page.written, colour: "--chart-1" }, { label: "not accepted", values: page.notWritten, colour: "--chart-2", dash: [6, 4] }]} />
               <Chart time={page.time} title="Pods that wait" series={[{ label: "waiting", values: page.waiting, colour: "--chart-3" }]} />
+            </div>
+            <div class="pair">
+              <Chart time={page.time} title="Time until the API server answers a write" joined text={tookText} series={[{ label: "half within", values: page.answerP50Micros, colour: "--chart-1" }, { label: "99 % within", values: page.answerP99Micros, colour: "--chart-2", dash: [6, 4] }]} />
+              <Answers page={page} />
             </div>
           </>
         )}

@@ -67,6 +67,8 @@ export interface Decision {
 }
 export interface PacePage {
   time: number[]; placed: number[]; refused: number[]; bound: number[]; written: number[]; notWritten: number[]; waiting: number[];
+  answerP50Micros: (number | null)[]; answerP99Micros: (number | null)[];
+  answers: { verb: string; count: number; p50Micros: number | null; p99Micros: number | null }[];
   decisions: Decision[];
 }
 

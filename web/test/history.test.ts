@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Use } from "../src/floor.ts";
-import { type Moment, type Overview, type Sample, illColumns, illOverTime, show, steps, timeText } from "../src/history.ts";
+import { type Moment, type Overview, type Sample, illColumns, illOverTime, show, steps, timeText, tookText } from "../src/history.ts";
 
 const layout = {
   version: 1, topology: "", levels: [], domains: [[]], shapes: [[{ source: "Devices" as const, driver: "d", names: ["gpu-0", "gpu-1"] }]],
@@ -36,6 +36,10 @@ test("a curve keeps each value until the next", () => {
   const samples: Sample[] = [[100, 0, 0, 0, 0, 0], [150, 4, 0, 0, 0, 0]];
   expect(steps(samples, (sample) => sample[1], 100, 200, 8)).toEqual([[0, 1], [0.5, 1], [0.5, 0.5], [1, 0.5]]);
   expect(steps([], (sample) => sample[1], 0, 0, 0)).toEqual([]);
+});
+
+test("durations have three digits at most, or say that there is none", () => {
+  expect([null, 0, 850, 1280, 999_949, 2_000_000].map(tookText)).toEqual(["–", "0 µs", "850 µs", "1.3 ms", "999.9 ms", "2.0 s"]);
 });
 
 test("times are texts in the order of time", () => {
