@@ -282,7 +282,7 @@ const all = {
     await show("health");
     const card = page.locator(".card").filter({ hasText: "Ill over time" });
     await expect(card.locator(".chart canvas")).toBeVisible({ timeout: 15000 });
-    await expect(card.getByRole("img")).toHaveAttribute("aria-label", /now devices 1, nodes 0/, { timeout: 15000 });
+    await expect(card.getByRole("img")).toHaveAttribute("aria-label", /now Ill devices 1, Ill nodes 0/, { timeout: 15000 });
     await card.getByRole("button", { name: "Table" }).click();
     await expect(card.getByRole("columnheader", { name: "Ill devices" })).toBeVisible();
     await expect(card.getByRole("row").nth(1).getByRole("cell").first()).toHaveText("1");

@@ -69,7 +69,7 @@ function SickDevices({ page }: { page: HealthPage }) {
   );
 }
 
-const illColours = ["--chart-2", "--chart-1", "--chart-3"];
+const illColours = ["--chart-2", "--chart-1", "--chart-3"], illDashes = [undefined, [6, 4], [2, 5]];
 
 // From the history that the screen Time shows.
 function IllOverTime() {
@@ -78,16 +78,16 @@ function IllOverTime() {
   const rows = useMemo(() => (overview ? illOverTime(overview) : []), [overview]);
   const { time, columns } = useMemo(() => illColumns(rows, overview?.to ?? 0), [rows]);
   const level = floor.value?.layout.levels.at(-1)?.name ?? "domain";
-  const names = ["devices", "nodes", `${level}s with one`];
+  const names = ["Ill devices", "Ill nodes", `${level}s with either`];
   const counted = rows.some((row) => row.ill);
   return (
     <Card title="Ill over time" note={overview?.from ? `since ${timeText(overview.from)}, ${overview.onDisk ? "kept on disk" : "kept in memory"}` : undefined}>
       {!counted ? <Empty>{problem || (overview ? "Nothing is recorded yet." : "The history is being read.")}</Empty> : (
         <>
           <div class="tools"><Choice label="Show what was ill as" of={[[false, "Chart"], [true, "Table"]]} chosen={table} choose={setTable} /></div>
-          {!table ? <CurvesBody title="Ill over time" time={time} stepped series={names.map((label, i) => ({ label, values: columns[i], colour: illColours[i], dash: i === 1 ? [6, 4] : undefined }))} /> : (
+          {!table ? <CurvesBody title="Ill over time" time={time} stepped series={names.map((label, i) => ({ label, values: columns[i], colour: illColours[i], dash: illDashes[i] }))} /> : (
             <Rows items={[...rows].reverse()} height={30} label="Ill over time, the latest first"
-              head={<tr><th>From</th>{names.map((name) => <th key={name} class="number">Ill {name}</th>)}</tr>}
+              head={<tr><th>From</th>{names.map((name) => <th key={name} class="number">{name}</th>)}</tr>}
               row={(row) => <tr key={row.ms}><th scope="row">{timeText(row.ms)}</th>{names.map((name, i) => <td key={name} class="number">{row.ill ? amount(row.ill[i]) : "–"}</td>)}</tr>} />
           )}
         </>

@@ -59,7 +59,7 @@ describe("what was ill over time", () => {
   test("is not known where nobody counted", () => {
     const rows = illOverTime(overview([sample(1000, 1), sample(2000, 1, 2, 0, 1), sample(6000, 1, 2, 0, 1)], [[3000, 6000]]));
     expect(rows).toEqual([{ ms: 1000, ill: null }, { ms: 2000, ill: [2, 0, 1] }, { ms: 3000, ill: null }, { ms: 6000, ill: [2, 0, 1] }]);
-    expect(illColumns(rows, 6000).columns[0]).toEqual([null, 2, null, 2]);
+    expect(illColumns(rows, 6000)).toMatchObject({ time: [1, 2, 3, 3, 6], columns: [[null, 2, 2, null, 2], {}, {}] });
     expect(illColumns([], 9000)).toEqual({ time: [], columns: [[], [], []] });
   });
 });
