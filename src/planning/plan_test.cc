@@ -710,10 +710,12 @@ TEST(Plan, NamesTheNearestOfWhatDoesNotExist) {
  spec: {schedulingPolicy: {gang: {minCount: 1}}}}
 ---
 {apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: serve, namespace: default},
- spec: {schedulingPolicy: {gang: {minGroupCount: 1}}}}
+ spec: {workloadRef: {workloadName: serve, templateName: serve},
+        schedulingPolicy: {gang: {minGroupCount: 1}}}}
 ---
 {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: prefill, namespace: default},
- spec: {parentCompositePodGroupName: sevre, schedulingPolicy: {gang: {minCount: 1}}}}
+ spec: {workloadRef: {workloadName: serve, templateName: prefill}, parentCompositePodGroupName: sevre,
+        schedulingPolicy: {gang: {minCount: 1}}}}
 )";
   struct Row {
     std::string spec;      // of pod a
